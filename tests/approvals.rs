@@ -32,7 +32,7 @@ fn a_component_shows_what_it_could_do_before_it_is_installed() {
         "imports  wasi:filesystem/types@",
         "needs `files`",
         "[method]descriptor.open-at",
-        "cannot   use `http`: it imports no function of it",
+        "cannot   use `http`: it imports no function of this capability",
         "cannot   use `client`: its manifest does not want it",
         "tool     look_at_file (read-only, not open-world)",
         "file (string, required)",

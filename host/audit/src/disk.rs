@@ -72,7 +72,7 @@ pub(crate) fn is_live(segment: &Path) -> bool {
     changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age < WEEK))
 }
 
-/// Has new files readable and writable by their owner alone.
+/// Makes new files readable and writable by their owner alone.
 pub(crate) fn owner_only(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -96,7 +96,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Removes a file. A file that cannot be removed is reported in the log: it is tried again later.
+/// Removes a file. If that fails, it is logged, and tried again later.
 #[expect(clippy::disallowed_methods, reason = "the audit's job is its folder")]
 pub(crate) fn remove(path: &Path) {
     if let Err(error) = std::fs::remove_file(path)

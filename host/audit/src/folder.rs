@@ -14,12 +14,12 @@ use crate::segments::read_segments;
 use crate::usage::Usage;
 
 /// How long a reader waits for a process that archives segments.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ARCHIVE_WAIT: Duration = Duration::from_secs(5);
 
 /// A segment's file, or an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FolderFile {
-    /// The name of its file.
+    /// The name of the file.
     pub name: String,
     /// The name of its segment, or of the first one in an archive.
     pub stem: String,
@@ -96,10 +96,10 @@ pub(crate) fn list(folder: &Path) -> io::Result<Vec<FolderFile>> {
 /// What a file holds.
 #[derive(Debug, Default)]
 pub(crate) struct FileBytes {
-    /// The bytes that count.
+    /// The bytes up to the end that the index states.
     pub valid: Vec<u8>,
-    /// What follows the end of an archive that the index states. A process leaves it that is killed while it
-    /// archives segments. Nothing is read from it.
+    /// The bytes of an archive after the end that the index states. A process that is killed while it archives
+    /// segments leaves such bytes. They are not read.
     pub beyond: Vec<u8>,
 }
 
@@ -120,7 +120,9 @@ impl Snapshot {
     /// Where the folder or its index cannot be read.
     pub fn of(folder: &Path) -> io::Result<Self> {
         // Without a lock file, nothing was archived yet, or this user may not write to the folder.
-        let lock = Lock::take(folder, PATIENCE, true).ok();
+        let lock = Lock::take(folder, ARCHIVE_WAIT, true)
+            .inspect_err(|error| tracing::debug!("the audit is read without its lock: {error}"))
+            .ok();
         let index = match read(&folder.join(INDEX)) {
             Ok(bytes) => Some(bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,

@@ -2,8 +2,8 @@
 //!
 //! Each process writes segments of its own into one folder, without a lock. A segment is a file in which each
 //! line carries the digest of the line before. An index, written by a thread of its own, lists the segments,
-//! so that [`verify`] finds what was changed, removed or cut off. Of a call with very many asks, the first
-//! have a record each and the rest are counted. Files that are deleted for space leave their counts and
+//! so that [`verify`] finds what was changed, removed or cut off. In a call with very many asks, each of the
+//! first ones has a record of its own, and the rest are counted. Files that are deleted for space leave their counts and
 //! denials in the index, so that no flood of records hides a denial.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at the files"))]
@@ -47,7 +47,7 @@ pub use record::{
     Counted, Event, FORMAT, PreviousSegment, Record, SegmentHeader, SegmentSeal, Verdict,
 };
 pub use redact::{is_secret_name, without_secrets};
-pub use trail::{DESCRIBED, OngoingCall, Recorded, Subject, Trail};
+pub use trail::{DETAILED, OngoingCall, Recorded, Subject, Trail};
 pub use usage::{Denial, PluginUse, Usage};
 pub use verify::{Ending, Fault, Report, SegmentReport, verify, was_last};
 
@@ -117,7 +117,7 @@ impl Audit {
         self.sink().kept.clone().unwrap_or_default()
     }
 
-    /// Calls `watcher` with every record from now on, after the record is written. It must not block.
+    /// Calls `watcher` with every record from now on, after the record is written. `watcher` must not block.
     pub fn watch(&self, watcher: impl Fn(&Record) + Send + 'static) {
         self.sink().watchers.push(Box::new(watcher));
     }
@@ -149,15 +149,15 @@ impl Audit {
         &self.0.destination.folder
     }
 
-    /// Seals the segment of this process, which ends: nothing can be recorded after this. Waits for the index,
-    /// at most [`Limits::patience`].
+    /// Seals the last segment of this process: nothing can be recorded after that. Waits for the index at most
+    /// [`Limits::index_wait`].
     ///
     /// # Errors
     ///
     /// Where the seal cannot be written. The records before it are not affected.
     pub fn end(&self) -> io::Result<()> {
         let maintenance = self.sink().writer.end(&self.0.destination)?;
-        if maintenance.is_some_and(|thread| !thread.finish(self.0.destination.limits.patience)) {
+        if maintenance.is_some_and(|thread| !thread.finish(self.0.destination.limits.index_wait)) {
             tracing::debug!("the next process will update the index of the audit");
         }
         Ok(())

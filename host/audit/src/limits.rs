@@ -9,18 +9,19 @@ pub struct Limits {
     pub segment: u64,
     /// Size in bytes of all files together. Beyond it, the oldest files are deleted.
     pub total: u64,
-    /// Age of the last record from which on a file is deleted. `None`: files are deleted for space only.
+    /// A file is deleted when its last record is older than this. `None`: files are deleted for space only.
     pub age: Option<Duration>,
     /// Segments that have ended and are smaller than this, in bytes, are moved into archives.
     pub small: u64,
-    /// The number of such segments from which on they are archived.
+    /// The number of small segments at which they are archived.
     pub many: usize,
     /// Size in bytes at which the index is compacted.
     pub index: u64,
-    /// How long a file is left alone after its last write where no process holds its lock.
+    /// How long a file without a lock is not touched after its last write: its process may not have locked the file
+    /// yet.
     pub settle: Duration,
-    /// How long a process waits for the index at its end.
-    pub patience: Duration,
+    /// How long a process that ends waits for the index.
+    pub index_wait: Duration,
 }
 
 impl Limits {
@@ -38,7 +39,7 @@ impl Default for Limits {
             many: 64,
             index: 512 * 1024,
             settle: Duration::from_secs(2),
-            patience: Duration::from_secs(2),
+            index_wait: Duration::from_secs(2),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::segments::read_segments;
 use crate::usage::Usage;
 
 /// How long this thread waits for the lock of the index.
-const PATIENCE: Duration = Duration::from_secs(10);
+const INDEX_WAIT: Duration = Duration::from_secs(10);
 
 /// A job for the thread.
 pub(crate) enum Job {
@@ -73,7 +73,7 @@ fn work(folder: &Path, limits: &Limits, jobs: &Receiver<Job>) {
             }
         };
         let begins = matches!(entry, IndexEntry::SegmentOpened { .. });
-        let kept = Index::open(folder, PATIENCE).and_then(|mut index| {
+        let kept = Index::open(folder, INDEX_WAIT).and_then(|mut index| {
             // Another process may have archived the segment in the meantime.
             if exists(&folder.join(file)) {
                 index.append(entry)?;

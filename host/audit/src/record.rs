@@ -115,7 +115,7 @@ pub enum Counted {
     Outcomes,
 }
 
-/// The decision on an ask. There is no third.
+/// The decision on an ask: one of two.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-/// Longest subject of a record, in bytes: a path may be as long.
+/// Longest subject of a record, in bytes: the longest path on Linux.
 const MAX_SUBJECT: usize = 4096;
 
-/// Words in a name by which its value is known to be a secret.
+/// Words in the name of a secret value.
 const SECRET: &[&str] = &[
     "password",
     "passwd",

@@ -21,7 +21,7 @@ fn small() -> Limits {
         many: 4,
         index: 16 * 1024,
         settle: Duration::ZERO,
-        patience: Duration::from_secs(30),
+        index_wait: Duration::from_secs(30),
     }
 }
 
@@ -153,7 +153,7 @@ fn ten_million_asks_are_counted_and_push_nothing_out() {
             None
         }
     });
-    let half = (FLOOD - u64::from(DESCRIBED)) / 2;
+    let half = (FLOOD - u64::from(DETAILED)) / 2;
     assert_eq!(last, Some((half, half)), "at the end of the call, the count is exact");
 }
 
@@ -166,7 +166,7 @@ fn a_denial_after_a_flood_of_allowed_asks_is_described() {
         ask(&trail, &format!("read /files/{n}")).unwrap();
     }
     let denied = trail.record_ask("http", "GET https://secret", Verdict::Denied, None).unwrap();
-    assert_eq!(denied, Recorded::Described);
+    assert_eq!(denied, Recorded::Single);
     assert_eq!(subjects(folder.path()).last().unwrap(), "GET https://secret");
 }
 

@@ -12,16 +12,16 @@ use crate::{Audit, bounded};
 
 /// The number of allowed asks of one call that have a record each, and the number of denied ones. Further asks
 /// are counted.
-pub const DESCRIBED: u32 = 1000;
+pub const DETAILED: u32 = 1000;
 
 /// The number of asks that the first record of a counter covers.
 const COVERED: u64 = 64;
 
 /// The longest time between records of a counter while asks continue.
-const AT_LEAST_EVERY: Duration = Duration::from_secs(1);
+const MAX_RECORD_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The number of counters of one call.
-const KINDS: usize = 256;
+const MAX_COUNTERS: usize = 256;
 
 /// What all records of one call have in common.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ pub struct Subject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recorded {
     /// With a record of its own.
-    Described,
+    Single,
     /// As the first of those that are counted.
     FirstCounted,
     /// As one of those that are counted.
@@ -171,7 +171,7 @@ impl CallRecords {
             Verdict::Allowed => &mut counters.allowed,
             Verdict::Denied => &mut counters.denied,
         };
-        if *described < DESCRIBED {
+        if *described < DETAILED {
             *described += 1;
             drop(counters);
             let (capability, subject) = (capability.to_owned(), subject.into_owned());
@@ -183,7 +183,7 @@ impl CallRecords {
                     Event::Outcome { capability, subject, verdict, outcome }
                 }
             })?;
-            return Ok(Recorded::Described);
+            return Ok(Recorded::Single);
         }
         self.count(&mut counters.counted, of, capability, &subject, verdict, outcome)
     }
@@ -208,7 +208,7 @@ impl CallRecords {
         let is_first = counters.iter().all(|counter| counter.verdict != verdict);
         let mut place = find(counters, outcome);
         let mut outcome = outcome;
-        if place.is_none() && counters.len() >= KINDS {
+        if place.is_none() && counters.len() >= MAX_COUNTERS {
             outcome = outcome.map(|_| "other");
             place = find(counters, outcome);
         }
@@ -230,7 +230,7 @@ impl CallRecords {
         let counter = &mut counters[place];
         let total = counter.total + 1;
         let uncovered = total > counter.covers;
-        if uncovered || counter.written.elapsed() >= AT_LEAST_EVERY {
+        if uncovered || counter.written.elapsed() >= MAX_RECORD_INTERVAL {
             let covers = if uncovered { (total * 2).max(COVERED) } else { counter.covers };
             self.write(counter.event(total, covers, subject))?;
             (counter.recorded, counter.covers, counter.written) = (total, covers, Instant::now());

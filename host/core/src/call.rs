@@ -113,7 +113,7 @@ pub struct ToolCall {
 pub type Work = sandbox::Work<ToolCall>;
 
 /// The answer of a plugin. Its questions to the client have passed the gate.
-pub type PluginAnswer = sandbox::Answer<PermittedQuestions>;
+pub type PluginAnswer = sandbox::GuestAnswer<PermittedQuestions>;
 
 /// The answer of a source.
 #[derive(Debug)]
@@ -234,17 +234,17 @@ fn trail_of(source: Source<'_>, work: &Work, request: String, principal: Option<
 pub enum CallFailure {
     /// The caller's: there is no such tool, prompt or resource.
     Unknown(String),
-    /// The caller's: what is wrong with which argument.
+    /// The caller's: an argument is invalid. The text names it.
     InvalidArguments(String),
     /// The gate or the roots refused.
     Denied(String),
     /// The caller's: the arguments are over the source's limit.
     ArgumentsTooLarge(String),
-    /// A time limit was reached: which one.
+    /// A time limit was reached. The text names the limit.
     TimedOut(String),
     /// The source's: its answer is over a limit.
     TooLarge(String),
-    /// Nobody's: too many calls or tasks are running.
+    /// Too many calls or tasks are running.
     Busy(String),
     /// The plugin's: it ended without an answer.
     PluginFailed(String),
@@ -252,7 +252,7 @@ pub enum CallFailure {
     Protocol(ProtocolError),
     /// The upstream server's: it did not answer, or its answer is not valid MCP.
     Upstream(String),
-    /// The client or the upstream server ended the rounds of questions: why.
+    /// The client or the upstream server ended the rounds of questions. The text says why.
     Abandoned(String),
     /// The plugin's: its answer does not match its manifest or the contract.
     BrokenPromise(String),

@@ -53,7 +53,7 @@ impl<'a> CatalogTool<'a> {
         }
     }
 
-    /// The source's own name for it.
+    /// The source's own name for the tool.
     pub fn own_name(self) -> &'a str {
         match self {
             Self::Plugin(_, tool) => &tool.definition.name,
@@ -88,7 +88,7 @@ impl<'a> CatalogPrompt<'a> {
         }
     }
 
-    /// The source's own name for it.
+    /// The source's own name for the prompt.
     pub fn own_name(self) -> &'a str {
         match self {
             Self::Plugin(_, prompt) => &prompt.name,

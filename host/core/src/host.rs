@@ -33,7 +33,7 @@ pub struct Host {
     /// The upstream servers.
     pub upstreams: Arc<Upstreams>,
     shown: Mutex<Option<Arc<Shown>>>,
-    /// HeldTool while `shown` is made. True once background work (jobs, events of upstream servers) has started.
+    /// Locked while `shown` is made. True once background work (jobs, events of upstream servers) has started.
     has_background_work: tokio::sync::Mutex<bool>,
     /// The views that plugins last declared for the listed tools.
     views: Records,
@@ -94,8 +94,8 @@ impl Host {
         self.shown().await.catalog.clone()
     }
 
-    /// A catalog for which `has` is true, if there is one. Tries the current catalog, then the bundled plugins, then a
-    /// new catalog. Where plugins are still being compiled, it waits for all of them last.
+    /// A catalog for which `has` is true, if there is one; otherwise the latest one. Tries the current catalog, then the
+    /// bundled plugins, then a new catalog, and last waits for plugins that are still being compiled.
     pub async fn catalog_with(self: &Arc<Self>, has: impl Fn(&Catalog) -> bool) -> Arc<Catalog> {
         let known = self.shown.lock().clone().filter(|shown| has(&shown.catalog));
         if let Some(shown) = known.filter(|shown| self.is_current(shown)) {
@@ -125,7 +125,7 @@ impl Host {
         self.bundled.get_or_init(make).await.clone()
     }
 
-    /// Passes an upstream server's event on to the clients whom it concerns.
+    /// Passes an upstream server's event on to the clients that it concerns.
     fn report(&self, event: UpstreamEvent) {
         let Notice { method, mut params } = match event {
             UpstreamEvent::OfferChanged => return self.discard_if_changed(),
@@ -202,7 +202,7 @@ impl Host {
         let shown = loop {
             let lock = &self.upstreams.lock;
             let catalog = Catalog::new(plugins.clone(), upstreams.clone(), lock).await;
-            // HeldTool until it is shown: clients are notified of plugins that are loaded later.
+            // Locked until the catalog is shown: clients are notified of plugins that are loaded later.
             let mut place = self.shown.lock();
             let now = self.loading.so_far();
             if let Some(now) = now.filter(|now| !Arc::ptr_eq(now, &plugins)) {

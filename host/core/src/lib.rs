@@ -1,7 +1,7 @@
-//! The core of Portcullis: sources of tools, their catalogue, the pipeline of a call, and the configuration.
+//! The core of Portcullis: sources of tools, their catalog, the pipeline of a call, and the configuration.
 //!
-//! Start reading at [`call`], which serves one call from start to finish, and at [`gate`], which
-//! everything that touches the world goes through. `docs/ARCHITECTURE.md` has the picture.
+//! Start reading at [`call`], which serves one call from start to finish, and at [`gate`], which every effect passes.
+//! `docs/ARCHITECTURE.md` shows the whole.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 

@@ -304,8 +304,13 @@ impl LockFile {
 
     /// The description that was kept when this digest was approved. `None`: none was kept, or it cannot be read.
     pub fn description(&self, of: ApprovalKey<'_>, digest: &str) -> Option<Value> {
-        let record = self.descriptions().read(&of.to_string()).ok()??;
-        let mut kept: Value = serde_json::from_slice(&record.value).ok()?;
+        let unread = |error: &dyn std::error::Error| {
+            tracing::warn!("the description that was approved with {of} cannot be read: {error}");
+        };
+        let read = self.descriptions().read(&of.to_string());
+        let record = read.inspect_err(|error| unread(error)).ok()??;
+        let parsed = serde_json::from_slice(&record.value);
+        let mut kept: Value = parsed.inspect_err(|error| unread(error)).ok()?;
         (kept["digest"] == digest).then(|| kept["description"].take())
     }
 

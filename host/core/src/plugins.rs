@@ -65,7 +65,7 @@ impl LoadedPlugin {
         self.withheld.iter().find(|tool| tool.definition.name == rest)
     }
 
-    /// Whether every call may access the session's roots, whatever its arguments.
+    /// Whether every call may access the session's roots, independent of its arguments.
     pub fn wants_roots(&self) -> bool {
         let grant = &self.plugin.terms.policy.grants.files;
         grant.as_ref().is_some_and(|grant| grant.scope == Scope::Roots)
@@ -112,9 +112,9 @@ impl PluginTool {
 /// A component that is not loaded as a plugin.
 #[derive(Debug, Clone)]
 pub struct Refused {
-    /// The operator's name for it.
+    /// The operator's name for the component.
     pub name: String,
-    /// The file, or the binary.
+    /// Where the component is: in a file, or in the binary.
     pub origin: Origin,
     /// The SHA-256 digest of the component, if the file could be read.
     pub digest: Option<String>,
@@ -168,7 +168,7 @@ pub struct Compared {
     pub wanted: Option<String>,
     /// Whether the grant equals the want, apart from values that only the operator can give.
     pub is_as_wanted: bool,
-    /// What the grant is about, one by one: hosts with methods, commands, directories.
+    /// The objects of the grant as a list: hosts with methods, commands, directories.
     pub targets: Vec<String>,
     /// Whether the grant lets the plugin change something outside the host.
     pub can_change: bool,

@@ -3,27 +3,27 @@
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-/// Largest schema that is looked at, in bytes: a tool's schema is read by a model.
+/// Maximum size of a schema in bytes. A tool's schema is also read by a model, so larger ones are of no use.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// Most faults that are named; the rest is counted.
+/// Maximum number of faults in a message. Further faults are counted.
 const MAX_FAULTS: usize = 10;
 
-/// Why a text is not a schema that can be used.
+/// Why a text cannot be used as a schema.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
-    /// It has too many bytes.
+    /// The text has too many bytes.
     #[error("it has {0} bytes; {MAX_BYTES} are the most")]
     TooLarge(usize),
-    /// It is not JSON.
+    /// The text is not JSON.
     #[error(transparent)]
     NotJson(#[from] serde_json::Error),
-    /// It is JSON and not a JSON Schema, or refers to one that would have to be fetched.
+    /// The text is JSON and not a JSON Schema, or refers to a schema that would have to be fetched.
     #[error("{0}")]
     NotASchema(String),
 }
 
-/// What is wrong with a value, in one line: each fault with its place.
+/// The faults of a value in one line, each with its place in the value.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Faults(String);
@@ -32,7 +32,7 @@ pub struct Faults(String);
 pub struct Schema(Validator);
 
 impl Schema {
-    /// Reads a schema. Nothing is fetched for it and no file read; patterns cost linear time.
+    /// Compiles a schema. No reference is fetched or read from a file. Patterns match in linear time.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ fn describe(fault: &jsonschema::ValidationError<'_>, value: &Value) -> String {
     {
         return format!("{} is not known{within}", list(unexpected));
     }
-    // Of an object that may have no members at all, the library names the value of one.
+    // If an object may have no members at all, the library reports the value of a member, not its name.
     let members = value.pointer(fault.instance_path().as_str()).and_then(Value::as_object);
     if let (FalseSchema, Some(members)) = (fault.kind(), members) {
         let unexpected: Vec<_> = members.keys().cloned().collect();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_tool_without_arguments_none_is_known() {
+    fn a_tool_without_arguments_refuses_every_argument() {
         for properties in [json!({}), json!(null)] {
             let mut schema = json!({"type": "object", "additionalProperties": false});
             if properties.is_object() {

@@ -47,7 +47,7 @@ pub struct InvalidUpstream {
 
 /// All upstream servers.
 pub struct Upstreams {
-    /// In the order of their names.
+    /// The servers, in the order of their names.
     pub all: Vec<Arc<UpstreamSource>>,
     /// The lock file, with the approved definitions of their tools.
     pub lock: Lock,
@@ -58,7 +58,7 @@ pub struct Upstreams {
 
 /// An upstream server.
 pub struct UpstreamSource {
-    /// The operator's name for it.
+    /// The operator's name for the server.
     pub name: Arc<str>,
     /// The prefix of the names of its tools and prompts.
     pub prefix: Option<String>,
@@ -70,7 +70,7 @@ pub struct UpstreamSource {
     tools_off: Vec<String>,
     /// The key of its approvals in the lock file.
     key: Arc<str>,
-    /// Whether it was given on the command line, not in the configuration.
+    /// Whether the server was given on the command line, and not in the configuration.
     is_typed: bool,
     schemas: Schemas,
     audit: Audit,
@@ -355,13 +355,13 @@ impl UpstreamSource {
 /// A server's state, for the operator.
 #[derive(Debug, Serialize)]
 pub struct Summary {
-    /// The operator's name for it.
+    /// The operator's name for the server.
     pub name: String,
     /// The program or the address.
     pub reach: String,
     /// `connected` or `unreachable`.
     pub state: &'static str,
-    /// Why it is unreachable.
+    /// Why the server is unreachable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The server's own name and version.

@@ -121,7 +121,7 @@ impl Client {
         headers.remove(http::header::HOST);
         if let Some(secrets) = self.policy.secrets() {
             self.secrets.add(&mut headers, origin, secrets).map_err(|error| {
-                tracing::error!("{error}");
+                tracing::error!("{}", portcullis_sanitize::error_chain(&error));
                 Fault::Misconfigured
             })?;
         }
@@ -169,7 +169,8 @@ impl Client {
             return Ok(client.clone());
         }
         let client = self.builder()?.build().map_err(|error| {
-            tracing::error!("the HTTP client: {error}");
+            // The text of reqwest's error does not contain its cause.
+            tracing::error!("the HTTP client: {}", portcullis_sanitize::error_chain(&error));
             Fault::Misconfigured
         })?;
         Ok(self.client.insert(client).clone())
@@ -177,6 +178,7 @@ impl Client {
 
     fn builder(&self) -> Result<reqwest::ClientBuilder, Fault> {
         let tls = tls_config().map_err(|error| {
+            let error = portcullis_sanitize::error_chain(&error);
             tracing::error!("the system's certificates: {error}");
             Fault::Misconfigured
         })?;
@@ -193,6 +195,7 @@ impl Client {
 
 /// The fault of an address that cannot be used. The cause is logged, because a fault is a kind without a cause.
 fn bad_address(cause: &dyn StdError) -> Fault {
+    let cause = portcullis_sanitize::error_chain(cause);
     tracing::debug!("the address of a request cannot be used: {cause}");
     Fault::BadAddress
 }

@@ -179,7 +179,7 @@ fn open_dir(base: &Dir, guard: &Guard, path: &Path) -> io::Result<(Dir, Guard)> 
 fn may_change(dir: &Dir, guard: &Guard, name: &str) -> io::Result<()> {
     let dir = dir.try_clone()?.into_std_file();
     let place = guard.place(&dir, Path::new(name), false)?;
-    place.map_or(Ok(()), |place| place.may_change())
+    place.map_or(Ok(()), |place| place.check_change())
 }
 
 /// Plans the change of a file whose directory exists.

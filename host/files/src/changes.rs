@@ -1,6 +1,6 @@
 //! Several files created or replaced together: each path is judged, and all changes are made or none.
 
-use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
@@ -11,30 +11,30 @@ use wasmtime_wasi::p2::FsError;
 
 pub use portcullis_file_transaction::Expected;
 
+use super::Access;
 use super::permit::Permit;
 use super::preopen::What;
 use super::view::{FilesView, Reached};
-use super::{Access, Node};
 
-/// One file that a guest would make or replace.
+/// One file that a guest creates or replaces.
 #[derive(Debug)]
 pub struct Change {
-    /// Its absolute path.
+    /// The absolute path of the file.
     pub path: PathBuf,
-    /// What must be there before.
+    /// What must be at the path before the change.
     pub expected: Expected,
-    /// All of the new file.
+    /// The whole content of the new file.
     pub contents: Vec<u8>,
 }
 
-/// Why none of a guest's changes was made.
+/// Why none of a guest's changes took effect.
 #[derive(Debug)]
 pub enum ChangeError {
     /// The judge refused this path, or the call does not reach it.
     Denied(PathBuf),
     /// This limit of the call is reached.
     Quota(&'static str),
-    /// What is there is in the way, or the disk failed.
+    /// Something unexpected is at a path, the changes were cancelled, or the disk failed.
     Failed(TransactionError),
 }
 
@@ -45,8 +45,8 @@ impl From<TransactionError> for ChangeError {
 }
 
 impl FilesView<'_> {
-    /// Makes all of these changes, or none. `journals` is the host's folder for journals of what has
-    /// begun; `is_cancelled` is asked until the changes take effect.
+    /// Makes all of these changes, or none. `journals` is the host's folder for journals of changes that have
+    /// begun. `is_cancelled` is called until the changes take effect.
     ///
     /// # Errors
     ///
@@ -71,8 +71,8 @@ impl FilesView<'_> {
         }
     }
 
-    /// Writes all of the new files beside their places. `permits` gets one permit for each. Answers what takes
-    /// effect at once, and which of the files are designated ones.
+    /// Writes all new files to temporary files beside their paths. `permits` gets one permit for each file. Returns
+    /// the staged changes, and which of the files are designated ones.
     async fn stage(
         &mut self,
         changes: Vec<Change>,
@@ -105,7 +105,7 @@ impl FilesView<'_> {
             placed.push(change);
         }
         self.blocking().await;
-        // What an earlier process left is finished first: it may be in the way.
+        // Changes that an earlier process did not finish may concern the same files: they are finished first.
         for remark in portcullis_file_transaction::recover(journals) {
             tracing::warn!("{remark}");
         }
@@ -114,7 +114,7 @@ impl FilesView<'_> {
             return Err(ChangeError::Quota("file-entries"));
         }
         let staged = plan.stage(journals, is_cancelled)?;
-        // A call that was ended meanwhile ends here, and leaves nothing.
+        // A call that was cancelled meanwhile ends here, and leaves nothing.
         tokio::task::yield_now().await;
         if is_cancelled() {
             return Err(TransactionError::Cancelled.into());
@@ -122,8 +122,8 @@ impl FilesView<'_> {
         Ok((staged, designated))
     }
 
-    /// The directory of the call that a path is in, its path there, and whether it is a single designated
-    /// file; asked for, and taken from the quota.
+    /// Asks for one change, and takes it from the quota. Returns the directory of the call that the path is in, the
+    /// path relative to the directory, and whether the path is a single designated file.
     fn admit(
         &self,
         path: &Path,
@@ -131,17 +131,16 @@ impl FilesView<'_> {
         permits: &mut Vec<Permit>,
     ) -> Result<(usize, PathBuf, bool), ChangeError> {
         let denied = || ChangeError::Denied(path.to_owned());
-        let around = |(_, (_, node)): &(usize, &(File, Node))| path.starts_with(&node.path);
-        let preopens = self.files.preopens.iter().enumerate().filter(around);
-        let (index, (_, node)) = preopens
-            .max_by_key(|(_, (_, node))| node.path.components().count())
+        let preopens = self.files.preopens.iter().enumerate();
+        let around = preopens.filter_map(|(index, (_, node))| {
+            path.strip_prefix(&node.path).ok().map(|relative| (index, node, relative))
+        });
+        // The innermost directory is the one with the shortest relative path.
+        let (index, node, relative) = around
+            .min_by_key(|(_, _, relative)| relative.components().count())
             .ok_or_else(denied)?;
-        let relative = path.strip_prefix(&node.path).map_err(|_| denied())?.to_owned();
-        let failed = |error: FsError| match error.downcast() {
-            Ok(code) => cannot("write", path, std::io::Error::other(format!("{code:?}"))),
-            Err(_) => denied(),
-        };
-        let target = Self::target_in(node, &relative).map_err(failed)?;
+        let relative = relative.to_owned();
+        let target = Self::target_in(node, &relative).map_err(|error| unavailable(path, error))?;
         permits.push(self.ask(&target, Access::Write).map_err(|_: FsError| denied())?);
         let is_designated = match target.reached {
             Some(Reached::Beneath) => false,
@@ -152,7 +151,7 @@ impl FilesView<'_> {
         if !quota.allows_depth(target.depth) {
             return Err(ChangeError::Quota("file-depth"));
         }
-        // One that is replaced counts as well: it takes as much work.
+        // A file that is replaced counts like a new one: it takes as much work.
         if !quota.take_entry() {
             return Err(ChangeError::Quota("file-entries"));
         }
@@ -165,11 +164,19 @@ impl FilesView<'_> {
         Ok((index, relative, is_designated))
     }
 
-    /// From now on the guest finds the new file where a designated one was replaced.
+    /// Opens a designated file that was replaced, so that the guest finds the new file from now on.
     fn reopen(&self, index: usize, name: &Path) {
         let (handle, node) = &self.files.preopens[index];
         let how = OpenHow { write: true, nofollow: true, ..OpenHow::default() };
-        let Ok((Opened::File(new), _)) = node.guard.open(handle, name, how) else { return };
+        let new = match node.guard.open(handle, name, how) {
+            Ok((Opened::File(new), _)) => new,
+            Ok((Opened::Directory(_) | Opened::Special, _)) => return,
+            Err(error) => {
+                let path = node.path.join(name);
+                tracing::warn!("cannot open the new file {}: {error}", path.display());
+                return;
+            }
+        };
         let is_it = |entry: &&super::preopen::Name| Path::new(&entry.name) == name;
         if let Some(What::File(file)) = node.reach.names.iter().find(is_it).map(|entry| &entry.what)
         {
@@ -190,6 +197,35 @@ fn commit(permits: Vec<Permit>, staged: Staged) -> Result<(), ChangeError> {
     Ok(made?)
 }
 
-fn cannot(action: &'static str, path: &Path, cause: std::io::Error) -> ChangeError {
+/// The error of a path that cannot be looked up. Its cause is a WASI error code, or what ends the guest.
+fn unavailable(path: &Path, error: FsError) -> ChangeError {
+    let cause = match error.downcast() {
+        Ok(code) => io::Error::other(code),
+        Err(trap) => io::Error::other(trap.to_string()),
+    };
+    cannot("write", path, cause)
+}
+
+fn cannot(action: &'static str, path: &Path, cause: io::Error) -> ChangeError {
     ChangeError::Failed(TransactionError::Disk { action, path: path.to_owned(), cause })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn a_path_that_cannot_be_looked_up_keeps_its_cause() {
+        let error = unavailable(Path::new("/a"), ErrorCode::FileTooLarge.into());
+        let ChangeError::Failed(error @ TransactionError::Disk { .. }) = error else {
+            panic!("{error:?}")
+        };
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+        let code = cause.and_then(io::Error::get_ref).and_then(|code| code.downcast_ref());
+        assert_eq!(code, Some(&ErrorCode::FileTooLarge));
+    }
 }

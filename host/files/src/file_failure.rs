@@ -1,6 +1,6 @@
 //! Why a guest's operation on a file fails.
 
-use portcullis_roots::Closed;
+use portcullis_roots::ProtectedFile;
 use wasmtime_wasi::p2::FsError;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
@@ -33,7 +33,7 @@ impl From<FileFailure> for FsError {
 impl From<&std::io::Error> for FileFailure {
     fn from(error: &std::io::Error) -> Self {
         use std::io::ErrorKind::{CrossesDevices, PermissionDenied};
-        let closed = match Closed::of(error) {
+        let closed = match ProtectedFile::of(error) {
             Some(closed) => Some(closed.word()),
             // cap-std says so of a way out; the system has a code for each of its own reasons.
             None if error.kind() == CrossesDevices

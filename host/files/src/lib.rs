@@ -144,12 +144,18 @@ impl Files {
             whole.filter(contains).max_by_key(|(_, node)| node.path.components().count())?;
         let rest = path.strip_prefix(&node.path).ok()?;
         let access = node.reach.all?;
+        let not_opened = |error: &std::io::Error| {
+            tracing::debug!("the directory {} cannot be opened: {error}", path.display());
+        };
         let (handle, guard) = match rest.as_os_str().is_empty() {
-            true => (handle.try_clone().ok()?, node.guard.clone()),
-            false => match node.guard.open(handle, rest, OpenHow::default()).ok()? {
-                (Opened::Directory(handle), guard) => (handle, guard),
-                (Opened::File(_) | Opened::Special, _) => return None,
-            },
+            true => (handle.try_clone().inspect_err(not_opened).ok()?, node.guard.clone()),
+            false => {
+                let opened = node.guard.open(handle, rest, OpenHow::default());
+                match opened.inspect_err(not_opened).ok()? {
+                    (Opened::Directory(handle), guard) => (handle, guard),
+                    (Opened::File(_) | Opened::Special, _) => return None,
+                }
+            }
         };
         let may = !guard.must_stay_closed_to_programs(access == Access::Write);
         may.then_some((handle, access))

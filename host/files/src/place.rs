@@ -52,8 +52,8 @@ impl FilesView<'_> {
         let place = self.node(fd)?.guard.place(&dir, Path::new(path), follow);
         let place = place.map_err(|error| ErrorCode::from(&error))?;
         let may = place.as_ref().map_or(Ok(()), |place| match access {
-            Access::Read => place.may_look(),
-            Access::Write => place.may_change(),
+            Access::Read => place.check_access(),
+            Access::Write => place.check_change(),
         });
         may.map_err(|error| ErrorCode::from(&error))?;
         Ok(place)

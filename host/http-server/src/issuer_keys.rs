@@ -177,6 +177,7 @@ impl IssuerKeys {
         let refreshed = tokio::spawn(async move { this.refresh().await }).await;
         let cause = refreshed.map_err(RefreshError::from).flatten().err();
         if let Some(cause) = &cause {
+            let cause = portcullis_sanitize::error_chain(cause);
             tracing::warn!("the keys of {}: {cause}", self.issuer);
         }
         let found = self.cached(id, algorithm, STALE);
@@ -255,7 +256,9 @@ fn read(set: &Value) -> Result<Vec<Key>, RefreshError> {
 
 /// A public key for signatures of an accepted algorithm. `None`: another key.
 fn read_key(key: &Value) -> Option<Key> {
-    let jwk = Jwk::deserialize(key).ok()?;
+    let jwk = Jwk::deserialize(key)
+        .inspect_err(|error| tracing::debug!("a key of the issuer is not used: {error}"))
+        .ok()?;
     let algorithm = match &jwk.algorithm {
         AlgorithmParameters::RSA(_) => Algorithm::RS256,
         AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => {

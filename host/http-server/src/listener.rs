@@ -152,6 +152,7 @@ async fn serve_requests<S: ServerHandler>(
         }
     };
     if let Err(error) = ended {
-        tracing::debug!("a connection ended: {error}");
+        // The text of hyper's error does not contain its cause.
+        tracing::debug!("a connection ended: {}", portcullis_sanitize::error_chain(&error));
     }
 }

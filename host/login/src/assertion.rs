@@ -27,19 +27,19 @@ const LIFE: Duration = Duration::from_secs(60);
 #[derive(Debug, Error)]
 pub enum KeyError {
     /// The text is not a private key. The parser's error is left out: it may quote the key.
-    #[error("it is not a private key in PEM format (PKCS#8)")]
+    #[error("the text is not a private key in PEM format (PKCS#8)")]
     NotPem,
     /// The key is of a kind that is not supported.
-    #[error("it is not a key of P-256, P-384, Ed25519 or RSA ({0})")]
+    #[error("the key is not one of P-256, P-384, Ed25519 or RSA ({0})")]
     Unsupported(ring::error::KeyRejected),
     /// The clock of this machine is before 1970.
     #[error("the clock of this machine is wrong")]
     Clock(#[source] SystemTimeError),
-    /// There is no randomness.
+    /// The operating system has no random bytes.
     #[error(transparent)]
     Random(#[from] RandomError),
     /// Signing failed.
-    #[error("it cannot sign ({0})")]
+    #[error("the key cannot sign ({0})")]
     Sign(ring::error::Unspecified),
 }
 
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stated_is_signed_for_one_issuer_and_a_minute() {
+    fn an_assertion_is_signed_for_one_issuer_and_one_minute() {
         let random = SystemRandom::new();
         let ecdsa =
             EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_not_repeated() {
+    fn an_invalid_key_is_not_in_the_error() {
         for text in ["", "hidden", &pem(b"hidden")] {
             let error = sign(text, "me", "https://as.example").unwrap_err();
             let error = format!("{} {error:?}", portcullis_sanitize::error_chain(&error));

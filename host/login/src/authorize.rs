@@ -11,11 +11,11 @@ use url::Url;
 
 use crate::callback::Callback;
 use crate::client::Client;
-use crate::discovery::Found;
+use crate::discovery::Discovered;
 use crate::error::LoginError;
 use crate::random::random;
 use crate::response::code;
-use crate::store::Granted;
+use crate::store::StoredToken;
 use crate::{Grant, Login};
 
 /// Longest time of a login.
@@ -34,7 +34,7 @@ pub struct Authorized {
 
 /// One login.
 struct Attempt {
-    found: Found,
+    found: Discovered,
     client: Client,
     scopes: Vec<String>,
     redirect: String,
@@ -54,19 +54,19 @@ impl Login {
         &self,
         show: impl AsyncFnOnce(&str) -> Result<(), E>,
     ) -> Result<Authorized, LoginError> {
-        if self.plan.grant != Grant::AuthorizationCode {
+        if self.settings.grant != Grant::AuthorizationCode {
             return Err(LoginError::NotForPersons);
         }
-        let _turn = self.turn.lock().await;
-        let callback = Callback::listen(self.plan.redirect_port).await?;
+        let _turn = self.token_request.lock().await;
+        let callback = Callback::listen(self.settings.redirect_port).await?;
         let found = self.discover().await?;
-        if !found.issuer.binds_codes {
+        if !found.issuer.supports_pkce {
             return Err(LoginError::NoPkce { issuer: found.issuer.name });
         }
         let scopes = self.scopes(&found);
         let redirect = callback.address.clone();
         let client =
-            Client::find(&self.reach, &self.plan, &found.issuer, &redirect, &scopes).await?;
+            Client::find(&self.requests, &self.settings, &found.issuer, &redirect, &scopes).await?;
         let (state, verifier) = (random()?, random()?);
         let attempt = Attempt { found, client, scopes, redirect, state, verifier };
         let address = attempt.address()?;
@@ -87,7 +87,7 @@ impl Login {
     }
 
     /// Exchanges an authorization code for a token.
-    async fn exchange(&self, attempt: Attempt, code: String) -> Result<Granted, LoginError> {
+    async fn exchange(&self, attempt: Attempt, code: String) -> Result<StoredToken, LoginError> {
         let Attempt { found, client, scopes, redirect, verifier, .. } = attempt;
         let form = vec![
             ("grant_type", "authorization_code".to_owned()),
@@ -98,7 +98,7 @@ impl Login {
         ];
         let endpoint = self.token_endpoint(&client, &found.issuer.name, &found.issuer.token);
         let issued = endpoint.request(form).await?;
-        Ok(Granted::new(found, client, scopes, issued))
+        Ok(StoredToken::new(found, client, scopes, issued))
     }
 }
 

@@ -22,7 +22,7 @@ const PATH: &str = "/callback";
 
 /// Longest time of one connection, and largest number of connections at once: other programs may connect, too.
 const CONNECTION_TIME: Duration = Duration::from_secs(10);
-const CONNECTIONS: usize = 16;
+const MAX_CONNECTIONS: usize = 16;
 
 /// Largest head of a request, in bytes.
 const HEAD_BYTES: usize = 32 * 1024;
@@ -42,7 +42,7 @@ pub struct ListenError {
     cause: std::io::Error,
 }
 
-/// Waits for a browser.
+/// Waits for a browser to bring the authorization response.
 pub(crate) struct Callback {
     listener: TcpListener,
     /// The redirect URI.
@@ -51,7 +51,7 @@ pub(crate) struct Callback {
 
 /// An authorization response: the parameters with which the browser is redirected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct AuthorizationResponse {
     pub(crate) code: Option<String>,
     pub(crate) issuer: Option<String>,
     /// Why there is no code: the OAuth error, and its description.
@@ -73,12 +73,12 @@ impl Callback {
     }
 
     /// Waits for the authorization response with this `state`. Other requests are refused.
-    pub(crate) async fn answer(&self, state: &str) -> Answer {
+    pub(crate) async fn answer(&self, state: &str) -> AuthorizationResponse {
         let mut open = JoinSet::new();
         let state: Arc<str> = state.into();
         loop {
             tokio::select! {
-                accepted = self.listener.accept(), if open.len() < CONNECTIONS => match accepted {
+                accepted = self.listener.accept(), if open.len() < MAX_CONNECTIONS => match accepted {
                     Ok((stream, _)) => drop(open.spawn(serve(stream, state.clone()))),
                     // Mostly, there are too many open files. Some are closed soon.
                     Err(_) => sleep(Duration::from_millis(100)).await,
@@ -94,9 +94,9 @@ impl Callback {
 }
 
 /// Serves one request. Returns the authorization response, once the browser has its page.
-async fn serve(stream: TcpStream, state: Arc<str>) -> Option<Answer> {
-    let brought = Arc::new(Mutex::new(None));
-    let keep = brought.clone();
+async fn serve(stream: TcpStream, state: Arc<str>) -> Option<AuthorizationResponse> {
+    let received = Arc::new(Mutex::new(None));
+    let keep = received.clone();
     let service = hyper::service::service_fn(move |request: Request<_>| {
         let answer = read(&request, &state);
         let response = page(answer.is_some());
@@ -111,11 +111,11 @@ async fn serve(stream: TcpStream, state: Arc<str>) -> Option<Answer> {
         .timer(TokioTimer::new())
         .header_read_timeout(CONNECTION_TIME)
         .serve_connection(TokioIo::new(stream), service);
-    let _gone_before = timeout(CONNECTION_TIME, connection).await;
-    brought.lock().take()
+    let _browser_may_be_gone = timeout(CONNECTION_TIME, connection).await;
+    received.lock().take()
 }
 
-fn read<B>(request: &Request<B>, state: &str) -> Option<Answer> {
+fn read<B>(request: &Request<B>, state: &str) -> Option<AuthorizationResponse> {
     if request.method() != Method::GET || request.uri().path() != PATH {
         return None;
     }
@@ -135,7 +135,7 @@ fn read<B>(request: &Request<B>, state: &str) -> Option<Answer> {
         Some(text) => format!("{error}: {text}"),
         None => error,
     });
-    Some(Answer { code: param("code"), issuer: param("iss"), error })
+    Some(AuthorizationResponse { code: param("code"), issuer: param("iss"), error })
 }
 
 /// The page for the browser. It contains no text of the request.
@@ -158,18 +158,19 @@ fn page(good: bool) -> Response<Full<Bytes>> {
 mod tests {
     use super::*;
 
-    fn come(method: &str, target: &str) -> Option<Answer> {
+    fn request(method: &str, target: &str) -> Option<AuthorizationResponse> {
         let request = Request::builder().method(method).uri(target).body(()).unwrap();
         read(&request, "right")
     }
 
     #[test]
-    fn only_who_brings_the_state_brings_an_answer() {
+    fn only_a_request_with_the_state_is_an_authorization_response() {
         let answer =
-            come("GET", "/callback?code=a%20b&state=right&iss=https%3A%2F%2Fa.example").unwrap();
+            request("GET", "/callback?code=a%20b&state=right&iss=https%3A%2F%2Fa.example").unwrap();
         assert_eq!(answer.code.as_deref(), Some("a b"));
         assert_eq!(answer.issuer.as_deref(), Some("https://a.example"));
-        let refused = come("GET", "/callback?error=access_denied&error_description=no&state=right");
+        let refused =
+            request("GET", "/callback?error=access_denied&error_description=no&state=right");
         assert_eq!(refused.unwrap().error.as_deref(), Some("access_denied: no"));
         for target in [
             "/callback?code=a",
@@ -178,10 +179,10 @@ mod tests {
             "/callback?code=a&state=",
             "/other?code=a&state=right",
         ] {
-            assert_eq!(come("GET", target), None, "{target}");
+            assert_eq!(request("GET", target), None, "{target}");
         }
-        assert_eq!(come("POST", "/callback?code=a&state=right"), None);
-        let twice = come("GET", "/callback?code=a&code=b&state=right").unwrap();
+        assert_eq!(request("POST", "/callback?code=a&state=right"), None);
+        let twice = request("GET", "/callback?code=a&code=b&state=right").unwrap();
         assert_eq!(twice.code, None);
     }
 }

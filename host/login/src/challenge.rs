@@ -13,7 +13,7 @@ pub struct Challenge {
     pub(crate) metadata: Option<Url>,
     /// The scopes that a token needs.
     pub(crate) scopes: Vec<String>,
-    /// Whether the token was valid, but with too few scopes.
+    /// Whether the token is valid, but has too few scopes.
     pub(crate) insufficient: bool,
 }
 
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_read_wherever_it_stands() {
+    fn parameters_are_read_in_any_order_and_notation() {
         let url = "https://a.example/.well-known/oauth-protected-resource";
         for values in [
             vec![format!("Bearer resource_metadata=\"{url}\", scope=\"a b\"")],
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_may_say_nothing_or_nonsense() {
+    fn a_challenge_may_be_empty_or_malformed() {
         assert_eq!(of(401, &[]), Some(Challenge::default()));
         for nonsense in ["", "=", "\"", "Bearer", "Bearer ,,,=", "Bearer a=\"", "Bearer scope=\"\\"]
         {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_allows_too_little_is_another_matter_than_a_prohibition() {
+    fn a_token_with_too_few_scopes_is_told_from_a_prohibition() {
         assert_eq!(of(403, &[]), None);
         assert_eq!(of(403, &["Bearer error=\"invalid_token\""]), None);
         assert_eq!(of(500, &["Bearer scope=a"]), None);

@@ -10,16 +10,16 @@ use url::form_urlencoded::byte_serialize;
 
 use crate::assertion::{self, KeyError};
 use crate::discovery::Issuer;
-use crate::requests::{OauthRequests, Posted, RequestError, shown};
-use crate::settings::{Identity, Plan, Proof};
+use crate::requests::{OauthRequests, PostBody, RequestError, shown};
+use crate::settings::{CheckedSettings, Credential, Identity};
 
 /// The client name with which this program registers itself.
 const NAME: &str = "Portcullis";
 
 /// Largest client id and largest client secret that an authorization server may issue, in bytes.
-const LONGEST: usize = 4096;
+const MAX_CREDENTIAL_BYTES: usize = 4096;
 
-/// Why this program is no client of an authorization server. Texts of servers in it are sanitised.
+/// Why this program cannot be a client of an authorization server. Texts of servers in it are sanitised.
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// The registration could not be requested.
@@ -77,22 +77,22 @@ pub enum ClientError {
     Key(#[source] KeyError),
 }
 
-/// This program, as an issuer knows it.
+/// This program as a client of one authorization server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Client {
     pub(crate) id: String,
     pub(crate) method: Method,
     /// The secret that the registration returned. A secret of the configuration is read when it is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) secret: Option<Hidden>,
+    pub(crate) secret: Option<HiddenText>,
 }
 
 /// A secret. It is not part of debug output.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Hidden(pub(crate) String);
+pub(crate) struct HiddenText(pub(crate) String);
 
-impl std::fmt::Debug for Hidden {
+impl std::fmt::Debug for HiddenText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("…")
     }
@@ -142,19 +142,19 @@ impl Client {
     ///
     /// The authorization server does not support the configured secret or key, or refuses the registration.
     pub(crate) async fn find(
-        reach: &OauthRequests,
-        plan: &Plan,
+        requests: &OauthRequests,
+        settings: &CheckedSettings,
         issuer: &Issuer,
         redirect: &str,
         scopes: &[String],
     ) -> Result<Self, ClientError> {
-        match &plan.identity {
-            Identity::Registered { id, proof } => Self::registered(id, proof, issuer),
-            Identity::Described(url) if issuer.takes_descriptions => {
+        match &settings.identity {
+            Identity::Registered { id, credential } => Self::registered(id, credential, issuer),
+            Identity::MetadataDocument(url) if issuer.supports_metadata_documents => {
                 Ok(Self { id: url.clone(), method: Method::None, secret: None })
             }
-            Identity::Described(_) | Identity::Unknown => {
-                register(reach, issuer, redirect, scopes).await
+            Identity::MetadataDocument(_) | Identity::Unregistered => {
+                register(requests, issuer, redirect, scopes).await
             }
         }
     }
@@ -166,19 +166,19 @@ impl Client {
     /// The authorization server does not support the configured secret or key.
     pub(crate) fn registered(
         id: &str,
-        proof: &Proof,
+        credential: &Credential,
         issuer: &Issuer,
     ) -> Result<Self, ClientError> {
-        let possible: &[Method] = match proof {
-            Proof::Nothing => &[Method::None],
-            Proof::Secret(_) => &[Method::Basic, Method::Post],
-            Proof::Key(_) => &[Method::Key],
+        let possible: &[Method] = match credential {
+            Credential::Nothing => &[Method::None],
+            Credential::Secret(_) => &[Method::Basic, Method::Post],
+            Credential::Key(_) => &[Method::Key],
         };
-        let method = match (Method::first(possible, issuer), proof) {
+        let method = match (Method::first(possible, issuer), credential) {
             (Some(method), _) => method,
             // Some authorization servers do not list this method though they support it.
-            (None, Proof::Nothing) => Method::None,
-            (None, Proof::Secret(_) | Proof::Key(_)) => {
+            (None, Credential::Nothing) => Method::None,
+            (None, Credential::Secret(_) | Credential::Key(_)) => {
                 let possible: Vec<_> = possible.iter().map(|method| method.name()).collect();
                 let supported: Vec<_> = issuer.methods.iter().flatten().cloned().collect();
                 return Err(ClientError::Methods {
@@ -199,23 +199,23 @@ impl Client {
     /// The secret or key of the configuration cannot be read or used.
     pub(crate) fn sign(
         &self,
-        plan: &Plan,
+        settings: &CheckedSettings,
         issuer: &str,
         form: &mut Vec<(&'static str, String)>,
     ) -> Result<Option<HeaderValue>, ClientError> {
-        let proof = match &plan.identity {
-            Identity::Registered { id, proof } if *id == self.id => proof,
-            Identity::Registered { .. } | Identity::Described(_) | Identity::Unknown => {
-                &Proof::Nothing
-            }
+        let credential = match &settings.identity {
+            Identity::Registered { id, credential } if *id == self.id => credential,
+            Identity::Registered { .. }
+            | Identity::MetadataDocument(_)
+            | Identity::Unregistered => &Credential::Nothing,
         };
-        let secret = || match (&self.secret, proof) {
+        let secret = || match (&self.secret, credential) {
             (Some(secret), _) => Ok(secret.0.clone()),
-            (None, Proof::Secret(secret)) => {
+            (None, Credential::Secret(secret)) => {
                 let failed = |error| unreadable("client-secret", error);
                 secret.read().map_err(failed)
             }
-            (None, Proof::Nothing | Proof::Key(_)) => Err(ClientError::NoSecret),
+            (None, Credential::Nothing | Credential::Key(_)) => Err(ClientError::NoSecret),
         };
         match self.method {
             Method::None => form.push(("client_id", self.id.clone())),
@@ -232,7 +232,7 @@ impl Client {
                 return Ok(Some(value));
             }
             Method::Key => {
-                let Proof::Key(key) = proof else { return Err(ClientError::NoKey) };
+                let Credential::Key(key) = credential else { return Err(ClientError::NoKey) };
                 let key = key.read().map_err(|error| unreadable("client-key", error))?;
                 let assertion =
                     assertion::sign(&key, &self.id, issuer).map_err(ClientError::Key)?;
@@ -256,7 +256,7 @@ fn unreadable(
 /// Registers this program (RFC 7591). It is done for each login: authorization servers may forget clients, and the
 /// port of the redirect URI changes.
 async fn register(
-    reach: &OauthRequests,
+    requests: &OauthRequests,
     issuer: &Issuer,
     redirect: &str,
     scopes: &[String],
@@ -277,8 +277,10 @@ async fn register(
     if !scopes.is_empty() {
         metadata["scope"] = scopes.join(" ").into();
     }
-    let (status, answer) = reach.post(url, Posted::Json(metadata), None).await?;
-    let text = |key: &str| answer.get(key).and_then(Value::as_str).filter(|t| t.len() <= LONGEST);
+    let (status, answer) = requests.post(url, PostBody::Json(metadata), None).await?;
+    let text = |key: &str| {
+        answer.get(key).and_then(Value::as_str).filter(|t| t.len() <= MAX_CREDENTIAL_BYTES)
+    };
     let Some(id) = text("client_id").filter(|id| status.is_success() && !id.is_empty()) else {
         let said = [text("error"), text("error_description")];
         let said = said.into_iter().flatten().collect::<Vec<_>>().join(": ");
@@ -288,7 +290,7 @@ async fn register(
             text: portcullis_sanitize::line(&said, 200),
         });
     };
-    let secret = text("client_secret").map(|secret| Hidden(secret.to_owned()));
+    let secret = text("client_secret").map(|secret| HiddenText(secret.to_owned()));
     let named = text("token_endpoint_auth_method");
     let named = named.and_then(|name| Method::ALL.into_iter().find(|method| method.name() == name));
     let method = match (named, &secret) {

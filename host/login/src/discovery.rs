@@ -9,7 +9,7 @@ use crate::requests::{OauthRequests, RequestError, shown};
 use crate::settings::{SCOPES, is_scope};
 
 /// Largest number of issuers of one server that are tried.
-const ISSUERS: usize = 4;
+const MAX_ISSUERS: usize = 4;
 
 /// Why the authorization server of an MCP server is not known. Texts of servers in it are sanitised.
 #[derive(Debug, Error)]
@@ -63,9 +63,9 @@ pub enum DiscoveryError {
     },
 }
 
-/// What was found out about a server.
+/// What discovery found about an MCP server.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct Discovered {
     /// The server's name in token requests: the resource indicator of RFC 8707.
     pub(crate) resource: String,
     /// The scopes that the server supports.
@@ -85,30 +85,30 @@ pub(crate) struct Issuer {
     pub(crate) methods: Option<Vec<String>>,
     pub(crate) scopes: Vec<String>,
     /// Whether it supports PKCE with S256.
-    pub(crate) binds_codes: bool,
+    pub(crate) supports_pkce: bool,
     /// Whether it supports Client ID Metadata Documents.
-    pub(crate) takes_descriptions: bool,
+    pub(crate) supports_metadata_documents: bool,
     /// Whether its authorization responses have the parameter `iss` (RFC 9207).
-    pub(crate) says_who_it_is: bool,
+    pub(crate) sends_iss: bool,
 }
 
 /// Finds the authorization server of the MCP server at `url`. `hint`: the address of the resource metadata, if the
-/// server named one. `wanted`: the issuer that the configuration demands.
+/// server named one. `required`: the issuer of the configuration, if it names one.
 ///
 /// # Errors
 ///
 /// The metadata cannot be read, contradicts itself or the configuration, or is incomplete.
 pub(crate) async fn discover(
-    reach: &OauthRequests,
+    requests: &OauthRequests,
     url: &Url,
     hint: Option<&Url>,
-    wanted: Option<&Url>,
-) -> Result<Found, DiscoveryError> {
-    let Some((at, document)) = resource_metadata(reach, url, hint).await? else {
-        return before_metadata(reach, url, wanted).await;
+    required: Option<&Url>,
+) -> Result<Discovered, DiscoveryError> {
+    let Some((at, document)) = resource_metadata(requests, url, hint).await? else {
+        return without_resource_metadata(requests, url, required).await;
     };
     let resource = document.get("resource").and_then(Value::as_str).unwrap_or_default();
-    if !names(resource, url) {
+    if !covers(resource, url) {
         let (address, resource) = (shown(&at), portcullis_sanitize::line(resource, 200));
         return Err(DiscoveryError::OtherResource { address, resource });
     }
@@ -116,19 +116,19 @@ pub(crate) async fn discover(
     if names.is_empty() {
         return Err(DiscoveryError::NoIssuer { address: shown(&at) });
     }
-    let names = match wanted {
-        Some(wanted) if !names.iter().any(|name| same(name, wanted.as_str())) => {
-            let (address, issuer) = (shown(&at), wanted.clone());
+    let names = match required {
+        Some(required) if !names.iter().any(|name| is_same_issuer(name, required.as_str())) => {
+            let (address, issuer) = (shown(&at), required.clone());
             return Err(DiscoveryError::IssuerNotNamed { address, issuer });
         }
-        Some(wanted) => vec![wanted.to_string()],
+        Some(required) => vec![required.to_string()],
         None => names,
     };
-    for name in names.iter().take(ISSUERS) {
-        let issuer = reach.endpoint("the issuer of its tokens", name)?;
-        if let Some(issuer) = issuer_metadata(reach, &issuer, name).await? {
+    for name in names.iter().take(MAX_ISSUERS) {
+        let issuer = requests.endpoint("the issuer of its tokens", name)?;
+        if let Some(issuer) = issuer_metadata(requests, &issuer, name).await? {
             let (resource, scopes) = (resource.to_owned(), scopes(&document));
-            return Ok(Found { resource, scopes, issuer });
+            return Ok(Discovered { resource, scopes, issuer });
         }
     }
     let issuers = portcullis_sanitize::line(&names.join(", "), 300);
@@ -137,7 +137,7 @@ pub(crate) async fn discover(
 
 /// The resource metadata of the server (RFC 9728), and its address.
 async fn resource_metadata(
-    reach: &OauthRequests,
+    requests: &OauthRequests,
     url: &Url,
     hint: Option<&Url>,
 ) -> Result<Option<(Url, Value)>, RequestError> {
@@ -145,16 +145,16 @@ async fn resource_metadata(
     let path = url.path().trim_end_matches('/');
     let mut places = Vec::new();
     if let Some(hint) = hint {
-        places.push(reach.endpoint("its `resource_metadata`", hint.as_str())?);
+        places.push(requests.endpoint("its `resource_metadata`", hint.as_str())?);
     }
     for path in [format!("{NAME}{path}"), NAME.to_owned()] {
-        let place = beside(url, &path);
+        let place = on_same_server(url, &path);
         if !places.contains(&place) {
             places.push(place);
         }
     }
     for place in places {
-        if let Some(document) = reach.document(&place).await? {
+        if let Some(document) = requests.document(&place).await? {
             return Ok(Some((place, document)));
         }
     }
@@ -162,7 +162,7 @@ async fn resource_metadata(
 }
 
 /// Another path on the same server.
-fn beside(url: &Url, path: &str) -> Url {
+fn on_same_server(url: &Url, path: &str) -> Url {
     let mut url = url.clone();
     url.set_path(path);
     url.set_query(None);
@@ -170,8 +170,8 @@ fn beside(url: &Url, path: &str) -> Url {
     url
 }
 
-/// Whether a resource identifier means the server at this address, or something that contains the server.
-fn names(resource: &str, url: &Url) -> bool {
+/// Whether a resource identifier is that of the server at this address, or of a resource that contains the server.
+fn covers(resource: &str, url: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else { return false };
     let whole = resource.path().trim_end_matches('/');
     let rest = url.path().strip_prefix(whole);
@@ -182,7 +182,7 @@ fn names(resource: &str, url: &Url) -> bool {
 }
 
 /// Whether two issuer identifiers are the same, apart from a slash directly after the host, which is often left out.
-fn same(one: &str, other: &str) -> bool {
+fn is_same_issuer(one: &str, other: &str) -> bool {
     let bare = |name: &str| match Url::parse(name) {
         Ok(url) if url.path() == "/" => name.trim_end_matches('/').to_owned(),
         Ok(_) | Err(_) => name.to_owned(),
@@ -192,7 +192,7 @@ fn same(one: &str, other: &str) -> bool {
 
 /// The metadata of an authorization server. `None`: there is none.
 async fn issuer_metadata(
-    reach: &OauthRequests,
+    requests: &OauthRequests,
     url: &Url,
     name: &str,
 ) -> Result<Option<Issuer>, DiscoveryError> {
@@ -205,25 +205,29 @@ async fn issuer_metadata(
         places.push(format!("{path}/.well-known/openid-configuration"));
     }
     for place in places {
-        let place = beside(url, &place);
-        let Some(document) = reach.document(&place).await? else { continue };
+        let place = on_same_server(url, &place);
+        let Some(document) = requests.document(&place).await? else { continue };
         let said = document.get("issuer").and_then(Value::as_str).unwrap_or_default();
-        if !same(said, name) {
+        if !is_same_issuer(said, name) {
             return Err(DiscoveryError::OtherIssuer {
                 address: shown(&place),
                 found: portcullis_sanitize::line(said, 200),
                 issuer: portcullis_sanitize::line(name, 200),
             });
         }
-        return issuer(reach, said, &document).map(Some);
+        return issuer(requests, said, &document).map(Some);
     }
     Ok(None)
 }
 
-fn issuer(reach: &OauthRequests, name: &str, document: &Value) -> Result<Issuer, DiscoveryError> {
+fn issuer(
+    requests: &OauthRequests,
+    name: &str,
+    document: &Value,
+) -> Result<Issuer, DiscoveryError> {
     let endpoint = |key: &str| {
         let text = document.get(key).and_then(Value::as_str);
-        text.map(|text| reach.endpoint(&format!("the `{key}` of {name}"), text)).transpose()
+        text.map(|text| requests.endpoint(&format!("the `{key}` of {name}"), text)).transpose()
     };
     let says = |key: &str| document.get(key).and_then(Value::as_bool).unwrap_or(false);
     let methods = "token_endpoint_auth_methods_supported";
@@ -236,42 +240,42 @@ fn issuer(reach: &OauthRequests, name: &str, document: &Value) -> Result<Issuer,
         registration: endpoint("registration_endpoint")?,
         methods: document.get(methods).map(|_| texts(document, methods)),
         scopes: scopes(document),
-        binds_codes: texts(document, "code_challenge_methods_supported").contains(&"S256".into()),
-        takes_descriptions: says("client_id_metadata_document_supported"),
-        says_who_it_is: says("authorization_response_iss_parameter_supported"),
+        supports_pkce: texts(document, "code_challenge_methods_supported").contains(&"S256".into()),
+        supports_metadata_documents: says("client_id_metadata_document_supported"),
+        sends_iss: says("authorization_response_iss_parameter_supported"),
     })
 }
 
 /// An MCP server without resource metadata is its own authorization server: its endpoints are those of its metadata,
 /// or those that MCP 2025-03-26 prescribes.
-async fn before_metadata(
-    reach: &OauthRequests,
+async fn without_resource_metadata(
+    requests: &OauthRequests,
     url: &Url,
-    wanted: Option<&Url>,
-) -> Result<Found, DiscoveryError> {
-    let root = beside(url, "/");
-    let name = wanted.map_or_else(|| root.origin().ascii_serialization(), Url::to_string);
-    let issuer = match issuer_metadata(reach, wanted.unwrap_or(&root), &name).await? {
+    required: Option<&Url>,
+) -> Result<Discovered, DiscoveryError> {
+    let root = on_same_server(url, "/");
+    let name = required.map_or_else(|| root.origin().ascii_serialization(), Url::to_string);
+    let issuer = match issuer_metadata(requests, required.unwrap_or(&root), &name).await? {
         Some(issuer) => issuer,
-        None if wanted.is_some() => {
+        None if required.is_some() => {
             return Err(DiscoveryError::NoMetadata { issuers: name });
         }
         None => Issuer {
             name,
-            authorization: Some(beside(url, "/authorize")),
-            token: beside(url, "/token"),
-            registration: Some(beside(url, "/register")),
+            authorization: Some(on_same_server(url, "/authorize")),
+            token: on_same_server(url, "/token"),
+            registration: Some(on_same_server(url, "/register")),
             methods: None,
             scopes: Vec::new(),
             // MCP 2025-03-26 demands PKCE.
-            binds_codes: true,
-            takes_descriptions: false,
-            says_who_it_is: false,
+            supports_pkce: true,
+            supports_metadata_documents: false,
+            sends_iss: false,
         },
     };
     let mut resource = url.clone();
     resource.set_fragment(None);
-    Ok(Found { resource: resource.to_string(), scopes: Vec::new(), issuer })
+    Ok(Discovered { resource: resource.to_string(), scopes: Vec::new(), issuer })
 }
 
 /// The strings in a list of a document.
@@ -290,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_resource_is_the_server_or_what_it_is_part_of() {
+    fn a_resource_is_the_server_or_contains_the_server() {
         let url: Url = "https://a.example/team/mcp".parse().unwrap();
         for resource in [
             "https://a.example/team/mcp",
@@ -298,7 +302,7 @@ mod tests {
             "https://A.example:443/team",
             "https://a.example",
         ] {
-            assert!(names(resource, &url), "{resource}");
+            assert!(covers(resource, &url), "{resource}");
         }
         for resource in [
             "https://evil.example/team/mcp",
@@ -310,16 +314,16 @@ mod tests {
             "https://a.example/?x",
             "",
         ] {
-            assert!(!names(resource, &url), "{resource}");
+            assert!(!covers(resource, &url), "{resource}");
         }
     }
 
     #[test]
-    fn names_of_issuers_are_compared_as_they_are_written() {
-        assert!(same("https://a.example", "https://a.example/"));
-        assert!(!same("https://a.example/t", "https://a.example/t/"));
-        assert!(!same("https://a.example", "https://A.example"));
-        assert!(!same("https://a.example", "https://a.example:443"));
-        assert!(!same("", "https://a.example"));
+    fn issuers_are_compared_as_text() {
+        assert!(is_same_issuer("https://a.example", "https://a.example/"));
+        assert!(!is_same_issuer("https://a.example/t", "https://a.example/t/"));
+        assert!(!is_same_issuer("https://a.example", "https://A.example"));
+        assert!(!is_same_issuer("https://a.example", "https://a.example:443"));
+        assert!(!is_same_issuer("", "https://a.example"));
     }
 }

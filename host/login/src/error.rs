@@ -16,16 +16,16 @@ use crate::tokens::TokenError;
 
 /// Why there is no token to send.
 #[derive(Debug, Clone, Error)]
-pub enum Denied {
+pub enum NoToken {
     /// A person has to log in.
     #[error("{0}")]
-    Person(PersonNeeded),
+    LoginNeeded(LoginNeeded),
     /// No token could be obtained.
-    #[error("there is no token for it")]
+    #[error("there is no token for the server")]
     Failed(#[source] Arc<LoginError>),
 }
 
-impl From<LoginError> for Denied {
+impl From<LoginError> for NoToken {
     fn from(error: LoginError) -> Self {
         Self::Failed(Arc::new(error))
     }
@@ -33,7 +33,7 @@ impl From<LoginError> for Denied {
 
 /// A login that only a person can do. Its text says which command to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PersonNeeded {
+pub struct LoginNeeded {
     /// The server's name in the configuration.
     pub upstream: Box<str>,
     /// Whether there is a token, but with too few scopes.
@@ -44,7 +44,7 @@ pub struct PersonNeeded {
     pub is_configured: bool,
 }
 
-impl fmt::Display for PersonNeeded {
+impl fmt::Display for LoginNeeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { upstream, insufficient, has_scopes, is_configured } = self;
         let demand = match insufficient {
@@ -65,10 +65,10 @@ impl fmt::Display for PersonNeeded {
 /// Why a login failed, or a token request.
 #[derive(Debug, Error)]
 pub enum LoginError {
-    /// The configuration lets this machine in, and no person.
+    /// The configuration authenticates this machine, and no person.
     #[error("nobody has to log in: `grant` is `client-credentials`")]
     NotForPersons,
-    /// The settings do not allow it.
+    /// The settings contradict each other or the login.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The port of the redirect URI cannot be used.
@@ -91,7 +91,7 @@ pub enum LoginError {
         /// The authorization server.
         issuer: String,
     },
-    /// This program is no client of the authorization server.
+    /// This program cannot be a client of the authorization server.
     #[error(transparent)]
     Client(#[from] ClientError),
     /// The address could not be shown.
@@ -100,16 +100,16 @@ pub enum LoginError {
     /// Nobody logged in.
     #[error("nobody logged in within ten minutes")]
     TimedOut(#[source] tokio::time::error::Elapsed),
-    /// The authorization response is not used.
+    /// The authorization response is refused.
     #[error(transparent)]
     Response(#[from] ResponseError),
-    /// There is no randomness.
+    /// The operating system has no random bytes.
     #[error(transparent)]
     Random(#[from] RandomError),
     /// The token request failed.
     #[error("the token request failed")]
     Token(#[from] TokenError),
-    /// The token could not be renewed. It may work later.
+    /// The token could not be renewed. A later attempt may succeed.
     #[error("the token could not be renewed")]
     Renewal(#[source] TokenError),
     /// The server refused a token that was just issued for it.

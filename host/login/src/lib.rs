@@ -39,43 +39,43 @@ pub use challenge::Challenge;
 use client::Client;
 pub use client::ClientError;
 pub use discovery::DiscoveryError;
-use discovery::{Found, discover};
-pub use error::{Denied, LoginError, PersonNeeded};
+use discovery::{Discovered, discover};
+pub use error::{LoginError, LoginNeeded, NoToken};
 pub use random::RandomError;
 use requests::OauthRequests;
 pub use requests::RequestError;
 pub use response::ResponseError;
+use settings::{CheckedSettings, Identity};
 pub use settings::{Grant, Settings, SettingsError};
-use settings::{Identity, Plan};
 pub use store::StoreError;
-use store::{Granted, Kept, Stamp, Store, Wanted};
+use store::{Demand, Stamp, Store, StoredLogin, StoredToken};
 pub use tokens::{InvalidToken, TokenError};
 use tokens::{Issued, TokenEndpoint};
 
 /// Time after a failed token request in which no other one is sent. All callers get the same error meanwhile.
-const PAUSE: Duration = Duration::from_secs(10);
+const RETRY_PAUSE: Duration = Duration::from_secs(10);
 
 /// Tokens for one server.
 pub struct Login {
     name: Box<str>,
     url: Url,
-    plan: Plan,
-    /// Whether the configuration has no `oauth`. Then the server may want a key of another kind.
-    is_guess: bool,
-    reach: OauthRequests,
+    settings: CheckedSettings,
+    /// Whether the configuration has no `oauth` for the server. If so, the server may expect a key of another kind.
+    is_unconfigured: bool,
+    requests: OauthRequests,
     /// `None`: tokens are not stored in a file.
     store: Option<Store>,
-    now: Mutex<Now>,
+    now: Mutex<Current>,
     /// What the server demanded when it last refused a request.
-    wanted: Mutex<Wanted>,
-    /// Held during a token request. It contains when the last one failed, and why.
-    turn: tokio::sync::Mutex<Option<(Instant, Arc<LoginError>)>>,
+    wanted: Mutex<Demand>,
+    /// Held during a token request. Contains when the last token request failed, and why.
+    token_request: tokio::sync::Mutex<Option<(Instant, Arc<LoginError>)>>,
 }
 
 /// The token in use.
 #[derive(Default)]
-struct Now {
-    granted: Option<Arc<Granted>>,
+struct Current {
+    granted: Option<Arc<StoredToken>>,
     /// Time and size of the file that it was read from.
     stamp: Option<Stamp>,
 }
@@ -104,29 +104,29 @@ impl Login {
         settings: Settings,
         folder: Option<&Path>,
     ) -> Result<Self, SettingsError> {
-        let is_guess = settings == Settings::default();
-        let plan = Plan::try_from(settings)?;
-        let reach = OauthRequests::new(url, plan.issuer.as_ref());
-        if !reach.is_confidential(url) {
+        let is_unconfigured = settings == Settings::default();
+        let settings = CheckedSettings::try_from(settings)?;
+        let requests = OauthRequests::new(url, settings.issuer.as_ref());
+        if !requests.is_confidential(url) {
             return Err(SettingsError::NotConfidential);
         }
         // With `client-credentials`, a new token can be requested at any time.
-        let folder = folder.filter(|_| plan.grant == Grant::AuthorizationCode);
+        let folder = folder.filter(|_| settings.grant == Grant::AuthorizationCode);
         Ok(Self {
             name: name.into(),
             url: url.clone(),
-            plan,
-            is_guess,
-            reach,
+            settings,
+            is_unconfigured,
+            requests,
             store: folder.map(|folder| Store::new(folder, name)),
             now: Mutex::default(),
             wanted: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
+            token_request: tokio::sync::Mutex::default(),
         })
     }
 
-    /// The token to send, renewed if it is about to expire. `None`: there is no token. Then the server's refusal says
-    /// what it demands.
+    /// The token to send, renewed if it is about to expire. `None`: there is no token. The client then sends its request
+    /// without one, and the server's refusal states what the server demands.
     pub async fn token(&self) -> Option<Token> {
         let granted = self.granted()?;
         let token = granted.header().map(Token)?;
@@ -135,8 +135,12 @@ impl Login {
         }
         match self.renewed(&token).await {
             Ok(token) => Some(token),
-            // Until it expires, the server may accept it.
-            Err(_) => Some(token),
+            // The server may accept the token until it expires.
+            Err(error) => {
+                let error = portcullis_sanitize::error_chain(&error);
+                tracing::debug!("`{}`: its token is not renewed yet: {error}", self.name);
+                Some(token)
+            }
         }
     }
 
@@ -144,18 +148,18 @@ impl Login {
     ///
     /// # Errors
     ///
-    /// There is no other token: why, and what to do.
+    /// There is no other token. The error says why, and what to do.
     pub async fn refused(
         &self,
         sent: Option<&Token>,
         challenge: Challenge,
-    ) -> Result<Token, Denied> {
+    ) -> Result<Token, NoToken> {
         let insufficient = challenge.insufficient;
         self.remember(challenge).await;
-        match self.plan.grant {
-            Grant::ClientCredentials => self.ask_as_machine(sent).await,
+        match self.settings.grant {
+            Grant::ClientCredentials => self.request_as_machine(sent).await,
             Grant::AuthorizationCode => {
-                if let Some(token) = self.another_than(sent) {
+                if let Some(token) = self.other_than(sent) {
                     return Ok(token);
                 }
                 match sent {
@@ -167,10 +171,10 @@ impl Login {
         }
     }
 
-    /// The error for a server that refuses a token which was just issued.
-    pub fn given_up(&self) -> Denied {
-        match self.plan.grant {
-            Grant::ClientCredentials => Denied::from(LoginError::RefusedNewToken),
+    /// The error where the server refuses a token that was just issued.
+    pub fn new_token_refused(&self) -> NoToken {
+        match self.settings.grant {
+            Grant::ClientCredentials => NoToken::from(LoginError::RefusedNewToken),
             Grant::AuthorizationCode => self.needs_person(false),
         }
     }
@@ -182,13 +186,13 @@ impl Login {
     /// The file cannot be locked or removed; the token still exists.
     pub async fn forget(&self) -> Result<bool, StoreError> {
         // A renewal would write the file again: wait until it ends.
-        let _turn = self.turn.lock().await;
+        let _turn = self.token_request.lock().await;
         let mut stored = false;
         if let Some(store) = self.store.as_ref().filter(|store| store.stamp().is_some()) {
             let _exclusive = store.lock().await?;
             stored = store.remove()?;
         }
-        *self.wanted.lock() = Wanted::default();
+        *self.wanted.lock() = Demand::default();
         let had = std::mem::take(&mut *self.now.lock()).granted.is_some();
         Ok(had || stored)
     }
@@ -202,58 +206,58 @@ impl Login {
         Arc::new(Scrub::new(secrets.map(|secret| secret.0.as_str()))).text(text)
     }
 
-    fn needs_person(&self, insufficient: bool) -> Denied {
-        Denied::Person(PersonNeeded {
+    fn needs_person(&self, insufficient: bool) -> NoToken {
+        NoToken::LoginNeeded(LoginNeeded {
             upstream: self.name.clone(),
             insufficient,
-            has_scopes: self.plan.scopes.is_some(),
-            is_configured: !self.is_guess,
+            has_scopes: self.settings.scopes.is_some(),
+            is_configured: !self.is_unconfigured,
         })
     }
 
-    /// The current token. Another process may have changed the file: then it is read again.
-    fn granted(&self) -> Option<Arc<Granted>> {
+    /// The current token. The file is read again if another process has changed it.
+    fn granted(&self) -> Option<Arc<StoredToken>> {
         let mut now = self.now.lock();
         if let Some(store) = &self.store {
             let stamp = store.stamp();
             if stamp.is_none() || now.stamp != stamp {
-                *now = Now { stamp, granted: self.load(store).map(Arc::new) };
+                *now = Current { stamp, granted: self.load(store).map(Arc::new) };
             }
         }
         now.granted.clone()
     }
 
     /// The token in the file, if it fits the settings.
-    fn load(&self, store: &Store) -> Option<Granted> {
+    fn load(&self, store: &Store) -> Option<StoredToken> {
         let granted = store.read(self.url.as_str())?.granted?;
         let is_issuer = |issuer: &Url| {
             issuer.as_str().trim_end_matches('/') == granted.issuer.trim_end_matches('/')
         };
-        let fits = self.plan.issuer.as_ref().is_none_or(is_issuer)
-            && match &self.plan.identity {
+        let fits = self.settings.issuer.as_ref().is_none_or(is_issuer)
+            && match &self.settings.identity {
                 Identity::Registered { id, .. } => *id == granted.client.id,
-                Identity::Described(_) | Identity::Unknown => true,
+                Identity::MetadataDocument(_) | Identity::Unregistered => true,
             };
         fits.then_some(granted)
     }
 
     /// The current token, if it is not the one that was sent: another task or process renewed it.
-    fn another_than(&self, sent: Option<&Token>) -> Option<Token> {
+    fn other_than(&self, sent: Option<&Token>) -> Option<Token> {
         let token = self.granted()?.header().map(Token);
         token.filter(|token| Some(token) != sent)
     }
 
     /// Renews a token, unless another task or process has renewed it.
-    async fn renewed(&self, sent: &Token) -> Result<Token, Denied> {
-        let mut failed = self.turn.lock().await;
+    async fn renewed(&self, sent: &Token) -> Result<Token, NoToken> {
+        let mut failed = self.token_request.lock().await;
         let _exclusive = self.exclusive().await.map_err(LoginError::from)?;
-        if let Some(token) = self.another_than(Some(sent)) {
+        if let Some(token) = self.other_than(Some(sent)) {
             return Ok(token);
         }
         let Some(granted) = self.granted() else { return Err(self.needs_person(false)) };
         check_pause(&failed)?;
         let Some(refresh) = granted.refresh.clone() else { return Err(self.needs_person(false)) };
-        let url = self.reach.endpoint("the token endpoint", &granted.token_endpoint);
+        let url = self.requests.endpoint("the token endpoint", &granted.token_endpoint);
         let url = url.map_err(TokenError::from).map_err(LoginError::from)?;
         let endpoint = self.token_endpoint(&granted.client, &granted.issuer, &url);
         let form = vec![
@@ -265,36 +269,36 @@ impl Login {
             Ok(issued) => {
                 let refresh = issued.refresh.clone().or(Some(refresh));
                 let issued = Issued { refresh, ..issued };
-                let before = Granted::clone(&granted);
+                let before = StoredToken::clone(&granted);
                 Ok(self.keep(before.with(issued))?)
             }
             Err(error @ TokenError::Refused { is_final: true, .. }) => {
                 tracing::info!("`{}`: its token is not renewed: {error}", self.name);
-                let without = Granted { refresh: None, ..Granted::clone(&granted) };
+                let without = StoredToken { refresh: None, ..StoredToken::clone(&granted) };
                 self.keep(without)?;
                 Err(self.needs_person(false))
             }
             Err(cause) => {
                 let error = Arc::new(LoginError::Renewal(cause));
                 *failed = Some((Instant::now(), error.clone()));
-                Err(Denied::Failed(error))
+                Err(NoToken::Failed(error))
             }
         }
     }
 
     /// Requests a token with `client-credentials`.
-    async fn ask_as_machine(&self, sent: Option<&Token>) -> Result<Token, Denied> {
-        let mut failed = self.turn.lock().await;
-        if let Some(token) = self.another_than(sent) {
+    async fn request_as_machine(&self, sent: Option<&Token>) -> Result<Token, NoToken> {
+        let mut failed = self.token_request.lock().await;
+        if let Some(token) = self.other_than(sent) {
             return Ok(token);
         }
         check_pause(&failed)?;
         let asked = async {
             let found = self.discover().await?;
-            let Identity::Registered { id, proof } = &self.plan.identity else {
+            let Identity::Registered { id, credential } = &self.settings.identity else {
                 return Err(LoginError::Settings(SettingsError::NoCredentials));
             };
-            let client = Client::registered(id, proof, &found.issuer)?;
+            let client = Client::registered(id, credential, &found.issuer)?;
             let scopes = self.scopes(&found);
             let mut form = vec![
                 ("grant_type", "client_credentials".to_owned()),
@@ -307,12 +311,12 @@ impl Login {
             let issued = endpoint.request(form).await?;
             // When it expires, a new one is requested.
             let issued = Issued { refresh: None, ..issued };
-            self.keep(Granted::new(found, client, scopes, issued))
+            self.keep(StoredToken::new(found, client, scopes, issued))
         };
         asked.await.map_err(|error: LoginError| {
             let error = Arc::new(error);
             *failed = Some((Instant::now(), error.clone()));
-            Denied::Failed(error)
+            NoToken::Failed(error)
         })
     }
 
@@ -322,18 +326,18 @@ impl Login {
         issuer: &'a str,
         url: &'a Url,
     ) -> TokenEndpoint<'a> {
-        TokenEndpoint { reach: &self.reach, plan: &self.plan, client, issuer, url }
+        TokenEndpoint { requests: &self.requests, settings: &self.settings, client, issuer, url }
     }
 
-    async fn discover(&self) -> Result<Found, DiscoveryError> {
+    async fn discover(&self) -> Result<Discovered, DiscoveryError> {
         let hint = self.wanted().metadata.and_then(|url| Url::parse(&url).ok());
-        discover(&self.reach, &self.url, hint.as_ref(), self.plan.issuer.as_ref()).await
+        discover(&self.requests, &self.url, hint.as_ref(), self.settings.issuer.as_ref()).await
     }
 
     /// The scopes to request: those of the configuration; or those that the server demands, and those of the current
     /// token.
-    fn scopes(&self, found: &Found) -> Vec<String> {
-        if let Some(scopes) = &self.plan.scopes {
+    fn scopes(&self, found: &Discovered) -> Vec<String> {
+        if let Some(scopes) = &self.settings.scopes {
             return scopes.clone();
         }
         let wanted = self.wanted().scopes;
@@ -342,7 +346,7 @@ impl Login {
         let before = before.iter().flat_map(|granted| granted.scopes.iter().cloned());
         // Some authorization servers issue a refresh token only for this scope.
         let offline =
-            found.issuer.scopes.iter().filter(|_| self.plan.grant == Grant::AuthorizationCode);
+            found.issuer.scopes.iter().filter(|_| self.settings.grant == Grant::AuthorizationCode);
         let offline = offline.filter(|scope| *scope == "offline_access").cloned();
         for scope in before.chain(offline).collect::<Vec<_>>() {
             if !scopes.contains(&scope) && !scopes.is_empty() {
@@ -352,10 +356,10 @@ impl Login {
         scopes
     }
 
-    /// What the server demanded last, in this process or in another one.
-    fn wanted(&self) -> Wanted {
+    /// What the server last demanded of a token, in this process or in another one.
+    fn wanted(&self) -> Demand {
         let known = self.wanted.lock().clone();
-        if known != Wanted::default() {
+        if known != Demand::default() {
             return known;
         }
         let kept = self.store.as_ref().and_then(|store| store.read(self.url.as_str()));
@@ -365,7 +369,7 @@ impl Login {
     /// Stores what the server demands, for the next login, which may happen in another process.
     async fn remember(&self, challenge: Challenge) {
         let metadata = challenge.metadata.map(String::from);
-        let wanted = Wanted { metadata, scopes: challenge.scopes };
+        let wanted = Demand { metadata, scopes: challenge.scopes };
         let before = self.wanted();
         *self.wanted.lock() = wanted.clone();
         let Some(store) = self.store.as_ref().filter(|_| wanted != before) else { return };
@@ -373,7 +377,7 @@ impl Login {
             // Between reading and writing, nobody else may store another token.
             let _exclusive = store.lock().await?;
             let kept = store.read(self.url.as_str()).unwrap_or_default();
-            store.write(&Kept { url: self.url.to_string(), wanted: Some(wanted), ..kept })
+            store.write(&StoredLogin { url: self.url.to_string(), wanted: Some(wanted), ..kept })
         };
         if let Err(error) = write.await {
             tracing::warn!("`{}`: what it requires for a login is not stored: {error}", self.name);
@@ -381,13 +385,13 @@ impl Login {
     }
 
     /// Stores a token and returns it. The caller holds the lock of the file.
-    fn keep(&self, granted: Granted) -> Result<Token, LoginError> {
+    fn keep(&self, granted: StoredToken) -> Result<Token, LoginError> {
         let token = granted.header().map(Token).ok_or(LoginError::NotSendable)?;
         let kept = Some(granted.clone());
         let wanted = Some(self.wanted());
-        *self.now.lock() = Now { granted: Some(Arc::new(granted)), stamp: None };
+        *self.now.lock() = Current { granted: Some(Arc::new(granted)), stamp: None };
         if let Some(store) = &self.store {
-            let kept = Kept { url: self.url.to_string(), granted: kept, wanted };
+            let kept = StoredLogin { url: self.url.to_string(), granted: kept, wanted };
             store.write(&kept)?;
         }
         Ok(token)
@@ -402,10 +406,10 @@ impl Login {
     }
 }
 
-/// Fails with the last error, where the last token request failed less than [`PAUSE`] ago.
-fn check_pause(failed: &Option<(Instant, Arc<LoginError>)>) -> Result<(), Denied> {
+/// Fails with the last error, where the last token request failed less than [`RETRY_PAUSE`] ago.
+fn check_pause(failed: &Option<(Instant, Arc<LoginError>)>) -> Result<(), NoToken> {
     match failed {
-        Some((when, error)) if when.elapsed() < PAUSE => Err(Denied::Failed(error.clone())),
+        Some((when, error)) if when.elapsed() < RETRY_PAUSE => Err(NoToken::Failed(error.clone())),
         Some(_) | None => Ok(()),
     }
 }

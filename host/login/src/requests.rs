@@ -17,15 +17,16 @@ use thiserror::Error;
 use url::{Host, Url};
 
 /// Number of redirects that are followed for one document.
-const REDIRECTS: u32 = 3;
+const MAX_REDIRECTS: u32 = 3;
 
 /// Limits of one document or answer.
 const LIMITS: RequestLimits = RequestLimits {
-    requests: REDIRECTS + 1,
+    requests: MAX_REDIRECTS + 1,
     body_bytes: 256 * 1024,
     time: Duration::from_secs(15),
 };
 
+/// The value of `User-Agent`.
 const AGENT: &str = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
 
 /// Why an authorization server or its metadata could not be reached. Addresses in it are shortened and sanitised.
@@ -42,7 +43,7 @@ pub enum RequestError {
         #[source]
         cause: url::ParseError,
     },
-    /// An address would be asked without TLS.
+    /// A request would be sent without TLS.
     #[error("{what}, {address:?}, is not https")]
     NotConfidential {
         /// Who named the address.
@@ -68,7 +69,7 @@ pub enum RequestError {
         cause: url::ParseError,
     },
     /// The address cannot be used in an HTTP request.
-    #[error("cannot ask {address}")]
+    #[error("cannot send a request to {address}")]
     Request {
         /// The address.
         address: String,
@@ -78,27 +79,27 @@ pub enum RequestError {
     },
     /// The address leads to a private network that the operator did not name.
     #[error(
-        "cannot ask {address}: its host is in a private network and the configuration does not name it; if the \
+        "cannot send a request to {address}: its host is in a private network and the configuration does not name it; if the \
          host is the right one, name it as `issuer`"
     )]
     PrivateNetwork {
         /// The address.
         address: String,
     },
-    /// The address is not one of TLS.
-    #[error("cannot ask {address}: only https is used")]
+    /// The address is not an `https` address.
+    #[error("cannot send a request to {address}: only https is used")]
     NotHttps {
         /// The address.
         address: String,
     },
     /// There were too many redirects.
-    #[error("cannot ask {address}: there were more than {REDIRECTS} redirects")]
+    #[error("cannot send a request to {address}: there were more than {MAX_REDIRECTS} redirects")]
     Redirects {
         /// The last address.
         address: String,
     },
     /// The request failed.
-    #[error("cannot ask {address}")]
+    #[error("cannot send a request to {address}")]
     Failed {
         /// The address.
         address: String,
@@ -114,13 +115,13 @@ pub enum RequestError {
 pub(crate) struct OauthRequests {
     /// Hosts that the configuration names. They may be in any network.
     named: Vec<String>,
-    /// Whether the MCP server is on this machine. Then authorization servers may be, too.
+    /// Whether the MCP server is on this machine. If so, authorization servers may be on this machine, too.
     on_loopback: bool,
-    /// Whether the MCP server's address is one of a private network. Then authorization servers may be, too.
+    /// Whether the MCP server is in a private network. If so, authorization servers may be in one, too.
     in_private: bool,
 }
 
-/// Whether the host of an address is this machine by its name or number. No name is resolved for it.
+/// Whether the host of an address is `localhost`, or a loopback address. No name is resolved.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -197,13 +198,13 @@ impl RequestPolicy for OauthRequests {
 }
 
 /// The body of a POST request.
-pub(crate) enum Posted {
+pub(crate) enum PostBody {
     Form(String),
     Json(Value),
 }
 
 impl OauthRequests {
-    /// Gets the JSON object at an address. `None`: there is none.
+    /// Gets the JSON object at an address. `None`: the server has no JSON object there.
     ///
     /// # Errors
     ///
@@ -214,7 +215,7 @@ impl OauthRequests {
         loop {
             let request = request(Method::GET, &url)?;
             let sent = client.send(request, None).await;
-            let response = sent.map_err(|fault| explain(&url, fault))?;
+            let response = sent.map_err(|fault| request_error(&url, fault))?;
             let next = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
             if let (true, Some(next)) = (response.status().is_redirection(), next) {
                 url = url
@@ -226,8 +227,11 @@ impl OauthRequests {
                 return Ok(None);
             }
             let body = response.into_body().collect().await;
-            let body = body.map_err(|fault| explain(&url, fault))?.to_bytes();
-            return Ok(serde_json::from_slice(&body).ok().filter(Value::is_object));
+            let body = body.map_err(|fault| request_error(&url, fault))?.to_bytes();
+            let parsed = serde_json::from_slice(&body).inspect_err(|error| {
+                tracing::debug!("{} is not a JSON document: {error}", shown(&url));
+            });
+            return Ok(parsed.ok().filter(Value::is_object));
         }
     }
 
@@ -240,13 +244,13 @@ impl OauthRequests {
     pub(crate) async fn post(
         &self,
         url: &Url,
-        posted: Posted,
+        body: PostBody,
         authorization: Option<HeaderValue>,
     ) -> Result<(StatusCode, Value), RequestError> {
         let mut request = request(Method::POST, url)?;
-        let (kind, body) = match posted {
-            Posted::Form(form) => ("application/x-www-form-urlencoded", form),
-            Posted::Json(json) => ("application/json", json.to_string()),
+        let (kind, body) = match body {
+            PostBody::Form(form) => ("application/x-www-form-urlencoded", form),
+            PostBody::Json(json) => ("application/json", json.to_string()),
         };
         // Some authorization servers do not accept a body in chunks.
         request.headers_mut().insert(CONTENT_LENGTH, body.len().into());
@@ -256,10 +260,10 @@ impl OauthRequests {
             request.headers_mut().insert(AUTHORIZATION, authorization);
         }
         let sent = Client::new(self.clone(), LIMITS, AGENT).send(request, None).await;
-        let response = sent.map_err(|fault| explain(url, fault))?;
+        let response = sent.map_err(|fault| request_error(url, fault))?;
         let status = response.status();
         let body = response.into_body().collect().await;
-        let body = body.map_err(|fault| explain(url, fault))?.to_bytes();
+        let body = body.map_err(|fault| request_error(url, fault))?.to_bytes();
         Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
     }
 }
@@ -277,7 +281,7 @@ pub(crate) fn shown(url: &Url) -> String {
     portcullis_sanitize::line(url.as_str(), 200)
 }
 
-fn explain(url: &Url, fault: Fault) -> RequestError {
+fn request_error(url: &Url, fault: Fault) -> RequestError {
     let address = shown(url);
     match fault {
         Fault::AddressDenied => RequestError::PrivateNetwork { address },
@@ -300,35 +304,35 @@ fn explain(url: &Url, fault: Fault) -> RequestError {
 mod tests {
     use super::*;
 
-    fn reach(server: &str, issuer: Option<&str>) -> OauthRequests {
+    fn requests(server: &str, issuer: Option<&str>) -> OauthRequests {
         OauthRequests::new(
             &server.parse().unwrap(),
             issuer.map(|url| url.parse().unwrap()).as_ref(),
         )
     }
 
-    fn connects(reach: &OauthRequests, host: &str, address: &str) -> bool {
+    fn connects(requests: &OauthRequests, host: &str, address: &str) -> bool {
         let address = address.parse().unwrap();
-        reach.permit_connection(Connection { host: host.to_owned(), address }).is_some()
+        requests.permit_connection(Connection { host: host.to_owned(), address }).is_some()
     }
 
     #[test]
-    fn what_a_server_names_is_public_unless_the_server_is_elsewhere_itself() {
-        let public = reach("https://mcp.example/mcp", None);
+    fn addresses_that_a_server_names_are_public_unless_the_server_itself_is_not() {
+        let public = requests("https://mcp.example/mcp", None);
         assert!(connects(&public, "as.example", "93.184.216.34"));
         assert!(connects(&public, "mcp.example", "10.0.0.1"), "the operator named it");
         for address in ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "fd00::1", "fe80::1"] {
             assert!(!connects(&public, "as.example", address), "{address}");
         }
-        let named = reach("https://mcp.example/mcp", Some("https://sso.corp/"));
+        let named = requests("https://mcp.example/mcp", Some("https://sso.corp/"));
         assert!(connects(&named, "sso.corp", "10.0.0.1"));
         assert!(!connects(&named, "other.corp", "10.0.0.1"));
-        let private = reach("https://10.1.1.1/mcp", None);
+        let private = requests("https://10.1.1.1/mcp", None);
         assert!(connects(&private, "10.2.2.2", "10.2.2.2"));
         for address in ["127.0.0.1", "169.254.169.254", "fe80::1"] {
             assert!(!connects(&private, "as.example", address), "{address}");
         }
-        let local = reach("http://localhost:3000/mcp", None);
+        let local = requests("http://localhost:3000/mcp", None);
         assert!(connects(&local, "127.0.0.1", "127.0.0.1"));
         for address in ["10.0.0.1", "169.254.169.254"] {
             assert!(!connects(&local, "as.example", address), "{address}");
@@ -336,9 +340,9 @@ mod tests {
     }
 
     #[test]
-    fn only_what_stays_between_us_and_it_is_an_endpoint() {
-        let public = reach("https://mcp.example/mcp", None);
-        let local = reach("http://127.0.0.1:3000/mcp", None);
+    fn only_confidential_addresses_are_endpoints() {
+        let public = requests("https://mcp.example/mcp", None);
+        let local = requests("http://127.0.0.1:3000/mcp", None);
         for text in [
             "javascript:alert(1)",
             "file:///etc/passwd",

@@ -2,23 +2,23 @@
 
 use thiserror::Error;
 
-use crate::callback::Answer;
+use crate::callback::AuthorizationResponse;
 use crate::discovery::Issuer;
 
-/// Why an authorization response is not used. Texts of servers in it are sanitised.
+/// Why an authorization response is refused. Texts of servers in it are sanitised.
 #[derive(Debug, Error)]
 pub enum ResponseError {
     /// The response is from another authorization server.
-    #[error("the answer says that it is from {found:?}, and {issuer} was asked: it is not used")]
+    #[error("the authorization response is from {found:?}, and not from {issuer}: it is refused")]
     OtherIssuer {
         /// The `iss` of the response.
         found: String,
         /// The authorization server that was asked.
         issuer: String,
     },
-    /// The response does not say from which authorization server it is, though it should.
+    /// The response does not name its authorization server, though it should.
     #[error(
-        "the answer does not say who it is from, and {issuer} says that its answers do: it is not used"
+        "the authorization response names no issuer (`iss`), and {issuer} promises one: it is refused"
     )]
     NoIssuer {
         /// The authorization server that was asked.
@@ -41,7 +41,10 @@ pub enum ResponseError {
 }
 
 /// The authorization code of a response from this issuer.
-pub(crate) fn code(issuer: &Issuer, answer: Answer) -> Result<String, ResponseError> {
+pub(crate) fn code(
+    issuer: &Issuer,
+    answer: AuthorizationResponse,
+) -> Result<String, ResponseError> {
     let name = || issuer.name.clone();
     let said = portcullis_sanitize::line(answer.issuer.as_deref().unwrap_or_default(), 200);
     match &answer.issuer {
@@ -49,7 +52,7 @@ pub(crate) fn code(issuer: &Issuer, answer: Answer) -> Result<String, ResponseEr
         Some(named) if *named != issuer.name => {
             return Err(ResponseError::OtherIssuer { found: said, issuer: name() });
         }
-        None if issuer.says_who_it_is => {
+        None if issuer.sends_iss => {
             return Err(ResponseError::NoIssuer { issuer: name() });
         }
         Some(_) | None => {}
@@ -65,7 +68,7 @@ pub(crate) fn code(issuer: &Issuer, answer: Answer) -> Result<String, ResponseEr
 mod tests {
     use super::*;
 
-    fn issuer(says_who_it_is: bool) -> Issuer {
+    fn issuer(sends_iss: bool) -> Issuer {
         Issuer {
             name: "https://as.example".into(),
             authorization: None,
@@ -73,15 +76,15 @@ mod tests {
             registration: None,
             methods: None,
             scopes: Vec::new(),
-            binds_codes: true,
-            takes_descriptions: false,
-            says_who_it_is,
+            supports_pkce: true,
+            supports_metadata_documents: false,
+            sends_iss,
         }
     }
 
     #[test]
-    fn an_answer_of_another_issuer_is_not_used() {
-        let from = |issuer: Option<&str>| Answer {
+    fn a_response_of_another_issuer_is_refused() {
+        let from = |issuer: Option<&str>| AuthorizationResponse {
             code: Some("a".into()),
             issuer: issuer.map(str::to_owned),
             error: None,
@@ -95,9 +98,12 @@ mod tests {
                 assert!(code(&issuer(says), from(Some(other))).is_err(), "{other}");
             }
         }
-        let refused = Answer { error: Some("access_denied\u{1b}[2J".into()), ..Answer::default() };
+        let refused = AuthorizationResponse {
+            error: Some("access_denied\u{1b}[2J".into()),
+            ..AuthorizationResponse::default()
+        };
         let error = code(&issuer(false), refused).unwrap_err().to_string();
         assert!(error.contains("access_denied") && !error.contains('\u{1b}'), "{error}");
-        assert!(code(&issuer(false), Answer::default()).is_err());
+        assert!(code(&issuer(false), AuthorizationResponse::default()).is_err());
     }
 }

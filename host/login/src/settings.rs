@@ -8,8 +8,8 @@ use url::Url;
 
 use crate::requests::is_loopback;
 
-/// How tokens for a server are got. Everything may be left out: then a person logs in, and this
-/// program registers itself with whoever issues the tokens.
+/// How tokens for a server are obtained. All keys are optional: by default a person logs in, and this program
+/// registers itself with the authorization server.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Settings {
@@ -34,14 +34,14 @@ pub struct Settings {
     pub redirect_port: Option<u16>,
 }
 
-/// Who is let in.
+/// Who is authenticated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grant {
     /// A person, who logs in with a browser.
     #[default]
     AuthorizationCode,
-    /// This machine, by its own secret or key.
+    /// This machine, with its own secret or key.
     ClientCredentials,
 }
 
@@ -80,7 +80,7 @@ pub enum SettingsError {
     /// The address of the client metadata cannot be used.
     #[error("`client-metadata-url` has to be https, and to have a path")]
     MetadataUrl,
-    /// The issuer is asked without TLS.
+    /// The issuer has no TLS.
     #[error("`issuer` has to be https, unless it is on this machine")]
     IssuerNotHttps,
     /// The issuer has parts that no issuer identifier has (RFC 8414).
@@ -93,7 +93,7 @@ pub enum SettingsError {
 
 /// Settings that were checked.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct CheckedSettings {
     pub(crate) grant: Grant,
     pub(crate) identity: Identity,
     pub(crate) scopes: Option<Vec<String>>,
@@ -105,16 +105,16 @@ pub(crate) struct Plan {
 #[derive(Debug)]
 pub(crate) enum Identity {
     /// The operator registered it.
-    Registered { id: String, proof: Proof },
+    Registered { id: String, credential: Credential },
     /// By the Client ID Metadata Document at this address.
-    Described(String),
-    /// Not yet: the program registers itself.
-    Unknown,
+    MetadataDocument(String),
+    /// Not known yet: the program registers itself.
+    Unregistered,
 }
 
 /// What a registered client authenticates itself with.
 #[derive(Debug)]
-pub(crate) enum Proof {
+pub(crate) enum Credential {
     Nothing,
     Secret(Secret),
     Key(Secret),
@@ -130,35 +130,35 @@ pub(crate) fn is_scope(text: &str) -> bool {
     (1..=SCOPE_BYTES).contains(&text.len()) && text.bytes().all(fits)
 }
 
-impl TryFrom<Settings> for Plan {
+impl TryFrom<Settings> for CheckedSettings {
     type Error = SettingsError;
 
     fn try_from(settings: Settings) -> Result<Self, SettingsError> {
         let Settings { grant, scopes, redirect_port, .. } = settings;
-        let proof = match (settings.client_secret, settings.client_key) {
+        let credential = match (settings.client_secret, settings.client_key) {
             (Some(_), Some(_)) => {
                 return Err(SettingsError::Both("client-secret", "client-key"));
             }
-            (Some(secret), None) => Proof::Secret(secret),
-            (None, Some(key)) => Proof::Key(key),
-            (None, None) => Proof::Nothing,
+            (Some(secret), None) => Credential::Secret(secret),
+            (None, Some(key)) => Credential::Key(key),
+            (None, None) => Credential::Nothing,
         };
         let identity = match (settings.client_id, settings.client_metadata_url) {
             (Some(_), Some(_)) => {
                 return Err(SettingsError::Both("client-id", "client-metadata-url"));
             }
             (Some(id), None) if id.is_empty() => return Err(SettingsError::EmptyId),
-            (Some(id), None) => Identity::Registered { id, proof },
+            (Some(id), None) => Identity::Registered { id, credential },
             (None, url) => {
-                if let Proof::Secret(_) | Proof::Key(_) = proof {
+                if let Credential::Secret(_) | Credential::Key(_) = credential {
                     return Err(SettingsError::NoId);
                 }
-                url.map_or(Ok(Identity::Unknown), |url| described(&url))?
+                url.map_or(Ok(Identity::Unregistered), |url| described(&url))?
             }
         };
         let proves = matches!(
             &identity,
-            Identity::Registered { proof: Proof::Secret(_) | Proof::Key(_), .. }
+            Identity::Registered { credential: Credential::Secret(_) | Credential::Key(_), .. }
         );
         if grant == Grant::ClientCredentials && !proves {
             return Err(SettingsError::NoCredentials);
@@ -181,7 +181,7 @@ fn described(text: &str) -> Result<Identity, SettingsError> {
     if url.scheme() != "https" || url.path() == "/" {
         return Err(SettingsError::MetadataUrl);
     }
-    Ok(Identity::Described(text.to_owned()))
+    Ok(Identity::MetadataDocument(text.to_owned()))
 }
 
 fn issuer_at(text: &str) -> Result<Url, SettingsError> {
@@ -199,20 +199,20 @@ fn issuer_at(text: &str) -> Result<Url, SettingsError> {
 mod tests {
     use super::*;
 
-    fn plan(text: &str) -> Result<Plan, String> {
+    fn settings(text: &str) -> Result<CheckedSettings, String> {
         let settings: Settings = toml::from_str(text).map_err(|error| error.to_string())?;
         settings.try_into().map_err(|error: SettingsError| error.to_string())
     }
 
     #[test]
-    fn nothing_is_a_person_and_a_program_that_nobody_knows() {
-        let plan = plan("").unwrap();
-        assert_eq!(plan.grant, Grant::AuthorizationCode);
-        assert!(matches!(plan.identity, Identity::Unknown));
+    fn by_default_a_person_logs_in_and_the_program_registers_itself() {
+        let settings = settings("").unwrap();
+        assert_eq!(settings.grant, Grant::AuthorizationCode);
+        assert!(matches!(settings.identity, Identity::Unregistered));
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_by_the_name_of_its_key() {
+    fn each_error_names_its_key() {
         let known = "client-id = 'a'\n";
         let secret = "client-secret = { env = 'A' }\n";
         for (text, expected) in [
@@ -231,7 +231,7 @@ mod tests {
             ("issuer = 'https://a/?b'".into(), "`issuer`"),
             ("issuer = 'a'".into(), "`issuer`"),
         ] {
-            let error = plan(&text).unwrap_err();
+            let error = settings(&text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
         }
     }

@@ -9,15 +9,15 @@ use http::HeaderValue;
 use portcullis_checked_files::{create_private_folder, lock, replace_durably};
 use serde::{Deserialize, Serialize};
 
-use crate::client::{Client, Hidden};
-use crate::discovery::Found;
+use crate::client::{Client, HiddenText};
+use crate::discovery::Discovered;
 use crate::tokens::{Issued, header, now};
 
 /// Time before its expiry at which a token is renewed, in seconds.
-const EARLY: u64 = 30;
+const RENEW_BEFORE: u64 = 30;
 
 /// Largest file that is read, in bytes.
-const MOST: u64 = 256 * 1024;
+const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// The file of one server.
 #[derive(Debug, Clone)]
@@ -32,6 +32,15 @@ pub enum StoreError {
     #[error("cannot lock {}: {cause}", path.display())]
     Lock {
         /// The lock file.
+        path: PathBuf,
+        /// What happened.
+        #[source]
+        cause: io::Error,
+    },
+    /// The file exists and cannot be read.
+    #[error("cannot read {}: {cause}", path.display())]
+    Read {
+        /// The file.
         path: PathBuf,
         /// What happened.
         #[source]
@@ -64,27 +73,27 @@ pub(crate) struct Stamp(SystemTime, u64);
 /// The content of the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct Kept {
+pub(crate) struct StoredLogin {
     /// The address of the server. The content is not used for another one.
     pub(crate) url: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) granted: Option<Granted>,
+    pub(crate) granted: Option<StoredToken>,
     /// What the server demanded when it last refused a request; for the next login.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) wanted: Option<Wanted>,
+    pub(crate) wanted: Option<Demand>,
 }
 
 /// A token, and what is needed to renew it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct Granted {
+pub(crate) struct StoredToken {
     pub(crate) issuer: String,
     pub(crate) resource: String,
     pub(crate) token_endpoint: String,
     pub(crate) client: Client,
-    pub(crate) access: Hidden,
+    pub(crate) access: HiddenText,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) refresh: Option<Hidden>,
+    pub(crate) refresh: Option<HiddenText>,
     /// When the access token expires, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) expires: Option<u64>,
@@ -93,9 +102,14 @@ pub(crate) struct Granted {
     pub(crate) scopes: Vec<String>,
 }
 
-impl Granted {
+impl StoredToken {
     /// A token that was issued. `asked`: the requested scopes.
-    pub(crate) fn new(found: Found, client: Client, asked: Vec<String>, issued: Issued) -> Self {
+    pub(crate) fn new(
+        found: Discovered,
+        client: Client,
+        asked: Vec<String>,
+        issued: Issued,
+    ) -> Self {
         Self {
             issuer: found.issuer.name,
             resource: found.resource,
@@ -124,16 +138,16 @@ impl Granted {
         header(&self.access)
     }
 
-    /// Whether the token has expired, or expires within [`EARLY`] seconds.
+    /// Whether the token has expired, or expires within [`RENEW_BEFORE`] seconds.
     pub(crate) fn ends_soon(&self) -> bool {
-        self.expires.is_some_and(|expires| expires <= now() + EARLY)
+        self.expires.is_some_and(|expires| expires <= now() + RENEW_BEFORE)
     }
 }
 
-/// What a server demanded.
+/// What a server demanded of a token.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) struct Wanted {
+pub(crate) struct Demand {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) metadata: Option<String>,
     #[serde(default)]
@@ -141,18 +155,37 @@ pub(crate) struct Wanted {
 }
 
 impl Store {
-    /// The file of the server with this name in a folder, which is made with the first write.
+    /// The file of the server with this name, in a folder. The first write creates the folder.
     pub(crate) fn new(folder: &Path, name: &str) -> Self {
         Self { path: folder.join(format!("{name}.json")) }
     }
 
-    /// The content of the file, if it is that of the server at this address.
-    pub(crate) fn read(&self, url: &str) -> Option<Kept> {
-        let mut text = String::new();
-        let file = File::open(&self.path).ok()?;
-        io::Read::read_to_string(&mut io::Read::take(file, MOST), &mut text).ok()?;
-        let kept: Kept = serde_json::from_str(&text).ok()?;
+    /// The content of the file, if it is for the server at this address. A file that cannot be read is logged, and counts
+    /// as none.
+    pub(crate) fn read(&self, url: &str) -> Option<StoredLogin> {
+        let kept = self.load().unwrap_or_else(|error| {
+            tracing::warn!("the stored login is not used: {error}");
+            None
+        })?;
         (kept.url == url).then_some(kept)
+    }
+
+    /// The content of the file, whatever server it is for. `None`: there is no file.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Read`]: also if the content is too long or malformed.
+    fn load(&self) -> Result<Option<StoredLogin>, StoreError> {
+        let failed = |cause| StoreError::Read { path: self.path.clone(), cause };
+        let file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut text = String::new();
+        io::Read::read_to_string(&mut io::Read::take(file, MAX_FILE_BYTES), &mut text)
+            .map_err(failed)?;
+        serde_json::from_str(&text).map(Some).map_err(|error| failed(error.into()))
     }
 
     /// Time and size of the file. `None`: there is no file.
@@ -161,12 +194,12 @@ impl Store {
         Some(Stamp(metadata.modified().ok()?, metadata.len()))
     }
 
-    /// Replaces the file with this. Its lock is held by the caller: see [`Store::lock`].
+    /// Replaces the content of the file. The caller holds the lock of the file: see [`Store::lock`].
     ///
     /// # Errors
     ///
     /// [`StoreError::Write`].
-    pub(crate) fn write(&self, kept: &Kept) -> Result<(), StoreError> {
+    pub(crate) fn write(&self, kept: &StoredLogin) -> Result<(), StoreError> {
         let write = || {
             create_private_folder(self.folder()?)?;
             // A new temporary file is readable only by its owner.
@@ -175,7 +208,7 @@ impl Store {
         write().map_err(|cause| StoreError::Write { path: self.path.clone(), cause })
     }
 
-    /// Removes the file. Answers whether there was one. Its lock is held by the caller.
+    /// Removes the file. Returns whether there was one. The caller holds the lock of the file.
     ///
     /// # Errors
     ///
@@ -215,12 +248,12 @@ impl Store {
 mod tests {
     use super::*;
 
-    fn kept(url: &str) -> Kept {
-        Kept { url: url.into(), wanted: Some(Wanted::default()), ..Kept::default() }
+    fn kept(url: &str) -> StoredLogin {
+        StoredLogin { url: url.into(), wanted: Some(Demand::default()), ..StoredLogin::default() }
     }
 
     #[test]
-    fn what_is_kept_is_its_owners_alone_and_counts_for_one_address() {
+    fn a_login_is_readable_by_its_owner_and_used_for_one_address() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(&folder.path().join("logins"), "a");
         assert_eq!(store.read("https://a.example/"), None);
@@ -238,12 +271,16 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_there() {
+    fn a_file_that_cannot_be_read_counts_as_none_and_the_error_says_why() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(folder.path(), "a");
+        assert!(store.load().unwrap().is_none(), "no file is no error");
         for text in ["", "nonsense", "{}", &format!("{{\"url\": \"{}\"", "x".repeat(1 << 20))] {
             io::Write::write_all(&mut File::create(&store.path).unwrap(), text.as_bytes()).unwrap();
             assert_eq!(store.read("https://a.example/"), None, "{text:.20}");
+            let error = store.load().unwrap_err();
+            let cause = std::error::Error::source(&error).expect("the cause").to_string();
+            assert!(error.to_string().ends_with(&cause), "{error}");
         }
     }
 }

@@ -10,21 +10,21 @@ use thiserror::Error;
 use url::Url;
 use url::form_urlencoded::Serializer;
 
-use crate::client::{Client, ClientError, Hidden};
-use crate::requests::{OauthRequests, Posted, RequestError, shown};
-use crate::settings::{Plan, SCOPES, is_scope};
+use crate::client::{Client, ClientError, HiddenText};
+use crate::requests::{OauthRequests, PostBody, RequestError, shown};
+use crate::settings::{CheckedSettings, SCOPES, is_scope};
 
 /// Longest token, in bytes.
 const TOKEN_BYTES: usize = 16 * 1024;
 
 /// Longest lifetime of a token, in seconds; longer ones are shortened to it.
-const LONGEST_LIFE: u64 = 10 * 365 * 24 * 60 * 60;
+const MAX_LIFETIME: u64 = 10 * 365 * 24 * 60 * 60;
 
 /// A token that was issued.
 #[derive(Debug)]
 pub(crate) struct Issued {
-    pub(crate) access: Hidden,
-    pub(crate) refresh: Option<Hidden>,
+    pub(crate) access: HiddenText,
+    pub(crate) refresh: Option<HiddenText>,
     /// When the token expires, in seconds since 1970. `None`: the server did not say.
     pub(crate) expires: Option<u64>,
     /// The scopes of the token. `None`: the requested scopes.
@@ -37,7 +37,7 @@ pub enum TokenError {
     /// This program cannot authenticate itself.
     #[error(transparent)]
     Client(#[from] ClientError),
-    /// The token endpoint could not be asked.
+    /// The request to the token endpoint failed.
     #[error(transparent)]
     Request(#[from] RequestError),
     /// The authorization server refused the request.
@@ -73,7 +73,7 @@ pub enum InvalidToken {
     #[error("the token is not a bearer token")]
     NotBearer,
     /// There is no access token.
-    #[error("it has no access token")]
+    #[error("the answer has no access token")]
     Missing,
     /// The token has characters that an HTTP header cannot have.
     #[error("the token cannot be sent in a header")]
@@ -82,8 +82,8 @@ pub enum InvalidToken {
 
 /// A token endpoint, and the client that uses it.
 pub(crate) struct TokenEndpoint<'a> {
-    pub(crate) reach: &'a OauthRequests,
-    pub(crate) plan: &'a Plan,
+    pub(crate) requests: &'a OauthRequests,
+    pub(crate) settings: &'a CheckedSettings,
     pub(crate) client: &'a Client,
     /// The issuer's name.
     pub(crate) issuer: &'a str,
@@ -105,12 +105,13 @@ impl TokenEndpoint<'_> {
         &self,
         mut form: Vec<(&'static str, String)>,
     ) -> Result<Issued, TokenError> {
-        let authorization = self.client.sign(self.plan, self.issuer, &mut form)?;
+        let authorization = self.client.sign(self.settings, self.issuer, &mut form)?;
         let credentials = authorization.as_ref().and_then(|value| value.to_str().ok());
         let credentials =
             credentials.and_then(|value| secret_parts(value).ok()).unwrap_or_default();
         let body = Serializer::new(String::new()).extend_pairs(&form).finish();
-        let (status, answer) = self.reach.post(self.url, Posted::Form(body), authorization).await?;
+        let (status, answer) =
+            self.requests.post(self.url, PostBody::Form(body), authorization).await?;
         let text = |key: &str| answer.get(key).and_then(Value::as_str);
         if status.is_success() && text("error").is_none() {
             let invalid = |cause| TokenError::Invalid { address: shown(self.url), cause };
@@ -137,7 +138,9 @@ fn issued(answer: &Value) -> Result<Issued, InvalidToken> {
     let text = |key: &str| answer.get(key).and_then(Value::as_str);
     let token = |key: &str| match text(key) {
         Some(token) if token.len() > TOKEN_BYTES => Err(InvalidToken::TooLong),
-        token => Ok(token.filter(|token| !token.is_empty()).map(|token| Hidden(token.to_owned()))),
+        token => {
+            Ok(token.filter(|token| !token.is_empty()).map(|token| HiddenText(token.to_owned())))
+        }
     };
     if !text("token_type").is_some_and(|kind| kind.eq_ignore_ascii_case("bearer")) {
         return Err(InvalidToken::NotBearer);
@@ -152,13 +155,13 @@ fn issued(answer: &Value) -> Result<Issued, InvalidToken> {
     Ok(Issued {
         access,
         refresh: token("refresh_token")?,
-        expires: seconds.map(|seconds| now() + seconds.min(LONGEST_LIFE)),
+        expires: seconds.map(|seconds| now() + seconds.min(MAX_LIFETIME)),
         scopes,
     })
 }
 
 /// The value of `Authorization` with a token. `None`: the token cannot be sent in a header.
-pub(crate) fn header(token: &Hidden) -> Option<HeaderValue> {
+pub(crate) fn header(token: &HiddenText) -> Option<HeaderValue> {
     let mut value = HeaderValue::try_from(format!("Bearer {}", token.0)).ok()?;
     value.set_sensitive(true);
     Some(value)
@@ -171,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_can_be_sent_is_a_token() {
+    fn a_token_that_cannot_be_sent_is_refused() {
         let good = json!({"access_token": "a", "token_type": "bearer", "expires_in": "60", "scope": "x y"});
         let token = issued(&good).unwrap();
         assert!(token.expires.unwrap() > now());

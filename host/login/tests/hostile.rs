@@ -4,7 +4,7 @@
 
 mod stand_in;
 
-use portcullis_login::Denied;
+use portcullis_login::NoToken;
 use serde_json::json;
 use stand_in::{Reply, Stand, come_back, within};
 
@@ -22,7 +22,7 @@ async fn refused(stand: &Stand, settings: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_server_that_names_another_or_an_issuer_that_is_another_is_not_believed() {
+async fn metadata_of_another_server_or_issuer_is_refused() {
     within(async {
         let stand = Stand::start().await;
         let mut resource = stand.resource();
@@ -48,7 +48,7 @@ async fn a_server_that_names_another_or_an_issuer_that_is_another_is_not_believe
 }
 
 #[tokio::test]
-async fn an_issuer_without_what_makes_a_login_safe_is_not_used() {
+async fn an_issuer_without_pkce_is_refused() {
     within(async {
         let stand = Stand::start().await;
         for methods in [json!(null), json!([]), json!(["plain"]), json!("S256")] {
@@ -60,7 +60,7 @@ async fn an_issuer_without_what_makes_a_login_safe_is_not_used() {
 }
 
 #[tokio::test]
-async fn addresses_that_do_something_else_than_log_in_are_not_shown() {
+async fn unsafe_authorization_endpoints_are_not_shown() {
     within(async {
         let stand = Stand::start().await;
         for address in [
@@ -92,7 +92,7 @@ async fn addresses_that_do_something_else_than_log_in_are_not_shown() {
 }
 
 #[tokio::test]
-async fn documents_in_private_networks_without_an_end_or_that_are_none_are_not_read() {
+async fn documents_in_private_networks_endless_or_malformed_are_not_read() {
     within(async {
         let stand = Stand::start().await;
         let login = stand.login("", None);
@@ -135,7 +135,7 @@ async fn documents_in_private_networks_without_an_end_or_that_are_none_are_not_r
 }
 
 #[tokio::test]
-async fn an_answer_of_another_issuer_is_not_exchanged() {
+async fn a_code_of_another_issuer_is_not_exchanged() {
     within(async {
         let stand = Stand::start().await;
         let from = |issuer: &str| format!("code=a&state=STATE&iss={issuer}");
@@ -143,7 +143,7 @@ async fn an_answer_of_another_issuer_is_not_exchanged() {
             let agent = async |address: &str| come_back(address, &with).await.map(drop);
             let error = stand.login("", None).authorize(agent).await.unwrap_err();
             let error = portcullis_sanitize::error_chain(&error);
-            assert!(error.contains("not used"), "{error}");
+            assert!(error.contains("it is refused"), "{error}");
         }
         stand.issuer_says("authorization_response_iss_parameter_supported", true.into());
         for with in ["code=a&state=STATE", "error=access_denied&state=STATE"] {
@@ -159,7 +159,7 @@ async fn an_answer_of_another_issuer_is_not_exchanged() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_hangs_or_answers_nonsense_ends_a_login_and_nothing_is_kept() {
+async fn an_issuer_that_hangs_or_answers_nonsense_ends_a_login_and_nothing_is_stored() {
     within(async {
         let stand = Stand::start().await;
         let folder = tempfile::tempdir().unwrap();
@@ -190,7 +190,7 @@ async fn an_issuer_that_hangs_or_answers_nonsense_ends_a_login_and_nothing_is_ke
 }
 
 #[tokio::test]
-async fn what_is_kept_counts_for_its_server_and_its_issuer_alone() {
+async fn a_stored_token_is_used_for_its_server_and_its_issuer_only() {
     within(async {
         let (stand, other) = (Stand::start().await, Stand::start().await);
         let folder = tempfile::tempdir().unwrap();
@@ -207,13 +207,13 @@ async fn what_is_kept_counts_for_its_server_and_its_issuer_alone() {
         }
         let elsewhere = other.login("", Some(folder.path()));
         let denied = elsewhere.refused(None, other.challenge(401, "")).await;
-        assert!(matches!(denied, Err(Denied::Person(_))), "{denied:?}");
+        assert!(matches!(denied, Err(NoToken::LoginNeeded(_))), "{denied:?}");
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_token_is_not_sent_in_the_open() {
+async fn a_token_is_not_sent_without_tls() {
     let far = "http://mcp.example/mcp".parse().unwrap();
     let error = portcullis_login::Login::new("it", &far, Default::default(), None);
     assert!(error.is_err_and(|error| error.to_string().contains("https")));

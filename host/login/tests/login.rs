@@ -3,7 +3,7 @@
 
 mod stand_in;
 
-use portcullis_login::{Denied, Login, Token};
+use portcullis_login::{Login, NoToken, Token};
 use serde_json::json;
 use stand_in::{Reply, Stand, come_back, visit, within};
 
@@ -26,7 +26,7 @@ async fn a_person_logs_in_once_and_the_token_is_renewed_for_them() {
         let login = stand.login("", Some(folder.path()));
         assert_eq!(login.token().await, None);
         let denied = login.refused(None, stand.challenge(401, "")).await.unwrap_err();
-        let Denied::Person(needed) = denied else { panic!("{denied:?}") };
+        let NoToken::LoginNeeded(needed) = denied else { panic!("{denied:?}") };
         let what = needed.to_string();
         assert!(what.contains("portcullis upstream login it"), "{what}");
         stand.issue("first", 1);
@@ -95,7 +95,7 @@ async fn a_token_that_is_not_renewed_needs_a_person_and_is_not_tried_again() {
         stand.reply("/token", Reply::Status(400, error));
         for _ in 0..2 {
             let denied = login.refused(Some(&sent), stand.challenge(401, "")).await.unwrap_err();
-            assert!(matches!(denied, Denied::Person(_)), "{denied:?}");
+            assert!(matches!(denied, NoToken::LoginNeeded(_)), "{denied:?}");
         }
         assert_eq!(stand.asked("POST /token").len(), 2, "once for the login, once to renew");
         // A temporary failure of the issuer does not demand a login.
@@ -103,10 +103,10 @@ async fn a_token_that_is_not_renewed_needs_a_person_and_is_not_tried_again() {
         let sent = logged_in(&login).await;
         stand.reply("/token", Reply::Status(503, json!({})));
         let denied = login.refused(Some(&sent), stand.challenge(401, "")).await.unwrap_err();
-        assert!(matches!(denied, Denied::Failed(_)), "{denied:?}");
+        assert!(matches!(denied, NoToken::Failed(_)), "{denied:?}");
         let asked = stand.asked("POST /token").len();
         let denied = login.refused(Some(&sent), stand.challenge(401, "")).await.unwrap_err();
-        assert!(matches!(denied, Denied::Failed(_)), "{denied:?}");
+        assert!(matches!(denied, NoToken::Failed(_)), "{denied:?}");
         assert_eq!(
             stand.asked("POST /token").len(),
             asked,
@@ -130,7 +130,7 @@ async fn a_token_is_not_renewed_without_the_lock_on_its_file() {
         std::fs::create_dir(&lock).unwrap();
         stand.issue("second", 3600);
         let denied = login.refused(Some(&sent), stand.challenge(401, "")).await.unwrap_err();
-        let Denied::Failed(error) = denied else { panic!("{denied:?}") };
+        let NoToken::Failed(error) = denied else { panic!("{denied:?}") };
         let why = portcullis_sanitize::error_chain(&error);
         assert!(why.contains("it.held"), "{why}");
         assert_eq!(stand.asked("POST /token").len(), 1, "for the login only");
@@ -147,7 +147,7 @@ async fn a_token_is_not_renewed_without_the_lock_on_its_file() {
 }
 
 #[tokio::test]
-async fn what_a_server_wants_more_is_asked_for_by_the_next_login_with_what_was_there() {
+async fn the_next_login_requests_the_demanded_scopes_and_those_of_the_token() {
     within(async {
         let stand = Stand::start().await;
         let folder = tempfile::tempdir().unwrap();
@@ -155,7 +155,7 @@ async fn what_a_server_wants_more_is_asked_for_by_the_next_login_with_what_was_t
         let sent = logged_in(&serving).await;
         let more = stand.challenge(403, ", error=\"insufficient_scope\", scope=\"write\"");
         let denied = serving.refused(Some(&sent), more.clone()).await.unwrap_err();
-        assert!(matches!(denied, Denied::Person(_)), "{denied:?}");
+        assert!(matches!(denied, NoToken::LoginNeeded(_)), "{denied:?}");
         assert_eq!(stand.asked("POST /token").len(), 1, "renewing it would allow no more");
         let mut shown = String::new();
         let other = stand.login("", Some(folder.path()));
@@ -185,7 +185,7 @@ async fn what_a_server_wants_more_is_asked_for_by_the_next_login_with_what_was_t
 }
 
 #[tokio::test]
-async fn a_machine_shows_who_it_is_and_nothing_of_it_is_kept() {
+async fn a_machine_authenticates_itself_and_its_token_is_not_stored() {
     within(async {
         let stand = Stand::start().await;
         let folder = tempfile::tempdir().unwrap();
@@ -217,7 +217,7 @@ async fn a_machine_shows_who_it_is_and_nothing_of_it_is_kept() {
 }
 
 #[tokio::test]
-async fn servers_of_before_there_was_metadata_issue_their_tokens_themselves() {
+async fn a_server_without_metadata_issues_its_tokens_itself() {
     within(async {
         let stand = Stand::start().await;
         stand.reply("/.well-known/oauth-protected-resource/mcp", Reply::Status(404, json!({})));
@@ -244,7 +244,7 @@ async fn servers_of_before_there_was_metadata_issue_their_tokens_themselves() {
 }
 
 #[tokio::test]
-async fn others_than_the_browser_may_come_and_are_sent_away() {
+async fn requests_without_the_state_are_refused_and_the_login_goes_on() {
     within(async {
         let stand = Stand::start().await;
         let login = stand.login("", None);

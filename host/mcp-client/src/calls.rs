@@ -76,12 +76,12 @@ pub(crate) struct Calls {
 
 #[derive(Default)]
 struct Open {
-    calls: BTreeMap<u64, Call>,
+    calls: BTreeMap<u64, OpenRequest>,
     /// Why no further request is accepted.
     ended: Option<Trouble>,
 }
 
-struct Call {
+struct OpenRequest {
     whose: Whose,
     happenings: mpsc::Sender<Happening>,
     done: oneshot::Sender<Done>,
@@ -127,7 +127,7 @@ impl Calls {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (happenings, heard) = mpsc::channel(MOST_HAPPENINGS);
         let (done, ended) = oneshot::channel();
-        open.calls.insert(id, Call { whose, happenings, done, asks: Vec::new() });
+        open.calls.insert(id, OpenRequest { whose, happenings, done, asks: Vec::new() });
         Ok(Entered { id, happenings: heard, done: ended })
     }
 
@@ -341,7 +341,7 @@ impl Calls {
 impl Open {
     /// The request that a message belongs to. On a shared channel, a message names no request: it is given to the newest
     /// request if all requests are of one session, and to none otherwise.
-    fn whose(&mut self, origin: Origin) -> Option<&mut Call> {
+    fn whose(&mut self, origin: Origin) -> Option<&mut OpenRequest> {
         let id = match origin {
             Origin::Request(id) => id,
             Origin::Shared => {

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::calls::{Calls, Notice};
 use crate::connection::{ClientSettings, Connection, Peer};
-use crate::definition::{DefinitionError, Plan, Protocol, Target};
+use crate::definition::{CheckedDefinition, DefinitionError, Protocol, Target};
 use crate::fault::Trouble;
 use crate::handshake::{self, Probe};
 use crate::wire::{Channel, Era, Http, Requests, Sse, Stdio, Wire};
@@ -21,7 +21,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Settings of all connections to one upstream.
 pub(crate) struct Settings {
     pub(crate) name: Arc<str>,
-    pub(crate) plan: Plan,
+    pub(crate) plan: CheckedDefinition,
     pub(crate) client: ClientSettings,
     /// The source of access tokens, if the upstream may demand any.
     pub(crate) login: Option<Arc<Login>>,
@@ -53,7 +53,7 @@ enum Way {
 /// The configuration has `oauth`, and its settings cannot be used.
 pub(crate) fn login(
     name: &str,
-    plan: &Plan,
+    plan: &CheckedDefinition,
     client: &ClientSettings,
 ) -> Result<Option<Login>, DefinitionError> {
     let address = plan.target.address();

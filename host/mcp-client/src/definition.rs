@@ -208,7 +208,7 @@ pub enum DefinitionError {
 
 /// A definition that was checked.
 #[derive(Debug, Clone)]
-pub(crate) struct Plan {
+pub(crate) struct CheckedDefinition {
     pub(crate) target: Target,
     pub(crate) protocol: Protocol,
     pub(crate) timeout: Duration,
@@ -256,7 +256,7 @@ impl Target {
     }
 }
 
-impl TryFrom<Definition> for Plan {
+impl TryFrom<Definition> for CheckedDefinition {
     type Error = DefinitionError;
 
     fn try_from(definition: Definition) -> Result<Self, DefinitionError> {
@@ -401,7 +401,7 @@ fn header_map(headers: &BTreeMap<String, Secret>) -> Result<HeaderMap, Definitio
 mod tests {
     use super::*;
 
-    fn plan(text: &str) -> Result<Plan, String> {
+    fn plan(text: &str) -> Result<CheckedDefinition, String> {
         let definition: Definition = toml::from_str(text).map_err(|error| error.to_string())?;
         definition.try_into().map_err(|error: DefinitionError| error.to_string())
     }

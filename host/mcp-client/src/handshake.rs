@@ -37,13 +37,13 @@ pub(crate) async fn probe(channel: &Channel, client: &ClientSettings) -> Result<
             return both(channel, client, discover).await.map(Probe::Settled);
         };
         match judge(done)? {
-            Verdict::Modern(peer) => return Ok(Probe::Settled(peer)),
-            Verdict::Again if std::mem::take(&mut again) => {}
-            Verdict::Again => {
+            DiscoverResult::Modern(peer) => return Ok(Probe::Settled(peer)),
+            DiscoverResult::Again if std::mem::take(&mut again) => {}
+            DiscoverResult::Again => {
                 let why = "it refuses the revision that it says it speaks";
                 return Ok(Probe::NotModern(why.to_owned()));
             }
-            Verdict::NotModern(why) => return Ok(Probe::NotModern(why)),
+            DiscoverResult::NotModern(why) => return Ok(Probe::NotModern(why)),
         }
     }
 }
@@ -53,9 +53,9 @@ pub(crate) async fn discover(channel: &Channel, client: &ClientSettings) -> Resu
     for _ in 0..2 {
         let mut discover = begin(channel, client, "server/discover", Object::new(), true).await?;
         match judge(discover.done().await)? {
-            Verdict::Modern(peer) => return Ok(peer),
-            Verdict::Again => {}
-            Verdict::NotModern(why) => {
+            DiscoverResult::Modern(peer) => return Ok(peer),
+            DiscoverResult::Again => {}
+            DiscoverResult::NotModern(why) => {
                 let because = format!("it does not speak {MODERN}: {why}; leave `protocol` out");
                 return Err(Trouble::protocol(because));
             }
@@ -87,8 +87,8 @@ async fn both(
         done = discover.done() => {
             let verdict = judge(done)?;
             let welcome = match verdict {
-                Verdict::Modern(_) => timeout(SILENCE, initialize.done()).await.ok(),
-                Verdict::Again | Verdict::NotModern(_) => Some(initialize.done().await),
+                DiscoverResult::Modern(_) => timeout(SILENCE, initialize.done()).await.ok(),
+                DiscoverResult::Again | DiscoverResult::NotModern(_) => Some(initialize.done().await),
             };
             (Some(verdict), welcome)
         }
@@ -103,8 +103,8 @@ async fn both(
         None => judge(discover.done().await)?,
     };
     match discovered {
-        Verdict::Modern(peer) => Ok(peer),
-        Verdict::Again | Verdict::NotModern(_) => Err(refused),
+        DiscoverResult::Modern(peer) => Ok(peer),
+        DiscoverResult::Again | DiscoverResult::NotModern(_) => Err(refused),
     }
 }
 
@@ -137,22 +137,22 @@ async fn begin(
     Ok(ticket)
 }
 
-enum Verdict {
+enum DiscoverResult {
     Modern(Peer),
     /// The upstream supports our revision, but refused it. It has to be asked again.
     Again,
     NotModern(String),
 }
 
-fn judge(done: Done) -> Result<Verdict, Trouble> {
+fn judge(done: Done) -> Result<DiscoverResult, Trouble> {
     let result = match done {
         Done::Answer(Ok(result), _) => result,
         Done::Answer(Err(error), _) => {
             let supported = error.data.as_ref().and_then(|data| data.get("supported"));
             if error.code == RpcError::UNSUPPORTED_VERSION && names_modern(supported) {
-                return Ok(Verdict::Again);
+                return Ok(DiscoverResult::Again);
             }
-            return Ok(Verdict::NotModern(
+            return Ok(DiscoverResult::NotModern(
                 Trouble::from(ConnectFailure::Refused(error)).to_string(),
             ));
         }
@@ -165,23 +165,23 @@ fn judge(done: Done) -> Result<Verdict, Trouble> {
             | Trouble::Busy(_)
             | Trouble::Refused(401 | 403, _)),
         ) => return Err(trouble),
-        Done::Trouble(trouble) => return Ok(Verdict::NotModern(trouble.to_string())),
+        Done::Trouble(trouble) => return Ok(DiscoverResult::NotModern(trouble.to_string())),
         Done::SessionGone => {
             return Err(Trouble::protocol("it ended a session that did not exist"));
         }
     };
     if !names_modern(result.get("supportedVersions")) {
-        return Ok(Verdict::NotModern("it does not list this revision".to_owned()));
+        return Ok(DiscoverResult::NotModern("it does not list this revision".to_owned()));
     }
     let Value::Object(mut result) = result else {
-        return Ok(Verdict::NotModern("it does not list this revision".to_owned()));
+        return Ok(DiscoverResult::NotModern("it does not list this revision".to_owned()));
     };
     let named = result
         .get_mut("_meta")
         .and_then(|meta| meta.get_mut("io.modelcontextprotocol/serverInfo"))
         .map(Value::take);
     let info = named.or_else(|| result.remove("serverInfo"));
-    Ok(Verdict::Modern(peer(Era::Modern, MODERN, info, result)))
+    Ok(DiscoverResult::Modern(peer(Era::Modern, MODERN, info, result)))
 }
 
 fn names_modern(versions: Option<&Value>) -> bool {

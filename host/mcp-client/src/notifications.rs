@@ -174,7 +174,10 @@ impl Follower {
         };
         let whose = Whose { session: None, subscribes: true };
         let begun = connection.begin(&self.settings.client, whose, sending).await;
-        begun.map(Some).map_err(|_| ConnectionEnded)
+        begun.map(Some).map_err(|fault| {
+            tracing::debug!("no notifications are subscribed to: {fault}");
+            ConnectionEnded
+        })
     }
 
     /// Passes notifications on, until the request ends or other notifications are wanted.

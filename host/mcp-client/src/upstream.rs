@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::calls::Notice;
 use crate::connect::{Settings, login};
 use crate::connection::{ClientSettings, Connection, Peer};
-use crate::definition::{Definition, DefinitionError, Plan};
+use crate::definition::{CheckedDefinition, Definition, DefinitionError};
 use crate::fault::Fault;
 use crate::inflight::{InFlight, UpstreamRequest};
 use crate::listing::Listing;
@@ -65,7 +65,7 @@ impl Upstream {
         definition: Definition,
         client: ClientSettings,
     ) -> Result<Self, DefinitionError> {
-        let plan: Plan = definition.try_into()?;
+        let plan: CheckedDefinition = definition.try_into()?;
         let login = login(name, &plan, &client)?.map(Arc::new);
         let (notices, _) = broadcast::channel(NOTICES);
         let changed = Arc::new(Notify::new());

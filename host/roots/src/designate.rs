@@ -28,7 +28,7 @@ pub enum Intent {
     Read,
     /// Reading and changing.
     Write,
-    /// Creating it if it does not exist, and changing it.
+    /// Creating the file or directory if it does not exist, and changing it.
     Create,
 }
 
@@ -43,7 +43,7 @@ pub struct Designated {
     pub guard: Guard,
     /// The part of the directory that can be accessed.
     pub reach: Reach,
-    /// Whether it can be written.
+    /// Whether the call can write there.
     pub write: bool,
 }
 
@@ -66,8 +66,8 @@ pub enum Reach {
     },
 }
 
-/// The number of levels from a path up to the nearest directory that has an entry of one of these names. `None`: there is
-/// none, so the path itself is used.
+/// The number of levels from a path up to the nearest directory that has an entry of one of these names. If no directory
+/// has one, up to the nearest directory. `None`: `names` is empty, so the path itself is used.
 pub(super) fn find_nearest(
     root: &Root,
     rest: &Path,
@@ -123,7 +123,7 @@ pub(super) fn designate(
         if dir.symlink_metadata(&name).is_ok_and(|metadata| metadata.is_symlink()) {
             return Err(Refusal::Malformed("a link stands there"));
         }
-        guard.may_make(&dir, &name).map_err(|error| Refusal::of(&error))?;
+        guard.check_create(&dir, &name).map_err(Refusal::of)?;
         let reach = Reach::Create { name };
         return Ok(Designated { reach, ..everything((dir, guard), directory) });
     }
@@ -131,7 +131,7 @@ pub(super) fn designate(
         Ok((Opened::File(file), _)) => Some(file),
         Ok((Opened::Directory(_) | Opened::Special, _)) => return Err(Refusal::NotAFile),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(Refusal::of(&error)),
+        Err(error) => return Err(Refusal::of(error)),
     };
     Ok(match kind {
         Kind::FileInDirectory => everything((dir, guard), directory),
@@ -143,7 +143,7 @@ pub(super) fn designate(
 }
 
 fn open_dir(root: &Root, rest: &Path) -> Result<(Dir, Guard), Refusal> {
-    root.open_dir(rest).map_err(|error| Refusal::of(&error))
+    root.open_dir(rest).map_err(Refusal::of)
 }
 
 /// Parses a path argument, which has to be absolute and without `..`.

@@ -1,4 +1,4 @@
-//! Opens files beneath an open directory, and refuses the host's own files and virtual file systems of the kernel on any
+//! Opens files beneath an open directory. Refuses the host's own files, and virtual file systems of the kernel, on any
 //! path.
 //!
 //! On Linux, one system call opens a path if no mount point is on the path and no file of the host is beneath the
@@ -12,18 +12,22 @@ use std::path::{Component, Path};
 
 use cap_std::fs::{Dir, Metadata};
 
-use super::host_files::{Bar, HostFiles, Id};
-use super::kernel::{Closed, refuse_kernels};
-use super::open::{OpenHow, Opened, Tried, directory_at_once, open_at_once, open_name, sort};
+use super::host_files::{HostFiles, Id, Restriction};
+use super::open::{
+    Attempt, OpenHow, Opened, classify, open_directory_in_one_call, open_in_one_call, open_name,
+};
+use super::protected::ProtectedFile;
+use super::virtual_file_systems::refuse_virtual_file_systems;
 use super::walk::{Level, Step, Walk, ends_in_separator, not_a_directory};
 
 /// Refuses the host's files beneath an open directory.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
-    own: HostFiles,
+    host_files: HostFiles,
     /// Whether files of the host are beneath the directory.
-    watch: bool,
-    secret: bool,
+    holds_host_files: bool,
+    /// Whether secret files of the host are beneath the directory.
+    holds_secret_files: bool,
 }
 
 /// The parent directory of a path, and the name there.
@@ -33,35 +37,36 @@ pub struct Place {
     pub directory: File,
     /// The name. `None`: the path is the directory itself.
     pub name: Option<OsString>,
-    own: HostFiles,
-    /// The identity of the directory, if files of the host are beneath it.
-    watched: Option<Id>,
+    host_files: HostFiles,
+    /// The identity of the directory, if files of the host are beneath the directory.
+    parent_of_host_files: Option<Id>,
 }
 
 impl Guard {
     /// The guard of an open directory.
-    fn of(own: &HostFiles, id: Id) -> Self {
-        let (watch, secret) = (own.lies_beneath(id), own.secret_lies_beneath(id));
-        Self { own: own.clone(), watch, secret }
+    fn of(host_files: &HostFiles, id: Id) -> Self {
+        let (holds_host_files, holds_secret_files) =
+            (host_files.holds_file_beneath(id), host_files.holds_secret_beneath(id));
+        Self { host_files: host_files.clone(), holds_host_files, holds_secret_files }
     }
 
     /// Checks an open directory and returns its guard.
     ///
     /// # Errors
     ///
-    /// [`Closed`], or an error of the system.
-    pub(super) fn begin(own: &HostFiles, dir: &Dir) -> io::Result<Self> {
+    /// [`ProtectedFile`], or an error of the system.
+    pub(super) fn begin(host_files: &HostFiles, dir: &Dir) -> io::Result<Self> {
         let id = Id::of(&dir.dir_metadata()?);
-        refuse_kernels(dir, id)?;
-        if own.is_folder(id) {
-            return Err(Closed::HostFile.into());
+        refuse_virtual_file_systems(dir, id)?;
+        if host_files.is_folder(id) {
+            return Err(ProtectedFile::HostFile.into());
         }
-        Ok(Self::of(own, id))
+        Ok(Self::of(host_files, id))
     }
 
     /// Whether a program that is confined to the directory could change files of the host, or read secret ones.
     pub fn must_stay_closed_to_programs(&self, write: bool) -> bool {
-        self.secret || (write && self.watch)
+        self.holds_secret_files || (write && self.holds_host_files)
     }
 
     /// Opens a path beneath a directory without blocking: a FIFO without a writer or a device does not delay the host. Also
@@ -69,23 +74,24 @@ impl Guard {
     ///
     /// # Errors
     ///
-    /// An error of the system. A path that leads out of the directory is "permission denied", and so is a [`Closed`]
+    /// An error of the system. A path that leads out of the directory is "permission denied", and so is a [`ProtectedFile`]
     /// file.
     pub fn open(&self, dir: &File, path: &Path, how: OpenHow) -> io::Result<(Opened, Self)> {
-        if !self.watch
-            && let Some(tried) = open_at_once(dir, path, how)?
+        if !self.holds_host_files
+            && let Some(attempt) = open_in_one_call(dir, path, how)?
         {
-            return self.finish_clear(tried, how, || open_at_once(dir, path, to_read(how)));
+            return self
+                .finish_clear(attempt, how, || open_in_one_call(dir, path, without_writing(how)));
         }
-        let mut walk = Walk::new(&self.own, dir, path, !how.nofollow)?;
+        let mut walk = Walk::new(&self.host_files, dir, path, !how.nofollow)?;
         loop {
             match walk.step()? {
                 Step::Entered { clear: false } => {}
                 Step::Entered { clear: true } => {
                     let (rest, dir) = (walk.rest(), &walk.here().dir);
-                    if let Some(tried) = open_at_once(dir, &rest, how)? {
-                        let again = || open_at_once(dir, &rest, to_read(how));
-                        return self.finish_clear(tried, how, again);
+                    if let Some(attempt) = open_in_one_call(dir, &rest, how)? {
+                        let again = || open_in_one_call(dir, &rest, without_writing(how));
+                        return self.finish_clear(attempt, how, again);
                     }
                 }
                 Step::Arrived(name) => {
@@ -96,20 +102,25 @@ impl Guard {
         }
     }
 
-    /// Checks the result of one system call. A directory is opened `again` without writing.
+    /// Checks what one system call opened, in a directory with no file of the host beneath it. `again` opens a
+    /// directory without writing.
     fn finish_clear(
         &self,
-        tried: Tried,
+        attempt: Attempt,
         how: OpenHow,
-        again: impl FnOnce() -> io::Result<Option<Tried>>,
+        again: impl FnOnce() -> io::Result<Option<Attempt>>,
     ) -> io::Result<(Opened, Self)> {
-        let clear = Self { own: self.own.clone(), watch: false, secret: false };
-        let tried = match tried {
-            Tried::IsDirectory => again()?.unwrap_or(Tried::Special),
-            tried @ (Tried::Open(_) | Tried::Special) => tried,
+        let clear = Self {
+            host_files: self.host_files.clone(),
+            holds_host_files: false,
+            holds_secret_files: false,
         };
-        let Tried::Open(file) = tried else { return Ok((Opened::Special, clear)) };
-        let (opened, metadata) = sort(file)?;
+        let attempt = match attempt {
+            Attempt::IsDirectory => again()?.unwrap_or(Attempt::Special),
+            attempt @ (Attempt::Open(_) | Attempt::Special) => attempt,
+        };
+        let Attempt::Open(file) = attempt else { return Ok((Opened::Special, clear)) };
+        let (opened, metadata) = classify(file)?;
         if let Opened::File(file) = &opened {
             self.finish_file(file, &metadata, how, false)?;
         }
@@ -125,73 +136,77 @@ impl Guard {
         slash: bool,
     ) -> io::Result<(Opened, Self)> {
         let Some(name) = name else {
-            let guard = Self::of(&self.own, at.id);
+            let guard = Self::of(&self.host_files, at.id);
             return Ok((Opened::Directory(at.dir.open_dir(".")?.into_std_file()), guard));
         };
-        if at.watch {
-            match self.own.bar(at.id, &name) {
-                Some(Bar::Way) if how.create => return Err(Closed::HostFile.into()),
-                Some(Bar::Closed | Bar::Series) => return Err(Closed::HostFile.into()),
-                Some(Bar::Way) | None => {}
+        if at.holds_host_files {
+            match self.host_files.restriction(at.id, &name) {
+                Some(Restriction::Ancestor) if how.create => {
+                    return Err(ProtectedFile::HostFile.into());
+                }
+                Some(Restriction::NoAccess | Restriction::NoAccessToPrefix) => {
+                    return Err(ProtectedFile::HostFile.into());
+                }
+                Some(Restriction::Ancestor) | None => {}
             }
         }
-        let tried = match open_name(&at.dir, Path::new(&name), how)? {
-            Tried::IsDirectory => open_name(&at.dir, Path::new(&name), to_read(how))?,
-            tried @ (Tried::Open(_) | Tried::Special) => tried,
+        let attempt = match open_name(&at.dir, Path::new(&name), how)? {
+            Attempt::IsDirectory => open_name(&at.dir, Path::new(&name), without_writing(how))?,
+            attempt @ (Attempt::Open(_) | Attempt::Special) => attempt,
         };
-        let Tried::Open(file) = tried else { return Ok((Opened::Special, self.clone())) };
-        let (opened, metadata) = sort(file)?;
+        let Attempt::Open(file) = attempt else { return Ok((Opened::Special, self.clone())) };
+        let (opened, metadata) = classify(file)?;
         let id = Id::of(&metadata);
         match &opened {
             Opened::File(_) if slash => return Err(not_a_directory()),
             Opened::File(file) => {
                 if id.dev != at.id.dev {
-                    refuse_kernels(file, id)?;
+                    refuse_virtual_file_systems(file, id)?;
                 }
-                self.finish_file(file, &metadata, how, at.watch)?;
+                self.finish_file(file, &metadata, how, at.holds_host_files)?;
             }
             Opened::Directory(dir) => {
                 if id.dev != at.id.dev {
-                    refuse_kernels(dir, id)?;
+                    refuse_virtual_file_systems(dir, id)?;
                 }
-                if self.own.is_folder(id) {
-                    return Err(Closed::HostFile.into());
+                if self.host_files.is_folder(id) {
+                    return Err(ProtectedFile::HostFile.into());
                 }
             }
             Opened::Special => {}
         }
-        Ok((opened, Self::of(&self.own, id)))
+        Ok((opened, Self::of(&self.host_files, id)))
     }
 
-    /// Refuses a host's file that has another name, and truncates the file if that was asked for: only now it is known to
-    /// be a regular file.
+    /// Refuses a host's file under another name. Then truncates the file if that was requested: an open file is
+    /// truncated only when it is known to be a regular file.
     fn finish_file(
         &self,
         file: &File,
         metadata: &Metadata,
         how: OpenHow,
-        watch: bool,
+        holds_host_files: bool,
     ) -> io::Result<()> {
         use cap_fs_ext::MetadataExt as _;
-        if (watch || metadata.nlink() > 1) && self.own.is_file(Id::of(metadata)) {
-            return Err(Closed::HostFile.into());
+        if (holds_host_files || metadata.nlink() > 1) && self.host_files.is_file(Id::of(metadata)) {
+            return Err(ProtectedFile::HostFile.into());
         }
         if how.truncate { file.set_len(0) } else { Ok(()) }
     }
 
     /// Refuses to create or replace a host's file in a directory.
-    pub(super) fn may_make(&self, dir: &Dir, name: &str) -> io::Result<()> {
-        if !self.watch {
+    pub(super) fn check_create(&self, dir: &Dir, name: &str) -> io::Result<()> {
+        if !self.holds_host_files {
             return Ok(());
         }
-        let watched = Some(Id::of(&dir.dir_metadata()?));
+        let parent_of_host_files = Some(Id::of(&dir.dir_metadata()?));
         let directory = dir.try_clone()?.into_std_file();
-        let (name, own) = (Some(name.into()), self.own.clone());
-        Place { directory, name, own, watched }.may_change()
+        let (name, host_files) = (Some(name.into()), self.host_files.clone());
+        Place { directory, name, host_files, parent_of_host_files }.check_change()
     }
 
-    /// Finds the parent directory of a path. `None`: it is `dir` itself, the path is one name, and no file of the host is
-    /// beneath `dir`.
+    /// Finds the parent directory of a path. `None`: the parent directory is `dir`, the path is one name, and no file
+    /// of the host is beneath `dir`.
     ///
     /// # Errors
     ///
@@ -201,18 +216,18 @@ impl Guard {
         let last = parts.next_back();
         // The directory itself, written in any way.
         let is_here = last == Some(Component::CurDir) && parts.as_path().as_os_str().is_empty();
-        if !self.watch && (is_here || last.is_none()) {
+        if !self.holds_host_files && (is_here || last.is_none()) {
             return Ok(None);
         }
         let follow = follow || ends_in_separator(path);
-        if let (false, Some(Component::Normal(name))) = (self.watch, last) {
+        if let (false, Some(Component::Normal(name))) = (self.holds_host_files, last) {
             let parent = parts.as_path();
             if parent.as_os_str().is_empty() && !follow {
                 return Ok(None);
             }
             let directory = match parent.as_os_str().is_empty() {
                 true => Some(dir.try_clone()?),
-                false => directory_at_once(dir, parent)?,
+                false => open_directory_in_one_call(dir, parent)?,
             };
             if let Some(directory) = directory {
                 let directory = Dir::from_std_file(directory);
@@ -220,33 +235,41 @@ impl Guard {
                     |dir: &Dir| dir.symlink_metadata(name).is_ok_and(|it| it.is_symlink());
                 if !follow || !is_link(&directory) {
                     let (directory, name) = (directory.into_std_file(), Some(name.to_owned()));
-                    let own = self.own.clone();
-                    return Ok(Some(Place { directory, name, own, watched: None }));
+                    let host_files = self.host_files.clone();
+                    return Ok(Some(Place {
+                        directory,
+                        name,
+                        host_files,
+                        parent_of_host_files: None,
+                    }));
                 }
             }
         }
-        let mut walk = Walk::new(&self.own, dir, path, follow)?;
+        let mut walk = Walk::new(&self.host_files, dir, path, follow)?;
         let name = loop {
             if let Step::Arrived(name) = walk.step()? {
                 break name;
             }
         };
-        let Level { dir, id, watch } = walk.into_here();
-        let (own, watched) = (self.own.clone(), watch.then_some(id));
-        Ok(Some(Place { directory: dir.into_std_file(), name, own, watched }))
+        let Level { dir, id, holds_host_files } = walk.into_here();
+        let (host_files, parent_of_host_files) =
+            (self.host_files.clone(), holds_host_files.then_some(id));
+        Ok(Some(Place { directory: dir.into_std_file(), name, host_files, parent_of_host_files }))
     }
 }
 
 impl Place {
-    /// Refuses access to a host's file.
+    /// Refuses any access to a host's file.
     ///
     /// # Errors
     ///
-    /// [`Closed::HostFile`].
-    pub fn may_look(&self) -> io::Result<()> {
-        match self.bar() {
-            Some(Bar::Closed | Bar::Series) => Err(Closed::HostFile.into()),
-            Some(Bar::Way) | None => Ok(()),
+    /// [`ProtectedFile::HostFile`].
+    pub fn check_access(&self) -> io::Result<()> {
+        match self.restriction() {
+            Some(Restriction::NoAccess | Restriction::NoAccessToPrefix) => {
+                Err(ProtectedFile::HostFile.into())
+            }
+            Some(Restriction::Ancestor) | None => Ok(()),
         }
     }
 
@@ -254,24 +277,24 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// [`Closed::HostFile`], or an error of the system.
-    pub fn may_change(&self) -> io::Result<()> {
-        if self.bar().is_some() {
-            return Err(Closed::HostFile.into());
+    /// [`ProtectedFile::HostFile`], or an error of the system.
+    pub fn check_change(&self) -> io::Result<()> {
+        if self.restriction().is_some() {
+            return Err(ProtectedFile::HostFile.into());
         }
-        let (Some(_), Some(name)) = (self.watched, &self.name) else { return Ok(()) };
+        let (Some(_), Some(name)) = (self.parent_of_host_files, &self.name) else { return Ok(()) };
         // The file system may treat another spelling as the same name.
         let dir = Dir::from_std_file(self.directory.try_clone()?);
         let Some(id) = id_of_entry(&dir, Path::new(name)) else { return Ok(()) };
-        let own = &self.own;
-        if own.is_folder(id) || own.lies_beneath(id) || own.is_file(id) {
-            return Err(Closed::HostFile.into());
+        let host_files = &self.host_files;
+        if host_files.is_folder(id) || host_files.holds_file_beneath(id) || host_files.is_file(id) {
+            return Err(ProtectedFile::HostFile.into());
         }
         Ok(())
     }
 
-    fn bar(&self) -> Option<Bar> {
-        self.own.bar(self.watched?, self.name.as_ref()?)
+    fn restriction(&self) -> Option<Restriction> {
+        self.host_files.restriction(self.parent_of_host_files?, self.name.as_ref()?)
     }
 }
 
@@ -281,11 +304,11 @@ fn id_of_entry(dir: &Dir, name: &Path) -> Option<Id> {
         return dir.symlink_metadata(name).ok().map(|metadata| Id::of(&metadata));
     }
     let how = OpenHow::default();
-    let Ok(Tried::Open(file)) = open_name(dir, name, how) else { return None };
+    let Ok(Attempt::Open(file)) = open_name(dir, name, how) else { return None };
     Metadata::from_file(&file).ok().map(|metadata| Id::of(&metadata))
 }
 
 /// The options without writing, for a directory.
-fn to_read(how: OpenHow) -> OpenHow {
+fn without_writing(how: OpenHow) -> OpenHow {
     OpenHow { nofollow: how.nofollow, ..OpenHow::default() }
 }

@@ -1,8 +1,8 @@
 //! The host's own files and folders: configuration, plugins, audit, store, logins and caches. No call can read, change,
 //! create, move or remove them.
 //!
-//! They are recognised by device and inode number, and in their parent directory also by name. So a call cannot create
-//! or replace one of them either.
+//! These files are recognised by device and inode number, and in their parent directory also by name. So a call cannot
+//! create a file that the host does not have yet, or replace one.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -51,29 +51,37 @@ impl Id {
 #[derive(Debug, Clone)]
 pub struct HostFile {
     path: PathBuf,
-    end: Bar,
+    end: Restriction,
     secret: bool,
 }
 
 impl HostFile {
     /// A folder with its contents.
     pub fn folder(path: PathBuf) -> Self {
-        Self { path, end: Bar::Closed, secret: true }
+        Self { path, end: Restriction::NoAccess, secret: true }
     }
 
     /// One file.
     pub fn file(path: PathBuf) -> Self {
-        Self { path, end: Bar::Closed, secret: false }
+        Self { path, end: Restriction::NoAccess, secret: false }
     }
 
-    /// A file with the files whose names begin with its name, and with temporary files beside it (`.tmp…`).
+    /// All files of a directory whose names begin with the name of this one, and its temporary files (`.tmp…`).
     pub fn series(path: PathBuf) -> Self {
-        Self { path, end: Bar::Series, secret: false }
+        Self { path, end: Restriction::NoAccessToPrefix, secret: false }
     }
 
-    /// The same file with an absolute path. `None`: there is no working directory.
-    pub fn absolute(self) -> Option<Self> {
-        Some(Self { path: std::path::absolute(&self.path).ok()?, ..self })
+    /// The same file with an absolute path.
+    ///
+    /// # Errors
+    ///
+    /// The path is empty, or is relative and there is no working directory.
+    pub fn absolute(self) -> io::Result<Self> {
+        let path = std::path::absolute(&self.path).map_err(|error| {
+            let path = self.path.display();
+            io::Error::new(error.kind(), format!("the path `{path}` has no absolute form: {error}"))
+        })?;
+        Ok(Self { path, ..self })
     }
 
     /// The same file, which confined programs may not read either.
@@ -91,24 +99,25 @@ impl HostFile {
 
 /// The restriction on a name in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bar {
-    /// A file of the host is beneath it: it cannot be created, moved, replaced or removed.
-    Way,
-    /// It is a file of the host, or the name of one: it cannot be accessed at all.
-    Closed,
-    /// As `Closed`, for all names with this prefix.
-    Series,
+pub(super) enum Restriction {
+    /// A file of the host is beneath the name: nothing of this name can be created, moved, replaced or removed.
+    Ancestor,
+    /// The name is that of a file of the host: nothing of this name can be accessed.
+    NoAccess,
+    /// As `NoAccess`, for all names that begin with the name.
+    NoAccessToPrefix,
 }
 
 /// The host's files beneath a directory.
 #[derive(Debug, Default)]
 struct Above {
-    /// The names in it, in folded case.
-    names: Vec<(String, Bar)>,
-    /// Whether one of them is secret.
+    /// The names in the directory, in folded case.
+    names: Vec<(String, Restriction)>,
+    /// Whether one of the files is secret.
     secret: bool,
 }
 
+/// What is known of all files of the host.
 #[derive(Debug, Default)]
 struct Inner {
     /// The host's folders.
@@ -141,28 +150,32 @@ impl HostFiles {
     }
 
     /// Whether files of the host are beneath a directory.
-    pub(super) fn lies_beneath(&self, id: Id) -> bool {
+    pub(super) fn holds_file_beneath(&self, id: Id) -> bool {
         self.0.above.contains_key(&id)
     }
 
     /// Whether secret files of the host are beneath a directory.
-    pub(super) fn secret_lies_beneath(&self, id: Id) -> bool {
+    pub(super) fn holds_secret_beneath(&self, id: Id) -> bool {
         self.0.above.get(&id).is_some_and(|above| above.secret)
     }
 
     /// The restriction on a name in a directory.
-    pub(super) fn bar(&self, directory: Id, name: &OsStr) -> Option<Bar> {
+    pub(super) fn restriction(&self, directory: Id, name: &OsStr) -> Option<Restriction> {
         let above = self.0.above.get(&directory)?;
         let name = fold(name);
         let mut found = None;
         for (own, bar) in &above.names {
             let is_it = match bar {
-                Bar::Way | Bar::Closed => name == *own,
-                Bar::Series => name.starts_with(own.as_str()) || name.starts_with(".tmp"),
+                Restriction::Ancestor | Restriction::NoAccess => name == *own,
+                Restriction::NoAccessToPrefix => {
+                    name.starts_with(own.as_str()) || name.starts_with(".tmp")
+                }
             };
             match (is_it, bar) {
-                (true, Bar::Way) => found = Some(Bar::Way),
-                (true, Bar::Closed | Bar::Series) => return Some(Bar::Closed),
+                (true, Restriction::Ancestor) => found = Some(Restriction::Ancestor),
+                (true, Restriction::NoAccess | Restriction::NoAccessToPrefix) => {
+                    return Some(Restriction::NoAccess);
+                }
                 (false, _) => {}
             }
         }
@@ -183,8 +196,8 @@ impl HostFiles {
 }
 
 impl Inner {
-    /// Walks the path of a host's file, link by link, and records each name on the path. Results are remembered, because
-    /// many of these paths have a common beginning.
+    /// Walks the path of a host's file, link by link, and records each name on the path. `seen` remembers what is at a
+    /// path, because many of these paths have a common beginning.
     fn trace(&mut self, own: &HostFile, seen: &mut HashMap<PathBuf, Option<Seen>>) {
         let mut look = |path: &Path| *seen.entry(path.to_owned()).or_insert_with(|| Seen::at(path));
         let (mut at, mut todo) = (PathBuf::new(), VecDeque::new());
@@ -201,8 +214,8 @@ impl Inner {
             // Only the host creates missing directories on the path.
             let bar = match (todo.is_empty(), found.is_some()) {
                 (true, _) => own.end,
-                (false, true) => Bar::Way,
-                (false, false) => Bar::Closed,
+                (false, true) => Restriction::Ancestor,
+                (false, false) => Restriction::NoAccess,
             };
             let above = self.above.entry(directory).or_default();
             above.secret |= own.secret;
@@ -227,7 +240,7 @@ impl Inner {
         }
         at.extend(todo);
         match look(&at) {
-            Some(Seen::Directory(id)) if own.end == Bar::Closed => {
+            Some(Seen::Directory(id)) if own.end == Restriction::NoAccess => {
                 self.folders.insert(id);
             }
             Some(_) | None => self.files.push(own.path.clone()),
@@ -289,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_on_the_way_are_known_also_where_nothing_is_yet() {
+    fn names_above_a_host_file_are_restricted_also_before_it_exists() {
         let home = tempfile::tempdir().unwrap();
         let at = home.path();
         fs::create_dir(at.join(".config")).unwrap();
@@ -298,22 +311,35 @@ mod tests {
             HostFile::folder(at.join(".local/share/portcullis")),
             HostFile::series(at.join("audit.jsonl")),
         ]);
-        let bar =
-            |folder: &str, name: &str| own.bar(Id::at(&at.join(folder)).unwrap(), OsStr::new(name));
-        assert_eq!(bar("", ".config"), Some(Bar::Way));
-        assert_eq!(bar(".config", "portcullis"), Some(Bar::Closed));
-        assert_eq!(bar(".config", "PortCulli\u{17f}"), Some(Bar::Closed));
+        let bar = |folder: &str, name: &str| {
+            own.restriction(Id::at(&at.join(folder)).unwrap(), OsStr::new(name))
+        };
+        assert_eq!(bar("", ".config"), Some(Restriction::Ancestor));
+        assert_eq!(bar(".config", "portcullis"), Some(Restriction::NoAccess));
+        assert_eq!(bar(".config", "PortCulli\u{17f}"), Some(Restriction::NoAccess));
         assert_eq!(bar(".config", "portcullis2"), None);
-        assert_eq!(bar("", ".LOCAL"), Some(Bar::Closed), "nothing is there yet");
-        assert_eq!(bar("", "audit.jsonl.1"), Some(Bar::Closed));
-        assert_eq!(bar("", ".tmpAbCd"), Some(Bar::Closed));
+        assert_eq!(
+            bar("", ".LOCAL"),
+            Some(Restriction::NoAccess),
+            "the directory does not exist yet"
+        );
+        assert_eq!(bar("", "audit.jsonl.1"), Some(Restriction::NoAccess));
+        assert_eq!(bar("", ".tmpAbCd"), Some(Restriction::NoAccess));
         assert_eq!(bar("", "other"), None);
         assert!(own.holds(&at.join(".config/portcullis/x")) && !own.holds(&at.join(".config")));
     }
 
+    #[test]
+    fn a_path_without_an_absolute_form_is_an_error_with_its_cause() {
+        let error = HostFile::file(PathBuf::new()).absolute().unwrap_err();
+        let cause = std::path::absolute("").unwrap_err();
+        assert_eq!(error.kind(), cause.kind());
+        assert!(error.to_string().ends_with(&cause.to_string()), "{error}");
+    }
+
     #[cfg(unix)]
     #[test]
-    fn a_link_on_the_way_is_held_and_so_is_its_target() {
+    fn a_link_above_a_host_file_is_restricted_and_so_is_its_target() {
         let home = tempfile::tempdir().unwrap();
         let at = home.path();
         fs::create_dir_all(at.join("dotfiles/config/portcullis")).unwrap();
@@ -321,11 +347,15 @@ mod tests {
         let own = HostFiles::new([HostFile::folder(at.join(".config/portcullis"))]);
         let id = |path: &str| Id::at(&at.join(path)).unwrap();
         for name in [".config", "dotfiles"] {
-            assert_eq!(own.bar(id(""), OsStr::new(name)), Some(Bar::Way), "{name}");
+            assert_eq!(
+                own.restriction(id(""), OsStr::new(name)),
+                Some(Restriction::Ancestor),
+                "{name}"
+            );
         }
-        let bar = own.bar(id("dotfiles/config"), OsStr::new("portcullis"));
-        assert_eq!(bar, Some(Bar::Closed));
+        let bar = own.restriction(id("dotfiles/config"), OsStr::new("portcullis"));
+        assert_eq!(bar, Some(Restriction::NoAccess));
         assert!(own.is_folder(id("dotfiles/config/portcullis")));
-        assert!(own.lies_beneath(id("dotfiles")) && own.secret_lies_beneath(id("dotfiles")));
+        assert!(own.holds_file_beneath(id("dotfiles")) && own.holds_secret_beneath(id("dotfiles")));
     }
 }

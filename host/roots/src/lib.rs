@@ -8,10 +8,11 @@
 mod designate;
 mod guard;
 mod host_files;
-mod kernel;
 mod open;
+mod protected;
 mod refusal;
 mod uri;
+mod virtual_file_systems;
 mod walk;
 
 use std::fmt;
@@ -27,10 +28,10 @@ use cap_std::io_lifetimes::AsFilelike as _;
 pub use designate::{Designated, Intent, Kind, Reach};
 pub use guard::{Guard, Place};
 pub use host_files::{HostFile, HostFiles};
-pub use kernel::Closed;
 pub use open::{OpenHow, Opened};
+pub use protected::ProtectedFile;
 pub use refusal::Refusal;
-pub use uri::{NoRoot, path_of_uri, uri_of_path};
+pub use uri::{InvalidRoot, path_of_uri, uri_of_path};
 
 /// A directory in which a session may work.
 #[derive(Debug)]
@@ -46,17 +47,17 @@ impl Root {
     ///
     /// # Errors
     ///
-    /// The path is not absolute, does not exist, is not a directory, or is [`Closed`].
+    /// The path is not absolute, does not exist, is not a directory, or is [`ProtectedFile`].
     #[expect(clippy::disallowed_methods, reason = "a root is where ambient authority enters")]
-    pub fn open(path: &Path, own: &HostFiles) -> io::Result<Self> {
+    pub fn open(path: &Path, host_files: &HostFiles) -> io::Result<Self> {
         if !path.is_absolute() {
             return Err(io::Error::other("a root is an absolute path"));
         }
         let dir = Dir::open_ambient_dir(path, ambient_authority())?;
-        let guard = Guard::begin(own, &dir)?;
+        let guard = Guard::begin(host_files, &dir)?;
         let canonical = std::fs::canonicalize(path)?;
-        if own.holds(&canonical) {
-            return Err(Closed::HostFile.into());
+        if host_files.holds(&canonical) {
+            return Err(ProtectedFile::HostFile.into());
         }
         Ok(Self { spellings: [path.components().collect(), canonical], dir, guard })
     }
@@ -75,12 +76,12 @@ impl Root {
         self.dir.try_clone()
     }
 
-    /// The guard of the files beneath it.
+    /// The guard of the files beneath the root.
     pub fn guard(&self) -> &Guard {
         &self.guard
     }
 
-    /// Whether it is the root of the file system or a whole drive, whatever its path is.
+    /// Whether the directory is the root of the file system or a whole drive, also by way of a link.
     pub fn is_everything(&self) -> bool {
         let here = self.dir.dir_metadata().map(|metadata| host_files::Id::of(&metadata));
         let is_it = |id| host_files::Id::at(Path::new("/")).is_ok_and(|root| root == id);
@@ -132,15 +133,16 @@ impl Root {
 #[derive(Debug, Clone, Default)]
 pub struct Roots {
     roots: Vec<Arc<Root>>,
-    own: HostFiles,
+    /// The host's own files, which cannot be opened.
+    host_files: HostFiles,
     /// Whether the client has roots and has not named them.
     unknown: bool,
 }
 
 impl Roots {
-    /// The operator's roots. `own` are the host's files, which cannot be opened in any root.
-    pub fn new(roots: Vec<Root>, own: HostFiles) -> Self {
-        Self { roots: roots.into_iter().map(Arc::new).collect(), own, unknown: false }
+    /// The operator's roots. `host_files` cannot be opened in any root.
+    pub fn new(roots: Vec<Root>, host_files: HostFiles) -> Self {
+        Self { roots: roots.into_iter().map(Arc::new).collect(), host_files, unknown: false }
     }
 
     /// The roots.
@@ -155,7 +157,7 @@ impl Roots {
 
     /// An empty list of roots, with the same files of the host.
     pub fn none(&self) -> Self {
-        Self { roots: Vec::new(), own: self.own.clone(), unknown: false }
+        Self { roots: Vec::new(), host_files: self.host_files.clone(), unknown: false }
     }
 
     /// An empty list of roots, because the client has roots and has not named them.
@@ -165,13 +167,13 @@ impl Roots {
 
     /// The host's files, which cannot be opened in any root.
     pub fn host_files(&self) -> &HostFiles {
-        &self.own
+        &self.host_files
     }
 
     /// These roots, narrowed by those that a client names as URIs: each root of the client that lies within a root of
     /// the operator, and each root of the operator that lies within a root of the client. Where the operator named
-    /// none, these are the client's roots, except for the whole machine. A text
-    /// that is not the URI of a root is left out, with a warning.
+    /// no roots, the result is the client's roots, except for the whole machine. A text that is not the URI of a root
+    /// is left out, with a warning.
     pub fn narrowed_by_uris<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Self {
         let mut paths = Vec::new();
         for uri in uris {
@@ -191,12 +193,12 @@ impl Roots {
     }
 
     /// The intersection of these roots with the client's roots: a client narrows and never widens. Where the
-    /// operator named none, the client's roots are used.
+    /// operator named no roots, the client's roots are used.
     pub fn narrowed_by(&self, client: &[PathBuf]) -> Self {
-        let own = self.own.clone();
+        let host_files = self.host_files.clone();
         if self.is_empty() {
-            let opened = client.iter().filter_map(|path| open_of_client(path, &own));
-            return Self::new(opened.collect(), own);
+            let opened = client.iter().filter_map(|path| open_of_client(path, &host_files));
+            return Self::new(opened.collect(), host_files);
         }
         let mut narrowed: Vec<Arc<Root>> = Vec::new();
         for path in client {
@@ -217,10 +219,12 @@ impl Roots {
                 );
             }
         }
-        Self { roots: narrowed, own, unknown: false }
+        Self { roots: narrowed, host_files, unknown: false }
     }
 
-    /// Opens the file or directory that a path argument names.
+    /// Opens the file or directory that a path argument names. `nearest`: if not empty, the nearest directory at or
+    /// above the path, and beneath its root, that has an entry of one of these names is opened instead; if there is
+    /// none, the path itself, or the directory of a file.
     ///
     /// # Errors
     ///
@@ -258,7 +262,7 @@ impl Roots {
     }
 }
 
-/// A path argument with its root. It is not open yet.
+/// A path argument and its root, before the path is opened.
 #[derive(Debug)]
 pub struct Located<'a> {
     root: &'a Root,
@@ -311,13 +315,13 @@ pub fn beneath<'a>(root: &Path, path: &'a Path) -> Option<&'a Path> {
 }
 
 /// Opens a root that a client names. A failure is logged.
-fn open_of_client(path: &Path, own: &HostFiles) -> Option<Root> {
-    match Root::open(path, own) {
+fn open_of_client(path: &Path, host_files: &HostFiles) -> Option<Root> {
+    match Root::open(path, host_files) {
         Ok(root) if root.is_everything() => {
             tracing::warn!(
                 "the client's root {} is left out: {}",
                 path.display(),
-                NoRoot::Everything
+                InvalidRoot::Everything
             );
             None
         }
@@ -342,8 +346,8 @@ fn subdirectory(root: &Root, path: &Path, rest: &Path) -> Option<Root> {
 }
 
 #[cfg(test)]
-mod closed_tests;
-#[cfg(test)]
 mod property_tests;
+#[cfg(test)]
+mod protected_tests;
 #[cfg(test)]
 mod tests;

@@ -34,14 +34,14 @@ pub enum Opened {
 }
 
 /// The result of an attempt to open a file, before its type is known.
-pub(super) enum Tried {
+pub(super) enum Attempt {
     Open(File),
     /// A directory cannot be opened for writing.
     IsDirectory,
     Special,
 }
 
-impl Tried {
+impl Attempt {
     /// The result, with the errors by which the system reports directories and special files.
     fn of(result: io::Result<File>, how: OpenHow) -> io::Result<Self> {
         match result {
@@ -56,7 +56,7 @@ impl Tried {
 }
 
 /// Opens a name in a directory, without following a link and without blocking.
-pub(super) fn open_name(dir: &Dir, name: &Path, how: OpenHow) -> io::Result<Tried> {
+pub(super) fn open_name(dir: &Dir, name: &Path, how: OpenHow) -> io::Result<Attempt> {
     let mut options = OpenOptions::new();
     options.read(true).write(how.write);
     if how.exclusive {
@@ -71,17 +71,17 @@ pub(super) fn open_name(dir: &Dir, name: &Path, how: OpenHow) -> io::Result<Trie
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
         options.custom_flags(flags.bits().cast_signed());
     }
-    Tried::of(dir.open_with(name, &options).map(cap_std::fs::File::into_std), how)
+    Attempt::of(dir.open_with(name, &options).map(cap_std::fs::File::into_std), how)
 }
 
 /// Opens a path beneath a directory with one system call. `None`: the path has to be walked, because it crosses a mount
 /// point, leads out of the directory, or the system has no such call.
 #[cfg(target_os = "linux")]
-pub(super) fn open_at_once(
+pub(super) fn open_in_one_call(
     dir: impl std::os::fd::AsFd,
     path: &Path,
     how: OpenHow,
-) -> io::Result<Option<Tried>> {
+) -> io::Result<Option<Attempt>> {
     use rustix::fs::{Mode, OFlags};
     let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     flags |= if how.write { OFlags::RDWR } else { OFlags::RDONLY };
@@ -93,17 +93,17 @@ pub(super) fn open_at_once(
     flags.set(OFlags::EXCL, how.exclusive);
     flags.set(OFlags::NOFOLLOW, how.nofollow);
     match beneath(dir, path, flags, mode) {
-        Err(error) if is_for_the_walk(&error) => Ok(None),
-        result => Tried::of(result, how).map(Some),
+        Err(error) if has_to_be_walked(&error) => Ok(None),
+        result => Attempt::of(result, how).map(Some),
     }
 }
 
-/// Opens a directory beneath another, for operations on names in it only. `None`: as for [`open_at_once`].
+/// Opens a directory beneath another, for operations on names in it only. `None`: as for [`open_in_one_call`].
 #[cfg(target_os = "linux")]
-pub(super) fn directory_at_once(dir: &File, path: &Path) -> io::Result<Option<File>> {
+pub(super) fn open_directory_in_one_call(dir: &File, path: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{Mode, OFlags};
     match beneath(dir, path, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()) {
-        Err(error) if is_for_the_walk(&error) => Ok(None),
+        Err(error) if has_to_be_walked(&error) => Ok(None),
         result => result.map(Some),
     }
 }
@@ -120,10 +120,10 @@ fn beneath(
     Ok(openat2(dir, path, flags | OFlags::CLOEXEC, mode, resolve)?.into())
 }
 
-/// A mount point or a way out (EXDEV); a rename in between (EAGAIN); a kernel before 5.6 or a filter
-/// of system calls (ENOSYS, EPERM).
+/// Whether the path has to be walked: a mount point on it, or a path that leads out (EXDEV); a rename meanwhile
+/// (EAGAIN); a kernel before 5.6 or a filter of system calls (ENOSYS, EPERM).
 #[cfg(target_os = "linux")]
-fn is_for_the_walk(error: &io::Error) -> bool {
+fn has_to_be_walked(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let walked = [Errno::XDEV, Errno::AGAIN, Errno::NOSYS, Errno::PERM];
     Errno::from_io_error(error).is_some_and(|errno| walked.contains(&errno))
@@ -131,18 +131,18 @@ fn is_for_the_walk(error: &io::Error) -> bool {
 
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "as on Linux")]
-pub(super) fn open_at_once<D>(_: D, _: &Path, _: OpenHow) -> io::Result<Option<Tried>> {
+pub(super) fn open_in_one_call<D>(_: D, _: &Path, _: OpenHow) -> io::Result<Option<Attempt>> {
     Ok(None)
 }
 
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "as on Linux")]
-pub(super) fn directory_at_once(_: &File, _: &Path) -> io::Result<Option<File>> {
+pub(super) fn open_directory_in_one_call(_: &File, _: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
 /// Determines the type of an open file. A regular file is not truncated yet.
-pub(super) fn sort(file: File) -> io::Result<(Opened, Metadata)> {
+pub(super) fn classify(file: File) -> io::Result<(Opened, Metadata)> {
     let metadata = Metadata::from_file(&file)?;
     let opened = match metadata.file_type() {
         kind if kind.is_dir() => Opened::Directory(file),

@@ -1,4 +1,4 @@
-//! What holds for any path and any address: compared with the simplest way to say it.
+//! Properties of all paths and all `file:` URIs, compared with a simple model.
 #![cfg(unix)]
 
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use super::*;
 const NAMES: &[&str] =
     &["a", "A", "ab", "a.", "..", ".", "", "root", "root2", "%2e%2e", "\u{e4}", "a\u{308}"];
 
-/// Names that are alike, so that two paths often agree for a while.
+/// Names that are alike, so that two paths often have a common beginning.
 fn part() -> impl Strategy<Value = String> {
     prop_oneof![4 => proptest::sample::select(NAMES).prop_map(str::to_owned), 1 => "[^/]{0,4}"]
 }
@@ -22,8 +22,7 @@ fn path() -> impl Strategy<Value = String> {
     })
 }
 
-/// The names of a path as one splits text, if it is absolute and has no way up
-/// and no NUL.
+/// The names of a path, split as text. `None`: the path is relative, or has `..` or NUL.
 fn names(path: &str) -> Option<Vec<&str>> {
     let rest = path.strip_prefix('/')?;
     let names: Vec<_> = rest.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
@@ -52,7 +51,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_beneath_is_never_above(root in path(), path in path()) {
+    fn a_path_beneath_a_root_has_no_parent_directory_in_it(root in path(), path in path()) {
         let root = format!("/{root}");
         if let Some(rest) = beneath(Path::new(&root), Path::new(&path)) {
             prop_assert!(rest.components().all(|part| part != Component::ParentDir));
@@ -61,7 +60,7 @@ proptest! {
     }
 
     #[test]
-    fn an_address_is_a_root_or_not_and_nothing_breaks(
+    fn a_uri_is_a_root_or_refused_and_never_a_panic(
         head in prop_oneof![
             Just("file:///".to_owned()), Just("file:".to_owned()), Just("file://".to_owned()), ".{0,9}",
         ],
@@ -76,11 +75,11 @@ proptest! {
     }
 
     #[test]
-    fn each_path_has_an_address_that_leads_back(parts in proptest::collection::vec("[^/\0]{1,6}", 1..5)) {
+    fn each_path_has_a_uri_that_names_it(parts in proptest::collection::vec("[^/\0]{1,6}", 1..5)) {
         prop_assume!(parts.iter().all(|part| part != "." && part != ".."));
         let path = PathBuf::from(format!("/{}", parts.join("/")));
         let uri = uri_of_path(&path).expect("it is absolute");
-        // A drive's letter in front has a meaning of its own in addresses.
+        // A drive letter at the beginning has a special meaning in URIs.
         prop_assert_eq!(path_of_uri(&uri), Ok(path), "{}", uri);
     }
 }

@@ -1,45 +1,46 @@
-//! Why a path argument was refused.
+//! Why a path argument was not opened.
 
 use std::fmt;
 use std::io;
 
-use super::Closed;
+use super::ProtectedFile;
 
-/// Why a path argument was not opened. `Display` is for the caller.
-#[derive(Debug, PartialEq)]
+/// Why a path argument was not opened. The text is for the caller.
+#[derive(Debug)]
 pub enum Refusal {
     /// The session has no roots.
     NoRoots,
-    /// The client has roots and has not named them.
+    /// The client has roots, and has not listed them yet.
     Unknown,
     /// The path is relative.
     NotAbsolute,
-    /// The path is malformed.
+    /// The path cannot be used, for this reason.
     Malformed(&'static str),
-    /// The path is beneath none of these roots.
+    /// The path is beneath no root. The text lists the roots.
     Outside(String),
     /// A link on the path leads out of the root.
     LeadsOut,
-    /// This root is no longer the directory that was opened.
+    /// The path of this root no longer names the directory that was opened.
     Moved(String),
     /// The file does not exist.
     Missing,
-    /// It is not a regular file.
+    /// The path names something other than a regular file.
     NotAFile,
-    /// It is not a directory.
+    /// The path names something other than a directory.
     NotADirectory,
-    /// It is closed to all calls.
-    Closed(Closed),
+    /// No call can access the file.
+    Protected(ProtectedFile),
     /// The system returned an error.
-    System(io::ErrorKind),
+    System(io::Error),
 }
 
 impl Refusal {
-    pub(super) fn of(error: &io::Error) -> Self {
+    /// The refusal for an error of the system.
+    pub(super) fn of(error: io::Error) -> Self {
         use io::ErrorKind::{CrossesDevices, NotADirectory, NotFound, PermissionDenied};
         let kind = error.kind();
-        if let Some(barred) = Closed::of(error) {
-            Self::Closed(barred)
+        if let Some(file) = ProtectedFile::of(&error) {
+            Self::Protected(file)
         } else if kind == NotFound {
             Self::Missing
         } else if kind == NotADirectory {
@@ -50,7 +51,7 @@ impl Refusal {
         {
             Self::LeadsOut
         } else {
-            Self::System(kind)
+            Self::System(error)
         }
     }
 
@@ -67,12 +68,12 @@ impl Refusal {
             Self::Missing => "no-entry",
             Self::NotAFile => "not-a-file",
             Self::NotADirectory => "not-a-directory",
-            Self::Closed(barred) => barred.word(),
+            Self::Protected(file) => file.word(),
             Self::System(_) => "refused-by-the-system",
         }
     }
 
-    /// Whether access was denied. Otherwise the path itself is wrong.
+    /// Whether the path may not be accessed. Otherwise the path itself is wrong.
     pub fn is_denial(&self) -> bool {
         match self {
             Self::NoRoots
@@ -80,7 +81,7 @@ impl Refusal {
             | Self::Outside(_)
             | Self::LeadsOut
             | Self::Moved(_)
-            | Self::Closed(_) => true,
+            | Self::Protected(_) => true,
             Self::NotAbsolute
             | Self::Malformed(_)
             | Self::Missing
@@ -110,8 +111,27 @@ impl fmt::Display for Refusal {
             Self::Missing => f.write_str("there is no such file or directory"),
             Self::NotAFile => f.write_str("it is not a regular file"),
             Self::NotADirectory => f.write_str("it is not a directory"),
-            Self::Closed(barred) => barred.fmt(f),
-            Self::System(kind) => write!(f, "the system refused to open it: {kind}"),
+            Self::Protected(file) => file.fmt(f),
+            Self::System(cause) => write!(f, "the system refused to open it: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::System(cause) => Some(cause),
+            Self::NoRoots
+            | Self::Unknown
+            | Self::NotAbsolute
+            | Self::Malformed(_)
+            | Self::Outside(_)
+            | Self::LeadsOut
+            | Self::Moved(_)
+            | Self::Missing
+            | Self::NotAFile
+            | Self::NotADirectory
+            | Self::Protected(_) => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a path argument may and may not be.
+//! Path arguments that are opened, and those that are refused.
 
 use std::fs;
 
@@ -56,19 +56,31 @@ fn paths_that_lead_elsewhere_are_refused() {
 }
 
 #[test]
-fn a_missing_file_is_found_missing_later_and_a_missing_folder_at_once() {
+fn a_missing_file_is_designated_and_a_missing_folder_is_refused() {
     let folder = folder();
     let at = folder.path().display();
     let missing = designate(&roots(&folder), &format!("{at}/root/none")).unwrap();
     assert!(matches!(missing.reach, Reach::File { handle: None, .. }));
     let refusal = designate(&roots(&folder), &format!("{at}/root/none/none")).unwrap_err();
-    assert_eq!(refusal, Refusal::Missing);
+    assert!(matches!(refusal, Refusal::Missing), "{refusal}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_refusal_of_the_system_keeps_its_cause() {
+    let folder = folder();
+    let path = format!("{}/root/{}", folder.path().display(), "x".repeat(5000));
+    let refusal = designate(&roots(&folder), &path).unwrap_err();
+    let cause = std::error::Error::source(&refusal).expect("the system's error");
+    let cause = cause.downcast_ref::<io::Error>().expect("an error of the system");
+    assert_eq!(cause.raw_os_error(), Some(rustix::io::Errno::NAMETOOLONG.raw_os_error()));
+    assert!(refusal.to_string().contains(&cause.to_string()), "{refusal}");
 }
 
 #[test]
 fn without_roots_nothing_is_opened() {
     let refusal = designate(&Roots::default(), "/etc/hostname").unwrap_err();
-    assert_eq!(refusal, Refusal::NoRoots);
+    assert!(matches!(refusal, Refusal::NoRoots), "{refusal}");
 }
 
 #[cfg(unix)]
@@ -87,8 +99,8 @@ mod unix {
         symlink("loop", at.join("root/loop")).unwrap();
         let roots = roots(&folder);
         let open = |name: &str| designate(&roots, at.join("root").join(name).to_str().unwrap());
-        assert_eq!(open("out").unwrap_err(), Refusal::LeadsOut);
-        assert_eq!(open("dir/file").unwrap_err(), Refusal::LeadsOut);
+        assert!(matches!(open("out"), Err(Refusal::LeadsOut)));
+        assert!(matches!(open("dir/file"), Err(Refusal::LeadsOut)));
         assert!(open("loop").is_err());
         let mut text = String::new();
         let Reach::File { handle: Some(mut file), .. } = open("in").unwrap().reach else {
@@ -130,7 +142,7 @@ mod unix {
                 let refusal = roots(&folder)
                     .designate(path.to_str().unwrap(), Kind::File, intent, &[])
                     .unwrap_err();
-                assert_eq!(refusal, Refusal::NotAFile, "{name}");
+                assert!(matches!(refusal, Refusal::NotAFile), "{refusal}");
             }
         }
     }
@@ -147,7 +159,7 @@ mod unix {
     }
 
     #[test]
-    fn what_is_to_be_made_is_no_link() {
+    fn nothing_is_created_through_a_link() {
         let folder = folder();
         let at = folder.path();
         symlink("../root2", at.join("root/new")).unwrap();
@@ -165,7 +177,7 @@ mod unix {
 }
 
 #[test]
-fn the_nearest_directory_with_a_mark_is_meant() {
+fn the_nearest_directory_with_a_marker_is_used() {
     let folder = folder();
     let at = folder.path();
     fs::create_dir_all(at.join("root/app/webapp/view")).unwrap();
@@ -181,14 +193,14 @@ fn the_nearest_directory_with_a_mark_is_meant() {
         ("root/app", "root/app"),
         ("root/app/webapp/view", "root/app"),
         ("root/app/app.yaml", "root/app"),
-        // None at or above it, and beneath the root, has the mark.
+        // None at or above it, and beneath the root, has the marker.
         ("root/inner", "root/inner"),
         ("root/inner/file", "root/inner"),
         ("root", "root"),
     ] {
         assert_eq!(open(path).unwrap().directory, at.join(expected), "{path}");
     }
-    assert_eq!(open("root/app/none").unwrap_err(), Refusal::Missing);
+    assert!(matches!(open("root/app/none"), Err(Refusal::Missing)));
     assert!(open("root2").unwrap_err().is_denial());
 }
 

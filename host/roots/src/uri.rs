@@ -5,27 +5,54 @@ use std::path::{Component, Path, PathBuf};
 
 /// Why a URI of a client is not a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoRoot {
-    /// It does not begin with `file:///`.
-    NotAFile,
-    /// It has a query or a fragment.
-    HasMore,
-    /// It is not the URI of a path.
-    Malformed,
-    /// It is the root of the file system, or a whole drive.
+pub enum InvalidRoot {
+    /// The URI does not begin with `file:///`, or has a host.
+    NotAFileUri,
+    /// The URI has a query or a fragment.
+    QueryOrFragment,
+    /// The URI has a control character or a backslash, which URL parsers remove or replace.
+    ForbiddenCharacter,
+    /// The text is not a URL.
+    NotAUrl(url::ParseError),
+    /// The URI names no absolute path of this system.
+    NotAPath,
+    /// The path has an encoded `..`.
+    ParentDirectory,
+    /// The path is the root of the file system, or a whole drive.
     Everything,
 }
 
-impl fmt::Display for NoRoot {
+impl fmt::Display for InvalidRoot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotAFile => {
+            Self::NotAFileUri => {
                 "a root is written file:///path, with three slashes and without a host"
             }
-            Self::HasMore => "a root has no query (?) and no fragment (#): write %3F and %23",
-            Self::Malformed => "it is not the address of a path",
-            Self::Everything => "the whole machine is no root: open a folder in the client",
+            Self::QueryOrFragment => {
+                "a root has no query (?) and no fragment (#): write %3F and %23"
+            }
+            Self::ForbiddenCharacter => {
+                "a root has no control character and no backslash: percent-encode them"
+            }
+            Self::NotAUrl(cause) => return write!(f, "the root is not a URL: {cause}"),
+            Self::NotAPath => "the URI names no absolute path of this system",
+            Self::ParentDirectory => "the path holds an encoded `..`: write the path without it",
+            Self::Everything => "the whole machine cannot be a root: open a folder in the client",
         })
+    }
+}
+
+impl std::error::Error for InvalidRoot {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::NotAUrl(cause) => Some(cause),
+            Self::NotAFileUri
+            | Self::QueryOrFragment
+            | Self::ForbiddenCharacter
+            | Self::NotAPath
+            | Self::ParentDirectory
+            | Self::Everything => None,
+        }
     }
 }
 
@@ -35,38 +62,38 @@ impl fmt::Display for NoRoot {
 ///
 /// # Errors
 ///
-/// [`NoRoot`]: another scheme, another number of slashes, a host (also `localhost`, which no known client writes), a
+/// [`InvalidRoot`]: another scheme, another number of slashes, a host (also `localhost`, which no known client writes), a
 /// query, a fragment, a control character, or the root of the file system.
-pub fn path_of_uri(uri: &str) -> Result<PathBuf, NoRoot> {
+pub fn path_of_uri(uri: &str) -> Result<PathBuf, InvalidRoot> {
     let path = any_path_of_uri(uri)?;
-    if is_everything(&path) { Err(NoRoot::Everything) } else { Ok(path) }
+    if is_everything(&path) { Err(InvalidRoot::Everything) } else { Ok(path) }
 }
 
-/// As [`path_of_uri`], but the path may be the root of the file system.
-pub(super) fn any_path_of_uri(uri: &str) -> Result<PathBuf, NoRoot> {
-    let rest = uri.strip_prefix("file:///").ok_or(NoRoot::NotAFile)?;
+/// As [`path_of_uri`], but also the root of the file system is a path.
+pub(super) fn any_path_of_uri(uri: &str) -> Result<PathBuf, InvalidRoot> {
+    let rest = uri.strip_prefix("file:///").ok_or(InvalidRoot::NotAFileUri)?;
     if rest.starts_with(['/', '\\']) {
-        return Err(NoRoot::NotAFile);
+        return Err(InvalidRoot::NotAFileUri);
     }
     if rest.contains(['?', '#']) {
-        return Err(NoRoot::HasMore);
+        return Err(InvalidRoot::QueryOrFragment);
     }
     // URL parsers remove tabs and line ends, and replace `\` by `/`.
     if rest.contains(|letter: char| letter.is_control() || letter == '\\') {
-        return Err(NoRoot::Malformed);
+        return Err(InvalidRoot::ForbiddenCharacter);
     }
-    let url = url::Url::parse(uri).map_err(|_| NoRoot::Malformed)?;
+    let url = url::Url::parse(uri).map_err(InvalidRoot::NotAUrl)?;
     if url.scheme() != "file" || url.host().is_some() {
-        return Err(NoRoot::NotAFile);
+        return Err(InvalidRoot::NotAFileUri);
     }
-    let path = url.to_file_path().map_err(|()| NoRoot::Malformed)?;
+    let path = url.to_file_path().map_err(|()| InvalidRoot::NotAPath)?;
     if path.as_os_str().as_encoded_bytes().contains(&0) || !path.is_absolute() {
-        return Err(NoRoot::Malformed);
+        return Err(InvalidRoot::NotAPath);
     }
     let parts = || path.components();
     // `%2F` has become a separator.
     if parts().any(|part| matches!(part, Component::ParentDir)) {
-        return Err(NoRoot::Malformed);
+        return Err(InvalidRoot::ParentDirectory);
     }
     Ok(parts().collect())
 }
@@ -87,7 +114,9 @@ mod tests {
 
     #[test]
     fn only_the_address_of_a_folder_is_a_root() {
-        use NoRoot::{Everything, HasMore, Malformed, NotAFile};
+        use InvalidRoot::{
+            Everything, ForbiddenCharacter, NotAFileUri, NotAPath, ParentDirectory, QueryOrFragment,
+        };
         let root = |path: &str| Ok(PathBuf::from(path));
         for (uri, expected) in [
             ("file:///a/b", root("/a/b")),
@@ -97,31 +126,31 @@ mod tests {
             ("file:///a b/\u{e4}", root("/a b/\u{e4}")),
             ("file:///a/%2e%2e/b", root("/b")),
             ("file:///../b", root("/b")),
-            ("file:", Err(NotAFile)),
-            ("file:/", Err(NotAFile)),
-            ("file:/a", Err(NotAFile)),
-            ("file://", Err(NotAFile)),
-            ("file:..", Err(NotAFile)),
-            ("file:a", Err(NotAFile)),
-            ("file:////a", Err(NotAFile)),
-            ("file:///\\a", Err(NotAFile)),
-            ("FILE:///a", Err(NotAFile)),
-            (" file:///a", Err(NotAFile)),
-            ("fi\tle:///a", Err(NotAFile)),
-            ("file://localhost/a", Err(NotAFile)),
-            ("file://elsewhere/a", Err(NotAFile)),
-            ("vscode-remote://wsl/a", Err(NotAFile)),
-            ("http://a/b", Err(NotAFile)),
-            ("not an address", Err(NotAFile)),
-            ("", Err(NotAFile)),
-            ("file:///a?b", Err(HasMore)),
-            ("file:///a#b", Err(HasMore)),
-            ("file:///?", Err(HasMore)),
-            ("file:///a\\b", Err(Malformed)),
-            ("file:///a\nb", Err(Malformed)),
-            ("file:///a\0", Err(Malformed)),
-            ("file:///a%00", Err(Malformed)),
-            ("file:///a%2F..%2Fb", Err(Malformed)),
+            ("file:", Err(NotAFileUri)),
+            ("file:/", Err(NotAFileUri)),
+            ("file:/a", Err(NotAFileUri)),
+            ("file://", Err(NotAFileUri)),
+            ("file:..", Err(NotAFileUri)),
+            ("file:a", Err(NotAFileUri)),
+            ("file:////a", Err(NotAFileUri)),
+            ("file:///\\a", Err(NotAFileUri)),
+            ("FILE:///a", Err(NotAFileUri)),
+            (" file:///a", Err(NotAFileUri)),
+            ("fi\tle:///a", Err(NotAFileUri)),
+            ("file://localhost/a", Err(NotAFileUri)),
+            ("file://elsewhere/a", Err(NotAFileUri)),
+            ("vscode-remote://wsl/a", Err(NotAFileUri)),
+            ("http://a/b", Err(NotAFileUri)),
+            ("not an address", Err(NotAFileUri)),
+            ("", Err(NotAFileUri)),
+            ("file:///a?b", Err(QueryOrFragment)),
+            ("file:///a#b", Err(QueryOrFragment)),
+            ("file:///?", Err(QueryOrFragment)),
+            ("file:///a\\b", Err(ForbiddenCharacter)),
+            ("file:///a\nb", Err(ForbiddenCharacter)),
+            ("file:///a\0", Err(ForbiddenCharacter)),
+            ("file:///a%00", Err(NotAPath)),
+            ("file:///a%2F..%2Fb", Err(ParentDirectory)),
             ("file:///", Err(Everything)),
             ("file:///.", Err(Everything)),
             ("file:///..", Err(Everything)),
@@ -134,7 +163,15 @@ mod tests {
     }
 
     #[test]
-    fn a_path_and_its_address_are_two_ways_to_say_the_same() {
+    fn an_unparsable_uri_keeps_its_cause() {
+        let error = InvalidRoot::NotAUrl(url::ParseError::Overflow);
+        let cause = std::error::Error::source(&error).expect("the parser's error").to_string();
+        assert_eq!(cause, url::ParseError::Overflow.to_string());
+        assert!(error.to_string().ends_with(&cause), "{error}");
+    }
+
+    #[test]
+    fn a_path_becomes_a_uri_and_the_uri_the_same_path() {
         for (path, uri) in [
             ("/a/b", "file:///a/b"),
             ("/with space/100%/a#b?c", "file:///with%20space/100%25/a%23b%3Fc"),

@@ -8,8 +8,9 @@ use std::path::{Component, Path, PathBuf};
 
 use cap_std::fs::Dir;
 
-use super::host_files::{Bar, HostFiles, Id};
-use super::kernel::{Closed, refuse_kernels};
+use super::host_files::{HostFiles, Id, Restriction};
+use super::protected::ProtectedFile;
+use super::virtual_file_systems::refuse_virtual_file_systems;
 
 /// Maximum number of links that are followed in one path, as on Linux.
 const MAX_LINKS: u32 = 40;
@@ -18,13 +19,13 @@ const MAX_LINKS: u32 = 40;
 pub(super) struct Level {
     pub dir: Dir,
     pub id: Id,
-    /// Whether files of the host are beneath it.
-    pub watch: bool,
+    /// Whether files of the host are beneath the directory.
+    pub holds_host_files: bool,
 }
 
 /// A walk along a path, beginning in a directory.
 pub(super) struct Walk<'a> {
-    own: &'a HostFiles,
+    host_files: &'a HostFiles,
     levels: Vec<Level>,
     todo: VecDeque<OsString>,
     links: u32,
@@ -36,7 +37,8 @@ pub(super) struct Walk<'a> {
 
 /// The result of one step of a walk.
 pub(super) enum Step {
-    /// Entered a directory. `clear`: the rest of the path can be opened with one system call, as far as is known.
+    /// Entered a directory. `clear`: no file of the host is beneath the directory, so one system call may open the
+    /// rest of the path.
     Entered { clear: bool },
     /// Arrived in the parent directory of the last name. `None`: the path is this directory itself.
     Arrived(Option<OsString>),
@@ -45,7 +47,7 @@ pub(super) enum Step {
 impl<'a> Walk<'a> {
     /// Begins a walk in an open directory.
     pub(super) fn new(
-        own: &'a HostFiles,
+        host_files: &'a HostFiles,
         dir: &File,
         path: &Path,
         follow: bool,
@@ -55,22 +57,22 @@ impl<'a> Walk<'a> {
         }
         let dir = Dir::from_std_file(dir.try_clone()?);
         let id = Id::of(&dir.dir_metadata()?);
-        let levels = vec![Level { dir, id, watch: own.lies_beneath(id) }];
+        let levels = vec![Level { dir, id, holds_host_files: host_files.holds_file_beneath(id) }];
         let slash = ends_in_separator(path);
         let follow = follow || slash;
-        let mut walk = Self { own, levels, todo: VecDeque::new(), links: 0, follow, slash };
+        let mut walk = Self { host_files, levels, todo: VecDeque::new(), links: 0, follow, slash };
         walk.ahead(path)?;
         Ok(walk)
     }
 
     /// The current directory.
     pub(super) fn here(&self) -> &Level {
-        self.levels.last().expect("where it began stays")
+        self.levels.last().expect("the first directory is never left")
     }
 
     /// The current directory, at the end of the walk.
     pub(super) fn into_here(mut self) -> Level {
-        self.levels.pop().expect("where it began stays")
+        self.levels.pop().expect("the first directory is never left")
     }
 
     /// The rest of the path.
@@ -97,7 +99,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Walks one name.
+    /// Walks the next name of the path.
     pub(super) fn step(&mut self) -> io::Result<Step> {
         let Some(name) = self.todo.pop_front() else { return Ok(Step::Arrived(None)) };
         if name == ".." {
@@ -111,9 +113,11 @@ impl<'a> Walk<'a> {
         if is_last && (!self.follow || !self.is_link(&name)) {
             return Ok(Step::Arrived(Some(name)));
         }
-        let Level { dir, id, watch } = self.here();
-        if *watch && self.own.bar(*id, &name) == Some(Bar::Closed) {
-            return Err(Closed::HostFile.into());
+        let Level { dir, id, holds_host_files } = self.here();
+        if *holds_host_files
+            && self.host_files.restriction(*id, &name) == Some(Restriction::NoAccess)
+        {
+            return Err(ProtectedFile::HostFile.into());
         }
         match enter(dir, Path::new(&name))? {
             Entered::Link(target) => {
@@ -125,17 +129,17 @@ impl<'a> Walk<'a> {
                 Ok(Step::Entered { clear: false })
             }
             Entered::Directory(dir) => {
-                let before = (*watch, id.dev);
+                let before = (*holds_host_files, id.dev);
                 let id = Id::of(&dir.dir_metadata()?);
                 if id.dev != before.1 {
-                    refuse_kernels(&dir, id)?;
+                    refuse_virtual_file_systems(&dir, id)?;
                 }
-                if self.own.is_folder(id) {
-                    return Err(Closed::HostFile.into());
+                if self.host_files.is_folder(id) {
+                    return Err(ProtectedFile::HostFile.into());
                 }
-                let watch = self.own.lies_beneath(id);
-                self.levels.push(Level { dir, id, watch });
-                let clear = !watch && before != (false, id.dev) && !self.todo.is_empty();
+                let holds_host_files = self.host_files.holds_file_beneath(id);
+                self.levels.push(Level { dir, id, holds_host_files });
+                let clear = !holds_host_files && before != (false, id.dev) && !self.todo.is_empty();
                 Ok(Step::Entered { clear })
             }
         }
@@ -186,7 +190,7 @@ pub(super) fn ends_in_separator(path: &Path) -> bool {
         .is_some_and(|&last| std::path::is_separator(char::from(last)))
 }
 
-/// The error that cap-std returns for it.
+/// The error for a path that leads out of its directory, as cap-std returns it.
 fn leads_out() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, "a path led out of its directory")
 }

@@ -9,7 +9,7 @@ mod generated {
         exports: { default: async },
         require_store_data_send: true,
         with: {
-            "portcullis:plugin/request.request": crate::sandbox::Request,
+            "portcullis:plugin/request.request": crate::sandbox::RequestHandle,
             "portcullis:plugin/store.keyspace": crate::capabilities::store::Keyspace,
             "portcullis:plugin/process.running": crate::capabilities::process::Running,
             "portcullis:plugin/cache.claim": crate::capabilities::cache::Claim,

@@ -343,7 +343,7 @@ impl Gate {
         let plugin = self.trail.plugin();
         match self.trail.record_ask(what, subject, Verdict::Denied, None) {
             Ok(Recorded::Counted) => {}
-            Ok(Recorded::Described | Recorded::FirstCounted) => {
+            Ok(Recorded::Single | Recorded::FirstCounted) => {
                 tracing::warn!("`{plugin}` may not {subject}: `{what}` are granted to nobody");
             }
             Err(error) => {
@@ -379,11 +379,11 @@ impl Gate {
             self.trail.record_ask(A::CAPABILITY.as_str(), &subject, Verdict::Denied, outcome);
         let (reason, recorded) = match recorded {
             Ok(recorded) => (reason, recorded),
-            Err(error) => (Reason::Unrecorded(Arc::new(error)), Recorded::Described),
+            Err(error) => (Reason::Unrecorded(Arc::new(error)), Recorded::Single),
         };
         let denied = Denied { plugin: self.trail.plugin(), subject, reason };
         match recorded {
-            Recorded::Described => tracing::warn!("{}", denied.for_operator()),
+            Recorded::Single => tracing::warn!("{}", denied.for_operator()),
             Recorded::FirstCounted => tracing::warn!(
                 "{}; further refusals of this call are counted in the audit and not logged",
                 denied.for_operator()

@@ -29,8 +29,8 @@ pub use offer::Feature;
 use offer::Offer;
 use prepared::{InstanceMaker, Next, PreparedInstance};
 pub use shared_state::{LaterJob, News, SharedState};
-pub use state::{ALWAYS, Context, Notice, Places, Request, State};
-pub use work::{Answer, Work};
+pub use state::{ALWAYS, Context, InstanceState, Notice, Places, RequestHandle};
+pub use work::{GuestAnswer, Work};
 
 use crate::bindings::Manifest;
 use crate::bindings::types::Error as ProtocolError;
@@ -367,7 +367,7 @@ impl Plugin {
     /// # Errors
     ///
     /// [`GuestFailure`]. The instance of a failed call is dropped.
-    pub async fn run(&self, gate: Gate, job: Run) -> Result<Answer, GuestFailure> {
+    pub async fn run(&self, gate: Gate, job: Run) -> Result<GuestAnswer, GuestFailure> {
         let Run { work, preopens, context, wall } = job;
         let wait = async {
             let mine = self.slots.acquire().await.expect("never closed");

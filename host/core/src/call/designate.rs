@@ -50,8 +50,8 @@ pub(super) fn designate(
     Ok(preopens)
 }
 
-/// The gate judges a designated path like any other file: a tool whose plugin may not write is refused before it
-/// runs.
+/// Asks the gate for a designated path, as for any other file. So a tool whose plugin may not write is refused before
+/// it runs.
 fn ask(text: &str, access: Access) -> FileUse {
     FileUse { path: text.into(), access, origin: Origin::Argument, opened_for: access }
 }
@@ -83,7 +83,7 @@ fn open(
             | Refusal::Malformed(_)
             | Refusal::Outside(_)
             | Refusal::LeadsOut
-            | Refusal::Closed(_)
+            | Refusal::Protected(_)
             | Refusal::Moved(_)),
         ) => {
             permit.record_refusal(refusal.word())?;
@@ -127,7 +127,7 @@ fn explain(argument: &str, text: &str, refusal: &Refusal) -> CallFailure {
     CallFailure::Denied(message)
 }
 
-/// What the user can do, where the path itself is not at fault.
+/// A hint about what the user can do, where the path itself is not wrong.
 fn remedy(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::NoRoots => {
@@ -140,7 +140,7 @@ fn remedy(refusal: &Refusal) -> &'static str {
         | Refusal::Malformed(_)
         | Refusal::Outside(_)
         | Refusal::LeadsOut
-        | Refusal::Closed(_)
+        | Refusal::Protected(_)
         | Refusal::Missing
         | Refusal::NotAFile
         | Refusal::NotADirectory

@@ -20,7 +20,7 @@ pub(super) fn check(
     loaded: &LoadedPlugin,
     tool: Option<&PluginTool>,
     gate: &Gate,
-    answer: sandbox::Answer,
+    answer: sandbox::GuestAnswer,
 ) -> Result<PluginAnswer, CallFailure> {
     let mut answer = answer.try_map_questions(|need| permitted_questions(need, gate))?;
     if let PluginAnswer::Background(state) = &answer {
@@ -72,7 +72,7 @@ fn check_result(tool: &PluginTool, result: &ToolResult) -> Result<(), CallFailur
     Ok(())
 }
 
-/// Questions are asked of the client only where the grant allows each of them.
+/// Permits the questions to the client, if the grant allows each of them.
 fn permitted_questions(need: Need, gate: &Gate) -> Result<PermittedQuestions, CallFailure> {
     check_state(need.state.as_deref())?;
     PermittedQuestions::new(need, |ask| gate.pass(ask)).map_err(|denied| match denied {
@@ -90,7 +90,7 @@ fn check_state(state: Option<&[u8]>) -> Result<(), CallFailure> {
     Ok(())
 }
 
-/// One word for the audit.
+/// The outcome in one word, for the audit.
 pub(super) fn outcome(answer: &PluginAnswer) -> &'static str {
     match answer {
         PluginAnswer::Tool(result) if result.is_error => "tool-error",
@@ -107,7 +107,7 @@ pub(super) fn outcome(answer: &PluginAnswer) -> &'static str {
     }
 }
 
-/// How many bytes an answer has, before base64.
+/// The size of an answer in bytes, before base64 encoding.
 pub(super) fn size_of(answer: &PluginAnswer) -> u64 {
     let size: usize = match answer {
         PluginAnswer::Tool(result) => {

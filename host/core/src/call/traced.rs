@@ -11,10 +11,10 @@ use tracing::{Level, Span};
 use super::{Call, CallFailure, SourceAnswer, ToolCall, Work};
 use crate::source::Source;
 
-/// The target of the span and the event. No filter of the log shows it unless it asks for everything.
+/// The target of the span and the event. Only a log filter that includes all targets shows them.
 pub const TARGET: &str = "portcullis::call";
 
-/// Where a call comes from, for its span.
+/// The request and the span of the client that a call belongs to.
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
     /// The id of the client's JSON-RPC request.
@@ -23,7 +23,7 @@ pub struct Origin {
     pub traceparent: Option<String>,
 }
 
-/// Whether calls have spans. If not, nothing needs to be known about their origin.
+/// Whether calls have spans. If not, their [`Origin`] is not needed.
 pub fn is_traced() -> bool {
     tracing::span_enabled!(target: TARGET, Level::TRACE)
 }
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trace_context_is_its_form_and_no_other_text() {
+    fn only_a_well_formed_traceparent_is_passed_on() {
         let right = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         assert!(is_traceparent(right));
         for wrong in ["", "secret", &right.to_uppercase(), &format!("{right}-x"), &right[1..]] {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_an_input_is_in_the_name_of_an_operation() {
+    fn operation_names_contain_no_part_of_an_input() {
         let secret = || "s3cr3t".to_owned();
         let call = ToolCall { name: "read".into(), arguments: Arc::new(secret().into()) };
         let all = [

@@ -1,5 +1,5 @@
-//! Calls of upstream servers. The client's request goes to the server, and the server's result goes to the client,
-//! unchanged but for names, URIs of views and fields that only one of MCP's eras has.
+//! Calls of upstream servers. The client's request goes to the server, and the server's result goes to the client. Both
+//! stay unchanged except for names, URIs of views, and fields that only one of MCP's eras has.
 //!
 //! A server of 2025-11-25 or earlier sends its question while our request is still open. A client of 2026-07-28 gets
 //! the question as a result, and answers in a new request. The open request to the server is parked until then.
@@ -39,7 +39,7 @@ pub struct RoundState {
     next: Next,
 }
 
-/// What happens with the client's answers.
+/// How the request continues with the client's answers.
 #[derive(Debug, Serialize, Deserialize)]
 enum Next {
     /// The request is sent again, with the answers and this state of the server.
@@ -275,8 +275,7 @@ impl Rounds<'_> {
         rounds: usize,
     ) -> Result<SourceAnswer, CallFailure> {
         let parked = self.offered.source.parked.park(ParkedRequest { flight, key });
-        let name =
-            parked.ok_or_else(|| abandoned("too many requests wait for answers of clients"))?;
+        let name = parked.map_err(|error| abandoned(&error.to_string()))?;
         let mut requests = Object::new();
         requests.insert(KEY.to_owned(), json!({ "method": method, "params": params }));
         Ok(SourceAnswer::UpstreamQuestions {

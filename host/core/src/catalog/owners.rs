@@ -1,4 +1,4 @@
-//! Owners of names and URIs: bundled plugins first, then whoever claimed the name first.
+//! Owners of names and URIs: bundled plugins first, then the source that claimed the name first.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

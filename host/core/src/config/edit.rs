@@ -21,7 +21,8 @@ pub struct Edit {
     pub before: String,
     /// The text after.
     pub after: String,
-    /// Whether the plugin is bundled and was not named before: its defaults are written out, as they no longer count.
+    /// Whether the plugin is bundled and the text has no section of it yet. Its defaults are then written out, because a
+    /// section replaces them.
     pub from_defaults: bool,
     /// The values that are added to grants.
     pub added: Vec<(Capability, String)>,
@@ -42,7 +43,7 @@ impl Edit {
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     /// The configuration is invalid before the edit.
-    #[error("the configuration is invalid already: mend it first")]
+    #[error("the configuration is invalid before the edit: correct it first")]
     Before(#[source] ConfigError),
     /// The configuration would be invalid after the edit.
     #[error("the configuration would be invalid, and is left as it is")]
@@ -61,7 +62,7 @@ pub enum EditError {
     Inexact {
         /// The capability.
         capability: Capability,
-        /// Values that nobody asked for.
+        /// Values that were not asked for.
         extra: Vec<String>,
         /// Values that are missing.
         missing: Vec<String>,
@@ -71,6 +72,15 @@ pub enum EditError {
         "the edit would change more than asked, which is a fault of portcullis; nothing is changed"
     )]
     Other,
+    /// A text that was parsed before cannot be parsed again: a fault of this program.
+    #[error("{what} cannot be edited, which is a fault of portcullis; nothing is changed")]
+    Unreadable {
+        /// What cannot be parsed.
+        what: &'static str,
+        /// The cause.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A value is to be revoked that is not granted.
     #[error(
         "`{plugin}` is not granted `{}`{}",
@@ -302,17 +312,17 @@ fn edit(
         return Ok(edit);
     }
     let no_table = || EditError::NoTable { plugin: plugin.to_owned() };
-    let mut document: DocumentMut = text.parse().map_err(|_| EditError::Other)?;
+    let mut document: DocumentMut = text.parse().map_err(unreadable(CONFIGURATION))?;
     let has_defaults =
         defaults()?.plugins.contains_key(plugin) && config.host.bundled != Some(false);
     if has_defaults && !document::has(&document, &["plugins", plugin]) {
         edit.from_defaults = true;
-        let defaults = expand(DEFAULT).map_err(|_| EditError::Other)?;
-        let defaults = defaults.parse().map_err(|_| EditError::Other)?;
+        let defaults = expand(DEFAULT).map_err(unreadable(DEFAULTS))?;
+        let defaults = defaults.parse().map_err(unreadable(DEFAULTS))?;
         document::copy(&mut document, &["plugins", plugin], &defaults).ok_or_else(no_table)?;
     }
     let base = document.to_string();
-    apply(&mut document, &base, plugin, &before, &target, has_defaults).ok_or_else(no_table)?;
+    apply(&mut document, &base, plugin, &before, &target, has_defaults)?;
     edit.after = document.to_string();
     verify(&base, &edit.after, plugin, &before, &target)?;
     Ok(edit)
@@ -320,8 +330,18 @@ fn edit(
 
 /// The default configuration of the bundled plugins.
 fn defaults() -> Result<Config, EditError> {
-    let text = expand(DEFAULT).map_err(|_| EditError::Other)?;
-    toml::from_str(&text).map_err(|_| EditError::Other)
+    let text = expand(DEFAULT).map_err(unreadable(DEFAULTS))?;
+    toml::from_str(&text).map_err(unreadable(DEFAULTS))
+}
+
+const CONFIGURATION: &str = "the configuration";
+const DEFAULTS: &str = "the default configuration";
+
+/// The error for a text that cannot be parsed.
+fn unreadable<E: std::error::Error + Send + Sync + 'static>(
+    what: &'static str,
+) -> impl Fn(E) -> EditError {
+    move |cause| EditError::Unreadable { what, cause: cause.into() }
 }
 
 /// The values of `these` that `others` do not have.
@@ -344,7 +364,11 @@ fn changed(
     set.chain(removed.map(|key| (key.clone(), None))).collect()
 }
 
-/// Changes the document. `None`: a part of the path is not a table.
+/// Changes the document.
+///
+/// # Errors
+///
+/// [`EditError::NoTable`]: a part of the path is not a table; or [`EditError::Unreadable`].
 fn apply(
     document: &mut DocumentMut,
     base: &str,
@@ -352,7 +376,8 @@ fn apply(
     before: &Values,
     target: &Target,
     has_defaults: bool,
-) -> Option<()> {
+) -> Result<(), EditError> {
+    let no_table = || EditError::NoTable { plugin: plugin.to_owned() };
     let none = BTreeSet::new();
     let mut is_removed = false;
     for capability in Capability::ALL {
@@ -367,38 +392,44 @@ fn apply(
             is_removed = true;
             continue;
         }
-        let keys = keys_at(base, &path)?;
+        let keys = keys_at(base, &path)?.ok_or_else(no_table)?;
         let mut changed = keys.clone();
         capability.short_forms().change(&mut changed, old, new);
-        document::change(document, &path, &keys, &changed)?;
+        document::change(document, &path, &keys, &changed).ok_or_else(no_table)?;
     }
     let path = ["plugins", plugin, "settings"];
-    let keys = keys_at(base, &path)?;
+    let keys = keys_at(base, &path)?.ok_or_else(no_table)?;
     let settings = target.settings.iter().map(|(key, value)| (key.clone(), value.clone().into()));
     let settings: Keys = settings.collect();
     if settings.is_empty() && !keys.is_empty() {
         document::remove(document, &path);
         is_removed = true;
     } else if settings != keys {
-        document::change(document, &path, &keys, &settings)?;
+        document::change(document, &path, &keys, &settings).ok_or_else(no_table)?;
     }
     // Without its section, a bundled plugin would have its defaults again.
     if is_removed && has_defaults {
-        document::keep_header(document, &["plugins", plugin])?;
+        document::keep_header(document, &["plugins", plugin]).ok_or_else(no_table)?;
     }
-    Some(())
+    Ok(())
 }
 
-/// The keys of the table at a path. Empty: there is none. `None`: it is not a table.
-fn keys_at(text: &str, path: &[&str]) -> Option<Keys> {
-    let mut table = serde_json::to_value(toml::from_str::<toml::Table>(text).ok()?).ok()?;
+/// The keys of the table at a path. Empty: nothing is at the path. `None`: something else is at the path.
+///
+/// # Errors
+///
+/// [`EditError::Unreadable`]: the text is not TOML.
+fn keys_at(text: &str, path: &[&str]) -> Result<Option<Keys>, EditError> {
+    let table: toml::Table = toml::from_str(text).map_err(unreadable(CONFIGURATION))?;
+    let mut table = serde_json::to_value(table).map_err(unreadable(CONFIGURATION))?;
     for key in path {
-        match table.as_object_mut()?.remove(*key) {
+        let Some(keys) = table.as_object_mut() else { return Ok(None) };
+        match keys.remove(*key) {
             Some(inner) => table = inner,
-            None => return Some(Keys::new()),
+            None => return Ok(Some(Keys::new())),
         }
     }
-    table.as_object().cloned()
+    Ok(table.as_object().cloned())
 }
 
 /// Checks that the edited text is a configuration that differs from the one before by what was asked for, and by
@@ -429,20 +460,17 @@ fn verify(
     if config.plugins.get(plugin).is_some_and(|plugin| plugin.settings != target.settings) {
         return Err(EditError::Other);
     }
-    let rest = |text: &str| -> Option<serde_json::Value> {
-        let mut rest: toml::Table = toml::from_str(text).ok()?;
+    let rest = |text: &str| -> Result<serde_json::Value, EditError> {
+        let mut rest: toml::Table = toml::from_str(text).map_err(unreadable(CONFIGURATION))?;
         for capability in Capability::ALL {
             if before.get(&capability) != target.values.get(&capability) {
                 take(&mut rest, &["plugins", plugin, "grants", capability.as_str()]);
             }
         }
         take(&mut rest, &["plugins", plugin, "settings"]);
-        serde_json::to_value(rest).ok()
+        serde_json::to_value(rest).map_err(unreadable(CONFIGURATION))
     };
-    match (rest(base), rest(after)) {
-        (Some(base), Some(after)) if base == after => Ok(()),
-        _ => Err(EditError::Other),
-    }
+    if rest(base)? == rest(after)? { Ok(()) } else { Err(EditError::Other) }
 }
 
 /// Removes a table, and the tables above it that are then empty.

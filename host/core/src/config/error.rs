@@ -31,7 +31,7 @@ pub enum Fault {
     /// The default configuration cannot be completed from the environment.
     #[error("the default configuration")]
     Defaults(#[source] InvalidVariable),
-    /// The file is not TOML: what the parser says.
+    /// The file is not TOML. The text is that of the parser.
     #[error("{0}")]
     Toml(String),
     /// A key that no table has at this place.
@@ -58,7 +58,7 @@ pub enum Fault {
         /// The value, or its type.
         found: String,
     },
-    /// A value is refused by what it is for: the reason.
+    /// The code that uses the value refuses it, for this reason.
     #[error("{0}")]
     Value(String),
     /// A text is not of the form that its key needs.
@@ -75,13 +75,13 @@ pub enum Fault {
     /// A grant has a placeholder of a hint instead of a value.
     #[error("`{0}` is a placeholder: write the value that you grant instead")]
     Placeholder(String),
-    /// The key had its meaning in an earlier version.
+    /// Only earlier versions had this key.
     #[error("the audit is a folder now; write instead: audit-dir = {folder:?}")]
     AuditFile {
         /// The folder to write.
         folder: String,
     },
-    /// A path depends on where the host is started.
+    /// A path is relative, so its meaning depends on where the host is started.
     #[error(
         "{0} is not an absolute path: its meaning would depend on where portcullis is started; write \
          the whole path"

@@ -8,9 +8,9 @@ use super::Folders;
 /// The configuration file.
 #[derive(Debug)]
 pub struct ConfigFile {
-    /// Its path.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Its text. `None`: the file does not exist, and nobody named it.
+    /// The text of the file. `None`: the file does not exist, and the operator did not name it.
     pub text: Option<String>,
 }
 

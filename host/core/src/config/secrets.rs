@@ -32,7 +32,7 @@ struct Value {
     span: Range<usize>,
     /// The keys that lead to it.
     path: Vec<String>,
-    /// The value of a text; what is written, of anything else.
+    /// The value of a string; any other value as it is written.
     text: String,
 }
 
@@ -140,9 +140,9 @@ fn collect(
 pub(super) fn hidden(text: &str, about: &str) -> String {
     let mut secrets: Vec<String> = Vec::new();
     for value in values(text).unwrap_or_default() {
-        // Shorter ones are no secrets, and parts of many words.
+        // Shorter values are not secrets, and many words contain them.
         if value.may_be_secret() && value.text.chars().count() > 2 {
-            // As errors of types write them.
+            // Errors of serde quote strings like this.
             let quoted = format!("{:?}", value.text);
             secrets.push(quoted[1..quoted.len() - 1].to_owned());
             secrets.push(value.text);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_line_the_key_and_what_is_right() {
+    fn an_error_names_the_line_the_key_and_the_right_form() {
         let error = Config::parse(WRONG[0]).unwrap_err().to_string();
         for part in ["line 3", "headers.h.authorization", "{ env = \"NAME\" }"] {
             assert!(error.contains(part), "{error}");
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_has_no_secrets_and_the_rest_as_it_is_written() {
+    fn the_shown_configuration_has_no_secrets_and_is_else_unchanged() {
         let text = "# mine\n[upstreams.a]\nurl = 'https://h/?key=s3cr3t'\nheaders = { X-Key = \"s3cr3t\", \
                     Y = { env = \"Y_KEY\" } }\nargs = [ \"--token=s3cr3t\", \"-v\" ]\n\
                     [plugins.a.settings]\napi-key = \"s3cr3t\"\nmodel = \"m\"\n";

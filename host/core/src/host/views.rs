@@ -60,7 +60,10 @@ impl Host {
         let about = json!([plugin.digest, *plugin.terms.settings, tools]).to_string();
         let about = digest(about.as_bytes());
         let has_changed = self.shared_state.have_views_changed();
-        let before = self.views.read(&about).ok().flatten();
+        let before = self.views.read(&about).unwrap_or_else(|error| {
+            tracing::warn!("cannot read the views of `{}`: {error}", plugin.name);
+            None
+        });
         let before = before.filter(|_| !has_changed);
         if let Some(before) = before.and_then(|one| serde_json::from_slice(&one.value).ok()) {
             return before;

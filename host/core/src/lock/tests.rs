@@ -16,7 +16,7 @@ fn unapproved(path: &std::path::Path, server: &str, tools: &[(&str, &str)]) -> V
 }
 
 #[test]
-fn tools_that_are_not_what_was_approved_are_held_back_until_they_are_approved() {
+fn changed_tools_are_held_back_until_they_are_approved() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state").join("portcullis.lock");
     let first = [("a", "1"), ("b", "2")];
@@ -61,7 +61,7 @@ fn servers_that_are_not_used_for_a_year_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let lock = LockFile::at(folder.path().join("portcullis.lock"));
     let claim = |by: &str| Claim { kind: "tool".into(), what: "x".into(), by: by.into() };
-    // From before there were dates.
+    // As earlier versions wrote it, without dates.
     let old = "[upstreams.old]\na = \"1\"\n";
     std::fs::write(&lock.path, old).unwrap();
     lock.order(&[claim("upstreams.gone"), claim("upstreams.kept"), claim("plugins.gone")]);
@@ -145,7 +145,7 @@ fn concurrent_writers_lose_nothing_and_leave_no_file_behind() {
 }
 
 #[test]
-fn an_approval_says_who_when_why_and_what() {
+fn an_approval_has_user_time_reason_and_digest() {
     let folder = tempfile::tempdir().unwrap();
     let audit = Audit::to_folder(folder.path().join("audit"));
     let lock = LockFile::at(folder.path().join("portcullis.lock"));

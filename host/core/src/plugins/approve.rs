@@ -17,7 +17,7 @@ pub struct Review {
     pub name: String,
     /// The SHA-256 digest of its component now.
     pub digest: String,
-    /// The digest that is approved. `None`: none is.
+    /// The approved digest. `None`: no component is approved under this name.
     pub approved: Option<String>,
     /// The last approval. `None`: there is none, or an earlier version of the host made it.
     pub approval: Option<Approval>,
@@ -31,7 +31,7 @@ pub struct Review {
 /// A component could not be reviewed.
 #[derive(Debug, thiserror::Error)]
 pub enum ApprovalError {
-    /// The component cannot be read: why.
+    /// The component cannot be read.
     #[error("the plugin `{name}`: {reason}")]
     Refused {
         /// The plugin.

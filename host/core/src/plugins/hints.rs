@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_only_reads_is_said_to() {
+    fn a_tool_that_only_reads_gets_the_hint_that_it_does() {
         for (grants, outside) in [
             ("", Some(false)),
             ("[cache]\nbytes = 1\ndisk = true", Some(false)),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_change_something_does_not_only_read() {
+    fn a_tool_that_could_change_something_gets_no_read_only_hint() {
         for grants in [
             "[files]\naccess = \"write\"\nscope = \"roots\"",
             "[files]\naccess = \"read\"\nwritable = [\"/a\"]",
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_vouches_against_a_tools_own_declaration() {
+    fn trusted_hints_do_not_overrule_a_declaration() {
         for tool in [
             || tool(Some(true), &[PathAccess::Read, PathAccess::Write], &[]),
             || tool(Some(true), &[PathAccess::Create], &[]),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_that_says_more_stays_and_one_that_says_less_is_told() {
+    fn a_hint_that_claims_more_stays_and_one_that_claims_less_is_corrected() {
         let mut strict = tool(Some(false), &[], &[]);
         strict.definition.hints.open_world = Some(true);
         assert_eq!(told(strict, "", &[]), (Some(false), Some(true), 0));

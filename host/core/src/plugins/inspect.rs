@@ -31,13 +31,13 @@ pub struct Inspection {
     pub info: ComponentInfo,
     /// The tools, as clients would see them.
     pub tools: Vec<PluginTool>,
-    /// Why it cannot be a plugin, whatever is granted. `None`: it can.
+    /// Why it cannot be a plugin, independent of grants. `None`: it can.
     pub defect: Option<String>,
     /// Remarks, such as wants that this host does not know.
     pub remarks: Vec<String>,
 }
 
-/// Something that a component cannot do, whatever is granted.
+/// Something that a component cannot do, independent of grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cannot {
     /// The capability.
@@ -47,7 +47,7 @@ pub struct Cannot {
 }
 
 /// Why a component cannot use a capability.
-const NOT_IMPORTED: &str = "it imports no function of it";
+const NOT_IMPORTED: &str = "it imports no function of this capability";
 const NOT_WANTED: &str = "its manifest does not want it";
 const NO_MANIFEST: &str = "only a component with a manifest can want it";
 const NO_WRITING: &str = "it imports no function that writes: it can only read";
@@ -200,7 +200,7 @@ impl Inspection {
         self.info.manifest.as_ref().map(|manifest| &*manifest.wants).unwrap_or_default()
     }
 
-    /// What the component cannot do, whatever is granted.
+    /// What the component cannot do, independent of grants.
     pub fn cannot(&self) -> Vec<Cannot> {
         cannot(&self.info.imports, &self.info.features, self.wants())
     }

@@ -39,7 +39,7 @@ pub struct Uses {
     used: BTreeSet<(Capability, String)>,
     since: Option<String>,
     seen: Usage,
-    /// Asks of records that are dropped are only counted: which ones there were is not known.
+    /// Asks of dropped records are only counted: their subjects are not known.
     is_complete: bool,
 }
 
@@ -50,7 +50,7 @@ impl Uses {
     ///
     /// A file of the audit cannot be read.
     pub fn read(audit: &Path, plugin: &str, grants: &Grants) -> io::Result<Self> {
-        // Before the records: what is recorded in the meantime is then no gap.
+        // Read before the records, so that what is recorded in the meantime does not count as a gap.
         let all = portcullis_audit::usage(audit)?;
         let mut uses = Self::default();
         portcullis_audit::read_records(audit, |record| {
@@ -97,7 +97,7 @@ impl Uses {
         self.seen.0.get(plugin).map_or(0, |one| one.calls)
     }
 
-    /// Whether the records are all there, so that what is not among them was never asked for.
+    /// Whether no record was dropped, so that a value without a record was never asked for.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_named() {
+    fn a_value_without_complete_records_is_not_unused() {
         assert!(unused(&[], &[], None).is_empty(), "it was never called");
         let dropped = [ask("http", "GET https://b.example/x")];
         assert!(unused(&[call()], &dropped, None).is_empty(), "an ask was dropped");
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_plugin_does_not_want_is_unused_whatever_the_records_say() {
+    fn a_value_that_the_plugin_does_not_want_is_unused() {
         let wants = json!({ "http": { "hosts": ["a.example"] }, "files": { "access": "write" } });
         let wants: Grants = serde_json::from_value(wants).unwrap();
         let expected = ["http=GET@b.example", "cache=10"];

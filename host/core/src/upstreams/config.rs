@@ -15,7 +15,7 @@ use serde_json::Value;
 pub struct Config {
     /// Whether the server is used. `None` means true.
     pub enabled: Option<bool>,
-    /// The prefix of the names of its tools and prompts, followed by `_`.
+    /// The prefix of the names of the server's tools and prompts, followed by `_`.
     pub prefix: Option<String>,
     /// Tools that clients do not see.
     pub tools_off: Vec<String>,

@@ -14,10 +14,21 @@ const MAX_PARKED: usize = 64;
 
 /// A request that waits for an answer.
 pub struct ParkedRequest {
-    /// The request.
+    /// The request to the upstream server, which is still open.
     pub flight: InFlight,
-    /// The question that the answer belongs to.
+    /// The question that the client answers.
     pub key: AskKey,
+}
+
+/// Why a request cannot be parked.
+#[derive(Debug, thiserror::Error)]
+pub enum ParkError {
+    /// Too many requests are parked.
+    #[error("too many requests wait for answers of clients")]
+    TooMany,
+    /// The operating system has no random bytes for a name.
+    #[error("the system has no random bytes: {0}")]
+    Random(getrandom::Error),
 }
 
 /// All parked requests, by random names.
@@ -25,20 +36,25 @@ pub struct ParkedRequest {
 pub struct Parked(Mutex<HashMap<String, (Instant, ParkedRequest)>>);
 
 impl Parked {
-    /// Parks a request, under a new name. `None`: too many are parked.
-    pub fn park(&self, request: ParkedRequest) -> Option<String> {
-        let name = format!("{:016x}{:016x}", getrandom::u64().ok()?, getrandom::u64().ok()?);
+    /// Parks a request, under a new name.
+    ///
+    /// # Errors
+    ///
+    /// [`ParkError`].
+    pub fn park(&self, request: ParkedRequest) -> Result<String, ParkError> {
+        let random = || getrandom::u64().map_err(ParkError::Random);
+        let name = format!("{:016x}{:016x}", random()?, random()?);
         let mut all = self.0.lock();
         // Dropping an expired request cancels it at its upstream server.
         all.retain(|_, (since, _)| since.elapsed() < ANSWER_TIME);
         if all.len() >= MAX_PARKED {
-            return None;
+            return Err(ParkError::TooMany);
         }
         all.insert(name.clone(), (Instant::now(), request));
-        Some(name)
+        Ok(name)
     }
 
-    /// Takes a parked request out, so that it can be answered once only.
+    /// Removes a parked request and returns it, so that it is answered only once.
     pub fn take(&self, name: &str) -> Option<ParkedRequest> {
         let mut all = self.0.lock();
         all.retain(|_, (since, _)| since.elapsed() < ANSWER_TIME);

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portcullis_login::{Challenge, Denied, Login, Token};
+use portcullis_login::{Challenge, Login, NoToken, Token};
 use portcullis_scrub::{Scrub, secret_parts};
 use reqwest::header::{self, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
@@ -60,6 +60,7 @@ impl Requests {
     ) -> Result<Self, Trouble> {
         let failed = |error: String| Trouble::NotRunning(error.into());
         let tls = portcullis_egress::tls_config()
+            .map_err(|error| portcullis_sanitize::error_chain(&error))
             .map_err(|error| failed(format!("the system's certificates: {error}")))?;
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
@@ -109,16 +110,16 @@ impl Requests {
             let is_unknown = response.status() == StatusCode::UNAUTHORIZED;
             // A second 401 means that the server refuses a token that was just issued.
             let another = match (is_unknown && was_unknown) || round == TOKENS {
-                true => Err(login.given_up()),
+                true => Err(login.new_token_refused()),
                 false => login.refused(token.as_ref(), challenge).await,
             };
             was_unknown |= is_unknown;
             token = match another {
                 Ok(token) => Some(token),
-                Err(Denied::Person(needed)) => {
+                Err(NoToken::LoginNeeded(needed)) => {
                     return Err(Unanswered::Login(needed.to_string().into()));
                 }
-                Err(Denied::Failed(error)) => {
+                Err(NoToken::Failed(error)) => {
                     let error = portcullis_sanitize::error_chain(&error);
                     return Err(Unanswered::Login(format!("it demands a token: {error}").into()));
                 }

@@ -43,6 +43,9 @@ impl<'a> RequestClient<'a> {
 
     /// A notification in rmcp's types. `None`: the client does not want it, or it is not valid MCP.
     fn typed(&self, notification: Notification) -> Option<Typed> {
+        let invalid = |error: &serde_json::Error| {
+            tracing::debug!("a notification of an upstream server is left out: {error}");
+        };
         match notification {
             Notification::Plugin(Notice::Progress { done, total, message }) => {
                 let mut progress =
@@ -58,11 +61,12 @@ impl<'a> RequestClient<'a> {
                 self.wants(level).then_some(Typed::Log(record))
             }
             Notification::Progress(params) => {
-                serde_json::from_value(params.into()).ok().map(Typed::Progress)
+                let params = serde_json::from_value(params.into()).inspect_err(invalid);
+                params.ok().map(Typed::Progress)
             }
             Notification::Log(params) => {
-                let record: LoggingMessageNotificationParam =
-                    serde_json::from_value(params.into()).ok()?;
+                let record = serde_json::from_value(params.into()).inspect_err(invalid);
+                let record: LoggingMessageNotificationParam = record.ok()?;
                 self.wants(record.level).then_some(Typed::Log(record))
             }
         }

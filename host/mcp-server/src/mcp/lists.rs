@@ -52,7 +52,7 @@ impl Position {
 }
 
 fn unknown_cursor() -> ErrorData {
-    let why = "this is no cursor of this server, or an old one: begin with the first page";
+    let why = "the cursor is not one of this server, or is too old: begin with the first page";
     ErrorData::invalid_params(why, None)
 }
 

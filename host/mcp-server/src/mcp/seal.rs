@@ -141,6 +141,7 @@ impl Seal {
     ) -> Result<T, &'static str> {
         self.0
             .open_json_with(sealed, &binding.bytes())
+            .inspect_err(|error| tracing::debug!("a sealed state is refused: {error}"))
             .map_err(|_| "requestState is not what this server gave out for this call")
     }
 }

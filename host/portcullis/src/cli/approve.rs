@@ -21,12 +21,12 @@ use super::style::{faint, green, red};
 /// The plugin or upstream server.
 #[derive(clap::Args)]
 pub struct Target {
-    /// The plugin's name, or the server's in portcullis.toml
+    /// The name of the plugin, or of the server in portcullis.toml
     name: String,
-    /// A server behind `wrap`, as `wrap` has it: a program and its arguments, behind `--`, or an address
+    /// A server that `wrap` serves, given as to `wrap`: a program and its arguments after `--`, or an address
     #[arg(trailing_var_arg = true, value_name = "COMMAND | URL")]
     server: Vec<String>,
-    /// Hand this variable of the environment on to such a server (repeatable)
+    /// Pass this environment variable to such a server (repeatable)
     #[arg(long = "env", value_name = "NAME", requires = "server")]
     variables: Vec<String>,
 }
@@ -46,14 +46,14 @@ pub struct DiffArgs {
 pub struct ApproveArgs {
     #[command(flatten)]
     target: Target,
-    /// Why you approve it: kept with the approval and in the audit
+    /// The reason, which is kept with the approval and in the audit
     #[arg(long, value_name = "TEXT", default_value = "")]
     reason: String,
     #[command(flatten)]
     consent: Consent,
 }
 
-/// Something that was found by its name, and compared with what was approved.
+/// A plugin or upstream server that was found by its name, and its differences to what was approved.
 enum Reviewed {
     Plugin(Box<Review>),
     Upstream(Box<Reached>),
@@ -92,7 +92,7 @@ impl ApproveArgs {
             if let Reviewed::Plugin(review) = &reviewed {
                 review.try_again(&setup.sandbox(), &setup.config);
             }
-            return super::print("nothing to approve: it is approved as it is now\n");
+            return super::print("nothing to approve: it is already approved\n");
         }
         if !self.consent.ask(&format!("Approve `{}` as it is now?", visible_line(name, 100)))? {
             reviewed.close().await;
@@ -201,7 +201,11 @@ impl Reviewed {
             Some([]) => text += "  changes  none\n",
             Some(differences) => text += &differences_text(differences),
             None if self.is_approved() => {}
-            None => text += &faint("  what was approved before is not known in detail\n"),
+            None => {
+                text += &faint(
+                    "  the differences are not known: no description of the approved component was kept\n",
+                )
+            }
         }
         if self.differences().is_none()
             && let Self::Plugin(review) = self

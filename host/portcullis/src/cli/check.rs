@@ -42,7 +42,7 @@ pub(super) async fn run(setup: &Setup, json: bool) -> anyhow::Result<End> {
         let line = format!("command `{}`: {}", command.name, command.reach());
         match command.program() {
             Some(_) => findings.good.push(line),
-            None => findings.remarks.push(format!("{line}: what needs it will say so")),
+            None => findings.remarks.push(format!("{line}: calls that need it will fail")),
         }
     }
     examine(&catalog.plugins, &mut findings);

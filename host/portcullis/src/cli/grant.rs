@@ -79,7 +79,7 @@ fn short_forms() -> String {
 /// What the manifest of a plugin wants.
 struct Wants<'a> {
     all: &'a [Want],
-    /// A component for other hosts has no manifest: its grants alone count.
+    /// A component for other hosts has no manifest: its grants alone decide.
     is_foreign: bool,
 }
 
@@ -198,7 +198,7 @@ pub(super) async fn revoke(
     finish(&editing, &edit, &args.how)
 }
 
-/// The unused values of a plugin's grants. Says so where the records do not tell.
+/// The unused values of a plugin's grants. Warns where the records are not complete.
 fn unused(
     setup: &Setup,
     editing: &Editing<'_>,
@@ -209,9 +209,7 @@ fn unused(
         .with_context(|| format!("reading the audit in {}", folder.display()))?;
     let name = editing.name;
     if uses.calls(name) == 0 {
-        super::print(&format!(
-            "`{name}` has no call in the audit: what it would use is not known\n"
-        ))?;
+        super::print(&format!("`{name}` has no call in the audit: its use is not known\n"))?;
     } else if !uses.is_complete() {
         super::print(&format!(
             "records of `{name}` were dropped: what it used before is not known\n"
@@ -332,6 +330,6 @@ fn finish(editing: &Editing<'_>, edit: &Edit, how: &How) -> anyhow::Result<End> 
     super::print(&format!(
         "written: {}\n{}\n",
         portcullis_sanitize::visible_line(&path, 1000),
-        faint("a server that runs already has to be started again")
+        faint("restart a running server to apply the change")
     ))
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::style::{faint, green, red};
 
-/// What no component can do, whatever is granted.
+/// What no component can do, independent of grants.
 pub const NEVER: &str = "open sockets; read the host's environment variables or arguments; run native code; reach the \
                      memory or the state of other plugins";
 

@@ -40,7 +40,7 @@ pub fn is_json() -> bool {
     AS_JSON.get().copied().unwrap_or_default()
 }
 
-/// Writes a line of JSON to stderr, whatever the log filter.
+/// Writes a line of JSON to stderr, independent of the log filter.
 fn write(level: &str, message: &str) {
     let mut timestamp = String::new();
     // If the clock fails, the line has no time.
@@ -54,12 +54,12 @@ fn write(level: &str, message: &str) {
     anstream::eprint!("{}", format!("{}\n", Value::from(line.0)));
 }
 
-/// Prints a message to the operator, whatever the log filter.
+/// Prints a message to the operator, independent of the log filter.
 pub fn say(line: &str) {
     if is_json() { write("INFO", line) } else { anstream::eprint!("{}", format!("{line}\n")) }
 }
 
-/// Prints a less important message, whatever the log filter.
+/// Prints a less important message, independent of the log filter.
 pub fn note(line: &str) {
     if is_json() {
         write("INFO", line)
@@ -104,8 +104,8 @@ fn family_level() -> Option<&'static str> {
 }
 
 /// Starts logging to stderr. `PORTCULLIS_LOG` overrides `-v`, and both override the variables of plugin families.
-#[expect(clippy::disallowed_methods, reason = "PORTCULLIS_LOG is documented for troubleshooting")]
 /// With telemetry, its spans and events go to the collector and not to stderr.
+#[expect(clippy::disallowed_methods, reason = "PORTCULLIS_LOG is documented for troubleshooting")]
 pub fn begin(verbose: u8, as_json: bool, telemetry: Option<&Telemetry>) {
     let default = filter(verbose, family_level());
     let filter = std::env::var("PORTCULLIS_LOG").ok();

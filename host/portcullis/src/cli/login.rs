@@ -13,16 +13,16 @@ use portcullis_mcp_client::{Login, Upstream};
 pub enum Upstreams {
     /// Log in at another MCP server: prints a URL to open in a browser, and waits for the login
     Login {
-        /// Its name in portcullis.toml
+        /// The name of the server in portcullis.toml
         upstream: String,
-        /// Its URL, if it is not in portcullis.toml
+        /// The URL of the server, if it is not in portcullis.toml
         url: Option<String>,
     },
     /// Delete the login at another MCP server
     Logout {
-        /// Its name in portcullis.toml, or the name given to `login`
+        /// The name of the server in portcullis.toml, or the name given to `login`
         upstream: String,
-        /// Its URL, if it is not in portcullis.toml
+        /// The URL of the server, if it is not in portcullis.toml
         url: Option<String>,
     },
 }

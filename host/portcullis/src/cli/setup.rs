@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use portcullis_roots::{HostFile, HostFiles, NoRoot, Root, Roots};
+use portcullis_roots::{HostFile, HostFiles, InvalidRoot, Root, Roots};
 
 use super::Common;
 use portcullis_audit::Audit;
@@ -162,7 +162,11 @@ fn roots(common: &Common, config: &Config, own: HostFiles) -> anyhow::Result<Roo
     if let Some(path) = project.filter(|path| roots.is_empty() && path.is_absolute()) {
         match Root::open(&path, &own) {
             Ok(root) if root.is_everything() => {
-                tracing::warn!("CLAUDE_PROJECT_DIR {}: {}", path.display(), NoRoot::Everything);
+                tracing::warn!(
+                    "CLAUDE_PROJECT_DIR {}: {}",
+                    path.display(),
+                    InvalidRoot::Everything
+                );
             }
             Ok(root) => roots.push(root),
             Err(error) => tracing::warn!("CLAUDE_PROJECT_DIR: {}: {error}", no_root(&path)),
@@ -171,7 +175,7 @@ fn roots(common: &Common, config: &Config, own: HostFiles) -> anyhow::Result<Roo
     Ok(Roots::new(roots, own))
 }
 
-/// The host's own files. No call can access them, whatever the roots are.
+/// The host's own files. No call can access them, independent of the roots.
 #[expect(clippy::disallowed_methods, reason = "the binary that runs is one of these files")]
 fn host_files(
     of_user: &Folders,
@@ -187,9 +191,12 @@ fn host_files(
     own.push(HostFile::series(folders.lock.clone()));
     own.extend(source.map(|file| HostFile::file(file.to_owned())));
     own.extend(config.secret_files().map(|file| HostFile::file(file).secret()));
-    own.extend(std::env::current_exe().map(HostFile::file));
+    let unprotected = |error: &std::io::Error| {
+        tracing::warn!("a file of portcullis is not protected from plugins: {error}");
+    };
+    own.extend(std::env::current_exe().inspect_err(unprotected).map(HostFile::file));
     // The meaning of a relative path would change with the working directory.
-    let absolute = own.into_iter().filter_map(HostFile::absolute);
+    let absolute = own.into_iter().filter_map(|file| file.absolute().inspect_err(unprotected).ok());
     HostFiles::new(absolute)
 }
 

@@ -7,10 +7,10 @@ use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
 /// The exit code of a server whose shutdown timed out.
-pub const LEFT: i32 = 3;
+pub const TIMED_OUT_EXIT_CODE: i32 = 3;
 
-/// How long an ending process waits until stderr accepts the last line of the log.
-const LAST_LINE: Duration = Duration::from_millis(250);
+/// How long a process that exits waits for stderr to accept the last line of the log.
+const LAST_LINE_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Cancels `stop` at the first SIGTERM, SIGINT or SIGHUP. The second signal ends the process with the exit code of
 /// shells: 128 plus the signal's number. A SIGHUP that is ignored at the start (`nohup`) stays ignored.
@@ -58,14 +58,13 @@ pub fn listen(stop: CancellationToken) -> anyhow::Result<()> {
             stop.cancel();
         }
         if tokio::signal::ctrl_c().await.is_ok() {
-            exit(LEFT);
+            exit(TIMED_OUT_EXIT_CODE);
         }
     });
     Ok(())
 }
 
-/// Whether a handler for SIGHUP may be installed: only if SIGHUP is known not to be ignored, as a handler would undo
-/// that.
+/// Whether to install a handler for SIGHUP: only if SIGHUP is known not to be ignored. A handler would end the ignoring.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "Linux says in a file which signals are ignored")]
 fn listens_to_hangup() -> bool {
@@ -101,7 +100,7 @@ pub fn survive_file_limits() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Ends the process after `timeout` with the exit code [`LEFT`], whatever still runs or blocks.
+/// Ends the process after `timeout` with the exit code [`TIMED_OUT_EXIT_CODE`], whatever still runs or blocks.
 pub fn exit_after(timeout: Duration) {
     std::thread::spawn(move || {
         std::thread::sleep(timeout);
@@ -112,8 +111,8 @@ pub fn exit_after(timeout: Duration) {
             // The receiver may have timed out already.
             let _sent = logged.send(());
         });
-        let _logged = done.recv_timeout(LAST_LINE);
-        exit(LEFT);
+        let _logged = done.recv_timeout(LAST_LINE_TIMEOUT);
+        exit(TIMED_OUT_EXIT_CODE);
     });
 }
 

@@ -1,4 +1,4 @@
-//! `portcullis trail`: what plugins and upstream servers did, by the records of the audit, and whether these are whole.
+//! `portcullis trail`: prints and verifies the records of the audit.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,7 +18,7 @@ use super::setup::Setup;
 use super::style::{faint, green, red};
 
 /// How often `--follow` looks for new records.
-const EVERY: Duration = Duration::from_millis(250);
+const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Arguments of `trail`.
 #[derive(clap::Args)]
@@ -28,13 +28,13 @@ pub struct Args {
     command: Option<Command>,
     #[command(flatten)]
     select: Conditions,
-    /// Show at most so many records: the latest
+    /// Show at most this many records, the latest ones
     #[arg(long, value_name = "N", default_value_t = 200)]
     limit: usize,
-    /// Go on with the records that are written from now on, until ctrl-c
+    /// Keep printing new records until Ctrl-C
     #[arg(long, conflicts_with = "summary")]
     follow: bool,
-    /// Show counts and denials of each plugin and server, of deleted records too
+    /// Show counts and denials of each plugin and server, including those of deleted records
     #[arg(long, conflicts_with_all = ["since", "until", "host", "capability", "tool", "request", "denied"])]
     summary: bool,
     /// Print JSON; records as lines of JSON
@@ -144,7 +144,7 @@ fn show(selection: &Selection, is_json: bool) -> anyhow::Result<End> {
             "{left_out} older records are not shown: raise --limit, or narrow --since"
         ));
     } else if selection.records.is_empty() {
-        super::log::note("no record fits");
+        super::log::note("no record matches");
     }
     if is_json { super::print::untrusted(&text) } else { super::print(&text) }
 }
@@ -159,7 +159,7 @@ async fn follow(folder: &Path, query: &Query, limit: usize, is_json: bool) -> an
                 return Ok(End::Done);
             }
         }
-        tokio::time::sleep(EVERY).await;
+        tokio::time::sleep(FOLLOW_INTERVAL).await;
         follower.poll(|record| new.extend(Some(record).filter(|record| query.selects(record))))?;
     }
 }

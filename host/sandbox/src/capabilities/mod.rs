@@ -23,7 +23,7 @@ use serde_json::Value;
 use wasmtime::component::Linker;
 
 use crate::bindings::Want;
-use crate::sandbox::State;
+use crate::sandbox::InstanceState;
 use short_form::ShortForms;
 
 pub use short_form::{Form, FormsOf, InvalidShortForm, InvalidValue, ShortForm, Table};
@@ -73,7 +73,7 @@ trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
     /// # Errors
     ///
     /// Two interfaces define one name: a fault of this program.
-    fn link(_linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    fn link(_linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
         Ok(())
     }
 }
@@ -115,7 +115,7 @@ macro_rules! register {
             /// # Errors
             ///
             /// Two interfaces define one name: a fault of this program.
-            pub fn link(self, linker: &mut Linker<State>) -> wasmtime::Result<()> {
+            pub fn link(self, linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
                 match self { $(Self::$capability => $folder::$grant::link(linker),)* }
             }
         }

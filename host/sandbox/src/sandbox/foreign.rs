@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use wasmtime::component::{Component, Instance};
 use wasmtime::{Result, Store, bail};
 
-use super::state::State;
-use super::work::{Answer, Work};
+use super::state::InstanceState;
+use super::work::{GuestAnswer, Work};
 use crate::bindings::types::{Content, ContentBody, Error as ProtocolError};
 use crate::bindings::{Manifest, Tool, ToolHints, ToolResult};
 use portcullis_engine::Engine;
@@ -59,11 +59,11 @@ pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]
 ///
 /// The guest fails. Arguments that do not fit the function's types are a [`ProtocolError`].
 pub async fn work(
-    store: &mut Store<State>,
+    store: &mut Store<InstanceState>,
     one: &Instance,
     component: &Component,
     work: Work,
-) -> Result<Result<Answer, ProtocolError>> {
+) -> Result<Result<GuestAnswer, ProtocolError>> {
     let Work::Tool(call) = work else { bail!("a foreign component has tools only") };
     let arguments: Map<String, Value> = serde_json::from_str(call.arguments())?;
     let engine = store.engine().clone();
@@ -72,7 +72,7 @@ pub async fn work(
         bail!("it has no function for {}", call.name());
     };
     let answer = portcullis_foreign_components::call(store, one, function, &arguments).await?;
-    Ok(answer.map(|answer| Answer::Tool(result(answer))).map_err(|error| ProtocolError {
+    Ok(answer.map(|answer| GuestAnswer::Tool(result(answer))).map_err(|error| ProtocolError {
         code: -32602,
         message: error_chain(&error),
         data: None,

@@ -2,12 +2,12 @@
 
 use wasmtime::{Store, UpdateDeadline};
 
-use super::state::{Parts, State};
+use super::state::{InstanceState, Parts};
 use portcullis_engine::{Engine, LimitHit, Limits};
 
 /// The store of a fresh instance, with its limits.
-pub fn limited_store(engine: &Engine, limits: &Limits, parts: Parts) -> Store<State> {
-    let mut store = Store::new(engine.wasmtime(), State::new(limits, parts));
+pub fn limited_store(engine: &Engine, limits: &Limits, parts: Parts) -> Store<InstanceState> {
+    let mut store = Store::new(engine.wasmtime(), InstanceState::new(limits, parts));
     store.limiter(|state| &mut state.limiter);
     store.set_hostcall_fuel(portcullis_engine::size(limits.import_bytes));
     store.set_max_component_handles(limits.handles.get() as usize);
@@ -17,7 +17,7 @@ pub fn limited_store(engine: &Engine, limits: &Limits, parts: Parts) -> Store<St
 
 /// Stops the guest when it has used `cpu-ms`. The epoch ticks once in a millisecond, and only a guest that computes
 /// notices it.
-pub fn limit_cpu_time(store: &mut Store<State>, limits: &Limits) {
+pub fn limit_cpu_time(store: &mut Store<InstanceState>, limits: &Limits) {
     let mut left = limits.cpu_ms.get();
     store.set_epoch_deadline(2);
     store.epoch_deadline_callback(move |_| {

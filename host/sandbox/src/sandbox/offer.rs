@@ -4,8 +4,8 @@ use wasmtime::component::{Component, Instance, InstancePre, Resource};
 use wasmtime::{Result, Store, bail};
 
 use super::foreign;
-use super::state::{Request, State};
-use super::work::{Answer, Work};
+use super::state::{InstanceState, RequestHandle};
+use super::work::{GuestAnswer, Work};
 use crate::bindings::types::Error as ProtocolError;
 use crate::bindings::{Manifest, completions, jobs, manifest, prompts, resources, tools, views};
 
@@ -63,7 +63,7 @@ impl Feature {
 /// A linked component with the indexes of its exports.
 #[derive(Clone)]
 pub struct Offer {
-    pre: InstancePre<State>,
+    pre: InstancePre<InstanceState>,
     manifest: Option<manifest::GuestIndices>,
     tools: Option<tools::GuestIndices>,
     resources: Option<resources::GuestIndices>,
@@ -79,7 +79,7 @@ impl Offer {
     /// # Errors
     ///
     /// An export does not have the type that the contract defines.
-    pub fn new(pre: InstancePre<State>) -> Result<Self> {
+    pub fn new(pre: InstancePre<InstanceState>) -> Result<Self> {
         let features = Feature::of(pre.component());
         let has = |feature| features.contains(&feature);
         Ok(Self {
@@ -105,7 +105,7 @@ impl Offer {
     /// # Errors
     ///
     /// The component's start function fails, or a limit is reached.
-    pub async fn instantiate(&self, store: &mut Store<State>) -> Result<Instance> {
+    pub async fn instantiate(&self, store: &mut Store<InstanceState>) -> Result<Instance> {
         self.pre.instantiate_async(store).await
     }
 
@@ -114,7 +114,11 @@ impl Offer {
     /// # Errors
     ///
     /// The guest fails.
-    pub async fn describe(&self, store: &mut Store<State>, one: &Instance) -> Result<Manifest> {
+    pub async fn describe(
+        &self,
+        store: &mut Store<InstanceState>,
+        one: &Instance,
+    ) -> Result<Manifest> {
         let Some(manifest) = &self.manifest else { bail!("it exports no manifest") };
         manifest.load(&mut *store, one)?.call_describe(store).await
     }
@@ -126,39 +130,39 @@ impl Offer {
     /// The outer error: the guest fails. The inner error: the guest answers with an error.
     pub async fn work(
         &self,
-        store: &mut Store<State>,
+        store: &mut Store<InstanceState>,
         one: &Instance,
         work: Work,
-    ) -> Result<Result<Answer, ProtocolError>> {
+    ) -> Result<Result<GuestAnswer, ProtocolError>> {
         if self.manifest.is_none() {
             return foreign::work(store, one, self.pre.component(), work).await;
         }
-        let request: Resource<Request> = store.data_mut().table.push(Request)?;
+        let request: Resource<RequestHandle> = store.data_mut().table.push(RequestHandle)?;
         Ok(match work {
             Work::Tool(call) => {
                 let Some(tools) = &self.tools else { bail!("it exports no tools") };
                 let tools = tools.load(&mut *store, one)?;
                 let answer = tools.call_call(store, request, call.name(), call.arguments()).await?;
-                answer.map(Answer::from)
+                answer.map(GuestAnswer::from)
             }
             Work::Resources(cursor) => {
                 let resources = self.resources(store, one)?;
                 let cursor = cursor.as_ref();
                 let page = resources.call_list_resources(store, request, cursor).await?;
-                page.map(Answer::Resources)
+                page.map(GuestAnswer::Resources)
             }
             Work::Resource(uri) => {
                 let resources = self.resources(store, one)?;
-                resources.call_read(store, request, &uri).await?.map(Answer::from)
+                resources.call_read(store, request, &uri).await?.map(GuestAnswer::from)
             }
             Work::Version(uri) => {
                 let resources = self.resources(store, one)?;
-                resources.call_version(store, request, &uri).await?.map(Answer::Version)
+                resources.call_version(store, request, &uri).await?.map(GuestAnswer::Version)
             }
             Work::Prompt { name, arguments } => {
                 let Some(prompts) = &self.prompts else { bail!("it exports no prompts") };
                 let prompts = prompts.load(&mut *store, one)?;
-                prompts.call_get(store, request, &name, &arguments).await?.map(Answer::from)
+                prompts.call_get(store, request, &name, &arguments).await?.map(GuestAnswer::from)
             }
             Work::Completion { subject, argument, value, context } => {
                 let Some(found) = &self.completions else { bail!("it exports no completions") };
@@ -166,22 +170,26 @@ impl Offer {
                 found
                     .call_complete(store, request, &subject, &argument, &value, &context)
                     .await?
-                    .map(Answer::Completion)
+                    .map(GuestAnswer::Completion)
             }
             Work::Views => {
                 let Some(views) = &self.views else { bail!("it exports no views") };
                 let views = views.load(&mut *store, one)?;
-                views.call_dress(store, request).await?.map(Answer::Views)
+                views.call_dress(store, request).await?.map(GuestAnswer::Views)
             }
             Work::Job(job) => {
                 let Some(jobs) = &self.jobs else { bail!("it exports no jobs") };
                 let jobs = jobs.load(&mut *store, one)?;
-                jobs.call_run(store, request, &job).await?.map(|()| Answer::Job)
+                jobs.call_run(store, request, &job).await?.map(|()| GuestAnswer::Job)
             }
         })
     }
 
-    fn resources(&self, store: &mut Store<State>, one: &Instance) -> Result<resources::Guest> {
+    fn resources(
+        &self,
+        store: &mut Store<InstanceState>,
+        one: &Instance,
+    ) -> Result<resources::Guest> {
         let Some(resources) = &self.resources else { bail!("it exports no resources") };
         resources.load(store, one)
     }

@@ -9,14 +9,14 @@ use wasmtime::component::Instance;
 
 use super::limited_store::{limit_cpu_time, limited_store};
 use super::offer::Offer;
-use super::state::{Parts, Places, State};
+use super::state::{InstanceState, Parts, Places};
 use crate::gate::Gate;
 use portcullis_engine::{Engine, Limits, Output};
 
 /// An instance that has served no call.
 pub struct PreparedInstance {
     /// The store. Its data belong to no call until [`PreparedInstance::begin`].
-    pub store: Store<State>,
+    pub store: Store<InstanceState>,
     /// The instance.
     pub instance: Instance,
     /// The receiver of stdout and stderr.

@@ -8,7 +8,7 @@ use wasmtime_wasi::p2::bindings::sockets::{
 };
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsCtxView, WasiSocketsView as _};
 
-use super::state::State;
+use super::state::InstanceState;
 
 /// The prefix of the names of these interfaces.
 pub(super) const INTERFACES: &str = "wasi:sockets/";
@@ -19,24 +19,24 @@ pub(super) const INTERFACES: &str = "wasi:sockets/";
 /// # Errors
 ///
 /// Two interfaces define one name: a fault of this program.
-pub(super) fn link(linker: &mut Linker<State>) -> Result<()> {
-    tcp::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
-    udp::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
+pub(super) fn link(linker: &mut Linker<InstanceState>) -> Result<()> {
+    tcp::add_to_linker::<InstanceState, WasiSockets>(linker, InstanceState::sockets)?;
+    udp::add_to_linker::<InstanceState, WasiSockets>(linker, InstanceState::sockets)?;
     let options = network::LinkOptions::default();
-    network::add_to_linker::<State, WasiSockets>(linker, &options, State::sockets)?;
-    instance_network::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
-    tcp_create_socket::add_to_linker::<State, WasiSockets>(linker, |state| {
+    network::add_to_linker::<InstanceState, WasiSockets>(linker, &options, InstanceState::sockets)?;
+    instance_network::add_to_linker::<InstanceState, WasiSockets>(linker, InstanceState::sockets)?;
+    tcp_create_socket::add_to_linker::<InstanceState, WasiSockets>(linker, |state| {
         refusing(state, "open a TCP socket")
     })?;
-    udp_create_socket::add_to_linker::<State, WasiSockets>(linker, |state| {
+    udp_create_socket::add_to_linker::<InstanceState, WasiSockets>(linker, |state| {
         refusing(state, "open a UDP socket")
     })?;
-    ip_name_lookup::add_to_linker::<State, WasiSockets>(linker, |state| {
+    ip_name_lookup::add_to_linker::<InstanceState, WasiSockets>(linker, |state| {
         refusing(state, "look up a host's address")
     })
 }
 
-fn refusing<'a>(state: &'a mut State, subject: &str) -> WasiSocketsCtxView<'a> {
+fn refusing<'a>(state: &'a mut InstanceState, subject: &str) -> WasiSocketsCtxView<'a> {
     state.gate.refuse_to_all("sockets", subject);
     state.sockets()
 }

@@ -92,7 +92,7 @@ pub struct Context {
 }
 
 /// The data of one instance's store.
-pub struct State {
+pub struct InstanceState {
     pub(crate) table: ResourceTable,
     pub(crate) gate: Gate,
     pub(crate) call: Context,
@@ -108,7 +108,7 @@ pub struct State {
     notices_left: u32,
 }
 
-/// The parts of a [`State`] that belong to one call.
+/// The parts of an [`InstanceState`] that belong to one call.
 pub struct Parts {
     /// The gate of the call.
     pub gate: Gate,
@@ -136,7 +136,7 @@ impl Parts {
     }
 }
 
-impl State {
+impl InstanceState {
     /// The data of a fresh instance.
     pub fn new(limits: &Limits, parts: Parts) -> Self {
         let Parts { gate, context, preopens, settings, places, output, wall } = parts;
@@ -211,30 +211,33 @@ fn quota(limits: &Limits) -> Quota {
 /// # Errors
 ///
 /// Two interfaces define one name: a fault of this program.
-pub fn link(linker: &mut Linker<State>, policy: &Policy) -> Result<()> {
+pub fn link(linker: &mut Linker<InstanceState>, policy: &Policy) -> Result<()> {
     use wasmtime_wasi::cli::{WasiCli, WasiCliView};
     use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
     use wasmtime_wasi::p2::bindings::{cli, clocks, random};
     use wasmtime_wasi::random::WasiRandom;
 
     wasmtime_wasi_io::add_to_linker_async(linker)?;
-    clocks::wall_clock::add_to_linker::<State, WasiClocks>(linker, State::clocks)?;
-    clocks::monotonic_clock::add_to_linker::<State, WasiClocks>(linker, State::clocks)?;
-    random::random::add_to_linker::<State, WasiRandom>(linker, |s| s.wasi.random())?;
-    random::insecure::add_to_linker::<State, WasiRandom>(linker, |s| s.wasi.random())?;
-    random::insecure_seed::add_to_linker::<State, WasiRandom>(linker, |s| s.wasi.random())?;
-    cli::exit::add_to_linker::<State, WasiCli>(linker, State::cli)?;
-    cli::environment::add_to_linker::<State, WasiCli>(linker, State::cli)?;
-    cli::stdin::add_to_linker::<State, WasiCli>(linker, State::cli)?;
-    cli::stdout::add_to_linker::<State, WasiCli>(linker, State::cli)?;
-    cli::stderr::add_to_linker::<State, WasiCli>(linker, State::cli)?;
-    cli::terminal_input::add_to_linker::<State, WasiCli>(linker, State::cli)?;
-    cli::terminal_output::add_to_linker::<State, WasiCli>(linker, State::cli)?;
-    cli::terminal_stdin::add_to_linker::<State, WasiCli>(linker, State::cli)?;
-    cli::terminal_stdout::add_to_linker::<State, WasiCli>(linker, State::cli)?;
-    cli::terminal_stderr::add_to_linker::<State, WasiCli>(linker, State::cli)?;
-    request::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?;
-    settings::add_to_linker::<State, HasSelf<State>>(linker, |s| s)?;
+    clocks::wall_clock::add_to_linker::<InstanceState, WasiClocks>(linker, InstanceState::clocks)?;
+    clocks::monotonic_clock::add_to_linker::<InstanceState, WasiClocks>(
+        linker,
+        InstanceState::clocks,
+    )?;
+    random::random::add_to_linker::<InstanceState, WasiRandom>(linker, |s| s.wasi.random())?;
+    random::insecure::add_to_linker::<InstanceState, WasiRandom>(linker, |s| s.wasi.random())?;
+    random::insecure_seed::add_to_linker::<InstanceState, WasiRandom>(linker, |s| s.wasi.random())?;
+    cli::exit::add_to_linker::<InstanceState, WasiCli>(linker, InstanceState::cli)?;
+    cli::environment::add_to_linker::<InstanceState, WasiCli>(linker, InstanceState::cli)?;
+    cli::stdin::add_to_linker::<InstanceState, WasiCli>(linker, InstanceState::cli)?;
+    cli::stdout::add_to_linker::<InstanceState, WasiCli>(linker, InstanceState::cli)?;
+    cli::stderr::add_to_linker::<InstanceState, WasiCli>(linker, InstanceState::cli)?;
+    cli::terminal_input::add_to_linker::<InstanceState, WasiCli>(linker, InstanceState::cli)?;
+    cli::terminal_output::add_to_linker::<InstanceState, WasiCli>(linker, InstanceState::cli)?;
+    cli::terminal_stdin::add_to_linker::<InstanceState, WasiCli>(linker, InstanceState::cli)?;
+    cli::terminal_stdout::add_to_linker::<InstanceState, WasiCli>(linker, InstanceState::cli)?;
+    cli::terminal_stderr::add_to_linker::<InstanceState, WasiCli>(linker, InstanceState::cli)?;
+    request::add_to_linker::<InstanceState, HasSelf<InstanceState>>(linker, |s| s)?;
+    settings::add_to_linker::<InstanceState, HasSelf<InstanceState>>(linker, |s| s)?;
     for capability in Capability::ALL.into_iter().filter(|c| policy.has(*c)) {
         capability.link(linker)?;
     }
@@ -256,42 +259,42 @@ pub const ALWAYS: &[&str] = &[
     "portcullis:plugin/settings",
 ];
 
-impl State {
+impl InstanceState {
     /// The files of the call.
     pub(crate) fn files(&mut self) -> FilesView<'_> {
         FilesView::new(&mut self.files, &mut self.table)
     }
 }
 
-impl wasmtime_wasi_io::IoView for State {
+impl wasmtime_wasi_io::IoView for InstanceState {
     fn table(&mut self) -> &mut ResourceTable {
         &mut self.table
     }
 }
 
-impl WasiView for State {
+impl WasiView for InstanceState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
     }
 }
 
-impl WasiHttpView for State {
+impl WasiHttpView for InstanceState {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
         WasiHttpCtxView { ctx: &mut self.http_ctx, table: &mut self.table, hooks: &mut self.http }
     }
 }
 
-/// The request that is served: a resource of the guest. Its data are in [`Context`].
-pub struct Request;
+/// The resource `request` of the guest: the request that is served. The data of the request are in [`Context`].
+pub struct RequestHandle;
 
-/// A guest's handle of the request.
-type This = Resource<Request>;
+/// A guest's handle to the request.
+type This = Resource<RequestHandle>;
 
-impl request::Host for State {}
+impl request::Host for InstanceState {}
 
-impl crate::bindings::types::Host for State {}
+impl crate::bindings::types::Host for InstanceState {}
 
-impl request::HostRequest for State {
+impl request::HostRequest for InstanceState {
     async fn id(&mut self, _: This) -> Result<String> {
         Ok(self.gate.trail().request().to_owned())
     }

@@ -66,7 +66,7 @@ impl<T> Work<T> {
 
 /// The answer of a plugin. `Q` are questions to the client: as the plugin asks them, or permitted ones.
 #[derive(Debug)]
-pub enum Answer<Q = Need> {
+pub enum GuestAnswer<Q = Need> {
     /// The result of a tool, which may have `isError`.
     Tool(ToolResult),
     /// A page of resources.
@@ -89,7 +89,7 @@ pub enum Answer<Q = Need> {
     Background(Option<Vec<u8>>),
 }
 
-impl<Q> Answer<Q> {
+impl<Q> GuestAnswer<Q> {
     /// Converts the questions, if the answer has any.
     ///
     /// # Errors
@@ -98,23 +98,23 @@ impl<Q> Answer<Q> {
     pub fn try_map_questions<R, E>(
         self,
         map: impl FnOnce(Q) -> Result<R, E>,
-    ) -> Result<Answer<R>, E> {
+    ) -> Result<GuestAnswer<R>, E> {
         Ok(match self {
-            Self::Tool(result) => Answer::Tool(result),
-            Self::Resources(page) => Answer::Resources(page),
-            Self::Resource(result) => Answer::Resource(result),
-            Self::Version(version) => Answer::Version(version),
-            Self::Prompt(result) => Answer::Prompt(result),
-            Self::Completion(found) => Answer::Completion(found),
-            Self::Views(views) => Answer::Views(views),
-            Self::Job => Answer::Job,
-            Self::NeedInput(questions) => Answer::NeedInput(map(questions)?),
-            Self::Background(state) => Answer::Background(state),
+            Self::Tool(result) => GuestAnswer::Tool(result),
+            Self::Resources(page) => GuestAnswer::Resources(page),
+            Self::Resource(result) => GuestAnswer::Resource(result),
+            Self::Version(version) => GuestAnswer::Version(version),
+            Self::Prompt(result) => GuestAnswer::Prompt(result),
+            Self::Completion(found) => GuestAnswer::Completion(found),
+            Self::Views(views) => GuestAnswer::Views(views),
+            Self::Job => GuestAnswer::Job,
+            Self::NeedInput(questions) => GuestAnswer::NeedInput(map(questions)?),
+            Self::Background(state) => GuestAnswer::Background(state),
         })
     }
 }
 
-impl From<ToolOutcome> for Answer {
+impl From<ToolOutcome> for GuestAnswer {
     fn from(outcome: ToolOutcome) -> Self {
         match outcome {
             ToolOutcome::Done(result) => Self::Tool(result),
@@ -124,7 +124,7 @@ impl From<ToolOutcome> for Answer {
     }
 }
 
-impl From<ReadOutcome> for Answer {
+impl From<ReadOutcome> for GuestAnswer {
     fn from(outcome: ReadOutcome) -> Self {
         match outcome {
             ReadOutcome::Done(result) => Self::Resource(result),
@@ -133,7 +133,7 @@ impl From<ReadOutcome> for Answer {
     }
 }
 
-impl From<PromptOutcome> for Answer {
+impl From<PromptOutcome> for GuestAnswer {
     fn from(outcome: PromptOutcome) -> Self {
         match outcome {
             PromptOutcome::Done(result) => Self::Prompt(result),

@@ -8,7 +8,7 @@ use toml_edit::{
 /// The keys and values of a table, as JSON.
 pub(super) type Keys = serde_json::Map<String, Json>;
 
-/// Whether the text writes anything at `path`.
+/// Whether the text has a table or value at `path`.
 pub(super) fn has(document: &DocumentMut, path: &[&str]) -> bool {
     let found = path.iter().try_fold(document.as_item(), |item, key| item.get(key));
     found.is_some_and(|item| !item.is_none())

@@ -216,3 +216,11 @@ fn a_bundled_plugin_starts_from_its_defaults_and_does_not_get_them_back() {
         }
     }
 }
+
+#[test]
+fn a_text_that_cannot_be_parsed_keeps_its_cause() {
+    let error = keys_at("[plugins", &["plugins"]).unwrap_err();
+    let cause = std::error::Error::source(&error).expect("the parser's error");
+    assert!(cause.downcast_ref::<toml::de::Error>().is_some(), "{cause}");
+    assert!(portcullis_sanitize::error_chain(&error).contains(&cause.to_string()));
+}

@@ -56,7 +56,7 @@ fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<bool> {
 
 /// Returns whether there was still no file.
 fn create(path: &Path, after: &str) -> io::Result<bool> {
-    // A symbolic link that leads nowhere is somebody's as well.
+    // A symbolic link without a target is not replaced either.
     if path.is_symlink() || path.exists() {
         return Ok(false);
     }
@@ -93,12 +93,12 @@ mod tests {
     fn a_file_that_changed_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.toml");
-        fs::write(&file, "of somebody else").unwrap();
+        fs::write(&file, "of another program").unwrap();
         for before in [Some("before"), None] {
             let error = write(&file, before, "after").unwrap_err();
             assert!(matches!(error, WriteError::Changed(_)), "{error}");
         }
-        assert_eq!(fs::read_to_string(&file).unwrap(), "of somebody else");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "of another program");
         symlink("nowhere", folder.path().join("dangling.toml")).unwrap();
         write(&folder.path().join("dangling.toml"), None, "after").unwrap_err();
     }

@@ -7,17 +7,17 @@ use wasmtime::component::{HasSelf, Linker, Resource};
 use super::effect;
 use super::grant::CacheAsk;
 use crate::bindings::portcullis::plugin::cache;
-use crate::sandbox::State;
+use crate::sandbox::InstanceState;
 
 /// Links the interface.
-pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    cache::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
+pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
+    cache::add_to_linker::<InstanceState, HasSelf<InstanceState>>(linker, |state| state)
 }
 
 /// The right to compute a value: a resource of the guest.
 pub struct Claim(#[expect(dead_code, reason = "held, never read")] portcullis_cache::Claim);
 
-impl cache::Host for State {
+impl cache::Host for InstanceState {
     async fn get(&mut self, key: String) -> wasmtime::Result<Option<Vec<u8>>> {
         let Some(cache) = self.places.cache.clone() else { return Ok(None) };
         let found = tokio::task::spawn_blocking(move || cache.get(&key)).await?;
@@ -37,7 +37,7 @@ impl cache::Host for State {
     }
 }
 
-impl cache::HostClaim for State {
+impl cache::HostClaim for InstanceState {
     async fn take(&mut self, key: String) -> wasmtime::Result<Option<Resource<Claim>>> {
         let Some(cache) = self.places.cache.clone() else { return Ok(None) };
         match cache.claim(&key).await {

@@ -9,7 +9,7 @@ mod tests;
 use wasmtime::component::Linker;
 
 use super::{InvalidWant, Registered};
-use crate::sandbox::State;
+use crate::sandbox::InstanceState;
 
 pub use grant::{CacheAsk, CacheGrant};
 pub use link::Claim;
@@ -28,7 +28,7 @@ impl Registered for CacheGrant {
         self.bytes == want.bytes
     }
 
-    fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
         link::link(linker)
     }
 }

@@ -5,14 +5,14 @@ use wasmtime::component::{HasSelf, Linker};
 use super::effect;
 use super::grant::{CatalogAsk, Part};
 use crate::bindings::portcullis::plugin::catalog::{self, Entry};
-use crate::sandbox::State;
+use crate::sandbox::InstanceState;
 
 /// Links the interface.
-pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    catalog::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
+pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
+    catalog::add_to_linker::<InstanceState, HasSelf<InstanceState>>(linker, |state| state)
 }
 
-impl State {
+impl InstanceState {
     /// The tools, or none if the gate refuses.
     fn visible_tools(&self) -> Vec<Entry> {
         let Some(shared) = &self.call.shared else { return Vec::new() };
@@ -23,7 +23,7 @@ impl State {
     }
 }
 
-impl catalog::Host for State {
+impl catalog::Host for InstanceState {
     async fn tools(&mut self) -> wasmtime::Result<Vec<Entry>> {
         Ok(self.visible_tools())
     }

@@ -9,7 +9,7 @@ mod tests;
 use wasmtime::component::Linker;
 
 use super::{InvalidWant, Registered};
-use crate::sandbox::State;
+use crate::sandbox::InstanceState;
 
 pub use grant::{CatalogAsk, CatalogGrant, Part};
 
@@ -22,7 +22,7 @@ impl Registered for CatalogGrant {
         grant::want(wants, target)
     }
 
-    fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
         link::link(linker)
     }
 }

@@ -8,9 +8,9 @@ use portcullis_file_transaction::TransactionError;
 use portcullis_files::{Change, ChangeError, Expected};
 
 use crate::bindings::portcullis::plugin::changes;
-use crate::sandbox::State;
+use crate::sandbox::InstanceState;
 
-impl changes::Host for State {
+impl changes::Host for InstanceState {
     async fn apply(
         &mut self,
         changes: Vec<changes::Change>,

@@ -13,7 +13,7 @@ use portcullis_files::Access;
 use wasmtime::component::Linker;
 
 use super::{InvalidWant, Registered};
-use crate::sandbox::State;
+use crate::sandbox::InstanceState;
 
 pub use grant::{FilesGrant, Scope};
 pub use portcullis_files::FileUse;
@@ -35,7 +35,7 @@ impl Registered for FilesGrant {
         self.access == Access::Write || !self.writable.is_empty()
     }
 
-    fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
         link::link(linker)
     }
 }

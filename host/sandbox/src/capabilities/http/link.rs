@@ -8,11 +8,11 @@ use wasmtime::component::Linker;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 use crate::gate::Gate;
-use crate::sandbox::State;
+use crate::sandbox::InstanceState;
 use portcullis_engine::{Limits, size};
 
 /// Links the interfaces.
-pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use wasmtime::component::Linker;
 
 use super::{InvalidWant, Registered};
-use crate::sandbox::State;
+use crate::sandbox::InstanceState;
 
 pub use arguments::{ArgumentRule, HostPattern};
 pub use grant::{HttpGrant, HttpRule};
@@ -45,7 +45,7 @@ impl Registered for HttpGrant {
         self.named_in(wants, arguments)
     }
 
-    fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
         link::link(linker)
     }
 }

@@ -12,20 +12,20 @@ use super::effect::{self, Running};
 use super::grant::ProcessAsk;
 use crate::bindings::portcullis::plugin::process::{self, Output, ProcessError};
 use crate::gate::Permit;
-use crate::sandbox::State;
+use crate::sandbox::InstanceState;
 
 /// Links the interface.
-pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    process::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
+pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
+    process::add_to_linker::<InstanceState, HasSelf<InstanceState>>(linker, |state| state)
 }
 
 /// The result for a guest. The outer error is a fault of this program and ends the call.
-type Outcome<T> = wasmtime::Result<Result<T, ProcessError>>;
+type LinkResult<T> = wasmtime::Result<Result<T, ProcessError>>;
 
 /// A permitted command with its directory and the permit.
 type Admitted = (Arc<Command>, Option<WorkingDirectory>, Permit<ProcessAsk>);
 
-impl State {
+impl InstanceState {
     /// Finds the command, opens its directory and asks the gate.
     fn admit(
         &mut self,
@@ -56,13 +56,13 @@ impl State {
     }
 }
 
-impl process::Host for State {
+impl process::Host for InstanceState {
     async fn request(
         &mut self,
         command: String,
         message: String,
         directory: Option<String>,
-    ) -> Outcome<String> {
+    ) -> LinkResult<String> {
         let (command, place, permit) = match self.admit(&command, directory, &[]) {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Err(error)),
@@ -72,14 +72,14 @@ impl process::Host for State {
     }
 }
 
-impl process::HostRunning for State {
+impl process::HostRunning for InstanceState {
     async fn start(
         &mut self,
         command: String,
         arguments: Vec<String>,
         input: Vec<u8>,
         directory: Option<String>,
-    ) -> Outcome<Resource<Running>> {
+    ) -> LinkResult<Resource<Running>> {
         let (command, place, permit) = match self.admit(&command, directory, &arguments) {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Err(error)),
@@ -94,7 +94,7 @@ impl process::HostRunning for State {
         &mut self,
         running: Resource<Running>,
         milliseconds: u32,
-    ) -> Outcome<Option<Output>> {
+    ) -> LinkResult<Option<Output>> {
         let running = self.table.get_mut(&running)?;
         let time = Duration::from_millis(milliseconds.into());
         Ok(match tokio::time::timeout(time, &mut running.0).await {

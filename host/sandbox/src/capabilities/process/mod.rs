@@ -9,7 +9,7 @@ mod tests;
 use wasmtime::component::Linker;
 
 use super::{InvalidWant, Registered};
-use crate::sandbox::State;
+use crate::sandbox::InstanceState;
 
 pub use effect::Running;
 pub use grant::{ProcessAsk, ProcessGrant};
@@ -31,7 +31,7 @@ impl Registered for ProcessGrant {
         true
     }
 
-    fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
         link::link(linker)
     }
 }

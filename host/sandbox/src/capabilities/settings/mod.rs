@@ -3,7 +3,7 @@
 //! The gate is not asked: the operator wrote these values for this plugin.
 
 use crate::bindings::portcullis::plugin::settings;
-use crate::sandbox::State;
+use crate::sandbox::InstanceState;
 
 /// The name in the wants of a manifest.
 pub(super) const NAME: &str = "settings";
@@ -14,7 +14,7 @@ pub(super) const PREFIX: &str = "settings.";
 /// The form of a setting on the command line.
 pub(super) const FORM: &str = "settings.KEY=VALUE";
 
-impl settings::Host for State {
+impl settings::Host for InstanceState {
     async fn get(&mut self, key: String) -> wasmtime::Result<Option<String>> {
         Ok(self.settings.get(&key).cloned())
     }

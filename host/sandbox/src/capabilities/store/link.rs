@@ -5,27 +5,27 @@ use wasmtime::component::{HasSelf, Linker, Resource};
 use super::effect::{self, Keyspace};
 use super::grant::{Act, StoreAsk};
 use crate::bindings::portcullis::plugin::store::{self, Entry, Scope, StoreError};
-use crate::sandbox::State;
+use crate::sandbox::InstanceState;
 use portcullis_checked_files::WriteError;
 
 /// Longest key, in bytes.
 const MAX_KEY: usize = 512;
 
 /// Links the interface.
-pub(super) fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
-    store::add_to_linker::<State, HasSelf<State>>(linker, |state| state)
+pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
+    store::add_to_linker::<InstanceState, HasSelf<InstanceState>>(linker, |state| state)
 }
 
 /// A guest's handle of a keyspace.
 type Handle = Resource<Keyspace>;
 
 /// The result for a guest. The outer error is a fault of this program and ends the call.
-type Outcome<T> = wasmtime::Result<Result<T, StoreError>>;
+type LinkResult<T> = wasmtime::Result<Result<T, StoreError>>;
 
-impl store::Host for State {}
+impl store::Host for InstanceState {}
 
-impl store::HostKeyspace for State {
-    async fn open(&mut self, scope: Scope) -> Outcome<Handle> {
+impl store::HostKeyspace for InstanceState {
+    async fn open(&mut self, scope: Scope) -> LinkResult<Handle> {
         let caller_only = matches!(scope, Scope::Caller);
         let ask = StoreAsk { key: String::new(), caller_only, act: Act::Open };
         let Ok(permit) = self.gate.pass(ask) else { return Ok(Err(StoreError::Denied)) };
@@ -40,7 +40,7 @@ impl store::HostKeyspace for State {
         Ok(Ok(self.table.push(keyspace)?))
     }
 
-    async fn get(&mut self, keyspace: Handle, key: String) -> Outcome<Option<Entry>> {
+    async fn get(&mut self, keyspace: Handle, key: String) -> LinkResult<Option<Entry>> {
         let (records, key) = self.table.get(&keyspace)?.of(&key);
         let found = blocking(move || records.read(&key)).await;
         Ok(found.map_err(other).map(|found| {
@@ -54,7 +54,7 @@ impl store::HostKeyspace for State {
         key: String,
         value: Vec<u8>,
         expect: Option<u64>,
-    ) -> Outcome<u64> {
+    ) -> LinkResult<u64> {
         if key.len() > MAX_KEY {
             return Ok(Err(StoreError::Other(format!("a key has at most {MAX_KEY} bytes"))));
         }
@@ -78,7 +78,7 @@ impl store::HostKeyspace for State {
         }))
     }
 
-    async fn delete(&mut self, keyspace: Handle, key: String) -> Outcome<()> {
+    async fn delete(&mut self, keyspace: Handle, key: String) -> LinkResult<()> {
         let keyspace = self.table.get(&keyspace)?;
         let shown = portcullis_sanitize::line(&key, 100);
         let ask = StoreAsk { key: shown, caller_only: keyspace.caller_only, act: Act::Delete };
@@ -93,7 +93,7 @@ impl store::HostKeyspace for State {
         prefix: String,
         after: Option<String>,
         limit: u32,
-    ) -> Outcome<Vec<String>> {
+    ) -> LinkResult<Vec<String>> {
         let Keyspace { records, prefix: own, .. } = self.table.get(&keyspace)?;
         let (records, own) = (records.clone(), own.clone());
         let keys = blocking(move || records.keys()).await.map_err(other);

@@ -11,7 +11,7 @@ mod tests;
 use wasmtime::component::Linker;
 
 use super::{InvalidWant, Registered};
-use crate::sandbox::State;
+use crate::sandbox::InstanceState;
 
 pub use effect::Keyspace;
 pub use grant::{Act, StoreAsk, StoreGrant};
@@ -25,7 +25,7 @@ impl Registered for StoreGrant {
         grant::want(wants, target)
     }
 
-    fn link(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
         link::link(linker)
     }
 }

@@ -1,68 +1,24 @@
-//! Refuses virtual file systems of the kernel, such as procfs and sysfs: they expose processes, devices and settings.
+//! Refuses files in virtual file systems of the kernel, such as procfs and sysfs: they expose processes, devices and
+//! settings.
 
-use std::fmt;
 use std::io;
 
 use super::host_files::Id;
-
-/// Why a file is closed to all calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Closed {
-    /// It is a file of the host itself.
-    HostFile,
-    /// It is in a virtual file system of the kernel: which one.
-    Kernel(&'static str),
-}
-
-impl fmt::Display for Closed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::HostFile => f.write_str(
-                "it belongs to portcullis itself (configuration, plugins, audit, store, logins or \
-                 cache), which no plugin can reach",
-            ),
-            Self::Kernel(name) => write!(
-                f,
-                "it lies in {name}, a file system of the kernel, which no plugin can reach"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Closed {}
-
-impl From<Closed> for io::Error {
-    fn from(closed: Closed) -> Self {
-        Self::new(io::ErrorKind::PermissionDenied, closed)
-    }
-}
-
-impl Closed {
-    /// The reason in a word, for records.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::HostFile => "host-file",
-            Self::Kernel(_) => "kernel-file",
-        }
-    }
-
-    /// The reason in an error, if it has one.
-    pub fn of(error: &io::Error) -> Option<Self> {
-        error.get_ref()?.downcast_ref().copied()
-    }
-}
+use super::protected::ProtectedFile;
 
 /// Refuses an open file or directory in a virtual file system of the kernel.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(super) fn refuse_kernels(open: impl std::os::fd::AsFd, id: Id) -> io::Result<()> {
+pub(super) fn refuse_virtual_file_systems(open: impl std::os::fd::AsFd, id: Id) -> io::Result<()> {
     let kind = rustix::fs::fstatfs(open)?.f_type;
     // The magic numbers have 32 bits. Their field is signed on some machines.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "32 bits count")]
     let kind = kind as u32;
-    match KERNELS.iter().find(|(magic, _)| *magic == kind) {
-        Some((_, name)) => Err(Closed::Kernel(name).into()),
+    match VIRTUAL.iter().find(|(magic, _)| *magic == kind) {
+        Some((_, name)) => Err(ProtectedFile::Kernel(name).into()),
         // devtmpfs has the number of tmpfs.
-        None if kind == TMPFS && devices() == Some(id.dev) => Err(Closed::Kernel("/dev").into()),
+        None if kind == TMPFS && devices() == Some(id.dev) => {
+            Err(ProtectedFile::Kernel("/dev").into())
+        }
         None => Ok(()),
     }
 }
@@ -72,7 +28,7 @@ const TMPFS: u32 = 0x0102_1994;
 
 /// The magic numbers in `fstatfs`, from `include/uapi/linux/magic.h` and the kernel's `fs/*/`.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-const KERNELS: &[(u32, &str)] = &[
+const VIRTUAL: &[(u32, &str)] = &[
     (0x0000_9fa0, "procfs"),
     (0x0000_9fa1, "openpromfs"),
     (0x0000_9fa2, "usbdevfs"),
@@ -127,13 +83,13 @@ fn devices() -> Option<u64> {
 
 /// Refuses an open file or directory in a virtual file system of the kernel.
 #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
-pub(super) fn refuse_kernels(open: impl std::os::fd::AsFd, _: Id) -> io::Result<()> {
-    const KERNELS: [&str; 6] = ["devfs", "fdescfs", "procfs", "linprocfs", "linsysfs", "mqueuefs"];
+pub(super) fn refuse_virtual_file_systems(open: impl std::os::fd::AsFd, _: Id) -> io::Result<()> {
+    const VIRTUAL: [&str; 6] = ["devfs", "fdescfs", "procfs", "linprocfs", "linsysfs", "mqueuefs"];
     let found = rustix::fs::fstatfs(open)?;
     let letters = found.f_fstypename.iter().map(|letter| letter.to_ne_bytes()[0]);
     let name: Vec<u8> = letters.take_while(|&letter| letter != 0).collect();
-    match KERNELS.into_iter().find(|kernel| kernel.as_bytes() == name) {
-        Some(name) => Err(Closed::Kernel(name).into()),
+    match VIRTUAL.into_iter().find(|kernel| kernel.as_bytes() == name) {
+        Some(name) => Err(ProtectedFile::Kernel(name).into()),
         None => Ok(()),
     }
 }
@@ -146,7 +102,7 @@ pub(super) fn refuse_kernels(open: impl std::os::fd::AsFd, _: Id) -> io::Result<
     target_os = "freebsd"
 )))]
 #[expect(clippy::unnecessary_wraps, reason = "as on other systems")]
-pub(super) fn refuse_kernels<Open>(_: Open, _: Id) -> io::Result<()> {
+pub(super) fn refuse_virtual_file_systems<Open>(_: Open, _: Id) -> io::Result<()> {
     Ok(())
 }
 
@@ -158,14 +114,17 @@ mod tests {
     use super::*;
 
     fn opened(path: &str) -> io::Result<()> {
-        refuse_kernels(File::open(path).unwrap(), Id::at(Path::new(path)).unwrap())
+        refuse_virtual_file_systems(File::open(path).unwrap(), Id::at(Path::new(path)).unwrap())
     }
 
     #[test]
     fn virtual_file_systems_are_recognised() {
         for path in ["/proc", "/proc/self/environ", "/proc/self/ns/mnt", "/proc/sys", "/sys"] {
             let error = opened(path).unwrap_err();
-            assert!(matches!(Closed::of(&error), Some(Closed::Kernel(_))), "{path}: {error}");
+            assert!(
+                matches!(ProtectedFile::of(&error), Some(ProtectedFile::Kernel(_))),
+                "{path}: {error}"
+            );
         }
         opened("/").unwrap();
         opened("/etc").unwrap();

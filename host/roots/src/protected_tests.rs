@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 
-/// A home with what the host keeps there, and a project.
+/// A home directory with files of the host, and a project.
 struct Home {
     _folder: tempfile::TempDir,
     path: PathBuf,
@@ -53,12 +53,12 @@ impl Home {
     }
 
     fn change(&self, path: &str) -> io::Result<()> {
-        self.place(path)?.may_change()
+        self.place(path)?.check_change()
     }
 }
 
 fn is_own<T: fmt::Debug>(result: io::Result<T>) -> bool {
-    result.is_err_and(|error| Closed::of(&error) == Some(Closed::HostFile))
+    result.is_err_and(|error| ProtectedFile::of(&error) == Some(ProtectedFile::HostFile))
 }
 
 fn making() -> OpenHow {
@@ -66,7 +66,7 @@ fn making() -> OpenHow {
 }
 
 #[test]
-fn what_is_the_hosts_is_not_opened_by_any_path() {
+fn files_of_the_host_are_not_opened_by_any_path() {
     let home = Home::new();
     symlink(".config/portcullis", home.path.join("link")).unwrap();
     symlink("../audit.jsonl", home.path.join("project/audit")).unwrap();
@@ -97,7 +97,7 @@ fn what_is_the_hosts_is_not_opened_by_any_path() {
 }
 
 #[test]
-fn what_is_not_there_yet_is_not_made() {
+fn files_that_the_host_does_not_have_yet_are_not_created() {
     let home = Home::new();
     for path in [
         ".cache",
@@ -117,28 +117,28 @@ fn what_is_not_there_yet_is_not_made() {
 }
 
 #[test]
-fn what_leads_to_the_hosts_is_not_moved_or_removed() {
+fn directories_above_files_of_the_host_are_not_moved_or_removed() {
     let home = Home::new();
     for path in [".config", ".config/portcullis", "logins", "audit.jsonl", "project/../.config/"] {
         assert!(is_own(home.change(path)), "{path}");
     }
-    assert!(is_own(home.place("logins/deep/token").and_then(|place| place.may_change())));
+    assert!(is_own(home.place("logins/deep/token").and_then(|place| place.check_change())));
     for path in [".config/other", "project", "project/inner/file", "new"] {
         home.change(path).unwrap();
     }
-    let is_closed = |path: &str| home.place(path).and_then(|place| place.may_look());
+    let is_closed = |path: &str| home.place(path).and_then(|place| place.check_access());
     assert!(is_own(is_closed("audit.jsonl")) && is_own(is_closed(".config/portcullis")));
     is_closed(".config").unwrap();
 }
 
 #[test]
-fn another_name_of_the_same_file_is_known() {
+fn a_hard_link_to_a_host_file_is_recognised() {
     let home = Home::new();
     fs::hard_link(home.path.join("audit.jsonl"), home.path.join("project/copy")).unwrap();
     assert!(is_own(home.read("project/copy")));
     let how = OpenHow { truncate: true, write: true, ..OpenHow::default() };
     assert!(is_own(home.open("project/copy", how)));
-    // Also from a root that has nothing of the host's.
+    // Also in a root without files of the host.
     let own = home.root.guard.clone();
     let project = Root { guard: own, ..Root::open(&home.path, &HostFiles::default()).unwrap() };
     assert!(is_own(project.open_beneath(Path::new("project/copy"), OpenHow::default())));
@@ -148,7 +148,7 @@ fn another_name_of_the_same_file_is_known() {
 #[test]
 fn a_folder_that_took_the_place_of_the_hosts_is_closed_too() {
     let home = Home::new();
-    // Someone other than a plugin: whoever owns the home may do so.
+    // The owner of the home directory may do so; a plugin may not.
     fs::rename(home.path.join(".config"), home.path.join("old")).unwrap();
     fs::create_dir_all(home.path.join(".config/portcullis")).unwrap();
     fs::write(home.path.join(".config/portcullis/portcullis.toml"), "new").unwrap();
@@ -158,7 +158,7 @@ fn a_folder_that_took_the_place_of_the_hosts_is_closed_too() {
 }
 
 #[test]
-fn a_root_is_not_the_hosts_and_knows_what_of_the_hosts_it_holds() {
+fn a_root_is_no_folder_of_the_host_and_knows_the_host_files_beneath_it() {
     let home = Home::new();
     let own = home.root.guard.clone();
     let (_, config) = home.read(".config").unwrap();
@@ -184,13 +184,13 @@ fn a_root_is_not_the_hosts_and_knows_what_of_the_hosts_it_holds() {
     let token = home.path.join("logins/deep/token");
     for intent in [Intent::Read, Intent::Write, Intent::Create] {
         let designated = project.designate(token.to_str().unwrap(), Kind::File, intent, &[]);
-        assert_eq!(designated.unwrap_err(), Refusal::Closed(Closed::HostFile));
+        assert!(matches!(designated, Err(Refusal::Protected(ProtectedFile::HostFile))));
     }
     let create = |name: &str| {
         let path = home.path.join(name);
         home_roots(&home).designate(path.to_str().unwrap(), Kind::Directory, Intent::Create, &[])
     };
-    assert_eq!(create(".cache").unwrap_err(), Refusal::Closed(Closed::HostFile));
+    assert!(matches!(create(".cache"), Err(Refusal::Protected(ProtectedFile::HostFile))));
     assert!(create("new").is_ok());
 }
 
@@ -200,7 +200,7 @@ fn home_roots(home: &Home) -> Roots {
 }
 
 #[test]
-fn a_walk_and_one_step_come_to_the_same() {
+fn a_walk_and_one_system_call_open_the_same() {
     let home = Home::new();
     symlink("loop", home.path.join("project/loop")).unwrap();
     symlink("inner/file", home.path.join("project/in")).unwrap();
@@ -240,8 +240,8 @@ fn a_walk_and_one_step_come_to_the_same() {
             for (write, create) in [(false, false), (true, false)] {
                 let how = OpenHow { write, create, nofollow, ..OpenHow::default() };
                 let walked = kind(home.open(path, how));
-                let at_once = kind(clear.open_beneath(Path::new(path), how));
-                assert_eq!(walked, at_once, "{path} {how:?}");
+                let in_one_call = kind(clear.open_beneath(Path::new(path), how));
+                assert_eq!(walked, in_one_call, "{path} {how:?}");
             }
         }
     }
@@ -249,7 +249,7 @@ fn a_walk_and_one_step_come_to_the_same() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_the_kernel_makes_up_is_closed_wherever_a_path_leads_there() {
+fn virtual_file_systems_are_refused_on_any_path() {
     let everything = Root::open(Path::new("/"), &HostFiles::default()).unwrap();
     assert!(everything.is_everything());
     let folder = tempfile::tempdir().unwrap();
@@ -271,7 +271,10 @@ fn what_the_kernel_makes_up_is_closed_wherever_a_path_leads_there() {
     ] {
         let opened = everything.open_beneath(Path::new(path), OpenHow::default());
         let error = opened.expect_err(path);
-        assert!(matches!(Closed::of(&error), Some(Closed::Kernel(_))), "{path}: {error}");
+        assert!(
+            matches!(ProtectedFile::of(&error), Some(ProtectedFile::Kernel(_))),
+            "{path}: {error}"
+        );
         let dir = everything.dir().unwrap().into_std_file();
         let place = everything.guard.place(&dir, &Path::new(path).join("x"), false);
         assert!(place.is_err(), "{path}: {place:?}");
@@ -279,9 +282,12 @@ fn what_the_kernel_makes_up_is_closed_wherever_a_path_leads_there() {
     everything.open_beneath(Path::new("etc/hostname"), OpenHow::default()).unwrap();
     for path in ["/proc", "/proc/self", "/sys", "/proc/self/fd"] {
         let error = Root::open(Path::new(path), &HostFiles::default()).unwrap_err();
-        assert!(matches!(Closed::of(&error), Some(Closed::Kernel(_))), "{path}: {error}");
+        assert!(
+            matches!(ProtectedFile::of(&error), Some(ProtectedFile::Kernel(_))),
+            "{path}: {error}"
+        );
     }
     let roots = Roots::new(vec![everything], HostFiles::default());
     let refusal = roots.designate("/proc/self/environ", Kind::File, Intent::Read, &[]).unwrap_err();
-    assert!(matches!(refusal, Refusal::Closed(Closed::Kernel(_))) && refusal.is_denial());
+    assert!(matches!(refusal, Refusal::Protected(ProtectedFile::Kernel(_))) && refusal.is_denial());
 }

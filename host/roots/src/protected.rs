@@ -1,0 +1,51 @@
+//! Files that no call can access: those of the host itself, and those of the kernel.
+
+use std::fmt;
+use std::io;
+
+/// Why no call can access a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProtectedFile {
+    /// The file belongs to the host: configuration, plugins, audit, store, logins or cache.
+    HostFile,
+    /// The file is in a virtual file system of the kernel, with this name.
+    Kernel(&'static str),
+}
+
+impl fmt::Display for ProtectedFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HostFile => f.write_str(
+                "it belongs to portcullis itself (configuration, plugins, audit, store, logins or \
+                 cache), which no plugin can reach",
+            ),
+            Self::Kernel(name) => write!(
+                f,
+                "it lies in {name}, a file system of the kernel, which no plugin can reach"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ProtectedFile {}
+
+impl From<ProtectedFile> for io::Error {
+    fn from(file: ProtectedFile) -> Self {
+        Self::new(io::ErrorKind::PermissionDenied, file)
+    }
+}
+
+impl ProtectedFile {
+    /// The reason in a word, for records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::HostFile => "host-file",
+            Self::Kernel(_) => "kernel-file",
+        }
+    }
+
+    /// The reason in an error, if the error has been made from one.
+    pub fn of(error: &io::Error) -> Option<Self> {
+        error.get_ref()?.downcast_ref().copied()
+    }
+}
