@@ -117,7 +117,7 @@ async function compareFindings(server, roots) {
 		const ours = [];
 		let failure;
 		for (;;) {
-			const args = { projectDir: root, provideContextInformation: false, offset: ours.length };
+			const args = { projectDir: root, provideContextInformation: false, detail: "full", offset: ours.length };
 			const result = await server.call("run_ui5_linter", args);
 			if (result.isError) {
 				failure = text(result);

@@ -35,6 +35,7 @@ pub fn api_address(base: &str, library: &str) -> String {
 /// The libraries of a release that may have an API, from its list. Each name is safe as part of a
 /// path. Fails if the list is invalid, and says why.
 pub fn libraries(list: &[u8]) -> Result<Vec<String>, String> {
+    let list = list.strip_prefix(b"\xef\xbb\xbf").unwrap_or(list);
     let list: List = serde_json::from_slice(list)
         .map_err(|error| format!("it is not the JSON it should be: {error}"))?;
     let mut known = HashSet::new();
@@ -72,7 +73,9 @@ mod tests {
             { "name": "sap.internal" },
             { "name": "sap.other", "npmPackageName": "" },
         ]);
-        assert_eq!(names(list), Ok(vec!["sap.m".to_owned()]));
+        assert_eq!(names(list.clone()), Ok(vec!["sap.m".to_owned()]));
+        let marked = format!("\u{feff}{}", json!({ "libraries": list }));
+        assert_eq!(libraries(marked.as_bytes()), Ok(vec!["sap.m".to_owned()]));
     }
 
     #[test]

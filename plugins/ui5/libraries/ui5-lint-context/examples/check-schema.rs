@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 use std::{env, error::Error, fs, path::Path};
-use ui5_lint_context::{LEAST_BUDGET, context, read, within_budget};
+use ui5_lint_context::{Details, LEAST_BUDGET, context, read, within_budget};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = env::args().nth(1).ok_or("which directory?")?;
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for budget in [LEAST_BUDGET, usize::MAX] {
             let mut next = Some(0);
             while let Some(offset) = next {
-                let part = within_budget(report.clone(), budget, offset);
+                let part = within_budget(report.clone(), Details::Once, budget, offset);
                 next = part.next;
                 let describe = |name: &str| vec![json!({"kind": "class", "name": name})];
                 let answer = json!({

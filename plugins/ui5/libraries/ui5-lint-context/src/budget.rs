@@ -5,13 +5,23 @@ use std::collections::{HashMap, HashSet};
 use crate::report::{FileFindings, Finding, Severity};
 
 /// The smallest budget in bytes; smaller ones are raised to it. It holds at least one finding, if
-/// necessary with shortened texts.
-pub const LEAST_BUDGET: usize = 8 * 1024;
+/// necessary with shortened texts. Only the path of a file is never shortened: a path of more than
+/// 1,000 bytes may exceed it.
+pub const LEAST_BUDGET: usize = 2 * 1024;
 
 /// Most rules and files named in a note.
 const NAMED: usize = 4;
 /// Longest name in a note, in characters.
 const NAME_LENGTH: usize = 100;
+
+/// What becomes of details that several findings of a part have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Details {
+    /// The first finding has them, in the others they are empty.
+    Once,
+    /// Every finding has them.
+    Repeated,
+}
 
 /// A part of a report.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,19 +38,24 @@ pub struct Part {
 ///
 /// A report that fits keeps the linter's order. Otherwise files with fatal findings come first,
 /// then files with errors, and in each file the severe findings come first; a file is divided only
-/// if it exceeds a part. Repeated details within a part are left empty. Parts requested each with
-/// the `next` of the previous one contain every finding once.
-pub fn within_budget(report: Vec<FileFindings>, budget: usize, offset: usize) -> Part {
+/// if it exceeds a part. Parts requested each with the `next` of the previous one contain every
+/// finding once.
+pub fn within_budget(
+    report: Vec<FileFindings>,
+    details: Details,
+    budget: usize,
+    offset: usize,
+) -> Part {
     let budget = budget.max(LEAST_BUDGET);
     let total = report.iter().map(|file| file.messages.len()).sum();
-    let mut whole = Page::new(usize::MAX);
+    let mut whole = Page::new(usize::MAX, details);
     report.iter().for_each(|file| whole.add_whole(file));
     if offset == 0 && whole.size <= budget {
         return Part { results: whole.files, note: None, next: None };
     }
     let mut files = report;
     most_severe_first(&mut files);
-    let mut page = Page::new(budget);
+    let mut page = Page::new(budget, details);
     let mut position = 0;
     for file in &files {
         let start = position;
@@ -70,6 +85,8 @@ fn most_severe_first(files: &mut [FileFindings]) {
 /// A part under construction.
 struct Page {
     files: Vec<FileFindings>,
+    details: Details,
+    /// The details that the part has, if it has them once.
     seen: HashSet<String>,
     budget: usize,
     /// The size as JSON in bytes.
@@ -77,8 +94,8 @@ struct Page {
 }
 
 impl Page {
-    fn new(budget: usize) -> Self {
-        Self { files: Vec::new(), seen: HashSet::new(), budget, size: "[]".len() }
+    fn new(budget: usize, details: Details) -> Self {
+        Self { files: Vec::new(), details, seen: HashSet::new(), budget, size: "[]".len() }
     }
 
     fn count(&self) -> usize {
@@ -87,11 +104,11 @@ impl Page {
 
     /// Adds a file that fits, or a piece of a larger one. Whether there may be room for more.
     fn add(&mut self, file: &FileFindings) -> bool {
-        if self.size + cost(file, &self.seen) <= self.budget {
+        if self.size + self.cost(file, &self.seen) <= self.budget {
             self.add_whole(file);
             return true;
         }
-        let fits_elsewhere = "[]".len() + cost(file, &HashSet::new()) <= self.budget;
+        let fits_elsewhere = "[]".len() + self.cost(file, &HashSet::new()) <= self.budget;
         if self.files.is_empty() || !fits_elsewhere {
             self.add_piece(file);
         }
@@ -101,7 +118,7 @@ impl Page {
     fn add_whole(&mut self, file: &FileFindings) {
         let mut added = self.begin(file);
         for finding in &file.messages {
-            let finding = without_repetition(finding, &self.seen);
+            let finding = self.without_repetition(finding, &self.seen);
             self.size += size_of(&finding);
             self.remember(&finding);
             added.messages.push(finding);
@@ -113,7 +130,7 @@ impl Page {
         let before = self.size;
         let mut added = self.begin(file);
         for finding in &file.messages {
-            let mut finding = without_repetition(finding, &self.seen);
+            let mut finding = self.without_repetition(finding, &self.seen);
             let first = self.files.is_empty() && added.messages.is_empty();
             if first {
                 shorten(&mut finding, self.budget.saturating_sub(self.size));
@@ -141,39 +158,45 @@ impl Page {
     }
 
     fn remember(&mut self, finding: &Finding) {
-        if let Some(details) = finding.message_details.as_deref().filter(|text| !text.is_empty()) {
+        if self.details == Details::Once
+            && let Some(details) =
+                finding.message_details.as_deref().filter(|text| !text.is_empty())
+        {
             self.seen.insert(details.to_owned());
         }
     }
-}
 
-/// The size of a file as JSON, without details that the part already has.
-fn cost(file: &FileFindings, seen: &HashSet<String>) -> usize {
-    let mut shown: HashSet<String> = HashSet::new();
-    let findings = file.messages.iter().map(|finding| {
-        let mut finding = without_repetition(finding, seen);
-        if let Some(details) = &mut finding.message_details
-            && !details.is_empty()
-            && !shown.insert(details.clone())
+    /// The finding. If the part has details once: with its details on one line, or empty if they are in `seen`.
+    fn without_repetition(&self, finding: &Finding, seen: &HashSet<String>) -> Finding {
+        let mut finding = finding.clone();
+        if self.details == Details::Once
+            && let Some(details) = &mut finding.message_details
         {
-            details.clear();
+            *details = details.replace("\r\n", " ").replace('\n', " ");
+            if seen.contains(details) {
+                details.clear();
+            }
         }
-        size_of(&finding)
-    });
-    let empty = FileFindings { file_path: file.file_path.clone(), messages: Vec::new() };
-    findings.sum::<usize>() + json(&empty).len() + ",".len()
-}
-
-/// The finding with its details on one line, or empty if the part already has them.
-fn without_repetition(finding: &Finding, seen: &HashSet<String>) -> Finding {
-    let mut finding = finding.clone();
-    if let Some(details) = &mut finding.message_details {
-        *details = details.replace("\r\n", " ").replace('\n', " ");
-        if seen.contains(details) {
-            details.clear();
-        }
+        finding
     }
-    finding
+
+    /// The size of a file as JSON, without the details in `seen`.
+    fn cost(&self, file: &FileFindings, seen: &HashSet<String>) -> usize {
+        let mut shown: HashSet<String> = HashSet::new();
+        let findings = file.messages.iter().map(|finding| {
+            let mut finding = self.without_repetition(finding, seen);
+            if self.details == Details::Once
+                && let Some(details) = &mut finding.message_details
+                && !details.is_empty()
+                && !shown.insert(details.clone())
+            {
+                details.clear();
+            }
+            size_of(&finding)
+        });
+        let empty = FileFindings { file_path: file.file_path.clone(), messages: Vec::new() };
+        findings.sum::<usize>() + json(&empty).len() + ",".len()
+    }
 }
 
 /// Shortens the texts of a finding to `room` bytes.

@@ -68,6 +68,15 @@ pub fn context(
     }
 }
 
+/// The names of the API and modules that findings mention, in order of first mention.
+pub fn api_names(files: &[FileFindings]) -> Vec<String> {
+    let mentions = Mentions::of(files);
+    let mut names = Once::default();
+    mentions.types.iter().filter_map(|info| info.api_name()).for_each(|name| names.add(name));
+    mentions.modules.order.into_iter().for_each(|name| names.add(name));
+    names.order
+}
+
 /// What the findings mention, without duplicates, in order of first mention.
 struct Mentions<'f> {
     rules: Once<String>,

@@ -10,8 +10,8 @@ pub mod rules;
 mod topics;
 mod type_info;
 
-pub use budget::{LEAST_BUDGET, Part, within_budget};
-pub use context::{Context, RuleDescription, context};
+pub use budget::{Details, LEAST_BUDGET, Part, within_budget};
+pub use context::{Context, RuleDescription, api_names, context};
 pub use guides::{all_guides, guides};
 pub use report::{FileFindings, Finding, Severity, read};
 pub use topics::{Page, page, page_ids};

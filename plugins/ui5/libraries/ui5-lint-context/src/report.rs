@@ -35,7 +35,7 @@ pub struct Finding {
     pub fatal: Option<bool>,
     /// The message.
     pub message: String,
-    /// Details. Empty if an earlier finding has the same details.
+    /// Details. Empty if an earlier finding of the part has the same details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_details: Option<String>,
     /// The API of the finding. Not part of the results.

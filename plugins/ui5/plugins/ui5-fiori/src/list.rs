@@ -7,8 +7,11 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use std::path::Path;
 
-/// Apps in one answer.
-const AT_MOST: usize = 30;
+/// Most bytes of the apps in one answer, which has them twice: as text and as structured content.
+const APPS: usize = 2_900;
+
+/// Most bytes of the notes in one answer.
+const NOTES: usize = 700;
 
 /// Find the SAP Fiori elements apps in a folder, with their pages and OData services. Call this before changing such an app or adding a page to one.
 #[arguments]
@@ -16,6 +19,10 @@ pub struct ListApps {
     /// Absolute path of the folder to search, with its subfolders: a project or a workspace.
     #[path(directory, read)]
     directory: String,
+    /// How many apps to pass over: an earlier answer says where to go on when it could not hold all of them.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    offset: u32,
 }
 
 /// The apps.
@@ -77,19 +84,41 @@ impl Tool for ListApps {
                 "The folder is too large or too deep: not all of it was searched.".to_owned(),
             );
         }
-        let left = apps.len().saturating_sub(AT_MOST);
-        if left > 0 {
-            apps.truncate(AT_MOST);
-            notes
-                .push(format!("{left} more apps were left out. Name a folder with fewer of them."));
+        let total = apps.len();
+        let offset = usize::try_from(self.offset)?;
+        apps.drain(..offset.min(total));
+        let fitting = fitting(
+            apps.iter().map(|app| serde_json::to_string(app).map_or(0, |it| it.len())),
+            APPS,
+        );
+        // One app is shown even if it is large.
+        apps.truncate(fitting.max(1));
+        let count = notes.len();
+        notes.truncate(self::fitting(notes.iter().map(String::len), NOTES));
+        if notes.len() < count {
+            notes.push(format!("{} more notes were left out.", count - notes.len()));
         }
-        let more = notes.len().saturating_sub(AT_MOST);
-        notes.truncate(AT_MOST);
-        if more > 0 {
-            notes.push(format!("{more} more notes were left out."));
+        let end = offset + apps.len();
+        if end < total {
+            notes.push(format!(
+                "Of {total} apps, those up to {end} are shown: go on at offset {end}, or name a folder with fewer of them."
+            ));
+        } else if offset > 0 && apps.is_empty() {
+            notes.push(format!("There are {total} apps: none starts at offset {offset}."));
         }
         Ok(Json(Apps { apps, others, notes }))
     }
+}
+
+/// How many of the first pieces with these lengths fit in `most` bytes.
+fn fitting(lengths: impl Iterator<Item = usize>, most: usize) -> usize {
+    let mut size = 0;
+    let fits = |length: &usize| {
+        // One byte for the comma.
+        size += length + 1;
+        size <= most
+    };
+    lengths.take_while(fits).count()
 }
 
 fn app(manifest: &Manifest, kind: Kind, path: &Path) -> App {
@@ -174,6 +203,36 @@ mod tests {
             .map(|page| &page["name"])
             .collect();
         assert_eq!(names, ["LR|Books", "OP|Books"]);
+    }
+
+    #[test]
+    fn many_apps_come_in_parts_of_a_few_thousand_bytes() {
+        let folder = Folder::new();
+        for number in 0..40 {
+            let manifest = json!({ "sap.app": { "id": format!("app{number:02}") }, "sap.ui5": {
+                "dependencies": { "libs": { "sap.fe.templates": {} } } } });
+            write(&folder, &format!("{number:02}/manifest.json"), &manifest.to_string());
+            write(&folder, &format!("broken{number}/manifest.json"), "{");
+        }
+        let (mut ids, mut offset) = (Vec::new(), Some(0));
+        while let Some(start) = offset {
+            let arguments = json!({ "directory": folder.argument(), "offset": start });
+            let reply = Rehearsal::new().call::<ListApps>(arguments).expect("it can be searched");
+            let found = reply.structured.clone().expect("it is an object");
+            assert!(reply.as_text().len() + found.to_string().len() <= 7_500, "{found}");
+            let apps = found["apps"].as_array().expect("there are some");
+            ids.extend(apps.iter().map(|app| app["id"].clone()));
+            let notes = found["notes"].to_string();
+            assert!(notes.contains("more notes were left out"), "{notes}");
+            let next = notes.split_once("go on at offset ").map(|(_, rest)| rest);
+            offset = next.and_then(|rest| rest.split(',').next()?.parse().ok());
+            assert!(offset.is_none_or(|next: usize| next > start));
+        }
+        let all: Vec<Value> = (0..40).map(|number| json!(format!("app{number:02}"))).collect();
+        assert_eq!(ids, all);
+        let arguments = json!({ "directory": folder.argument(), "offset": 40 });
+        let behind = Rehearsal::new().call::<ListApps>(arguments).expect("it can be searched");
+        assert!(behind.as_text().contains("none starts at offset 40"), "{}", behind.as_text());
     }
 
     #[test]

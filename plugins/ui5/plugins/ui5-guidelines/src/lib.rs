@@ -5,6 +5,7 @@ mod skills;
 
 use portcullis_plugin::prelude::*;
 use skills::SKILLS;
+use ui5::{Detail, detail, guide};
 
 const APPLICATIONS: &str = include_str!("../../../resources/guides/guidelines.md");
 const CARDS: &str = include_str!("../../../resources/guides/cards.md");
@@ -13,32 +14,47 @@ const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(fa
 
 /// Gets the UI5 guidelines. This tool MUST be called once before any work on a UI5 (SAPUI5 or OpenUI5) task or project, and before a UI5 project is created. The guidelines MUST be followed: they are the best practices of UI5 development and keep you from its common pitfalls.
 #[arguments]
-struct Guidelines {}
+struct Guidelines {
+    /// A section with its code: its number or its heading, as the brief answer shows them.
+    section: Option<String>,
+    /// 'brief' answers in under 2,000 tokens, without code. 'full' is the whole guide. The default is 'brief'.
+    detail: Option<Detail>,
+}
 
 impl Tool for Guidelines {
     const NAME: &'static str = "get_guidelines";
     const TITLE: Option<&'static str> = Some("Get UI5 Guidelines");
     const HINTS: Hints = HINTS;
-    type Output = &'static str;
+    type Output = String;
 
-    fn call(self, _request: &Request) -> Result<&'static str, Failure> {
-        Ok(APPLICATIONS)
+    fn call(self, _request: &Request) -> Result<String, Failure> {
+        answer(APPLICATIONS, self.section.as_deref(), self.detail)
     }
 }
 
 /// Gets the guidelines for Integration Cards, which are also called UI Integration Cards or UI5 Integration Cards. This tool MUST be called once before any work on an Integration Card, and before one is created. The guidelines MUST be followed: they are the best practices of card development and keep you from its common pitfalls.
 #[arguments]
-struct CardGuidelines {}
+struct CardGuidelines {
+    /// A section with its code: its number or its heading, as the brief answer shows them.
+    section: Option<String>,
+    /// 'brief' answers in under 2,000 tokens, without code. 'full' is the whole guide. The default is 'brief'.
+    detail: Option<Detail>,
+}
 
 impl Tool for CardGuidelines {
     const NAME: &'static str = "get_integration_cards_guidelines";
     const TITLE: Option<&'static str> = Some("Get Integration Cards Guidelines");
     const HINTS: Hints = HINTS;
-    type Output = &'static str;
+    type Output = String;
 
-    fn call(self, _request: &Request) -> Result<&'static str, Failure> {
-        Ok(CARDS)
+    fn call(self, _request: &Request) -> Result<String, Failure> {
+        answer(CARDS, self.section.as_deref(), self.detail)
     }
+}
+
+fn answer(text: &str, section: Option<&str>, detail: Option<Detail>) -> Result<String, Failure> {
+    let detail = Detail::of(detail).map_err(Failure::new)?;
+    guide::answer(text, section, detail).map_err(Failure::new)
 }
 
 /// The guidelines as resources, for clients whose users choose what to read.
@@ -95,6 +111,9 @@ plugin! {
         skills::WebComponents,
     ],
     resources: Texts,
+    wants: [
+        Want::settings(detail::SETTING, "full, for whole guidelines to calls that do not say how detailed; brief otherwise"),
+    ],
 }
 
 #[cfg(test)]

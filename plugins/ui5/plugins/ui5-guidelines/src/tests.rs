@@ -22,7 +22,7 @@ const TOOLS: [&str; 12] = [
 ];
 
 fn answer<T: Tool>() -> String {
-    let reply = Rehearsal::new().call::<T>(json!({})).expect("it takes nothing and cannot fail");
+    let reply = Rehearsal::new().call::<T>(json!({"detail": "full"})).expect("it cannot fail");
     assert_eq!(reply.content.len(), 1);
     assert!(!reply.is_error && reply.structured.is_none());
     reply.as_text().to_owned()
@@ -133,9 +133,25 @@ fn only_tools_that_exist_are_named() {
 }
 
 #[test]
-fn the_answers_are_no_larger_than_they_have_to_be() {
-    assert!(answer::<Guidelines>().len() < 17_000);
-    assert!(answer::<CardGuidelines>().len() < 38_000);
+fn first_answers_are_brief_and_lead_to_each_section() {
+    fn check<T: Tool>(part: &str, code: &str) {
+        let host = Rehearsal::new();
+        let call = |arguments: Value| host.call::<T>(arguments).expect("it answers");
+        let (brief, whole) = (call(json!({})), answer::<T>());
+        let brief = brief.as_text();
+        assert!(brief.len() <= detail::BRIEF, "{}", brief.len());
+        assert!(whole.contains(code) && !brief.contains(code), "{brief}");
+        for heading in headings(&whole) {
+            assert!(brief.contains(&format!("## {heading}\n")), "{heading}");
+            let section = call(json!({ "section": heading }));
+            assert!(section.as_text().starts_with(&format!("## {heading}\n")));
+        }
+        assert!(call(json!({ "section": part })).as_text().contains(code));
+        let missing = host.call::<T>(json!({"section": "none"})).expect_err("there is none");
+        assert!(missing.to_string().contains("The sections are: 1. Before"), "{missing}");
+    }
+    check::<Guidelines>("8", "<form:ColumnLayout");
+    check::<CardGuidelines>("parts of a whole", "\"chartType\": \"donut\"");
 }
 
 #[test]

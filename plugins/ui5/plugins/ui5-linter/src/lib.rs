@@ -1,5 +1,6 @@
 //! The tool `run_ui5_linter`: runs the UI5 linter on a project.
 
+mod answer;
 mod files;
 mod linter;
 mod pages;
@@ -8,18 +9,8 @@ mod prompt;
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
 use std::path::Path;
-use ui5::{
-    embedded::embed,
-    project::{self, Project},
-    reference::{DATA_SETTING, Reference, Release},
-};
-use ui5_lint_context::{Part, within_budget};
-
-/// Most bytes of findings in one answer, unless the setting `findings-bytes` is set.
-const FINDINGS_BYTES: usize = 40_000;
-
-/// Most bytes of API descriptions in one answer, unless the setting `api-bytes` is set.
-const API_BYTES: usize = 24_000;
+use ui5::{Detail, detail, project};
+use ui5_lint_context::Details;
 
 /// Run UI5 linter on a UI5 project to find and optionally fix UI5 related problems like the usage of deprecated API. After making changes, you should always run the linter again to verify that no new problems have been introduced.
 #[arguments]
@@ -36,6 +27,8 @@ struct Lint {
     /// Whether to include supplementary information in the output. This includes UI5 API reference and documentation resources. When calling the tool multiple times for the same file or project, refrain from requesting additional context every time.
     #[serde(default = "yes")]
     provide_context_information: bool,
+    /// 'brief' answers in under 2,000 tokens: the most severe findings first, and of the context the rules and what to read. 'full' has up to 40,000 bytes of findings at once, and the texts of the context. The default is 'brief'.
+    detail: Option<Detail>,
     /// How many findings to pass over: an earlier answer says where to go on when it could not hold all of them.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_000_000))]
@@ -58,6 +51,9 @@ struct Findings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Context>")]
     context_information: Option<Value>,
+    /// What this answer leaves out, and how to get it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remark: Option<String>,
 }
 
 /// Linting results for a single file in the project
@@ -104,7 +100,9 @@ struct RuleDescription {
 #[data]
 struct Document {
     title: String,
-    text: String,
+    /// Missing from brief answers
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
     uri: String,
 }
 
@@ -119,13 +117,19 @@ impl Tool for Lint {
     }
 
     fn call(self, request: &Request) -> Result<Reply, Failure> {
+        let detail = Detail::of(self.detail).map_err(Failure::new)?;
         let project = project::find(&self.project_dir).map_err(Failure::new)?;
         request.progress(0.0, None, "linting");
         let patterns = self.file_patterns.as_deref().map(|all| relative(all, &project.directory));
         let report = linter::lint(&project.directory, patterns, self.fix).map_err(Failure::new)?;
         let offset = usize::try_from(self.offset)?;
-        let part = within_budget(report, number("findings-bytes", FINDINGS_BYTES)?, offset);
-        answer(&project, part, self.provide_context_information)
+        let with_context = self.provide_context_information;
+        // Context has the details once; without it, every finding has to explain itself.
+        let details = if with_context { Details::Once } else { Details::Repeated };
+        match detail {
+            Detail::Brief => answer::brief(&project, report, details, offset, with_context),
+            Detail::Full => answer::full(&project, report, details, offset, with_context),
+        }
     }
 }
 
@@ -136,74 +140,6 @@ fn relative(patterns: &[String], directory: &str) -> Vec<String> {
         beneath.unwrap_or(pattern).to_owned()
     };
     patterns.iter().map(relative).collect()
-}
-
-fn number(setting: &str, otherwise: usize) -> Result<usize, Failure> {
-    match settings::get(setting) {
-        Some(text) => text.parse().or_fail(format!("the setting `{setting}` is no number")),
-        None => Ok(otherwise),
-    }
-}
-
-fn answer(project: &Project, part: Part, with_context: bool) -> Result<Reply, Failure> {
-    let results = serde_json::to_value(&part.results)?;
-    let mut reply = Reply::new().text(results.to_string());
-    let mut context_information = None;
-    if with_context {
-        let mut reference = reference(project);
-        let lookup = |name: &str| -> Vec<Value> {
-            let found = reference.as_mut().ok().and_then(|known| known.summaries(name).ok());
-            found.unwrap_or_default().into_iter().map(Value::Object).collect()
-        };
-        let context =
-            ui5_lint_context::context(&part.results, lookup, number("api-bytes", API_BYTES)?);
-        for guide in context.migration_guides.iter().chain(&context.documentation_resources) {
-            reply = embed(reply, &guide.uri, "text/markdown", &guide.text);
-        }
-        let whole = serde_json::to_value(&context)?;
-        if !context.api_references.is_empty() {
-            let uri = format!("ui5-linter-result://{}/api-references.json", project.name);
-            reply = embed(reply, uri, "application/json", whole["apiReferences"].to_string());
-        }
-        reply = reply.text(whole["ruleDescriptions"].to_string());
-        if let Some(note) = remark(&reference, context.api_references_left) {
-            reply = reply.text(note);
-        }
-        context_information = Some(whole);
-    }
-    if let Some(note) = &part.note {
-        reply = reply.text(note);
-    }
-    let findings = Findings {
-        project_dir: project.directory.clone(),
-        framework_version: project.framework_version.clone(),
-        results,
-        context_information,
-    };
-    Ok(reply.structured(serde_json::to_value(findings)?))
-}
-
-/// The API reference of the project's UI5 version, or of the nearest version available.
-fn reference(project: &Project) -> Result<Reference, String> {
-    let directory = settings::get(DATA_SETTING).filter(|path| !path.is_empty());
-    let directory = directory.ok_or_else(|| format!("The setting `{DATA_SETTING}` is not set"))?;
-    Reference::at_hand(Path::new(&directory), &Release::of(project))
-}
-
-fn remark(reference: &Result<Reference, String>, left: usize) -> Option<String> {
-    let mut remarks = Vec::new();
-    match reference {
-        Ok(reference) => remarks.extend(reference.note.clone()),
-        Err(why) => remarks.push(format!(
-            "There are no API references in this answer. {why}: get_api_reference fetches it."
-        )),
-    }
-    if left > 0 {
-        remarks.push(format!(
-            "{left} more API references did not fit: ask get_api_reference for what you need."
-        ));
-    }
-    (!remarks.is_empty()).then(|| remarks.join(" "))
 }
 
 plugin! {
@@ -218,8 +154,9 @@ plugin! {
         Want::directory("$data-dir", "to look up the API that findings are about").optional(),
         Want::settings("data-dir", "the absolute path of the UI5 data directory, which get_api_reference fills"),
         Want::settings(ui5::embedded::SETTING, "anything, for clients that cannot show resources: answers are texts then"),
-        Want::settings("findings-bytes", "how many bytes of findings an answer may hold; 40000 otherwise"),
-        Want::settings("api-bytes", "how many bytes of API references an answer may hold; 24000 otherwise"),
+        Want::settings(detail::SETTING, "full, for answers in full to calls that do not say how detailed; brief otherwise"),
+        Want::settings("findings-bytes", "how many bytes of findings a full answer may hold; 40000 otherwise"),
+        Want::settings("api-bytes", "how many bytes of API references a full answer may hold; 24000 otherwise"),
     ],
 }
 

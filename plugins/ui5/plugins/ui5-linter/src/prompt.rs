@@ -38,14 +38,14 @@ impl Prompt for Fix {
              fixed.{which}
 
 1. Call `get_guidelines`, unless you have done so before, and keep to what it says.
-2. Call `run_ui5_linter` with `projectDir` {project}. Its answer has the findings and what helps with \
-             them; where it says that there are more, ask for them with `offset`.
+2. Call `run_ui5_linter` with `projectDir` {project}. Its answer has the most severe findings; where \
+             it says that there are more, ask for them with `offset`, or with `detail` `full`.
 3. Look whether there are changes that nobody has committed yet. If there are, ask the user before you go \
              on. If not, call `run_ui5_linter` with `fix`, which corrects what can be corrected by a machine, and \
              look at what it has changed.
 4. Fix the rest by hand: errors before warnings, and the findings of one rule together. Read the migration \
-             guides and documentation pages of the answer first, and ask `get_api_reference` for what replaces an \
-             API rather than guess. What the application does stays as it is.
+             guides and documentation pages first that the answer names (`detail` `full` has their texts), and \
+             ask `get_api_reference` for what replaces an API rather than guess. What the application does stays as it is.
 5. Do not silence a finding with a comment or in a configuration, unless the user agrees to that one.
 6. Call `run_ui5_linter` again, with `provideContextInformation` false, and repeat steps 4 to 6 until \
              nothing is left but what you cannot fix. After changes to a manifest.json, call \

@@ -53,7 +53,7 @@ fn structured(reply: &Reply) -> Value {
 
 #[test]
 fn findings_come_with_what_helps() {
-    let reply = lint(|_| Ok(report(2)), json!({})).expect("it answers");
+    let reply = lint(|_| Ok(report(2)), json!({"detail": "full"})).expect("it answers");
     let found = structured(&reply);
     let [one, two] = &found["results"][0]["messages"].as_array().expect("a list")[..] else {
         panic!("{found}")
@@ -69,11 +69,100 @@ fn findings_come_with_what_helps() {
 
 #[test]
 fn without_context_there_are_the_findings_alone() {
-    let reply = lint(|_| Ok(report(1)), json!({"provideContextInformation": false}));
-    let reply = reply.expect("it answers");
+    let arguments = json!({"provideContextInformation": false, "detail": "full"});
+    let reply = lint(|_| Ok(report(4)), arguments).expect("it answers");
     assert!(structured(&reply).get("contextInformation").is_none());
     let text: Value = serde_json::from_str(&reply.as_text()).expect("one block of JSON");
     assert_eq!(text, structured(&reply)["results"]);
+    for finding in text[0]["messages"].as_array().expect("a list") {
+        let details = finding["messageDetails"].as_str().expect("a text");
+        assert!(details.starts_with("Do not use it."), "no context explains it: {finding}");
+    }
+}
+
+#[test]
+fn a_first_answer_is_brief_and_says_how_to_get_the_rest() {
+    let details = format!("Use sap.m.Button#press {}", "or something else ".repeat(20));
+    let findings: Vec<_> = ui5_lint_context::rules::RULES
+        .iter()
+        .flat_map(|rule| [(rule.id, 1), (rule.id, 2)])
+        .map(|(rule, severity)| {
+            json!({
+                "ruleId": rule, "severity": severity, "line": 1234, "column": 120,
+                "message": format!("Use of deprecated function of {rule}").repeat(3),
+                "messageDetails": format!("{rule} {details}"),
+            })
+        })
+        .collect();
+    let path = format!("webapp/{}.js", "long/".repeat(30));
+    let report = json!([{"filePath": path, "messages": findings}]);
+    let report = json!({ "version": "1.23.6", "results": report }).to_string();
+    let total = 2 * ui5_lint_context::rules::RULES.len();
+    for with_context in [true, false] {
+        let (mut offset, mut seen) = (0, 0);
+        while seen < total {
+            let report = report.clone();
+            let arguments = json!({"offset": offset, "provideContextInformation": with_context});
+            let reply = lint(move |_| Ok(report.clone()), arguments).expect("it answers");
+            let found = structured(&reply);
+            let size = reply.as_text().len() + found.to_string().len();
+            assert!(size <= detail::BRIEF, "{size} bytes from finding {offset}");
+            let count = found["results"][0]["messages"].as_array().map_or(0, Vec::len);
+            assert!(count > 0 && found["remark"].as_str().is_some(), "{found}");
+            assert!(reply.as_text().contains("1234:120 "), "{}", reply.as_text());
+            (offset, seen) = (offset + count, seen + count);
+            if seen < total {
+                assert!(reply.as_text().contains(&format!("at offset {seen}")));
+                assert!(reply.as_text().contains("`detail` `full` shows more"));
+            }
+        }
+        assert_eq!(seen, total);
+    }
+}
+
+#[test]
+fn a_brief_answer_names_the_rules_and_what_helps() {
+    let reply = lint(|_| Ok(report(2)), json!({})).expect("it answers");
+    let text = reply.as_text();
+    for expected in [
+        "webapp/a.js\n  1:1 error no-such-rule-yet: Something is wrong (Do not use it.",
+        "  2:1 warning no-globals: Something is wrong\n",
+        "no-globals: ",
+        "To read, with `detail` `full`: ",
+    ] {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    let context = &structured(&reply)["contextInformation"];
+    let document = &context["documentationResources"][0];
+    assert!(document["title"].is_string() && document["uri"].is_string(), "{context}");
+    assert_eq!(document.get("text"), None);
+    let none = lint(|_| Ok(report(0)), json!({})).expect("it answers");
+    assert_eq!(none.as_text(), "No findings.");
+    assert_eq!(structured(&none)["results"], json!([]));
+}
+
+#[test]
+fn the_operator_chooses_the_detail_of_calls_that_do_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+
+    fs::create_dir(folder.path().join("webapp")).expect("a folder");
+    let manifest = r#"{"sap.app": {"id": "my.app", "type": "application"}}"#;
+    fs::write(folder.path().join("webapp/manifest.json"), manifest).expect("a file");
+    let call = |value: &str, more: Value| {
+        let host = Rehearsal::new().worker("ui5lint", |_, _| Ok(report(2)));
+        let host = host.setting(detail::SETTING, value);
+        let mut arguments = json!({ "projectDir": folder.path().display().to_string() });
+        for (key, value) in more.as_object().expect("an object") {
+            arguments[key] = value.clone();
+        }
+        host.call::<Lint>(arguments)
+    };
+    let is_full = |reply: Reply| reply.as_text().starts_with('[');
+    assert!(is_full(call("full", json!({})).expect("it answers")));
+    assert!(!is_full(call("full", json!({"detail": "brief"})).expect("it answers")));
+    assert!(!is_full(call("", json!({})).expect("it answers")));
+    let failed = call("much", json!({})).expect_err("it is neither").to_string();
+    assert!(failed.contains("`brief` or `full`, not to `much`"), "{failed}");
 }
 
 #[test]
@@ -134,8 +223,8 @@ fn all_files_are_fixed_or_none() {
 
 #[test]
 fn what_does_not_fit_is_had_with_an_offset() {
-    let reply = lint(|_| Ok(report(2000)), json!({"provideContextInformation": false}));
-    let reply = reply.expect("it answers");
+    let arguments = json!({"provideContextInformation": false, "detail": "full"});
+    let reply = lint(|_| Ok(report(2000)), arguments).expect("it answers");
     let count = |reply: &Reply| {
         let found = structured(reply);
         let files = found["results"].as_array().expect("a list").clone();
@@ -143,7 +232,7 @@ fn what_does_not_fit_is_had_with_an_offset() {
     };
     let first = count(&reply);
     assert!(first < 2000 && reply.as_text().contains(&first.to_string()), "{first}");
-    let more = json!({"provideContextInformation": false, "offset": first});
+    let more = json!({"provideContextInformation": false, "detail": "full", "offset": first});
     assert!(count(&lint(|_| Ok(report(2000)), more).expect("it answers")) > 0);
 }
 

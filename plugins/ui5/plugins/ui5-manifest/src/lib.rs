@@ -11,6 +11,7 @@ use pack::Pack;
 use portcullis_plugin::prelude::*;
 use serde_json::{Map, Value};
 use std::cell::OnceCell;
+use ui5::{Detail, detail};
 
 /// Made by `plugins/ui5/resources/make.sh`.
 static MANIFESTS: &[u8] = include_bytes!("../../../resources/manifests.pack");
@@ -19,12 +20,21 @@ static MANIFESTS: &[u8] = include_bytes!("../../../resources/manifests.pack");
 /// too large.
 const MOST_ERRORS: usize = 5_000;
 
+/// Most bytes of the summary in a brief result.
+const BRIEF_SUMMARY: usize = 1_400;
+
+/// Most bytes of the errors in a brief result. A result has everything twice, as text and as
+/// structured content.
+const BRIEF_ERRORS: usize = detail::BRIEF / 2 - BRIEF_SUMMARY - 600;
+
 /// Validates a UI5 manifest file (manifest.json) against the schema of the manifest version it declares in `_version`, and lists everything that is wrong with it; `summary` names the root causes in plain words. Use it after every change to a manifest.json. Works for applications, components, libraries and integration cards.
 #[arguments]
 struct Validate {
     /// Absolute path of the manifest.json file to validate.
     #[path(file, read)]
     manifest_path: String,
+    /// 'brief' lists the root causes, and of many errors the first. 'full' lists up to 5,000 errors. The default is 'brief'.
+    detail: Option<Detail>,
 }
 
 /// What the schema says about the manifest.
@@ -75,9 +85,10 @@ impl Tool for Validate {
     type Output = Json<Report>;
 
     fn call(self, _request: &Request) -> Result<Json<Report>, Failure> {
+        let detail = Detail::of(self.detail).map_err(Failure::new)?;
         let pack = Pack::open(MANIFESTS);
         let report = manifest::read(&self.manifest_path)
-            .and_then(|manifest| validate(&pack, &manifest, source::fetch));
+            .and_then(|manifest| validate(&pack, &manifest, detail, source::fetch));
         report.map(Json).map_err(Failure::new)
     }
 }
@@ -86,6 +97,7 @@ impl Tool for Validate {
 fn validate(
     pack: &Pack<'_>,
     manifest: &Value,
+    detail: Detail,
     source: impl FnOnce(&str) -> Result<Value, String>,
 ) -> Result<Report, String> {
     let version =
@@ -118,8 +130,22 @@ fn validate(
         .map_err(|why| format!("The manifest cannot be validated: {why}"))?;
     let count = verdict.errors.len();
     let mut notes = Vec::new();
-    if count > MOST_ERRORS {
-        notes.push(format!("Of {count} errors, the first {MOST_ERRORS} are listed."));
+    let summary = summary::lines(
+        manifest,
+        &verdict,
+        match detail {
+            Detail::Brief => BRIEF_SUMMARY,
+            Detail::Full => usize::MAX,
+        },
+    );
+    let errors = listed(verdict.errors, detail)?;
+    if errors.len() < count {
+        let listed = errors.len();
+        let more = match detail {
+            Detail::Brief => " `detail` `full` lists more.",
+            Detail::Full => "",
+        };
+        notes.push(format!("Of {count} errors, {listed} are listed.{more}"));
     }
     let mut is_valid = Some(count == 0);
     let mut schema_version = None;
@@ -130,11 +156,29 @@ fn validate(
     }
     Ok(Report {
         is_valid,
-        summary: summary::lines(manifest, &verdict),
-        errors: verdict.errors.into_iter().take(MOST_ERRORS).map(Finding::from).collect(),
+        summary,
+        errors,
         schema_version,
         note: (!notes.is_empty()).then(|| notes.join(" ")),
     })
+}
+
+/// The errors that the result has, the first ones. Fails with the reason.
+fn listed(errors: Vec<ErrorObject>, detail: Detail) -> Result<Vec<Finding>, String> {
+    let (mut room, mut listed) = (BRIEF_ERRORS, Vec::new());
+    for error in errors.into_iter().take(MOST_ERRORS).map(Finding::from) {
+        if detail == Detail::Brief {
+            let text = serde_json::to_string(&error)
+                .map_err(|why| format!("The errors of the manifest cannot be shown: {why}"))?;
+            // One byte for the comma.
+            match room.checked_sub(text.len() + 1) {
+                Some(rest) => room = rest,
+                None => break,
+            }
+        }
+        listed.push(error);
+    }
+    Ok(listed)
 }
 
 impl From<ErrorObject> for Finding {
@@ -164,6 +208,7 @@ plugin! {
         Want::http("$schema-source", "GET", "to fetch schemas from the mirror set instead").optional(),
         Want::directory("$schema-source", "to read schemas from the directory set instead").optional(),
         Want::directory("$schema-dir", "to read schemas that were brought from elsewhere").optional(),
+        Want::settings(detail::SETTING, "full, for up to 5,000 errors to calls that do not say how detailed; brief otherwise"),
         Want::settings("schema-dir", "the absolute path of the folder with schemas that were brought from elsewhere: v<version>/schema.json"),
         Want::settings("schema-source", "the address of a mirror, or an absolute directory, to get schemas from"),
         Want::cache(16 * 1024 * 1024, "to keep the schemas it has fetched"),

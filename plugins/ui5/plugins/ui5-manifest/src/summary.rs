@@ -19,13 +19,19 @@ const LONGEST_PATH: usize = 200;
 /// Longer names get no suggestion.
 const LONGEST_COMPARED: usize = 64;
 
-/// One line for each root cause, then the number of others.
-pub fn lines(manifest: &Value, verdict: &Verdict<'_>) -> Vec<String> {
+/// One line for each root cause in at most `most` bytes, then the number of others.
+pub fn lines(manifest: &Value, verdict: &Verdict<'_>, most: usize) -> Vec<String> {
     let findings = findings(verdict);
-    let mut lines: Vec<String> =
-        findings.iter().take(MOST_LINES).map(|finding| finding.line(manifest)).collect();
-    if findings.len() > MOST_LINES {
-        lines.push(format!("… and {} more.", findings.len() - MOST_LINES));
+    let mut size = 0;
+    let shown = findings.iter().take(MOST_LINES).map(|finding| finding.line(manifest));
+    let mut lines: Vec<String> = shown
+        .take_while(|line| {
+            size += line.len();
+            size <= most
+        })
+        .collect();
+    if findings.len() > lines.len() {
+        lines.push(format!("… and {} more.", findings.len() - lines.len()));
     }
     lines
 }

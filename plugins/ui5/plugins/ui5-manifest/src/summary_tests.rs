@@ -9,7 +9,9 @@ use crate::{
 use serde_json::{Map, Value, json};
 
 fn summary(manifest: &Value) -> Vec<String> {
-    let report = validate(&Pack::open(MANIFESTS), manifest, |_| Err("no network".to_owned()));
+    let report = validate(&Pack::open(MANIFESTS), manifest, ui5::Detail::Full, |_| {
+        Err("no network".to_owned())
+    });
     let report = report.expect("it is judged");
     assert_eq!(report.is_valid, Some(report.summary.is_empty()));
     report.summary

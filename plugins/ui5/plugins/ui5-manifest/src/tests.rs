@@ -10,7 +10,7 @@ fn offline(_: &str) -> Result<Value, String> {
 }
 
 fn judge(manifest: &Value) -> Result<Report, String> {
-    validate(&Pack::open(MANIFESTS), manifest, offline)
+    validate(&Pack::open(MANIFESTS), manifest, Detail::Full, offline)
 }
 
 pub fn app(version: &str) -> Value {
@@ -49,7 +49,8 @@ fn written(text: impl AsRef<[u8]>) -> NamedTempFile {
 }
 
 fn call(rehearsal: &Rehearsal, path: impl AsRef<Path>) -> Result<Value, String> {
-    let reply = rehearsal.call::<Validate>(json!({"manifestPath": path.as_ref()}));
+    let reply =
+        rehearsal.call::<Validate>(json!({"manifestPath": path.as_ref(), "detail": "full"}));
     let reply = reply.map_err(|failure| failure.to_string())?;
     let structured = reply.structured.clone().expect("it is structured");
     assert_eq!(reply.as_text(), structured.to_string(), "the text is compact JSON of the same");
@@ -236,7 +237,9 @@ fn without_the_right_schema_nothing_is_called_valid_and_the_nearest_one_checks()
 fn a_version_that_no_schema_lists_and_the_source_does_not_have_is_an_error() {
     let pack = Pack::open(MANIFESTS);
     for version in ["1.53.7", "1.90.0", "2.9.0", "99.0.0"] {
-        let gone = validate(&pack, &app(version), |_| Err(ui5::fetched::NO_SUCH_RESOURCE.into()));
+        let gone = validate(&pack, &app(version), Detail::Full, |_| {
+            Err(ui5::fetched::NO_SUCH_RESOURCE.into())
+        });
         let why = format!("Failed to fetch schema for manifest version '{version}': ");
         assert!(gone.expect_err("it does not exist").starts_with(&why));
     }
@@ -275,7 +278,27 @@ fn of_very_many_errors_the_first_are_listed() {
     let report = judge(&manifest).expect("it is judged");
     assert_eq!((report.is_valid, report.errors.len()), (Some(false), MOST_ERRORS));
     let note = report.note.expect("it is noted");
-    assert!(note.starts_with("Of 6000 errors, the first 5000 are listed."), "{note}");
+    assert!(note.starts_with("Of 6000 errors, 5000 are listed."), "{note}");
+}
+
+#[test]
+fn a_first_answer_is_brief() {
+    let mut manifest = app("1.89.0");
+    let names = (0..300).map(|number| format!("{number}-{}", "long".repeat(60)));
+    let models = names.map(|name| (name, json!({ "type": 1, "uri": 1 })));
+    manifest["sap.ui5"]["models"] = models.collect::<Map<_, _>>().into();
+    let file = written(manifest.to_string());
+    let arguments = json!({"manifestPath": file.path()});
+    let reply = Rehearsal::new().call::<Validate>(arguments).expect("it answers");
+    let report = reply.structured.clone().expect("it is structured");
+    let size = reply.as_text().len() + report.to_string().len();
+    assert!(size <= detail::BRIEF, "{size}");
+    let count = report["errors"].as_array().map_or(0, Vec::len);
+    let note = format!("Of 600 errors, {count} are listed. `detail` `full` lists more.");
+    assert!(count > 0 && report["note"] == json!(note), "{report}");
+    let summary = report["summary"].as_array().expect("there are causes");
+    assert!(summary.len() > 2, "{report}");
+    assert!(summary[summary.len() - 1].as_str().is_some_and(|line| line.ends_with(" more.")));
 }
 
 #[test]
@@ -283,7 +306,7 @@ fn of_manifests_that_are_too_old_nobody_is_asked() {
     let pack = Pack::open(MANIFESTS);
     for (version, verdict) in [("1.1.0", None), ("1.47.0", None), ("1.48.0", Some(true))] {
         let nobody = |_: &str| panic!("nobody is asked");
-        let report = validate(&pack, &app(version), nobody).expect("it is judged");
+        let report = validate(&pack, &app(version), Detail::Full, nobody).expect("it is judged");
         assert_eq!(report.is_valid, verdict, "{version}");
     }
 }
@@ -373,7 +396,8 @@ fn schemas_of_another_kind_are_refused() {
         (json!({}), "undefined"),
         (json!([1]), "undefined"),
     ] {
-        let failure = validate(&Pack::open(MANIFESTS), &app("1.95.0"), |_| Ok(schema));
+        let failure =
+            validate(&Pack::open(MANIFESTS), &app("1.95.0"), Detail::Full, |_| Ok(schema));
         let failure = failure.expect_err("it cannot be used");
         let message = format!(
             "Failed to create UI5 manifest validate function: {what} is not a supported meta-schema."
@@ -391,7 +415,8 @@ fn items_by_position_in_2020_12() {
     });
     let mut manifest = app("1.68.9");
     manifest["sap.new"] = json!([1]);
-    let report = validate(&Pack::open(MANIFESTS), &manifest, |_| Ok(schema)).expect("it is judged");
+    let report = validate(&Pack::open(MANIFESTS), &manifest, Detail::Full, |_| Ok(schema))
+        .expect("it is judged");
     assert_eq!(report.errors[0].schema_path, "#/$defs/pair/oneOf/0/prefixItems/0/type");
 }
 

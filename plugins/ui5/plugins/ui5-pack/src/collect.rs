@@ -214,6 +214,8 @@ impl Collection<'_> {
 type Object = std::collections::HashMap<String, IgnoredAny>;
 
 fn parse<'t, T: Deserialize<'t>>(url: &str, text: &'t [u8]) -> Result<T, String> {
+    // Some servers put a byte order mark before JSON.
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     serde_json::from_slice(text)
         .map_err(|error| wrong(url, &format!("it is not a JSON object: {error}")))
 }

@@ -4,10 +4,10 @@ mod pages;
 mod shown;
 
 use portcullis_plugin::prelude::*;
-use shown::{Detail, Shown, shown_contents};
+use shown::{Shown, shown_contents};
 use std::ops::Range;
 use ui5::{
-    Cdn, Project, project,
+    Cdn, Detail, Project, detail, project,
     reference::{Found, Miss, Reference, Release},
     web_components::{self, WebComponents},
 };
@@ -22,9 +22,6 @@ const WEB_COMPONENTS: &[u8] =
 /// Most symbols of a module on one page, and their most bytes in total. The bytes are those in the
 /// file: known without reading the symbols, and close to the size of the result.
 const PAGE: (usize, u32) = (64, 160_000);
-
-/// The setting with the detail of answers to calls that do not name one.
-const DETAIL_SETTING: &str = "detail";
 
 /// Search the UI5 API reference for module names and symbols
 #[arguments]
@@ -53,7 +50,7 @@ impl Tool for GetApiReference {
             return Err(Failure::new("Characters < > ( ) \" ' are not allowed."));
         }
         let project = project::find(&self.project_dir).map_err(Failure::new)?;
-        let detail = self.detail.map_or_else(detail_set, Ok).map_err(Failure::new)?;
+        let detail = Detail::of(self.detail).map_err(Failure::new)?;
         if web_components::is_meant(&self.query) {
             let found = component(&project, &self.query, detail).map_err(Failure::new)?;
             return Ok(found.map_err(refusal)?);
@@ -79,17 +76,6 @@ impl Tool for GetApiReference {
             }
             Err(miss) => Err(with_note(refusal(miss), &reference).into()),
         }
-    }
-}
-
-/// The detail that the operator has set. Fails if it is none.
-fn detail_set() -> Result<Detail, String> {
-    match settings::get(DETAIL_SETTING).as_deref().map(str::trim) {
-        None | Some("" | "brief") => Ok(Detail::Brief),
-        Some("full") => Ok(Detail::Full),
-        Some(_) => Err(format!(
-            "The setting `{DETAIL_SETTING}` of this plugin has to be `brief` or `full`"
-        )),
     }
 }
 
@@ -235,7 +221,7 @@ plugin! {
         Want::writable_directory("$data-dir", "to keep the API reference it has fetched, beside that of the UI5 MCP server"),
         Want::settings("data-dir", "the absolute path of the UI5 data directory, which the UI5 tools share: /home/me/.ui5"),
         Want::settings(ui5::embedded::SETTING, "anything, for clients that cannot show resources: answers are texts then"),
-        Want::settings(DETAIL_SETTING, "full, for answers in full to calls that do not say how detailed; brief otherwise"),
+        Want::settings(detail::SETTING, "full, for answers in full to calls that do not say how detailed; brief otherwise"),
         Want::settings("cdn-url", "the address of a mirror of both CDNs"),
         Want::cache(1024 * 1024, "to remember that a CDN does not answer"),
     ],

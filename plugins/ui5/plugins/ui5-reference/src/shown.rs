@@ -1,9 +1,9 @@
 //! How a symbol and the contents of a module are shown, in brief or in full.
 
-use portcullis_plugin::{prelude::*, schemars, serde};
+use portcullis_plugin::prelude::*;
 use serde_json::{Map, Value};
 use ui5::{
-    embedded,
+    Detail, embedded,
     reference::{Hit, Reference, Release, contents, full, outline, uri},
     web_components,
 };
@@ -13,15 +13,6 @@ pub const BRIEF: usize = 6_000;
 
 /// Room for the sentence on how to get the rest, in bytes.
 const ROOM: usize = 300;
-
-// With doc comments, the schema would be a list of lengthy alternatives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
-#[serde(crate = "portcullis_plugin::serde", rename_all = "lowercase")]
-#[schemars(crate = "portcullis_plugin::schemars", inline)]
-pub enum Detail {
-    Brief,
-    Full,
-}
 
 /// A formatted symbol, and the URL of its documentation.
 pub struct Shown {

@@ -1,16 +1,22 @@
 //! The tool `get_typescript_conversion_guidelines`: converting a UI5 project to TypeScript.
 
-mod guide;
 mod latest;
 mod prompt;
+mod versioned;
 mod versions;
 
 use latest::Npm;
 use portcullis_plugin::prelude::*;
+use ui5::{Detail, detail, guide};
 
 /// Gets the guidelines for the conversion of UI5 (SAPUI5 or OpenUI5) applications, controls and tests from JavaScript to TypeScript. This tool MUST be called once before such a conversion, whether of a whole project or of single files, and the guidelines MUST be followed: they name the setup, the dependencies with their versions, and the pitfalls that are particular to UI5.
 #[arguments]
-struct Guidelines {}
+struct Guidelines {
+    /// A section with its code: its number or its heading, as the brief answer shows them.
+    section: Option<String>,
+    /// 'brief' answers in under 2,000 tokens, without code. 'full' is the whole guide. The default is 'brief'.
+    detail: Option<Detail>,
+}
 
 impl Tool for Guidelines {
     const NAME: &'static str = "get_typescript_conversion_guidelines";
@@ -19,14 +25,15 @@ impl Tool for Guidelines {
     type Output = String;
 
     fn call(self, request: &Request) -> Result<String, Failure> {
-        Ok(text(request))
+        let detail = Detail::of(self.detail).map_err(Failure::new)?;
+        guide::answer(&text(request), self.section.as_deref(), detail).map_err(Failure::new)
     }
 }
 
 /// The guide with current versions.
 fn text(request: &Request) -> String {
     let npm = Npm::new(request);
-    guide::with(&versions::choose(|package| npm.ask(package), latest::SOURCE))
+    versioned::with(&versions::choose(|package| npm.ask(package), latest::SOURCE))
 }
 
 /// The guide as a resource, for clients whose users choose what to read.
@@ -60,6 +67,7 @@ plugin! {
     prompts: [prompt::Convert],
     resources: Texts,
     wants: [
+        Want::settings(detail::SETTING, "full, for the whole guide to calls that do not say how detailed; brief otherwise"),
         Want::process(latest::COMMAND, "to ask npm for the newest versions of what the guide recommends"),
         Want::cache(100_000, "to ask once a day only"),
     ],

@@ -5,8 +5,19 @@ use portcullis_plugin::rehearsal::Rehearsal;
 use serde_json::Value;
 
 fn answer() -> String {
-    let reply = Rehearsal::new().call::<Guidelines>(json!({})).expect("it takes nothing");
-    reply.as_text().to_owned()
+    let reply = Rehearsal::new().call::<Guidelines>(json!({"detail": "full"}));
+    reply.expect("it cannot fail").as_text().to_owned()
+}
+
+#[test]
+fn a_first_answer_is_brief_and_leads_to_sections_with_code() {
+    let host = Rehearsal::new();
+    let call = |arguments: Value| host.call::<Guidelines>(arguments).expect("it answers");
+    let brief = call(json!({}));
+    let text = brief.as_text();
+    assert!(text.len() <= detail::BRIEF && !text.contains("```"), "{}", text.len());
+    assert!(text.contains("### tsconfig.json") && !text.contains("{{"), "{text}");
+    assert!(call(json!({"section": "tsconfig.json"})).as_text().contains("\"moduleResolution\""));
 }
 
 /// The code block of a file.

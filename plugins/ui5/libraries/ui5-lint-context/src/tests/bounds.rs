@@ -50,7 +50,7 @@ fn parts(report: &[FileFindings], budget: usize) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut next = Some(0);
     while let Some(offset) = next {
-        let part = within_budget(report.to_vec(), budget, offset);
+        let part = within_budget(report.to_vec(), Details::Once, budget, offset);
         next = part.next;
         assert!(next.is_none_or(|next| next > offset), "it goes on");
         parts.push(part);
@@ -122,8 +122,23 @@ fn a_part_shows_details_once_and_the_next_part_again() {
 }
 
 #[test]
+fn repeated_details_are_in_every_finding_and_counted() {
+    let report = large();
+    let mut next = Some(0);
+    while let Some(offset) = next {
+        let part = within_budget(report.clone(), Details::Repeated, 20_000, offset);
+        assert!(size(&part) <= 20_000, "{}", size(&part));
+        let mut findings = part.results.iter().flat_map(|file| &file.messages);
+        assert!(findings.all(|finding| {
+            finding.message_details.as_ref().is_some_and(|text| text.starts_with("Details of"))
+        }));
+        next = part.next;
+    }
+}
+
+#[test]
 fn the_note_says_what_is_left_and_how_to_get_it() {
-    let part = within_budget(large(), 20_000, 0);
+    let part = within_budget(large(), Details::Once, 20_000, 0);
     let note = part.note.expect("something is left");
     let next = part.next.expect("there is more");
     assert!(note.starts_with(&format!("Shown are the findings 1 to {next} of 1560, ")), "{note}");
@@ -133,7 +148,7 @@ fn the_note_says_what_is_left_and_how_to_get_it() {
     assert!(note.ends_with(&format!("go on at offset {next}.")), "{note}");
     let last = parts(&large(), 20_000).pop().expect("there are some");
     assert!(last.note.is_some_and(|note| note.ends_with("None are left.")));
-    let past = within_budget(large(), 20_000, 5_000);
+    let past = within_budget(large(), Details::Once, 20_000, 5_000);
     assert_eq!((past.results.len(), past.next), (0, None));
     assert_eq!(
         past.note.as_deref(),
@@ -146,7 +161,7 @@ fn one_finding_that_is_too_large_is_shortened() {
     let mut finding = one("r", Severity::Error, 1);
     finding.message = "\u{1}€".repeat(50_000);
     finding.message_details = Some("\"".repeat(50_000));
-    let report = vec![file(&"d/".repeat(1_000), vec![finding, one("r", Severity::Error, 2)])];
+    let report = vec![file(&"d/".repeat(400), vec![finding, one("r", Severity::Error, 2)])];
     let parts = parts(&report, LEAST_BUDGET);
     assert_eq!(parts.iter().map(|part| places(&part.results).len()).sum::<usize>(), 2);
     assert!(parts.iter().all(|part| size(part) <= LEAST_BUDGET));
@@ -155,9 +170,9 @@ fn one_finding_that_is_too_large_is_shortened() {
 
 #[test]
 fn a_report_that_fits_stays_as_it_is() {
-    let part = within_budget(shop(), LEAST_BUDGET * 2, 0);
+    let part = within_budget(shop(), Details::Once, 20_000, 0);
     assert_eq!(places(&part.results), places(&shop()));
     assert_eq!((part.note, part.next), (None, None));
-    let nothing = within_budget(Vec::new(), 0, 0);
+    let nothing = within_budget(Vec::new(), Details::Once, 0, 0);
     assert_eq!((nothing.results.len(), nothing.note, nothing.next), (0, None, None));
 }

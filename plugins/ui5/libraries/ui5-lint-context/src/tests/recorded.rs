@@ -37,7 +37,7 @@ fn finding(json: Value) -> FileFindings {
 
 #[test]
 fn results_have_the_members_that_the_linter_gave_and_no_others() {
-    let part = within_budget(shop(), PLENTY, 0);
+    let part = within_budget(shop(), Details::Once, PLENTY, 0);
     let ours = serde_json::to_value(&part.results).expect("it is JSON");
     let linter: Value = serde_json::from_str(SHOP).expect("it is JSON");
     let mut details = std::collections::HashSet::new();
@@ -197,7 +197,7 @@ fn what_a_deprecation_names_is_looked_up_too() {
 
 #[test]
 fn what_a_part_leaves_out_is_not_missing_in_its_context() {
-    let part = within_budget(shop(), PLENTY, 0);
+    let part = within_budget(shop(), Details::Once, PLENTY, 0);
     assert_eq!(context(&part.results, nothing, PLENTY), context(&shop(), nothing, PLENTY));
     assert_eq!(looked_up(&part.results), looked_up(&shop()));
 }

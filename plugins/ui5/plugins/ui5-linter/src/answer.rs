@@ -1,0 +1,206 @@
+//! The tool's answers: a brief one within 2,000 tokens, and a full one with the texts of the context.
+
+use crate::Findings;
+use portcullis_plugin::prelude::*;
+use serde_json::Value;
+use std::{fmt::Write as _, path::Path};
+use ui5::{
+    embedded::embed,
+    project::Project,
+    reference::{DATA_SETTING, Reference, Release},
+};
+use ui5_lint_context::{Details, FileFindings, Finding, Severity, api_names, within_budget};
+
+/// Most bytes of findings in a full answer, unless the setting `findings-bytes` is set.
+const FINDINGS_BYTES: usize = 40_000;
+
+/// Most bytes of API descriptions in a full answer, unless the setting `api-bytes` is set.
+const API_BYTES: usize = 24_000;
+
+/// Most bytes of findings in a brief answer, as JSON; the text beside them is about as long.
+const BRIEF_FINDINGS: usize = 2_100;
+
+/// Most bytes of the descriptions of rules in a brief answer, which has them twice.
+const BRIEF_RULES: usize = 700;
+
+/// Most documents and most names of API in a brief answer.
+const BRIEF_NAMES: usize = 5;
+
+/// The answer in brief: findings line by line, the rules, and the names of what helps.
+pub fn brief(
+    project: &Project,
+    report: Vec<FileFindings>,
+    details: Details,
+    offset: usize,
+    with_context: bool,
+) -> Result<Reply, Failure> {
+    let part = within_budget(report, details, BRIEF_FINDINGS, offset);
+    let mut reply = Reply::new().text(lines(&part.results));
+    let mut remarks: Vec<String> = part.note.into_iter().collect();
+    if !remarks.is_empty() && part.next.is_some() {
+        remarks.push("`detail` `full` shows more at once.".to_owned());
+    }
+    let context = with_context.then(|| ui5_lint_context::context(&part.results, |_| Vec::new(), 0));
+    let mut context_information = None;
+    if let Some(mut context) = context {
+        let mut room = BRIEF_RULES;
+        context.rule_descriptions.retain(|rule| {
+            let fits = rule.rule_id.len() + rule.description.len() <= room;
+            room -= if fits { rule.rule_id.len() + rule.description.len() } else { 0 };
+            fits
+        });
+        let rules = context.rule_descriptions.iter();
+        let rules: Vec<String> =
+            rules.map(|rule| format!("{}: {}", rule.rule_id, rule.description)).collect();
+        if !rules.is_empty() {
+            reply = reply.text(rules.join("\n"));
+        }
+        context.documentation_resources.truncate(BRIEF_NAMES);
+        let documents = context.migration_guides.iter().chain(&context.documentation_resources);
+        let titles: Vec<String> = documents.map(|document| document.title.clone()).collect();
+        remarks.extend(helps(&titles, &api_names(&part.results)));
+        let mut whole = serde_json::to_value(&context)?;
+        for documents in ["migrationGuides", "documentationResources"] {
+            let documents = whole[documents].as_array_mut().into_iter().flatten();
+            documents.filter_map(Value::as_object_mut).for_each(|document| {
+                document.remove("text");
+            });
+        }
+        context_information = Some(whole);
+    }
+    let results = serde_json::to_value(&part.results)?;
+    finish(reply, project, results, context_information, &remarks)
+}
+
+/// The answer in full: as many findings as fit, and the texts of the context.
+pub fn full(
+    project: &Project,
+    report: Vec<FileFindings>,
+    details: Details,
+    offset: usize,
+    with_context: bool,
+) -> Result<Reply, Failure> {
+    let part = within_budget(report, details, number("findings-bytes", FINDINGS_BYTES)?, offset);
+    let results = serde_json::to_value(&part.results)?;
+    let mut reply = Reply::new().text(results.to_string());
+    let mut remarks = Vec::new();
+    let mut context_information = None;
+    if with_context {
+        let mut reference = reference(project);
+        let lookup = |name: &str| -> Vec<Value> {
+            let found = reference.as_mut().ok().and_then(|known| known.summaries(name).ok());
+            found.unwrap_or_default().into_iter().map(Value::Object).collect()
+        };
+        let context =
+            ui5_lint_context::context(&part.results, lookup, number("api-bytes", API_BYTES)?);
+        for guide in context.migration_guides.iter().chain(&context.documentation_resources) {
+            reply = embed(reply, &guide.uri, "text/markdown", &guide.text);
+        }
+        let whole = serde_json::to_value(&context)?;
+        if !context.api_references.is_empty() {
+            let uri = format!("ui5-linter-result://{}/api-references.json", project.name);
+            reply = embed(reply, uri, "application/json", whole["apiReferences"].to_string());
+        }
+        reply = reply.text(whole["ruleDescriptions"].to_string());
+        remarks.extend(about_reference(&reference, context.api_references_left));
+        context_information = Some(whole);
+    }
+    remarks.extend(part.note);
+    finish(reply, project, results, context_information, &remarks)
+}
+
+/// Adds the remarks and the structured content.
+fn finish(
+    reply: Reply,
+    project: &Project,
+    results: Value,
+    context_information: Option<Value>,
+    remarks: &[String],
+) -> Result<Reply, Failure> {
+    let remark = (!remarks.is_empty()).then(|| remarks.join(" "));
+    let reply = match &remark {
+        Some(remark) => reply.text(remark),
+        None => reply,
+    };
+    let findings = Findings {
+        project_dir: project.directory.clone(),
+        framework_version: project.framework_version.clone(),
+        results,
+        context_information,
+        remark,
+    };
+    Ok(reply.structured(serde_json::to_value(findings)?))
+}
+
+/// The findings as text: the path of each file, and its findings below, one on a line.
+fn lines(files: &[FileFindings]) -> String {
+    if files.is_empty() {
+        return "No findings.".to_owned();
+    }
+    let mut text = String::new();
+    for file in files {
+        let _ = writeln!(text, "{}", file.file_path);
+        file.messages.iter().for_each(|finding| line(&mut text, finding));
+    }
+    text
+}
+
+fn line(text: &mut String, finding: &Finding) {
+    let place = [finding.line, finding.column].map(|number| number.unwrap_or_default());
+    let severity = match (finding.fatal, finding.severity) {
+        (Some(true), _) => "fatal",
+        (_, Severity::Error) => "error",
+        (_, Severity::Warning) => "warning",
+    };
+    let [row, column] = place;
+    let _ = write!(text, "  {row}:{column} {severity} {}: {}", finding.rule_id, finding.message);
+    if let Some(details) = finding.message_details.as_deref().filter(|text| !text.is_empty()) {
+        let details: Vec<&str> = details.split_whitespace().collect();
+        let _ = write!(text, " ({})", details.join(" "));
+    }
+    text.push('\n');
+}
+
+/// Says what helps with the findings, and how to get it.
+fn helps(titles: &[String], names: &[String]) -> Option<String> {
+    let mut sentences = Vec::new();
+    if !titles.is_empty() {
+        sentences.push(format!("To read, with `detail` `full`: {}.", titles.join("; ")));
+    }
+    if !names.is_empty() {
+        let some: Vec<&str> = names.iter().take(BRIEF_NAMES).map(String::as_str).collect();
+        sentences.push(format!("To look up with get_api_reference: {}.", some.join(", ")));
+    }
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+fn number(setting: &str, otherwise: usize) -> Result<usize, Failure> {
+    match settings::get(setting) {
+        Some(text) => text.parse().or_fail(format!("the setting `{setting}` is no number")),
+        None => Ok(otherwise),
+    }
+}
+
+/// The API reference of the project's UI5 version, or of the nearest version available.
+fn reference(project: &Project) -> Result<Reference, String> {
+    let directory = settings::get(DATA_SETTING).filter(|path| !path.is_empty());
+    let directory = directory.ok_or_else(|| format!("The setting `{DATA_SETTING}` is not set"))?;
+    Reference::at_hand(Path::new(&directory), &Release::of(project))
+}
+
+/// Says which API reference was used, why there is none, or how many descriptions had no room.
+fn about_reference(reference: &Result<Reference, String>, left: usize) -> Option<String> {
+    let mut remarks = Vec::new();
+    match reference {
+        Ok(reference) => remarks.extend(reference.note.clone()),
+        Err(why) => remarks.push(format!(
+            "There are no API references in this answer. {why}: get_api_reference fetches it."
+        )),
+    }
+    if left > 0 {
+        remarks.push(format!(
+            "{left} more API references did not fit: ask get_api_reference for what you need."
+        ));
+    }
+    (!remarks.is_empty()).then(|| remarks.join(" "))
+}
