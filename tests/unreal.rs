@@ -26,14 +26,14 @@ fn game(config: &str) -> Home {
 
 /// An editor that has it open, and knows one Blueprint.
 fn editor(home: &Home, server: Server) -> Editor {
-    let folder = format!("{}/MyGame/", home.files().display());
+    let folder = format!("{}/MyGame", home.files().display());
     let door = Asset {
         package: "/Game/Doors/BP_Door".into(),
         name: "BP_Door".into(),
         class: "/Script/Engine.Blueprint".into(),
         ..Asset::default()
     };
-    Editor::start(server, &folder, ("MyGame.uproject", UPROJECT), vec![door])
+    Editor::start(server, &folder, vec![door])
 }
 
 /// What the guide says to write for an editor, as far as a console.

@@ -1,7 +1,8 @@
-//! A fake Unreal Editor: its MCP servers as on the wire, oddities included.
+//! Stand-ins for the MCP servers of a running Unreal Editor, oddities included.
 //!
-//! It uses plain TCP and JSON, without dependencies. The test defines the editor's assets, equal to
-//! the packages it has written.
+//! Each behaviour follows the source of the server that it stands for, which `epic.rs` and `plugin.rs` name. The
+//! stand-ins use plain TCP and JSON, without dependencies. The test defines the editor's assets, equal to the packages
+//! it has written.
 
 use serde_json::{Map, Value, json};
 use std::{
@@ -25,11 +26,11 @@ const MAX_BODY: usize = 8 << 20;
 /// The kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Server {
-    /// `UnrealMCPServer` as of December 2025, with ten tools.
+    /// `UnrealMCPServer` at commit c7dba6b (December 2025), with ten tools.
     Plugin,
-    /// A newer `UnrealMCPServer`: paging, dependencies.
+    /// `UnrealMCPServer` at commit 836be8c: paging, dependencies, no export of Blueprints in answers.
     NewerPlugin,
-    /// The engine's own server, since 5.8: sessions, events, meta-tools.
+    /// The engine's own server of UE 5.8: sessions, event streams, meta tools.
     Epic,
 }
 
@@ -55,6 +56,8 @@ pub enum Trap {
     SessionLost,
     /// The toolsets are not registered yet.
     Starting,
+    /// The editor ends: it closes the connection without a response, and accepts no other.
+    Dies,
 }
 
 /// An asset of the editor.
@@ -114,6 +117,29 @@ pub struct Done {
     pub arguments: Value,
 }
 
+/// The project that the editor has open, in its own words.
+struct OpenProject {
+    /// The absolute folder, without a slash at its end.
+    folder: String,
+    /// `projectDir` of `get_project_config`.
+    config: String,
+    /// The absolute path of the log; empty if the editor does not tell it.
+    log: String,
+}
+
+impl OpenProject {
+    /// `FPaths::ProjectDir` of an installed engine is relative to the engine's binaries.
+    fn of(folder: &str) -> Self {
+        let folder = folder.trim_end_matches('/').to_owned();
+        let name = folder.rsplit('/').next().unwrap_or_default();
+        Self {
+            config: format!("../../../../..{folder}/"),
+            log: format!("{folder}/Saved/Logs/{name}.log"),
+            folder,
+        }
+    }
+}
+
 /// A running fake editor; ends with the test.
 pub struct Editor {
     /// The address of its server.
@@ -123,10 +149,9 @@ pub struct Editor {
 
 struct State {
     server: Server,
-    /// The project's folder, as the editor reports it.
-    project: Mutex<String>,
-    /// Name and text of the project file.
-    project_file: (String, String),
+    project: Mutex<OpenProject>,
+    /// Results, by tool, in place of the true ones.
+    lies: Mutex<BTreeMap<String, Value>>,
     assets: Mutex<Vec<Asset>>,
     /// Faults by tool or method; "" for all.
     traps: Mutex<BTreeMap<String, Trap>>,
@@ -140,21 +165,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Editor {
-    /// Starts an editor that has the project in this folder open. `project_file` is the name and
-    /// the text of its `.uproject`.
-    pub fn start(
-        server: Server,
-        project: &str,
-        project_file: (&str, &str),
-        assets: Vec<Asset>,
-    ) -> Self {
+    /// Starts an editor that has the project in this absolute folder open.
+    pub fn start(server: Server, project: &str, assets: Vec<Asset>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback address");
         let address = listener.local_addr().expect("a loopback address");
-        let (name, text) = project_file;
         let state = Arc::new(State {
             server,
-            project: Mutex::new(project.to_owned()),
-            project_file: (name.to_owned(), text.to_owned()),
+            project: Mutex::new(OpenProject::of(project)),
+            lies: Mutex::default(),
             assets: Mutex::new(assets),
             traps: Mutex::default(),
             arrived: Mutex::default(),
@@ -186,7 +204,26 @@ impl Editor {
 
     /// Opens another project.
     pub fn open(&self, project: &str) {
-        project.clone_into(&mut lock(&self.state.project));
+        *lock(&self.state.project) = OpenProject::of(project);
+    }
+
+    /// Changes what the editor tells about its project: `projectDir` of its configuration, and the path of its log,
+    /// which is empty if the editor does not tell it.
+    pub fn tell_project(&self, config: &str, log: &str) {
+        let mut project = lock(&self.state.project);
+        config.clone_into(&mut project.config);
+        log.clone_into(&mut project.log);
+    }
+
+    /// Sets a result in place of a tool's true one.
+    pub fn lie(&self, tool: &str, result: Value) {
+        lock(&self.state.lies).insert(tool.to_owned(), result);
+    }
+
+    /// Removes all faults and lies.
+    pub fn mend(&self) {
+        lock(&self.state.traps).clear();
+        lock(&self.state.lies).clear();
     }
 
     /// All requests so far.
@@ -213,6 +250,8 @@ struct Answer {
     status: &'static str,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
+    /// Whether the end of the connection ends the body, so that no length is sent.
+    is_stream: bool,
 }
 
 impl Answer {
@@ -220,7 +259,12 @@ impl Answer {
     fn fault(status: &'static str, code: &str) -> Self {
         let code = format!("errors.com.epicgames.httpserver.{code}");
         let body = json!({ "errorCode": code, "errorMessage": "" }).to_string().into_bytes();
-        Self { status, headers: vec![("content-type", "application/json".to_owned())], body }
+        Self::json(status, body)
+    }
+
+    fn json(status: &'static str, body: Vec<u8>) -> Self {
+        let headers = vec![("content-type", "application/json".to_owned())];
+        Self { status, headers, body, is_stream: false }
     }
 }
 
@@ -247,19 +291,9 @@ impl State {
         writer: &mut impl Write,
     ) -> Option<()> {
         let Some(length) = headers.get("content-length").and_then(|text| text.parse().ok()) else {
-            if line.starts_with("POST") {
-                // The engine does not support chunked bodies.
-                let fault = Answer::fault("411 Length Required", "missing_content_length_header");
-                write(writer, &fault, None)?;
-                return None;
-            }
-            let fault = match self.server {
-                Server::Epic => Answer::fault("405 Method Not Allowed", "method_not_allowed"),
-                Server::Plugin | Server::NewerPlugin => {
-                    Answer::fault("404 Not Found", "route_handler_not_found")
-                }
-            };
-            return write(writer, &fault, None);
+            let (fault, stays_open) = self.fault_without_length(line);
+            write(writer, &fault, None)?;
+            return stays_open.then_some(());
         };
         let mut body = vec![0; usize::min(length, MAX_BODY)];
         reader.read_exact(&mut body).ok()?;
@@ -274,7 +308,12 @@ impl State {
             Some(Trap::Html) => {
                 let html = "<!doctype html><title>It works</title>".as_bytes().to_vec();
                 let headers = vec![("content-type", "text/html".to_owned())];
-                return write(writer, &Answer { status: "200 OK", headers, body: html }, None);
+                let page = Answer { status: "200 OK", headers, body: html, is_stream: false };
+                return write(writer, &page, None);
+            }
+            Some(Trap::Dies) => {
+                *lock(&self.stopped) = true;
+                return None;
             }
             Some(Trap::Stall) => {
                 wait_for_the_end(reader);
@@ -282,31 +321,27 @@ impl State {
             }
             _ => {}
         }
-        let mut answer = match self.server {
+        let answer = match self.server {
             Server::Epic => epic::answer(self, &headers, &body, trap),
             Server::Plugin | Server::NewerPlugin => plugin::answer(self, &body, trap),
         };
-        match trap {
-            Some(Trap::DoneAndSilent) => {
-                wait_for_the_end(reader);
-                None
-            }
-            Some(Trap::Half) => {
-                let whole = answer.body.len();
-                answer.body.truncate(whole / 2);
-                write(writer, &answer, Some(whole));
-                None
-            }
-            Some(Trap::Pieces(size)) => {
-                let head = Answer { body: Vec::new(), ..answer };
-                write(writer, &head, Some(answer.body.len()))?;
-                for piece in answer.body.chunks(size.max(1)) {
-                    writer.write_all(piece).and_then(|()| writer.flush()).ok()?;
-                }
-                Some(())
-            }
-            _ => write(writer, &answer, None),
+        send(answer, trap, reader, writer)
+    }
+
+    /// The response to a request that tells no length of its body, and whether the connection stays open.
+    fn fault_without_length(&self, line: &str) -> (Answer, bool) {
+        if line.starts_with("POST") {
+            // The engine does not support chunked bodies.
+            let fault = Answer::fault("411 Length Required", "missing_content_length_header");
+            return (fault, false);
         }
+        let fault = match self.server {
+            Server::Epic => Answer::fault("405 Method Not Allowed", "method_not_allowed"),
+            Server::Plugin | Server::NewerPlugin => {
+                Answer::fault("404 Not Found", "route_handler_not_found")
+            }
+        };
+        (fault, true)
     }
 
     fn trap(&self, body: &Value) -> Option<Trap> {
@@ -332,8 +367,47 @@ impl State {
         lock(&self.assets).clone()
     }
 
+    /// The asset with this object path.
+    fn find_object(&self, object: &str) -> Option<Asset> {
+        self.assets().into_iter().find(|asset| asset.object().eq_ignore_ascii_case(object))
+    }
+
     fn find(&self, package: &str) -> Option<Asset> {
         self.assets().into_iter().find(|asset| asset.package.eq_ignore_ascii_case(package))
+    }
+}
+
+/// Sends a response as the trap has it; `None`: close the connection.
+fn send(
+    mut answer: Answer,
+    trap: Option<Trap>,
+    reader: &mut impl Read,
+    writer: &mut impl Write,
+) -> Option<()> {
+    match trap {
+        Some(Trap::DoneAndSilent) => {
+            wait_for_the_end(reader);
+            None
+        }
+        Some(Trap::Half) => {
+            let whole = answer.body.len();
+            answer.body.truncate(whole / 2);
+            write(writer, &answer, Some(whole));
+            None
+        }
+        Some(Trap::Pieces(size)) => {
+            let is_stream = answer.is_stream;
+            let body = std::mem::take(&mut answer.body);
+            write(writer, &answer, Some(body.len()))?;
+            for piece in body.chunks(size.max(1)) {
+                writer.write_all(piece).and_then(|()| writer.flush()).ok()?;
+            }
+            (!is_stream).then_some(())
+        }
+        _ => {
+            write(writer, &answer, None)?;
+            (!answer.is_stream).then_some(())
+        }
     }
 }
 
@@ -366,11 +440,18 @@ fn read_head(reader: &mut impl BufRead) -> Option<(String, BTreeMap<String, Stri
 /// Writes a response; `None` if the client is gone.
 fn write(writer: &mut impl Write, answer: &Answer, length: Option<usize>) -> Option<()> {
     let length = length.unwrap_or(answer.body.len());
-    let mut head = format!("HTTP/1.1 {}\r\ncontent-length: {length}\r\n", answer.status);
+    let mut head = format!("HTTP/1.1 {}\r\n", answer.status);
+    if !answer.is_stream {
+        head.push_str(&format!("content-length: {length}\r\n"));
+    }
     for (name, value) in &answer.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    head.push_str("keep-alive: timeout=15\r\n\r\n");
+    head.push_str(if answer.is_stream {
+        "connection: close\r\n\r\n"
+    } else {
+        "keep-alive: timeout=15\r\n\r\n"
+    });
     writer.write_all(head.as_bytes()).ok()?;
     writer.write_all(&answer.body).ok()?;
     writer.flush().ok()

@@ -149,16 +149,16 @@ fn an_export_is_asked_about_with_what_it_overwrites() {
     home.configure(&with_changes(&editor, ""));
     let out = home.files().join("MyGame/Out");
     fs::create_dir_all(&out).expect("a home can be written");
-    fs::write(out.join("BP_Door.T3D"), "old").expect("a home can be written");
+    fs::write(out.join("BP_Door.t3d"), "old").expect("a home can be written");
     let export = json!({"objectPaths": ["/Game/Doors/BP_Door.BP_Door"], "outputFolder": out});
     let mut client = user(&home, Era::Modern, "decline");
     refused(&mut client, "batch_export_assets", export.clone());
     let asked = questions(&mut client).concat();
-    assert!(asked.contains("overwrites") && asked.contains("Out/BP_Door.T3D"), "{asked}");
+    assert!(asked.contains("overwrites") && asked.contains("Out/BP_Door.t3d"), "{asked}");
     assert!(editor.done().is_empty());
     let mut client = user(&home, Era::Legacy, "accept");
     let answer = structured(&mut client, "batch_export_assets", export);
-    let file = json!([format!("{}/BP_Door.T3D", out.display())]);
+    let file = json!([format!("{}/BP_Door.t3d", out.display())]);
     assert_eq!((&answer["exportedPaths"], editor.done().len()), (&file, 1));
 }
 

@@ -1,13 +1,28 @@
-//! The engine's own MCP server: sessions, events, and tools behind meta-tools.
+//! The engine's own MCP server: sessions, event streams, and tools behind three meta tools.
+//!
+//! Sources, all of Unreal Engine 5.8: the transport is `FModelContextProtocolServer` (ModelContextProtocolServer.cpp),
+//! the meta tools are ModelContextProtocolToolSearch.cpp, the tools are `editor_toolset/toolsets/asset.py`,
+//! `blueprint.py` and `texture.py`. Names and texts of messages are the server's.
 
-use super::{Answer, State, Trap, texts};
+use super::{Answer, Asset, State, Trap, lock, texts};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-const SESSION: &str = "5c1b8a52";
+const SESSION: &str = "0f9d3c5a4b7e41d2a6c8e1f203948576";
 const ASSETS: &str = "editor_toolset.toolsets.asset.AssetTools";
 const BLUEPRINTS: &str = "editor_toolset.toolsets.blueprint.BlueprintTools";
 const TEXTURES: &str = "editor_toolset.toolsets.texture.TextureTools";
+/// `NegotiateProtocolVersion`: another version is answered with the first.
+const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
+/// `GetPostInitMethods`: other methods are unknown, whatever the session.
+const METHODS: [&str; 6] = [
+    "notifications/initialized",
+    "notifications/cancelled",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/read",
+];
 
 /// Answers a message.
 pub fn answer(
@@ -16,80 +31,100 @@ pub fn answer(
     body: &Value,
     trap: Option<Trap>,
 ) -> Answer {
-    let plain = |status, body: &Value| {
-        let headers = vec![("content-type", "application/json".to_owned())];
-        Answer { status, headers, body: body.to_string().into_bytes() }
-    };
+    let plain = |status, body: &Value| Answer::json(status, body.to_string().into_bytes());
+    // `ValidateOriginHeader`.
     let local = |origin: &String| origin.contains("//localhost") || origin.contains("//127.0.0.1");
     if headers.get("origin").is_some_and(|origin| !local(origin)) {
-        return plain("403 Forbidden", &json!({ "error": "forbidden" }));
+        return plain("403 Forbidden", &json!({}));
     }
     let method = body["method"].as_str().unwrap_or_default();
     let reply = |result: Value| json!({ "jsonrpc": "2.0", "id": body["id"], "result": result });
+    let error = |code: i64, message: String| json!({ "jsonrpc": "2.0", "id": body["id"], "error": { "code": code, "message": message } });
+    if method == "ping" {
+        return plain("200 OK", &reply(json!({})));
+    }
     if method == "initialize" {
-        let name = if trap == Some(Trap::OtherMcp) { "SomethingElse" } else { "unreal-mcp" };
+        let asked = body["params"]["protocolVersion"].as_str().unwrap_or_default();
+        let version = VERSIONS.into_iter().find(|known| *known == asked).unwrap_or(VERSIONS[0]);
+        // `ProcessInitializeJsonRpcCall` fills in neither name nor version.
         let mut hello = plain(
             "200 OK",
             &reply(json!({
-                "protocolVersion": body["params"]["protocolVersion"],
-                "serverInfo": { "name": name, "version": "5.8.0" },
-                "capabilities": { "tools": {} },
+                "protocolVersion": version,
+                "capabilities": { "tools": { "listChanged": true }, "resources": {} },
+                "serverInfo": { "name": "", "title": "", "version": "" },
+                "instructions": "",
             })),
         );
         hello.headers.push(("Mcp-Session-Id", SESSION.to_owned()));
         return hello;
     }
-    let is_ours = headers.get("mcp-session-id").is_some_and(|id| id == SESSION);
-    if !is_ours || trap == Some(Trap::SessionLost) {
-        return plain("404 Not Found", &json!({ "error": "no such session" }));
+    if !METHODS.contains(&method) {
+        return plain("200 OK", &error(-32601, format!("Call to unknown method \"{method}\"")));
+    }
+    let Some(session) = headers.get("mcp-session-id") else {
+        let why = format!("Missing required Mcp-Session-Id header for '{method}'");
+        return plain("400 Bad Request", &error(-32600, why));
+    };
+    if session != SESSION || trap == Some(Trap::SessionLost) {
+        let why =
+            format!("Unknown session id '{session}' for '{method}'; client should reinitialize");
+        return plain("404 Not Found", &error(-32600, why));
     }
     if headers.get("mcp-protocol-version").is_some_and(|version| version != "2025-06-18") {
-        return plain("400 Bad Request", &json!({ "error": "another protocol was agreed on" }));
-    }
-    if body.get("id").is_none() {
-        return Answer { status: "202 Accepted", headers: Vec::new(), body: Vec::new() };
+        return plain(
+            "200 OK",
+            &error(-32600, "Mcp-Protocol-Version header does not match".into()),
+        );
     }
     match method {
-        "tools/list" => plain("200 OK", &reply(tools(&body["params"]))),
-        "tools/call" => stream(body, reply(call(state, &body["params"], trap))),
-        _ => plain(
-            "200 OK",
-            &json!({
-                "jsonrpc": "2.0", "id": body["id"],
-                "error": { "code": -32601, "message": "Method not found" },
-            }),
+        "notifications/initialized" | "notifications/cancelled" => Answer {
+            status: "202 Accepted",
+            headers: Vec::new(),
+            body: Vec::new(),
+            is_stream: false,
+        },
+        "tools/list" => plain("200 OK", &reply(tools(trap))),
+        "tools/call" => {
+            let name = body["params"]["name"].as_str().unwrap_or_default();
+            match call(state, &body["params"], trap) {
+                Some(result) => stream(body, reply(result)),
+                None => plain("200 OK", &error(-32602, format!("Unknown tool: {name}"))),
+            }
+        }
+        _ => plain("200 OK", &error(-32002, "Resource not found".into())),
+    }
+}
+
+/// The three meta tools on one page, without a cursor.
+fn tools(trap: Option<Trap>) -> Value {
+    let tool = |name: &str, properties: Value, required: Value| {
+        let schema = json!({ "type": "object", "properties": properties, "required": required });
+        json!({ "name": name, "inputSchema": schema })
+    };
+    let text = json!({ "type": "string" });
+    if trap == Some(Trap::OtherMcp) {
+        return json!({ "tools": [tool("list_toolsets", json!({}), json!([]))] });
+    }
+    json!({ "tools": [
+        tool("list_toolsets", json!({}), json!([])),
+        tool("describe_toolset", json!({ "toolset_name": text }), json!(["toolset_name"])),
+        tool(
+            "call_tool",
+            json!({ "toolset_name": text, "tool_name": text, "arguments": { "type": "object" } }),
+            json!(["tool_name"]),
         ),
-    }
+    ] })
 }
 
-/// The list of tools, in two pages.
-fn tools(params: &Value) -> Value {
-    let tool = |name: &str, properties: Value| json!({ "name": name, "inputSchema": { "type": "object", "properties": properties } });
-    match params["cursor"].as_str() {
-        None => json!({
-            "tools": [
-                tool("list_toolsets", json!({})),
-                tool("describe_toolset", json!({ "toolset_name": {} })),
-            ],
-            "nextCursor": "Mg==",
-        }),
-        Some(_) => json!({
-            "tools": [tool(
-                "call_tool",
-                json!({ "toolset_name": {}, "tool_name": {}, "arguments": {} }),
-            )],
-            "nextCursor": "",
-        }),
-    }
-}
-
-/// An event stream: progress if requested, and the response.
+/// `ProcessToolCallJsonRpcCall`: an event stream with heartbeats, if a progress token was sent, and the response. The
+/// heartbeats have no total.
 fn stream(body: &Value, answer: Value) -> Answer {
-    let mut events = String::from(": hello\r\n\r\n");
+    let mut events = String::new();
     let token = &body["params"]["_meta"]["progressToken"];
     if !token.is_null() {
         for progress in [1, 2] {
-            let params = json!({ "progressToken": token, "progress": progress, "total": 2 });
+            let params = json!({ "progressToken": token, "progress": progress });
             let report = json!({
                 "jsonrpc": "2.0", "method": "notifications/progress", "params": params,
             });
@@ -97,12 +132,26 @@ fn stream(body: &Value, answer: Value) -> Answer {
         }
     }
     events.push_str(&format!("event: message\r\ndata: {answer}\r\n\r\n"));
-    let headers = vec![("content-type", "text/event-stream".to_owned())];
-    Answer { status: "200 OK", headers, body: events.into_bytes() }
+    let headers = vec![
+        ("content-type", "text/event-stream".to_owned()),
+        ("cache-control", "no-cache".to_owned()),
+        ("Mcp-Session-Id", SESSION.to_owned()),
+    ];
+    Answer { status: "200 OK", headers, body: events.into_bytes(), is_stream: true }
 }
 
 fn text(text: &str) -> Value {
-    json!({ "content": [{ "type": "text", "text": text }] })
+    json!({ "content": [{ "type": "text", "text": text }], "isError": false })
+}
+
+/// `MakeErrorResult`.
+fn failed(why: &str) -> Value {
+    json!({ "content": [{ "type": "text", "text": why }], "isError": true })
+}
+
+/// A Python exception of a tool.
+fn raised(error: &str, why: &str) -> Value {
+    failed(&format!("Error: {error}: {why}"))
 }
 
 fn returned(value: Value) -> Value {
@@ -110,85 +159,134 @@ fn returned(value: Value) -> Value {
     json!({
         "content": [{ "type": "text", "text": structured.to_string() }],
         "structuredContent": structured,
+        "isError": false,
     })
 }
 
-fn call(state: &State, params: &Value, trap: Option<Trap>) -> Value {
+fn call(state: &State, params: &Value, trap: Option<Trap>) -> Option<Value> {
     let arguments = &params["arguments"];
-    match params["name"].as_str().unwrap_or_default() {
+    Some(match params["name"].as_str().unwrap_or_default() {
         "list_toolsets" if trap == Some(Trap::Starting) => {
-            text("- ToolsetRegistry.AgentSkillToolset: skills")
+            text("- ToolsetRegistry.AgentSkillToolset: Skills, e.g. for agents.")
         }
         "list_toolsets" => text(&format!(
-            "- {ASSETS}: Tools for assets.\n- {BLUEPRINTS}: Tools for Blueprints, e.g. graphs.\n- \
-             {TEXTURES}: Tools for textures."
+            "- {ASSETS}: Provides tools for assets.\n- {BLUEPRINTS}: Tools for Blueprints, e.g. graphs.\n- \
+             {TEXTURES}: Provides tools for working with Texture assets."
         )),
         "call_tool" => {
             let set = arguments["toolset_name"].as_str().unwrap_or_default();
             let tool = arguments["tool_name"].as_str().unwrap_or_default();
-            in_set(state, set, tool, &arguments["arguments"])
+            let lie = lock(&state.lies).get(tool).cloned();
+            lie.map_or_else(|| in_set(state, set, tool, &arguments["arguments"]), returned)
         }
-        _ => text("there is no such tool"),
+        _ => return None,
+    })
+}
+
+/// `get_asset_class`: the name of the class without a path; of a Blueprint, the name of the class that it makes.
+fn class_name(asset: &Asset) -> String {
+    match asset.class.ends_with("Blueprint") {
+        true => format!("{}_C", asset.name),
+        false => asset.class.rsplit('.').next().unwrap_or_default().to_owned(),
     }
+}
+
+/// `_require_allowed_path` and `read_file`: the folders that may be read are absolute and without links.
+fn read_file(state: &State, path: &str) -> Value {
+    let folder = lock(&state.project).folder.clone();
+    let roots = [format!("{folder}/Content"), format!("{folder}/Saved")];
+    // A relative path begins at the engine's binaries.
+    let full = match path.starts_with('/') {
+        true => path.to_owned(),
+        false => format!("/opt/UnrealEngine/Engine/Binaries/Linux/{path}"),
+    };
+    if !roots.iter().any(|root| full == *root || full.starts_with(&format!("{root}/"))) {
+        let roots = roots.map(|root| format!("'{root}'")).join(", ");
+        let why =
+            format!("Path \"{full}\" is not within an allowed root. Allowed roots: [{roots}]");
+        return raised("ValueError", &why);
+    }
+    raised("FileNotFoundError", &format!("File not found: {full}"))
 }
 
 fn in_set(state: &State, set: &str, tool: &str, arguments: &Value) -> Value {
     let of = |key: &str| arguments[key].as_str().unwrap_or_default().to_owned();
-    let asset = || state.find(&of("asset_path"));
-    // Failures are ordinary text.
-    let missing = || text("Error: the asset does not exist");
+    // `_to_package_path`.
+    let package = of("asset_path").split('.').next().unwrap_or_default().to_owned();
+    let asset = || state.find(&package);
+    let missing = || raised("ValueError", &format!("Asset does not exist: {package}"));
     match (set, tool) {
-        (ASSETS, "read_file") if of("file_path") == state.project_file.0 => {
-            returned(json!(state.project_file.1))
+        (ASSETS, "read_file") => read_file(state, &of("file_path")),
+        (ASSETS, "exists") => {
+            let path = of("path");
+            let path = path.split('.').next().unwrap_or_default();
+            returned(json!(state.find(path).is_some()))
         }
-        (ASSETS, "read_file") => text("Error: the file does not exist"),
-        (ASSETS, "exists") => returned(json!(state.find(&of("path")).is_some())),
-        (ASSETS, "is_dirty") => {
-            asset().map_or_else(missing, |found| returned(json!(found.is_dirty)))
-        }
+        // The name of the dirty package is compared with the path as it was sent.
+        (ASSETS, "is_dirty") => match asset() {
+            Some(found) => returned(json!(found.is_dirty && of("asset_path") == found.package)),
+            None => missing(),
+        },
         (ASSETS, "get_asset_class") => {
-            asset().map_or_else(missing, |found| returned(json!({ "refPath": found.class })))
+            asset().map_or_else(missing, |found| returned(json!(class_name(&found))))
         }
         (ASSETS, "get_asset_tags") => {
             asset().map_or_else(missing, |found| returned(texts(&found.tags)))
         }
-        (ASSETS, "find_assets") => {
-            let class = arguments["asset_type"]["refPath"].as_str().unwrap_or_default();
-            let found = state.assets().into_iter().filter(|asset| {
-                asset.package.starts_with(&of("folder_path"))
-                    && (class.is_empty() || asset.class == class)
-            });
-            returned(json!(found.map(|asset| asset.package).collect::<Vec<_>>()))
-        }
-        (ASSETS, "get_dependencies") => {
-            asset().map_or_else(missing, |found| returned(json!([found.hard, found.soft].concat())))
-        }
+        (ASSETS, "find_assets") => find_assets(state, arguments),
+        (ASSETS, "get_dependencies") => match asset() {
+            Some(found) => related([found.hard, found.soft].concat()),
+            None => missing(),
+        },
         (ASSETS, "get_referencers") => {
-            let path = of("asset_path");
             let all = state.assets().into_iter();
-            let found: Vec<String> = all
-                .filter(|asset| asset.hard.contains(&path) || asset.soft.contains(&path))
-                .map(|asset| asset.package)
-                .collect();
-            if found.is_empty() {
-                return text("Error: 'NoneType' object is not iterable");
-            }
-            returned(json!(found))
+            let found =
+                all.filter(|asset| asset.hard.contains(&package) || asset.soft.contains(&package));
+            related(found.map(|asset| asset.package).collect())
         }
         (BLUEPRINTS, "list_graphs") => {
             let path = arguments["blueprint"]["refPath"].as_str().unwrap_or_default();
-            let package = path.split('.').next().unwrap_or_default();
-            match state.find(package) {
+            match state.find_object(path) {
                 Some(_) => returned(json!([{ "refPath": format!("{path}:EventGraph") }])),
-                None => missing(),
+                None => raised("TypeError", "blueprint is None"),
             }
         }
         (BLUEPRINTS, "read_graph_dsl") => returned(json!("(event BeginPlay (PrintString))")),
         (TEXTURES, "import_file") => {
-            state.do_it(tool, arguments);
             let path = format!("{}/{}", of("folder_path"), of("asset_name"));
-            returned(json!({ "refPath": path }))
+            if state.find(&path).is_some() {
+                let why = format!("{} at {} already exists", of("asset_name"), of("folder_path"));
+                return raised("RuntimeError", &format!("import_asset: {why}"));
+            }
+            state.do_it(tool, arguments);
+            let name = of("asset_name");
+            returned(json!([{ "refPath": format!("{path}.{name}") }]))
         }
-        _ => text("Error: there is no such tool in this set"),
+        _ => failed(&format!("Tool '{tool}' not found in toolset '{set}'.")),
+    }
+}
+
+/// `find_assets`: names of packages; those of actors of a level are left out.
+fn find_assets(state: &State, arguments: &Value) -> Value {
+    let folder = arguments["folder_path"].as_str().unwrap_or_default().trim_end_matches('/');
+    let class = arguments["asset_type"]["refPath"].as_str().unwrap_or_default();
+    let found = state.assets().into_iter().filter(|asset| {
+        let below = asset.folder().strip_prefix(folder);
+        let is_in = match arguments["recursive"] == false {
+            true => asset.folder() == folder,
+            false => below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+        };
+        is_in
+            && (class.is_empty() || asset.class == class)
+            && !asset.package.split('/').any(|part| part == "Actors")
+    });
+    returned(json!(found.map(|asset| asset.package).collect::<Vec<_>>()))
+}
+
+/// The registry answers `None` where there are no relations, which the tools cannot iterate over.
+fn related(packages: Vec<String>) -> Value {
+    match packages.is_empty() {
+        true => raised("TypeError", "'NoneType' object is not iterable"),
+        false => returned(json!(packages)),
     }
 }

@@ -1,7 +1,11 @@
-//! The MCP server of the plugin `UnrealMCPServer`.
+//! The MCP server of the plugin `UnrealMCPServer`, in two versions.
+//!
+//! Sources: its C++ at commits c7dba6b and 836be8c. Transport and messages are `UMCP_Server.cpp`, the tools
+//! `UMCP_AssetTools.cpp` and `UMCP_CommonTools.cpp`, names and texts as they stand there.
 
 use super::{Answer, Asset, Server, State, Trap, lock, t3d, texts};
 use serde_json::{Value, json};
+use std::{fs, path::Path};
 
 /// Answers a message: always with status 200, in JSON with tabs.
 pub fn answer(state: &State, body: &Value, trap: Option<Trap>) -> Answer {
@@ -20,7 +24,7 @@ pub fn answer(state: &State, body: &Value, trap: Option<Trap>) -> Answer {
         text.push_str(rest);
         text.push_str("\r\n");
     }
-    Answer { status: "200 OK", headers, body: text.into_bytes() }
+    Answer { status: "200 OK", headers, body: text.into_bytes(), is_stream: false }
 }
 
 type Said = Result<Value, (i64, &'static str)>;
@@ -46,6 +50,9 @@ fn message_of(state: &State, body: &Value, trap: Option<Trap>) -> Said {
         "resources/read" => resource(state, params, trap),
         "tools/call" => {
             let name = params["name"].as_str().unwrap_or_default();
+            if let Some(lie) = lock(&state.lies).get(name) {
+                return Ok(done(lie));
+            }
             call(state, name, &params["arguments"], trap).ok_or((-32602, "Unknown tool name"))
         }
         _ => Err((-32601, "Method not found")),
@@ -81,9 +88,12 @@ fn tools(state: &State) -> Value {
         tool("execute_console_command", &["command"], &["command"]),
     ];
     if newer {
+        let depth = ["assetPath", "maxDepth"];
         tools.push(tool("get_asset_dependencies", &["assetPath"], &["assetPath"]));
         tools.push(tool("get_asset_references", &["assetPath"], &["assetPath"]));
-        tools.push(tool("get_asset_dependency_tree", &["assetPath"], &["assetPath"]));
+        tools.push(tool("get_asset_dependency_tree", &depth, &["assetPath"]));
+        tools.push(tool("request_editor_compile", &["timeoutSeconds"], &[]));
+        tools.push(tool("export_blueprint_markdown", &["blueprintPaths", "outputFolder"], &[]));
     }
     Value::Array(tools)
 }
@@ -118,26 +128,27 @@ fn call(state: &State, name: &str, arguments: &Value, trap: Option<Trap>) -> Opt
         "search_blueprints" => search_blueprints(state, arguments),
         "search_assets" => search_assets(state, arguments),
         "query_asset" => query_asset(state, arguments),
-        "export_asset" => export(state, arguments, "objectPath", "Object", trap),
+        "export_asset" => {
+            let path = text("objectPath");
+            let is_blueprint =
+                state.find_object(&path).is_some_and(|asset| asset.class.ends_with("Blueprint"));
+            if is_blueprint && state.server == Server::NewerPlugin {
+                let why = "Blueprint assets cannot be exported using export_asset. Use \
+                           batch_export_assets instead, as Blueprint exports generate responses too \
+                           large to be parsed.";
+                let answer = json!({ "objectPath": path, "format": text("format"), "content": "" });
+                return Some(failed(answer, why.to_owned()));
+            }
+            export(state, arguments, "objectPath", "Object", trap)
+        }
         "export_class_default" => export(state, arguments, "classPath", "Class", trap),
         "import_asset" => import(state, arguments),
         "batch_export_assets" => {
             state.do_it(name, arguments);
-            let paths = arguments["objectPaths"].as_array().cloned().unwrap_or_default();
-            let files = paths.iter().filter_map(Value::as_str).map(|path| {
-                let name = path.rsplit('.').next().unwrap_or_default();
-                format!("{}/{name}.{}", text("outputFolder"), text("format"))
-            });
-            let files: Vec<String> = files.collect();
-            done(&json!({
-                "bSuccess": true, "exportedCount": files.len(), "failedCount": 0,
-                "exportedPaths": files, "failedPaths": [], "error": "",
-            }))
+            batch_export(state, arguments)
         }
         "get_project_config" => done(&config(state)),
-        "get_log_file_path" => done(
-            &json!({ "logFilePath": format!("{}Saved/Logs/MyGame.log", lock(&state.project)) }),
-        ),
+        "get_log_file_path" => done(&json!({ "logFilePath": lock(&state.project).log })),
         "execute_console_command" => {
             state.do_it(name, arguments);
             let command = text("command");
@@ -152,7 +163,7 @@ fn call(state: &State, name: &str, arguments: &Value, trap: Option<Trap>) -> Opt
         }
         _ if state.server == Server::Plugin => return None,
         "get_asset_dependencies" | "get_asset_references" => relations(state, name, arguments),
-        "get_asset_dependency_tree" => tree(state, &text("assetPath")),
+        // `get_asset_dependency_tree` visits a node once for each path to it: nobody should call it.
         _ => return None,
     })
 }
@@ -195,7 +206,7 @@ fn config(state: &State) -> Value {
             "major": 5, "minor": 6, "patch": 1, "changelist": 44_394_996,
         },
         "paths": {
-            "engineDir": "../../../Engine/", "projectDir": *lock(&state.project),
+            "engineDir": "../../../Engine/", "projectDir": lock(&state.project).config,
             "engineContentDir": "../../../Engine/Content/",
             "enginePluginsDir": "../../../Engine/Plugins/",
         },
@@ -299,6 +310,49 @@ fn import(state: &State, arguments: &Value) -> Value {
     done(&answer)
 }
 
+/// `FUMCP_AssetTools::BatchExportAssets`: each file is named after the package, numbered where a file is there, and
+/// written through links.
+fn batch_export(state: &State, arguments: &Value) -> Value {
+    let text = |key: &str| arguments[key].as_str().unwrap_or_default();
+    let (folder, ending) = (Path::new(text("outputFolder")), text("format").to_lowercase());
+    if !folder.is_dir() && fs::create_dir_all(folder).is_err() {
+        let why = format!("Failed to create output folder: {}", folder.display());
+        return failed(json!({ "exportedCount": 0, "failedCount": 0 }), why);
+    }
+    let (mut exported, mut refused) = (Vec::new(), Vec::new());
+    for path in arguments["objectPaths"].as_array().into_iter().flatten().filter_map(Value::as_str)
+    {
+        let Some(asset) = state.find_object(path) else {
+            refused.push(path.to_owned());
+            continue;
+        };
+        let before = path.rsplit_once('.').map_or(path, |(before, _)| before);
+        let name = before.rsplit('/').next().unwrap_or_default().replace([' ', '.'], "_");
+        let mut file = folder.join(format!("{name}.{ending}"));
+        let mut counter = 1;
+        while file.exists() {
+            file = folder.join(format!("{name}_{counter}.{ending}"));
+            counter += 1;
+        }
+        match fs::write(&file, t3d(&asset, None)) {
+            Ok(()) => exported.push(file.display().to_string()),
+            Err(_) => refused.push(path.to_owned()),
+        }
+    }
+    let error = match (exported.len(), refused.len()) {
+        (_, 0) => String::new(),
+        (0, all) => format!("All {all} assets failed to export"),
+        (some, others) => format!("Partial success: {some} exported, {others} failed"),
+    };
+    done(&json!({
+        "bSuccess": !exported.is_empty(), "exportedCount": exported.len(),
+        "failedCount": refused.len(), "exportedPaths": exported, "failedPaths": refused,
+        "error": error,
+    }))
+}
+
+/// `GetAssetDependencies` and `GetAssetReferences`: they take object paths alone. They answer with object paths where
+/// the registry knows the asset, else with packages. Hard and soft together find nothing.
 fn relations(state: &State, tool: &str, arguments: &Value) -> Value {
     let (list, which) = match tool {
         "get_asset_dependencies" => ("dependencies", "Dependencies"),
@@ -306,44 +360,28 @@ fn relations(state: &State, tool: &str, arguments: &Value) -> Value {
     };
     let is_asked = |kind: &str| arguments[format!("bInclude{kind}{which}")] == true;
     let path = arguments["assetPath"].as_str().unwrap_or_default();
-    let package = path.split('.').next().unwrap_or_default();
-    let linked = |asset: &Asset| {
-        let hard = asset.hard.iter().filter(|_| is_asked("Hard"));
-        let soft = asset.soft.iter().filter(|_| is_asked("Soft"));
-        hard.chain(soft).cloned().collect::<Vec<_>>()
+    let Some(asked) = state.find_object(path) else {
+        return failed(json!({ "assetPath": path }), format!("Asset not found: {path}"));
     };
-    let found: Vec<String> = match (list, state.find(package)) {
-        ("dependencies", Some(asset)) => linked(&asset),
-        ("dependencies", None) => {
-            return failed(json!({ "assetPath": path }), format!("Asset not found: {path}"));
-        }
+    let linked = |asset: &Asset| match (is_asked("Hard"), is_asked("Soft")) {
+        (true, false) => asset.hard.clone(),
+        (false, true) => asset.soft.clone(),
+        (true, true) | (false, false) => Vec::new(),
+    };
+    let found: Vec<String> = match list {
+        "dependencies" => linked(&asked),
         _ => {
             let all = state.assets().into_iter();
-            all.filter(|asset| linked(asset).iter().any(|other| other == package))
-                .map(|asset| asset.package)
-                .collect()
+            let found = all.filter(|asset| linked(asset).contains(&asked.package));
+            found.map(|asset| asset.package).collect()
         }
     };
+    let object =
+        |package: &String| state.find(package).map_or(package.clone(), |asset| asset.object());
+    let found: Vec<String> = found.iter().map(object).collect();
     done(&json!({
         "bSuccess": true, "assetPath": path, list: found, "count": found.len(), "error": "",
     }))
-}
-
-fn tree(state: &State, path: &str) -> Value {
-    let mut nodes: Vec<(String, usize)> = vec![(path.to_owned(), 0)];
-    let mut tree = Vec::new();
-    let mut next = 0;
-    while let Some((package, depth)) = nodes.get(next).cloned() {
-        next += 1;
-        let dependencies = state.find(&package).map(|asset| asset.hard).unwrap_or_default();
-        for one in &dependencies {
-            if !nodes.iter().any(|(known, _)| known == one) {
-                nodes.push((one.clone(), depth + 1));
-            }
-        }
-        tree.push(json!({ "assetPath": package, "depth": depth, "dependencies": dependencies }));
-    }
-    done(&json!({ "tree": tree, "totalNodes": tree.len(), "maxDepthReached": 0 }))
 }
 
 fn resource(state: &State, params: &Value, trap: Option<Trap>) -> Said {

@@ -3,17 +3,25 @@
 use crate::{
     answer::{SourceKind, failed, shown},
     import::check_path,
-    live::{Fault, Kind, value},
+    live::{
+        self, Editor, Fault, Kind,
+        names::AssetName,
+        value::{self, Reply},
+    },
     source::to_change,
 };
 use portcullis_plugin::prelude::*;
-use std::fs;
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// Most assets named in the question to the user.
 const NAMED: usize = 20;
 
 about_project! {
-    /// Have the editor export assets to files in a folder. You are asked first. For what is too large for an answer; see also export_asset.
+    /// Have the editor export assets to files in a folder, each named after its package. Files of the same names are replaced. You are asked first. For what is too large for an answer; see also export_asset.
     pub struct BatchExportAssets {
         /// Paths of the objects, such as /Game/Doors/BP_Door.BP_Door.
         #[schemars(length(min = 1, max = 200))]
@@ -59,10 +67,11 @@ impl Tool for BatchExportAssets {
             ));
         }
         self.check()?;
-        let overwritten = self.overwritten()?;
-        let named: Vec<String> =
-            self.object_paths.iter().take(NAMED).map(|path| shown(path)).collect();
-        let more = match self.object_paths.len().saturating_sub(NAMED) {
+        let names = self.names()?;
+        let files = files(&names, &self.format);
+        let overwritten = self.overwritten(&files)?;
+        let named: Vec<String> = names.iter().take(NAMED).map(|name| shown(&name.path())).collect();
+        let more = match names.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
@@ -73,7 +82,8 @@ impl Tool for BatchExportAssets {
             self.output_folder,
             editor.url
         );
-        let mut question = consent("export", "export assets to files", subject);
+        let deed = editor.deed("export assets to files");
+        let mut question = consent("export", deed, subject);
         question = match overwritten.as_slice() {
             [] => question,
             [file] => question.overwriting(file),
@@ -82,34 +92,68 @@ impl Tool for BatchExportAssets {
         };
         request.ask(question)?;
         request.background()?;
-        let arguments = json!({
-            "objectPaths": self.object_paths,
-            "outputFolder": self.output_folder,
-            "format": self.format,
-        });
-        let (result, is_whole) = match editor.write("batch_export_assets", &arguments) {
-            Ok(result) => (result, true),
-            Err(Fault::Failed(said)) => {
-                (serde_json::from_str(&said).unwrap_or_else(|_| json!({ "error": said })), false)
-            }
-            Err(fault) => return Err(Failure::from(fault)),
-        };
-        let answer = BatchExported {
-            success: is_whole && result["bSuccess"] == true,
-            exported_count: value::number(&result, "exportedCount"),
-            failed_count: value::number(&result, "failedCount"),
-            exported_paths: value::texts(&result["exportedPaths"]),
-            failed_paths: value::texts(&result["failedPaths"]),
-            error: value::text(&result, "error"),
-            source: SourceKind::Live,
-            as_of: editor.as_of(),
-            warnings: Vec::new(),
-        };
-        if is_whole { Ok(Json(answer)) } else { Err(failed(&answer)) }
+        self.export(&editor, &names, &files)
     }
 }
 
 impl BatchExportAssets {
+    /// Has the editor export into a fresh folder, and moves from there what came. The editor follows links, and numbers
+    /// the files where a file is there: in the fresh folder there is neither.
+    fn export(
+        &self,
+        editor: &Editor<'_>,
+        names: &[AssetName],
+        files: &[String],
+    ) -> Result<Json<BatchExported>, Failure> {
+        let fresh = Fresh::make(Path::new(&self.output_folder))?;
+        let paths: Vec<String> = names.iter().map(AssetName::path).collect();
+        let arguments = json!({
+            "objectPaths": paths,
+            "outputFolder": fresh.path.display().to_string(),
+            "format": self.format,
+        });
+        let (result, is_whole) = match editor.write(Self::NAME, &arguments) {
+            Ok(result) => (result, true),
+            Err(Fault::Failed(said)) => {
+                (serde_json::from_str(&said).unwrap_or_else(|_| json!({ "error": said })), false)
+            }
+            Err(fault @ Fault::Unknown(_)) => {
+                return Err(Failure::new(format!(
+                    "{fault}. The editor exports into {}, which is left there",
+                    shown(&fresh.keep().display().to_string())
+                )));
+            }
+            Err(fault) => return Err(Failure::from(fault)),
+        };
+        let (moved, mut warnings) = fresh.move_to(Path::new(&self.output_folder), files)?;
+        let reply = Reply::of(Self::NAME, &result);
+        let failed_paths = reply.texts("failedPaths").unwrap_or_else(|_| {
+            warnings.push("the editor does not say which assets it could not export".to_owned());
+            Vec::new()
+        });
+        if let Ok(said) = reply.number("exportedCount")
+            && said != moved.len()
+        {
+            warnings.push(format!(
+                "the editor says that it exported {said} files, and {} came: if it runs on another \
+                 machine or in a container, the folder has to be the same for both",
+                moved.len()
+            ));
+        }
+        let answer = BatchExported {
+            success: is_whole && !moved.is_empty(),
+            exported_count: moved.len(),
+            failed_count: failed_paths.len(),
+            exported_paths: moved,
+            failed_paths,
+            error: value::text(&result, "error"),
+            source: SourceKind::Live,
+            as_of: editor.as_of(),
+            warnings,
+        };
+        if answer.success { Ok(Json(answer)) } else { Err(failed(&answer)) }
+    }
+
     fn check(&self) -> Result<(), Failure> {
         let folder = shown(&self.output_folder);
         check_path(&self.output_folder)
@@ -117,51 +161,161 @@ impl BatchExportAssets {
         if !fs::metadata(&self.output_folder).is_ok_and(|found| found.is_dir()) {
             return Err(Failure::new(format!("{folder} is no folder that is there")));
         }
-        let is_name = self.format.chars().all(|c| c.is_ascii_alphanumeric());
-        let strange =
-            |path: &&String| !path.starts_with('/') || path.contains("..") || shown(path) != **path;
-        if !is_name {
-            return Err(Failure::new(format!("`{}` is no format", shown(&self.format))));
-        }
-        match self.object_paths.iter().find(strange) {
-            Some(path) => Err(Failure::new(format!("`{}` is no path of an object", shown(path)))),
-            None => Ok(()),
+        match self.format.chars().all(|c| c.is_ascii_alphanumeric()) {
+            true => Ok(()),
+            false => Err(Failure::new(format!("`{}` is no format", shown(&self.format)))),
         }
     }
 
-    /// The existing files with the names of the assets. Links are not followed.
-    fn overwritten(&self) -> Result<Vec<String>, Failure> {
-        let names: Vec<String> = self
-            .object_paths
-            .iter()
-            .filter_map(|path| path.rsplit(['.', '/', ':']).next())
-            .map(str::to_lowercase)
-            .collect();
+    /// The names of the assets.
+    fn names(&self) -> Result<Vec<AssetName>, Failure> {
+        let name = |path: &String| {
+            let name =
+                AssetName::read(path).ok().filter(|_| !path.contains("..") && shown(path) == *path);
+            name.ok_or_else(|| Failure::new(format!("`{}` is no path of an object", shown(path))))
+        };
+        self.object_paths.iter().map(name).collect()
+    }
+
+    /// The files that are replaced, of those that may come.
+    fn overwritten(&self, files: &[String]) -> Result<Vec<String>, Failure> {
         let mut found = Vec::new();
         let entries = fs::read_dir(&self.output_folder)
             .or_fail(format!("cannot look into {}", shown(&self.output_folder)))?;
         for entry in entries {
             let entry = entry?;
             let file = entry.file_name().to_string_lossy().into_owned();
-            let stem = file.split('.').next().unwrap_or_default().to_lowercase();
-            if !names.contains(&stem) {
+            if !files.iter().any(|name| name.eq_ignore_ascii_case(&file)) {
                 continue;
             }
-            if entry.file_type()?.is_symlink() {
+            let kind = entry.file_type()?;
+            let folder = self.output_folder.trim_end_matches('/');
+            let path = format!("{folder}/{}", shown(&file));
+            if kind.is_dir() {
                 return Err(Failure::new(format!(
-                    "nothing is exported: {} in {} is a link, and the editor would write where it \
-                     leads",
-                    shown(&file),
-                    shown(&self.output_folder)
+                    "nothing is exported: there is a folder {path}, where a file would be written"
                 )));
             }
-            // Opening the file changes nothing, and fails where the editor would fail.
-            let refused = fs::OpenOptions::new().write(true).open(entry.path()).err();
-            let refused = refused.map(|error| format!(" (cannot be written: {error})"));
-            let folder = self.output_folder.trim_end_matches('/');
-            found.push(format!("{folder}/{}{}", shown(&file), refused.unwrap_or_default()));
+            found.push(if kind.is_symlink() { format!("the link {path}") } else { path });
         }
         found.sort_unstable();
         Ok(found)
+    }
+}
+
+/// The names of the files that may come. The editor names a file after the package, and numbers files of the same name.
+fn files(names: &[AssetName], format: &str) -> Vec<String> {
+    let ending = format.to_lowercase();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut files = Vec::new();
+    for name in names {
+        let stem = name.package().rsplit('/').next().unwrap_or_default();
+        let stem = stem.replace([' ', '.'], "_");
+        let count = counts.entry(stem.to_lowercase()).or_default();
+        files.push(match *count {
+            0 => format!("{stem}.{ending}"),
+            number => format!("{stem}_{number}.{ending}"),
+        });
+        *count += 1;
+    }
+    files
+}
+
+/// A new, empty folder for the editor's files, which is removed with all that is left in it.
+struct Fresh {
+    path: PathBuf,
+    is_kept: bool,
+}
+
+impl Fresh {
+    /// Makes the folder. Fails if it cannot be made.
+    fn make(within: &Path) -> Result<Self, Failure> {
+        let path = within.join(format!(".portcullis-export-{}", live::now()));
+        fs::create_dir(&path).or_fail(format!(
+            "nothing was exported: no folder can be made in {}",
+            shown(&within.display().to_string())
+        ))?;
+        Ok(Self { path, is_kept: false })
+    }
+
+    /// Leaves the folder there, and returns its path.
+    fn keep(mut self) -> PathBuf {
+        self.is_kept = true;
+        self.path.clone()
+    }
+
+    /// Moves the files of these names, and returns their new paths and warnings. Links and files of other names are not
+    /// moved. A file is replaced as a whole, and a link is replaced itself.
+    fn move_to(
+        self,
+        folder: &Path,
+        names: &[String],
+    ) -> Result<(Vec<String>, Vec<String>), Failure> {
+        let (mut moved, mut warnings) = (Vec::new(), Vec::new());
+        let entries = fs::read_dir(&self.path)
+            .or_fail(format!("cannot look into {}", shown(&self.path.display().to_string())))?;
+        for entry in entries {
+            let entry = entry?;
+            let file = entry.file_name().to_string_lossy().into_owned();
+            let is_expected = names.iter().any(|name| name.eq_ignore_ascii_case(&file));
+            if !is_expected || !entry.file_type()?.is_file() {
+                warnings.push(format!("{} was not asked for, and is removed", shown(&file)));
+                continue;
+            }
+            let target = folder.join(&file);
+            match fs::rename(entry.path(), &target) {
+                Ok(()) => moved.push(shown(&target.display().to_string())),
+                Err(error) => warnings.push(format!(
+                    "{} cannot be written: {error}",
+                    shown(&target.display().to_string())
+                )),
+            }
+        }
+        moved.sort_unstable();
+        Ok((moved, warnings))
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // The folder is ours alone: what cannot be removed is seen there.
+            let _left_there = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_as_the_editor_names_them() {
+        let names = ["/Game/A/X.X", "/Game/B/X", "/Game/B/x.Other", "/Game/C D"];
+        let names: Vec<AssetName> =
+            names.iter().map(|name| AssetName::read(name).expect(name)).collect();
+        assert_eq!(files(&names, "T3D"), ["X.t3d", "X_1.t3d", "x_2.t3d", "C_D.t3d"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_files_that_were_asked_for_are_moved_and_nothing_is_left() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let outside = tempfile::tempdir().expect("a folder");
+        let fresh = Fresh::make(folder.path()).expect("it is made");
+        let inner = fresh.path.clone();
+        fs::write(inner.join("X.t3d"), "new").expect("it is written");
+        fs::write(inner.join("other.sh"), "new").expect("it is written");
+        std::os::unix::fs::symlink(outside.path(), inner.join("X_1.t3d")).expect("it is made");
+        let aside = outside.path().join("aside");
+        fs::write(&aside, "kept").expect("it is written");
+        std::os::unix::fs::symlink(&aside, folder.path().join("X.t3d")).expect("it is made");
+        let names = ["X.t3d".to_owned(), "X_1.t3d".to_owned()];
+        let (moved, warnings) = fresh.move_to(folder.path(), &names).expect("it is moved");
+        assert_eq!(moved, [folder.path().join("X.t3d").display().to_string()]);
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert_eq!(fs::read_to_string(&aside).expect("it is there"), "kept", "no link is followed");
+        assert_eq!(fs::read_to_string(folder.path().join("X.t3d")).expect("it is there"), "new");
+        assert!(!inner.exists());
     }
 }

@@ -124,22 +124,23 @@ impl Asked for ProjectConfig {
                 "Epic's server tells no configuration: the files answer",
             ));
         }
-        let told = editor.read("get_project_config", &json!({}))?;
+        let told = editor.read(Self::NAME, &json!({}))?;
+        let reply = value::Reply::of(Self::NAME, &told);
+        let (said_version, said_paths) = (reply.object("engineVersion")?, reply.object("paths")?);
         let offline = Offline::open(editor.request, self.project_dir.as_deref())?;
         let mut answer = self.ask_files(editor.request, &offline)?;
-        let (version, paths) = (&told["engineVersion"], &told["paths"]);
-        let part = |key| u32::try_from(value::number(version, key)).unwrap_or_default();
+        let part = |key| said_version.number(key).map(|it| u32::try_from(it).unwrap_or_default());
         answer.engine_version = EngineVersion {
-            full: value::text(version, "full"),
-            major: part("major"),
-            minor: part("minor"),
-            patch: part("patch"),
-            changelist: part("changelist"),
+            full: said_version.text("full")?,
+            major: part("major")?,
+            minor: part("minor")?,
+            patch: part("patch")?,
+            changelist: part("changelist")?,
         };
         "the editor that has the project open".clone_into(&mut answer.engine_version_basis);
-        answer.paths.engine_dir = value::text(paths, "engineDir");
-        answer.paths.engine_content_dir = value::text(paths, "engineContentDir");
-        answer.paths.engine_plugins_dir = value::text(paths, "enginePluginsDir");
+        answer.paths.engine_dir = said_paths.text("engineDir")?;
+        answer.paths.engine_content_dir = said_paths.text("engineContentDir")?;
+        answer.paths.engine_plugins_dir = said_paths.text("enginePluginsDir")?;
         let relative = answer.paths.engine_dir.starts_with("..").then(|| {
             "the engine's folders are relative to its binaries, as the editor tells them".to_owned()
         });

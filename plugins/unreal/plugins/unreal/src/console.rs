@@ -139,7 +139,7 @@ impl Tool for ConsoleCommand {
             // The subject is the exact command, so that the operator can allow it beforehand.
             request.ask(consent(
                 "console",
-                "run a console command in the Unreal editor",
+                editor.deed("run a console command in the Unreal editor"),
                 command,
             ))?;
         }

@@ -2,7 +2,11 @@
 
 use crate::{
     answer::{SourceKind, failed, shown},
-    live::{Editor, Fault, Kind, value},
+    live::{
+        Editor, Fault, Kind,
+        names::AssetName,
+        value::{self, Reply},
+    },
     offline::Offline,
     source::Asked,
 };
@@ -71,7 +75,8 @@ impl Asked for ExportAsset {
         if self.format.to_ascii_uppercase().starts_with('M') {
             return Err(Fault::Unsupported("the editor exports no Markdown: the files answer"));
         }
-        by_editor(self, editor, &json!({ "objectPath": self.object_path, "format": self.format }))
+        let name = AssetName::read(&self.object_path)?;
+        by_editor(self, editor, &json!({ "objectPath": name.path(), "format": self.format }))
     }
 
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Exported, Failure> {
@@ -173,8 +178,21 @@ where
     }
     let made = match editor.read(E::NAME, arguments) {
         Ok(result) => {
-            let (content, cut) = told_by_editor(&result, asked.max_chars());
+            let content = Reply::of(E::NAME, &result).raw("content")?;
+            if content.is_empty() {
+                return Err(Fault::Refuses(
+                    "the editor exported an empty text: the files answer, without what is not saved",
+                ));
+            }
+            let (content, cut) = told_by_editor(content, asked.max_chars());
             Ok(Text { content, warnings: cut.into_iter().collect(), told: None })
+        }
+        // Newer versions export no Blueprint into an answer.
+        Err(Fault::Failed(said)) if said.contains("batch_export_assets") => {
+            return Err(Fault::Refuses(
+                "the editor exports no Blueprint into an answer: the files answer, without what is \
+                 not saved. batch_export_assets has the editor export it to a file",
+            ));
         }
         Err(Fault::Failed(said)) => Err(value::why(&said)),
         Err(fault) => return Err(fault),
@@ -204,8 +222,7 @@ where
 }
 
 /// The text from the editor, cut to the length limit.
-fn told_by_editor(result: &Value, most: u32) -> (String, Option<String>) {
-    let content = result["content"].as_str().unwrap_or_default();
+fn told_by_editor(content: &str, most: u32) -> (String, Option<String>) {
     let most = (most as usize).min(MAX_TEXT);
     let is_cut = content.len() > most;
     let warning = is_cut.then(|| {

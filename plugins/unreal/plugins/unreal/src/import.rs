@@ -2,11 +2,13 @@
 
 use crate::{
     answer::{SourceKind, failed, shown},
-    live::{Editor, Fault, Kind, value},
+    live::{
+        Editor, Fault, Kind,
+        value::{self, Reply},
+    },
     source::to_change,
 };
 use portcullis_plugin::prelude::*;
-use serde_json::Value;
 use std::{
     fs::{self, File},
     io::Read,
@@ -111,8 +113,14 @@ impl Tool for ImportAsset {
             project.dir.display(),
             editor.url
         );
-        let mut question = consent("import", "import a file into the Unreal project", subject);
+        let deed = editor.deed("import a file into the Unreal project");
+        let mut question = consent("import", deed, subject);
         if let Some(there) = there {
+            if editor.seen.kind == Kind::Epic {
+                return Err(Failure::new(format!(
+                    "nothing is imported: Epic's server replaces no asset, and there is {there}"
+                )));
+            }
             question = question.overwriting(there);
         }
         request.ask(question)?;
@@ -262,12 +270,16 @@ impl Target {
             Kind::UnrealMcpServer => {
                 let asset = json!({ "assetPath": self.object, "bIncludeTags": false });
                 let found = editor.read("query_asset", &asset)?;
-                (found["bExists"] == true).then(|| value::text(&found, "classPath"))
+                let found = Reply::of("query_asset", &found);
+                match found.flag("bExists")? {
+                    true => Some(found.text("classPath")?),
+                    false => None,
+                }
             }
             Kind::Epic => {
                 let package = format!("{}/{}", self.folder, self.name);
                 let there = editor.epic("AssetTools", "exists", &json!({ "path": package }))?;
-                (there == true).then(|| "an asset".to_owned())
+                Reply::of("exists", &there).flag("")?.then(|| "an asset".to_owned())
             }
         };
         Ok(is_there.map(|class| format!("{} ({class}), as it is in the editor", self.object)))
@@ -348,7 +360,8 @@ impl How {
                     "classPath": class,
                 });
                 let result = editor.write("import_asset", &arguments)?;
-                Ok(value::texts(&result["importedObjects"]))
+                let imported = Reply::of("import_asset", &result).texts("importedObjects");
+                imported.map_err(|misshapen| Fault::Unknown(Box::new(misshapen)))
             }
             Self::Epic(set) => {
                 let arguments = json!({
@@ -357,13 +370,8 @@ impl How {
                     "source_file": file.unwrap_or_default(),
                 });
                 let returned = editor.write_epic(set, "import_file", &arguments)?;
-                let path = returned["refPath"].as_str().or(returned.as_str()).map(shown);
-                if matches!(returned, Value::Null | Value::Bool(false)) {
-                    return Err(Fault::Failed(
-                        "the editor says that it imported nothing".to_owned(),
-                    ));
-                }
-                Ok(vec![path.unwrap_or_else(|| target.object.clone())])
+                let imported = Reply::of("import_file", &returned).objects("");
+                imported.map_err(|misshapen| Fault::Unknown(Box::new(misshapen)))
             }
         }
     }

@@ -1,7 +1,9 @@
 //! Talks to a running editor, to read from a project and to change it.
 
+pub mod classes;
 mod epic;
 mod fault;
+pub mod names;
 mod place;
 mod reader;
 mod seen;
@@ -11,6 +13,7 @@ mod wire;
 pub use fault::Fault;
 pub use seen::{Kind, Seen};
 
+use crate::offline::Offline;
 use portcullis_plugin::prelude::*;
 use seen::{forget, look, look_anew};
 use serde_json::Value;
@@ -103,24 +106,50 @@ impl<'r> Editor<'r> {
         Ok(editor)
     }
 
-    /// Fails unless the editor has that project open.
-    fn check(&self, project: &Project) -> Result<(), Fault> {
-        let (is_same, theirs) = match self.seen.kind {
-            Kind::UnrealMcpServer => {
-                let theirs = self.seen.project.as_deref().unwrap_or_default();
-                (place::is_same(theirs, &project.dir), theirs.to_owned())
-            }
-            Kind::Epic => {
-                let file = project.file.as_deref();
-                let read = |name: &str| {
-                    self.epic("AssetTools", "read_file", &json!({ "file_path": name }))
-                };
-                let same = file.map_or(Ok(false), |file| epic::has_project(file, read))?;
-                (same, "its project file is another, or cannot be read there".to_owned())
-            }
+    /// Whether the editor tells which project it has open.
+    pub fn is_identified(&self) -> bool {
+        self.seen.project.is_some()
+    }
+
+    /// What the editor is asked to do, for the question to the user: with the product, its URL and the project.
+    pub fn deed(&self, what: &str) -> String {
+        let project = match &self.project {
+            Some(project) => format!(", which has the project {} open", project.dir.display()),
+            None => String::new(),
         };
-        let url = self.url.clone();
-        if is_same { Ok(()) } else { Err(Fault::OtherProject { url, theirs }) }
+        format!("{what}, with {} at {}{project}", self.seen.product(), self.url)
+    }
+
+    /// Fails if the editor has another project open. Passes if the editor does not tell its project: see
+    /// [`is_identified`](Self::is_identified).
+    fn check(&self, project: &Project) -> Result<(), Fault> {
+        let Seen { project: absolute, relative, .. } = &self.seen;
+        let other = match (absolute, relative) {
+            (Some(theirs), _) => Some(theirs).filter(|it| !place::is_same(it, &project.dir)),
+            (None, Some(theirs)) => Some(theirs).filter(|it| place::contradicts(it, &project.dir)),
+            (None, None) => None,
+        };
+        match other {
+            Some(theirs) => {
+                Err(Fault::OtherProject { url: self.url.clone(), theirs: theirs.clone() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Fails unless it is certain that the editor has the project of this call open.
+    pub fn check_for_change(&self) -> Result<(), Fault> {
+        match &self.project {
+            Some(project) => self.check(project)?,
+            None => return Err(Fault::NotSet),
+        }
+        if self.is_identified() { Ok(()) } else { Err(Fault::Unidentified(self.url.clone())) }
+    }
+
+    /// The files of the project, for what the editor does not tell; `None` if they cannot be read.
+    pub fn files(&self) -> Option<Offline> {
+        let dir = self.project.as_ref()?.dir.display().to_string();
+        Offline::open(self.request, Some(&dir)).ok()
     }
 
     /// Whether the server offers a tool, and with this argument if one is given.
@@ -138,7 +167,7 @@ impl<'r> Editor<'r> {
     /// Calls a read-only tool of Epic's server.
     pub fn epic(&self, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
         let params = epic::call(&self.seen, set, tool, arguments)?;
-        epic::returned(&self.ask_to_read("tools/call", &params, tool)?)
+        epic::returned(&self.ask_to_read("tools/call", &params, tool)?, tool)
     }
 
     /// The text of a resource, ignoring the empty binary content beside it.
@@ -177,13 +206,21 @@ impl<'r> Editor<'r> {
     /// which project is open.
     pub fn write(&self, tool: &str, arguments: &Value) -> Result<Value, Fault> {
         let params = json!({ "name": tool, "arguments": arguments });
-        value::of_tool(&self.change(&params, tool)?)
+        let told = value::of_tool(&self.change(&params, tool)?)?;
+        match value::Reply::of(tool, &told).object("") {
+            Ok(_) => Ok(told),
+            // The editor did what it was asked, or not: its words do not say it.
+            Err(misshapen) => Err(Fault::Unknown(Box::new(misshapen))),
+        }
     }
 
     /// Like [`write`](Self::write), for Epic's server.
     pub fn write_epic(&self, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
         let params = epic::call(&self.seen, set, tool, arguments)?;
-        epic::returned(&self.change(&params, tool)?)
+        match epic::returned(&self.change(&params, tool)?, tool) {
+            Err(misshapen @ Fault::Misshapen(..)) => Err(Fault::Unknown(Box::new(misshapen))),
+            returned => returned,
+        }
     }
 
     fn change(&self, params: &Value, what: &str) -> Result<Value, Fault> {
@@ -191,23 +228,7 @@ impl<'r> Editor<'r> {
         let seen = look_anew(self.wire(), self.seen.kind)?;
         let project = self.project.clone();
         let now = Self { seen, project, url: self.url.clone(), messages: Cell::new(200), ..*self };
-        // Epic's server is asked for a file; this call already holds the turn.
-        match &now.project {
-            Some(project) if now.seen.kind == Kind::UnrealMcpServer => now.check(project)?,
-            Some(project) => {
-                let read = |name: &str| {
-                    let arguments = json!({ "file_path": name });
-                    let params = epic::call(&now.seen, "AssetTools", "read_file", &arguments)?;
-                    epic::returned(&now.ask("tools/call", &params, READING, what)?)
-                };
-                let file = project.file.as_deref();
-                if !file.map_or(Ok(false), |file| epic::has_project(file, read))? {
-                    let theirs = "its project file is another".to_owned();
-                    return Err(Fault::OtherProject { url: now.url, theirs });
-                }
-            }
-            None => return Err(Fault::NotSet),
-        }
+        now.check_for_change()?;
         // If the call is killed before it clears this mark, the mark expires by itself.
         let left = self.request.remaining().unwrap_or(WRITING).min(WRITING);
         cache::set(&work_key(&now.url), b"yes", left);

@@ -32,7 +32,7 @@ impl Asked for LogFilePath {
         }
         let result = editor.read(Self::NAME, &json!({}))?;
         Ok(LogFile {
-            log_file_path: value::text(&result, "logFilePath"),
+            log_file_path: value::Reply::of(Self::NAME, &result).text("logFilePath")?,
             source: SourceKind::Live,
             as_of: editor.as_of(),
             warnings: editor.warnings(None),

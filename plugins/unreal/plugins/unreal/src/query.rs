@@ -2,7 +2,7 @@
 
 use crate::{
     answer::{Names, SourceKind, shown, tags_told, time},
-    live::{Editor, Fault, Kind, value},
+    live::{Editor, Fault, Kind, classes, names::AssetName, value::Reply},
     offline::Offline,
     search::Files,
     source::Asked,
@@ -70,24 +70,11 @@ impl Asked for QueryAsset {
     type Answer = Queried;
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Queried, Fault> {
-        let result = match editor.seen.kind {
-            Kind::UnrealMcpServer => self.ask_plugin(editor)?,
-            Kind::Epic => self.ask_epic(editor)?,
-        };
-        let exists = result["bExists"] == true;
-        Ok(Queried {
-            exists,
-            asset_path: shown(&self.asset_path),
-            asset_name: value::text(&result, "assetName"),
-            package_path: value::text(&result, "packagePath"),
-            class_path: value::text(&result, "classPath"),
-            object_path: value::text(&result, "objectPath"),
-            tags: (exists && self.include_tags).then(|| tags_told(&result["tags"])),
-            file: None,
-            source: SourceKind::Live,
-            as_of: editor.as_of(),
-            warnings: editor.warnings(None),
-        })
+        let name = AssetName::read(&self.asset_path)?;
+        match editor.seen.kind {
+            Kind::UnrealMcpServer => self.ask_plugin(editor, &name),
+            Kind::Epic => self.ask_epic(editor, &name),
+        }
     }
 
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Queried, Failure> {
@@ -146,44 +133,91 @@ impl Asked for QueryAsset {
 }
 
 impl QueryAsset {
-    /// The plugin's server needs an object path: a package alone stands for the asset with its
-    /// name.
-    fn ask_plugin(&self, editor: &Editor<'_>) -> Result<Value, Fault> {
-        let ask = |path: &str| {
-            let arguments = json!({ "assetPath": path, "bIncludeTags": self.include_tags });
-            editor.read("query_asset", &arguments)
-        };
-        let result = ask(&self.asset_path)?;
-        let name = self.asset_path.rsplit('/').next().unwrap_or_default();
-        if result["bExists"] == true || name.is_empty() || name.contains('.') {
-            return Ok(result);
+    fn ask_plugin(&self, editor: &Editor<'_>, name: &AssetName) -> Result<Queried, Fault> {
+        let arguments = json!({ "assetPath": name.path(), "bIncludeTags": self.include_tags });
+        let result = editor.read(Self::NAME, &arguments)?;
+        let reply = Reply::of(Self::NAME, &result);
+        if !reply.flag("bExists")? {
+            return Ok(self.found(editor, None, None, None));
         }
-        ask(&format!("{}.{name}", self.asset_path))
+        let asset = Found {
+            name: reply.text("assetName")?,
+            folder: reply.text("packagePath")?,
+            class: reply.text("classPath")?,
+            object_path: reply.text("objectPath")?,
+        };
+        let tags = match self.include_tags {
+            true => {
+                reply.object("tags")?;
+                Some(tags_told(&result["tags"]))
+            }
+            false => None,
+        };
+        Ok(self.found(editor, Some(asset), tags, None))
     }
 
-    fn ask_epic(&self, editor: &Editor<'_>) -> Result<Value, Fault> {
-        let (package, object) = object_path(&self.asset_path)
-            .ok_or(Fault::Unsupported("this is no path of an asset: the files answer"))?;
-        if editor.epic("AssetTools", "exists", &json!({ "path": package }))? != true {
+    fn ask_epic(&self, editor: &Editor<'_>, name: &AssetName) -> Result<Queried, Fault> {
+        let exists = editor.epic("AssetTools", "exists", &json!({ "path": name.package() }))?;
+        if !Reply::of("exists", &exists).flag("")? {
             // During play in the editor, the server finds no assets.
-            return Err(Fault::Unsupported("the editor knows no such asset: the files answer"));
+            return Err(Fault::Refuses(
+                "Epic's server knows no such asset, or plays the game: the files answer",
+            ));
         }
-        let asset = json!({ "asset_path": package });
-        let class = editor.epic("AssetTools", "get_asset_class", &asset)?;
-        let (folder, name) = package.rsplit_once('/').unwrap_or_default();
-        let object = if object.is_empty() { name } else { object };
-        let mut result = json!({
-            "bExists": true,
-            "assetName": object,
-            "packagePath": folder,
-            "classPath": class["refPath"].as_str().or(class.as_str()).unwrap_or_default(),
-            "objectPath": format!("{package}.{object}"),
-        });
-        if self.include_tags {
-            result["tags"] = editor.epic("AssetTools", "get_asset_tags", &asset)?;
-        }
-        Ok(result)
+        let asset = json!({ "asset_path": name.package() });
+        let told = editor.epic("AssetTools", "get_asset_class", &asset)?;
+        let told = Reply::of("get_asset_class", &told).text("")?;
+        let class = classes::path(editor.files().as_ref(), name, &told);
+        let unknown: Vec<String> = class.is_none().then(|| told.clone()).into_iter().collect();
+        let tags = match self.include_tags {
+            true => {
+                let tags = editor.epic("AssetTools", "get_asset_tags", &asset)?;
+                Reply::of("get_asset_tags", &tags).object("")?;
+                Some(tags_told(&tags))
+            }
+            false => None,
+        };
+        let found = Found {
+            name: shown(name.object()),
+            folder: shown(name.folder()),
+            class: class.unwrap_or(told),
+            object_path: shown(&name.path()),
+        };
+        Ok(self.found(editor, Some(found), tags, classes::warning(&unknown)))
     }
+
+    fn found(
+        &self,
+        editor: &Editor<'_>,
+        asset: Option<Found>,
+        tags: Option<Map<String, Value>>,
+        warning: Option<String>,
+    ) -> Queried {
+        let exists = asset.is_some();
+        let Found { name, folder, class, object_path } = asset.unwrap_or_default();
+        Queried {
+            exists,
+            asset_path: shown(&self.asset_path),
+            asset_name: name,
+            package_path: folder,
+            class_path: class,
+            object_path,
+            tags,
+            file: None,
+            source: SourceKind::Live,
+            as_of: editor.as_of(),
+            warnings: editor.warnings(warning),
+        }
+    }
+}
+
+/// An asset that an editor knows.
+#[derive(Default)]
+struct Found {
+    name: String,
+    folder: String,
+    class: String,
+    object_path: String,
 }
 
 /// The asset with that name in a package; by default the one named like the package.

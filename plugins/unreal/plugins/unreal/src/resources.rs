@@ -2,7 +2,7 @@
 
 use crate::{
     answer::shown,
-    live::{self, Fault, Kind},
+    live::{self, Fault, Kind, names::AssetName, value::Reply},
     offline::{self, Offline},
     source::Mode,
 };
@@ -193,11 +193,10 @@ fn from_editor(request: &Request<'_>, uri: &str, path: &str) -> Result<Option<St
         // The editor's resource supports only Blueprints, and no path with a comma or `=`.
         match editor.resource(uri) {
             Err(Fault::Refused(..)) => {
-                let name = path.rsplit('/').next().unwrap_or_default();
-                let object =
-                    if name.contains('.') { path.to_owned() } else { format!("{path}.{name}") };
+                let object = AssetName::read(path)?.path();
                 let arguments = json!({ "objectPath": object, "format": "T3D" });
                 let result = editor.read("export_asset", &arguments)?;
+                Reply::of("export_asset", &result).text("content")?;
                 Ok(result["content"].as_str().unwrap_or_default().to_owned())
             }
             other => other,
@@ -205,7 +204,7 @@ fn from_editor(request: &Request<'_>, uri: &str, path: &str) -> Result<Option<St
     });
     match asked {
         Ok(text) => Ok(Some(unreal_package::visible(&text, MAX_TEXT, true).into_owned())),
-        Err(Fault::Failed(_)) => Err(Failure::not_found(uri)),
+        Err(Fault::Failed(_)) if mode == Mode::Live => Err(Failure::not_found(uri)),
         Err(Fault::Unsupported(_) | Fault::NotSet) => Ok(None),
         Err(fault) if mode == Mode::Live => Err(Failure::from(fault)),
         Err(_) => Ok(None),

@@ -68,6 +68,7 @@ pub fn answer<A: Asked>(asked: &A, request: &Request<'_>) -> Result<A::Answer, F
         Err(Fault::Answer(failure)) => return Err(*failure),
         Err(Fault::Failed(why)) => return Err(Failure::new(why)),
         Err(fault @ Fault::Unsupported(_)) => (mode == Mode::Live).then(|| fault.to_string()),
+        Err(fault @ Fault::Refuses(_)) => Some(fault.to_string()),
         Err(Fault::Cancelled) => return Err(Failure::from(Fault::Cancelled)),
         Err(fault) if mode == Mode::Live => return Err(Failure::from(fault)),
         Err(fault) => (!fault.is_usual()).then(|| format!("{fault}: the files answer")),
@@ -105,16 +106,27 @@ pub fn to_change<'r>(
         ));
     }
     let project = offline::project(project_dir)?;
-    Ok(live::editor(request, Some(&project))?)
+    let editor = live::editor(request, Some(&project))?;
+    editor.check_for_change()?;
+    Ok(editor)
 }
 
 impl Editor<'_> {
     /// Warnings for every answer of the editor.
     pub fn warnings(&self, more: impl IntoIterator<Item = String>) -> Vec<String> {
-        let unchecked = self.project.is_none().then(|| {
-            "no project is open in this session: it was not checked which one the editor has"
-                .to_owned()
-        });
+        let unchecked = match &self.project {
+            None => Some(
+                "no project is open in this session: it was not checked which one the editor has"
+                    .to_owned(),
+            ),
+            Some(_) if self.is_identified() => None,
+            Some(project) => Some(format!(
+                "the editor at {} does not tell the absolute folder of its project: it was not \
+                 checked that it is {}",
+                self.url,
+                project.dir.display()
+            )),
+        };
         unchecked.into_iter().chain(more).collect()
     }
 

@@ -139,7 +139,11 @@ fn editors(request: &Request<'_>, project: Option<&Project>) -> Result<Vec<Edito
                 detail: match (&editor.seen.project, project) {
                     (_, None) => "no project of this session is known to compare with".to_owned(),
                     (Some(theirs), Some(_)) => format!("it has this project open: {theirs}"),
-                    (None, Some(_)) => "it reads the same project file".to_owned(),
+                    (None, Some(_)) => {
+                        "it does not tell the absolute folder of its project: it is \
+                                        asked, and changes nothing"
+                            .to_owned()
+                    }
                 },
                 version: editor.seen.version,
                 tools: editor.seen.tools.len(),
@@ -165,6 +169,9 @@ fn state(fault: &Fault) -> &'static str {
         Fault::OtherProject { .. } => "other_project",
         Fault::WrongServer(..)
         | Fault::Garbled(..)
+        | Fault::Misshapen(..)
+        | Fault::Unidentified(_)
+        | Fault::Refuses(_)
         | Fault::NoSession
         | Fault::Refused(..)
         | Fault::Failed(_)

@@ -19,6 +19,8 @@ mod live;
 mod offers;
 #[path = "tests/wire.rs"]
 mod wire;
+#[path = "tests/wrong_editors.rs"]
+mod wrong_editors;
 
 /// Calls a tool on a game that no editor has open.
 fn call<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {

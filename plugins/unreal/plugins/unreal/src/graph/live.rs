@@ -1,9 +1,8 @@
 //! Reads the graphs of a Blueprint through Epic's server.
 
 use super::*;
-use crate::live::{Kind, value};
+use crate::live::{Kind, names::AssetName, value::Reply};
 use std::fmt::Write;
-use unreal_project::object_path;
 
 /// Most graphs read of one Blueprint.
 const MAX_GRAPHS: usize = 60;
@@ -15,15 +14,18 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
             "the editor tells no pins: the files answer, without what is not saved",
         ));
     }
-    let (package, _) = object_path(&asked.asset_path)
-        .ok_or(Fault::Unsupported("this is no path of a Blueprint: the files answer"))?;
+    let asset = AssetName::read(&asked.asset_path)?;
+    let package = asset.package();
     // The files contain more, and are used unless the editor has unsaved changes.
-    if editor.epic("AssetTools", "is_dirty", &json!({ "asset_path": package }))? != true {
+    // The editor compares the package's name with the path as it was sent.
+    let dirty = editor.epic("AssetTools", "is_dirty", &json!({ "asset_path": package }))?;
+    if !Reply::of("is_dirty", &dirty).flag("")? {
         return Err(Fault::Unsupported("the Blueprint is saved: the files answer, and tell more"));
     }
     let name = package.rsplit('/').next().unwrap_or_default();
     let blueprint = json!({ "blueprint": { "refPath": format!("{package}.{name}") } });
-    let all = value::texts(&editor.epic("BlueprintTools", "list_graphs", &blueprint)?);
+    let all = editor.epic("BlueprintTools", "list_graphs", &blueprint)?;
+    let all = Reply::of("list_graphs", &all).objects("")?;
     let called = |path: &str| path.rsplit([':', '.']).next().unwrap_or_default().to_owned();
     let is_wanted = |path: &&String| {
         let wanted = asked.graph_name.as_ref();
@@ -34,7 +36,7 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
     for path in all.iter().filter(is_wanted).take(MAX_GRAPHS) {
         let graph = json!({ "graph": { "refPath": path } });
         let told = editor.epic("BlueprintTools", "read_graph_dsl", &graph)?;
-        let told = told.as_str().unwrap_or_default();
+        let told = Reply::of("read_graph_dsl", &told).raw("")?;
         let told = unreal_package::visible(told, MAX_MARKDOWN, true);
         let name = called(path);
         write!(markdown, "\n## {name}\n\n```text\n{}\n```\n", told.replace("```", "'''"))

@@ -2,18 +2,17 @@
 
 use super::{
     fault::Fault,
+    place,
     seen::Seen,
     value,
     wire::{Message, Wire},
 };
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 /// Time limit of a read-only tool.
 pub const READING: Duration = Duration::from_secs(30);
-/// Largest project file to compare, in bytes.
-const MAX_PROJECT_FILE: u64 = 1 << 20;
 
 /// The toolsets. Without meta-tools, toolsets are prefixes of the tools' names.
 pub fn toolsets(wire: Wire<'_>, seen: &Seen) -> Result<Vec<String>, Fault> {
@@ -29,14 +28,14 @@ pub fn toolsets(wire: Wire<'_>, seen: &Seen) -> Result<Vec<String>, Fault> {
             what,
             number: 91,
         };
-        // The answer is text for people: words in the form of a name are taken as names.
-        let said = value::of_tool(&wire.ask(&message)?.result)?.to_string();
-        let words = said.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.')));
-        words
-            .map(|word| word.trim_matches('.'))
-            .filter(|word| word.contains('.'))
-            .map(str::to_owned)
-            .collect()
+        let said = value::of_tool(&wire.ask(&message)?.result)?;
+        let said = said.as_str().ok_or_else(|| {
+            Fault::Misshapen("list_toolsets".to_owned(), "it is not a text".to_owned())
+        })?;
+        // A toolset is a line `- NAME: DESCRIPTION`.
+        let names = said.lines().filter_map(|line| line.trim().strip_prefix("- "));
+        let names = names.filter_map(|line| line.split([':', ' ']).next());
+        names.filter(|name| name.contains('.')).map(str::to_owned).collect()
     } else {
         let sets = seen.tools.keys().filter_map(|name| Some(name.rsplit_once('.')?.0.to_owned()));
         sets.collect()
@@ -60,45 +59,38 @@ pub fn call(seen: &Seen, set: &str, tool: &str, arguments: &Value) -> Result<Val
     })
 }
 
-/// The result of a tool. Many failures come as ordinary text.
-pub fn returned(result: &Value) -> Result<Value, Fault> {
+/// The `returnValue` of a tool, which has the form `{"returnValue": …}`. Tools without a result give an empty object.
+pub fn returned(result: &Value, tool: &str) -> Result<Value, Fault> {
     let mut told = value::of_tool(result)?;
-    if let Some(said) = told.as_str() {
-        return Err(Fault::Failed(crate::answer::shown(said)));
-    }
-    let Some(object) = told.as_object_mut() else { return Ok(told) };
+    let misshapen = |why: &str| Fault::Misshapen(tool.to_owned(), why.to_owned());
+    let object = told.as_object_mut().ok_or_else(|| misshapen("it is not a JSON object"))?;
     match object.remove("returnValue") {
         Some(returned) => Ok(returned),
         None if object.is_empty() => Ok(Value::Null),
-        None => Ok(told),
+        None => Err(misshapen("it has no `returnValue`")),
     }
 }
 
-/// Whether the editor reads the same project file as on this disk. The server does not tell the
-/// folder, so that copies of one project cannot be distinguished.
-pub fn has_project(
-    file: &Path,
-    read: impl FnOnce(&str) -> Result<Value, Fault>,
-) -> Result<bool, Fault> {
-    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let is_small = std::fs::metadata(file).is_ok_and(|found| found.len() <= MAX_PROJECT_FILE);
-    let Some(ours) = is_small.then(|| std::fs::read(file).ok()).flatten() else {
-        return Ok(false);
+/// The absolute folder of the open project, from the refusal to read a file outside of it. `None` if the refusal does not
+/// name it.
+pub fn project(wire: Wire<'_>, seen: &Seen) -> Result<Option<String>, Fault> {
+    // A relative path begins at the engine's binaries, which nobody may read.
+    let arguments = json!({ "file_path": "which-project.txt" });
+    let params = call(seen, "AssetTools", "read_file", &arguments)?;
+    let headers = seen.headers();
+    let message = Message {
+        method: "tools/call",
+        params,
+        headers: &headers,
+        limit: READING,
+        what: "looking for the editor",
+        number: 92,
     };
-    let ours = String::from_utf8_lossy(&ours).into_owned();
-    match read(&name) {
-        Ok(theirs) => Ok(theirs.as_str().is_some_and(|theirs| alike(theirs, &ours))),
-        Err(Fault::Failed(_)) => Ok(false),
+    match value::of_tool(&wire.ask(&message)?.result) {
+        Err(Fault::Failed(said)) => Ok(place::of_refusal(&said)),
         Err(fault) => Err(fault),
+        Ok(_) => Ok(None),
     }
-}
-
-/// Whether two texts are equal, ignoring line ends and a byte order mark.
-fn alike(one: &str, other: &str) -> bool {
-    let lines = |text: &str| -> Vec<String> {
-        text.trim_start_matches('\u{FEFF}').trim_end().lines().map(str::to_owned).collect()
-    };
-    lines(one) == lines(other)
 }
 
 #[cfg(test)]
@@ -107,15 +99,16 @@ mod tests {
 
     #[test]
     fn what_was_returned() {
-        let of = |text: &str| returned(&json!({ "content": [{ "type": "text", "text": text }] }));
+        let of = |text: &str| {
+            returned(&json!({ "content": [{ "type": "text", "text": text }] }), "exists")
+        };
         assert_eq!(of(r#"{"returnValue": ["/Game/A"]}"#), Ok(json!(["/Game/A"])));
-        assert_eq!(of(r#"{"a": 1}"#), Ok(json!({ "a": 1 })));
         assert_eq!(of("{}"), Ok(Value::Null));
-        assert_eq!(of("no such asset"), Err(Fault::Failed("no such asset".to_owned())));
-    }
-
-    #[test]
-    fn the_same_text() {
-        assert!(alike("\u{FEFF}{\r\n}\r\n", "{\n}") && !alike("{}", "{ }"));
+        for text in [r#"{"a": 1}"#, "no such asset", "[]", "true"] {
+            assert!(
+                matches!(of(text), Err(Fault::Misshapen(tool, _)) if tool == "exists"),
+                "{text}"
+            );
+        }
     }
 }

@@ -33,6 +33,10 @@ pub enum Fault {
     Starting(String),
     /// The response is cut off, too long, or malformed.
     Garbled(String, String),
+    /// The answer of this tool lacks what it has to have: what.
+    Misshapen(String, String),
+    /// The editor at this URL does not tell the absolute folder of its project.
+    Unidentified(String),
     /// The session has ended and has to be started again.
     NoSession,
     /// The server refused the message, with a code and a text.
@@ -41,6 +45,8 @@ pub enum Fault {
     Failed(String),
     /// The server has no tool for this.
     Unsupported(&'static str),
+    /// The server has a tool for this, which refuses this call.
+    Refuses(&'static str),
     /// A change was requested, and its outcome is unknown.
     Unknown(Box<Fault>),
     /// The call has an answer in spite of this: a failure, or a question to the user.
@@ -51,7 +57,7 @@ impl Fault {
     /// Whether the editor may have run the request, or may still run it.
     pub fn may_have_run(&self) -> bool {
         match self {
-            Self::Busy(..) | Self::Cancelled | Self::Garbled(..) => true,
+            Self::Busy(..) | Self::Cancelled | Self::Garbled(..) | Self::Misshapen(..) => true,
             Self::NotSet
             | Self::NotGranted(_)
             | Self::NotRunning(_)
@@ -64,6 +70,8 @@ impl Fault {
             | Self::Refused(..)
             | Self::Failed(_)
             | Self::Unsupported(_)
+            | Self::Refuses(_)
+            | Self::Unidentified(_)
             | Self::Unknown(_)
             | Self::Answer(_) => false,
         }
@@ -122,7 +130,17 @@ impl fmt::Display for Fault {
             Self::NoSession => f.write_str("the editor has ended the session"),
             Self::Refused(code, why) => write!(f, "the editor refused: {why} ({code})"),
             Self::Failed(why) => f.write_str(why),
-            Self::Unsupported(what) => f.write_str(what),
+            Self::Unsupported(what) | Self::Refuses(what) => f.write_str(what),
+            Self::Misshapen(tool, why) => write!(
+                f,
+                "the editor's answer to `{tool}` does not have the form that it has to have: {why}"
+            ),
+            Self::Unidentified(url) => write!(
+                f,
+                "nothing was changed: the editor at {url} does not tell the absolute folder of its \
+                 project, so that it is not known which project would be changed. Update the \
+                 editor's MCP plugin, or start the editor with the absolute path of the .uproject file"
+            ),
             Self::Unknown(why) => write!(
                 f,
                 "the outcome is not known: {why}. The editor may have done it, or may still do \

@@ -1,26 +1,69 @@
-//! Compares the folder that an editor reports with a project's folder on this disk.
+//! Tells which project an editor has open, and compares it with the project on this disk.
+//!
+//! Only an absolute folder identifies a project: two projects in folders of the same name are the same to an
+//! editor that names its own relative to the engine.
 
 use std::path::Path;
 
-/// Whether an editor that reports the folder `theirs` has the project in `ours` open. The engine
-/// reports a path relative to its own binaries, or an absolute one.
+/// The absolute folder that an editor names itself, as `get_project_config` of UnrealMCPServer does if
+/// the engine was started so; otherwise the folder of its log, which is always absolute.
+pub fn of_plugin(project_dir: &str, log: &str) -> Option<String> {
+    if is_absolute(&plain(project_dir)) {
+        return Some(plain(project_dir));
+    }
+    let log = plain(log);
+    let (folder, _) = log.rsplit_once("/Saved/Logs/")?;
+    is_absolute(folder).then(|| folder.to_owned())
+}
+
+/// The absolute folder of the project in the refusal of Epic's `AssetTools.read_file`, which lists the folders that may
+/// be read as Python writes a list: first the project's `Content`, then its `Saved`.
+pub fn of_refusal(said: &str) -> Option<String> {
+    let (_, list) = said.split_once("Allowed roots: [")?;
+    let mut roots = list.split(", ").map(unquoted);
+    let (content, saved) = (roots.next()??, roots.next()??);
+    let folder = without_end(&content, "/content")?;
+    let same = without_end(&saved, "/saved")?;
+    (folder == same && is_absolute(folder)).then(|| folder.to_owned())
+}
+
+/// A path as Python writes it, with forward slashes.
+fn unquoted(text: &str) -> Option<String> {
+    let text = text.trim().trim_end_matches(']');
+    let inner = ['\'', '"']
+        .into_iter()
+        .find_map(|quote| text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)))?;
+    Some(plain(&inner.replace("\\\\", "\\").replace("\\'", "'")))
+}
+
+fn without_end<'p>(path: &'p str, end: &str) -> Option<&'p str> {
+    let (start, rest) = path.split_at_checked(path.len().checked_sub(end.len())?)?;
+    rest.eq_ignore_ascii_case(end).then_some(start)
+}
+
+/// Whether the absolute folder `theirs`, in the editor's words, is the folder `ours`. Paths on a Windows drive
+/// ignore case, and may be mounted below `/mnt`.
 pub fn is_same(theirs: &str, ours: &Path) -> bool {
-    let theirs = plain(theirs);
-    let ours = plain(&ours.display().to_string());
-    if theirs.is_empty() || ours.is_empty() {
+    let (theirs, ours) = (plain(theirs), plain(&ours.display().to_string()));
+    if ours.is_empty() {
         return false;
     }
-    // Paths on a Windows drive ignore case.
-    if let Some((drive, rest)) = drive(&theirs) {
-        let mounted = format!("/mnt/{}{rest}", drive.to_ascii_lowercase());
-        return [&theirs, &mounted].iter().any(|same| same.eq_ignore_ascii_case(&ours));
+    match drive(&theirs) {
+        Some((drive, rest)) => {
+            let mounted = format!("/mnt/{}{rest}", drive.to_ascii_lowercase());
+            [&theirs, &mounted].iter().any(|same| same.eq_ignore_ascii_case(&ours))
+        }
+        None => theirs.starts_with('/') && theirs == ours,
     }
-    if theirs.starts_with('/') {
-        return theirs == ours;
-    }
-    let below = theirs.trim_start_matches("../");
-    let is_relative = below.len() < theirs.len() && !below.is_empty() && !below.contains("..");
-    is_relative && ours.strip_suffix(below).is_some_and(|above| above.ends_with('/'))
+}
+
+/// Whether a folder that is relative to the engine cannot be the folder `ours`, as its last name is another.
+pub fn contradicts(relative: &str, ours: &Path) -> bool {
+    let relative = plain(relative);
+    let theirs = relative.rsplit('/').next().unwrap_or_default();
+    let ours = plain(&ours.display().to_string());
+    let ours = ours.rsplit('/').next().unwrap_or_default();
+    !matches!(theirs, "" | "." | "..") && !theirs.eq_ignore_ascii_case(ours)
 }
 
 /// With forward slashes, and no trailing one.
@@ -28,6 +71,12 @@ fn plain(path: &str) -> String {
     let path = path.trim().replace('\\', "/");
     let path = path.strip_prefix("//?/").unwrap_or(&path);
     path.trim_end_matches('/').to_owned()
+}
+
+/// Whether a path begins at a root or a drive, and has no detours.
+fn is_absolute(path: &str) -> bool {
+    let is_rooted = drive(path).is_some() || (path.starts_with('/') && !path.starts_with("//"));
+    is_rooted && !path.split('/').any(|part| part == ".." || part == ".")
 }
 
 fn drive(path: &str) -> Option<(char, &str)> {
@@ -45,10 +94,9 @@ mod tests {
     fn the_same_folder() {
         for (theirs, ours) in [
             ("/home/ada/MyGame/", "/home/ada/MyGame"),
-            ("../../../../home/ada/MyGame/", "/home/ada/MyGame"),
-            ("../../../MyGame/", "/opt/MyGame"),
             ("D:/Games/MyGame/", "/mnt/d/games/mygame"),
             ("D:\\Games\\MyGame\\", "d:/Games/MyGame"),
+            ("d:\\games\\mygame", "D:\\Games\\MyGame"),
         ] {
             assert!(is_same(theirs, Path::new(ours)), "{theirs}");
         }
@@ -59,15 +107,64 @@ mod tests {
         for (theirs, ours) in [
             ("/home/ada/MyGame2/", "/home/ada/MyGame"),
             ("/home/eve/MyGame/", "/home/ada/MyGame"),
-            ("../../../../home/eve/MyGame/", "/home/ada/MyGame"),
-            ("../../../Game/", "/home/ada/MyGame"),
+            ("/home/ada/mygame/", "/home/ada/MyGame"),
+            ("../../../../home/ada/MyGame/", "/home/ada/MyGame"),
             ("MyGame/", "/home/ada/MyGame"),
-            ("../../../", "/home/ada/MyGame"),
-            ("../../../a/../MyGame", "/home/a/../MyGame"),
             ("", "/home/ada/MyGame"),
             ("E:/Games/MyGame/", "/mnt/d/Games/MyGame"),
         ] {
             assert!(!is_same(theirs, Path::new(ours)), "{theirs}");
         }
+    }
+
+    #[test]
+    fn only_an_absolute_folder_identifies() {
+        let log = "/home/ada/MyGame/Saved/Logs/MyGame.log";
+        for (dir, log, project) in [
+            ("../../../../../home/ada/MyGame/", log, Some("/home/ada/MyGame")),
+            ("D:/Games/MyGame/", "", Some("D:/Games/MyGame")),
+            (
+                "../../../MyGame/",
+                "D:/Games/MyGame/Saved/Logs/MyGame_2.log",
+                Some("D:/Games/MyGame"),
+            ),
+            ("../../../MyGame/", "", None),
+            ("../../../MyGame/", "/var/log/unreal.log", None),
+            ("../../../MyGame/", "../../../MyGame/Saved/Logs/MyGame.log", None),
+            ("../../../MyGame/", "/opt/../MyGame/Saved/Logs/MyGame.log", None),
+            ("/home/ada/../eve/MyGame", "", None),
+            ("//server/MyGame", "", None),
+        ] {
+            assert_eq!(of_plugin(dir, log).as_deref(), project, "{dir} {log}");
+        }
+        assert!(contradicts("../../../Other/", Path::new("/home/ada/MyGame")));
+        assert!(!contradicts("../../../mygame/", Path::new("/home/ada/MyGame")));
+        assert!(!contradicts("../../../", Path::new("/home/ada/MyGame")));
+    }
+
+    #[test]
+    fn the_refusal_names_the_folders_of_the_project() {
+        let said = |roots: &str| {
+            format!(
+                "Error: ValueError: Path \"/x\" is not within an allowed root. Allowed roots: {roots}"
+            )
+        };
+        for (roots, project) in [
+            ("['/home/ada/My Game/Content', '/home/ada/My Game/Saved']", Some("/home/ada/My Game")),
+            ("['/a/Content', '/a/Saved', '/a/Plugins/X/Content', '/opt/Engi", Some("/a")),
+            (
+                "['d:\\\\games\\\\mygame\\\\content', 'd:\\\\games\\\\mygame\\\\saved']",
+                Some("d:/games/mygame"),
+            ),
+            ("[\"/a/Ada's/Content\", \"/a/Ada's/Saved\"]", Some("/a/Ada's")),
+            ("['/a/Content', '/b/Saved']", None),
+            ("['/a/Saved', '/a/Content']", None),
+            ("['/a/Content']", None),
+            ("[]", None),
+            ("", None),
+        ] {
+            assert_eq!(of_refusal(&said(roots)).as_deref(), project, "{roots}");
+        }
+        assert_eq!(of_refusal("no such file"), None);
     }
 }

@@ -3,6 +3,7 @@
 use super::{
     epic,
     fault::Fault,
+    place,
     wire::{Message, Wire},
 };
 use crate::answer::shown;
@@ -40,14 +41,17 @@ impl Kind {
         }
     }
 
-    /// The name that the server reports.
-    fn name(self) -> &'static str {
+    /// The name of the product.
+    pub fn product(self) -> &'static str {
         match self {
             Self::UnrealMcpServer => "UnrealMCPServer",
-            Self::Epic => "unreal-mcp",
+            Self::Epic => "Epic's Unreal MCP",
         }
     }
 }
+
+/// The tools by which Epic's server is known: it reports no name.
+const META_TOOLS: [&str; 3] = ["list_toolsets", "describe_toolset", "call_tool"];
 
 /// An editor, as it introduced itself.
 #[data]
@@ -63,11 +67,19 @@ pub struct Seen {
     pub tools: BTreeMap<String, Vec<String>>,
     /// Sets of tools behind its meta-tools
     pub toolsets: Vec<String>,
-    /// The folder of its project, in its own words; none where it cannot be asked
+    /// The absolute folder of its project, in its own words; none if it does not tell it
     pub project: Option<String>,
+    /// The folder of its project relative to the engine, if that is all that it tells
+    pub relative: Option<String>,
 }
 
 impl Seen {
+    /// The product and its version, for people.
+    pub fn product(&self) -> String {
+        let words = [self.kind.product(), &self.version];
+        words.join(" ").trim().to_owned()
+    }
+
     /// The HTTP headers of the session, for each message.
     pub fn headers(&self) -> Vec<(&'static str, String)> {
         let Some(session) = &self.session else { return Vec::new() };
@@ -154,11 +166,11 @@ fn introduce(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
         fault
     })?;
     let server = &answered.result["serverInfo"];
-    let name = shown(server["name"].as_str().unwrap_or("a server without a name"));
-    if name != kind.name() {
+    let name = shown(server["name"].as_str().unwrap_or_default());
+    if kind == Kind::UnrealMcpServer && name != kind.product() {
         return Err(Fault::WrongServer(
             wire.url.to_owned(),
-            format!("it calls itself `{name}`, not `{}`", kind.name()),
+            format!("it calls itself `{name}`, not `{}`", kind.product()),
         ));
     }
     let mut seen = Seen {
@@ -170,6 +182,7 @@ fn introduce(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
         tools: BTreeMap::new(),
         toolsets: Vec::new(),
         project: None,
+        relative: None,
     };
     let headers = seen.headers();
     if kind == Kind::Epic {
@@ -181,11 +194,44 @@ fn introduce(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
             let call = json!({ "name": "get_project_config", "arguments": {} });
             let result = wire.ask(&message("tools/call", call, &headers, 90))?.result;
             let config = super::value::of_tool(&result)?;
-            seen.project = config["paths"]["projectDir"].as_str().map(shown);
+            let told = config["paths"]["projectDir"].as_str().map(shown).unwrap_or_default();
+            let log = log_path(wire, &headers, &seen)?;
+            seen.project = place::of_plugin(&told, &log);
+            seen.relative = Some(told).filter(|told| seen.project.is_none() && !told.is_empty());
         }
-        Kind::Epic => seen.toolsets = epic::toolsets(wire, &seen)?,
+        Kind::Epic => {
+            let has = |tool: &&str| seen.tools.contains_key(*tool);
+            // Without its search for tools, the server lists all of them under the names of their toolsets.
+            let is_flat = seen.tools.keys().any(|name| name.contains(".AssetTools."));
+            if !META_TOOLS.iter().all(has) && !is_flat {
+                return Err(Fault::WrongServer(
+                    wire.url.to_owned(),
+                    format!("it does not have the tools {}", META_TOOLS.join(", ")),
+                ));
+            }
+            seen.toolsets = epic::toolsets(wire, &seen)?;
+            seen.project = epic::project(wire, &seen)?;
+        }
     }
     Ok(seen)
+}
+
+/// The absolute path of the editor's log; empty if the server has no tool for it.
+fn log_path(
+    wire: Wire<'_>,
+    headers: &[(&'static str, String)],
+    seen: &Seen,
+) -> Result<String, Fault> {
+    if !seen.tools.contains_key("get_log_file_path") {
+        return Ok(String::new());
+    }
+    let call = json!({ "name": "get_log_file_path", "arguments": {} });
+    let result = wire.ask(&message("tools/call", call, headers, 93))?.result;
+    match super::value::of_tool(&result) {
+        Ok(told) => Ok(told["logFilePath"].as_str().map(shown).unwrap_or_default()),
+        Err(Fault::Failed(_)) => Ok(String::new()),
+        Err(fault) => Err(fault),
+    }
 }
 
 fn message<'m>(

@@ -20,6 +20,89 @@ pub fn of_tool(result: &Value) -> Result<Value, Fault> {
     Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())))
 }
 
+/// The result of a tool, which has to have certain members.
+#[derive(Clone, Copy)]
+pub struct Reply<'v> {
+    tool: &'v str,
+    value: &'v Value,
+}
+
+impl<'v> Reply<'v> {
+    /// The result of this tool.
+    pub fn of(tool: &'v str, value: &'v Value) -> Self {
+        Self { tool, value }
+    }
+
+    fn misshapen(self, key: &str, form: &str) -> Fault {
+        let what = if key.is_empty() { "it".to_owned() } else { format!("`{key}`") };
+        Fault::Misshapen(self.tool.to_owned(), format!("{what} is not {form}"))
+    }
+
+    /// A member of the result; with an empty key, the result itself.
+    fn get(self, key: &str) -> &'v Value {
+        if key.is_empty() { self.value } else { &self.value[key] }
+    }
+
+    /// A member that is a result in itself.
+    pub fn object(self, key: &str) -> Result<Self, Fault> {
+        let value = self.get(key);
+        match value.is_object() {
+            true => Ok(Self { value, ..self }),
+            false => Err(self.misshapen(key, "an object")),
+        }
+    }
+
+    /// The value as it was sent.
+    pub fn value(self) -> &'v Value {
+        self.value
+    }
+
+    /// A flag.
+    pub fn flag(self, key: &str) -> Result<bool, Fault> {
+        self.get(key).as_bool().ok_or_else(|| self.misshapen(key, "true or false"))
+    }
+
+    /// A text as it was sent.
+    pub fn raw(self, key: &str) -> Result<&'v str, Fault> {
+        self.get(key).as_str().ok_or_else(|| self.misshapen(key, "a text"))
+    }
+
+    /// A sanitised text that is not empty.
+    pub fn text(self, key: &str) -> Result<String, Fault> {
+        let text = shown(self.raw(key)?);
+        if text.is_empty() { Err(self.misshapen(key, "a text with a character")) } else { Ok(text) }
+    }
+
+    /// A list of results.
+    pub fn list(self, key: &str) -> Result<Vec<Self>, Fault> {
+        let items = self.get(key).as_array().ok_or_else(|| self.misshapen(key, "a list"))?;
+        Ok(items.iter().map(|value| Self { value, ..self }).collect())
+    }
+
+    /// A list of sanitised texts.
+    pub fn texts(self, key: &str) -> Result<Vec<String>, Fault> {
+        let form = "a list of texts";
+        let items = self.get(key).as_array().ok_or_else(|| self.misshapen(key, form))?;
+        let texts = items.iter().map(|item| item.as_str().map(shown));
+        texts.collect::<Option<_>>().ok_or_else(|| self.misshapen(key, form))
+    }
+
+    /// The paths of a list of Unreal objects, which Epic's server writes as `{"refPath": …}`.
+    pub fn objects(self, key: &str) -> Result<Vec<String>, Fault> {
+        self.list(key)?.into_iter().map(|item| item.text("refPath")).collect()
+    }
+
+    /// A number that is not negative. The editor converts numbers to floating point, and may write them so.
+    pub fn number(self, key: &str) -> Result<usize, Fault> {
+        let number = self.get(key);
+        let whole = number.as_u64().or_else(|| {
+            number.as_f64().filter(|number| *number >= 0.0).map(|number| number as u64)
+        });
+        let whole = whole.ok_or_else(|| self.misshapen(key, "a number"))?;
+        Ok(usize::try_from(whole).unwrap_or(usize::MAX))
+    }
+}
+
 /// A sanitised short text in a result.
 pub fn text(value: &Value, key: &str) -> String {
     shown(value[key].as_str().unwrap_or_default())

@@ -1,21 +1,48 @@
-//! Asks the editor for dependencies and references.
+//! Asks the editor for dependencies and references, one package at a time.
 
 use super::*;
-use crate::live::{Kind, value};
-use serde_json::Value;
+use crate::live::{
+    Kind,
+    names::{AssetName, package_of},
+    value::{self, Reply},
+};
+use std::collections::HashSet;
+
+/// Most packages of a tree that the editor is asked for: each takes a message, between which the editor is left alone.
+const MOST_ASKED: usize = 60;
+
+/// Most redirectors in the warnings of an answer.
+const MAX_REDIRECTORS: usize = 10;
+
+/// The two similar tools of each server.
+#[derive(Clone, Copy)]
+struct Question {
+    tool: &'static str,
+    /// The member of the answer, and of the answer of the files.
+    list: &'static str,
+    /// The end of the arguments' names.
+    which: &'static str,
+    epic: &'static str,
+}
+
+const DEPENDENCIES: Question = Question {
+    tool: "get_asset_dependencies",
+    list: "dependencies",
+    which: "Dependencies",
+    epic: "get_dependencies",
+};
+
+const REFERENCES: Question = Question {
+    tool: "get_asset_references",
+    list: "references",
+    which: "References",
+    epic: "get_referencers",
+};
 
 /// The dependencies of an asset, from the editor.
 pub fn dependencies(asked: &AssetDependencies, editor: &Editor<'_>) -> Result<Dependencies, Fault> {
-    let question = Question {
-        path: &asked.asset_path,
-        tool: "get_asset_dependencies",
-        list: "dependencies",
-        which: "Dependencies",
-        epic: "get_dependencies",
-        hard: asked.hard,
-        soft: asked.soft,
-    };
-    let mut details = question.ask(editor)?;
+    let name = AssetName::read(&asked.asset_path)?;
+    let mut details = DEPENDENCIES.ask(editor, &name, asked.hard, asked.soft)?;
     details.retain(|detail| asked.script || !detail.package.starts_with("/Script/"));
     let dependencies = names(&details);
     Ok(Dependencies {
@@ -27,73 +54,97 @@ pub fn dependencies(asked: &AssetDependencies, editor: &Editor<'_>) -> Result<De
         details,
         source: SourceKind::Live,
         as_of: editor.as_of(),
-        warnings: editor.warnings(None),
+        warnings: editor.warnings(unknown_strengths(editor, asked.hard, asked.soft)),
     })
 }
 
 /// The referencers of an asset, from the editor.
 pub fn references(asked: &AssetReferences, editor: &Editor<'_>) -> Result<References, Fault> {
-    let question = Question {
-        path: &asked.asset_path,
-        tool: "get_asset_references",
-        list: "references",
-        which: "References",
-        epic: "get_referencers",
-        hard: asked.hard,
-        soft: asked.soft,
-    };
-    let details = question.ask(editor)?;
-    let references = names(&details);
+    let name = AssetName::read(&asked.asset_path)?;
+    let details = REFERENCES.ask(editor, &name, asked.hard, asked.soft)?;
+    let references_found = names(&details);
     Ok(References {
         success: true,
         asset_path: shown(&asked.asset_path),
-        count: references.len(),
-        references,
+        count: references_found.len(),
+        references: references_found.clone(),
         error: String::new(),
         details,
         source: SourceKind::Live,
         as_of: editor.as_of(),
-        warnings: editor.warnings(None),
+        warnings: editor.warnings(
+            unknown_strengths(editor, asked.hard, asked.soft)
+                .into_iter()
+                .chain(redirectors(editor, &references_found)),
+        ),
     })
 }
 
-/// The transitive dependencies of an asset, from the editor.
+/// The warnings about redirectors, which the editor lists, and which the files follow.
+fn redirectors(editor: &Editor<'_>, references: &[String]) -> Vec<String> {
+    let Some(files) = editor.files() else { return Vec::new() };
+    let index = &files.index;
+    let is_redirector = |package: &&String| {
+        index.find(package).is_some_and(|entry| index.redirected(entry).is_some())
+    };
+    let found = references.iter().filter(is_redirector).take(MAX_REDIRECTORS);
+    found
+        .map(|package| {
+            format!(
+                "{package} is a redirector: ask for its references, too, which lead to the asset"
+            )
+        })
+        .collect()
+}
+
+/// The transitive dependencies of an asset. The editor's own tool for trees visits a package once for each path to it, so
+/// that its work grows exponentially: the editor is asked for one package at a time, each once.
 pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> {
-    let tool = "get_asset_dependency_tree";
-    if editor.seen.kind == Kind::Epic || !editor.offers(tool, None) {
+    if editor.seen.kind == Kind::Epic {
         return Err(Fault::Unsupported(
-            "the editor tells no tree of dependencies: the files answer",
+            "Epic's server does not say which dependencies are hard: the files answer",
         ));
     }
-    let result = editor.read(
-        tool,
-        &json!({
-            "assetPath": asked.asset_path,
-            "maxDepth": asked.max_depth,
-            "bIncludeHardDependencies": asked.hard,
-            "bIncludeSoftDependencies": asked.soft,
-        }),
-    )?;
+    let name = AssetName::read(&asked.asset_path)?;
     let most = match asked.max_results as usize {
         0 => MAX_PAGE,
         most => most.min(MAX_PAGE),
     };
-    let wanted = |path: &String| asked.script || !path.starts_with("/Script/");
-    let all = result["tree"].as_array().into_iter().flatten();
-    let nodes = all.map(|node| TreeNode {
-        asset_path: value::text(node, "assetPath"),
-        depth: value::number(node, "depth"),
-        dependencies: value::texts(&node["dependencies"]).into_iter().filter(wanted).collect(),
-    });
-    let mut tree: Vec<TreeNode> = nodes.filter(|node| wanted(&node.asset_path)).collect();
-    let cut = tree.len() > most || tree.iter().any(|node| node.depth >= asked.max_depth as usize);
-    tree.truncate(most);
+    let root = TreeNode { asset_path: shown(name.package()), depth: 0, dependencies: Vec::new() };
+    let (mut nodes, mut seen) = (vec![root], HashSet::from([name.package().to_ascii_lowercase()]));
+    let (mut at, mut messages, mut cut) = (0, 0, false);
+    while at < nodes.len() {
+        let (package, depth) = (nodes[at].asset_path.clone(), nodes[at].depth);
+        // Modules of C++ have no dependencies.
+        if !package.starts_with("/Script/") {
+            messages += 1;
+            if messages > MOST_ASKED {
+                return Err(Fault::Refuses(
+                    "the tree has more than 60 packages, and the editor is asked for one at a time: \
+                     the files answer, without what is not saved",
+                ));
+            }
+            nodes[at].dependencies = below(asked, editor, &package, at == 0)?;
+        }
+        for name in nodes[at].dependencies.clone() {
+            if depth >= asked.max_depth as usize {
+                cut = true;
+            } else if seen.insert(name.to_ascii_lowercase()) {
+                if nodes.len() >= most {
+                    cut = true;
+                    continue;
+                }
+                nodes.push(TreeNode { asset_path: name, depth: depth + 1, dependencies: vec![] });
+            }
+        }
+        at += 1;
+    }
     Ok(Tree {
         success: true,
         asset_path: shown(&asked.asset_path),
-        total_nodes: tree.len(),
-        max_depth_reached: tree.iter().map(|node| node.depth).max().unwrap_or_default(),
-        tree,
+        total_nodes: nodes.len(),
+        max_depth_reached: nodes.iter().map(|node| node.depth).max().unwrap_or_default(),
+        tree: nodes,
         cut,
         error: String::new(),
         source: SourceKind::Live,
@@ -102,22 +153,34 @@ pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> 
     })
 }
 
-/// A call of one of the two similar tools.
-struct Question<'q> {
-    path: &'q str,
-    tool: &'q str,
-    list: &'q str,
-    /// The suffix of the arguments' names.
-    which: &'q str,
-    epic: &'q str,
-    hard: bool,
-    soft: bool,
+/// The dependencies of one package of a tree. A package that the editor does not know has none, but for the first one.
+fn below(
+    asked: &DependencyTree,
+    editor: &Editor<'_>,
+    package: &str,
+    is_first: bool,
+) -> Result<Vec<String>, Fault> {
+    let name = AssetName::read(package)?;
+    match DEPENDENCIES.ask(editor, &name, asked.hard, asked.soft) {
+        Ok(mut details) => {
+            details.retain(|detail| asked.script || !detail.package.starts_with("/Script/"));
+            Ok(names(&details))
+        }
+        Err(Fault::Failed(_)) if !is_first => Ok(Vec::new()),
+        Err(fault) => Err(fault),
+    }
 }
 
-impl Question<'_> {
-    fn ask(&self, editor: &Editor<'_>) -> Result<Vec<Detail>, Fault> {
+impl Question {
+    fn ask(
+        &self,
+        editor: &Editor<'_>,
+        name: &AssetName,
+        hard: bool,
+        soft: bool,
+    ) -> Result<Vec<Detail>, Fault> {
         let mut details = match editor.seen.kind {
-            Kind::Epic => self.ask_epic(editor)?,
+            Kind::Epic => self.ask_epic(editor, name)?,
             Kind::UnrealMcpServer if !editor.offers(self.tool, None) => {
                 return Err(Fault::Unsupported(
                     "this version of the editor's plugin tells no dependencies: the files answer",
@@ -125,37 +188,42 @@ impl Question<'_> {
             }
             Kind::UnrealMcpServer => {
                 let mut details = Vec::new();
-                // One call for each kind: the result does not tell the kind.
-                for (is_asked, strength) in [(self.hard, "hard"), (self.soft, "soft")] {
+                // One message for each strength: the editor finds nothing that is both.
+                for (is_asked, strength) in [(hard, "hard"), (soft, "soft")] {
                     if is_asked {
-                        details.extend(self.ask_plugin(editor, strength)?);
+                        details.extend(self.ask_plugin(editor, name, strength)?);
                     }
                 }
                 details
             }
         };
-        details.sort_by(|a, b| a.package.cmp(&b.package));
+        details.retain(|detail| detail.package != name.package());
+        details.sort_by(|a, b| (&a.package, &a.strength).cmp(&(&b.package, &b.strength)));
+        details.dedup_by(|a, b| a.package == b.package && a.strength == b.strength);
         details.truncate(MAX_PAGE);
         Ok(details)
     }
 
-    fn ask_plugin(&self, editor: &Editor<'_>, strength: &str) -> Result<Vec<Detail>, Fault> {
-        let mut arguments = json!({ "assetPath": self.path });
+    fn ask_plugin(
+        &self,
+        editor: &Editor<'_>,
+        name: &AssetName,
+        strength: &str,
+    ) -> Result<Vec<Detail>, Fault> {
+        let mut arguments = json!({ "assetPath": name.path() });
         for (kind, is_it) in [("Hard", strength == "hard"), ("Soft", strength == "soft")] {
             arguments[format!("bInclude{kind}{}", self.which)] = json!(is_it);
         }
         match editor.read(self.tool, &arguments) {
-            Ok(result) => Ok(of_list(&result[self.list], strength)),
+            Ok(result) => Ok(of_list(Reply::of(self.tool, &result).texts(self.list)?, strength)),
             Err(Fault::Failed(said)) => Err(Fault::Failed(value::why(&said))),
             Err(fault) => Err(fault),
         }
     }
 
-    fn ask_epic(&self, editor: &Editor<'_>) -> Result<Vec<Detail>, Fault> {
-        let (package, _) = object_path(self.path)
-            .ok_or(Fault::Unsupported("this is no path of an asset: the files answer"))?;
-        match editor.epic("AssetTools", self.epic, &json!({ "asset_path": package })) {
-            Ok(returned) => Ok(of_list(&returned, "unknown")),
+    fn ask_epic(&self, editor: &Editor<'_>, name: &AssetName) -> Result<Vec<Detail>, Fault> {
+        match editor.epic("AssetTools", self.epic, &json!({ "asset_path": name.package() })) {
+            Ok(returned) => Ok(of_list(Reply::of(self.epic, &returned).texts("")?, "unknown")),
             // This message means that there are none.
             Err(Fault::Failed(said)) if said.contains("'NoneType' object is not iterable") => {
                 Ok(Vec::new())
@@ -165,16 +233,23 @@ impl Question<'_> {
     }
 }
 
-fn of_list(list: &Value, strength: &str) -> Vec<Detail> {
-    let packages = value::texts(list).into_iter();
-    packages
-        .map(|package| Detail {
-            package,
-            strength: strength.to_owned(),
-            editor_only: None,
-            via: None,
-        })
-        .collect()
+/// The warning where a call asks for one strength, which Epic's server does not tell.
+fn unknown_strengths(editor: &Editor<'_>, hard: bool, soft: bool) -> Option<String> {
+    (editor.seen.kind == Kind::Epic && hard != soft).then(|| {
+        "Epic's server does not say which of them are hard: hard and soft ones are listed"
+            .to_owned()
+    })
+}
+
+/// The editor answers with paths of objects where its registry knows them, and else with packages.
+fn of_list(paths: Vec<String>, strength: &str) -> Vec<Detail> {
+    let detail = |path: String| Detail {
+        package: package_of(&path).to_owned(),
+        strength: strength.to_owned(),
+        editor_only: None,
+        via: None,
+    };
+    paths.into_iter().map(detail).collect()
 }
 
 fn names(details: &[Detail]) -> Vec<String> {

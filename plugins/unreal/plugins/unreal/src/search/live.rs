@@ -1,7 +1,7 @@
 //! Searches through the editor, with results in the same form as from files.
 
 use super::*;
-use crate::live::{Kind, value};
+use crate::live::{Kind, classes, names::AssetName, value::Reply};
 
 /// Most assets whose class is asked for one by one.
 const MAX_CLASSES: usize = 50;
@@ -23,8 +23,9 @@ pub fn blueprints(asked: &SearchBlueprints, editor: &Editor<'_>) -> Result<Found
     });
     let pages_there = add_page(editor, "search_blueprints", page, &mut arguments);
     let result = editor.read("search_blueprints", &arguments)?;
-    let found = result["results"].as_array().into_iter().flatten().map(blueprint).collect();
-    let (results, total) = cut(page, found, &result, pages_there);
+    let reply = Reply::of("search_blueprints", &result);
+    let found = reply.list("results")?.into_iter().map(blueprint).collect::<Result<_, _>>()?;
+    let (results, total) = cut(page, found, reply, pages_there)?;
     Ok(FoundBlueprints {
         total_results: results.len(),
         results,
@@ -43,21 +44,23 @@ pub fn blueprints(asked: &SearchBlueprints, editor: &Editor<'_>) -> Result<Found
     })
 }
 
-fn blueprint(found: &Value) -> FoundBlueprint {
-    let matches = found["matches"].as_array().into_iter().flatten();
-    FoundBlueprint {
-        asset_path: value::text(found, "assetPath"),
-        asset_name: value::text(found, "assetName"),
-        package_path: value::text(found, "packagePath"),
-        parent_class: value::text(found, "parentClass"),
-        matches: matches
-            .map(|one| Match {
-                r#type: value::text(one, "type"),
-                location: value::text(one, "location"),
-                context: value::text(one, "context"),
-            })
-            .collect(),
-    }
+fn blueprint(found: Reply<'_>) -> Result<FoundBlueprint, Fault> {
+    let matches = found.list("matches")?.into_iter();
+    let matched = |one: Reply<'_>| -> Result<Match, Fault> {
+        Ok(Match {
+            r#type: one.text("type")?,
+            location: one.text("location")?,
+            context: one.text("context")?,
+        })
+    };
+    Ok(FoundBlueprint {
+        asset_path: found.text("assetPath")?,
+        asset_name: found.text("assetName")?,
+        package_path: found.text("packagePath")?,
+        // A Blueprint whose parent is gone has none.
+        parent_class: shown(found.raw("parentClass")?),
+        matches: matches.map(matched).collect::<Result<_, _>>()?,
+    })
 }
 
 /// Newer servers support paging.
@@ -71,15 +74,20 @@ fn add_page(editor: &Editor<'_>, tool: &str, page: Page, arguments: &mut Value) 
 }
 
 /// The page of the results, and their total number.
-fn cut<T>(page: Page, found: Vec<T>, result: &Value, pages_there: bool) -> (Vec<T>, usize) {
+fn cut<T>(
+    page: Page,
+    found: Vec<T>,
+    reply: Reply<'_>,
+    pages_there: bool,
+) -> Result<(Vec<T>, usize), Fault> {
     if pages_there {
         let seen = page.offset + found.len();
-        let more = usize::from(result["hasMore"] == true);
-        let total = value::number(result, "totalCount").max(seen + more);
-        return (found, total);
+        let more = usize::from(reply.flag("hasMore")?);
+        let total = reply.number("totalCount")?.max(seen + more);
+        return Ok((found, total));
     }
     let total = found.len();
-    (page.of(found), total)
+    Ok((page.of(found), total))
 }
 
 /// The assets that the editor finds.
@@ -101,7 +109,7 @@ pub fn assets(asked: &SearchAssets, editor: &Editor<'_>) -> Result<FoundAssets, 
     })
 }
 
-type Found = (Vec<FoundAsset>, usize, Option<String>);
+type Found = (Vec<FoundAsset>, usize, Vec<String>);
 
 fn of_plugin(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Found, Fault> {
     if asked.package_names.iter().any(|name| name.contains('*'))
@@ -128,18 +136,24 @@ fn of_plugin(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Fo
         }
         other => other?,
     };
-    let found = result["assets"].as_array().into_iter().flatten();
-    let found = found.map(|asset| FoundAsset {
-        exists: asset["exists"] == true,
-        asset_path: value::text(asset, "assetPath"),
-        asset_name: value::text(asset, "assetName"),
-        package_path: value::text(asset, "packagePath"),
-        class_path: value::text(asset, "classPath"),
-        object_path: value::text(asset, "objectPath"),
-        tags: asked.include_tags.then(|| tags_told(&asset["tags"])),
-    });
-    let (assets, total) = cut(page, found.collect(), &result, pages_there);
-    Ok((assets, total, None))
+    let reply = Reply::of("search_assets", &result);
+    let asset = |asset: Reply<'_>| -> Result<FoundAsset, Fault> {
+        Ok(FoundAsset {
+            exists: asset.flag("exists")?,
+            asset_path: asset.text("assetPath")?,
+            asset_name: asset.text("assetName")?,
+            package_path: asset.text("packagePath")?,
+            class_path: asset.text("classPath")?,
+            object_path: asset.text("objectPath")?,
+            tags: match asked.include_tags {
+                true => Some(tags_told(asset.object("tags")?.value())),
+                false => None,
+            },
+        })
+    };
+    let found = reply.list("assets")?.into_iter().map(asset).collect::<Result<_, _>>()?;
+    let (assets, total) = cut(page, found, reply, pages_there)?;
+    Ok((assets, total, Vec::new()))
 }
 
 fn of_epic(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Found, Fault> {
@@ -161,43 +175,48 @@ fn of_epic(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Foun
         if !class.is_empty() {
             arguments["asset_type"] = json!({ "refPath": class });
         }
-        packages.extend(value::texts(&editor.epic("AssetTools", "find_assets", &arguments)?));
+        let found = editor.epic("AssetTools", "find_assets", &arguments)?;
+        packages.extend(Reply::of("find_assets", &found).texts("")?);
     }
     packages.sort_unstable();
     packages.dedup();
     let total = packages.len();
     let packages = page.of(packages);
     let unasked = class.is_empty() && packages.len() > MAX_CLASSES;
-    let mut assets = Vec::new();
+    let files = editor.files();
+    let (mut assets, mut unknown) = (Vec::new(), Vec::new());
     for (number, path) in packages.into_iter().enumerate() {
+        let name = AssetName::read(&path)?;
         let class = match class {
             "" if number < MAX_CLASSES => {
-                let asset = json!({ "asset_path": path });
+                let asset = json!({ "asset_path": name.package() });
                 let told = editor.epic("AssetTools", "get_asset_class", &asset)?;
-                shown(told["refPath"].as_str().or(told.as_str()).unwrap_or_default())
+                let told = Reply::of("get_asset_class", &told).text("")?;
+                classes::path(files.as_ref(), &name, &told).unwrap_or_else(|| {
+                    unknown.push(told.clone());
+                    told
+                })
             }
             class => class.to_owned(),
         };
-        assets.push(found(&path, class));
+        assets.push(found(&name, class));
     }
     let unasked = unasked.then(|| {
         format!("only the first {MAX_CLASSES} were asked for their class: name one in classPaths")
     });
-    Ok((assets, total, unasked))
+    let left_out = "Epic's server leaves out the packages of actors".to_owned();
+    let warnings = unasked.into_iter().chain(classes::warning(&unknown)).chain([left_out]);
+    Ok((assets, total, warnings.collect()))
 }
 
-/// An asset by the path of its package or its object.
-fn found(path: &str, class_path: String) -> FoundAsset {
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let (package, object) = name.split_once('.').unwrap_or((name, name));
-    let object_path = format!("{folder}/{package}.{object}");
+fn found(name: &AssetName, class_path: String) -> FoundAsset {
     FoundAsset {
         exists: true,
-        asset_path: object_path.clone(),
-        asset_name: object.to_owned(),
-        package_path: folder.to_owned(),
+        asset_path: name.path(),
+        asset_name: name.object().to_owned(),
+        package_path: name.folder().to_owned(),
         class_path,
-        object_path,
+        object_path: name.path(),
         tags: None,
     }
 }

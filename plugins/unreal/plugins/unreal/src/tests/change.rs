@@ -65,35 +65,83 @@ fn what_is_overwritten_is_said() {
     let asks = format!("{asks:?}");
     assert!(asks.contains("T_Door.uasset, which is in a workspace of Perforce"), "{asks}");
     assert!(asks.contains("the editor does not know of it"), "{asks}");
-    game.put("Out/BP_Door.T3D", "old");
+}
+
+#[test]
+fn exports_come_beneath_the_folder_and_nowhere_else() {
+    let game = Game::new();
+    let editor = game.editor(Server::Plugin);
+    game.put("Out/BP_Door.t3d", "old");
     let out = game.path().join("Out");
-    let export = json!({ "objectPaths": ["/Game/Doors/BP_Door.BP_Door"], "outputFolder": out });
+    let export = json!({
+        "objectPaths": [DOOR, "/Game/Maps/Town.Town", "/Game/None"], "outputFolder": out,
+    });
     let asked = reply::<BatchExportAssets>(&host(&editor, Server::Plugin), &game, export.clone());
     let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
-    assert!(format!("{asks:?}").contains("Out/BP_Door.T3D"), "{asks:?}");
+    let asks = format!("{asks:?}");
+    for part in ["Out/BP_Door.t3d", "UnrealMCPServer 0.1.0", &editor.url(), "which has the project"]
+    {
+        assert!(asks.contains(part), "{part}: {asks}");
+    }
+    assert_eq!(fs::read_to_string(out.join("BP_Door.t3d")).expect("it is there"), "old");
     let subject = format!(
-        "/Game/Doors/BP_Door.BP_Door as T3D to {}, by the editor at {}",
+        "/Game/Doors/BP_Door.BP_Door, /Game/Maps/Town.Town, /Game/None.None as T3D to {}, by the \
+         editor at {}",
         out.display(),
         editor.url()
     );
     let near = host(&editor, Server::Plugin).agreed("export", &subject);
     let answer = live::<BatchExportAssets>(&near, &game, export.clone());
-    assert_eq!(answer["exportedPaths"], json!([format!("{}/BP_Door.T3D", out.display())]));
+    let file = |name: &str| format!("{}/{name}", out.display());
+    assert_eq!(answer["exportedPaths"], json!([file("BP_Door.t3d"), file("Town.t3d")]), "{answer}");
+    assert_eq!(answer["failedPaths"], json!(["/Game/None.None"]));
+    assert!(fs::read_to_string(file("BP_Door.t3d")).expect("it is there").starts_with("Begin"));
+    let names = || {
+        let entries = fs::read_dir(&out).expect("it is there");
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("it is there").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(), ["BP_Door.t3d", "Town.t3d"], "no folder is left");
     #[cfg(unix)]
     {
-        fs::remove_file(out.join("BP_Door.T3D")).expect("it is there");
-        std::os::unix::fs::symlink("/tmp/elsewhere", out.join("BP_Door.T3D")).expect("it is made");
+        // The editor numbers files and follows links: dangling ones led out of the root.
+        let aside = tempfile::tempdir().expect("a folder");
+        for name in ["BP_Door_1.t3d", "BP_Door_2.t3d"] {
+            std::os::unix::fs::symlink(aside.path().join(name), out.join(name))
+                .expect("it is made");
+        }
         let near = host(&editor, Server::Plugin).agreed("export", &subject);
-        assert!(fails::<BatchExportAssets>(&near, &game, export).contains("is a link"));
+        live::<BatchExportAssets>(&near, &game, export.clone());
+        assert_eq!(fs::read_dir(aside.path()).expect("it is there").count(), 0, "nothing came out");
     }
-    assert_eq!(editor.done().len(), 1);
-    // What cannot be written is said before the editor fails at it.
-    let _gone = fs::remove_file(out.join("BP_Door.T3D"));
-    game.put("Out/BP_Door.T3D/file", "a folder is in its place");
-    let export = json!({ "objectPaths": ["/Game/Doors/BP_Door.BP_Door"], "outputFolder": out });
-    let asked = reply::<BatchExportAssets>(&host(&editor, Server::Plugin), &game, export);
-    let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
-    assert!(format!("{asks:?}").contains("BP_Door.T3D (cannot be written"), "{asks:?}");
+    assert_eq!(editor.done().len(), if cfg!(unix) { 2 } else { 1 });
+    game.put("Out/Town.t3d.d/file", "");
+    fs::remove_file(file("Town.t3d")).expect("it is there");
+    game.put("Out/Town.t3d/file", "a folder is in its place");
+    let near = host(&editor, Server::Plugin).agreed("export", &subject);
+    let fault = fails::<BatchExportAssets>(&near, &game, export);
+    assert!(fault.contains("there is a folder"), "{fault}");
+}
+
+#[test]
+fn an_export_of_an_unknown_outcome_names_its_folder() {
+    let game = Game::new();
+    let editor = game.editor(Server::Plugin);
+    editor.set_trap("batch_export_assets", Trap::DoneAndSilent);
+    game.put("Out/keep.txt", "");
+    let out = game.path().join("Out");
+    let export = json!({ "objectPaths": [DOOR], "outputFolder": out });
+    let subject =
+        format!("{DOOR}.BP_Door as T3D to {}, by the editor at {}", out.display(), editor.url());
+    let near = hasty(&editor, Server::Plugin).agreed("export", &subject);
+    let fault = fails::<BatchExportAssets>(&near, &game, export);
+    assert!(
+        fault.contains("the outcome is not known") && fault.contains(".portcullis-export-"),
+        "{fault}"
+    );
 }
 
 #[test]

@@ -52,11 +52,14 @@ pub fn send_within(sent: &Sent, patience: Duration) -> Result<Page, Reason> {
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
     let length = headers.iter().find(|(name, _)| name == "content-length");
-    let mut left: usize = length.and_then(|(_, value)| value.parse().ok()).expect("it is said");
+    // Without a length, the end of the connection ends the body.
+    let mut left: usize = length.map_or(usize::MAX, |(_, value)| value.parse().expect("a number"));
+    let is_stream = length.is_none();
     let (mut body, mut broken) = (Vec::new(), None);
     while left > 0 && broken.is_none() {
         let mut piece = vec![0; left.min(64 << 10)];
         match reader.read(&mut piece) {
+            Ok(0) if is_stream => break,
             Ok(0) => broken = Some(Reason::Code(ErrorCode::HttpResponseIncomplete)),
             Ok(read) => {
                 left -= read;

@@ -1,0 +1,31 @@
+//! Completes the names of classes that Epic's server tells without their paths.
+
+use super::names::AssetName;
+use crate::offline::Offline;
+
+/// The path of an asset's class, from the files. `told` is the class in the words of Epic's server: `StaticMesh`, or of a
+/// Blueprint the class that it makes, `BP_Door_C`. `None` if the files do not know the asset, or know another class.
+pub fn path(files: Option<&Offline>, name: &AssetName, told: &str) -> Option<String> {
+    let index = &files?.index;
+    let entry = index.find(name.package())?;
+    let asset = index
+        .assets_of(entry)
+        .iter()
+        .find(|asset| index.text(asset.path).eq_ignore_ascii_case(name.object()))?;
+    let class = index.text(asset.class);
+    let bare = class.rsplit('.').next().unwrap_or_default();
+    let made = told.strip_suffix("_C").is_some_and(|made| made.eq_ignore_ascii_case(name.object()));
+    let fits = bare.eq_ignore_ascii_case(told) || (made && bare.ends_with("Blueprint"));
+    fits.then(|| crate::answer::shown(class))
+}
+
+/// The warning about classes without a path.
+pub fn warning(names: &[String]) -> Option<String> {
+    let some: Vec<&str> = names.iter().take(5).map(String::as_str).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Epic's server names classes without their paths, and the files do not know these: {}",
+            some.join(", ")
+        )
+    })
+}
