@@ -17,6 +17,8 @@ use std::{
 mod epic;
 #[path = "editor/plugin.rs"]
 mod plugin;
+#[path = "editor/toolsets.rs"]
+mod toolsets;
 
 /// Limit of a connection's idle time: longer than any expected step.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -157,6 +159,8 @@ struct State {
     traps: Mutex<BTreeMap<String, Trap>>,
     arrived: Mutex<Vec<Arrived>>,
     done: Mutex<Vec<Done>>,
+    /// Whether a game runs in the editor.
+    is_playing: Mutex<bool>,
     stopped: Mutex<bool>,
 }
 
@@ -177,6 +181,7 @@ impl Editor {
             traps: Mutex::default(),
             arrived: Mutex::default(),
             done: Mutex::default(),
+            is_playing: Mutex::default(),
             stopped: Mutex::new(false),
         });
         let serving = Arc::clone(&state);

@@ -187,7 +187,8 @@ fn who_cannot_be_asked_has_nothing_changed() {
     let editor = editor(&home, Server::Plugin);
     home.configure(&with_changes(&editor, ""));
     let mut client = Client::start(&home, Era::Modern);
-    refused(&mut client, "import_asset", import(&home));
+    let said = refused(&mut client, "import_asset", import(&home));
+    assert!(said.contains("could not be asked") && said.contains("`agreed.import`"), "{said}");
     let out = home.files().join("MyGame");
     let export = json!({"objectPaths": ["/Game/Doors/BP_Door.BP_Door"], "outputFolder": out});
     refused(&mut client, "batch_export_assets", export);

@@ -16,6 +16,9 @@ use std::marker::PhantomData;
 
 pub use crate::bindings::portcullis::plugin::types::Root;
 
+/// Largest length in characters of a subject that a host shows in a question; see `types.wit`.
+const MAX_SUBJECT: usize = 4000;
+
 /// A question, or several questions in one round: a tuple of up to six, or a `Vec`. Pass it to
 /// [`Request::ask`].
 pub trait Ask {
@@ -107,6 +110,25 @@ impl Consent {
     pub fn overwriting(mut self, what: impl Into<String>) -> Self {
         self.0.overwrites = Some(what.into());
         self
+    }
+
+    /// Why nothing was done: the user did not agree, or could not be asked.
+    fn refused(&self, client_has_forms: bool) -> String {
+        let AskedConsent { kind, deed, subject, .. } = &self.0;
+        let is_too_long = subject.chars().count() > MAX_SUBJECT;
+        let subject: String = subject.chars().take(MAX_SUBJECT).collect();
+        let obstacle = if !client_has_forms {
+            "this client does not support forms (MCP elicitation)"
+        } else if is_too_long {
+            "this text is longer than the 4,000 characters that a question may show"
+        } else {
+            return format!("nothing was done: the user did not agree to {deed} ({subject})");
+        };
+        format!(
+            "nothing was done: the user could not be asked to agree to {deed} ({subject}): \
+             {obstacle}; the operator can agree beforehand, with a pattern in `agreed.{kind}` in \
+             this plugin's `grants.client` in portcullis.toml"
+        )
     }
 
     /// One question for each kind and subject: agreement to one subject does not cover another.
@@ -255,8 +277,7 @@ impl Ask for Consent {
         missing: &mut Vec<(String, Asked)>,
     ) -> Result<Option<()>, Failure> {
         let key = self.key();
-        let refused =
-            format!("nothing was done: it was not agreed to {} ({})", self.0.deed, self.0.subject);
+        let refused = self.refused(request.supports("elicitation.form"));
         earlier(
             request,
             missing,

@@ -4,7 +4,7 @@
 //! the meta tools are ModelContextProtocolToolSearch.cpp, the tools are `editor_toolset/toolsets/asset.py`,
 //! `blueprint.py` and `texture.py`. Names and texts of messages are the server's.
 
-use super::{Answer, Asset, State, Trap, lock, texts};
+use super::{Answer, Asset, State, Trap, lock, texts, toolsets};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -12,6 +12,17 @@ const SESSION: &str = "0f9d3c5a4b7e41d2a6c8e1f203948576";
 const ASSETS: &str = "editor_toolset.toolsets.asset.AssetTools";
 const BLUEPRINTS: &str = "editor_toolset.toolsets.blueprint.BlueprintTools";
 const TEXTURES: &str = "editor_toolset.toolsets.texture.TextureTools";
+/// All toolsets, with their descriptions.
+const TOOLSETS: [(&str, &str); 8] = [
+    (ASSETS, "Provides tools for assets."),
+    (BLUEPRINTS, "Tools for Blueprints, e.g. graphs."),
+    (TEXTURES, "Provides tools for working with Texture assets."),
+    (toolsets::APP, "Tools for querying and modifying Unreal Editor state."),
+    (toolsets::LOGS, "Tools for logs."),
+    (toolsets::LIVE_CODING, "Compiles code."),
+    (toolsets::SCRIPTS, "Runs scripts over tools."),
+    (toolsets::OWN, "The project's own."),
+];
 /// `NegotiateProtocolVersion`: another version is answered with the first.
 const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
 /// `GetPostInitMethods`: other methods are unknown, whatever the session.
@@ -145,16 +156,16 @@ fn text(text: &str) -> Value {
 }
 
 /// `MakeErrorResult`.
-fn failed(why: &str) -> Value {
+pub fn failed(why: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": why }], "isError": true })
 }
 
 /// A Python exception of a tool.
-fn raised(error: &str, why: &str) -> Value {
+pub fn raised(error: &str, why: &str) -> Value {
     failed(&format!("Error: {error}: {why}"))
 }
 
-fn returned(value: Value) -> Value {
+pub fn returned(value: Value) -> Value {
     let structured = json!({ "returnValue": value });
     json!({
         "content": [{ "type": "text", "text": structured.to_string() }],
@@ -169,10 +180,14 @@ fn call(state: &State, params: &Value, trap: Option<Trap>) -> Option<Value> {
         "list_toolsets" if trap == Some(Trap::Starting) => {
             text("- ToolsetRegistry.AgentSkillToolset: Skills, e.g. for agents.")
         }
-        "list_toolsets" => text(&format!(
-            "- {ASSETS}: Provides tools for assets.\n- {BLUEPRINTS}: Tools for Blueprints, e.g. graphs.\n- \
-             {TEXTURES}: Provides tools for working with Texture assets."
-        )),
+        "list_toolsets" => {
+            let lines = TOOLSETS.map(|(name, what)| format!("- {name}: {what}\n"));
+            text(&lines.concat())
+        }
+        "describe_toolset" => {
+            let set = arguments["toolset_name"].as_str().unwrap_or_default();
+            toolsets::describe(set, &TOOLSETS.map(|(name, _)| name))
+        }
         "call_tool" => {
             let set = arguments["toolset_name"].as_str().unwrap_or_default();
             let tool = arguments["tool_name"].as_str().unwrap_or_default();
@@ -262,7 +277,8 @@ fn in_set(state: &State, set: &str, tool: &str, arguments: &Value) -> Value {
             let name = of("asset_name");
             returned(json!([{ "refPath": format!("{path}.{name}") }]))
         }
-        _ => failed(&format!("Tool '{tool}' not found in toolset '{set}'.")),
+        _ => toolsets::call(state, set, tool, arguments)
+            .unwrap_or_else(|| failed(&format!("Tool '{tool}' not found in toolset '{set}'."))),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{Answer, Asset, Server, State, Trap, lock, t3d, texts};
 use serde_json::{Value, json};
-use std::{fs, path::Path};
+use std::{fs, io::Write as _, path::Path};
 
 /// Answers a message: always with status 200, in JSON with tabs.
 pub fn answer(state: &State, body: &Value, trap: Option<Trap>) -> Answer {
@@ -159,13 +159,32 @@ fn call(state: &State, name: &str, arguments: &Value, trap: Option<Trap>) -> Opt
             if command == "nonsense" {
                 return Some(failed(answer, format!("Command execution failed: {command}")));
             }
+            print(&lock(&state.project).log, &command);
             done(&answer)
         }
         _ if state.server == Server::Plugin => return None,
+        "request_editor_compile" => {
+            state.do_it(name, arguments);
+            // A compilation that fails is a result, and no error of the tool.
+            done(&json!({
+                "bSuccess": false, "bCompileStarted": true, "status": "failed",
+                "buildLog": "Building MyGame\nDoor.cpp(3): error C2065: 'x'\n",
+                "errors": ["Door.cpp(3): error C2065: 'x'"], "warnings": [],
+                "error": "Compilation failed with 1 error(s)",
+            }))
+        }
         "get_asset_dependencies" | "get_asset_references" => relations(state, name, arguments),
         // `get_asset_dependency_tree` visits a node once for each path to it: nobody should call it.
         _ => return None,
     })
+}
+
+/// What a command prints goes to the log, if there is one.
+fn print(log: &str, command: &str) {
+    if let Ok(mut log) = fs::OpenOptions::new().append(true).open(log) {
+        let line = format!("[2026.09.04-01.12.39:421][714]LogConsoleResponse: {command}: done");
+        let _written = writeln!(log, "{line}");
+    }
 }
 
 fn query_asset(state: &State, arguments: &Value) -> Value {

@@ -6,8 +6,11 @@ use super::caller::Caller;
 use portcullis_core::bindings::types::Consent;
 use portcullis_core::plugins::LoadedPlugin;
 
-/// Maximum length of a subject in characters. A user cannot agree to a subject that is not shown in full.
+/// Maximum length of a subject in characters, as `types.wit` has it. A user cannot agree to a subject that is not shown
+/// in full.
 const MAX_SUBJECT: usize = 4000;
+/// Maximum length of a deed in characters. A deed may name a program, its URL and a folder.
+const MAX_DEED: usize = 1000;
 
 /// The answer to a question that is not asked, with its outcome for the audit: accepted if the operator agreed in the
 /// configuration; declined if the client cannot ask or the subject is too long to be shown.
@@ -40,7 +43,7 @@ pub fn answer_without_asking(
 /// The question, as a form without fields. Accepting the form is consent.
 pub fn form(consent: &Consent, plugin: &str) -> Value {
     let Consent { deed, subject, overwrites, .. } = consent;
-    let deed = portcullis_sanitize::line(deed, 200);
+    let deed = portcullis_sanitize::line(deed, MAX_DEED);
     let mut message = format!(
         "`{plugin}` wants to {deed}:\n\n    {}\n",
         portcullis_sanitize::line(subject, MAX_SUBJECT)

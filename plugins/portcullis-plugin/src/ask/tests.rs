@@ -87,10 +87,28 @@ fn consent_is_given_to_one_deed() {
     assert_eq!(rehearsal.request().ask(deed("stat fps")), Ok(()));
     let refused = rehearsal.request().ask(deed("quit")).expect_err("it was refused");
     assert!(refused.to_string().contains("run a console command (quit)"), "{refused}");
+    assert!(refused.to_string().contains("the user did not agree"), "{refused}");
     let asks = asked(rehearsal.request().ask(deed("r.X 1").overwriting("the value 0")));
     let [(_, Asked::Consent(asked))] = asks.as_slice() else { panic!("{asks:?}") };
     assert_eq!(
         (asked.subject.as_str(), asked.overwrites.as_deref()),
         ("r.X 1", Some("the value 0"))
     );
+}
+
+#[test]
+fn who_cannot_be_asked_reads_what_would_help() {
+    let long = "x".repeat(MAX_SUBJECT + 1);
+    let cases = [
+        (Rehearsal::new().without("elicitation.form"), "quit", "does not support forms"),
+        (Rehearsal::new(), long.as_str(), "longer than the 4,000 characters"),
+    ];
+    for (rehearsal, subject, obstacle) in cases {
+        let rehearsal = rehearsal.refused("console", subject);
+        let question = consent("console", "run a console command", subject);
+        let said = rehearsal.request().ask(question).expect_err("it is refused").to_string();
+        for part in ["could not be asked", obstacle, "`agreed.console`"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
 }

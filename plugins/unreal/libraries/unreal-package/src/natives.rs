@@ -104,12 +104,16 @@ fn shape(name: &str) -> Option<Shape> {
     })
 }
 
-/// Structures based on `FExpressionInput`: the constant of a material's input.
-fn constant(name: &str) -> Option<Shape> {
+/// Structures based on `FExpressionInput`: the constant of a material's input. Of a colour, it is a linear one since 5.6:
+/// measured on packages of that version.
+fn constant(name: &str, ue5: i32) -> Option<Shape> {
     use Field::{Single, U8, U32};
     Some(match name {
         "ExpressionInput" | "MaterialAttributesInput" => &[],
         "ScalarMaterialInput" => &[("Constant", Single)],
+        "ColorMaterialInput" if ue5 >= ue5::LINEAR_MATERIAL_COLORS => {
+            &[("R", Single), ("G", Single), ("B", Single), ("A", Single)]
+        }
         "ColorMaterialInput" => &[("B", U8), ("G", U8), ("R", U8), ("A", U8)],
         "VectorMaterialInput" => &const { xyz(Single) },
         "Vector2MaterialInput" => &[("X", Single), ("Y", Single)],
@@ -130,7 +134,7 @@ impl Layout {
         if let Some(shape) = shape(name) {
             return Ok(Some(Native::Fields(self.shaped(cursor, shape)?)));
         }
-        if let Some(constant) = constant(name) {
+        if let Some(constant) = constant(name, self.ue5) {
             if !self.material_inputs {
                 return Ok(None);
             }

@@ -6,6 +6,7 @@ use crate::{
     header::Header,
     pins::Pin,
     properties::Decoder,
+    rows::{Rows, Table},
     tables::Index,
     value::{Label, Property, Value},
     version::ue5,
@@ -33,6 +34,8 @@ pub struct Object<'a> {
     pub properties: Vec<Property<'a>>,
     /// The pins, if the object is a graph node that stores its pins itself.
     pub pins: Vec<Pin<'a>>,
+    /// The content of a table.
+    pub rows: Option<Rows<'a>>,
     /// Number of properties, at any depth, that could not be decoded.
     pub undecoded: usize,
     /// Offset and length of the remaining data, which only the object's class can read.
@@ -104,15 +107,13 @@ impl<'a> Package<'a> {
         let mut cursor = whole.part("object", start, end)?;
         if let Some((script, _)) = export.script {
             cursor = whole.part("object", start + script, end)?;
-        } else if header.class_name(index).ends_with("AssetImportData")
-            && !header.summary.is_stripped()
-        {
+        } else if has_import_sources(&header.class_name(index)) && !header.summary.is_stripped() {
             // The source files come first, as JSON.
             cursor.skip_string("sources of an import")?;
         }
         let decoder = Decoder::new(header);
         let properties = properties(&decoder, &mut cursor);
-        object.undecoded = decoder.undecoded.get();
+        object.undecoded = decoder.undecoded.take();
         object.properties = properties?;
         if let Some((_, script)) = export.script
             && cursor.at() != start + script
@@ -120,7 +121,9 @@ impl<'a> Package<'a> {
             object.warnings.push(cursor.damaged("end of the properties").in_section("object"));
             cursor = whole.part("object", start + script, end)?;
         }
-        self.rest(&decoder, index, cursor, object)
+        let rest = self.rest(&decoder, index, cursor, object);
+        object.undecoded += decoder.undecoded.get();
+        rest
     }
 
     /// Reads what follows the properties.
@@ -140,6 +143,16 @@ impl<'a> Package<'a> {
         }
         if decoder.layout.pins_in_nodes && self.header.is_node(index) {
             object.pins = decoder.pins(&mut cursor)?;
+        }
+        if let Some(table) = Table::of_class(&self.header.class_name(index))
+            && !is_default
+        {
+            // Rows that cannot be read are told as data that only the class can read.
+            let mut content = cursor.clone();
+            match table.read(decoder, &mut content) {
+                Ok(rows) => (object.rows, cursor) = (Some(rows), content),
+                Err(stop) => object.warnings.push(stop.in_section("content of the table")),
+            }
         }
         object.native = (cursor.left() > 0).then(|| (cursor.at(), cursor.left()));
         Ok(())
@@ -195,6 +208,42 @@ impl Header<'_> {
     }
 }
 
+/// Whether a class of that name is based on `UEdGraph`. The names of such classes end in `Graph`; so do those of some
+/// nodes, such as `AnimGraphNode_LinkedAnimGraph`, and of some classes with graphs of another kind.
 fn is_graph(class: &str) -> bool {
-    class.ends_with("Graph") || class.ends_with("Graph_C")
+    let name = class.strip_suffix("_C").unwrap_or(class);
+    name.ends_with("Graph") && !name.contains("Node") && !OTHER_GRAPHS.contains(&name)
+}
+
+/// Classes whose names end in `Graph` and that are not based on `UEdGraph`.
+const OTHER_GRAPHS: &[&str] = &["MovieGraph", "PCGGraph", "RigVMGraph"];
+
+/// Whether the data of a class begin with the source files of an import, as JSON. Of the engine's classes, these are
+/// `UAssetImportData` and those based on it.
+fn has_import_sources(class: &str) -> bool {
+    class.ends_with("AssetImportData")
+        || (class.starts_with("Fbx") && class.ends_with("ImportData"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn graphs_and_nodes_are_known_by_their_classes() {
+        for class in ["EdGraph", "AnimationGraph", "AnimationStateMachineGraph", "MyGraph_C"] {
+            assert!(is_graph(class), "{class}");
+        }
+        for class in ["AnimGraphNode_LinkedAnimGraph", "RigVMGraph", "PCGGraph", "EdGraphPin"] {
+            assert!(!is_graph(class), "{class}");
+        }
+    }
+
+    #[test]
+    fn import_data_of_all_kinds_have_sources() {
+        for class in ["AssetImportData", "FbxAnimSequenceImportData", "FbxAssetImportData"] {
+            assert!(has_import_sources(class), "{class}");
+        }
+        assert!(!has_import_sources("ImportData") && !has_import_sources("FbxFactory"));
+    }
 }

@@ -179,7 +179,12 @@ impl<'h, 'a> Render<'h, 'a> {
     }
 
     fn structure(&mut self, value: &Struct<'_>) {
-        self.list(&value.fields, |render, Property { name, index, value }| {
+        self.properties(&value.fields);
+    }
+
+    /// Writes properties in parentheses, as those of a structure.
+    pub fn properties(&mut self, properties: &[Property<'_>]) {
+        self.list(properties, |render, Property { name, index, value }| {
             render.out.push_str(&render.label(name));
             if *index > 0 {
                 render.write(format_args!("({index})"));

@@ -4,6 +4,7 @@ use crate::{
     object::Package,
     pins::{Pin, PinRef},
     render::Render,
+    rows::Rows,
     tables::Index,
     value::{Container, Label, Property, Text},
 };
@@ -19,6 +20,10 @@ pub struct Told {
     pub pins: usize,
     /// Number of properties shown only by their size.
     pub undecoded: usize,
+    /// Number of rows of tables.
+    pub rows: usize,
+    /// Number of bytes behind the properties of objects that only the objects' classes can read.
+    pub native_bytes: u64,
     /// Whether the text was cut off at the limit.
     pub cut: bool,
 }
@@ -133,6 +138,16 @@ impl Writer<'_, '_> {
         for pin in &object.pins {
             self.pin(pin, depth + 1);
         }
+        if let Some(rows) = &object.rows {
+            self.rows(rows, depth + 1);
+        }
+        if let Some((at, bytes)) = object.native {
+            self.told.native_bytes += bytes;
+            self.line(
+                depth + 1,
+                &format!("; {bytes} bytes of its class at byte {at} are not decoded\n"),
+            );
+        }
         self.line(depth, "End Object\n");
     }
 
@@ -167,6 +182,51 @@ impl Writer<'_, '_> {
             self.render.value(&property.value);
             self.render.out.push('\n');
         }
+    }
+
+    fn rows(&mut self, rows: &Rows<'_>, depth: usize) {
+        match rows {
+            Rows::Named(rows) => {
+                for (name, properties) in rows {
+                    if self.render.is_full() {
+                        return;
+                    }
+                    self.told.rows += 1;
+                    self.line(depth, "Row(");
+                    self.label(&Label::Name(*name));
+                    self.render.out.push_str(")=");
+                    self.render.properties(properties);
+                    self.render.out.push('\n');
+                }
+            }
+            Rows::Strings(strings) => {
+                self.line(depth, "Namespace=");
+                self.render.quoted(&strings.namespace);
+                self.render.out.push('\n');
+                for (key, text) in &strings.entries {
+                    if self.render.is_full() {
+                        return;
+                    }
+                    self.told.rows += 1;
+                    self.entry(depth, "Entry", key, text);
+                }
+                for (key, kind, remark) in &strings.remarks {
+                    if self.render.is_full() {
+                        return;
+                    }
+                    let kind = self.render.label(&Label::Name(*kind));
+                    self.entry(depth, &format!("MetaData {kind}"), key, remark);
+                }
+            }
+        }
+    }
+
+    fn entry(&mut self, depth: usize, what: &str, key: &str, text: &str) {
+        self.line(depth, &format!("{what}("));
+        self.render.quoted(key);
+        self.render.out.push_str(")=");
+        self.render.quoted(text);
+        self.render.out.push('\n');
     }
 
     fn pin(&mut self, pin: &Pin<'_>, depth: usize) {

@@ -100,6 +100,8 @@ pub mod ue5 {
     pub const METADATA: i32 = 1014;
     /// Verse cells are listed.
     pub const CELLS: i32 = 1015;
+    /// The constant colour of a material's input is a linear one; measured, it has no version of its own.
+    pub const LINEAR_MATERIAL_COLORS: i32 = 1015;
     /// The summary has a hash instead of a GUID.
     pub const SAVED_HASH: i32 = 1016;
     /// The summary has a table of import types.

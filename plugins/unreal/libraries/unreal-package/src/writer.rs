@@ -2,6 +2,7 @@
 
 mod ink;
 mod profile;
+mod rows;
 mod tables;
 mod values;
 
@@ -80,6 +81,8 @@ pub enum Worth {
     Guid(Guid),
     /// A structure with native serialization.
     Vector([f64; 3]),
+    /// A structure with native serialization: its type and its bytes.
+    Raw(String, Vec<u8>),
     /// A tagged structure: its type and its members.
     Struct(String, Vec<(String, Worth)>),
     /// A pin type, by its category.

@@ -2,10 +2,24 @@
 
 use crate::{
     answer::{SourceKind, failed, shown},
-    live::{Fault, Kind, value},
+    editor_log::{Tail, shown_entry},
+    live::{Editor, Fault, Kind, value},
+    log_file,
     source::to_change,
 };
 use portcullis_plugin::prelude::*;
+use std::{
+    fs,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+/// Longest wait for the log to have what a command printed: the editor writes it in a thread of its own.
+const PRINTING: Duration = Duration::from_millis(1_500);
+/// Pause between two looks at the log.
+const LOOK: Duration = Duration::from_millis(100);
+/// Most entries of the log in an answer.
+const MAX_PRINTED: usize = 100;
 
 /// Words refused anywhere in a command: they run code, run files, or end the editor.
 const REFUSED: &[&str] = &[
@@ -94,7 +108,7 @@ const VARIABLES: &[&str] = &[
 const LISTS: &[&str] = &["obj list", "obj classes", "listtextures", "mem", "listtimers"];
 
 about_project! {
-    /// Run a console command in the editor. You are asked first, unless it is a harmless query. What it prints goes to the editor's log, not into the answer: see get_log_file_path.
+    /// Run a console command in the editor. You are asked first, unless it is a harmless query. The answer has what the editor's log got meanwhile; see also read_editor_log.
     pub struct ConsoleCommand {
         /// One command, such as `stat fps`. No scripts, no chains, nothing that ends the editor.
         #[schemars(length(min = 1, max = 1024))]
@@ -110,6 +124,8 @@ told! {
         command: String,
         /// What the editor said of running it
         output: String,
+        /// Entries that the editor's log got meanwhile
+        printed: Vec<String>,
         error: String,
     }
 }
@@ -143,11 +159,13 @@ impl Tool for ConsoleCommand {
                 command,
             ))?;
         }
+        let log = LogMark::set(&editor);
         let done = editor.write("execute_console_command", &json!({ "command": command }));
         let mut answer = Executed {
             success: false,
             command: shown(command),
             output: String::new(),
+            printed: Vec::new(),
             error: String::new(),
             source: SourceKind::Live,
             as_of: editor.as_of(),
@@ -158,10 +176,12 @@ impl Tool for ConsoleCommand {
                 answer.success = result["bSuccess"] == true;
                 answer.output = value::text(&result, "output");
                 answer.error = value::text(&result, "error");
-                answer.warnings.push(
-                    "what the command printed is in the editor's log: see get_log_file_path"
-                        .to_owned(),
-                );
+                match log.and_then(|log| log.printed()) {
+                    Ok(printed) => answer.printed = printed,
+                    Err(why) => answer.warnings.push(format!(
+                        "what the command printed is in the editor's log, which cannot be read here: {why}"
+                    )),
+                }
                 Ok(Json(answer))
             }
             Err(Fault::Failed(said)) => {
@@ -170,6 +190,39 @@ impl Tool for ConsoleCommand {
             }
             Err(fault) => Err(Failure::from(fault)),
         }
+    }
+}
+
+/// The end of the editor's log before a command.
+struct LogMark {
+    path: PathBuf,
+    length: u64,
+}
+
+impl LogMark {
+    /// Fails, with the reason, if the editor's log cannot be read from here.
+    fn set(editor: &Editor<'_>) -> Result<Self, String> {
+        let path = PathBuf::from(log_file::told(editor).map_err(|fault| fault.to_string())?);
+        let length = fs::metadata(&path).map_err(|error| error.to_string())?.len();
+        Ok(Self { path, length })
+    }
+
+    /// What the log got since then. Waits for it until nothing more comes.
+    fn printed(&self) -> Result<Vec<String>, String> {
+        let (started, mut last) = (Instant::now(), self.length);
+        while started.elapsed() < PRINTING {
+            std::thread::sleep(LOOK);
+            let length = fs::metadata(&self.path).map_err(|error| error.to_string())?.len();
+            if length == last && length > self.length {
+                break;
+            }
+            last = length;
+        }
+        let tail = Tail::after(&self.path, self.length).map_err(|error| error.to_string())?;
+        let entries = tail.entries();
+        // The newest count, if there are many.
+        let rest = entries.len().saturating_sub(MAX_PRINTED);
+        Ok(entries.iter().skip(rest).map(|entry| shown_entry(entry)).collect())
     }
 }
 

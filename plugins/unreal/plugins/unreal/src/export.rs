@@ -60,8 +60,12 @@ pub struct Told {
     objects: usize,
     properties: usize,
     pins: usize,
+    /// Rows of tables
+    rows: usize,
     /// Properties of which only the size is told
     undecoded: usize,
+    /// Bytes behind the properties, which only the objects' classes can read; the text says where
+    native_bytes: u64,
     /// Whether the text ends before the object does
     cut: bool,
 }
@@ -152,11 +156,12 @@ pub struct Text {
 impl Text {
     /// The reconstruction from a package.
     pub fn of(text: unreal_package::T3d) -> Self {
-        let unreal_package::Told { objects, properties, pins, undecoded, cut } = text.told;
+        let unreal_package::Told { objects, properties, pins, rows, undecoded, native_bytes, cut } =
+            text.told;
         Self {
             content: text.text,
             warnings: text.warnings.into_iter().take(MAX_WARNINGS).collect(),
-            told: Some(Told { objects, properties, pins, undecoded, cut }),
+            told: Some(Told { objects, properties, pins, rows, undecoded, native_bytes, cut }),
         }
     }
 }

@@ -202,8 +202,8 @@ fn check_origin(path: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The asset to create.
-struct Target {
+/// An asset of the project, to create or to save.
+pub struct Target {
     folder: String,
     name: String,
     /// `/Game/Doors/T_Door.T_Door`
@@ -211,12 +211,16 @@ struct Target {
 }
 
 impl Target {
-    /// `mounts` are those of the project.
-    fn parse(path: &str, mounts: &[Mount]) -> Result<Self, Failure> {
+    /// Reads the path of an asset in one of the project's `mounts`.
+    ///
+    /// # Errors
+    ///
+    /// The path has another form, or leads elsewhere.
+    pub fn parse(path: &str, mounts: &[Mount]) -> Result<Self, Failure> {
         let wrong = |why: &str| {
             let path = shown(path);
             Failure::new(format!(
-                "`{path}` is no path to import to: {why}. Write it like /Game/Folder/Asset"
+                "`{path}` is no path of an asset: {why}. Write it like /Game/Folder/Asset"
             ))
         };
         let (package, object) = path.trim().split_once('.').unwrap_or((path.trim(), ""));
@@ -245,23 +249,26 @@ impl Target {
         project: &Project,
     ) -> Result<Option<String>, Failure> {
         let known = self.known(editor)?;
-        let package = format!("{}/{}", self.folder, self.name);
-        let mounts = project.mounts().0;
-        let files = mounts.iter().filter_map(|mount| Some((mount, mount.below(&package)?)));
-        let files = files.flat_map(|(mount, rest)| {
-            ["uasset", "umap"].map(|end| format!("{}/{rest}.{end}", mount.folder))
-        });
-        let file =
-            files.map(|name| (project.dir.join(&name), name)).find(|(path, _)| path.is_file());
-        let file = file.map(|(path, name)| {
-            format!("the file {}, {}", shown(&name), SourceControl::of(project, &path))
-        });
+        let file = self.file(project, &project.mounts().0);
         Ok(match (known, file) {
             (None, None) => None,
             (Some(known), Some(file)) => Some(format!("{known}, and once that is saved {file}")),
             (Some(known), None) => Some(format!("{known}, which was never saved")),
             (None, Some(file)) => Some(format!("{file} (the editor does not know of it)")),
         })
+    }
+
+    /// Describes the file of the asset, and what source control knows of it; `None` if there is none.
+    pub fn file(&self, project: &Project, mounts: &[Mount]) -> Option<String> {
+        let package = format!("{}/{}", self.folder, self.name);
+        let files = mounts.iter().filter_map(|mount| Some((mount, mount.below(&package)?)));
+        let files = files.flat_map(|(mount, rest)| {
+            ["uasset", "umap"].map(|end| format!("{}/{rest}.{end}", mount.folder))
+        });
+        let file =
+            files.map(|name| (project.dir.join(&name), name)).find(|(path, _)| path.is_file());
+        let (path, name) = file?;
+        Some(format!("the file {}, {}", shown(&name), SourceControl::of(project, &path)))
     }
 
     /// The asset that the editor has at the path.

@@ -8,8 +8,11 @@ mod answer;
 mod batch;
 mod checks;
 mod class_default;
+mod compile;
 mod config;
 mod console;
+mod editor_log;
+mod editor_tools;
 mod export;
 mod graph;
 mod import;
@@ -19,26 +22,33 @@ mod live;
 mod log_file;
 mod offline;
 mod picture;
+mod play;
 mod prompts;
 mod query;
 mod relations;
 mod resources;
+mod save;
 mod search;
 mod session;
 mod source;
 mod status;
+mod viewport;
 
 use batch::BatchExportAssets;
 use checks::{BrokenReferences, UnusedAssets};
 use class_default::ExportClassDefault;
+use compile::CompileCode;
 use config::ProjectConfig;
 use console::ConsoleCommand;
+use editor_log::EditorLog;
+use editor_tools::{CallEditorTool, SearchEditorTools};
 use export::ExportAsset;
 use graph::BlueprintGraph;
 use import::ImportAsset;
 use level::LevelActors;
 use log_file::LogFilePath;
 use picture::AssetThumbnail;
+use play::{StartPlaySession, StopPlaySession};
 use portcullis_plugin::prelude::*;
 use prompts::{
     AnalyzeBlueprint, AnalyzePerformance, AuditAssets, CreateBlueprint, RefactorBlueprint,
@@ -46,8 +56,10 @@ use prompts::{
 use query::QueryAsset;
 use relations::{AssetDependencies, AssetReferences, DependencyTree};
 use resources::ProjectResources;
+use save::SaveAssets;
 use search::{SearchAssets, SearchBlueprints};
 use status::UnrealStatus;
+use viewport::CaptureViewport;
 
 plugin! {
     name: "unreal",
@@ -57,8 +69,9 @@ plugin! {
     tools: [
         SearchBlueprints, SearchAssets, QueryAsset, ProjectConfig, ExportAsset, AssetDependencies,
         AssetReferences, DependencyTree, BlueprintGraph, AssetThumbnail, LevelActors, UnusedAssets,
-        BrokenReferences, UnrealStatus, ExportClassDefault, LogFilePath, ImportAsset, BatchExportAssets,
-        ConsoleCommand,
+        BrokenReferences, UnrealStatus, ExportClassDefault, LogFilePath, EditorLog, ImportAsset,
+        BatchExportAssets, ConsoleCommand, SaveAssets, CompileCode, StartPlaySession, StopPlaySession,
+        CaptureViewport, SearchEditorTools, CallEditorTool,
     ],
     prompts: [AnalyzeBlueprint, RefactorBlueprint, CreateBlueprint, AuditAssets, AnalyzePerformance],
     resources: ProjectResources,
@@ -74,6 +87,12 @@ plugin! {
         Want::settings("import-classes", "`import-classes`: classes that may be imported besides textures, meshes, sounds, tables and materials, such as /Script/Engine.Blueprint; with commas between them").optional(),
         Want::action("editor-write", "to have the editor import files into the project, and export assets to files").optional(),
         Want::action("editor-console", "to have the editor run console commands").optional(),
+        Want::settings("epic-tools", "`epic-tools`: which tools of Epic's server call_editor_tool may call, as patterns such as AssetTools.*, with commas between them; without it, none").optional(),
+        Want::action("editor-save", "to have the editor save assets to their files").optional(),
+        Want::action("editor-compile", "to have the editor compile the project's C++ code").optional(),
+        Want::action("editor-play", "to start and stop the game in the editor").optional(),
+        Want::action("editor-capture", "to show pictures of the editor's viewport to the model").optional(),
+        Want::action("editor-tools", "to search the tools of Epic's server, and to call those in `epic-tools`").optional(),
         Want::client("consent", "to have you asked before the editor changes anything").optional(),
     ],
 }

@@ -170,6 +170,24 @@ impl<'r> Editor<'r> {
         epic::returned(&self.ask_to_read("tools/call", &params, tool)?, tool)
     }
 
+    /// The description of a toolset of Epic's server: its tools, with the schemas of their arguments.
+    pub fn describe_toolset(&self, toolset: &str) -> Result<Value, Fault> {
+        match epic::describe(&self.seen, toolset) {
+            Some(params) => {
+                let _turn = self.wire().turn();
+                value::of_tool(&self.ask("tools/call", &params, READING, "describe_toolset")?)
+            }
+            None => Ok(epic::described(&self.seen, toolset)),
+        }
+    }
+
+    /// Asks a tool of Epic's server for what changes without this plugin, so that no earlier answer is taken.
+    pub fn epic_now(&self, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
+        let params = epic::call(&self.seen, set, tool, arguments)?;
+        let _turn = self.wire().turn();
+        epic::returned(&self.ask("tools/call", &params, READING, tool)?, tool)
+    }
+
     /// The text of a resource, ignoring the empty binary content beside it.
     pub fn resource(&self, uri: &str) -> Result<String, Fault> {
         let result = self.ask_to_read("resources/read", &json!({ "uri": uri }), "a resource")?;

@@ -7,6 +7,26 @@ use crate::{
     source::Asked,
 };
 use portcullis_plugin::prelude::*;
+use std::path::PathBuf;
+use unreal_project::Project;
+
+/// The log that an editor tells.
+///
+/// # Errors
+///
+/// The editor has no tool for it, or does not answer.
+pub fn told(editor: &Editor<'_>) -> Result<String, Fault> {
+    if editor.seen.kind == Kind::Epic || !editor.offers(LogFilePath::NAME, None) {
+        return Err(Fault::Unsupported("the editor does not tell its log file"));
+    }
+    let result = editor.read(LogFilePath::NAME, &json!({}))?;
+    value::Reply::of(LogFilePath::NAME, &result).text("logFilePath")
+}
+
+/// The log of the first editor that has a project open; others of the same project number theirs.
+pub fn of_project(project: &Project) -> PathBuf {
+    project.dir.join("Saved/Logs").join(format!("{}.log", project.name))
+}
 
 about_project! {
     /// Say where the editor writes its log. That is where console commands leave what they print.
@@ -27,12 +47,8 @@ impl Asked for LogFilePath {
     type Answer = LogFile;
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<LogFile, Fault> {
-        if editor.seen.kind == Kind::Epic || !editor.offers(Self::NAME, None) {
-            return Err(Fault::Unsupported("the editor does not tell its log file"));
-        }
-        let result = editor.read(Self::NAME, &json!({}))?;
         Ok(LogFile {
-            log_file_path: value::Reply::of(Self::NAME, &result).text("logFilePath")?,
+            log_file_path: told(editor)?,
             source: SourceKind::Live,
             as_of: editor.as_of(),
             warnings: editor.warnings(None),
@@ -40,8 +56,7 @@ impl Asked for LogFilePath {
     }
 
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<LogFile, Failure> {
-        let project = &offline.project;
-        let file = project.dir.join("Saved/Logs").join(format!("{}.log", project.name));
+        let file = of_project(&offline.project);
         let missing = (!file.is_file())
             .then(|| "there is no such file yet: the editor has not run here".to_owned());
         Ok(LogFile {

@@ -21,9 +21,11 @@ impl Worth {
             Self::Enum(..) => "ByteProperty",
             Self::Object(_) => "ObjectProperty",
             Self::Soft(_) => "SoftObjectProperty",
-            Self::Guid(_) | Self::Vector(_) | Self::Struct(..) | Self::PinType(_) => {
-                "StructProperty"
-            }
+            Self::Guid(_)
+            | Self::Vector(_)
+            | Self::Raw(..)
+            | Self::Struct(..)
+            | Self::PinType(_) => "StructProperty",
             Self::List(_) => "ArrayProperty",
             Self::Map(_) => "MapProperty",
         }
@@ -34,7 +36,7 @@ impl Worth {
             Self::Guid(_) => "Guid",
             Self::Vector(_) => "Vector",
             Self::PinType(_) => "EdGraphPinType",
-            Self::Struct(name, _) => name,
+            Self::Struct(name, _) | Self::Raw(name, _) => name,
             Self::Bool(_)
             | Self::Int(_)
             | Self::Float(_)
@@ -114,6 +116,7 @@ impl Draft {
             | Worth::Soft(_)
             | Worth::Guid(_)
             | Worth::Vector(_)
+            | Worth::Raw(..)
             | Worth::Struct(..)
             | Worth::PinType(_)
             | Worth::List(_) => vec![],
@@ -172,6 +175,7 @@ impl Draft {
             | Worth::Soft(_)
             | Worth::Guid(_)
             | Worth::Vector(_)
+            | Worth::Raw(..)
             | Worth::Struct(..)
             | Worth::PinType(_) => ink.u32(0),
         }
@@ -203,6 +207,7 @@ impl Draft {
                     }
                 }
             }
+            Worth::Raw(_, bytes) => ink.bytes(bytes),
             Worth::Struct(_, fields) => self.properties(ink, fields),
             Worth::PinType(kind) => self.pin_type(ink, kind),
             Worth::List(items) => {

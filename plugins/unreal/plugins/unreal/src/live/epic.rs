@@ -45,9 +45,9 @@ pub fn toolsets(wire: Wire<'_>, seen: &Seen) -> Result<Vec<String>, Fault> {
     Ok(found)
 }
 
-/// The parameters of a tool call in that toolset, whatever its prefix.
+/// The parameters of a tool call in a toolset, by its full name or by the last part of it.
 pub fn call(seen: &Seen, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
-    let of_name = |full: &&String| full.rsplit('.').next() == Some(set);
+    let of_name = |full: &&String| *full == set || full.rsplit('.').next() == Some(set);
     // The editor registers toolsets one by one while it starts.
     let full =
         seen.toolsets.iter().find(of_name).ok_or_else(|| Fault::Starting(format!("`{set}`")))?;
@@ -57,6 +57,24 @@ pub fn call(seen: &Seen, set: &str, tool: &str, arguments: &Value) -> Result<Val
     } else {
         json!({ "name": format!("{full}.{tool}"), "arguments": arguments })
     })
+}
+
+/// The parameters of the call that describes a toolset; `None` if the server has no such tool.
+pub fn describe(seen: &Seen, toolset: &str) -> Option<Value> {
+    const TOOL: &str = "describe_toolset";
+    let arguments = json!({ "toolset_name": toolset });
+    seen.tools.contains_key(TOOL).then(|| json!({ "name": TOOL, "arguments": arguments }))
+}
+
+/// The description of a toolset in the form of the server's own, from what the list of tools says: names and arguments.
+pub fn described(seen: &Seen, toolset: &str) -> Value {
+    let of_set = |name: &str| name.rsplit_once('.').is_some_and(|(set, _)| set == toolset);
+    let tools = seen.tools.iter().filter(|(name, _)| of_set(name)).map(|(name, arguments)| {
+        let properties: serde_json::Map<String, Value> =
+            arguments.iter().map(|argument| (argument.clone(), json!({}))).collect();
+        json!({ "name": name, "inputSchema": { "type": "object", "properties": properties } })
+    });
+    json!({ "tools": tools.collect::<Vec<_>>() })
 }
 
 /// The `returnValue` of a tool, which has the form `{"returnValue": …}`. Tools without a result give an empty object.

@@ -108,20 +108,6 @@ pub fn text(value: &Value, key: &str) -> String {
     shown(value[key].as_str().unwrap_or_default())
 }
 
-/// The texts in a list of a result.
-pub fn texts(value: &Value) -> Vec<String> {
-    let items = value.as_array().into_iter().flatten();
-    items.filter_map(|item| item.as_str().or_else(|| item["refPath"].as_str()).map(shown)).collect()
-}
-
-/// A number in a result; 0 if there is none.
-pub fn number(value: &Value, key: &str) -> usize {
-    // The editor converts numbers to floating point, and may write them so.
-    let number = &value[key];
-    let whole = number.as_u64().or_else(|| number.as_f64().map(|n| n.max(0.0) as u64));
-    usize::try_from(whole.unwrap_or_default()).unwrap_or(usize::MAX)
-}
-
 /// The reason of a tool's failure: the `error` in its result, or the whole text.
 pub fn why(said: &str) -> String {
     let parsed: Option<Value> = serde_json::from_str(said).ok();
@@ -150,10 +136,7 @@ mod tests {
 
     #[test]
     fn pieces() {
-        let value = json!({ "n": 2.0, "m": 3, "list": ["a", { "refPath": "b" }, 3], "t": "x\ny" });
-        assert_eq!((number(&value, "n"), number(&value, "m"), number(&value, "o")), (2, 3, 0));
-        assert_eq!(texts(&value["list"]), ["a", "b"]);
-        assert_eq!(text(&value, "t"), "x y");
+        assert_eq!(text(&json!({ "t": "x\ny" }), "t"), "x y");
         assert_eq!(why(r#"{"bSuccess":false,"error":"it is gone"}"#), "it is gone");
         assert_eq!(why("Invalid parameters"), "Invalid parameters");
     }

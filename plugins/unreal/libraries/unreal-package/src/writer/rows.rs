@@ -1,0 +1,69 @@
+//! Writes the content of tables behind their properties.
+
+use super::{Draft, Worth, ink::Ink};
+use crate::tables::Index;
+
+impl Draft {
+    /// Adds rows to an object, as a DataTable stores them, each with its name and its properties.
+    pub fn rows(&mut self, table: Index, rows: &[(&str, Vec<(String, Worth)>)]) -> &mut Self {
+        self.write_rows(table, rows, None)
+    }
+
+    /// Adds curves to an object, as a CurveTable stores them since 4.23: with `kind`, 1 for simple and 2 for rich curves.
+    pub fn curves(
+        &mut self,
+        table: Index,
+        kind: u8,
+        rows: &[(&str, Vec<(String, Worth)>)],
+    ) -> &mut Self {
+        self.write_rows(table, rows, Some(kind))
+    }
+
+    fn write_rows(
+        &mut self,
+        table: Index,
+        rows: &[(&str, Vec<(String, Worth)>)],
+        kind: Option<u8>,
+    ) -> &mut Self {
+        let mut ink = Ink::default();
+        ink.len(rows.len());
+        if let Some(kind) = kind {
+            ink.u8(kind);
+        }
+        for (name, properties) in rows {
+            let name = self.name(name);
+            ink.name(name);
+            self.properties(&mut ink, properties);
+        }
+        self.native(table, &ink.0)
+    }
+
+    /// Adds entries to an object, as a StringTable stores them, with a remark to the first.
+    pub fn strings(
+        &mut self,
+        table: Index,
+        namespace: &str,
+        entries: &[(&str, &str)],
+        remark: Option<(&str, &str)>,
+    ) -> &mut Self {
+        let mut ink = Ink::default();
+        ink.string(namespace);
+        ink.len(entries.len());
+        for (key, source) in entries {
+            ink.string(key);
+            ink.string(source);
+        }
+        match (entries.first(), remark) {
+            (Some((key, _)), Some((kind, remark))) => {
+                ink.len(1);
+                ink.string(key);
+                ink.len(1);
+                let kind = self.name(kind);
+                ink.name(kind);
+                ink.string(remark);
+            }
+            _ => ink.len(0),
+        }
+        self.native(table, &ink.0)
+    }
+}

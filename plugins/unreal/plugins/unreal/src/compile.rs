@@ -1,0 +1,175 @@
+//! The tool `compile_code`: has the editor compile the project's C++ code with Live Coding.
+
+use crate::{
+    answer::{SourceKind, shown},
+    live::{Editor, Fault, Kind, value, value::Reply},
+    source::to_change,
+};
+use portcullis_plugin::prelude::*;
+use serde_json::Value;
+
+/// Longest part of a build's log in an answer, in characters.
+const MAX_LOG: usize = 4_000;
+/// Most lines of errors and of warnings.
+const MAX_LINES: usize = 100;
+/// Seconds that a compilation may take, if the call has as much time.
+const MOST_SECONDS: u64 = 290;
+/// Time of the call kept for the answer, in seconds.
+const RESERVE: u64 = 5;
+
+about_project! {
+    /// Have the editor compile the project's C++ code while it runs (Live Coding), and return the compiler's errors and warnings. You are asked first. New classes and changed headers need a build with the editor closed.
+    pub struct CompileCode {
+    }
+}
+
+told! {
+    /// What came of a compilation.
+    pub struct Compiled {
+        #[serde(rename = "bSuccess")]
+        success: bool,
+        /// The editor's word for it
+        status: String,
+        compiler_errors: Vec<String>,
+        compiler_warnings: Vec<String>,
+        /// The end of the build's log
+        log: String,
+        error: String,
+    }
+}
+
+impl Tool for CompileCode {
+    const NAME: &'static str = "compile_code";
+    const TITLE: Option<&'static str> = Some("Compile C++ code");
+    const HINTS: Hints =
+        Hints::new().read_only(false).destructive(true).idempotent(true).open_world(false);
+    const NEEDS: &'static [&'static str] = &["editor-compile"];
+    type Output = Json<Compiled>;
+
+    fn call(self, request: &Request) -> Result<Json<Compiled>, Failure> {
+        let editor = to_change(request, self.project_dir.as_deref())?;
+        let project = editor.project.as_ref().or_fail("no project is open")?;
+        if editor.seen.kind == Kind::UnrealMcpServer
+            && !editor.offers("request_editor_compile", None)
+        {
+            return Err(Failure::new(format!(
+                "{} compiles nothing: a newer version of it has the tool request_editor_compile",
+                editor.seen.product()
+            )));
+        }
+        let subject = format!("the C++ code of {}", project.dir.display());
+        request.ask(consent(
+            "compile",
+            editor.deed("compile code into the running editor"),
+            subject,
+        ))?;
+        request.background()?;
+        let mut answer = match editor.seen.kind {
+            Kind::UnrealMcpServer => by_plugin(&editor)?,
+            Kind::Epic => {
+                let said =
+                    editor.write_epic("LiveCodingToolset", "CompileLiveCoding", &json!({}))?;
+                by_epic(Reply::of("CompileLiveCoding", &said).raw("")?)
+            }
+        };
+        answer.as_of = editor.as_of();
+        Ok(Json(answer))
+    }
+}
+
+/// By UnrealMCPServer, whose tool returns when the compilation ends or its time does.
+fn by_plugin(editor: &Editor<'_>) -> Result<Compiled, Fault> {
+    const TOOL: &str = "request_editor_compile";
+    let left = editor.request.remaining().map_or(MOST_SECONDS, |left| left.as_secs());
+    let seconds = left.saturating_sub(RESERVE).clamp(1, MOST_SECONDS);
+    let told = match editor.write(TOOL, &json!({ "timeoutSeconds": seconds })) {
+        Ok(told) => told,
+        Err(Fault::Failed(said)) => return Err(Fault::Failed(value::why(&said))),
+        Err(fault) => return Err(fault),
+    };
+    let reply = Reply::of(TOOL, &told);
+    let status = reply.text("status")?;
+    let mut warnings = Vec::new();
+    if status == "timeout" {
+        warnings.push(format!(
+            "the compilation went on after {seconds} s: read_editor_log tells its end"
+        ));
+    }
+    Ok(Compiled {
+        success: reply.flag("bSuccess")?,
+        status,
+        compiler_errors: lines(&told["errors"]),
+        compiler_warnings: lines(&told["warnings"]),
+        log: end(told["buildLog"].as_str().unwrap_or_default()),
+        error: value::text(&told, "error"),
+        source: SourceKind::Live,
+        as_of: String::new(),
+        warnings,
+    })
+}
+
+/// By Epic's server: a text that begins with `Result: ` and the name of the result, or with `Error: `.
+fn by_epic(said: &str) -> Compiled {
+    let first = said.lines().next().unwrap_or_default();
+    let status = first.strip_prefix("Result: ").unwrap_or("NotAvailable").trim();
+    let success = matches!(status, "Success" | "NoChanges");
+    let is = |line: &&str, words: [&str; 2]| words.iter().any(|word| line.contains(word));
+    let of = |words: [&str; 2]| {
+        let found = said.lines().filter(|line| is(line, words));
+        found.take(MAX_LINES).map(shown).collect()
+    };
+    let error = match first.strip_prefix("Error: ") {
+        Some(error) => shown(error),
+        None if success => String::new(),
+        None => format!("the compilation ended with `{}`", shown(status)),
+    };
+    Compiled {
+        success,
+        status: shown(status),
+        compiler_errors: of(["): error ", "): fatal error "]),
+        compiler_warnings: of(["): warning "; 2]),
+        log: end(said),
+        error,
+        source: SourceKind::Live,
+        as_of: String::new(),
+        warnings: Vec::new(),
+    }
+}
+
+fn lines(told: &Value) -> Vec<String> {
+    let lines = told.as_array().into_iter().flatten().filter_map(Value::as_str);
+    lines.take(MAX_LINES).map(shown).collect()
+}
+
+/// The end of a log, which says how the build went.
+fn end(log: &str) -> String {
+    let start = log.char_indices().rev().nth(MAX_LOG - 1).map_or(0, |(start, _)| start);
+    unreal_package::visible(log.get(start..).unwrap_or_default(), MAX_LOG, true).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_epic_s_server() {
+        let done = by_epic("Result: NoChanges");
+        assert!(done.success && done.error.is_empty(), "{}", done.status);
+        let failed = by_epic(
+            "Result: Failure\n\nCompile Output:\nBuilding\n\nCompiler Diagnostics:\n\
+             A.cpp(3): error C2065: x\nA.cpp(4): warning C4101: y",
+        );
+        assert!(!failed.success && failed.error.contains("`Failure`"), "{}", failed.error);
+        assert_eq!(failed.compiler_errors, ["A.cpp(3): error C2065: x"]);
+        assert_eq!(failed.compiler_warnings, ["A.cpp(4): warning C4101: y"]);
+        let absent = by_epic("Error: Live Coding module is not loaded.");
+        assert_eq!((absent.success, absent.status.as_str()), (false, "NotAvailable"));
+        assert_eq!(absent.error, "Live Coding module is not loaded.");
+    }
+
+    #[test]
+    fn of_a_long_log_the_end_is_shown() {
+        let log = format!("{}\nthe end", "x".repeat(2 * MAX_LOG));
+        assert!(end(&log).ends_with("the end") && end(&log).chars().count() <= MAX_LOG);
+    }
+}
