@@ -10,6 +10,7 @@ mod checks;
 mod class_default;
 mod config;
 mod console;
+mod contents;
 mod export;
 mod graph;
 mod import;
@@ -33,6 +34,7 @@ use checks::{BrokenReferences, UnusedAssets};
 use class_default::ExportClassDefault;
 use config::ProjectConfig;
 use console::ConsoleCommand;
+use contents::SearchContents;
 use export::ExportAsset;
 use graph::BlueprintGraph;
 use import::ImportAsset;
@@ -58,7 +60,7 @@ plugin! {
         SearchBlueprints, SearchAssets, QueryAsset, ProjectConfig, ExportAsset, AssetDependencies,
         AssetReferences, DependencyTree, BlueprintGraph, AssetThumbnail, LevelActors, UnusedAssets,
         BrokenReferences, UnrealStatus, ExportClassDefault, LogFilePath, ImportAsset, BatchExportAssets,
-        ConsoleCommand,
+        ConsoleCommand, SearchContents,
     ],
     prompts: [AnalyzeBlueprint, RefactorBlueprint, CreateBlueprint, AuditAssets, AnalyzePerformance],
     resources: ProjectResources,
