@@ -79,7 +79,7 @@ impl Package<'_> {
         }
     }
 
-    fn variable(&self, value: &Value<'_>, render: &Render<'_, '_>) -> Variable {
+    pub(crate) fn variable(&self, value: &Value<'_>, render: &Render<'_, '_>) -> Variable {
         let header = &self.header;
         let field = |name| get(value.fields(), header, name);
         let name = |value: &Value<'_>| {

@@ -106,7 +106,7 @@ impl<'a> Package<'a> {
     }
 
     /// The role of each graph, by the Blueprint's lists.
-    fn roles(&self) -> HashMap<Index, &'static str> {
+    pub(crate) fn roles(&self) -> HashMap<Index, &'static str> {
         let header = &self.header;
         let mut roles = HashMap::new();
         let tops = header
@@ -199,7 +199,7 @@ impl<'a> Package<'a> {
     }
 
     /// Pins stored as separate objects, as they were until 4.12.
-    fn pin_objects(&self, node: &Object<'a>) -> Vec<Pin<'a>> {
+    pub(crate) fn pin_objects(&self, node: &Object<'a>) -> Vec<Pin<'a>> {
         let pins = node.get(&self.header, "Pins").map_or(&[][..], Value::items);
         let pins = pins.iter().filter_map(Value::object);
         let pins = pins.filter(|pin| self.header.class_name(*pin) == "EdGraphPin");

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod blueprint;
+mod contents;
 mod cursor;
 mod fault;
 mod graph;
@@ -33,6 +34,7 @@ mod visible;
 pub mod writer;
 
 pub use blueprint::{Blueprint, Component, Variable};
+pub use contents::{Action, Contents, GraphContents, Literal, NodeContents};
 pub use fault::{Fault, Warning};
 pub use graph::{Graph, Link, Node, NodePin};
 pub use header::Header;

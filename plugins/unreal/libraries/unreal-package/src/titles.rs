@@ -74,16 +74,25 @@ pub fn title(
     object: &Object<'_>,
 ) -> String {
     let class = header.class_name(node);
-    let about = ABOUT.iter().find(|(name, ..)| *name == class).and_then(|(_, property, words)| {
-        let value = object.get(header, property).or_else(|| older(header, object, property))?;
-        let subject = subject(render, header, value)?;
-        Some(format!("{words}{subject}"))
-    });
+    let about = about(render, header, &class, object);
+    let about = about.map(|(words, subject)| format!("{words}{subject}"));
     let always = || ALWAYS.iter().find(|(name, _)| *name == class).map(|(_, t)| (*t).to_owned());
     about.or_else(always).unwrap_or_else(|| {
         let short = class.strip_prefix("K2Node_").or_else(|| class.strip_prefix("EdGraphNode_"));
         visible(short.unwrap_or(&class), 256, false).into_owned()
     })
+}
+
+/// The words for a node's class, and the name of what the node is about: `Call ` and `PrintString`.
+pub fn about(
+    render: &Render<'_, '_>,
+    header: &Header<'_>,
+    class: &str,
+    object: &Object<'_>,
+) -> Option<(&'static str, String)> {
+    let (_, property, words) = ABOUT.iter().find(|(name, ..)| *name == class)?;
+    let value = object.get(header, property).or_else(|| older(header, object, property))?;
+    Some((*words, subject(render, header, value)?))
 }
 
 /// The property with the name, before member references were structures.
@@ -102,7 +111,7 @@ fn older<'o, 'a>(
 }
 
 /// The name of the subject: a member, an object or a text.
-fn subject(render: &Render<'_, '_>, header: &Header<'_>, value: &Value<'_>) -> Option<String> {
+pub fn subject(render: &Render<'_, '_>, header: &Header<'_>, value: &Value<'_>) -> Option<String> {
     if !value.fields().is_empty() {
         let members = ["MemberName", "MacroGraph", "KeyName"];
         let member = members.iter().find_map(|name| get(value.fields(), header, name))?;

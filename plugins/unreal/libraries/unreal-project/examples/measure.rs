@@ -8,11 +8,19 @@ use std::{
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
-use unreal_package::writer::{Profile, blueprint};
-use unreal_project::{AssetQuery, BlueprintQuery, Index, Policy, Relations, find, refresh};
+use unreal_package::{
+    Guid, Index as Object,
+    writer::{Draft, Pin, Profile, Worth, blueprint},
+};
+use unreal_project::{
+    AssetQuery, BlueprintQuery, ContentQuery, Contents, Index, Policy, Project, Relations, find,
+    refresh,
+};
 
 /// Number of packages in one folder.
 const IN_FOLDER: usize = 20;
+/// Number of nodes added to each Blueprint.
+const NODES: usize = 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -46,12 +54,45 @@ fn make(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
             let path = format!("/Game/{}.BP_Thing{other:06}", path(other));
             draft.import("/Script/Engine.Blueprint", &path);
         }
-        // The size of a small Blueprint.
-        let object = unreal_package::Index(1);
-        draft.native(object, &vec![0; 12_000]);
+        nodes(&mut draft, number);
         fs::write(file, draft.bytes())?;
     }
     Ok(())
+}
+
+/// Adds nodes as a small Blueprint has them, which brings its file to about 15 KB.
+fn nodes(draft: &mut Draft, number: usize) {
+    let graph = Object(3);
+    let member = |name: String| {
+        let name = vec![("MemberName".to_owned(), Worth::Name(name))];
+        Worth::Struct("MemberReference".to_owned(), name)
+    };
+    for step in 0..NODES {
+        let some = number * 7 + step;
+        let (class, property, subject) = match step % 3 {
+            0 => ("K2Node_CallFunction", "FunctionReference", format!("DoThing{}", some % 500)),
+            1 => ("K2Node_VariableSet", "VariableReference", format!("Value{}", some % 300)),
+            _ => ("K2Node_VariableGet", "VariableReference", format!("Value{}", some % 300)),
+        };
+        let path = format!("/Script/BlueprintGraph.{class}");
+        let node = draft.export(&path, graph, &format!("{class}_{}", step + 10));
+        draft.set(node, property, member(subject));
+        let part = |number: usize| u32::try_from(number).unwrap_or(0);
+        let guid = Guid([part(number), part(step), 3, 4]);
+        draft.set(node, "NodeGuid", Worth::Guid(guid));
+        let id = Guid([5, 6, part(number), part(step)]);
+        let default = format!("Text {some}");
+        draft.pins(
+            node,
+            &[Pin {
+                id,
+                name: "Value".to_owned(),
+                kind: "string".to_owned(),
+                default,
+                ..Pin::default()
+            }],
+        );
+    }
 }
 
 fn measure(folder: &Path) -> Result<(), Box<dyn Error>> {
@@ -83,7 +124,29 @@ fn measure(folder: &Path) -> Result<(), Box<dyn Error>> {
     time("search by ancestor", || index.search_blueprints(&inherits, "", true).0.len());
     let relations = time("relations", || Relations::of(&index));
     time("unused", || relations.unused(&project, "").len());
+    measure_contents(&project, &index);
     Ok(())
+}
+
+/// The search inside Blueprints: collected once, then only loaded.
+fn measure_contents(project: &Project, index: &Index) {
+    let collect = |old| Contents::update(old, index, project, |_, _| true);
+    let cold = time("inside: collect", || collect(None));
+    let bytes = time("inside: to bytes", || cold.contents.to_bytes());
+    println!("inside: {} bytes", bytes.len());
+    let load = || Contents::from_bytes(&bytes).expect("it is what was made");
+    time("inside: from bytes", load);
+    let contents = collect(Some(load())).contents;
+    for term in ["DoThing123", "e", "nothing has this"] {
+        let query = ContentQuery { term: term.to_owned(), most: 15, ..ContentQuery::default() };
+        let total =
+            time(&format!("inside: search {term}"), || contents.search(index, &query).total);
+        println!("inside: {total} hits");
+    }
+    let query = ContentQuery { term: "DoThing123".to_owned(), most: 15, ..Default::default() };
+    time("inside: load, look at what changed, and search", || {
+        collect(Some(load())).contents.search(index, &query).total
+    });
 }
 
 /// The shortest of several runs.

@@ -5,6 +5,7 @@
 
 mod classes;
 mod config;
+mod contents;
 mod descriptor;
 mod disk;
 mod entry;
@@ -24,6 +25,9 @@ mod walk;
 
 pub use classes::{Classes, class_of, class_path};
 pub use config::{Config, Setting, Value};
+pub use contents::{
+    Collected, ContentHit, ContentKind, ContentQuery, Contents, Found, State as ContentState,
+};
 pub use descriptor::{Association, Descriptor, PluginUse};
 pub use entry::{Asset, Entry, Link, State};
 pub use find::{Lost, Project, find, find_among};

@@ -170,7 +170,7 @@ fn is_class(path: &str, wanted: &str) -> bool {
 }
 
 /// A set of folders.
-struct Scope {
+pub struct Scope {
     /// In lower case, without a trailing slash.
     folders: Vec<String>,
     recursive: bool,
@@ -179,7 +179,7 @@ struct Scope {
 }
 
 impl Scope {
-    fn new(folders: &[String], recursive: bool) -> Self {
+    pub fn new(folders: &[String], recursive: bool) -> Self {
         let folders: Vec<String> = folders
             .iter()
             .map(|folder| folder.trim().trim_end_matches('/').to_ascii_lowercase())
@@ -188,9 +188,15 @@ impl Scope {
         Self { folders, recursive, external }
     }
 
-    fn has(&self, index: &Index, entry: &Entry) -> bool {
+    pub fn has(&self, index: &Index, entry: &Entry) -> bool {
         (self.external || !entry.is_external)
             && (self.folders.is_empty() || self.is_in(index.text(entry.package)))
+    }
+
+    /// Whether one of the folders is this package itself.
+    pub fn names(&self, index: &Index, entry: &Entry) -> bool {
+        let package = index.text(entry.package);
+        self.folders.iter().any(|folder| package.eq_ignore_ascii_case(folder))
     }
 
     fn is_in(&self, package: &str) -> bool {

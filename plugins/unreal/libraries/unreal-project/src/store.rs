@@ -74,10 +74,7 @@ impl Index {
         for _ in 0..rest.count(16)? {
             mounts.push(Mount { name: rest.text()?, folder: rest.text()? });
         }
-        let text = rest.text()?;
-        let ends = rest.count(4)?;
-        let ends = rest.take(ends * 4)?.as_chunks().0.iter().map(|end| u32::from_le_bytes(*end));
-        let strings = Strings::from_parts(text, ends.collect())?;
+        let strings = rest.strings()?;
         let mut folders = Vec::new();
         for _ in 0..rest.count(12)? {
             folders.push((rest.id()?, rest.number()?));
@@ -166,10 +163,10 @@ fn number(out: &mut Vec<u8>, number: u64) {
 }
 
 /// The bytes left.
-struct Rest<'b>(&'b [u8]);
+pub struct Rest<'b>(pub &'b [u8]);
 
 impl<'b> Rest<'b> {
-    fn take(&mut self, len: usize) -> Option<&'b [u8]> {
+    pub fn take(&mut self, len: usize) -> Option<&'b [u8]> {
         let (taken, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;
         Some(taken)
@@ -184,21 +181,32 @@ impl<'b> Rest<'b> {
     }
 
     /// The number of items that follow, of at least that size each.
-    fn count(&mut self, least: usize) -> Option<usize> {
+    pub fn count(&mut self, least: usize) -> Option<usize> {
         let count = usize::try_from(self.number()?).ok()?;
         (count.checked_mul(least)? <= self.0.len()).then_some(count)
     }
 
     /// A list of items of `N` 32-bit numbers each.
-    fn all<const N: usize, T>(&mut self, read: impl Fn([u32; N]) -> Option<T>) -> Option<Vec<T>> {
+    pub fn all<const N: usize, T>(
+        &mut self,
+        read: impl Fn([u32; N]) -> Option<T>,
+    ) -> Option<Vec<T>> {
         let count = self.count(N * 4)?;
         let (words, _) = self.take(count * N * 4)?.as_chunks::<4>();
         let (things, _) = words.as_chunks::<N>();
         things.iter().map(|parts| read(parts.map(u32::from_le_bytes))).collect()
     }
 
-    fn text(&mut self) -> Option<String> {
+    pub fn text(&mut self) -> Option<String> {
         let len = self.count(1)?;
         String::from_utf8(self.take(len)?.to_vec()).ok()
+    }
+
+    /// Interned strings.
+    pub fn strings(&mut self) -> Option<Strings> {
+        let text = self.text()?;
+        let ends = self.count(4)?;
+        let ends = self.take(ends * 4)?.as_chunks().0.iter().map(|end| u32::from_le_bytes(*end));
+        Strings::from_parts(text, ends.collect())
     }
 }

@@ -1,16 +1,19 @@
-//! Stores the index of a project in the cache, from one call to the next.
+//! Stores the index of a project, and what is inside its Blueprints, in the cache from one call to
+//! the next.
 
 use portcullis_plugin::cache;
 use std::path::Path;
-use unreal_project::Index;
+use unreal_project::{Contents, Index};
 
 /// Size of one value in the cache, in bytes: the host's limit is 32 MiB.
 const PIECE: usize = 16 << 20;
+/// Most pieces read.
+const MAX_PIECES: u64 = 16;
 
-/// The metadata of a stored index.
+/// The metadata of stored data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Head {
-    /// Identifies the index: the time of the last check of its files.
+    /// Identifies the data; each piece begins with it.
     generation: u64,
     /// Time of the last check of the project's folders.
     checked: u64,
@@ -33,52 +36,81 @@ impl Head {
     }
 }
 
-fn head_key(dir: &Path) -> String {
-    format!("index of {}", dir.display())
-}
+/// Data of a project: `index` or `contents`.
+struct Place<'p>(&'static str, &'p Path);
 
-fn piece_key(dir: &Path, generation: u64, piece: u64) -> String {
-    format!("index of {}, {generation}, {piece}", dir.display())
+impl Place<'_> {
+    fn head_key(&self) -> String {
+        format!("{} of {}", self.0, self.1.display())
+    }
+
+    /// Two generations take turns, so that old ones do not fill the cache, and a reader of the last
+    /// one is not disturbed.
+    fn piece_key(&self, generation: u64, piece: u64) -> String {
+        format!("{} of {}, {}, {piece}", self.0, self.1.display(), generation % 2)
+    }
+
+    fn head(&self) -> Option<Head> {
+        Head::from_bytes(&cache::get(&self.head_key())?)
+    }
+
+    /// The stored bytes.
+    fn load(&self, head: Head) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        // Reserve at once: growing step by step would take twice the memory.
+        bytes.reserve_exact(usize::try_from(head.len).ok().filter(|len| *len <= 1 << 28)?);
+        for number in 0..head.pieces.min(MAX_PIECES) {
+            let piece = cache::get(&self.piece_key(head.generation, number))?;
+            let (generation, part) = piece.split_first_chunk()?;
+            if u64::from_le_bytes(*generation) != head.generation {
+                return None;
+            }
+            bytes.extend_from_slice(part);
+        }
+        (bytes.len() as u64 == head.len).then_some(bytes)
+    }
+
+    fn save(&self, bytes: &[u8], checked: u64) {
+        let generation = self.head().map_or(0, |head| head.generation).wrapping_add(1);
+        let mut pieces = 0;
+        for part in bytes.chunks(PIECE) {
+            let mut piece = Vec::with_capacity(part.len() + 8);
+            piece.extend(generation.to_le_bytes());
+            piece.extend(part);
+            cache::set(&self.piece_key(generation, pieces), piece, None);
+            pieces += 1;
+        }
+        // Written last, so that a reader finds all pieces.
+        let head = Head { generation, checked, pieces, len: bytes.len() as u64 };
+        cache::set(&self.head_key(), head.to_bytes(), None);
+    }
 }
 
 /// The index of the project in that folder, and the time of its last check, in nanoseconds since
 /// 1970.
 pub fn load(dir: &Path) -> Option<(Index, u64)> {
-    let head = Head::from_bytes(&cache::get(&head_key(dir))?)?;
-    let mut bytes = Vec::new();
-    for number in 0..head.pieces.min(1_000) {
-        let piece = cache::get(&piece_key(dir, head.generation, number))?;
-        if head.pieces == 1 {
-            bytes = piece;
-        } else {
-            // Reserve at once: growing step by step would take twice the memory.
-            bytes.reserve_exact(usize::try_from(head.len).ok()?.saturating_sub(bytes.len()));
-            bytes.extend(piece);
-        }
-    }
-    if bytes.len() as u64 != head.len {
-        return None;
-    }
-    Some((Index::from_bytes(&bytes)?, head.checked))
+    let place = Place("index", dir);
+    let head = place.head()?;
+    Some((Index::from_bytes(&place.load(head)?)?, head.checked))
 }
 
 /// Stores an index and the time of its check; an unchanged index is not written again.
 pub fn save(dir: &Path, index: &Index, changed: bool, checked: u64) {
-    let key = head_key(dir);
-    if !changed {
-        if let Some(head) = cache::get(&key).and_then(|bytes| Head::from_bytes(&bytes)) {
-            cache::set(&key, Head { checked, ..head }.to_bytes(), None);
-        }
-        return;
+    let place = Place("index", dir);
+    if changed {
+        place.save(&index.to_bytes(), checked);
+    } else if let Some(head) = place.head() {
+        cache::set(&place.head_key(), Head { checked, ..head }.to_bytes(), None);
     }
-    let bytes = index.to_bytes();
-    let generation = index.walked;
-    let mut pieces = 0;
-    for piece in bytes.chunks(PIECE) {
-        cache::set(&piece_key(dir, generation, pieces), piece, None);
-        pieces += 1;
-    }
-    // Written last, so that a reader finds all pieces.
-    let head = Head { generation, checked, pieces, len: bytes.len() as u64 };
-    cache::set(&key, head.to_bytes(), None);
+}
+
+/// What is inside the Blueprints of the project in that folder, as of the last search.
+pub fn load_contents(dir: &Path) -> Option<Contents> {
+    let place = Place("contents", dir);
+    Contents::from_bytes(&place.load(place.head()?)?)
+}
+
+/// Stores what is inside the Blueprints of a project.
+pub fn save_contents(dir: &Path, contents: &Contents) {
+    Place("contents", dir).save(&contents.to_bytes(), 0);
 }

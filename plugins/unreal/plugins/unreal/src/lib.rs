@@ -11,6 +11,7 @@ mod class_default;
 mod compile;
 mod config;
 mod console;
+mod contents;
 mod editor_log;
 mod editor_tools;
 mod export;
@@ -40,6 +41,7 @@ use class_default::ExportClassDefault;
 use compile::CompileCode;
 use config::ProjectConfig;
 use console::ConsoleCommand;
+use contents::SearchContents;
 use editor_log::EditorLog;
 use editor_tools::{CallEditorTool, SearchEditorTools};
 use export::ExportAsset;
@@ -71,7 +73,7 @@ plugin! {
         AssetReferences, DependencyTree, BlueprintGraph, AssetThumbnail, LevelActors, UnusedAssets,
         BrokenReferences, UnrealStatus, ExportClassDefault, LogFilePath, EditorLog, ImportAsset,
         BatchExportAssets, ConsoleCommand, SaveAssets, CompileCode, StartPlaySession, StopPlaySession,
-        CaptureViewport, SearchEditorTools, CallEditorTool,
+        CaptureViewport, SearchEditorTools, CallEditorTool, SearchContents,
     ],
     prompts: [AnalyzeBlueprint, RefactorBlueprint, CreateBlueprint, AuditAssets, AnalyzePerformance],
     resources: ProjectResources,

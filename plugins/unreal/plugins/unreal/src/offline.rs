@@ -34,6 +34,8 @@ pub struct Offline {
     pub checked: Checked,
     /// Number of packages not read yet.
     pub left: usize,
+    /// The start of the call's reading.
+    started: Instant,
 }
 
 /// The project of a call: the one it names, or the only one of the session.
@@ -54,13 +56,8 @@ impl Offline {
         };
         let started = Instant::now();
         let now = now();
-        let fresh = refresh(&project, old, checked, Policy::default(), |read, of| {
-            if read > 0 && read % 512 == 0 {
-                request.progress(read as f64, of as f64, "reading packages");
-            }
-            let time = request.remaining().is_none_or(|left| left > RESERVE);
-            time && started.elapsed() < READING && !request.cancelled()
-        });
+        let go_on = go_on(request, started, "reading packages");
+        let fresh = refresh(&project, old, checked, Policy::default(), go_on);
         let checked = match fresh.checked {
             Checked::Trusted => checked,
             Checked::Folders | Checked::Files => {
@@ -76,7 +73,17 @@ impl Offline {
             checked: fresh.checked,
             left: fresh.left,
             index: fresh.index,
+            started,
         })
+    }
+
+    /// Whether there is still time to read, and reports progress: for the reading of many packages.
+    pub fn go_on<'r>(
+        &self,
+        request: &'r Request<'_>,
+        what: &'static str,
+    ) -> impl FnMut(usize, usize) -> bool + use<'r> {
+        go_on(request, self.started, what)
     }
 
     /// Reads the package of an object.
@@ -101,6 +108,20 @@ impl Offline {
     pub fn warnings_and(&self, more: impl IntoIterator<Item = String>) -> Vec<String> {
         let all = self.warnings.iter().cloned().chain(more);
         all.take(MAX_WARNINGS).map(|warning| shown(&warning)).collect()
+    }
+}
+
+fn go_on<'r>(
+    request: &'r Request<'_>,
+    started: Instant,
+    what: &'static str,
+) -> impl FnMut(usize, usize) -> bool + use<'r> {
+    move |read, of| {
+        if read > 0 && read % 512 == 0 {
+            request.progress(read as f64, of as f64, what);
+        }
+        let time = request.remaining().is_none_or(|left| left > RESERVE);
+        time && started.elapsed() < READING && !request.cancelled()
     }
 }
 

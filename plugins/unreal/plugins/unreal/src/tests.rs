@@ -9,6 +9,8 @@ use unreal_package::writer::{Profile, blueprint};
 
 #[path = "tests/change.rs"]
 mod change;
+#[path = "tests/contents.rs"]
+mod contents;
 #[path = "tests/deeds.rs"]
 mod deeds;
 #[path = "../../../../../tests/support/editor.rs"]

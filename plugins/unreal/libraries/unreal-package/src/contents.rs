@@ -1,0 +1,365 @@
+//! Reads what can be searched for inside the Blueprints of a package: nodes with what they call,
+//! read or write, declared variables, and texts.
+
+use crate::{
+    Guid, Render, Text,
+    blueprint::Variable,
+    object::{Object, Package, get},
+    pins::Pin,
+    tables::Index,
+    titles,
+    value::{Property, Value},
+    visible::visible,
+};
+use std::collections::{HashMap, HashSet};
+
+/// Longest text kept, in characters.
+const MAX_TEXT: usize = 1024;
+/// Longest name kept, in characters.
+const MAX_NAME: usize = 256;
+/// Most texts of objects outside of graphs, such as widgets, in one package.
+const MAX_TEXTS: usize = 20_000;
+/// Deepest nesting of values in which texts are looked for.
+const MAX_DEPTH: usize = 4;
+/// Most objects from one up to the outermost.
+const MAX_NESTING: usize = 32;
+
+/// What can be searched for in a package.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Variables declared by the package's Blueprints.
+    pub variables: Vec<Variable>,
+    /// The graphs, in stored order.
+    pub graphs: Vec<GraphContents>,
+    /// Texts in the class's default values, its components and its widgets.
+    pub texts: Vec<Literal>,
+    /// Whether there are more such texts than are kept.
+    pub cut: bool,
+}
+
+/// What can be searched for in a graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GraphContents {
+    /// Its name, such as `EventGraph`.
+    pub name: String,
+    /// Its role, as in [`crate::Graph::role`].
+    pub role: &'static str,
+    /// Variables local to this function.
+    pub variables: Vec<Variable>,
+    /// The nodes, in stored order.
+    pub nodes: Vec<NodeContents>,
+}
+
+/// What can be searched for in a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeContents {
+    /// Its name, unique in the graph.
+    pub name: String,
+    /// The name of its class, such as `K2Node_CallFunction`.
+    pub class: String,
+    /// Description such as `Call PrintString`.
+    pub title: String,
+    /// What the node does with its subject.
+    pub action: Action,
+    /// The function, variable or event: `PrintString`; empty without an action.
+    pub subject: String,
+    /// The name of the class that declares the subject; empty for the Blueprint itself.
+    pub owner: String,
+    /// Comment by the author.
+    pub comment: String,
+    /// The node's identity, kept when a node is renamed.
+    pub guid: Guid,
+    /// Values of unlinked input pins that differ from the node's own defaults.
+    pub literals: Vec<Literal>,
+    /// Whether a part of the node could not be read.
+    pub faulty: bool,
+}
+
+/// What a node does with a function, a variable or an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Action {
+    /// Nothing of these.
+    #[default]
+    None,
+    /// Calls a function, a macro or an event dispatcher, or binds a function by its name.
+    Call,
+    /// Reads a variable.
+    Get,
+    /// Writes a variable.
+    Set,
+    /// Declares or handles an event.
+    Event,
+}
+
+/// A text or value, and where it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Literal {
+    /// The pin of a node; or object and property, such as `Title.Text`.
+    pub at: String,
+    /// The text or value.
+    pub value: String,
+}
+
+impl<'a> Package<'a> {
+    /// What can be searched for in this package, named `package`. Costs about as much time as
+    /// [`Package::graphs`].
+    pub fn contents(&self, package: &str) -> Contents {
+        let header = &self.header;
+        let render = Render::new(header, package, usize::MAX);
+        let roles = self.roles();
+        let mut contents = Contents::default();
+        let mut places: HashMap<Index, usize> = HashMap::new();
+        let all = || (0..header.exports.len()).map(Index::of_export);
+        for graph in all().filter(|object| header.is_graph(*object)) {
+            let path = visible(&header.path_within(graph), MAX_TEXT, false).into_owned();
+            let name = path.split_once(':').map_or(path.as_str(), |(_, name)| name);
+            places.insert(graph, contents.graphs.len());
+            contents.graphs.push(GraphContents {
+                name: name.to_owned(),
+                role: roles.get(&graph).copied().unwrap_or_default(),
+                ..GraphContents::default()
+            });
+        }
+        let mut seen = HashSet::new();
+        for index in all() {
+            let place = header.is_node(index).then(|| places.get(&header.outer(index))).flatten();
+            if let Some(graph) = place.and_then(|place| contents.graphs.get_mut(*place)) {
+                self.node_contents(index, &render, graph);
+            } else if header.class_name(index).ends_with("Blueprint") {
+                let object = self.object(index);
+                let variables = object.get(header, "NewVariables").map_or(&[][..], Value::items);
+                contents.variables.extend(variables.iter().map(|v| self.variable(v, &render)));
+            } else if self.has_texts(index) {
+                self.texts(index, &render, &mut seen, &mut contents);
+            }
+        }
+        contents
+    }
+
+    fn node_contents(&self, index: Index, render: &Render<'_, 'a>, graph: &mut GraphContents) {
+        let header = &self.header;
+        let mut object = self.object(index);
+        let mut pins = std::mem::take(&mut object.pins);
+        if pins.is_empty() {
+            pins = self.pin_objects(&object);
+        }
+        let class = header.class_name(index);
+        let locals = object.get(header, "LocalVariables").map_or(&[][..], Value::items);
+        graph.variables.extend(locals.iter().map(|local| self.variable(local, render)));
+        let (action, subject) = self.action(&class, &object, render);
+        let guid = match object.get(header, "NodeGuid") {
+            Some(Value::Guid(guid)) => *guid,
+            Some(_) | None => Guid::default(),
+        };
+        graph.nodes.push(NodeContents {
+            name: visible(&header.object_name(index), MAX_NAME, false).into_owned(),
+            class: visible(&class, MAX_NAME, false).into_owned(),
+            title: titles::title(render, header, index, &object),
+            owner: if subject.is_empty() { String::new() } else { self.owner(&object) },
+            action,
+            subject,
+            comment: match class.as_ref() {
+                // The comment is the title.
+                "EdGraphNode_Comment" => String::new(),
+                _ => titles::comment(header, &object),
+            },
+            guid,
+            literals: pins.iter().filter_map(|pin| literal(render, pin)).collect(),
+            faulty: !object.warnings.is_empty(),
+        });
+    }
+
+    /// What a node does, and the name of what it does it with.
+    fn action(
+        &self,
+        class: &str,
+        object: &Object<'a>,
+        render: &Render<'_, 'a>,
+    ) -> (Action, String) {
+        let header = &self.header;
+        let action = match class {
+            "K2Node_MacroInstance" | "K2Node_CallDelegate" | "K2Node_CreateDelegate" => {
+                Action::Call
+            }
+            "K2Node_InputAction"
+            | "K2Node_InputAxisEvent"
+            | "K2Node_InputKey"
+            | "K2Node_EnhancedInputAction"
+            | "K2Node_ActorBoundEvent"
+            | "K2Node_ComponentBoundEvent"
+            | "K2Node_CustomEvent"
+            | "K2Node_Event" => Action::Event,
+            // They belong to a function and neither call it nor handle it.
+            "K2Node_FunctionEntry" | "K2Node_FunctionResult" => {
+                return (Action::None, String::new());
+            }
+            _ => Action::None,
+        };
+        if action != Action::None {
+            let about = titles::about(render, header, class, object);
+            return about.map_or((Action::None, String::new()), |(_, subject)| (action, subject));
+        }
+        // Classes of plugins derive from those of the engine, and have their properties.
+        let variable = if class.contains("Set") { Action::Set } else { Action::Get };
+        for (property, action) in [
+            ("FunctionReference", Action::Call),
+            ("ProxyFactoryFunctionName", Action::Call),
+            ("VariableReference", variable),
+            ("EventReference", Action::Event),
+            ("CustomFunctionName", Action::Event),
+        ] {
+            let value = object.get(header, property);
+            if let Some(subject) = value.and_then(|value| titles::subject(render, header, value)) {
+                return (action, subject);
+            }
+        }
+        (Action::None, String::new())
+    }
+
+    /// The class or Blueprint that declares the subject of a node.
+    fn owner(&self, object: &Object<'a>) -> String {
+        let header = &self.header;
+        let references = [
+            ("FunctionReference", "MemberParent"),
+            ("VariableReference", "MemberParent"),
+            ("EventReference", "MemberParent"),
+            ("DelegateReference", "MemberParent"),
+            ("MacroGraphReference", "GraphBlueprint"),
+        ];
+        let owner = references.iter().find_map(|(property, member)| {
+            let fields = object.get(header, property)?.fields();
+            get(fields, header, member).and_then(Value::object)
+        });
+        let factory = || object.get(header, "ProxyFactoryClass").and_then(Value::object);
+        let owner = owner.or_else(factory).map(|owner| header.object_name(owner));
+        owner.map_or_else(String::new, |name| visible(&name, MAX_NAME, false).into_owned())
+    }
+
+    /// Whether an object is a class's defaults, or belongs to a class: a component or a widget.
+    fn has_texts(&self, index: Index) -> bool {
+        let header = &self.header;
+        let Some(export) = index.export().and_then(|position| header.exports.get(position)) else {
+            return false;
+        };
+        if export.is_class_default() {
+            return true;
+        }
+        let class = header.class_name(index);
+        if export.outer.0 == 0 || class == "Function" || class.ends_with("Property") {
+            return false;
+        }
+        let mut at = export.outer;
+        for _ in 0..MAX_NESTING {
+            if at.0 <= 0 {
+                return false;
+            }
+            let class = header.class_name(at);
+            if class == "WidgetTree" || class.ends_with("GeneratedClass") {
+                return true;
+            }
+            at = header.outer(at);
+        }
+        false
+    }
+
+    /// Adds the texts of an object.
+    fn texts(
+        &self,
+        index: Index,
+        render: &Render<'_, 'a>,
+        seen: &mut HashSet<(String, String)>,
+        contents: &mut Contents,
+    ) {
+        let object = self.object(index);
+        let mut found = Vec::new();
+        for property in &object.properties {
+            let at = found.len();
+            collect(render, &property.value, 0, &mut found);
+            if found.len() == at {
+                continue;
+            }
+            let name = self.header.object_name(index);
+            let place = format!("{name}.{}", render.label(&property.name));
+            let place = visible(&place, MAX_NAME, false);
+            for value in found.drain(..) {
+                if contents.texts.len() >= MAX_TEXTS {
+                    contents.cut = true;
+                    return;
+                }
+                // Widgets are stored twice: with the Blueprint and with its class.
+                if seen.insert((place.to_string(), value.clone())) {
+                    contents.texts.push(Literal { at: place.to_string(), value });
+                }
+            }
+        }
+    }
+}
+
+/// The value of an unlinked input pin, unless it is the node's own default.
+fn literal(render: &Render<'_, '_>, pin: &Pin<'_>) -> Option<Literal> {
+    if pin.output || !pin.links.is_empty() {
+        return None;
+    }
+    let value = if pin.default_object.0 != 0 {
+        render.reference(pin.default_object)
+    } else {
+        let text = pin.default_text.source();
+        let text = if text.is_empty() && pin.default != pin.autogenerated {
+            pin.default.as_ref()
+        } else {
+            text
+        };
+        visible(text, MAX_TEXT, true).into_owned()
+    };
+    (!value.is_empty()).then(|| Literal { at: render.label(&pin.name), value })
+}
+
+/// Collects the texts in a value.
+fn collect(render: &Render<'_, '_>, value: &Value<'_>, depth: usize, found: &mut Vec<String>) {
+    if depth > MAX_DEPTH || found.len() >= MAX_TEXTS {
+        return;
+    }
+    let mut keep = |text: &str| {
+        if !text.is_empty() {
+            found.push(visible(text, MAX_TEXT, true).into_owned());
+        }
+    };
+    match value {
+        Value::String(text) => keep(text),
+        Value::Text(text) => match text.as_ref() {
+            Text::Invariant(source) | Text::Base { source, .. } => keep(source),
+            Text::Empty => {}
+            text @ (Text::Entry(..) | Text::Format(..) | Text::Formed(_)) => {
+                keep(&render.plain(text));
+            }
+        },
+        Value::Struct(inside) => {
+            for Property { value, .. } in &inside.fields {
+                collect(render, value, depth + 1, found);
+            }
+        }
+        Value::List(items) => {
+            for item in items {
+                collect(render, item, depth + 1, found);
+            }
+        }
+        Value::Map(entries) => {
+            for (key, value) in entries {
+                collect(render, key, depth + 1, found);
+                collect(render, value, depth + 1, found);
+            }
+        }
+        Value::Bool(_)
+        | Value::Int(_)
+        | Value::Unsigned(_)
+        | Value::Float(_)
+        | Value::Name(_)
+        | Value::Enum(_)
+        | Value::Object(_)
+        | Value::Path(_)
+        | Value::Guid(_)
+        | Value::Delegate(..)
+        | Value::PinType(_)
+        | Value::Undecoded { .. } => {}
+    }
+}

@@ -1,0 +1,232 @@
+//! What is inside the Blueprints of a project: nodes, calls, variables, events and texts, collected
+//! once per package, so that a search opens no file.
+//!
+//! This is kept apart from the index, which has to be small: most calls need only the index. It is
+//! collected by the first search, and later only from packages that have changed.
+
+mod collect;
+mod matching;
+mod query;
+mod record;
+mod store;
+
+pub use query::{ContentHit, ContentKind, ContentQuery, Found};
+
+use crate::{
+    disk::Disk,
+    entry::{self, Entry},
+    find::Project,
+    index::Index,
+    strings::{Id, Strings},
+};
+use record::Record;
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hasher},
+};
+
+/// Most bytes kept, of texts and of records.
+const MAX_BYTES: usize = 24 << 20;
+
+/// The result of collecting what is inside a package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It was collected.
+    Collected,
+    /// It has more texts outside of graphs than are kept.
+    Partly,
+    /// The time limit ended before it was read.
+    Waiting,
+    /// The file cannot be read, or is damaged.
+    Unreadable,
+    /// The file is larger than 64 MiB.
+    TooLarge,
+    /// The contents of other packages take all the memory there is for this.
+    Full,
+}
+
+impl State {
+    const ALL: [Self; 6] = [
+        Self::Collected,
+        Self::Partly,
+        Self::Waiting,
+        Self::Unreadable,
+        Self::TooLarge,
+        Self::Full,
+    ];
+}
+
+/// A package with Blueprints, and where its records are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    /// Hash of the package's name and file.
+    key: u64,
+    size: u64,
+    modified: u64,
+    state: State,
+    /// Number of nodes that were read only in part.
+    faulty: u32,
+    /// Range in the stream: start and length.
+    records: (u32, u32),
+    /// Position of the package in the index. Not stored.
+    entry: u32,
+}
+
+/// What is inside the Blueprints of a project.
+#[derive(Debug, Default)]
+pub struct Contents {
+    strings: Strings,
+    held: Vec<Held>,
+    stream: Vec<u8>,
+}
+
+/// Contents that fit an index.
+#[derive(Debug)]
+pub struct Collected {
+    /// The contents.
+    pub contents: Contents,
+    /// Whether they have changed.
+    pub changed: bool,
+    /// Number of packages read.
+    pub read: usize,
+    /// Number of packages not read within the time limit.
+    pub left: usize,
+}
+
+impl Contents {
+    /// Brings the contents up to date with an index. `go_on` gets the number of packages read and
+    /// their total; if it returns `false`, the rest waits for the next time.
+    pub fn update(
+        old: Option<Self>,
+        index: &Index,
+        project: &Project,
+        mut go_on: impl FnMut(usize, usize) -> bool,
+    ) -> Collected {
+        let wanted = candidates(index);
+        let mut old = old.unwrap_or_default();
+        let fits = |held: &Held, entry: &Entry, key: u64| {
+            held.key == key
+                && held.size == entry.size
+                && held.modified == entry.modified
+                && held.modified != 0
+                && !matches!(held.state, State::Waiting | State::Unreadable)
+        };
+        let entries = index.entries();
+        let same = old.held.len() == wanted.len()
+            && old
+                .held
+                .iter()
+                .zip(&wanted)
+                .all(|(held, (at, key))| fits(held, &entries[*at as usize], *key));
+        if same {
+            old.held.iter_mut().zip(&wanted).for_each(|(held, (at, _))| held.entry = *at);
+            return Collected { contents: old, changed: false, read: 0, left: 0 };
+        }
+        let known: HashMap<u64, usize> =
+            old.held.iter().enumerate().map(|(position, held)| (held.key, position)).collect();
+        let known = |at: u32, key: u64| {
+            let held = old.held.get(*known.get(&key)?)?;
+            // With fewer packages than before, there may be room again.
+            (fits(held, &entries[at as usize], key) && held.state != State::Full).then_some(*held)
+        };
+        let to_read = wanted.iter().filter(|(at, key)| known(*at, *key).is_none()).count();
+        let mut new = Self::default();
+        let mut carried = Carried { old: &old, ids: vec![u32::MAX; old.strings.len()] };
+        let (mut read, mut left, mut going) = (0, 0, true);
+        let (disk, mut buffer) = (Disk::default(), Vec::new());
+        for (at, key) in wanted {
+            let entry = &entries[at as usize];
+            let (size, modified) = (entry.size, entry.modified);
+            let start = new.stream.len();
+            let (state, faulty) = if let Some(held) = known(at, key) {
+                carried.over(&held, &mut new);
+                (held.state, held.faulty)
+            } else if new.is_full() {
+                (State::Full, 0)
+            } else {
+                going = going && (read % 16 != 0 || go_on(read, to_read));
+                if going {
+                    read += 1;
+                    let path = project.dir.join(index.text(entry.file));
+                    let into = (&mut new.strings, &mut new.stream);
+                    let package = index.text(entry.package);
+                    collect::collect(&disk, &path, package, entry, &mut buffer, into)
+                } else {
+                    left += 1;
+                    (State::Waiting, 0)
+                }
+            };
+            let range = (start, new.stream.len() - start);
+            let records = (u32::try_from(range.0).ok()).zip(u32::try_from(range.1).ok());
+            let records = records.unwrap_or_default();
+            new.held.push(Held { key, size, modified, state, faulty, records, entry: at });
+        }
+        Collected { contents: new, changed: true, read, left }
+    }
+
+    fn is_full(&self) -> bool {
+        self.stream.len() + self.strings.text.len() > MAX_BYTES
+    }
+
+    /// The records of a package.
+    fn records(&self, held: &Held) -> &[u8] {
+        let (from, len) = (held.records.0 as usize, held.records.1 as usize);
+        self.stream.get(from..from.saturating_add(len)).unwrap_or_default()
+    }
+}
+
+/// The packages that may hold Blueprints: their position in the index, and their key.
+fn candidates(index: &Index) -> Vec<(u32, u64)> {
+    let mut kinds: HashMap<Id, bool> = HashMap::new();
+    let mut wanted = Vec::new();
+    for (at, entry) in (0..).zip(index.entries()) {
+        let is_readable = matches!(entry.state, entry::State::Read | entry::State::Partly);
+        if !is_readable || entry.is_cooked || entry.is_external {
+            continue;
+        }
+        let has_blueprint = || {
+            let mut assets = index.assets_of(entry).iter();
+            let mut kind =
+                |class| *kinds.entry(class).or_insert_with(|| is_blueprint(index, class));
+            assets.any(|asset| kind(asset.class))
+        };
+        if entry.is_map || { has_blueprint }() {
+            let mut hasher = DefaultHasher::new();
+            hasher.write(index.text(entry.package).as_bytes());
+            hasher.write_u8(0);
+            hasher.write(index.text(entry.file).as_bytes());
+            wanted.push((at, hasher.finish()));
+        }
+    }
+    wanted
+}
+
+fn is_blueprint(index: &Index, class: Id) -> bool {
+    crate::classes::class_of(index.text(class)).ends_with("Blueprint")
+}
+
+/// Copies records from old contents to new ones, with their strings.
+struct Carried<'o> {
+    old: &'o Contents,
+    /// The new id of each copied string.
+    ids: Vec<u32>,
+}
+
+impl Carried<'_> {
+    fn over(&mut self, held: &Held, new: &mut Contents) {
+        let mut rest = self.old.records(held);
+        while let Some(mut record) = Record::next(&mut rest) {
+            for Id(number) in &mut record.ids {
+                let Some(known) = self.ids.get_mut(*number as usize) else {
+                    *number = 0;
+                    continue;
+                };
+                if *known == u32::MAX {
+                    *known = new.strings.add(self.old.strings.get(Id(*number))).0;
+                }
+                *number = *known;
+            }
+            record.write(&mut new.stream);
+        }
+    }
+}

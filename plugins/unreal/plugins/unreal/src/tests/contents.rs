@@ -1,0 +1,71 @@
+//! Tests of the search inside Blueprints.
+
+use super::*;
+
+#[test]
+fn what_is_inside_blueprints_is_found() {
+    let (game, host) = (Game::new(), Rehearsal::new());
+    let search = |arguments| call::<SearchContents>(&host, &game, arguments);
+    let arguments = json!({ "term": "printstring", "kind": "call", "match": "exact" });
+    let found = search(arguments.clone());
+    assert_eq!(
+        found["hits"][0],
+        json!({
+            "package": "/Game/Doors/BP_Base",
+            "kind": "call",
+            "graph": "EventGraph",
+            "node": "K2Node_CallFunction_3",
+            "title": "Call PrintString",
+            "matched": "function",
+            "text": "PrintString",
+        })
+    );
+    assert_eq!(
+        texts(&found["hits"], "package"),
+        ["/Game/Doors/BP_Base", "/Game/Doors/BP_Door", "/Game/Lonely"]
+    );
+    assert_eq!((&found["totalCount"], &found["packageCount"]), (&json!(3), &json!(3)));
+    // The second search reads nothing.
+    let kept = kept::load_contents(game.path()).expect("it is kept").to_bytes();
+    assert_eq!(search(arguments), found);
+    assert_eq!(kept::load_contents(game.path()).expect("it is kept").to_bytes(), kept);
+    let found = search(json!({ "term": "hello", "packagePaths": ["/Game/Lonely"] }));
+    let hit = &found["hits"][0];
+    assert_eq!((&hit["kind"], &hit["matched"]), (&json!("literal"), &json!("InString")));
+    assert_eq!(found["warnings"].to_string().matches("no package").count(), 0, "{found}");
+    let found = search(json!({ "term": "print", "maxResults": 2, "packagePaths": ["/Game"] }));
+    assert_eq!((&found["totalCount"], &found["hasMore"]), (&json!(3), &json!(true)));
+    assert_eq!((&found["counts"]["node"], &found["counts"]["call"]), (&json!(3), &json!(3)));
+    assert!(found["next"].as_str().is_some_and(|next| next.contains("offset 2")), "{found}");
+    let nowhere = search(json!({ "term": "print", "packagePaths": ["/Gaem"] }));
+    assert!(nowhere["warnings"].to_string().contains("/Gaem"), "{nowhere}");
+    let fault = failure::<SearchContents>(&game, json!({ "term": "  " }));
+    assert!(fault.contains("name what to look for"), "{fault}");
+}
+
+#[test]
+fn the_first_answer_is_short() {
+    let (game, host) = (Game::empty(), Rehearsal::new());
+    for number in 0..200 {
+        let package = format!("/Game/Some/Long/Folder/Of/Names/BP_SomeThing_{number:03}");
+        let bytes = blueprint(Profile::of("5.6"), &package, "/Script/Engine.Actor").bytes();
+        game.put(&format!("Content{}.uasset", &package[5..]), bytes);
+    }
+    let found = call::<SearchContents>(&host, &game, json!({ "term": "e" }));
+    assert_eq!(found["hits"].as_array().map(Vec::len), Some(15));
+    // About three characters are a token, since there are many names and numbers.
+    let length = found.to_string().len();
+    assert!(length < 6_000, "{length} bytes: {found}");
+}
+
+#[test]
+fn when_time_is_up_the_answer_says_so() {
+    let (game, soon) = (Game::new(), std::time::Duration::from_secs(1));
+    let host = Rehearsal::new();
+    call::<UnrealStatus>(&host, &game, json!({}));
+    let host = host.remaining(soon);
+    let found = call::<SearchContents>(&host, &game, json!({ "term": "e" }));
+    let warnings = found["warnings"].to_string();
+    assert!(warnings.contains("4 packages with Blueprints or maps are not read yet"), "{warnings}");
+    assert_eq!(found["totalCount"], 0);
+}
