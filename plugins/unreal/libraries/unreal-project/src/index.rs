@@ -23,8 +23,8 @@ pub struct Index {
     pub(crate) links: Vec<Link>,
     /// Time of the last check of every file, in nanoseconds since 1970.
     pub walked: u64,
-    /// Number of folders skipped because they are links.
-    pub linked_folders: u32,
+    /// Number of links that were not followed: to folders, out of what may be read, or to nothing.
+    pub links_left_out: u32,
     /// Whether the project has more packages than the limit.
     pub cut: bool,
     /// Hashes of all package names in lower case, sorted, each with the position of its entry.

@@ -126,7 +126,7 @@ fn renew(
     let mut index = Index {
         mounts,
         walked: now,
-        linked_folders: u32::try_from(listed.links).unwrap_or(u32::MAX),
+        links_left_out: u32::try_from(listed.links).unwrap_or(u32::MAX),
         cut: listed.cut,
         ..Index::default()
     };

@@ -225,7 +225,8 @@ impl<'i> Relations<'i> {
     }
 
     /// Packages that neither a map, the configuration nor the source code needs, directly or
-    /// indirectly. Only those under `path`, unless it is empty.
+    /// indirectly. Only those under `path`, unless it is empty. A package that cannot be read, such as
+    /// a Git LFS pointer, counts as used: what it is, and what it needs, is not known.
     pub fn unused(&self, project: &Project, path: &str) -> Vec<Unused> {
         let index = self.index;
         let mut used = vec![false; index.entries().len()];
@@ -235,7 +236,7 @@ impl<'i> Relations<'i> {
             let package = index.text(entry.package);
             let is_root = entry.is_map
                 || entry.is_external
-                || entry.state == State::Unread
+                || !matches!(entry.state, State::Read | State::Partly)
                 || texts.contains(package.to_ascii_lowercase().as_str());
             if is_root {
                 next.push(position);
@@ -303,7 +304,7 @@ impl<'i> Relations<'i> {
         }
     }
 
-    /// References to missing packages of this project's mount points; and the number of references
+    /// References to missing packages of this project's mount points, each once; and the number of references
     /// to other mount points, such as the engine's, which cannot be checked.
     pub fn broken(&self, path: &str) -> (Vec<Broken>, usize) {
         let index = self.index;
@@ -328,7 +329,15 @@ impl<'i> Relations<'i> {
                 unknown += 1;
             }
         }
-        broken.sort_by(|a, b| (&a.package, &a.missing).cmp(&(&b.package, &b.missing)));
+        // A package may name another in several ways: it is told once, with the strongest.
+        let key = |broken: &Broken| {
+            let is_soft = broken.strength == Strength::Soft;
+            (broken.package.clone(), broken.missing.clone(), is_soft)
+        };
+        broken.sort_by_key(key);
+        broken.dedup_by(|second, first| {
+            second.package == first.package && second.missing == first.missing
+        });
         (broken, unknown)
     }
 }

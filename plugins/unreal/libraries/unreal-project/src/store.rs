@@ -24,7 +24,7 @@ impl Index {
         );
         out.extend(BEGIN);
         number(&mut out, self.walked);
-        number(&mut out, u64::from(self.linked_folders) << 1 | u64::from(self.cut));
+        number(&mut out, u64::from(self.links_left_out) << 1 | u64::from(self.cut));
         number(&mut out, self.mounts.len() as u64);
         for Mount { name, folder } in &self.mounts {
             for text in [name, folder] {
@@ -94,7 +94,7 @@ impl Index {
             assets,
             links,
             walked,
-            linked_folders: u32::try_from(marks >> 1).unwrap_or(u32::MAX),
+            links_left_out: u32::try_from(marks >> 1).unwrap_or(u32::MAX),
             cut: marks & 1 == 1,
             ..Self::default()
         })

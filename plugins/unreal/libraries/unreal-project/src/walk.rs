@@ -29,7 +29,7 @@ pub struct Walk {
     pub files: Vec<File>,
     /// Folders relative to the project, and their times of modification.
     pub folders: Vec<(String, u64)>,
-    /// Number of folders that are links and were not followed.
+    /// Number of links that were not followed: to folders, out of what may be read, or to nothing.
     pub links: usize,
     /// Whether a limit was reached.
     pub cut: bool,
@@ -89,12 +89,15 @@ impl Walk {
             }
             let Some(stem) = stem(&name) else {
                 let is_link = entry.kind == Kind::Link;
-                let leads = || open.stat(&name).is_some_and(|found| found.is_folder);
-                self.links += usize::from(is_link && leads());
+                let is_file = || open.stat(&name).is_some_and(|found| found.is_file);
+                self.links += usize::from(is_link && !is_file());
                 continue;
             };
-            // Links to files are followed.
-            let Some(found) = open.stat(&name).filter(|found| found.is_file) else { continue };
+            // Links to files are followed, as far as they may be read.
+            let Some(found) = open.stat(&name).filter(|found| found.is_file) else {
+                self.links += usize::from(entry.kind == Kind::Link);
+                continue;
+            };
             if self.files.len() >= MAX_FILES {
                 self.cut = true;
                 return None;

@@ -5,7 +5,10 @@ mod support;
 #[cfg(unix)]
 use support::bp;
 use support::{Folder, game, index};
-use unreal_package::Strength;
+use unreal_package::{
+    Index as Object, Strength,
+    writer::{Draft, Profile},
+};
 use unreal_project::{
     AssetQuery, BlueprintQuery, Config, Index, Lost, Matched, OpenFault, Relations, find,
     find_among,
@@ -135,7 +138,8 @@ fn relations_in_both_directions() {
     assert_eq!((broken.len(), unknown), (1, 1));
     assert_eq!(broken[0].missing, "/Game/Meshes/SM_Gone");
     let unused: Vec<_> = relations.unused(&project, "").into_iter().map(|u| u.package).collect();
-    assert_eq!(unused, ["/Game/BP_Lonely", "/Game/Lfs", "/Game/Zip", "/Tools/BP_Tool"]);
+    // Of what cannot be read, such as a Git LFS pointer, nothing is said.
+    assert_eq!(unused, ["/Game/BP_Lonely", "/Tools/BP_Tool"]);
     let tool = relations.unused(&project, "/Tools").remove(0);
     assert_eq!(tool.referencers, ["/Game/BP_Lonely"]);
 }
@@ -206,8 +210,33 @@ fn links_are_not_followed_out() {
     let (folder, project) = game();
     let other = Folder::new();
     other.put("Secret.uasset", bp("/Game/Secret", "/Script/Engine.Actor"));
-    std::os::unix::fs::symlink(other.path(), folder.path().join("Content/Linked")).expect("a link");
+    let link = |to: &std::path::Path, name: &str| {
+        std::os::unix::fs::symlink(to, folder.path().join(name)).expect("a link");
+    };
+    link(other.path(), "Content/Linked");
+    // A link that leads nowhere is told as well, as is one out of the roots in the sandbox.
+    link(&other.path().join("None.uasset"), "Content/Gone.uasset");
+    link(&folder.path().join("MyGame.uproject"), "Content/Notes.txt");
     let index = index(&project);
     assert!(index.find("/Game/Linked/Secret").is_none());
-    assert_eq!(index.linked_folders, 1);
+    assert_eq!(index.links_left_out, 2);
+}
+
+#[test]
+fn a_broken_reference_is_told_once_with_its_strongest_kind() {
+    let folder = Folder::new();
+    folder.uproject();
+    let mut draft = Draft::new(Profile::of("5.6"), "/Game/A");
+    draft.soft("/Game/Gone");
+    draft.import("/Script/Engine.StaticMesh", "/Game/Gone.Gone");
+    draft.soft("/Game/Later");
+    draft.export("/Script/Engine.Material", Object(0), "A");
+    draft.asset("A", "/Script/Engine.Material", &[]);
+    folder.put("Content/A.uasset", draft.bytes());
+    let project = find(folder.path()).expect("there is one");
+    let index = index(&project);
+    let (broken, _) = Relations::of(&index).broken("");
+    let told: Vec<_> =
+        broken.iter().map(|broken| (broken.missing.as_str(), broken.strength)).collect();
+    assert_eq!(told, [("/Game/Gone", Strength::Hard), ("/Game/Later", Strength::Soft)]);
 }

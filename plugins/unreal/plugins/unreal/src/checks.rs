@@ -66,6 +66,16 @@ impl Asked for UnusedAssets {
             })
             .collect();
         let no_map = !index.entries().iter().any(|entry| entry.is_map);
+        let is_known = |entry: &&unreal_project::Entry| {
+            matches!(entry.state, unreal_project::State::Read | unreal_project::State::Partly)
+        };
+        let unknown = index.entries().iter().filter(|entry| !is_known(entry)).count();
+        let unknown = (unknown > 0).then(|| {
+            format!(
+                "packages that could not be read: {unknown}. They are not listed, and what they need may \
+                 be listed although it is used"
+            )
+        });
         let no_map = no_map.then(|| {
             "the project has no map: as long as nothing begins anywhere, nearly everything is \
              unused"
@@ -78,7 +88,8 @@ impl Asked for UnusedAssets {
             offset: page.offset,
             has_more: page.has_more(total),
             source: SourceKind::Offline,
-            warnings: offline.warnings_and(offline.missing([&self.package_path]).chain(no_map)),
+            warnings: offline
+                .warnings_and(offline.missing([&self.package_path]).chain(no_map).chain(unknown)),
             as_of: offline.as_of.clone(),
         })
     }

@@ -141,9 +141,11 @@ fn warnings(project: &Project, index: &Index, left: usize) -> Vec<String> {
     if index.cut {
         warnings.push("the project has more packages than are indexed (200000)".to_owned());
     }
-    if index.linked_folders > 0 {
-        let number = index.linked_folders;
-        warnings.push(format!("{number} folders are links, and are left out"));
+    if index.links_left_out > 0 {
+        let number = index.links_left_out;
+        warnings.push(format!(
+            "{number} links are left out: they lead to folders, out of the roots, or to nothing"
+        ));
     }
     let mut counts: Vec<(State, usize)> = Vec::new();
     for entry in index.entries() {
