@@ -27,8 +27,8 @@ use serde::Deserialize;
 use wasmtime_wasi::filesystem::WasiFilesystemCtx;
 
 pub use changes::{Change, ChangeError, Expected};
+use preopen::AccessRules;
 pub use preopen::Preopen;
-use preopen::Reach;
 pub use quota::Quota;
 pub use view::{FilesData, FilesView};
 
@@ -166,7 +166,7 @@ impl Files {
 #[derive(Clone)]
 struct Node {
     path: PathBuf,
-    reach: Arc<Reach>,
+    reach: Arc<AccessRules>,
     /// Refuses files of the host and of the kernel beneath it.
     guard: Guard,
     origin: Origin,

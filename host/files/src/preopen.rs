@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use portcullis_roots::{Designated, Guard, Reach as Designation};
+use portcullis_roots::{Designated, DesignatedPart, Guard};
 
 use super::{Access, Origin};
 
@@ -14,16 +14,16 @@ pub struct Preopen {
     pub(super) directory: PathBuf,
     pub(super) handle: File,
     pub(super) guard: Guard,
-    pub(super) reach: Reach,
+    pub(super) reach: AccessRules,
     pub(super) origin: Origin,
 }
 
 /// How much of a directory can be reached, and for what.
 #[derive(Debug, Default)]
-pub(super) struct Reach {
+pub(super) struct AccessRules {
     /// All of it. `None`: only the names.
     pub all: Option<Access>,
-    /// Single entries, which come before [`Reach::all`].
+    /// Single entries, which come before [`AccessRules::all`].
     pub names: Vec<Name>,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum What {
     Create,
 }
 
-impl Reach {
+impl AccessRules {
     pub(super) fn all(access: Access) -> Arc<Self> {
         Arc::new(Self { all: Some(access), names: Vec::new() })
     }
@@ -63,7 +63,7 @@ impl Preopen {
         origin: Origin,
         access: Access,
     ) -> Self {
-        let reach = Reach { all: Some(access), names: Vec::new() };
+        let reach = AccessRules { all: Some(access), names: Vec::new() };
         Self { directory, handle, guard, reach, origin }
     }
 
@@ -76,18 +76,18 @@ impl Preopen {
             let index = match preopens.iter().position(|known| known.directory == directory) {
                 Some(index) => index,
                 None => {
-                    let (reach, origin) = (Reach::default(), Origin::Argument);
+                    let (reach, origin) = (AccessRules::default(), Origin::Argument);
                     preopens.push(Self { directory, handle, guard, reach, origin });
                     preopens.len() - 1
                 }
             };
             let known = &mut preopens[index].reach;
             match reach {
-                Designation::Everything => known.all = known.all.max(Some(access)),
-                Designation::File { name, handle } => {
+                DesignatedPart::Everything => known.all = known.all.max(Some(access)),
+                DesignatedPart::File { name, handle } => {
                     known.names.push(Name { name, access, what: What::File(handle.into()) });
                 }
-                Designation::Create { name } => {
+                DesignatedPart::Create { name } => {
                     known.names.push(Name { name, access, what: What::Create });
                 }
             }
@@ -119,9 +119,9 @@ mod tests {
             reach,
             write,
         };
-        let create = |name: &str| Designation::Create { name: name.into() };
+        let create = |name: &str| DesignatedPart::Create { name: name.into() };
         let preopens = Preopen::of_arguments(vec![
-            designated("/p", Designation::Everything, false),
+            designated("/p", DesignatedPart::Everything, false),
             designated("/p/out", create("a"), true),
             designated("/p/out", create("b"), true),
             designated("/q", create("c"), true),

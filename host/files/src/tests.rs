@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Mutex;
 
-use portcullis_roots::{Designated, Reach as Designation};
+use portcullis_roots::{Designated, DesignatedPart};
 use wasmtime::component::Resource;
 use wasmtime_wasi::ResourceTable;
 use wasmtime_wasi::filesystem::Descriptor;
@@ -124,7 +124,7 @@ fn one_file(path: &Path) -> Preopen {
         directory: path.to_owned(),
         handle: File::open(path).unwrap(),
         guard: Guard::default(),
-        reach: Designation::File { name: "file".into(), handle: Some(file) },
+        reach: DesignatedPart::File { name: "file".into(), handle: Some(file) },
         write: false,
     };
     Preopen::of_arguments(vec![designated]).remove(0)

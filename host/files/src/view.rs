@@ -13,7 +13,7 @@ use wasmtime_wasi::p2::{DynOutputStream, FsResult};
 
 use super::file_failure::FileFailure;
 use super::permit::Permit;
-use super::preopen::{Reach, What};
+use super::preopen::{AccessRules, What};
 use super::quota::Metered;
 use super::{Access, FileUse, Files, Node, Origin};
 
@@ -63,7 +63,7 @@ impl Target {
     pub(super) fn node(self, of: &Node, guard: Guard) -> Node {
         let reach = match self.reached {
             Some(Reached::Itself) => of.reach.clone(),
-            Some(Reached::Beneath | Reached::File(_)) | None => Reach::all(self.opened_for),
+            Some(Reached::Beneath | Reached::File(_)) | None => AccessRules::all(self.opened_for),
         };
         Node { path: self.path, reach, guard, origin: self.origin, depth: self.depth }
     }
@@ -317,7 +317,7 @@ fn why_invalid(path: &Path) -> Option<(&'static str, ErrorCode)> {
 }
 
 /// The target of a relative path in a directory of this reach, and the access to it.
-fn reach(reach: &Reach, path: &Path) -> FsResult<(Option<Reached>, Access)> {
+fn reach(reach: &AccessRules, path: &Path) -> FsResult<(Option<Reached>, Access)> {
     let mut parts = path.components().filter(|part| !matches!(part, Component::CurDir));
     let first = parts.next();
     let rest: Vec<_> = parts.collect();

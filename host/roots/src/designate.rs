@@ -42,14 +42,14 @@ pub struct Designated {
     /// The guard of the files beneath the directory.
     pub guard: Guard,
     /// The part of the directory that can be accessed.
-    pub reach: Reach,
+    pub reach: DesignatedPart,
     /// Whether the call can write there.
     pub write: bool,
 }
 
 /// The part of a designated directory that can be accessed.
 #[derive(Debug)]
-pub enum Reach {
+pub enum DesignatedPart {
     /// The whole directory.
     Everything,
     /// One file, which is already open if it exists.
@@ -102,7 +102,7 @@ pub(super) fn designate(
         directory: directory.to_owned(),
         handle: dir.into_std_file(),
         guard,
-        reach: Reach::Everything,
+        reach: DesignatedPart::Everything,
         write,
     };
     if matches!((kind, intent), (Kind::Directory, Intent::Read | Intent::Write)) {
@@ -124,7 +124,7 @@ pub(super) fn designate(
             return Err(Refusal::Malformed("a link stands there"));
         }
         guard.check_create(&dir, &name).map_err(Refusal::of)?;
-        let reach = Reach::Create { name };
+        let reach = DesignatedPart::Create { name };
         return Ok(Designated { reach, ..everything((dir, guard), directory) });
     }
     let handle = match root.open_beneath(rest, OpenHow { write, ..OpenHow::default() }) {
@@ -136,7 +136,7 @@ pub(super) fn designate(
     Ok(match kind {
         Kind::FileInDirectory => everything((dir, guard), directory),
         Kind::File | Kind::Directory => {
-            let reach = Reach::File { name, handle };
+            let reach = DesignatedPart::File { name, handle };
             Designated { reach, ..everything((dir, guard), directory) }
         }
     })

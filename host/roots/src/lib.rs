@@ -25,7 +25,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use cap_std::io_lifetimes::AsFilelike as _;
 
-pub use designate::{Designated, Intent, Kind, Reach};
+pub use designate::{Designated, DesignatedPart, Intent, Kind};
 pub use guard::{Guard, Place};
 pub use host_files::{HostFile, HostFiles};
 pub use open::{OpenHow, Opened};

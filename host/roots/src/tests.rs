@@ -30,7 +30,9 @@ fn a_file_beneath_a_root_is_opened_and_nothing_beside_it() {
     let path = folder.path().join("root/inner/file");
     let designated = designate(&roots(&folder), path.to_str().unwrap()).unwrap();
     assert_eq!(designated.directory, folder.path().join("root/inner"));
-    assert!(matches!(designated.reach, Reach::File { name, handle: Some(_) } if name == "file"));
+    assert!(
+        matches!(designated.reach, DesignatedPart::File { name, handle: Some(_) } if name == "file")
+    );
 }
 
 #[test]
@@ -60,7 +62,7 @@ fn a_missing_file_is_designated_and_a_missing_folder_is_refused() {
     let folder = folder();
     let at = folder.path().display();
     let missing = designate(&roots(&folder), &format!("{at}/root/none")).unwrap();
-    assert!(matches!(missing.reach, Reach::File { handle: None, .. }));
+    assert!(matches!(missing.reach, DesignatedPart::File { handle: None, .. }));
     let refusal = designate(&roots(&folder), &format!("{at}/root/none/none")).unwrap_err();
     assert!(matches!(refusal, Refusal::Missing), "{refusal}");
 }
@@ -103,7 +105,7 @@ mod unix {
         assert!(matches!(open("dir/file"), Err(Refusal::LeadsOut)));
         assert!(open("loop").is_err());
         let mut text = String::new();
-        let Reach::File { handle: Some(mut file), .. } = open("in").unwrap().reach else {
+        let DesignatedPart::File { handle: Some(mut file), .. } = open("in").unwrap().reach else {
             panic!("a link within the root is followed")
         };
         io::Read::read_to_string(&mut file, &mut text).unwrap();

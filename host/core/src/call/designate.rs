@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use portcullis_files::{Access, FileUse, Origin, Preopen};
-use portcullis_roots::{Designated, Intent, Kind, Located, Reach, Refusal, Root, Roots};
+use portcullis_roots::{Designated, DesignatedPart, Intent, Kind, Located, Refusal, Root, Roots};
 use serde_json::Value;
 
 use super::CallFailure;
@@ -64,7 +64,7 @@ fn open(
 ) -> Result<Result<Designated, Refusal>, Denied> {
     let opened = located.open(kind(path.kind), intent(path.access), &path.nearest);
     match &opened {
-        Ok(Designated { reach: Reach::File { handle: None, .. }, .. }) => {
+        Ok(Designated { reach: DesignatedPart::File { handle: None, .. }, .. }) => {
             permit.record("no-entry")?;
         }
         Ok(_) => permit.record("opened")?,
