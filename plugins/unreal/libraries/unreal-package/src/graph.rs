@@ -41,6 +41,8 @@ pub struct Node {
     pub comment: String,
     /// `Disabled` or `DevelopmentOnly`, or empty for an enabled node.
     pub state: String,
+    /// What identifies the node also when it is renamed; zeros if it has none.
+    pub guid: Guid,
     /// Position in the graph.
     pub position: (i64, i64),
     /// The pins for values and for the flow of execution.
@@ -159,6 +161,10 @@ impl<'a> Package<'a> {
                     title: titles::title(&render, header, *index, object),
                     comment: titles::comment(header, object),
                     state: titles::state(header, object),
+                    guid: match object.get(header, "NodeGuid") {
+                        Some(Value::Guid(guid)) => *guid,
+                        Some(_) | None => Guid::default(),
+                    },
                     position: (number("NodePosX"), number("NodePosY")),
                     pins: pins.iter().map(|pin| self.node_pin(&render, pin, &names)).collect(),
                     fault: object.warnings.first().map(ToString::to_string),

@@ -8,6 +8,7 @@
 mod blueprint;
 mod contents;
 mod cursor;
+mod difference;
 mod fault;
 mod graph;
 mod header;
@@ -35,6 +36,7 @@ pub mod writer;
 
 pub use blueprint::{Blueprint, Component, Variable};
 pub use contents::{Action, Contents, GraphContents, Literal, NodeContents};
+pub use difference::{Change, Difference, Part, difference};
 pub use fault::{Fault, Warning};
 pub use graph::{Graph, Link, Node, NodePin};
 pub use header::Header;

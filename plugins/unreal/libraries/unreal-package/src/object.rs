@@ -76,6 +76,17 @@ impl<'a> Package<'a> {
         Ok(Self { header: Header::read(bytes, len)?, bytes, budget })
     }
 
+    /// The length of the file in bytes.
+    pub(crate) fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// A part of the file; `None` if it is out of bounds.
+    pub(crate) fn bytes_of(&self, at: u64, len: u64) -> Option<&'a [u8]> {
+        let (at, len) = (usize::try_from(at).ok()?, usize::try_from(len).ok()?);
+        self.bytes.get(at..at.checked_add(len)?)
+    }
+
     /// A cursor over the whole file.
     pub(crate) fn whole(&self) -> Cursor<'a> {
         Cursor::new(self.bytes, self.bytes.len() as u64)

@@ -117,6 +117,9 @@ struct NodeInfo {
     /// `Disabled` or `DevelopmentOnly`, where it does not always run
     #[serde(skip_serializing_if = "String::is_empty", default)]
     state: String,
+    /// What identifies the node also when it is renamed
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guid: Option<String>,
     x: i64,
     y: i64,
     pins: Vec<PinInfo>,
@@ -271,7 +274,8 @@ fn infos(graphs: Vec<Graph>, page: Option<Page>) -> Vec<GraphInfo> {
 }
 
 fn node(node: Node) -> NodeInfo {
-    let Node { name, class, title, comment, state, position: (x, y), pins, fault: _ } = node;
+    let Node { name, class, title, comment, state, guid, position, pins, fault: _ } = node;
+    let (x, y) = position;
     let pins = pins.into_iter().map(|pin| PinInfo {
         name: pin.name,
         label: pin.label,
@@ -285,5 +289,6 @@ fn node(node: Node) -> NodeInfo {
             .map(|link| format!("{}.{}", link.node, link.pin))
             .collect(),
     });
-    NodeInfo { name, class, title, comment, state, x, y, pins: pins.collect() }
+    let guid = (guid != unreal_package::Guid::default()).then(|| guid.to_string());
+    NodeInfo { name, class, title, comment, state, guid, x, y, pins: pins.collect() }
 }

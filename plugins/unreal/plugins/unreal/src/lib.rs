@@ -12,6 +12,7 @@ mod compile;
 mod config;
 mod console;
 mod contents;
+mod diff;
 mod editor_log;
 mod editor_tools;
 mod export;
@@ -42,6 +43,7 @@ use compile::CompileCode;
 use config::ProjectConfig;
 use console::ConsoleCommand;
 use contents::SearchContents;
+use diff::DiffAssets;
 use editor_log::EditorLog;
 use editor_tools::{CallEditorTool, SearchEditorTools};
 use export::ExportAsset;
@@ -73,7 +75,7 @@ plugin! {
         AssetReferences, DependencyTree, BlueprintGraph, AssetThumbnail, LevelActors, UnusedAssets,
         BrokenReferences, UnrealStatus, ExportClassDefault, LogFilePath, EditorLog, ImportAsset,
         BatchExportAssets, ConsoleCommand, SaveAssets, CompileCode, StartPlaySession, StopPlaySession,
-        CaptureViewport, SearchEditorTools, CallEditorTool, SearchContents,
+        CaptureViewport, SearchEditorTools, CallEditorTool, SearchContents, DiffAssets,
     ],
     prompts: [AnalyzeBlueprint, RefactorBlueprint, CreateBlueprint, AuditAssets, AnalyzePerformance],
     resources: ProjectResources,

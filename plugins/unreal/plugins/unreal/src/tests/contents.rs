@@ -1,4 +1,4 @@
-//! Tests of the search inside Blueprints.
+//! Tests of the search inside Blueprints, and of comparing versions of a package.
 
 use super::*;
 
@@ -41,6 +41,33 @@ fn what_is_inside_blueprints_is_found() {
     assert!(nowhere["warnings"].to_string().contains("/Gaem"), "{nowhere}");
     let fault = failure::<SearchContents>(&game, json!({ "term": "  " }));
     assert!(fault.contains("name what to look for"), "{fault}");
+}
+
+#[test]
+fn versions_of_a_package_are_compared() {
+    let (game, host) = (Game::new(), Rehearsal::new());
+    let mut newer = blueprint(Profile::of("5.6"), "/Game/Doors/BP_Base", "/Script/Engine.Actor");
+    newer.soft("/Game/Lonely");
+    game.put("Saved/BP_Base.uasset", newer.bytes());
+    let path = |file: &str| game.path().join(file).display().to_string();
+    let arguments = json!({
+        "fileBefore": path("Content/Doors/BP_Base.uasset"), "fileAfter": path("Saved/BP_Base.uasset"),
+    });
+    let reply = host.call::<DiffAssets>(arguments.clone()).expect("they are compared");
+    let found = reply.structured.expect("it is structured");
+    let parts = texts(&found["changes"], "part");
+    assert_eq!(parts, ["parent class", "dependency"], "{found}");
+    assert_eq!((&found["counts"]["dependency"], &found["hasMore"]), (&json!(1), &json!(false)));
+    let schema = DiffAssets::output_schema().expect("it has one");
+    jsonschema::validate(&schema, &found).expect("it fits its schema");
+    let mut same = arguments.clone();
+    same["fileAfter"] = same["fileBefore"].clone();
+    let reply = host.call::<DiffAssets>(same).expect("they are compared");
+    assert_eq!(reply.structured.expect("it is structured")["isSame"], true);
+    let mut broken = arguments;
+    broken["fileAfter"] = json!(path("Content/Lfs.uasset"));
+    let fault = host.call::<DiffAssets>(broken).expect_err("it is a pointer").to_string();
+    assert!(fault.contains("Lfs.uasset"), "{fault}");
 }
 
 #[test]

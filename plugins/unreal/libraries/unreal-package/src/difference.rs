@@ -1,0 +1,252 @@
+//! Compares two versions of a package: variables, components, graphs, properties, rows and dependencies, as a reviewer
+//! reads them. What the engine compiles from the graphs is not compared, and positions of nodes are only counted.
+
+mod graphs;
+mod objects;
+mod report;
+
+use crate::{
+    blueprint::{Blueprint, Component, Variable},
+    object::Package,
+    registry::Strength,
+};
+use std::collections::BTreeMap;
+
+/// Most changes that are listed.
+const MAX_CHANGES: usize = 20_000;
+/// Longest value shown, in characters.
+const MAX_SHOWN: usize = 240;
+/// Characters shown before the first difference of long values.
+const BEFORE: usize = 40;
+
+/// What has changed from one version of a package to another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// The changes, in the order of the package.
+    pub changes: Vec<Change>,
+    /// Number of nodes of which only the position has changed.
+    pub moved: usize,
+    /// Whether there are more changes than are listed: 20,000.
+    pub cut: bool,
+    /// The parts of either version that could not be read.
+    pub warnings: Vec<String>,
+}
+
+/// A change: an addition without `before`, a removal without `after`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// What has changed.
+    pub part: Part,
+    /// Where: a graph, a node, an object or a row; empty for the package.
+    pub place: String,
+    /// The name of what has changed.
+    pub name: String,
+    /// Before.
+    pub before: Option<String>,
+    /// After.
+    pub after: Option<String>,
+}
+
+/// What a change is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The version of the engine that saved the package.
+    #[default]
+    Engine,
+    /// The parent class of a Blueprint.
+    Parent,
+    /// An interface of a Blueprint.
+    Interface,
+    /// A variable of a Blueprint.
+    Variable,
+    /// A component of a Blueprint.
+    Component,
+    /// A graph.
+    Graph,
+    /// A node of a graph.
+    Node,
+    /// A pin of a node, with its default value.
+    Pin,
+    /// A link between two pins.
+    Link,
+    /// An object of the package.
+    Object,
+    /// A property of an object.
+    Property,
+    /// A row of a table, or one of its values.
+    Row,
+    /// A package that this one depends on.
+    Dependency,
+    /// Data that only an object's class can read; that it differs is all that is known.
+    Data,
+}
+
+impl Part {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Engine => "engine",
+            Self::Parent => "parent class",
+            Self::Interface => "interface",
+            Self::Variable => "variable",
+            Self::Component => "component",
+            Self::Graph => "graph",
+            Self::Node => "node",
+            Self::Pin => "pin",
+            Self::Link => "link",
+            Self::Object => "object",
+            Self::Property => "property",
+            Self::Row => "row",
+            Self::Dependency => "dependency",
+            Self::Data => "data, not decoded",
+        }
+    }
+}
+
+/// Compares two versions of the package of that name.
+pub fn difference(before: &Package<'_>, after: &Package<'_>, package: &str) -> Difference {
+    let mut found = Difference::default();
+    let engine = |version: &Package<'_>| version.header.summary.engine.to_string();
+    found.one(Part::Engine, "", "saved with", engine(before), engine(after));
+    found.blueprints(&before.blueprints(package), &after.blueprints(package));
+    found.graphs(&before.graphs(package), &after.graphs(package));
+    found.objects(before, after, package);
+    found.all(Part::Dependency, "", &dependencies(before), &dependencies(after));
+    found
+}
+
+/// The packages that a package depends on, without those of C++ code, each with the kind.
+fn dependencies(package: &Package<'_>) -> BTreeMap<String, String> {
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    for dependency in &package.header.dependencies {
+        let name = crate::visible(&dependency.package, 1024, false).into_owned();
+        let kind = match dependency.strength {
+            Strength::Hard => "hard",
+            Strength::Soft => "soft",
+            Strength::Build => continue,
+        };
+        if !name.starts_with("/Script/") {
+            let kinds = found.entry(name).or_default();
+            if !kinds.contains(kind) {
+                let comma = if kinds.is_empty() { "" } else { " and " };
+                *kinds = format!("{kinds}{comma}{kind}");
+            }
+        }
+    }
+    found
+}
+
+impl Difference {
+    /// Adds a change, unless the limit is reached.
+    fn push(&mut self, change: Change) {
+        if self.changes.len() < MAX_CHANGES {
+            self.changes.push(change);
+        } else {
+            self.cut = true;
+        }
+    }
+
+    /// Adds a value that is there in both versions, if it differs.
+    fn one(&mut self, part: Part, place: &str, name: &str, before: String, after: String) {
+        if before != after {
+            let (before, after) = around(&before, &after);
+            let (place, name) = (place.to_owned(), name.to_owned());
+            self.push(Change { part, place, name, before: Some(before), after: Some(after) });
+        }
+    }
+
+    /// Compares named values.
+    fn all(
+        &mut self,
+        part: Part,
+        place: &str,
+        before: &BTreeMap<String, String>,
+        after: &BTreeMap<String, String>,
+    ) {
+        for (name, old) in before {
+            match after.get(name) {
+                Some(new) => self.one(part, place, name, old.clone(), new.clone()),
+                None => self.only(part, place, name, Some(old), None),
+            }
+        }
+        for (name, new) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
+            self.only(part, place, name, None, Some(new));
+        }
+    }
+
+    /// Adds what is there in one version only.
+    fn only(
+        &mut self,
+        part: Part,
+        place: &str,
+        name: &str,
+        before: Option<&String>,
+        after: Option<&String>,
+    ) {
+        let shown = |value: Option<&String>| value.map(|value| around(value, "").0);
+        let (before, after) = (shown(before), shown(after));
+        self.push(Change { part, place: place.to_owned(), name: name.to_owned(), before, after });
+    }
+
+    fn blueprints(&mut self, before: &[Blueprint], after: &[Blueprint]) {
+        let none = Blueprint::default();
+        for (position, new) in after.iter().enumerate() {
+            let old = before.iter().find(|old| old.name == new.name);
+            // A renamed asset has another name and is still the same.
+            let old = old.or_else(|| before.get(position)).unwrap_or(&none);
+            self.one(Part::Parent, "", &new.name, old.parent.clone(), new.parent.clone());
+            let interfaces = |of: &Blueprint| {
+                of.interfaces.iter().map(|path| (path.clone(), String::new())).collect()
+            };
+            self.all(Part::Interface, "", &interfaces(old), &interfaces(new));
+            self.all(Part::Variable, "", &variables(old), &variables(new));
+            self.all(Part::Component, "", &components(old), &components(new));
+        }
+    }
+}
+
+fn variables(blueprint: &Blueprint) -> BTreeMap<String, String> {
+    let text = |Variable { kind, category, value, .. }: &Variable| {
+        let value = if value.is_empty() { String::new() } else { format!(" = {value}") };
+        let plain = category.is_empty() || category == "Default";
+        let category = if plain { String::new() } else { format!(" (category {category})") };
+        format!("{kind}{value}{category}")
+    };
+    blueprint.variables.iter().map(|it| (it.name.clone(), text(it))).collect()
+}
+
+fn components(blueprint: &Blueprint) -> BTreeMap<String, String> {
+    let text = |Component { class, parent, .. }: &Component| match parent.as_str() {
+        "" => class.clone(),
+        parent => format!("{class}, attached to {parent}"),
+    };
+    blueprint.components.iter().map(|it| (it.name.clone(), text(it))).collect()
+}
+
+/// Two values, each cut to what is shown: around the first difference, if they are long.
+fn around(before: &str, after: &str) -> (String, String) {
+    let same = before.chars().zip(after.chars()).take_while(|(a, b)| a == b).count();
+    let long = before.chars().count().max(after.chars().count()) > MAX_SHOWN;
+    let start = if long && !after.is_empty() { same.saturating_sub(BEFORE) } else { 0 };
+    let cut = |text: &str| {
+        let mut chars = text.chars().skip(start);
+        let part: String = chars.by_ref().take(MAX_SHOWN).collect();
+        let (first, last) = (if start > 0 { "…" } else { "" }, chars.next().map_or("", |_| "…"));
+        format!("{first}{part}{last}")
+    };
+    (cut(before), cut(after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_values_are_shown_around_their_difference() {
+        let text = |last: &str| format!("{}{last}{}", "x".repeat(1_000), "y".repeat(1_000));
+        let (before, after) = around(&text("a"), &text("b"));
+        assert!(before.starts_with('…') && before.ends_with('…'), "{before}");
+        assert!(before.contains("xa") && after.contains("xb"), "{before} {after}");
+        assert_eq!(around("short", "shorter"), ("short".to_owned(), "shorter".to_owned()));
+    }
+}

@@ -1,0 +1,123 @@
+//! Compares graphs: nodes by their identity, their pins, and the links between them.
+
+use super::{Difference, Part};
+use crate::{
+    Guid,
+    graph::{Graph, Node},
+};
+use std::collections::{BTreeMap, HashMap};
+
+impl Difference {
+    pub(super) fn graphs(&mut self, before: &[Graph], after: &[Graph]) {
+        for old in before {
+            match after.iter().find(|new| new.name == old.name) {
+                Some(new) => self.graph(old, new),
+                None => self.only(Part::Graph, "", &old.name, Some(&size(old)), None),
+            }
+        }
+        for new in after {
+            if !before.iter().any(|old| old.name == new.name) {
+                self.only(Part::Graph, "", &new.name, None, Some(&size(new)));
+            }
+        }
+    }
+
+    fn graph(&mut self, before: &Graph, after: &Graph) {
+        let (old, new) = (Keys::of(before), Keys::of(after));
+        for (key, node) in &old.nodes {
+            match new.nodes.get(key) {
+                Some(other) => self.node(&after.name, node, other),
+                None => self.only(Part::Node, &after.name, &label(node), Some(&node.class), None),
+            }
+        }
+        for (key, node) in &new.nodes {
+            if !old.nodes.contains_key(key) {
+                self.only(Part::Node, &after.name, &label(node), None, Some(&node.class));
+            }
+        }
+        self.all(Part::Link, &after.name, &old.links(&new), &new.links(&new));
+    }
+
+    fn node(&mut self, graph: &str, before: &Node, after: &Node) {
+        let place = format!("{graph}: {}", label(after));
+        let known = self.changes.len();
+        for (name, old, new) in [
+            ("class", &before.class, &after.class),
+            ("title", &before.title, &after.title),
+            ("comment", &before.comment, &after.comment),
+            ("state", &before.state, &after.state),
+        ] {
+            self.one(Part::Node, &place, name, old.clone(), new.clone());
+        }
+        self.all(Part::Pin, &place, &pins(before), &pins(after));
+        let is_same = self.changes.len() == known;
+        self.moved += usize::from(is_same && before.position != after.position);
+    }
+}
+
+fn size(graph: &Graph) -> String {
+    format!("{} nodes", graph.nodes.len())
+}
+
+fn label(node: &Node) -> String {
+    format!("{} ({})", node.title, node.name)
+}
+
+/// The pins of a node with their types, and their values while nothing is linked.
+fn pins(node: &Node) -> BTreeMap<String, String> {
+    let mut pins = BTreeMap::new();
+    for pin in &node.pins {
+        let way = if pin.output { "output" } else { "input" };
+        let value = match pin.value.is_empty() || !pin.links.is_empty() {
+            true => String::new(),
+            false => format!(" = {}", pin.value),
+        };
+        pins.insert(format!("{way} {}", pin.name), format!("{}{value}", pin.kind));
+    }
+    pins
+}
+
+/// The nodes of a graph by what identifies them: the GUID, which stays when a node is renamed, or else the name.
+struct Keys<'g> {
+    nodes: BTreeMap<String, &'g Node>,
+    /// The key of each node, by its name.
+    by_name: HashMap<&'g str, String>,
+}
+
+impl<'g> Keys<'g> {
+    fn of(graph: &'g Graph) -> Self {
+        let mut count: HashMap<Guid, usize> = HashMap::new();
+        for node in &graph.nodes {
+            *count.entry(node.guid).or_default() += 1;
+        }
+        // Copied graphs have nodes with equal GUIDs; old versions have none.
+        let key = |node: &Node| match count.get(&node.guid) {
+            Some(1) if node.guid != Guid::default() => node.guid.to_string(),
+            Some(_) | None => node.name.clone(),
+        };
+        let nodes = graph.nodes.iter().map(|node| (key(node), node)).collect();
+        let by_name = graph.nodes.iter().map(|node| (node.name.as_str(), key(node))).collect();
+        Self { nodes, by_name }
+    }
+
+    /// The links, from outputs to inputs, named by the nodes' titles. Nodes that are in `newer` have their titles from
+    /// there, so that a link of a node that was renamed is the same link.
+    fn links(&self, newer: &Keys<'_>) -> BTreeMap<String, String> {
+        let title = |key: &str| {
+            let node = newer.nodes.get(key).or_else(|| self.nodes.get(key));
+            node.map_or_else(|| key.to_owned(), |node| label(node))
+        };
+        let mut links = BTreeMap::new();
+        for (key, node) in &self.nodes {
+            for pin in node.pins.iter().filter(|pin| pin.output) {
+                for link in &pin.links {
+                    let to =
+                        self.by_name.get(link.node.as_str()).map_or(link.node.as_str(), |to| to);
+                    let text = format!("{}.{} → {}.{}", title(key), pin.name, title(to), link.pin);
+                    links.insert(text, String::new());
+                }
+            }
+        }
+        links
+    }
+}

@@ -1,0 +1,199 @@
+//! Compares the objects of a package: their properties, the rows of tables, and data that is not decoded.
+
+use super::{Difference, Part};
+use crate::{
+    object::{Object, Package},
+    render::Render,
+    rows::Rows,
+    tables::Index,
+    value::{Label, Property},
+};
+use std::collections::{BTreeMap, HashMap};
+
+/// Longest text of one property, in bytes; longer ones are compared up to there.
+const MAX_TEXT: usize = 1 << 20;
+
+/// Properties that change with every save, or say in another way what graphs, variables and components say.
+const LEFT_OUT: &[&str] = &[
+    "AllNodes",
+    "BlueprintGuid",
+    "BlueprintSystemVersion",
+    "CategorySorting",
+    "CrcLastCompiledCDO",
+    "CrcLastCompiledSignature",
+    "DelegateSignatureGraphs",
+    "EnabledState",
+    "ErrorMsg",
+    "ErrorType",
+    "FunctionGraphs",
+    "GeneratedClass",
+    "ImplementedInterfaces",
+    "LastEditedDocuments",
+    "MacroGraphs",
+    "NewVariables",
+    "NodeComment",
+    "NodeGuid",
+    "NodeHeight",
+    "NodePosX",
+    "NodePosY",
+    "NodeWidth",
+    "Nodes",
+    "ParentClass",
+    "Pins",
+    "RootNodes",
+    "SimpleConstructionScript",
+    "SkeletonGeneratedClass",
+    "UbergraphPages",
+    "bHasCompilerMessage",
+];
+
+impl Difference {
+    pub(super) fn objects(&mut self, before: &Package<'_>, after: &Package<'_>, package: &str) {
+        let (old, new) = (paths(before), paths(after));
+        let known: HashMap<&str, Index> =
+            new.iter().map(|(path, index)| (path.as_str(), *index)).collect();
+        let gone: HashMap<&str, Index> =
+            old.iter().map(|(path, index)| (path.as_str(), *index)).collect();
+        for (path, index) in &old {
+            match known.get(path.as_str()) {
+                Some(other) => self.object(path, (before, *index), (after, *other), package),
+                None => self.only_object(path, before, *index, true),
+            }
+        }
+        for (path, index) in &new {
+            if !gone.contains_key(path.as_str()) {
+                self.only_object(path, after, *index, false);
+            }
+        }
+        self.payloads(before, after);
+    }
+
+    /// An object of one version only. Graphs and nodes are told by their graphs.
+    fn only_object(&mut self, path: &str, package: &Package<'_>, index: Index, is_old: bool) {
+        let header = &package.header;
+        if !header.is_graph(index) && !header.is_node(index) {
+            let class = crate::visible(&header.class_name(index), 256, false).into_owned();
+            let (before, after) = if is_old { (Some(&class), None) } else { (None, Some(&class)) };
+            self.only(Part::Object, "", path, before, after);
+        }
+    }
+
+    fn object(
+        &mut self,
+        path: &str,
+        (before, old): (&Package<'_>, Index),
+        (after, new): (&Package<'_>, Index),
+        package: &str,
+    ) {
+        let class = |of: &Package<'_>, index| {
+            crate::visible(&of.header.class_name(index), 256, false).into_owned()
+        };
+        self.one(Part::Object, "", path, class(before, old), class(after, new));
+        let (older, newer) = (before.object(old), after.object(new));
+        for warning in older.warnings.iter().chain(&newer.warnings).take(4) {
+            self.warnings.push(format!("{path}: {warning}"));
+        }
+        let (texts_before, texts_after) =
+            (texts(before, &older, package), texts(after, &newer, package));
+        self.all(Part::Property, path, &texts_before, &texts_after);
+        let (rows_before, rows_after) =
+            (rows(before, &older, package), rows(after, &newer, package));
+        self.rows(path, &rows_before, &rows_after);
+        let data = |of: &Package<'_>, object: &Object<'_>| {
+            object.native.and_then(|(at, len)| of.bytes_of(at, len).map(<[u8]>::to_vec))
+        };
+        self.data(path, data(before, &older).as_deref(), data(after, &newer).as_deref());
+    }
+
+    fn rows(&mut self, path: &str, before: &RowTexts, after: &RowTexts) {
+        for (name, old) in before {
+            match after.get(name) {
+                Some(new) => self.all(Part::Row, &format!("{path}: {name}"), old, new),
+                None => self.only(Part::Row, path, name, Some(&joined(old)), None),
+            }
+        }
+        for (name, new) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
+            self.only(Part::Row, path, name, None, Some(&joined(new)));
+        }
+    }
+
+    fn data(&mut self, path: &str, before: Option<&[u8]>, after: Option<&[u8]>) {
+        if before != after {
+            let size = |bytes: Option<&[u8]>| {
+                bytes.map_or_else(|| "none".to_owned(), |bytes| format!("{} bytes", bytes.len()))
+            };
+            self.only(Part::Data, "", path, Some(&size(before)), Some(&size(after)));
+        }
+    }
+
+    /// What stands behind the objects in the file, such as the pixels of a texture.
+    fn payloads(&mut self, before: &Package<'_>, after: &Package<'_>) {
+        let behind = |of: &Package<'_>| {
+            let ends = of.header.exports.iter().map(|export| export.offset + export.size);
+            let end = ends.max().unwrap_or_default();
+            // The last four bytes are the mark of a package.
+            let len = of.len().saturating_sub(end).saturating_sub(4);
+            of.bytes_of(end, len).map(<[u8]>::to_vec).filter(|bytes| !bytes.is_empty())
+        };
+        self.data("behind the objects", behind(before).as_deref(), behind(after).as_deref());
+    }
+}
+
+/// The objects by their paths, without those that the engine compiles from graphs, and without pins.
+fn paths(package: &Package<'_>) -> Vec<(String, Index)> {
+    let header = &package.header;
+    let all = (0..header.exports.len()).map(Index::of_export);
+    let is_compared = |index: &Index| {
+        let class = header.class_name(*index);
+        !class.ends_with("GeneratedClass") && class != "Function" && class != "EdGraphPin"
+    };
+    let path = |index| crate::visible(&header.path_within(index), 1024, false).into_owned();
+    all.filter(is_compared).map(|index| (path(index), index)).collect()
+}
+
+/// The properties of an object as texts.
+fn texts(package: &Package<'_>, object: &Object<'_>, name: &str) -> BTreeMap<String, String> {
+    let properties = object.properties.iter();
+    let of = properties.map(|property| text(package, property, name));
+    of.filter(|(label, _)| !LEFT_OUT.contains(&label.as_str())).collect()
+}
+
+fn text(package: &Package<'_>, property: &Property<'_>, name: &str) -> (String, String) {
+    let mut render = Render::new(&package.header, name, MAX_TEXT);
+    render.value(&property.value);
+    let label = match property.index {
+        0 => render.label(&property.name),
+        index => format!("{}({index})", render.label(&property.name)),
+    };
+    (label, render.out)
+}
+
+/// The values of each row.
+type RowTexts = BTreeMap<String, BTreeMap<String, String>>;
+
+fn rows(package: &Package<'_>, object: &Object<'_>, name: &str) -> RowTexts {
+    let render = Render::new(&package.header, name, MAX_TEXT);
+    match &object.rows {
+        None => RowTexts::new(),
+        Some(Rows::Named(rows)) => rows
+            .iter()
+            .map(|(row, properties)| {
+                let values = properties.iter().map(|property| text(package, property, name));
+                (render.label(&Label::Name(*row)), values.collect())
+            })
+            .collect(),
+        Some(Rows::Strings(strings)) => strings
+            .entries
+            .iter()
+            .map(|(key, text)| {
+                let shown = |text: &str| crate::visible(text, MAX_TEXT, true).into_owned();
+                (shown(key), BTreeMap::from([("text".to_owned(), shown(text))]))
+            })
+            .collect(),
+    }
+}
+
+/// The values of a row on one line.
+fn joined(row: &BTreeMap<String, String>) -> String {
+    row.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,177 @@
+//! Tests of comparing two versions of a package: each change is told, and nothing else.
+
+use unreal_package::{
+    Difference, Guid, Index, Package, Part, difference,
+    writer::{Draft, PROFILES, Pin, Profile, Worth, blueprint},
+};
+
+const PACKAGE: &str = "/Game/BP_Door";
+/// The exports that every generated Blueprint begins with.
+const ASSET: Index = Index(1);
+const GRAPH: Index = Index(3);
+
+fn door(profile: Profile, change: impl FnOnce(&mut Draft, Index)) -> Vec<u8> {
+    let mut draft = blueprint(profile, PACKAGE, "/Script/Engine.Actor");
+    let node = draft.export("/Script/BlueprintGraph.K2Node_CustomEvent", GRAPH, "Knock");
+    draft.set(node, "CustomFunctionName", Worth::Name("OnKnock".to_owned()));
+    draft.set(node, "NodeGuid", Worth::Guid(Guid([1, 2, 3, 4])));
+    let id = Guid([0, 0, 0, 90]);
+    let pin = Pin { id, name: "Hand".to_owned(), kind: "string".to_owned(), ..Pin::default() };
+    draft.pins(node, &[Pin { default: "left".to_owned(), ..pin }]);
+    change(&mut draft, node);
+    draft.bytes()
+}
+
+fn compared(before: &[u8], after: &[u8]) -> Difference {
+    let read = |bytes| Package::read(bytes).expect("it is a package");
+    difference(&read(before), &read(after), PACKAGE)
+}
+
+fn parts(found: &Difference) -> Vec<(Part, &str, Option<&str>, Option<&str>)> {
+    found
+        .changes
+        .iter()
+        .map(|c| (c.part, c.name.as_str(), c.before.as_deref(), c.after.as_deref()))
+        .collect()
+}
+
+fn variable(name: &str) -> Worth {
+    let members = vec![
+        ("VarName".to_owned(), Worth::Name(name.to_owned())),
+        ("VarType".to_owned(), Worth::PinType("bool".to_owned())),
+    ];
+    Worth::List(vec![Worth::Struct("BPVariableDescription".to_owned(), members)])
+}
+
+#[test]
+fn equal_versions_do_not_differ() {
+    for profile in PROFILES {
+        let bytes = door(*profile, |_, _| {});
+        assert_eq!(compared(&bytes, &bytes), Difference::default(), "{}", profile.name);
+    }
+}
+
+#[test]
+fn each_change_is_told_and_nothing_else() {
+    let profile = Profile::of("5.6");
+    let before = door(profile, |_, _| {});
+    let after = door(profile, |draft, _| {
+        draft.set(ASSET, "NewVariables", variable("bOpen"));
+    });
+    let found = compared(&before, &after);
+    assert_eq!(parts(&found), [(Part::Variable, "bOpen", None, Some("bool"))]);
+    let found = compared(&after, &before);
+    assert_eq!(parts(&found), [(Part::Variable, "bOpen", Some("bool"), None)]);
+    let moved = door(profile, |draft, node| {
+        draft.set(node, "NodePosX", Worth::Int(16));
+    });
+    let found = compared(&before, &moved);
+    assert_eq!((found.moved, found.changes.len()), (1, 0), "{found:?}");
+    let commented = door(profile, |draft, node| {
+        draft.set(node, "NodeComment", Worth::String("Who is there?".to_owned()));
+    });
+    let found = compared(&before, &commented);
+    assert_eq!(parts(&found), [(Part::Node, "comment", Some(""), Some("Who is there?"))]);
+    assert!(found.changes[0].place.starts_with("EventGraph: Custom event OnKnock"), "{found:?}");
+    let hard = door(profile, |draft, _| {
+        draft.import("/Script/Engine.StaticMesh", "/Game/SM_Door.SM_Door");
+        draft.soft("/Game/S_Creak");
+    });
+    let found = compared(&before, &hard);
+    let expected = [
+        (Part::Dependency, "/Game/SM_Door", None, Some("hard")),
+        (Part::Dependency, "/Game/S_Creak", None, Some("soft")),
+    ];
+    assert_eq!(parts(&found), expected);
+}
+
+#[test]
+fn pins_links_and_nodes() {
+    let profile = Profile::of("5.6");
+    let before = door(profile, |_, _| {});
+    let id = Guid([0, 0, 0, 90]);
+    let pin = Pin { id, name: "Hand".to_owned(), kind: "string".to_owned(), ..Pin::default() };
+    let right = door(profile, |draft, node| {
+        draft.pins(node, &[Pin { default: "right".to_owned(), ..pin.clone() }]);
+    });
+    let found = compared(&before, &right);
+    let told = (Part::Pin, "input Hand", Some("string = left"), Some("string = right"));
+    assert_eq!(parts(&found), [told]);
+    // Another node whose output is linked to the pin.
+    let linked = door(profile, |draft, node| {
+        let other = draft.export("/Script/BlueprintGraph.K2Node_CustomEvent", GRAPH, "Bell");
+        draft.set(other, "CustomFunctionName", Worth::Name("OnBell".to_owned()));
+        draft.set(other, "NodeGuid", Worth::Guid(Guid([5, 5, 5, 5])));
+        let from = Guid([0, 0, 0, 91]);
+        let out = Pin { id: from, name: "Out".to_owned(), output: true, ..pin.clone() };
+        draft.pins(other, &[Pin { links: vec![(node, id)], ..out }]);
+        draft.pins(node, &[Pin { links: vec![(other, from)], ..pin.clone() }]);
+    });
+    let found = compared(&before, &linked);
+    let kinds: Vec<Part> = found.changes.iter().map(|change| change.part).collect();
+    assert_eq!(kinds, [Part::Pin, Part::Node, Part::Link], "{found:?}");
+    assert_eq!(found.changes[1].after.as_deref(), Some("K2Node_CustomEvent"));
+    let link = &found.changes[2].name;
+    assert!(link.contains("OnBell (Bell).Out → Custom event OnKnock (Knock).Hand"), "{link}");
+}
+
+#[test]
+fn a_node_that_is_renamed_is_the_same_node() {
+    let profile = Profile::of("5.6");
+    let of = |name: &str| {
+        let mut draft = blueprint(profile, PACKAGE, "/Script/Engine.Actor");
+        let node = draft.export("/Script/BlueprintGraph.K2Node_CustomEvent", GRAPH, name);
+        draft.set(node, "CustomFunctionName", Worth::Name("OnKnock".to_owned()));
+        draft.set(node, "NodeGuid", Worth::Guid(Guid([1, 2, 3, 4])));
+        draft.pins(node, &[]);
+        draft.bytes()
+    };
+    let found = compared(&of("Knock_1"), &of("Knock_2"));
+    assert_eq!(found.changes, [], "{found:?}");
+}
+
+#[test]
+fn rows_properties_and_data_that_is_not_decoded() {
+    let profile = Profile::of("5.4");
+    let of = |price: i32, more: bool, data: &[u8]| {
+        let mut draft = Draft::new(profile, "/Game/DT");
+        let table = draft.export("/Script/Engine.DataTable", Index(0), "DT");
+        let row = |price| vec![("Price".to_owned(), Worth::Int(price))];
+        let mut rows = vec![("Sword", row(price))];
+        if more {
+            rows.push(("Bow", row(7)));
+        }
+        draft.rows(table, &rows);
+        let texture = draft.export("/Script/Engine.Texture2D", Index(0), "T");
+        draft.set(texture, "Size", Worth::Int(price * 2));
+        draft.native(texture, data);
+        draft.bytes()
+    };
+    let found = compared(&of(1, false, b"12345678"), &of(3, true, b"12345679"));
+    let expected = [
+        (Part::Row, "Price", Some("1"), Some("3")),
+        (Part::Row, "Bow", None, Some("Price=7")),
+        (Part::Property, "Size", Some("2"), Some("6")),
+        (Part::Data, "T", Some("8 bytes"), Some("8 bytes")),
+    ];
+    assert_eq!(parts(&found), expected);
+    let text = found.markdown(0, 100);
+    assert!(text.contains("**DT: Sword**\n\n- ~ row `Price`: 1 → 3\n"), "{text}");
+    assert!(text.contains("- + row `Bow`: Price=7\n"), "{text}");
+    assert!(text.contains("- ~ data, not decoded `T`: 8 bytes → 8 bytes"), "{text}");
+    assert_eq!(found.markdown(1, 1), "**DT**\n\n- + row `Bow`: Price=7\n");
+}
+
+#[test]
+fn damage_anywhere_is_survived() {
+    let bytes = door(Profile::of("5.6"), |_, _| {});
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x5A;
+        let (Ok(before), Ok(after)) = (Package::read(&bytes), Package::read(&damaged)) else {
+            continue;
+        };
+        let found = difference(&before, &after, PACKAGE);
+        assert!(found.changes.len() <= 20_000);
+    }
+}
