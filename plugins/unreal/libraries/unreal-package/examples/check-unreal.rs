@@ -147,5 +147,9 @@ fn objects(path: &str, bytes: &[u8], count: &mut Count) -> Result<(), Fault> {
     package.markdown(path, 1 << 20);
     package.thumbnails();
     package.t3d(Index(1), path, 1 << 20);
+    let changes = unreal_package::difference(&package, &package, path).changes;
+    if !changes.is_empty() {
+        println!("{path}: it differs from itself: {changes:?}");
+    }
     Ok(())
 }

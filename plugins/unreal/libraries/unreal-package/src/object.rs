@@ -119,8 +119,12 @@ impl<'a> Package<'a> {
         if let Some((script, _)) = export.script {
             cursor = whole.part("object", start + script, end)?;
         } else if has_import_sources(&header.class_name(index)) && !header.summary.is_stripped() {
-            // The source files come first, as JSON.
-            cursor.skip_string("sources of an import")?;
+            // The source files come first, as a list in JSON; versions before that have none.
+            let mut behind = cursor.clone();
+            let sources = behind.string("sources of an import");
+            if sources.is_ok_and(|text| text.trim_start().starts_with('[')) {
+                cursor = behind;
+            }
         }
         let decoder = Decoder::new(header);
         let properties = properties(&decoder, &mut cursor);

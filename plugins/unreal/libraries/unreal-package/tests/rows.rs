@@ -131,3 +131,20 @@ fn colours_of_materials() {
         assert_eq!(last.name, Label::Text("A".into()), "{name}");
     }
 }
+
+/// Import data begin with their sources only since a later version.
+#[test]
+fn import_data_without_sources() {
+    for profile in PROFILES {
+        let mut draft = Draft::new(*profile, "/Game/A");
+        let class = "/Script/UnrealEd.FbxAnimSequenceImportData";
+        let data = draft.export(class, Index(0), "Data");
+        draft.set(data, "StartFrame", Worth::Int(3));
+        let bytes = draft.bytes();
+        let package = Package::read(&bytes).expect("it is a package");
+        let object = package.object(data);
+        let name = profile.name;
+        assert_eq!(object.get(&package.header, "StartFrame"), Some(&Value::Int(3)), "{name}");
+        assert_eq!(object.warnings, [], "{name}");
+    }
+}

@@ -7,6 +7,9 @@ use crate::{
 };
 use std::collections::{BTreeMap, HashMap};
 
+/// Longest title of a node in a place, in characters.
+const MAX_TITLE: usize = 80;
+
 impl Difference {
     pub(super) fn graphs(&mut self, before: &[Graph], after: &[Graph]) {
         for old in before {
@@ -41,9 +44,12 @@ impl Difference {
     fn node(&mut self, graph: &str, before: &Node, after: &Node) {
         let place = format!("{graph}: {}", label(after));
         let known = self.changes.len();
+        // The title of a comment is the comment.
+        let is_comment = after.class == "EdGraphNode_Comment";
+        let title = if is_comment { &after.title } else { &before.title };
         for (name, old, new) in [
             ("class", &before.class, &after.class),
-            ("title", &before.title, &after.title),
+            ("title", title, &after.title),
             ("comment", &before.comment, &after.comment),
             ("state", &before.state, &after.state),
         ] {
@@ -60,7 +66,11 @@ fn size(graph: &Graph) -> String {
 }
 
 fn label(node: &Node) -> String {
-    format!("{} ({})", node.title, node.name)
+    let mut title: String = node.title.chars().take(MAX_TITLE).collect();
+    if title.len() < node.title.len() {
+        title.push('…');
+    }
+    format!("{title} ({})", node.name)
 }
 
 /// The pins of a node with their types, and their values while nothing is linked.

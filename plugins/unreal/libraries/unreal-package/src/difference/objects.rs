@@ -15,10 +15,12 @@ const MAX_TEXT: usize = 1 << 20;
 
 /// Properties that change with every save, or say in another way what graphs, variables and components say.
 const LEFT_OUT: &[&str] = &[
+    "AdvancedPinDisplay",
     "AllNodes",
     "BlueprintGuid",
     "BlueprintSystemVersion",
     "CategorySorting",
+    "ChildNodes",
     "CrcLastCompiledCDO",
     "CrcLastCompiledSignature",
     "DelegateSignatureGraphs",
@@ -41,6 +43,7 @@ const LEFT_OUT: &[&str] = &[
     "ParentClass",
     "Pins",
     "RootNodes",
+    "ShowPinForProperties",
     "SimpleConstructionScript",
     "SkeletonGeneratedClass",
     "UbergraphPages",
@@ -100,7 +103,9 @@ impl Difference {
             (rows(before, &older, package), rows(after, &newer, package));
         self.rows(path, &rows_before, &rows_after);
         let data = |of: &Package<'_>, object: &Object<'_>| {
-            object.native.and_then(|(at, len)| of.bytes_of(at, len).map(<[u8]>::to_vec))
+            let bytes = object.native.and_then(|(at, len)| of.bytes_of(at, len))?;
+            let is_nothing = bytes.len() <= NOTHING && bytes.iter().all(|byte| *byte == 0);
+            (!is_nothing).then(|| bytes.to_vec())
         };
         self.data(path, data(before, &older).as_deref(), data(after, &newer).as_deref());
     }
@@ -139,14 +144,20 @@ impl Difference {
     }
 }
 
-/// The objects by their paths, without those that the engine compiles from graphs, and without pins.
+/// Data of at most so many bytes that are all 0: an empty list, or a flag that is not set.
+const NOTHING: usize = 16;
+
+/// Whether the engine makes objects of this class from others: from graphs when it compiles a Blueprint, or from comments.
+fn is_made(class: &str) -> bool {
+    ["GeneratedClass", "Property", "DelegateBinding"].iter().any(|end| class.ends_with(end))
+        || ["Function", "EdGraphPin", "PackageMetaData", "MetaData"].contains(&class)
+}
+
+/// The objects by their paths, without those that the engine makes from others.
 fn paths(package: &Package<'_>) -> Vec<(String, Index)> {
     let header = &package.header;
     let all = (0..header.exports.len()).map(Index::of_export);
-    let is_compared = |index: &Index| {
-        let class = header.class_name(*index);
-        !class.ends_with("GeneratedClass") && class != "Function" && class != "EdGraphPin"
-    };
+    let is_compared = |index: &Index| !is_made(&header.class_name(*index));
     let path = |index| crate::visible(&header.path_within(index), 1024, false).into_owned();
     all.filter(is_compared).map(|index| (path(index), index)).collect()
 }
