@@ -10,6 +10,7 @@ use crate::support::editor::{Asset, Editor, Server};
 use crate::support::home::Home;
 
 mod changes;
+mod deeds;
 mod news;
 
 const UPROJECT: &str = "{\"FileVersion\": 3, \"EngineAssociation\": \"5.6\"}";
