@@ -261,7 +261,7 @@ fn a_first_answer_is_short_and_the_whole_is_there() {
     assert_eq!(resources(&reply)[0].1.get("_summaryInfo"), None);
     let rehearsal = rehearsal.setting("detail", "all");
     let failure = ask(&rehearsal, &project, "sap.m.Button").expect_err("it is none");
-    assert!(failure.contains("has to be `brief` or `full`"), "{failure}");
+    assert!(failure.contains("to `brief` or `full`, not to `all`"), "{failure}");
 }
 
 #[test]
