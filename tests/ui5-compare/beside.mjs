@@ -34,6 +34,7 @@ const servers = {
 const calls = [
 	["get_guidelines", {}, 1],
 	["get_project_info", { projectDir }, 1],
+	["get_version_info", { frameworkName: "OpenUI5" }, 1],
 	["get_api_reference", { projectDir, query: "sap.m.Button#press", detail: "full" }, 1],
 	["get_api_reference", { projectDir, query: "sap.m.Button", detail: "full" }, 1],
 	["get_api_reference", { projectDir, query: "sap/m/library", detail: "full" }, 1],

@@ -1,9 +1,10 @@
-//! Reads what can be searched for inside the Blueprints of a package: nodes with what they call,
+//! Reads what can be searched for inside the Blueprints, rigs and materials of a package: nodes with what they call,
 //! read or write, declared variables, and texts.
 
 use crate::{
     Guid, Render, Text,
     blueprint::Variable,
+    graph::{Graph, Node},
     object::{Object, Package, get},
     pins::Pin,
     tables::Index,
@@ -110,7 +111,8 @@ impl<'a> Package<'a> {
         let mut contents = Contents::default();
         let mut places: HashMap<Index, usize> = HashMap::new();
         let all = || (0..header.exports.len()).map(Index::of_export);
-        for graph in all().filter(|object| header.is_graph(*object)) {
+        let views = self.views_of_rigs();
+        for graph in all().filter(|object| header.is_graph(*object) && !views.contains(object)) {
             let path = visible(&header.path_within(graph), MAX_TEXT, false).into_owned();
             let name = path.split_once(':').map_or(path.as_str(), |(_, name)| name);
             places.insert(graph, contents.graphs.len());
@@ -133,6 +135,7 @@ impl<'a> Package<'a> {
                 self.texts(index, &render, &mut seen, &mut contents);
             }
         }
+        contents.graphs.extend(self.object_graphs(package).into_iter().map(GraphContents::from));
         contents
     }
 
@@ -292,6 +295,45 @@ impl<'a> Package<'a> {
                 }
             }
         }
+    }
+}
+
+impl From<Graph> for GraphContents {
+    /// Of a rig or a material, whose titles begin with what the node does.
+    fn from(graph: Graph) -> Self {
+        let nodes = graph.nodes.into_iter().map(|node| {
+            let Node { name, class, title, comment, guid, pins, fault, .. } = node;
+            let (action, subject) = match title.split_once(' ') {
+                Some(("Call", subject)) => (Action::Call, subject),
+                Some(("Get" | "Parameter", subject)) => (Action::Get, subject),
+                Some(("Set", subject)) => (Action::Set, subject),
+                Some(_) | None => (Action::None, ""),
+            };
+            // The class stands behind the subject of a material's expression.
+            let subject = subject.split_once(" (").map_or(subject, |(subject, _)| subject);
+            let pins = pins.into_iter();
+            let set =
+                pins.filter(|pin| !pin.output && pin.links.is_empty() && !pin.value.is_empty());
+            NodeContents {
+                action,
+                subject: subject.to_owned(),
+                owner: String::new(),
+                literals: set
+                    .map(|pin| Literal {
+                        at: pin.name,
+                        value: pin.value.chars().take(MAX_TEXT).collect(),
+                    })
+                    .collect(),
+                faulty: fault.is_some(),
+                name,
+                class,
+                title,
+                comment,
+                guid,
+            }
+        });
+        let nodes = nodes.collect();
+        Self { name: graph.name, role: graph.role, variables: Vec::new(), nodes }
     }
 }
 

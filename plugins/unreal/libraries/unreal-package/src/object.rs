@@ -127,6 +127,12 @@ impl<'a> Package<'a> {
             }
         }
         let decoder = Decoder::new(header);
+        if header.class_name(index) == "RigVMLink"
+            && let Some(ends) = link_ends(whole.part("object", start, end)?)
+        {
+            object.properties = ends;
+            return Ok(());
+        }
         let properties = properties(&decoder, &mut cursor);
         object.undecoded = decoder.undecoded.take();
         object.properties = properties?;
@@ -191,6 +197,17 @@ impl<'a> Package<'a> {
             (all_here && !actors.is_empty()).then_some(actors)
         })
     }
+}
+
+/// The two paths that a link of a rig consists of; it has no properties with tags. `None` if the data are not that.
+/// Source: `URigVMLink::Serialize` of the engine.
+fn link_ends(mut cursor: Cursor<'_>) -> Option<Vec<Property<'_>>> {
+    let mut ends = Vec::new();
+    for name in ["SourcePinPath", "TargetPinPath"] {
+        let value = Value::String(cursor.string("link of a rig").ok()?);
+        ends.push(Property { name: Label::fixed(name), index: 0, value });
+    }
+    (cursor.left() == 0).then_some(ends)
 }
 
 fn properties<'a>(

@@ -46,6 +46,8 @@ struct Piece {
     is_node: bool,
     pins: Vec<Pin>,
     native: Vec<u8>,
+    /// Whether the native data are all there is: no properties and no mark of their end.
+    is_raw: bool,
 }
 
 impl Piece {
@@ -175,6 +177,12 @@ impl Draft {
     pub fn native(&mut self, object: Index, bytes: &[u8]) -> &mut Self {
         self.piece(object).native.extend_from_slice(bytes);
         self
+    }
+
+    /// Makes native data all that an object consists of.
+    pub fn raw(&mut self, object: Index, bytes: &[u8]) -> &mut Self {
+        self.piece(object).is_raw = true;
+        self.native(object, bytes)
     }
 
     /// Makes an object a node with these pins. For versions with pins as separate objects, links to

@@ -175,7 +175,7 @@ impl Contents {
     }
 }
 
-/// The packages that may hold Blueprints: their position in the index, and their key.
+/// The packages that may hold graphs: their position in the index, and their key.
 fn candidates(index: &Index) -> Vec<(u32, u64)> {
     let mut kinds: HashMap<Id, bool> = HashMap::new();
     let mut wanted = Vec::new();
@@ -184,13 +184,13 @@ fn candidates(index: &Index) -> Vec<(u32, u64)> {
         if !is_readable || entry.is_cooked || entry.is_external {
             continue;
         }
-        let has_blueprint = || {
+        let has_graph = || {
             let mut assets = index.assets_of(entry).iter();
             let mut kind =
-                |class| *kinds.entry(class).or_insert_with(|| is_blueprint(index, class));
+                |class| *kinds.entry(class).or_insert_with(|| may_have_graphs(index, class));
             assets.any(|asset| kind(asset.class))
         };
-        if entry.is_map || { has_blueprint }() {
+        if entry.is_map || { has_graph }() {
             let mut hasher = DefaultHasher::new();
             hasher.write(index.text(entry.package).as_bytes());
             hasher.write_u8(0);
@@ -201,8 +201,9 @@ fn candidates(index: &Index) -> Vec<(u32, u64)> {
     wanted
 }
 
-fn is_blueprint(index: &Index, class: Id) -> bool {
-    crate::classes::class_of(index.text(class)).ends_with("Blueprint")
+fn may_have_graphs(index: &Index, class: Id) -> bool {
+    let class = crate::classes::class_of(index.text(class));
+    class.ends_with("Blueprint") || class == "Material" || class.starts_with("MaterialFunction")
 }
 
 /// Copies records from old contents to new ones, with their strings.

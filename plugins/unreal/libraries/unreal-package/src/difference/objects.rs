@@ -27,6 +27,8 @@ const LEFT_OUT: &[&str] = &[
     "EnabledState",
     "ErrorMsg",
     "ErrorType",
+    "ExpressionCollection",
+    "FunctionExpressions",
     "FunctionGraphs",
     "GeneratedClass",
     "ImplementedInterfaces",
@@ -153,11 +155,23 @@ fn is_made(class: &str) -> bool {
         || ["Function", "EdGraphPin", "PackageMetaData", "MetaData"].contains(&class)
 }
 
+/// Whether the objects of a class are told whole by the graph of a rig or of a material.
+fn is_in_graph(class: &str) -> bool {
+    class.starts_with("MaterialExpression")
+        || ["Material", "MaterialEditorOnlyData"].contains(&class)
+        || class.strip_prefix("RigVM").is_some_and(|kind| {
+            kind.ends_with("Node") || ["Graph", "Link", "Pin", "InjectionInfo"].contains(&kind)
+        })
+}
+
 /// The objects by their paths, without those that the engine makes from others.
 fn paths(package: &Package<'_>) -> Vec<(String, Index)> {
     let header = &package.header;
     let all = (0..header.exports.len()).map(Index::of_export);
-    let is_compared = |index: &Index| !is_made(&header.class_name(*index));
+    let is_compared = |index: &Index| {
+        let class = header.class_name(*index);
+        !is_made(&class) && !is_in_graph(&class)
+    };
     let path = |index| crate::visible(&header.path_within(index), 1024, false).into_owned();
     all.filter(is_compared).map(|index| (path(index), index)).collect()
 }

@@ -54,6 +54,10 @@ impl Draft {
             .enumerate()
             .map(|(position, piece)| {
                 let mut ink = Ink::default();
+                if piece.is_raw {
+                    ink.bytes(&piece.native);
+                    return (ink, (0, 0));
+                }
                 if layout.ue5 >= ue5::TAG_EXTENSIONS {
                     ink.u8(0);
                 }

@@ -4,7 +4,7 @@ use super::{Contents, Held, State};
 use crate::store::Rest;
 
 /// The first bytes; they change with the format.
-const BEGIN: &[u8; 8] = b"UEINSID1";
+const BEGIN: &[u8; 8] = b"UEINSID2";
 /// Size of a package in numbers.
 const HELD: usize = 10;
 

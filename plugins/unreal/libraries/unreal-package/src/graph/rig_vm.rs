@@ -1,0 +1,297 @@
+//! Reads graphs of Control Rig and of other systems on RigVM: their model (`URigVMGraph`), not its copy for the editor's view.
+//! Each node, pin and link is an object; a pin of a structure has a pin for each member.
+
+use super::{Graph, Link, MAX_NAME, MAX_VALUE, Node, NodePin};
+use crate::{
+    Guid, Render,
+    object::{Object, Package, get},
+    tables::Index,
+    value::Value,
+    visible::visible,
+};
+use std::collections::{HashMap, HashSet};
+
+/// Deepest nesting of pins.
+const MAX_DEPTH: usize = 8;
+/// Most objects from a node up to its graph: an injected node is within a pin.
+const MAX_NESTING: usize = 16;
+/// Most pins of one node, with the members of structures.
+const MAX_PINS: usize = 4096;
+
+/// The objects of all rigs in a package.
+#[derive(Default)]
+struct Rigs {
+    graphs: Vec<Index>,
+    /// The nodes of each graph.
+    nodes: HashMap<Index, Vec<Index>>,
+    /// The links of each graph.
+    links: HashMap<Index, Vec<Index>>,
+    /// The pins directly within a node or a pin.
+    pins: HashMap<Index, Vec<Index>>,
+}
+
+impl<'a> Package<'a> {
+    /// The Blueprint graphs that only show the graphs of rigs: each of their nodes names a node of a rig.
+    pub(crate) fn views_of_rigs(&self) -> HashSet<Index> {
+        let header = &self.header;
+        let all = || (0..header.exports.len()).map(Index::of_export);
+        if !all().any(|object| header.class_name(object) == "RigVMGraph") {
+            return HashSet::new();
+        }
+        let is_view = |node: &Index| {
+            header.class_name(*node) == "EdGraphNode_Comment"
+                || self.object(*node).get(header, "ModelNodePath").is_some()
+        };
+        let mut views: HashSet<Index> = all().filter(|object| header.is_graph(*object)).collect();
+        for node in all().filter(|object| header.is_node(*object)) {
+            if views.contains(&header.outer(node)) && !is_view(&node) {
+                views.remove(&header.outer(node));
+            }
+        }
+        views
+    }
+
+    /// The graphs of all rigs of this package, named `package`.
+    pub(super) fn rig_graphs(&self, package: &str) -> Vec<Graph> {
+        let header = &self.header;
+        let rigs = self.rigs();
+        let render = Render::new(header, package, usize::MAX);
+        rigs.graphs
+            .iter()
+            .map(|graph| {
+                let nodes = rigs.nodes.get(graph).map_or(&[][..], Vec::as_slice);
+                let mut nodes: Vec<Node> =
+                    nodes.iter().map(|node| self.rig_node(*node, &rigs, &render)).collect();
+                self.link(&mut nodes, rigs.links.get(graph).map_or(&[][..], Vec::as_slice));
+                nodes.iter_mut().for_each(|node| node.pins.retain(is_told));
+                let is_function = header.object_name(header.outer(header.outer(*graph)))
+                    == "RigVMFunctionLibrary";
+                Graph {
+                    name: header.graph_name(*graph),
+                    class: "RigVMGraph".to_owned(),
+                    role: if is_function { "function" } else { "" },
+                    nodes,
+                }
+            })
+            .collect()
+    }
+
+    fn rigs(&self) -> Rigs {
+        let header = &self.header;
+        let mut rigs = Rigs::default();
+        for index in (0..header.exports.len()).map(Index::of_export) {
+            let class = header.class_name(index);
+            let Some(kind) = class.strip_prefix("RigVM") else { continue };
+            if kind == "Graph" {
+                rigs.graphs.push(index);
+            } else if kind == "Pin" {
+                rigs.pins.entry(header.outer(index)).or_default().push(index);
+            } else if kind == "Link" {
+                rigs.links.entry(header.outer(index)).or_default().push(index);
+            } else if kind.ends_with("Node")
+                && let Some(graph) = self.graph_around(index)
+            {
+                rigs.nodes.entry(graph).or_default().push(index);
+            }
+        }
+        rigs
+    }
+
+    /// The innermost graph that an object is in.
+    fn graph_around(&self, object: Index) -> Option<Index> {
+        let outers = std::iter::successors(Some(object), |at| {
+            let outer = self.header.outer(*at);
+            outer.export().map(|_| outer)
+        });
+        outers.skip(1).take(MAX_NESTING).find(|at| self.header.class_name(*at) == "RigVMGraph")
+    }
+
+    fn rig_node(&self, index: Index, rigs: &Rigs, render: &Render<'_, 'a>) -> Node {
+        let header = &self.header;
+        let object = self.object(index);
+        let mut pins = Vec::new();
+        self.rig_pins(index, "", rigs, &mut pins);
+        let class = visible(&header.class_name(index), 256, false).into_owned();
+        let position = object.get(header, "Position").map_or(&[][..], Value::fields);
+        #[expect(clippy::cast_possible_truncation, reason = "a position in pixels")]
+        let coordinate =
+            |name| get(position, header, name).and_then(Value::real).unwrap_or_default() as i64;
+        Node {
+            name: visible(&header.object_name(index), MAX_NAME, false).into_owned(),
+            title: self.rig_title(&class, &object, &pins, index, render),
+            comment: String::new(),
+            state: String::new(),
+            guid: Guid::default(),
+            position: (coordinate("X"), coordinate("Y")),
+            fault: object.warnings.first().map(ToString::to_string),
+            class,
+            pins,
+        }
+    }
+
+    /// Adds the pins within a node or a pin; returns their values as text, as the engine writes a structure.
+    fn rig_pins(&self, within: Index, path: &str, rigs: &Rigs, pins: &mut Vec<NodePin>) -> String {
+        let header = &self.header;
+        let inside = rigs.pins.get(&within).map_or(&[][..], Vec::as_slice);
+        let mut values = Vec::new();
+        for index in inside {
+            if pins.len() >= MAX_PINS {
+                break;
+            }
+            let object = self.object(*index);
+            let text = |name| object.get(header, name).and_then(Value::string);
+            let own = visible(&header.object_name(*index), MAX_NAME, false).into_owned();
+            let name = if path.is_empty() { own.clone() } else { format!("{path}.{own}") };
+            let kind = text("CPPType").map(|kind| visible(kind, MAX_NAME, false).into_owned());
+            let kind = kind.unwrap_or_default();
+            let way = object.get(header, "Direction").and_then(Value::name);
+            let way = way.map(|way| header.name(way)).unwrap_or_default();
+            let way = way.rsplit("::").next().unwrap_or_default();
+            let pin = NodePin {
+                label: String::new(),
+                name: name.clone(),
+                output: way == "Output",
+                kind: if kind.ends_with("ExecuteContext") { "exec".to_owned() } else { kind },
+                value: String::new(),
+                hidden: way == "Hidden",
+                links: Vec::new(),
+            };
+            let at = pins.len();
+            pins.push(pin.clone());
+            if way == "IO" {
+                pins.push(NodePin { output: true, ..pin });
+            }
+            let members = if path.matches('.').count() < MAX_DEPTH {
+                self.rig_pins(*index, &name, rigs, pins)
+            } else {
+                String::new()
+            };
+            let value = match text("DefaultValue") {
+                _ if !members.is_empty() => format!("({members})"),
+                Some(value) if value != "()" => visible(value, MAX_VALUE, true).into_owned(),
+                Some(_) | None => String::new(),
+            };
+            if !value.is_empty() {
+                values.push(format!("{own}={value}"));
+            }
+            if let Some(pin) = pins.get_mut(at) {
+                pin.value = value.chars().take(MAX_VALUE).collect();
+            }
+        }
+        values.join(",")
+    }
+
+    /// Adds the links to the pins at both ends.
+    fn link(&self, nodes: &mut [Node], links: &[Index]) {
+        let positions: HashMap<String, usize> = nodes
+            .iter()
+            .enumerate()
+            .map(|(position, node)| (node.name.clone(), position))
+            .collect();
+        for index in links {
+            let link = self.object(*index);
+            let end = |name| {
+                let path = link.get(&self.header, name).and_then(Value::string)?;
+                let (node, pin) = split(path)?;
+                Some((*positions.get(node)?, pin.to_owned()))
+            };
+            let (Some((from, out)), Some((to, into))) =
+                (end("SourcePinPath"), end("TargetPinPath"))
+            else {
+                continue;
+            };
+            let source = Link { node: nodes[from].name.clone(), pin: out.clone() };
+            let target = Link { node: nodes[to].name.clone(), pin: into.clone() };
+            if let Some(pin) = nodes[from].pin_mut(&out, true) {
+                pin.links.push(target);
+            }
+            if let Some(pin) = nodes[to].pin_mut(&into, false) {
+                pin.links.push(source);
+            }
+        }
+    }
+
+    /// A title such as `Call FootTrace`. Titles with a subject begin with what the node does.
+    fn rig_title(
+        &self,
+        class: &str,
+        object: &Object<'a>,
+        pins: &[NodePin],
+        index: Index,
+        render: &Render<'_, 'a>,
+    ) -> String {
+        let header = &self.header;
+        let text = |name| {
+            let text = object.get(header, name).and_then(Value::string);
+            text.map(|text| visible(text, MAX_VALUE, true).into_owned()).filter(|t| !t.is_empty())
+        };
+        let pin = |name: &str| pins.iter().find(|pin| pin.name == name);
+        let own = || visible(&header.object_name(index), MAX_NAME, false).into_owned();
+        match class.strip_prefix("RigVM").and_then(|c| c.strip_suffix("Node")).unwrap_or(class) {
+            "Comment" => format!("Comment: {}", text("CommentText").unwrap_or_default()),
+            "Variable" | "Parameter" => {
+                let is_read = pin("Value").is_some_and(|pin| pin.output);
+                let name = pin("Variable").or_else(|| pin("Parameter"));
+                let name = name.map_or("", |pin| pin.value.as_str());
+                format!("{} {name}", if is_read { "Get" } else { "Set" })
+            }
+            "FunctionReference" => {
+                let header_name = || {
+                    let inside = object.get(header, "ReferencedFunctionHeader")?.fields();
+                    let name = get(inside, header, "Name")?.name()?;
+                    Some(visible(&header.name(name), MAX_NAME, false).into_owned())
+                };
+                let path = || {
+                    let Value::Path(path) = object.get(header, "ReferencedNodePtr")? else {
+                        return None;
+                    };
+                    let path = render.soft_path(path);
+                    Some(path.rsplit(['.', ':']).next().unwrap_or_default().to_owned())
+                };
+                format!("Call {}", header_name().or_else(path).unwrap_or_else(own))
+            }
+            "FunctionEntry" => "Entry".to_owned(),
+            "FunctionReturn" => "Return".to_owned(),
+            "Reroute" => "Reroute".to_owned(),
+            "Collapse" | "Aggregate" => format!("Graph {}", own()),
+            "InvokeEntry" => {
+                format!("Call {}", pin("EntryName").map_or("", |pin| pin.value.as_str()))
+            }
+            kind @ ("Branch" | "If" | "Select" | "Enum" | "Array") => kind.to_owned(),
+            _ => text("NodeTitle").unwrap_or_else(|| unit(object, header).unwrap_or_else(own)),
+        }
+    }
+}
+
+/// The function of a node of C++ code: `GetTransform` of `/Script/ControlRig.RigUnit_GetTransform` (until 5.0) or of
+/// `FRigUnit_GetTransform::Execute`.
+fn unit(object: &Object<'_>, header: &crate::Header<'_>) -> Option<String> {
+    let structure = object.get(header, "ScriptStruct").and_then(Value::object);
+    let name = match structure {
+        Some(structure) => header.object_name(structure).into_owned(),
+        None => {
+            let names = ["ResolvedFunctionName", "TemplateNotation"];
+            let text = names.iter().find_map(|name| {
+                let value = object.get(header, name)?;
+                let name = || value.name().map(|name| header.name(name).into_owned());
+                value.string().map(|text| text.clone().into_owned()).or_else(name)
+            })?;
+            let text = text.split(['(', ':']).next().unwrap_or_default();
+            text.strip_prefix('F').unwrap_or(text).to_owned()
+        }
+    };
+    let short = ["RigUnit_", "RigVMFunction_", "RigVMDispatch_"];
+    let short = short.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
+    (!short.is_empty()).then(|| visible(short, MAX_NAME, false).into_owned())
+}
+
+/// Splits the path of a pin into the node's name and the pin's path: `GetTransform` and `Item.Name`. An injected node
+/// is named after its place: `Node.Pin|Injected.Value`.
+fn split(path: &str) -> Option<(&str, &str)> {
+    path.rsplit('|').next().unwrap_or(path).split_once('.')
+}
+
+/// Whether a pin is worth telling: a member of a structure is told by the structure's value, unless it is linked.
+fn is_told(pin: &NodePin) -> bool {
+    !pin.name.contains('.') || !pin.links.is_empty()
+}
