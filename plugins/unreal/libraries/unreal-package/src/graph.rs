@@ -60,6 +60,8 @@ pub struct NodePin {
     pub kind: String,
     /// Default value, used while nothing is linked.
     pub value: String,
+    /// Whether the value is known to be the node's own default.
+    pub is_default: bool,
     /// Whether the pin is hidden.
     pub hidden: bool,
     /// The linked pins.

@@ -119,14 +119,15 @@ impl Classes {
     }
 }
 
-/// A class as a user writes it.
-struct Wanted {
+/// A class as a user writes it: `Blueprint`, `UBlueprint`, `/Script/Engine.Blueprint` or `/Game/BP_Door`.
+pub struct Wanted {
     text: String,
     is_path: bool,
 }
 
 impl Wanted {
-    fn of(text: &str) -> Self {
+    /// The class that a text names.
+    pub fn of(text: &str) -> Self {
         let text = class_path(text.trim()).to_ascii_lowercase();
         let is_path = text.starts_with('/');
         // `/Game/BP_Door` means `/Game/BP_Door.BP_Door`.
@@ -141,8 +142,12 @@ impl Wanted {
         classes.iter().any(|class| self.is(class))
     }
 
-    fn is(&self, ancestor: &str) -> bool {
+    /// Whether this is the class with that path, in lower case; packages of old versions have only its name.
+    pub fn is(&self, ancestor: &str) -> bool {
         let bare = ancestor.strip_suffix("_c").unwrap_or(ancestor);
+        if self.is_path && !ancestor.starts_with('/') {
+            return class_of(&self.text) == ancestor;
+        }
         if self.is_path {
             return self.text == ancestor || self.text == bare;
         }

@@ -1,7 +1,7 @@
 //! Searches assets and Blueprints by name, folder, class and parent.
 
 use crate::{
-    classes::{Classes, class_of, class_path},
+    classes::{Classes, Wanted, class_of, class_path},
     entry::{Asset, Entry},
     index::Index,
     strings::Id,
@@ -59,19 +59,21 @@ impl Index {
     pub fn search_assets(&self, query: &AssetQuery) -> Vec<Hit<'_>> {
         let scope = Scope::new(&query.paths, query.recursive);
         let names: Vec<Pattern> = query.names.iter().map(|name| Pattern::new(name)).collect();
-        let classes: Vec<String> =
-            query.classes.iter().map(|c| class_path(c.trim()).to_ascii_lowercase()).collect();
+        let classes: Vec<Wanted> = query.classes.iter().map(|class| Wanted::of(class)).collect();
+        let mut kinds: HashMap<Id, bool> = HashMap::new();
+        let mut is_wanted = |class: Id| {
+            *kinds.entry(class).or_insert_with(|| {
+                let class = self.text(class).to_ascii_lowercase();
+                classes.is_empty() || classes.iter().any(|wanted| wanted.is(&class))
+            })
+        };
         let mut hits = Vec::new();
         for entry in self.entries() {
             let fits = |name: &Pattern| name.fits(self.text(entry.package));
             if !scope.has(self, entry) || !(names.is_empty() || names.iter().any(fits)) {
                 continue;
             }
-            let of_class = |asset: &&Asset| {
-                classes.is_empty()
-                    || classes.iter().any(|class| is_class(self.text(asset.class), class))
-            };
-            let assets = self.assets_of(entry).iter().filter(of_class);
+            let assets = self.assets_of(entry).iter().filter(|asset| is_wanted(asset.class));
             hits.extend(assets.map(|asset| Hit { entry, asset }));
         }
         hits
@@ -159,14 +161,6 @@ impl Index {
 fn contains(text: &str, part: &str) -> bool {
     let (text, part) = (text.as_bytes(), part.as_bytes());
     part.is_empty() || text.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
-}
-
-/// Whether a class path matches the name or path that a user gave, in lower case.
-fn is_class(path: &str, wanted: &str) -> bool {
-    if wanted.starts_with('/') {
-        return path.eq_ignore_ascii_case(wanted);
-    }
-    class_of(path).eq_ignore_ascii_case(wanted)
 }
 
 /// A set of folders.

@@ -72,7 +72,12 @@ fn assets_by_place_name_and_class() {
     assert!(!all.iter().any(|path| path.contains("PointLight")), "{all:?}");
     let outside = packages(&index, &paths(&["/Game/__ExternalActors__"], true));
     assert_eq!(outside, ["/Game/Maps/Town.Town:PersistentLevel.PointLight_3"]);
-    for class in ["World", "/Script/Engine.World"] {
+    for class in [
+        "World",
+        "uworld",
+        "/Script/Engine.World",
+        "/Script/CoreUObject.Class'/Script/Engine.World'",
+    ] {
         let query = AssetQuery { classes: vec![class.to_owned()], ..AssetQuery::default() };
         assert_eq!(packages(&index, &query), ["/Game/Maps/Town.Town"]);
     }

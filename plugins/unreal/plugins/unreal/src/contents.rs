@@ -14,7 +14,7 @@ use unreal_project::{ContentHit, ContentKind, ContentQuery, ContentState, Conten
 const MAX_TEXT: usize = 160;
 
 about_project! {
-    /// Search inside all Blueprints of the project: nodes, calls, variables, events, texts. Answers questions such as "who calls X" (kind `call`), "where is Y set" (`variable_set`), "where does this text come from" (`literal`).
+    /// Search inside all Blueprints, rigs and materials of the project: nodes, calls, variables, events, texts. Answers questions such as "who calls X" (kind `call`), "where is Y set" (`variable_set`), "where does this text come from" (`literal`).
     pub struct SearchContents {
         /// What to look for, such as PrintString, Health or a class of nodes. Case does not matter.
         #[schemars(length(min = 1, max = 256))]

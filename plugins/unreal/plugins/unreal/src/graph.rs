@@ -3,32 +3,33 @@
 mod live;
 
 use crate::{
-    answer::{Page, SourceKind, shown},
+    answer::{SourceKind, shown},
     live::{Editor, Fault},
     offline::Offline,
     source::Asked,
 };
 use portcullis_plugin::prelude::*;
-use unreal_package::{Graph, Node};
+use unreal_package::{Graph, Node, Package};
 
-/// Longest Markdown of one call, in bytes.
-const MAX_MARKDOWN: usize = 1 << 20;
+mod pages;
+
+/// Longest text of one call, in bytes.
+const MAX_TEXT: usize = 1 << 20;
 
 about_project! {
-    /// Read a Blueprint: parent, components, variables, and its graphs with nodes, pins and links. Level scripts of maps and animation graphs as well.
+    /// Read a Blueprint as pseudo-code: parent, components, variables and graphs. Also animation graphs, level scripts of maps, Control Rigs and materials. A long one comes as an outline first.
     pub struct BlueprintGraph {
-        /// Path of the Blueprint or map, such as /Game/Doors/BP_Door.
+        /// Path of the Blueprint, map, rig or material, such as /Game/Doors/BP_Door.
         #[schemars(length(min = 1, max = 2048))]
         asset_path: String,
         /// Only the graph of that name, such as EventGraph. Left out: all.
         graph_name: Option<String>,
-        /// `markdown`: short, to be read. `json`: every pin, for programs.
-        #[serde(default = "markdown")]
+        /// `pseudo_code`: what is executed with which values, and in its place an outline if it is long and neither `graph_name`, `offset` nor `max_results` is given. `outline`: events, calls and variables without the flow. `markdown`: each node with its links. `json`: every pin, for programs.
+        #[serde(default = "pseudo_code")]
         format: Format,
-        /// With `json`: how many nodes at most; 0 for as many as one answer holds.
-        #[serde(default = "two_hundred")]
-        max_results: u32,
-        /// With `json`: how many nodes to leave out.
+        /// How many lines (with `json`: nodes) at most; 0 for as many as one answer holds. Left out: about 2,000 tokens.
+        max_results: Option<u32>,
+        /// How many lines (with `json`: nodes) to leave out.
         #[serde(default)]
         offset: u32,
     }
@@ -36,29 +37,34 @@ about_project! {
 
 #[data]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
 enum Format {
+    PseudoCode,
+    Outline,
     Markdown,
     Json,
 }
 
-fn markdown() -> Format {
-    Format::Markdown
-}
-
-fn two_hundred() -> u32 {
-    200
+fn pseudo_code() -> Format {
+    Format::PseudoCode
 }
 
 told! {
     /// A Blueprint and its graphs.
     pub struct Graphs {
         asset_path: String,
-        blueprints: Vec<BlueprintInfo>,
-        graphs: Vec<GraphInfo>,
-        /// The Blueprint as Markdown, if that was asked for
+        /// What `text` is: `pseudo_code`, `outline` or `markdown`; `json` without text
+        format: Format,
+        /// The lines of this page
         #[serde(skip_serializing_if = "Option::is_none")]
-        markdown: Option<String>,
-        /// How many nodes all graphs asked for have; 0 where the editor does not say
+        text: Option<String>,
+        /// With `json`
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        blueprints: Vec<BlueprintInfo>,
+        /// With `json`
+        #[serde(skip_serializing_if = "Vec::is_empty", default)]
+        graphs: Vec<GraphInfo>,
+        /// How many lines the text has, or nodes with `json`
         total_count: usize,
         offset: usize,
         has_more: bool,
@@ -185,34 +191,61 @@ impl Asked for BlueprintGraph {
             )));
         }
         let mut faults: Vec<String> = graphs.iter().flat_map(faults).collect();
-        let total: usize = graphs.iter().map(|graph| graph.nodes.len()).sum();
-        let page = Page::new(self.offset, self.max_results);
-        let markdown = match (self.format, &self.graph_name) {
-            (Format::Json, _) => None,
-            (Format::Markdown, None) => Some(package.markdown(&opened.package, MAX_MARKDOWN)),
-            (Format::Markdown, Some(_)) => {
-                Some(graphs.iter().map(|graph| graph.markdown(MAX_MARKDOWN)).collect())
-            }
-        };
-        let is_json = self.format == Format::Json;
         faults.extend(
             opened
                 .redirected_from
                 .iter()
                 .map(|from| format!("{from} is a redirector to {}", opened.package)),
         );
-        Ok(Graphs {
+        let mut answer = Graphs {
             asset_path: shown(&opened.package),
-            blueprints: blueprints.into_iter().map(blueprint).collect(),
-            graphs: infos(graphs, is_json.then_some(page)),
-            markdown,
-            total_count: total,
-            offset: if is_json { page.offset } else { 0 },
-            has_more: is_json && page.has_more(total),
+            format: self.format,
+            text: None,
+            blueprints: Vec::new(),
+            graphs: Vec::new(),
+            total_count: 0,
+            offset: self.offset as usize,
+            has_more: false,
             source: SourceKind::Offline,
-            warnings: offline.warnings_and(faults),
+            warnings: Vec::new(),
             as_of: offline.as_of.clone(),
-        })
+        };
+        if self.format == Format::Json {
+            pages::nodes(self, &mut answer, graphs, blueprints.into_iter().map(blueprint));
+        } else {
+            let text = self.text_of(&package, &opened.package, &graphs);
+            let is_first =
+                self.offset == 0 && self.max_results.is_none() && self.graph_name.is_none();
+            if self.format == Format::PseudoCode && is_first && text.len() > pages::FIRST {
+                let lines = text.trim_end().lines().count();
+                answer.format = Format::Outline;
+                faults.push(format!(
+                    "this is an outline: the pseudo-code has {lines} lines; read it graph by graph \
+                     with graph_name, or from the beginning with max_results 0"
+                ));
+                pages::lines(self, &mut answer, &package.outline(&opened.package));
+            } else {
+                pages::lines(self, &mut answer, &text);
+            }
+        }
+        answer.warnings = offline.warnings_and(faults);
+        Ok(answer)
+    }
+}
+
+impl BlueprintGraph {
+    /// The whole package, or its graphs that were asked for, as text.
+    fn text_of(&self, package: &Package<'_>, name: &str, graphs: &[Graph]) -> String {
+        let of_graphs = |text: &dyn Fn(&Graph) -> String| graphs.iter().map(text).collect();
+        match (self.format, &self.graph_name) {
+            (Format::Json, _) => String::new(),
+            (Format::PseudoCode, None) => package.pseudo_code(name),
+            (Format::PseudoCode, Some(_)) => of_graphs(&Graph::pseudo_code),
+            (Format::Outline, None) => package.outline(name),
+            (Format::Outline, Some(_)) => of_graphs(&Graph::outline),
+            (Format::Markdown, None) => package.markdown(name, MAX_TEXT),
+            (Format::Markdown, Some(_)) => of_graphs(&|graph| graph.markdown(MAX_TEXT)),
+        }
     }
 }
 
@@ -249,28 +282,6 @@ fn blueprint(blueprint: unreal_package::Blueprint) -> BlueprintInfo {
             })
             .collect(),
     }
-}
-
-/// The graphs; with a page, only its nodes.
-fn infos(graphs: Vec<Graph>, page: Option<Page>) -> Vec<GraphInfo> {
-    let (mut skip, mut room) = page.map_or((0, 0), |page| (page.offset, page.most()));
-    graphs
-        .into_iter()
-        .map(|graph| {
-            let node_count = graph.nodes.len();
-            let nodes: Vec<NodeInfo> =
-                graph.nodes.into_iter().skip(skip).take(room).map(node).collect();
-            skip = skip.saturating_sub(node_count);
-            room -= nodes.len();
-            GraphInfo {
-                name: graph.name,
-                role: graph.role.to_owned(),
-                class: graph.class,
-                node_count,
-                nodes,
-            }
-        })
-        .collect()
 }
 
 fn node(node: Node) -> NodeInfo {

@@ -18,6 +18,8 @@ const MAX_DEPTH: usize = 3;
 
 /// Properties that concern the editor, or that the graph tells in another way.
 const LEFT_OUT: &[&str] = &[
+    "AttributeGetTypes",
+    "AttributeSetTypes",
     "CachedExpressionData",
     "Desc",
     "EditorComments",
@@ -42,6 +44,7 @@ const LEFT_OUT: &[&str] = &[
     "ParameterOverviewExpansion",
     "ReferencedTextureGuids",
     "ShowCode",
+    "SortPriority",
     "StateId",
     "Text",
     "TextureStreamingData",
@@ -66,6 +69,16 @@ const ABOUT: &[(&str, &str)] = &[
     ("Text", "Comment: "),
     ("Name", "Reroute "),
     ("Description", ""),
+];
+
+/// Expressions that the words before the name say enough of.
+const TELLING: &[&str] = &[
+    "Comment",
+    "FunctionInput",
+    "FunctionOutput",
+    "MaterialFunctionCall",
+    "NamedRerouteDeclaration",
+    "Reroute",
 ];
 
 /// An input of an expression or of a material.
@@ -187,7 +200,7 @@ impl<'a> Package<'a> {
         Node {
             name: visible(&header.object_name(index), MAX_NAME, false).into_owned(),
             title: match about {
-                Some(("Text", about)) => about,
+                Some((_, about)) if TELLING.contains(&short) => about,
                 Some((_, about)) => format!("{about} ({short})"),
                 None => short.to_owned(),
             },

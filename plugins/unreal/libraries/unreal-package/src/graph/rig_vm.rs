@@ -153,6 +153,7 @@ impl<'a> Package<'a> {
                 output: way == "Output",
                 kind: if kind.ends_with("ExecuteContext") { "exec".to_owned() } else { kind },
                 value: String::new(),
+                is_default: false,
                 hidden: way == "Hidden",
                 links: Vec::new(),
             };

@@ -9,7 +9,8 @@ const MAX_GRAPHS: usize = 60;
 
 /// The graphs in the engine's own notation, each as a Markdown block.
 pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fault> {
-    if editor.seen.kind == Kind::UnrealMcpServer || asked.format == Format::Json {
+    let is_whole = matches!(asked.format, Format::Json | Format::Outline);
+    if editor.seen.kind == Kind::UnrealMcpServer || is_whole {
         return Err(Fault::Unsupported(
             "the editor tells no pins: the files answer, without what is not saved",
         ));
@@ -32,24 +33,18 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
         wanted.is_none_or(|wanted| called(path).eq_ignore_ascii_case(wanted))
     };
     let mut markdown = format!("# {}\n", shown(name));
-    let mut graphs = Vec::new();
+    let mut count = 0;
     for path in all.iter().filter(is_wanted).take(MAX_GRAPHS) {
         let graph = json!({ "graph": { "refPath": path } });
         let told = editor.epic("BlueprintTools", "read_graph_dsl", &graph)?;
         let told = Reply::of("read_graph_dsl", &told).raw("")?;
-        let told = unreal_package::visible(told, MAX_MARKDOWN, true);
+        let told = unreal_package::visible(told, MAX_TEXT, true);
         let name = called(path);
         write!(markdown, "\n## {name}\n\n```text\n{}\n```\n", told.replace("```", "'''"))
             .map_err(Failure::from)?;
-        graphs.push(GraphInfo {
-            name,
-            role: String::new(),
-            class: String::new(),
-            node_count: 0,
-            nodes: Vec::new(),
-        });
+        count += 1;
     }
-    if graphs.is_empty() {
+    if count == 0 {
         let names: Vec<String> = all.iter().map(|path| called(path)).collect();
         return Err(Fault::Failed(format!(
             "{} has no such graph; it has: {}",
@@ -60,16 +55,19 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
     let caveat = "the editor's notation leaves out what follows on events of Enhanced Input; \
         with format json the files tell all pins"
         .to_owned();
-    Ok(Graphs {
+    let mut answer = Graphs {
         asset_path: shown(package),
+        format: Format::Markdown,
+        text: None,
         blueprints: Vec::new(),
-        graphs,
-        markdown: Some(unreal_package::visible(&markdown, MAX_MARKDOWN, true).into_owned()),
+        graphs: Vec::new(),
         total_count: 0,
-        offset: 0,
+        offset: asked.offset as usize,
         has_more: false,
         source: SourceKind::Live,
         as_of: editor.as_of(),
         warnings: editor.warnings([caveat]),
-    })
+    };
+    pages::lines(asked, &mut answer, &markdown);
+    Ok(answer)
 }

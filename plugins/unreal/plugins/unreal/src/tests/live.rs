@@ -199,7 +199,7 @@ fn epic_s_server_answers_through_its_meta_tools() {
     let found = live::<AssetReferences>(&near, &game, json!({ "assetPath": "/Game/Maps/Town" }));
     assert_eq!(found["count"], 0);
     let graph = live::<BlueprintGraph>(&near, &game, json!({ "assetPath": DOOR }));
-    let text = graph["markdown"].as_str().expect("it is text");
+    let text = graph["text"].as_str().expect("it is text");
     assert!(text.contains("## EventGraph") && text.contains("(event BeginPlay"), "{text}");
     // The files answer for saved assets, and for what the server lacks.
     let base = json!({ "assetPath": "/Game/Doors/BP_Base" });

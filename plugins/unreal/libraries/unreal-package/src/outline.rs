@@ -1,0 +1,132 @@
+//! Writes an outline of a package's Blueprints and graphs: which events, calls and variables there are, without the flow.
+//! It is the first look at a package whose pseudo-code is long.
+
+use crate::{
+    blueprint::Blueprint,
+    graph::{Graph, Node},
+    object::Package,
+};
+use std::fmt::Write;
+
+/// Most names in one list.
+const MAX_NAMES: usize = 16;
+/// Most nodes of a small graph: of graphs within others, such as the states of animations, these are told by name only.
+const SMALL: usize = 5;
+/// Most graphs.
+const MAX_GRAPHS: usize = 60;
+
+/// What the titles of nodes begin with, and the list that they belong to.
+const LISTS: &[(&str, &str)] = &[
+    ("Event ", "events"),
+    ("Custom event ", "events"),
+    ("Input ", "inputs"),
+    ("Output ", "outputs"),
+    ("Parameter ", "parameters"),
+    ("Call ", "calls"),
+    ("Macro ", "macros"),
+    ("Cast to ", "casts to"),
+    ("Set ", "sets"),
+    ("Get ", "gets"),
+];
+
+impl Package<'_> {
+    /// The outline of the Blueprints and graphs of this package; `package` is its name.
+    pub fn outline(&self, package: &str) -> String {
+        let mut text = String::new();
+        for Blueprint { name, parent, interfaces, variables, components, .. } in
+            self.blueprints(package)
+        {
+            let parent = parent.rsplit(['.', '/']).next().unwrap_or_default();
+            line(&mut text, &format!("blueprint {name}: {parent}"));
+            for (word, names) in [
+                ("implements", interfaces),
+                ("components", components.into_iter().map(|c| c.name).collect()),
+                ("variables", variables.into_iter().map(|v| v.name).collect()),
+            ] {
+                list(&mut text, word, &counted(names.iter().map(String::as_str)));
+            }
+        }
+        let graphs = self.graphs(package);
+        let is_small = |graph: &Graph| graph.name.contains('.') && graph.nodes.len() <= SMALL;
+        let (small, large): (Vec<&Graph>, Vec<&Graph>) = graphs.iter().partition(|g| is_small(g));
+        for graph in large.iter().take(MAX_GRAPHS) {
+            text.push_str(&graph.outline());
+        }
+        if large.len() > MAX_GRAPHS {
+            line(&mut text, &format!("and {} more graphs", large.len() - MAX_GRAPHS));
+        }
+        if !small.is_empty() {
+            line(&mut text, &format!("small graphs within these: {}", small.len()));
+            let names = small.iter().map(|graph| graph.name.rsplit('.').next().unwrap_or_default());
+            list(&mut text, "names", &counted(names));
+        }
+        text
+    }
+}
+
+impl Graph {
+    /// What this graph has, in a few lines.
+    pub fn outline(&self) -> String {
+        let mut text = String::new();
+        let Self { name, class, role, nodes } = self;
+        let role = if role.is_empty() { class.as_str() } else { role };
+        line(&mut text, &format!("graph {name} ({role}), nodes: {}", nodes.len()));
+        let list_of = |node: &Node| {
+            LISTS.iter().find(|(begin, _)| node.title.starts_with(begin)).map(|(_, list)| *list)
+        };
+        let mut told: Vec<&str> = Vec::new();
+        for (_, word) in LISTS {
+            if !told.contains(word) {
+                told.push(word);
+                let of_list = nodes.iter().filter(|node| list_of(node) == Some(word));
+                list(&mut text, word, &counted(of_list.map(subject)));
+            }
+        }
+        let rest = nodes.iter().filter(|node| {
+            list_of(node).is_none()
+                && !node.title.starts_with("Comment: ")
+                && node.title != "Reroute"
+        });
+        list(&mut text, "other", &counted(rest.map(|node| node.title.as_str())));
+        text
+    }
+}
+
+/// The title of a node without what it does and without its class.
+fn subject(node: &Node) -> &str {
+    let begin = LISTS.iter().find_map(|(begin, _)| node.title.strip_prefix(begin));
+    let subject = begin.unwrap_or(&node.title);
+    subject.split_once(" (").map_or(subject, |(subject, _)| subject)
+}
+
+/// Names in the order of their first use, each with how often it is there.
+fn counted<'n>(names: impl Iterator<Item = &'n str>) -> Vec<(&'n str, usize)> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for name in names {
+        match counts.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((name, 1)),
+        }
+    }
+    counts
+}
+
+fn list(text: &mut String, word: &str, names: &[(&str, usize)]) {
+    if names.is_empty() {
+        return;
+    }
+    let shown = names.iter().take(MAX_NAMES).map(|(name, count)| {
+        let name: String = name.chars().take(60).collect();
+        if *count > 1 { format!("{name} x{count}") } else { name }
+    });
+    let mut shown = shown.collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_NAMES {
+        write!(shown, " and {} more", names.len() - MAX_NAMES).expect("a String takes any text");
+    }
+    line(text, &format!("  {word}: {shown}"));
+}
+
+fn line(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
+}

@@ -1,0 +1,520 @@
+//! Writes graphs as short pseudo-code, for models: one line for each node that is executed, with the values that it gets.
+//!
+//! A node is named by the first digits of its GUID, which stay when other nodes are added or moved: `@1A2B`. Nodes that
+//! only compute a value are written where the value is used; those that are used more than once follow on lines of their
+//! own. Values that are the node's own defaults are left out.
+
+use crate::{
+    Guid,
+    blueprint::Blueprint,
+    graph::{Graph, Node, NodePin},
+    object::Package,
+};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    fmt::Write,
+};
+
+/// Deepest nesting of expressions on one line.
+const MAX_DEPTH: usize = 10;
+/// Deepest nesting of blocks.
+const MAX_BLOCKS: usize = 12;
+/// Longest value, in characters.
+const MAX_VALUE: usize = 100;
+/// Longest line, in characters.
+const MAX_LINE: usize = 2000;
+/// Longest comment, in characters.
+const MAX_COMMENT: usize = 240;
+/// An expression of at most so many bytes is repeated rather than named.
+const SHORT: usize = 24;
+/// Least number of digits of a GUID in the name of a node.
+const LEAST_DIGITS: usize = 4;
+/// Inputs that say nothing unless they are linked.
+const SILENT: &[&str] = &["LatentInfo", "WorldContextObject", "__WorldContext", "self"];
+
+/// What the names of nodes begin with, after their classes.
+const PREFIXES: &[&str] = &["MaterialExpression", "K2Node_", "AnimGraphNode_"];
+
+/// Functions that are written as operators: the beginning of their names, and the operator.
+const OPERATORS: &[(&str, &str)] = &[
+    ("Add_", "+"),
+    ("Subtract_", "-"),
+    ("Multiply_", "*"),
+    ("Divide_", "/"),
+    ("LessEqual_", "<="),
+    ("GreaterEqual_", ">="),
+    ("Less_", "<"),
+    ("Greater_", ">"),
+    ("EqualEqual_", "=="),
+    ("NotEqual_", "!="),
+    ("BooleanAND", "and"),
+    ("BooleanOR", "or"),
+];
+
+impl Package<'_> {
+    /// The Blueprints of this package and its graphs as pseudo-code; `package` is its name.
+    pub fn pseudo_code(&self, package: &str) -> String {
+        let mut text = String::new();
+        for blueprint in self.blueprints(package) {
+            declarations(&blueprint, &mut text);
+        }
+        for graph in self.graphs(package) {
+            text.push_str(&graph.pseudo_code());
+        }
+        text
+    }
+}
+
+fn declarations(blueprint: &Blueprint, text: &mut String) {
+    let Blueprint { name, class, parent, interfaces, variables, components } = blueprint;
+    let mut line = |arguments: std::fmt::Arguments<'_>| {
+        text.write_fmt(arguments).expect("a String takes any text");
+        text.push('\n');
+    };
+    let class = if class == "Blueprint" { String::new() } else { format!(" ({class})") };
+    line(format_args!("blueprint {name}{class}: {}", last(parent)));
+    for interface in interfaces {
+        line(format_args!("  implements {}", last(interface)));
+    }
+    for component in components {
+        let of = if component.parent.is_empty() { "" } else { " in " };
+        line(format_args!(
+            "  component {}: {}{of}{}",
+            component.name,
+            last(&component.class),
+            component.parent
+        ));
+    }
+    for variable in variables {
+        let value = value(&variable.value, &variable.kind);
+        let is = if value.is_empty() { "" } else { " = " };
+        line(format_args!("  var {}: {}{is}{value}", variable.name, variable.kind));
+    }
+    line(format_args!(""));
+}
+
+impl Graph {
+    /// This graph as pseudo-code.
+    pub fn pseudo_code(&self) -> String {
+        let mut writer = Writer::new(self);
+        writer.graph();
+        writer.text
+    }
+}
+
+/// Writes one graph.
+struct Writer<'g> {
+    graph: &'g Graph,
+    ids: Vec<String>,
+    positions: HashMap<&'g str, usize>,
+    /// How many inputs of other nodes use the values of each node.
+    uses: Vec<usize>,
+    /// The nodes that are written on lines of their own.
+    written: HashSet<usize>,
+    /// The nodes that are written as a part of a line.
+    shown: HashSet<usize>,
+    /// The expression of a node that is used more than once, if it is short.
+    short: HashMap<usize, Option<String>>,
+    /// Nodes that are named in the text and have to be written on lines of their own.
+    named: VecDeque<usize>,
+    text: String,
+}
+
+impl<'g> Writer<'g> {
+    fn new(graph: &'g Graph) -> Self {
+        let nodes = &graph.nodes;
+        let positions = nodes.iter().enumerate().map(|(at, node)| (node.name.as_str(), at));
+        let mut writer = Self {
+            graph,
+            ids: ids(nodes),
+            positions: positions.collect(),
+            uses: vec![0; nodes.len()],
+            written: HashSet::new(),
+            shown: HashSet::new(),
+            short: HashMap::new(),
+            named: VecDeque::new(),
+            text: String::new(),
+        };
+        for pin in nodes.iter().flat_map(|node| &node.pins).filter(|pin| is_value_input(pin)) {
+            for link in &pin.links {
+                if let Some(at) = writer.positions.get(link.node.as_str()) {
+                    writer.uses[*at] += 1;
+                }
+            }
+        }
+        writer
+    }
+
+    fn line(&mut self, indent: usize, text: &str) {
+        (0..indent).for_each(|_| self.text.push_str("  "));
+        match text.char_indices().nth(MAX_LINE) {
+            Some((end, _)) => {
+                self.text.push_str(&text[..end]);
+                self.text.push('…');
+            }
+            None => self.text.push_str(text.trim_end()),
+        }
+        self.text.push('\n');
+    }
+
+    fn graph(&mut self) {
+        let Graph { name, class, role, nodes } = self.graph;
+        let role = if role.is_empty() { class.as_str() } else { role };
+        self.line(0, &format!("graph {name} ({role})"));
+        for node in nodes.iter().filter(|node| is_comment(node)) {
+            let text = node.title.split_once("Comment: ").map_or("", |(_, text)| text);
+            self.line(1, &format!("# {}", shortened(text, MAX_COMMENT)));
+        }
+        let begins = |node: &Node| {
+            let mut inputs = node.pins.iter().filter(|pin| is_exec(pin) && !pin.output);
+            has_exec(node) && inputs.all(|pin| pin.links.is_empty())
+        };
+        let order = |choice: &dyn Fn(&Node) -> bool| -> Vec<usize> {
+            let all = nodes.iter().enumerate().filter(|(_, node)| !is_comment(node));
+            all.filter(|(_, node)| choice(node)).map(|(at, _)| at).collect()
+        };
+        // What is not reached from where execution begins goes round in circles.
+        for at in order(&begins).into_iter().chain(order(&has_exec)) {
+            self.block(at, 1, 0);
+            self.named_nodes();
+        }
+        for at in order(&|node| !has_exec(node) && !is_reroute(node)) {
+            if self.uses[at] == 0 && !self.written.contains(&at) {
+                self.value_node(at);
+                self.named_nodes();
+            }
+        }
+        // Values that only use each other.
+        for at in order(&|node| !has_exec(node) && !is_reroute(node)) {
+            if !self.written.contains(&at) && !self.shown.contains(&at) {
+                self.value_node(at);
+                self.named_nodes();
+            }
+        }
+        self.text.push('\n');
+    }
+
+    /// Writes the nodes that the text names, and those that these name.
+    fn named_nodes(&mut self) {
+        while let Some(at) = self.named.pop_front() {
+            if !self.written.contains(&at) {
+                if has_exec(&self.graph.nodes[at]) {
+                    self.block(at, 1, 0);
+                } else {
+                    self.value_node(at);
+                }
+            }
+        }
+    }
+
+    /// A node that computes values, on a line of its own.
+    fn value_node(&mut self, at: usize) {
+        self.written.insert(at);
+        let text = self.call(at, 0);
+        let rest = remarks(&self.graph.nodes[at]);
+        self.line(1, &format!("@{} = {text}{rest}", self.ids[at]));
+    }
+
+    /// A node that is executed, and what follows on it.
+    fn block(&mut self, first: usize, indent: usize, depth: usize) {
+        let mut next = Some(first);
+        while let Some(at) = next.take() {
+            let node = &self.graph.nodes[at];
+            if !self.written.insert(at) {
+                if at != first || depth > 0 {
+                    self.line(indent, &format!("goto @{}", self.ids[at]));
+                }
+                return;
+            }
+            let text = self.statement(at);
+            let mut rest = remarks(node);
+            let mut inputs = node.pins.iter().filter(|pin| is_exec(pin) && !pin.output).peekable();
+            if inputs.peek().is_some() && inputs.all(|pin| pin.links.is_empty()) {
+                rest.insert_str(0, " (never executed)");
+            }
+            self.line(indent, &format!("@{} {text}{rest}", self.ids[at]));
+            let outputs: Vec<&NodePin> =
+                node.pins.iter().filter(|pin| is_exec(pin) && pin.output).collect();
+            let is_branch = node.class == "K2Node_IfThenElse";
+            let is_next = |pin: &NodePin| {
+                outputs.len() == 1
+                    || !is_branch
+                        && ["then", "Completed"].iter().any(|n| pin.name.eq_ignore_ascii_case(n))
+            };
+            for pin in outputs.iter().filter(|pin| !pin.links.is_empty() && !is_next(pin)) {
+                self.line(indent, &format!("{}:", pin.name));
+                for target in self.targets(pin) {
+                    if depth >= MAX_BLOCKS {
+                        self.line(indent + 1, &format!("goto @{}", self.ids[target]));
+                        self.named.push_back(target);
+                    } else {
+                        self.block(target, indent + 1, depth + 1);
+                    }
+                }
+            }
+            let mut targets =
+                outputs.iter().filter(|pin| is_next(pin)).flat_map(|p| self.targets(p));
+            next = targets.next();
+            self.named.extend(targets.collect::<Vec<_>>());
+        }
+    }
+
+    /// The nodes that an output for execution leads to, past reroute nodes.
+    fn targets(&self, pin: &NodePin) -> Vec<usize> {
+        let mut found = Vec::new();
+        let mut open: Vec<usize> = self.ends(pin).collect();
+        let mut seen = HashSet::new();
+        while let Some(at) = open.pop() {
+            let node = &self.graph.nodes[at];
+            if !seen.insert(at) {
+                continue;
+            }
+            if is_reroute(node) {
+                let outputs = node.pins.iter().filter(|pin| pin.output);
+                open.extend(outputs.flat_map(|pin| self.ends(pin)));
+            } else {
+                found.push(at);
+            }
+        }
+        found
+    }
+
+    fn ends(&self, pin: &NodePin) -> impl Iterator<Item = usize> {
+        pin.links.iter().filter_map(|link| self.positions.get(link.node.as_str()).copied())
+    }
+
+    fn statement(&mut self, at: usize) -> String {
+        let node = &self.graph.nodes[at];
+        if node.class == "K2Node_IfThenElse" {
+            let condition = node.pins.iter().find(|pin| is_value_input(pin));
+            let condition = condition.map_or_else(String::new, |pin| self.input(pin, 0));
+            return format!("if {condition}");
+        }
+        if let Some(name) = node.title.strip_prefix("Set ") {
+            let mut inputs = node.pins.iter().filter(|pin| {
+                is_value_input(pin)
+                    && (!pin.links.is_empty()
+                        || !pin.hidden && !SILENT.contains(&pin.name.as_str()))
+            });
+            if let (Some(pin), None) = (inputs.next(), inputs.next()) {
+                let value = self.input(pin, 0);
+                return format!("{name} = {}", if value.is_empty() { "default" } else { &value });
+            }
+        }
+        self.call(at, 0)
+    }
+
+    /// A node with the values that it gets: `PrintString(InString="Hello")`.
+    fn call(&mut self, at: usize, depth: usize) -> String {
+        let node = &self.graph.nodes[at];
+        let title = node.title.strip_prefix("Call ").unwrap_or(&node.title);
+        let inputs: Vec<&NodePin> =
+            node.pins.iter().filter(|pin| is_value_input(pin) && is_told(pin)).collect();
+        let operator = OPERATORS.iter().find(|(begin, _)| {
+            title.starts_with(begin) || begin.strip_suffix('_').is_some_and(|whole| whole == title)
+        });
+        if let (Some((_, operator)), [one, other]) = (operator, inputs.as_slice()) {
+            let (one, other) = (self.input(one, depth), self.input(other, depth));
+            return format!("({one} {operator} {other})");
+        }
+        let mut of = String::new();
+        let mut values = Vec::new();
+        for pin in &inputs {
+            let value = self.input(pin, depth);
+            if pin.name == "self" {
+                of = format!("{value}.");
+            } else if inputs.len() == 1 {
+                values.push(value);
+            } else {
+                values.push(format!("{}={value}", pin.name));
+            }
+        }
+        if values.is_empty() && (has_exec(node) || node.title.starts_with("Get ")) {
+            return format!("{of}{title}");
+        }
+        format!("{of}{title}({})", values.join(", "))
+    }
+
+    /// What an input gets: the value that is linked to it, or its own.
+    fn input(&mut self, pin: &NodePin, depth: usize) -> String {
+        let mut texts = Vec::new();
+        for link in &pin.links {
+            texts.push(match self.positions.get(link.node.as_str()) {
+                Some(at) => self.output(*at, &link.pin, depth),
+                None => link.node.clone(),
+            });
+        }
+        if texts.is_empty() { value(&pin.value, &pin.kind) } else { texts.join(" | ") }
+    }
+
+    /// The value of an output.
+    fn output(&mut self, mut at: usize, pin: &str, depth: usize) -> String {
+        let mut pin = pin.to_owned();
+        // A reroute node passes on what it gets.
+        for _ in 0..self.graph.nodes.len() {
+            let node = &self.graph.nodes[at];
+            let source = node.pins.iter().find(|pin| !pin.output).and_then(|pin| pin.links.first());
+            let before = source.and_then(|link| self.positions.get(link.node.as_str()));
+            let (true, Some(link), Some(before)) = (is_reroute(node), source, before) else {
+                break;
+            };
+            (at, pin) = (*before, link.pin.clone());
+        }
+        let node = &self.graph.nodes[at];
+        let values = node.pins.iter().filter(|pin| pin.output && !is_exec(pin) && !pin.hidden);
+        let part =
+            if has_exec(node) || values.count() > 1 { format!(".{pin}") } else { String::new() };
+        let id = format!("@{}", self.ids[at]);
+        if has_exec(node) || self.written.contains(&at) {
+            return format!("{id}{part}");
+        }
+        if let Some(name) = node.title.strip_prefix("Get ")
+            && node.pins.iter().all(|pin| !is_value_input(pin) || !is_told(pin))
+        {
+            self.shown.insert(at);
+            // Of a structure, the member; else the pin has the variable's name.
+            return match part.split_once('.').and_then(|(_, pin)| pin.split_once('.')) {
+                Some((_, member)) => format!("{name}.{member}"),
+                None => name.to_owned(),
+            };
+        }
+        if depth >= MAX_DEPTH {
+            self.named.push_back(at);
+            return format!("{id}{part}");
+        }
+        if self.uses[at] < 2 {
+            self.shown.insert(at);
+            return format!("{}{part}", self.call(at, depth + 1));
+        }
+        if !self.short.contains_key(&at) {
+            // Until it is known, the node is not short: it may use itself.
+            self.short.insert(at, None);
+            let waiting = self.named.len();
+            let text = self.call(at, MAX_DEPTH);
+            self.named.truncate(waiting);
+            self.short.insert(at, (text.len() <= SHORT).then_some(text));
+        }
+        if let Some(Some(text)) = self.short.get(&at) {
+            self.shown.insert(at);
+            return format!("{text}{part}");
+        }
+        self.named.push_back(at);
+        format!("{id}{part}")
+    }
+}
+
+/// Short names for nodes: the least number of digits of their GUIDs that tells them apart; or their own names, where
+/// nodes have no GUID or, as copies may, the same.
+fn ids(nodes: &[Node]) -> Vec<String> {
+    let mut counts: HashMap<Guid, usize> = HashMap::new();
+    nodes.iter().for_each(|node| *counts.entry(node.guid).or_default() += 1);
+    let is_told = |node: &Node| node.guid != Guid::default() && counts[&node.guid] == 1;
+    let digits: Vec<String> = nodes.iter().map(|node| node.guid.to_string()).collect();
+    let is_enough = |length: usize| {
+        let mut seen = HashSet::new();
+        let told = nodes.iter().zip(&digits).filter(|(node, _)| is_told(node));
+        told.map(|(_, digits)| &digits[..length]).all(|begin| seen.insert(begin))
+    };
+    let length = (LEAST_DIGITS..32).find(|length| is_enough(*length)).unwrap_or(32);
+    let own = |node: &Node| {
+        let short = PREFIXES.iter().find_map(|prefix| node.name.strip_prefix(prefix));
+        short.unwrap_or(&node.name).to_owned()
+    };
+    nodes
+        .iter()
+        .zip(&digits)
+        .map(|(node, digits)| if is_told(node) { digits[..length].to_owned() } else { own(node) })
+        .collect()
+}
+
+/// The comment, the state and the fault of a node.
+fn remarks(node: &Node) -> String {
+    let mut text = String::new();
+    if !node.state.is_empty() {
+        text = format!(" ({})", node.state);
+    }
+    if !node.comment.is_empty() {
+        text = format!("{text}  # {}", shortened(&node.comment, MAX_COMMENT));
+    }
+    if let Some(fault) = &node.fault {
+        text = format!("{text}  # not all pins could be read: {fault}");
+    }
+    text
+}
+
+fn is_exec(pin: &NodePin) -> bool {
+    pin.kind.starts_with("exec")
+}
+
+fn is_value_input(pin: &NodePin) -> bool {
+    !pin.output && !is_exec(pin)
+}
+
+/// Whether an input says something: it is linked, or has a value that is not the node's own.
+fn is_told(pin: &NodePin) -> bool {
+    let is_value = !pin.hidden && !pin.is_default && !SILENT.contains(&pin.name.as_str());
+    !pin.links.is_empty() || is_value && !value(&pin.value, &pin.kind).is_empty()
+}
+
+fn has_exec(node: &Node) -> bool {
+    !is_reroute(node) && node.pins.iter().any(is_exec)
+}
+
+fn is_comment(node: &Node) -> bool {
+    node.title.starts_with("Comment: ") || node.class == "EdGraphNode_Comment"
+}
+
+fn is_reroute(node: &Node) -> bool {
+    node.title == "Reroute"
+}
+
+/// A value in short: without the class of an object, and without zeros behind a number.
+fn value(text: &str, kind: &str) -> String {
+    if text.is_empty() || text == "None" {
+        return String::new();
+    }
+    let object = text.split_once('\'').and_then(|(_, path)| path.strip_suffix('\''));
+    if let Some(path) = object.filter(|path| path.starts_with('/')) {
+        return shortened(path.split(['.', ':']).next().unwrap_or(path), MAX_VALUE);
+    }
+    let is_text = ["string", "text", "FString", "FText"].contains(&kind);
+    if is_text {
+        format!("\"{}\"", shortened(text, MAX_VALUE))
+    } else {
+        shortened(&trimmed(text), MAX_VALUE)
+    }
+}
+
+/// Numbers without zeros at their end: `1.500000` is `1.5`.
+fn trimmed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(dot) = rest.find('.') {
+        let (before, after) = rest.split_at(dot);
+        let digits = after[1..].bytes().take_while(u8::is_ascii_digit).count();
+        out.push_str(before);
+        if before.ends_with(|c: char| c.is_ascii_digit()) && digits > 0 {
+            let part = after[..=digits].trim_end_matches('0').trim_end_matches('.');
+            out.push_str(part);
+        } else {
+            out.push_str(&after[..=digits]);
+        }
+        rest = &after[digits + 1..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A text on one line, cut to a number of characters.
+fn shortened(text: &str, most: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// The last part of a path: `/Script/Engine.Actor` is `Actor`.
+fn last(path: &str) -> &str {
+    path.rsplit(['.', '/', ':']).next().unwrap_or(path)
+}
