@@ -6,10 +6,12 @@
 mod classes;
 mod config;
 mod contents;
+mod cpp;
 mod descriptor;
 mod disk;
 mod entry;
 mod find;
+mod hierarchy;
 mod index;
 mod level;
 mod mounts;
@@ -28,9 +30,11 @@ pub use config::{Config, Setting, Value};
 pub use contents::{
     Collected, ContentHit, ContentKind, ContentQuery, Contents, Found, State as ContentState,
 };
+pub use cpp::{CppClass, CppClasses};
 pub use descriptor::{Association, Descriptor, PluginUse};
 pub use entry::{Asset, Entry, Link, State};
 pub use find::{Lost, Project, find, find_among};
+pub use hierarchy::{ClassKind, ClassNode, Hierarchy, hierarchy};
 pub use index::Index;
 pub use level::{Actor, Actors};
 pub use mounts::Mount;

@@ -1,9 +1,9 @@
-//! Stores the index of a project, and what is inside its Blueprints, in the cache from one call to
+//! Stores the index of a project, what is inside its Blueprints, and its classes in C++ in the cache from one call to
 //! the next.
 
 use portcullis_plugin::cache;
 use std::path::Path;
-use unreal_project::{Contents, Index};
+use unreal_project::{Contents, CppClasses, Index};
 
 /// Size of one value in the cache, in bytes: the host's limit is 32 MiB.
 const PIECE: usize = 16 << 20;
@@ -36,7 +36,7 @@ impl Head {
     }
 }
 
-/// Data of a project: `index` or `contents`.
+/// Data of a project: `index`, `contents` or `cpp`.
 struct Place<'p>(&'static str, &'p Path);
 
 impl Place<'_> {
@@ -113,4 +113,15 @@ pub fn load_contents(dir: &Path) -> Option<Contents> {
 /// Stores what is inside the Blueprints of a project.
 pub fn save_contents(dir: &Path, contents: &Contents) {
     Place("contents", dir).save(&contents.to_bytes(), 0);
+}
+
+/// The classes in C++ of the project in that folder, as of the last call.
+pub fn load_cpp(dir: &Path) -> Option<CppClasses> {
+    let place = Place("cpp", dir);
+    CppClasses::from_bytes(&place.load(place.head()?)?)
+}
+
+/// Stores the classes in C++ of a project.
+pub fn save_cpp(dir: &Path, classes: &CppClasses) {
+    Place("cpp", dir).save(&classes.to_bytes(), 0);
 }

@@ -8,6 +8,7 @@ mod answer;
 mod batch;
 mod checks;
 mod class_default;
+mod class_hierarchy;
 mod compile;
 mod config;
 mod console;
@@ -39,6 +40,7 @@ mod viewport;
 use batch::BatchExportAssets;
 use checks::{BrokenReferences, UnusedAssets};
 use class_default::ExportClassDefault;
+use class_hierarchy::ClassHierarchy;
 use compile::CompileCode;
 use config::ProjectConfig;
 use console::ConsoleCommand;
@@ -76,6 +78,7 @@ plugin! {
         BrokenReferences, UnrealStatus, ExportClassDefault, LogFilePath, EditorLog, ImportAsset,
         BatchExportAssets, ConsoleCommand, SaveAssets, CompileCode, StartPlaySession, StopPlaySession,
         CaptureViewport, SearchEditorTools, CallEditorTool, SearchContents, DiffAssets,
+        ClassHierarchy,
     ],
     prompts: [AnalyzeBlueprint, RefactorBlueprint, CreateBlueprint, AuditAssets, AnalyzePerformance],
     resources: ProjectResources,

@@ -1,0 +1,382 @@
+//! Finds the classes that a project declares in C++: `UCLASS` and `UINTERFACE` in the headers of `Source` folders.
+//!
+//! A header is scanned, not compiled: conditions of the preprocessor are ignored, and macros are not expanded, except that
+//! what stands between `class` and the name may be any words.
+
+use crate::{
+    disk::{Disk, Kind},
+    find::Project,
+};
+use serde_json::json;
+use std::collections::HashMap;
+
+/// Most headers of a project.
+const MAX_HEADERS: usize = 20_000;
+/// Most folders listed.
+const MAX_FOLDERS: usize = 10_000;
+/// Deepest level of folders.
+const MAX_DEPTH: usize = 24;
+/// Largest header that is read, in bytes.
+const MAX_SIZE: u64 = 4 << 20;
+/// Most words between `class` and the body.
+const MAX_WORDS: usize = 64;
+/// Folders without headers of the project's own.
+const NOT_THERE: &[&str] =
+    &["Binaries", "Config", "Content", "DerivedDataCache", "Intermediate", "Resources", "Saved"];
+
+/// A class declared in C++.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CppClass {
+    /// Its name with the prefix, such as `ADoor`.
+    pub name: String,
+    /// The name of its parent, such as `AActor`; empty if there is none.
+    pub parent: String,
+    /// The module, such as `MyGame`.
+    pub module: String,
+    /// The header, relative to the project.
+    pub file: String,
+    /// The line of the name, from 1.
+    pub line: u32,
+}
+
+impl CppClass {
+    /// The path that packages have for the class: `/Script/MyGame.Door`.
+    pub fn path(&self) -> String {
+        format!("/Script/{}.{}", self.module, without_prefix(&self.name))
+    }
+}
+
+/// The name of a class as packages have it: `Door` of `ADoor`.
+pub fn without_prefix(name: &str) -> &str {
+    match name.strip_prefix(['A', 'U']) {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_uppercase()) => rest,
+        Some(_) | None => name,
+    }
+}
+
+/// The classes of a project in C++, by header.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CppClasses {
+    headers: Vec<HeaderFile>,
+    /// Whether a limit was reached, or a header could not be read.
+    pub cut: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct HeaderFile {
+    file: String,
+    module: String,
+    size: u64,
+    modified: u64,
+    classes: Vec<Declared>,
+}
+
+impl CppClasses {
+    /// Finds the classes; headers that did not change are taken from `old`. Returns whether something changed.
+    pub fn update(
+        old: Option<Self>,
+        project: &Project,
+        mut go_on: impl FnMut(usize, usize) -> bool,
+    ) -> (Self, bool) {
+        let old = old.unwrap_or_default();
+        let known: HashMap<&str, &HeaderFile> =
+            old.headers.iter().map(|header| (header.file.as_str(), header)).collect();
+        let (disk, mut new) = (Disk::default(), Self::default());
+        let mut walk = Walk { disk: &disk, project, headers: Vec::new(), folders: 0, cut: false };
+        walk.folder("", "", false, 0);
+        let (mut found, total) = (walk.headers, known.len());
+        new.cut = walk.cut;
+        found.sort_by(|one, other| one.file.cmp(&other.file));
+        for (number, mut header) in found.into_iter().enumerate() {
+            match known.get(header.file.as_str()) {
+                Some(known) if known.size == header.size && known.modified == header.modified => {
+                    header = HeaderFile { module: header.module, ..(*known).clone() };
+                }
+                Some(_) | None => {
+                    if !go_on(number, total.max(number)) {
+                        new.cut = true;
+                        break;
+                    }
+                    match read(&disk, project, &header) {
+                        Some(text) => header.classes = classes(&text),
+                        // It is tried again next time.
+                        None => (header.modified, new.cut) = (0, true),
+                    }
+                }
+            }
+            new.headers.push(header);
+        }
+        let changed = new != old;
+        (new, changed)
+    }
+
+    /// All classes.
+    pub fn all(&self) -> impl Iterator<Item = CppClass> {
+        self.headers.iter().flat_map(|header| {
+            header.classes.iter().map(|(name, parent, line)| CppClass {
+                name: name.clone(),
+                parent: parent.clone(),
+                module: header.module.clone(),
+                file: header.file.clone(),
+                line: *line,
+            })
+        })
+    }
+
+    /// The classes as bytes, to be kept.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let headers = self.headers.iter().map(|header| {
+            json!([header.file, header.module, header.size, header.modified, header.classes])
+        });
+        json!([VERSION, self.cut, headers.collect::<Vec<_>>()]).to_string().into_bytes()
+    }
+
+    /// The classes that were kept; `None` if the bytes have another form.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let kept: (u32, bool, Vec<Kept>) = serde_json::from_slice(bytes).ok()?;
+        let (VERSION, cut, headers) = kept else { return None };
+        let headers = headers.into_iter().map(|(file, module, size, modified, classes)| {
+            HeaderFile { file, module, size, modified, classes }
+        });
+        Some(Self { headers: headers.collect(), cut })
+    }
+}
+
+/// A header as it is kept: path, module, size, time, classes.
+type Kept = (String, String, u64, u64, Vec<Declared>);
+
+/// A class that a header declares: name, parent and line.
+type Declared = (String, String, u32);
+
+/// The version of the form in which classes are kept.
+const VERSION: u32 = 1;
+
+fn read(disk: &Disk, project: &Project, header: &HeaderFile) -> Option<String> {
+    let mut file = disk.file(&project.dir.join(&header.file)).ok()?;
+    let mut bytes = Vec::new();
+    file.start(usize::try_from(header.size).ok()?, &mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Lists the headers below the `Source` folders of a project and its plugins.
+struct Walk<'p> {
+    disk: &'p Disk,
+    project: &'p Project,
+    headers: Vec<HeaderFile>,
+    folders: usize,
+    cut: bool,
+}
+
+impl Walk<'_> {
+    /// `inside` is relative to the project: empty, or `Source/MyGame/`.
+    fn folder(&mut self, inside: &str, module: &str, is_source: bool, depth: usize) {
+        self.folders += 1;
+        if depth > MAX_DEPTH || self.folders > MAX_FOLDERS {
+            self.cut = true;
+            return;
+        }
+        let path = self.project.dir.join(inside);
+        let open = self.disk.folder(&path);
+        let Ok(entries) = open.list() else { return };
+        let rules = entries.iter().find_map(|entry| entry.name.strip_suffix(".Build.cs"));
+        let module = rules.filter(|_| is_source).unwrap_or(module).to_owned();
+        let mut folders = Vec::new();
+        for entry in &entries {
+            let name = &entry.name;
+            if entry.kind == Kind::Folder {
+                let leads =
+                    is_source || depth > 0 || ["Source", "Plugins"].contains(&name.as_str());
+                let is_hidden = name.starts_with('.') || NOT_THERE.contains(&name.as_str());
+                if leads && !is_hidden {
+                    folders.push(name.clone());
+                }
+            } else if is_source
+                && name.ends_with(".h")
+                && let Some(found) = open.stat(name).filter(|found| found.is_file)
+            {
+                if found.size > MAX_SIZE || self.headers.len() >= MAX_HEADERS {
+                    self.cut = true;
+                    continue;
+                }
+                self.headers.push(HeaderFile {
+                    file: format!("{inside}{name}"),
+                    module: module.clone(),
+                    size: found.size,
+                    modified: found.modified,
+                    classes: Vec::new(),
+                });
+            }
+        }
+        folders.sort();
+        for name in folders {
+            // Without rules of a build, the module is the folder in `Source`.
+            let module = if is_source && module.is_empty() { name.clone() } else { module.clone() };
+            let is_source = is_source || name == "Source";
+            self.folder(&format!("{inside}{name}/"), &module, is_source, depth + 1);
+        }
+    }
+}
+
+/// The classes that a header declares for the engine.
+fn classes(text: &str) -> Vec<Declared> {
+    let text = without_comments(text);
+    let mut found = Vec::new();
+    for macro_name in ["UCLASS", "UINTERFACE"] {
+        for (at, _) in text.match_indices(macro_name) {
+            let is_word = !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            if let Some(rest) = text[at + macro_name.len()..].trim_start().strip_prefix('(')
+                && is_word
+                && let Some(rest) = after_parentheses(rest)
+                && let Some((name, parent)) = declared(rest)
+            {
+                let line = text[..text.len() - rest.len()].matches('\n').count();
+                let before = rest.find(name).map_or(0, |at| rest[..at].matches('\n').count());
+                let line = u32::try_from(line + before + 1).unwrap_or(u32::MAX);
+                found.push((name.to_owned(), parent.to_owned(), line));
+            }
+        }
+    }
+    found.sort_by_key(|(_, _, line)| *line);
+    found
+}
+
+/// What follows on the parenthesis that closes one that was opened before.
+fn after_parentheses(text: &str) -> Option<&str> {
+    let mut depth = 1;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return text.get(at + 1..);
+        }
+    }
+    None
+}
+
+/// Name and parent of `class MYGAME_API ADoor final : public AActor, public IKnock {`.
+fn declared(text: &str) -> Option<(&str, &str)> {
+    let head = text.trim_start().strip_prefix("class")?;
+    let head = &head[..head.find(['{', ';'])?];
+    let colon = head
+        .match_indices(':')
+        .find(|(at, _)| !head[..*at].ends_with(':') && !head[at + 1..].starts_with(':'));
+    let (own, parents) = match colon {
+        Some((at, _)) => (&head[..at], &head[at + 1..]),
+        None => (head, ""),
+    };
+    let words = |text| {
+        let split = str::split(text, |c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+        split.filter(|word| !word.is_empty()).take(MAX_WORDS)
+    };
+    let name = words(own).filter(|word| *word != "final").last()?;
+    let first = parents.split([',', '<']).next().unwrap_or_default();
+    let access = ["public", "protected", "private", "virtual"];
+    let parent = words(first).find(|word| !access.contains(word)).unwrap_or_default();
+    Some((name, parent.rsplit("::").next().unwrap_or_default()))
+}
+
+/// The text with spaces in place of comments and of the contents of strings; lines stay.
+fn without_comments(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    let blank = |c: char| if c == '\n' { '\n' } else { ' ' };
+    while let Some(c) = rest.next() {
+        match (c, rest.peek()) {
+            ('/', Some('/')) => {
+                while let Some(c) = rest.next_if(|c| *c != '\n') {
+                    out.push(blank(c));
+                }
+            }
+            ('/', Some('*')) => {
+                let mut before = ' ';
+                rest.next();
+                for c in rest.by_ref() {
+                    out.push(blank(c));
+                    if before == '*' && c == '/' {
+                        break;
+                    }
+                    before = c;
+                }
+            }
+            ('"', _) => {
+                out.push('"');
+                let mut is_escaped = false;
+                while let Some(c) = rest.next_if(|c| *c != '\n') {
+                    if c == '"' && !is_escaped {
+                        out.push('"');
+                        break;
+                    }
+                    is_escaped = c == '\\' && !is_escaped;
+                    out.push(' ');
+                }
+            }
+            (c, _) => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_a_header() {
+        let text = r#"
+// UCLASS() class ACommented : public AActor {};
+/* UCLASS()
+class UAlso : public UObject {}; */
+UCLASS(Blueprintable, meta = (DisplayName = "A ) door {"))
+class MYGAME_API ADoor final : public AActor, public IKnock
+{
+    GENERATED_BODY()
+};
+
+UINTERFACE(MinimalAPI) class UKnock : public UInterface { };
+class FPlain : public FOther {};
+UCLASS()
+class
+UThing
+    : public Game::UBase<int>
+{ };
+UCLASS() class AForward;
+UCLASS(
+"#;
+        let found = classes(text);
+        let wanted = [
+            ("ADoor", "AActor", 6),
+            ("UKnock", "UInterface", 11),
+            ("UThing", "UBase", 15),
+            ("AForward", "", 18),
+        ];
+        let wanted: Vec<_> =
+            wanted.iter().map(|(n, p, l)| ((*n).to_owned(), (*p).to_owned(), *l)).collect();
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn names_without_their_prefix() {
+        for (name, wanted) in
+            [("ADoor", "Door"), ("UThing", "Thing"), ("Apple", "Apple"), ("A", "A")]
+        {
+            assert_eq!(without_prefix(name), wanted);
+        }
+    }
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        let header = HeaderFile {
+            file: "Source/A.h".to_owned(),
+            module: "A".to_owned(),
+            size: 7,
+            modified: 8,
+            classes: vec![("AOne".to_owned(), "AActor".to_owned(), 3)],
+        };
+        let all = CppClasses { headers: vec![header], cut: true };
+        assert_eq!(CppClasses::from_bytes(&all.to_bytes()), Some(all));
+        assert_eq!(CppClasses::from_bytes(b"[2,true,[]]"), None);
+    }
+}

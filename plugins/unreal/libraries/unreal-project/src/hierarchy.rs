@@ -1,0 +1,233 @@
+//! The hierarchy of a project's classes: those in C++ and in Blueprints, below the engine's classes that they derive from.
+
+use crate::{
+    classes::{Wanted, class_of, class_path},
+    cpp::{CppClasses, without_prefix},
+    index::Index,
+    natives,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Deepest level of classes.
+const MAX_DEPTH: usize = 64;
+
+/// Where a class is declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClassKind {
+    /// In the engine, or in a plugin outside of the project.
+    Outside,
+    /// In the project's C++ code.
+    Cpp,
+    /// In a Blueprint.
+    Blueprint,
+}
+
+/// A class in the hierarchy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassNode {
+    /// Its path, such as `/Script/MyGame.Door` or `/Game/Doors/BP_Door.BP_Door_C`.
+    pub path: String,
+    /// Where it is declared.
+    pub kind: ClassKind,
+    /// How many classes of this list are above it.
+    pub depth: usize,
+    /// The header and the line of a class in C++.
+    pub declared: Option<(String, u32)>,
+}
+
+/// The classes that were asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hierarchy {
+    /// The paths of the ancestors of the first class, nearest first, as far as they are known.
+    pub ancestors: Vec<String>,
+    /// The classes, each before those that derive from it.
+    pub classes: Vec<ClassNode>,
+}
+
+/// A class and its parent, by their keys.
+struct Class {
+    path: String,
+    kind: ClassKind,
+    parent: Option<String>,
+    declared: Option<(String, u32)>,
+}
+
+/// All classes by their keys: paths in lower case, or names alone for classes outside of the project.
+#[derive(Default)]
+struct All {
+    classes: BTreeMap<String, Class>,
+    children: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// The classes that derive from `root`, and `root` itself; without one, all classes of the project. `None` if there is
+/// no such class in the project, and none of its classes derives from it.
+pub fn hierarchy(index: &Index, cpp: &CppClasses, root: Option<&str>) -> Option<Hierarchy> {
+    let all = All::of(index, cpp);
+    let mut found = Hierarchy::default();
+    let Some(root) = root else {
+        // The classes that those of the project derive from.
+        for (key, class) in &all.classes {
+            let has_own = all.children_of(key).any(|child| all.kind(child) != ClassKind::Outside);
+            let is_top =
+                class.parent.as_ref().is_none_or(|parent| !all.classes.contains_key(parent));
+            if class.kind == ClassKind::Outside && has_own
+                || class.kind != ClassKind::Outside && is_top
+            {
+                all.below(key, 0, false, &mut BTreeSet::new(), &mut found.classes);
+            }
+        }
+        return Some(found);
+    };
+    let wanted = Wanted::of(root);
+    let is_wanted = |(_, class): &(&String, &Class)| wanted.is(&class.path.to_ascii_lowercase());
+    let (key, class) = all.classes.iter().find(is_wanted)?;
+    let mut above = class.parent.as_ref();
+    while let Some(parent) = above.and_then(|parent| all.classes.get(parent)) {
+        if found.ancestors.len() >= MAX_DEPTH || found.ancestors.contains(&parent.path) {
+            break;
+        }
+        found.ancestors.push(parent.path.clone());
+        above = parent.parent.as_ref();
+    }
+    all.below(key, 0, true, &mut BTreeSet::new(), &mut found.classes);
+    Some(found)
+}
+
+impl All {
+    fn of(index: &Index, cpp: &CppClasses) -> Self {
+        let mut all = Self::default();
+        let own: Vec<_> = cpp.all().collect();
+        let by_name: BTreeMap<&str, String> =
+            own.iter().map(|class| (class.name.as_str(), class.path())).collect();
+        for class in &own {
+            let parent = match by_name.get(class.parent.as_str()) {
+                Some(path) => path.clone(),
+                None => outside(&class.parent),
+            };
+            let declared = Some((class.file.clone(), class.line));
+            all.add(&class.path(), ClassKind::Cpp, &parent, declared);
+        }
+        for entry in index.entries() {
+            let package = index.text(entry.package);
+            for asset in index.assets_of(entry) {
+                let parent = class_path(index.text(asset.parent));
+                if parent.is_empty() || !index.is_blueprint(asset) {
+                    continue;
+                }
+                let path = match index.text(asset.path) {
+                    path if path.starts_with('/') => format!("{path}_C"),
+                    path => format!("{package}.{path}_C"),
+                };
+                all.add(&path, ClassKind::Blueprint, parent, None);
+            }
+        }
+        all.outsiders();
+        all
+    }
+
+    fn add(&mut self, path: &str, kind: ClassKind, parent: &str, declared: Option<(String, u32)>) {
+        let parent = (!parent.is_empty()).then(|| parent.to_owned());
+        let class = Class { path: path.to_owned(), kind, parent, declared };
+        self.classes.insert(path.to_ascii_lowercase(), class);
+    }
+
+    /// Adds the classes outside of the project that those of the project derive from, and their ancestors.
+    fn outsiders(&mut self) {
+        let parents: Vec<String> =
+            self.classes.values().filter_map(|class| class.parent.clone()).collect();
+        // First as the project writes them: the table of the engine's classes has no capitals.
+        let mut above: Vec<String> =
+            parents.iter().filter_map(|path| self.outsider(path)).collect();
+        while let Some(path) = above.pop() {
+            above.extend(self.outsider(&path));
+        }
+        // The keys of the parents, now that all classes are known.
+        let keys: Vec<(String, String)> = self
+            .classes
+            .iter()
+            .filter_map(|(own, class)| {
+                let parent = class.parent.as_ref()?;
+                let lower = parent.to_ascii_lowercase();
+                let parent = if self.classes.contains_key(&lower) { lower } else { key(parent) };
+                Some((own.clone(), parent))
+            })
+            .collect();
+        for (own, parent) in keys {
+            self.children.entry(parent.clone()).or_default().insert(own.clone());
+            if let Some(class) = self.classes.get_mut(&own) {
+                class.parent = Some(parent);
+            }
+        }
+    }
+
+    /// Adds a class outside of the project, unless it is there, and returns its parent.
+    fn outsider(&mut self, path: &str) -> Option<String> {
+        if self.classes.contains_key(&key(path))
+            || self.classes.contains_key(&path.to_ascii_lowercase())
+        {
+            return None;
+        }
+        let parent = natives::parent(&class_of(path).to_ascii_lowercase());
+        let class = Class {
+            path: path.to_owned(),
+            kind: ClassKind::Outside,
+            parent: parent.clone(),
+            declared: None,
+        };
+        self.classes.insert(key(path), class);
+        parent
+    }
+
+    fn children_of(&self, key: &str) -> impl Iterator<Item = &String> {
+        self.children.get(key).into_iter().flatten()
+    }
+
+    fn kind(&self, key: &str) -> ClassKind {
+        self.classes.get(key).map_or(ClassKind::Outside, |class| class.kind)
+    }
+
+    /// Adds a class and those that derive from it; classes outside of the project only if `whole`.
+    fn below(
+        &self,
+        key: &str,
+        depth: usize,
+        whole: bool,
+        above: &mut BTreeSet<String>,
+        found: &mut Vec<ClassNode>,
+    ) {
+        let Some(class) = self.classes.get(key) else { return };
+        // A class that derives from itself is damaged.
+        if depth > MAX_DEPTH || !above.insert(key.to_owned()) {
+            return;
+        }
+        found.push(ClassNode {
+            path: class.path.clone(),
+            kind: class.kind,
+            depth,
+            declared: class.declared.clone(),
+        });
+        for child in self.children_of(key) {
+            if whole || self.kind(child) != ClassKind::Outside {
+                self.below(child, depth + 1, whole, above, found);
+            }
+        }
+        above.remove(key);
+    }
+}
+
+/// The key of a class outside of the project: its name, since the engine has moved classes between modules; of a
+/// Blueprint, its path.
+fn key(path: &str) -> String {
+    let lower = path.to_ascii_lowercase();
+    if lower.starts_with("/script/") { class_of(&lower).to_owned() } else { lower }
+}
+
+/// The path of a class outside of the project, by its name in C++.
+fn outside(name: &str) -> String {
+    let short = without_prefix(name);
+    match short {
+        "" => String::new(),
+        "Object" | "Interface" => format!("/Script/CoreUObject.{short}"),
+        short => format!("/Script/Engine.{short}"),
+    }
+}
