@@ -85,6 +85,8 @@ pub enum Worth {
     Vector([f64; 3]),
     /// A structure with native serialization: its type and its bytes.
     Raw(String, Vec<u8>),
+    /// A structure of any type (`FInstancedStruct`): its type and its members.
+    Instanced(Index, Vec<(String, Worth)>),
     /// A tagged structure: its type and its members.
     Struct(String, Vec<(String, Worth)>),
     /// A pin type, by its category.

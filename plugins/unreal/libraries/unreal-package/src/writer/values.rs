@@ -24,6 +24,7 @@ impl Worth {
             Self::Guid(_)
             | Self::Vector(_)
             | Self::Raw(..)
+            | Self::Instanced(..)
             | Self::Struct(..)
             | Self::PinType(_) => "StructProperty",
             Self::List(_) => "ArrayProperty",
@@ -36,6 +37,7 @@ impl Worth {
             Self::Guid(_) => "Guid",
             Self::Vector(_) => "Vector",
             Self::PinType(_) => "EdGraphPinType",
+            Self::Instanced(..) => "InstancedStruct",
             Self::Struct(name, _) | Self::Raw(name, _) => name,
             Self::Bool(_)
             | Self::Int(_)
@@ -117,6 +119,7 @@ impl Draft {
             | Worth::Guid(_)
             | Worth::Vector(_)
             | Worth::Raw(..)
+            | Worth::Instanced(..)
             | Worth::Struct(..)
             | Worth::PinType(_)
             | Worth::List(_) => vec![],
@@ -176,6 +179,7 @@ impl Draft {
             | Worth::Guid(_)
             | Worth::Vector(_)
             | Worth::Raw(..)
+            | Worth::Instanced(..)
             | Worth::Struct(..)
             | Worth::PinType(_) => ink.u32(0),
         }
@@ -209,6 +213,13 @@ impl Draft {
             }
             Worth::Raw(_, bytes) => ink.bytes(bytes),
             Worth::Struct(_, fields) => self.properties(ink, fields),
+            Worth::Instanced(structure, fields) => {
+                let mut body = Ink::default();
+                self.properties(&mut body, fields);
+                ink.i32(structure.0);
+                ink.len(body.at());
+                ink.bytes(&body.0);
+            }
             Worth::PinType(kind) => self.pin_type(ink, kind),
             Worth::List(items) => {
                 ink.len(items.len());

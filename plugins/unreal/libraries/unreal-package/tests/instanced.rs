@@ -1,0 +1,69 @@
+//! Tests of structures of any type (`FInstancedStruct`), which state trees and many plugins use.
+
+use unreal_package::{
+    Index, Package, Value,
+    writer::{Draft, PROFILES, Profile, Worth},
+};
+
+fn text_of(draft: &Draft) -> String {
+    let bytes = draft.bytes();
+    Package::read(&bytes).expect("it is a package").t3d(Index(1), "/Game/ST", 10_000).text
+}
+
+fn tree(profile: Profile) -> Draft {
+    let mut draft = Draft::new(profile, "/Game/ST");
+    draft.export("/Script/StateTreeModule.StateTree", Index(0), "ST");
+    draft
+}
+
+#[test]
+fn the_type_and_the_members_are_told() {
+    for profile in PROFILES {
+        let mut draft = tree(*profile);
+        let delay = draft.import("ScriptStruct", "/Script/StateTreeModule.StateTreeDelayTask");
+        let members = vec![("Duration".to_owned(), Worth::Int(7))];
+        draft.set(Index(1), "Task", Worth::Instanced(delay, members));
+        draft.set(Index(1), "Nothing", Worth::Instanced(Index(0), Vec::new()));
+        draft.set(Index(1), "Behind", Worth::Int(3));
+        let text = text_of(&draft);
+        let wanted = "Task=(Struct=\"/Script/CoreUObject.ScriptStruct'/Script/StateTreeModule.StateTreeDelayTask'\",Value=(Duration=7))";
+        assert!(text.contains(wanted), "{}: {text}", profile.name);
+        assert!(text.contains("Behind=3"), "{}: {text}", profile.name);
+    }
+}
+
+#[test]
+fn the_mark_of_old_versions_and_native_layouts_are_read() {
+    let mut draft = tree(Profile::of("5.6"));
+    let vector = draft.import("ScriptStruct", "/Script/CoreUObject.Vector2f");
+    let mut bytes = vec![0xAB, 0xAB, 0xAB, 0xAB, 0];
+    bytes.extend(vector.0.to_le_bytes());
+    bytes.extend(8_i32.to_le_bytes());
+    bytes.extend(1.5_f32.to_le_bytes());
+    bytes.extend(2.0_f32.to_le_bytes());
+    draft.set(Index(1), "Place", Worth::Raw("InstancedStruct".to_owned(), bytes));
+    let text = text_of(&draft);
+    assert!(text.contains("Value=(X=1.500000,Y=2.000000)"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_read_is_counted_and_the_rest_is_read() {
+    let mut draft = tree(Profile::of("5.6"));
+    let odd = draft.import("ScriptStruct", "/Script/Odd.Thing");
+    let mut bytes = odd.0.to_le_bytes().to_vec();
+    bytes.extend(5_i32.to_le_bytes());
+    bytes.extend([1, 2, 3, 4, 5]);
+    draft.set(Index(1), "Odd", Worth::Raw("InstancedStruct".to_owned(), bytes.clone()));
+    // The size says more than there is.
+    bytes[4] = 200;
+    draft.set(Index(1), "Long", Worth::Raw("InstancedStruct".to_owned(), bytes));
+    draft.set(Index(1), "Behind", Worth::Int(3));
+    let bytes = draft.bytes();
+    let package = Package::read(&bytes).expect("it is a package");
+    let object = package.object(Index(1));
+    assert_eq!((object.undecoded, object.warnings.len()), (2, 0));
+    assert_eq!(object.get(&package.header, "Long"), Some(&Value::Undecoded { bytes: 13 }));
+    assert_eq!(object.get(&package.header, "Behind"), Some(&Value::Int(3)));
+    let text = text_of(&draft);
+    assert!(text.contains("Value=<undecoded 5 bytes>"), "{text}");
+}
