@@ -6,6 +6,7 @@ use crate::{
     tables::Index,
     value::Value,
     visible::visible,
+    widgets::Binding,
 };
 use std::collections::HashMap;
 
@@ -24,6 +25,10 @@ pub struct Blueprint {
     pub variables: Vec<Variable>,
     /// Components added in this Blueprint.
     pub components: Vec<Component>,
+    /// The widgets of a widget Blueprint, each before those within it.
+    pub widgets: Vec<Component>,
+    /// What properties of widgets are bound to.
+    pub bindings: Vec<Binding>,
 }
 
 /// A variable of a Blueprint.
@@ -39,14 +44,14 @@ pub struct Variable {
     pub value: String,
 }
 
-/// A component of a Blueprint.
+/// A component of a Blueprint, or a widget.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Component {
     /// Its name.
     pub name: String,
     /// Path of its class.
     pub class: String,
-    /// Name of the component it is attached to.
+    /// Name of the component it is attached to, or of the widget around it.
     pub parent: String,
 }
 
@@ -76,6 +81,8 @@ impl Package<'_> {
             interfaces: interfaces.collect(),
             variables: items("NewVariables").iter().map(|v| self.variable(v, render)).collect(),
             components: self.components(&object, &path),
+            widgets: self.widgets(&object),
+            bindings: self.bindings(&object),
         }
     }
 

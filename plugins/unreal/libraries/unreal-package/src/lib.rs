@@ -33,6 +33,7 @@ mod titles;
 mod value;
 mod version;
 mod visible;
+mod widgets;
 #[cfg(feature = "writer")]
 pub mod writer;
 
@@ -54,6 +55,7 @@ pub use thumbnails::Thumbnail;
 pub use value::{Container, Label, PinType, Property, SoftPath, Struct, Text, Value};
 pub use version::{Engine, Versions, custom, ue4, ue5};
 pub use visible::visible;
+pub use widgets::Binding;
 
 use cursor::Cursor;
 use fault::Stop;

@@ -4,6 +4,7 @@ use crate::{
     blueprint::Blueprint,
     graph::{Graph, Node, NodePin},
     object::Package,
+    widgets::Binding,
 };
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -53,7 +54,8 @@ impl Out {
     }
 
     fn blueprint(&mut self, blueprint: &Blueprint) {
-        let Blueprint { name, class, parent, interfaces, variables, components } = blueprint;
+        let Blueprint { name, class, parent, interfaces, variables, components, widgets, bindings } =
+            blueprint;
         self.line(format_args!("# {} ({class})\n", plain(name)));
         if !parent.is_empty() {
             self.line(format_args!("Parent: `{}`\n", code(parent)));
@@ -61,15 +63,28 @@ impl Out {
         for interface in interfaces {
             self.line(format_args!("Implements: `{}`\n", code(interface)));
         }
-        if !components.is_empty() {
-            self.line(format_args!("## Components\n"));
-            for component in components {
+        for (title, within, list) in
+            [("Components", "attached to", components), ("Widgets", "in", widgets)]
+        {
+            if list.is_empty() {
+                continue;
+            }
+            self.line(format_args!("## {title}\n"));
+            for component in list {
                 let class = component.class.rsplit('.').next().unwrap_or_default();
                 let of = match component.parent.as_str() {
                     "" => String::new(),
-                    parent => format!(", attached to `{}`", code(parent)),
+                    parent => format!(", {within} `{}`", code(parent)),
                 };
                 self.line(format_args!("- `{}`: {}{of}", code(&component.name), plain(class)));
+            }
+            self.line(format_args!(""));
+        }
+        if !bindings.is_empty() {
+            self.line(format_args!("## Bindings\n"));
+            for Binding { widget, property, source } in bindings {
+                let (widget, property, source) = (code(widget), code(property), code(source));
+                self.line(format_args!("- `{widget}.{property}` ← `{source}`"));
             }
             self.line(format_args!(""));
         }

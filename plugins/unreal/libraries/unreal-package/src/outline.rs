@@ -33,7 +33,7 @@ impl Package<'_> {
     /// The outline of the Blueprints and graphs of this package; `package` is its name.
     pub fn outline(&self, package: &str) -> String {
         let mut text = String::new();
-        for Blueprint { name, parent, interfaces, variables, components, .. } in
+        for Blueprint { name, parent, interfaces, variables, components, widgets, .. } in
             self.blueprints(package)
         {
             let parent = parent.rsplit(['.', '/']).next().unwrap_or_default();
@@ -41,6 +41,7 @@ impl Package<'_> {
             for (word, names) in [
                 ("implements", interfaces),
                 ("components", components.into_iter().map(|c| c.name).collect()),
+                ("widgets", widgets.into_iter().map(|w| w.name).collect()),
                 ("variables", variables.into_iter().map(|v| v.name).collect()),
             ] {
                 list(&mut text, word, &counted(names.iter().map(String::as_str)));

@@ -6,9 +6,10 @@
 
 use crate::{
     Guid,
-    blueprint::Blueprint,
+    blueprint::{Blueprint, Component},
     graph::{Graph, Node, NodePin},
     object::Package,
+    widgets::Binding,
 };
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -66,7 +67,8 @@ impl Package<'_> {
 }
 
 fn declarations(blueprint: &Blueprint, text: &mut String) {
-    let Blueprint { name, class, parent, interfaces, variables, components } = blueprint;
+    let Blueprint { name, class, parent, interfaces, variables, components, widgets, bindings } =
+        blueprint;
     let mut line = |arguments: std::fmt::Arguments<'_>| {
         text.write_fmt(arguments).expect("a String takes any text");
         text.push('\n');
@@ -76,14 +78,14 @@ fn declarations(blueprint: &Blueprint, text: &mut String) {
     for interface in interfaces {
         line(format_args!("  implements {}", last(interface)));
     }
-    for component in components {
-        let of = if component.parent.is_empty() { "" } else { " in " };
-        line(format_args!(
-            "  component {}: {}{of}{}",
-            component.name,
-            last(&component.class),
-            component.parent
-        ));
+    for (word, list) in [("component", components), ("widget", widgets)] {
+        for Component { name, class, parent } in list {
+            let of = if parent.is_empty() { "" } else { " in " };
+            line(format_args!("  {word} {name}: {}{of}{parent}", last(class)));
+        }
+    }
+    for Binding { widget, property, source } in bindings {
+        line(format_args!("  bind {widget}.{property} = {source}"));
     }
     for variable in variables {
         let value = value(&variable.value, &variable.kind);

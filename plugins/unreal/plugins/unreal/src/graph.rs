@@ -80,6 +80,20 @@ struct BlueprintInfo {
     interfaces: Vec<String>,
     variables: Vec<VariableInfo>,
     components: Vec<ComponentInfo>,
+    /// Each before those within it
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    widgets: Vec<ComponentInfo>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    bindings: Vec<BindingInfo>,
+}
+
+/// A property of a widget that gets its value from elsewhere.
+#[data]
+struct BindingInfo {
+    widget: String,
+    property: String,
+    /// The function or property that the value comes from
+    source: String,
 }
 
 #[data]
@@ -96,6 +110,7 @@ struct VariableInfo {
 struct ComponentInfo {
     name: String,
     class: String,
+    /// Of a widget, the one around it
     #[serde(skip_serializing_if = "String::is_empty", default)]
     attached_to: String,
 }
@@ -257,14 +272,21 @@ fn faults(graph: &Graph) -> Vec<String> {
 }
 
 fn blueprint(blueprint: unreal_package::Blueprint) -> BlueprintInfo {
-    let unreal_package::Blueprint { name, class, parent, interfaces, variables, components } =
-        blueprint;
+    let components = |list: Vec<unreal_package::Component>| {
+        let infos = list.into_iter().map(|component| ComponentInfo {
+            name: component.name,
+            class: component.class,
+            attached_to: component.parent,
+        });
+        infos.collect()
+    };
     BlueprintInfo {
-        name,
-        class,
-        parent_class: parent,
-        interfaces,
-        variables: variables
+        name: blueprint.name,
+        class: blueprint.class,
+        parent_class: blueprint.parent,
+        interfaces: blueprint.interfaces,
+        variables: blueprint
+            .variables
             .into_iter()
             .map(|variable| VariableInfo {
                 name: variable.name,
@@ -273,12 +295,15 @@ fn blueprint(blueprint: unreal_package::Blueprint) -> BlueprintInfo {
                 default: variable.value,
             })
             .collect(),
-        components: components
+        components: components(blueprint.components),
+        widgets: components(blueprint.widgets),
+        bindings: blueprint
+            .bindings
             .into_iter()
-            .map(|component| ComponentInfo {
-                name: component.name,
-                class: component.class,
-                attached_to: component.parent,
+            .map(|binding| BindingInfo {
+                widget: binding.widget,
+                property: binding.property,
+                source: binding.source,
             })
             .collect(),
     }
