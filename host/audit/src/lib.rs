@@ -47,7 +47,7 @@ pub use record::{
     Counted, Event, FORMAT, PreviousSegment, Record, SegmentHeader, SegmentSeal, Verdict,
 };
 pub use redact::{is_secret_name, without_secrets};
-pub use trail::{DETAILED, OngoingCall, Recorded, Subject, Trail};
+pub use trail::{CallIdentity, MAX_SINGLE_RECORDS, OngoingCall, Recorded, Trail};
 pub use usage::{Denial, PluginUse, Usage};
 pub use verify::{Ending, Fault, Report, SegmentReport, verify, was_last};
 

@@ -26,7 +26,7 @@ fn small() -> Limits {
 }
 
 fn trail_of(audit: &Audit, request: &str) -> Trail {
-    let subject = Subject {
+    let subject = CallIdentity {
         request: request.into(),
         plugin: "snoop".into(),
         digest: "d".repeat(64).into(),
@@ -153,7 +153,7 @@ fn ten_million_asks_are_counted_and_push_nothing_out() {
             None
         }
     });
-    let half = (FLOOD - u64::from(DETAILED)) / 2;
+    let half = (FLOOD - u64::from(MAX_SINGLE_RECORDS)) / 2;
     assert_eq!(last, Some((half, half)), "at the end of the call, the count is exact");
 }
 

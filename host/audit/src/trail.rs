@@ -10,29 +10,30 @@ use crate::record::{Counted, Event, Record, Verdict};
 use crate::writer::now;
 use crate::{Audit, bounded};
 
-/// The number of allowed asks of one call that have a record each, and the number of denied ones. Further asks
-/// are counted.
-pub const DETAILED: u32 = 1000;
+/// How many allowed and how many denied asks and outcomes of one call have a record each. Further ones are counted.
+pub const MAX_SINGLE_RECORDS: u32 = 1000;
 
-/// The number of asks that the first record of a counter covers.
+/// The number of asks that the first record of a counter covers. Such a record is written ahead: it stands for asks up
+/// to this number, before they happen.
 const COVERED: u64 = 64;
 
-/// The longest time between records of a counter while asks continue.
+/// An ask writes a new record of its counter if the last one is older than this.
 const MAX_RECORD_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The number of counters of one call.
+/// From this number of counters on, further outcomes of a call are counted together as `other`.
 const MAX_COUNTERS: usize = 256;
 
 /// What all records of one call have in common.
 #[derive(Debug, Clone)]
-pub struct Subject {
+pub struct CallIdentity {
     /// Correlation id of the request.
     pub request: String,
     /// The name of the plugin or of the upstream server.
     pub plugin: Arc<str>,
-    /// SHA-256 of its component.
+    /// SHA-256 of the plugin's component, or of the definition of the upstream's tool; empty for other work of an
+    /// upstream.
     pub digest: Arc<str>,
-    /// The tool that is called.
+    /// What is called: the name of a tool, or the MCP method with a name or a URI; empty while a plugin is prepared.
     pub tool: String,
     /// The caller.
     pub principal: Option<String>,
@@ -43,7 +44,7 @@ pub struct Subject {
 pub enum Recorded {
     /// With a record of its own.
     Single,
-    /// As the first of those that are counted.
+    /// As the first of its verdict that is counted.
     FirstCounted,
     /// As one of those that are counted.
     Counted,
@@ -55,27 +56,28 @@ pub struct Trail(Arc<CallRecords>);
 
 struct CallRecords {
     audit: Audit,
-    subject: Subject,
+    subject: CallIdentity,
     counters: Mutex<Counters>,
 }
 
-/// The records of a call so far.
+/// How many single records a call has, and the counters of the rest.
 #[derive(Default)]
 struct Counters {
-    allowed: u32,
-    denied: u32,
+    single_allowed: u32,
+    single_denied: u32,
     counted: Vec<Counter>,
 }
 
-/// Counts asks with the same capability, verdict and outcome.
+/// Counts asks, or outcomes, with the same capability, verdict and outcome.
 struct Counter {
     of: Counted,
     capability: String,
     verdict: Verdict,
     outcome: Option<String>,
     total: u64,
-    /// The number in the records so far.
+    /// The part of `total` that records already contain.
     recorded: u64,
+    /// The number of asks up to which the last record stands.
     covers: u64,
     first: String,
     last: String,
@@ -100,7 +102,7 @@ impl Counter {
 
 impl Trail {
     /// The trail of one call.
-    pub fn new(audit: Audit, subject: Subject) -> Self {
+    pub fn new(audit: Audit, subject: CallIdentity) -> Self {
         Self(Arc::new(CallRecords { audit, subject, counters: Mutex::default() }))
     }
 
@@ -167,12 +169,12 @@ impl CallRecords {
     ) -> io::Result<Recorded> {
         let subject = bounded(subject);
         let mut counters = self.counters.lock();
-        let described = match verdict {
-            Verdict::Allowed => &mut counters.allowed,
-            Verdict::Denied => &mut counters.denied,
+        let single = match verdict {
+            Verdict::Allowed => &mut counters.single_allowed,
+            Verdict::Denied => &mut counters.single_denied,
         };
-        if *described < DETAILED {
-            *described += 1;
+        if *single < MAX_SINGLE_RECORDS {
+            *single += 1;
             drop(counters);
             let (capability, subject) = (capability.to_owned(), subject.into_owned());
             let outcome = outcome.map(str::to_owned);
@@ -188,7 +190,7 @@ impl CallRecords {
         self.count(&mut counters.counted, of, capability, &subject, verdict, outcome)
     }
 
-    /// Counts an ask. The record that covers it is written first.
+    /// Counts an ask or an outcome. If no record covers it yet, a record is written first.
     fn count(
         &self,
         counters: &mut Vec<Counter>,
@@ -241,7 +243,7 @@ impl CallRecords {
         Ok(if is_first { Recorded::FirstCounted } else { Recorded::Counted })
     }
 
-    /// Records counts that are not in a record yet.
+    /// Writes a final record for each counter whose last record is behind, or covers more than happened.
     fn write_counts(&self) -> io::Result<()> {
         for counter in &mut self.counters.lock().counted {
             if counter.total != counter.recorded || counter.total != counter.covers {
@@ -253,7 +255,7 @@ impl CallRecords {
     }
 
     fn write(&self, event: Event) -> io::Result<()> {
-        let Subject { request, plugin, digest, tool, principal } = &self.subject;
+        let CallIdentity { request, plugin, digest, tool, principal } = &self.subject;
         self.audit.write(&Record {
             time: now(),
             request: request.clone(),

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use portcullis_audit::{
-    Audit, Ending, Event, Limits, Subject, Trail, Verdict, read_records, verify,
+    Audit, CallIdentity, Ending, Event, Limits, Trail, Verdict, read_records, verify,
 };
 
 /// Says to this program, started anew, in which folder it is to record.
@@ -32,7 +32,7 @@ fn another_process() {
     let audit = Audit::with(folder.into(), limits(work[2]));
     let pid = std::process::id();
     for n in 0..work[0] {
-        let subject = Subject {
+        let subject = CallIdentity {
             request: format!("{pid}-{n}"),
             plugin: "snoop".into(),
             digest: "d".repeat(64).into(),

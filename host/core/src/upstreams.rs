@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use parking_lot::Mutex;
-use portcullis_audit::{Audit, Subject, Trail};
+use portcullis_audit::{Audit, CallIdentity, Trail};
 use portcullis_mcp_client::{
     ClientSettings, Definition, DefinitionError, Listing, Notice, Upstream, UpstreamState,
 };
@@ -330,7 +330,8 @@ impl UpstreamSource {
         principal: Option<String>,
     ) -> Trail {
         let plugin = self.name.clone();
-        let subject = Subject { request, plugin, digest: digest.into(), tool: subject, principal };
+        let subject =
+            CallIdentity { request, plugin, digest: digest.into(), tool: subject, principal };
         Trail::new(self.audit.clone(), subject)
     }
 

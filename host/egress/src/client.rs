@@ -1,5 +1,5 @@
-//! Sends the requests that a policy allows: it asks the policy for each request before the host's name is resolved,
-//! and then for each address of the host.
+//! Sends the requests that a policy permits: it asks the policy to permit each request before the host's name is resolved,
+//! and then to permit each address of the host. Behind a proxy, the proxy resolves the name, and only the request is judged.
 
 use std::collections::HashSet;
 use std::error::Error as StdError;
@@ -52,7 +52,7 @@ impl Client {
         }
     }
 
-    /// Asks the policy for a request and, if it is allowed, sends it. The policy has been asked when this function
+    /// Asks the policy to permit a request and, if it does, sends it. The policy has been asked when this function
     /// returns; the request is sent when the future is polled. `time` limits the time for the request further than
     /// [`RequestLimits::time`].
     ///
@@ -83,7 +83,8 @@ impl Client {
         }
     }
 
-    /// Asks the policy for a request, and builds the request if it is allowed.
+    /// Asks the policy to permit a request, and builds the request if it does. The outer error: the request is not
+    /// permitted. The inner error: it is permitted and cannot be built, which [`transmit`] records as its outcome.
     fn prepare<B>(
         &mut self,
         request: http::Request<B>,
@@ -141,11 +142,11 @@ impl Client {
         Ok(builder)
     }
 
-    /// Asks the policy for the request and, if the request names an address, for the connection.
+    /// Asks the policy to permit the request and, if the host in its URL is an IP address, the connection.
     fn permit<B>(&mut self, request: &http::Request<B>) -> Result<(Permits, Url), Fault> {
         self.limits.requests = self.limits.requests.checked_sub(1).ok_or(Fault::TooMany)?;
-        let url = Url::parse(&request.uri().to_string()).map_err(|error| bad_address(&error))?;
-        let origin = Origin::of(&url).map_err(|error| bad_address(&error))?;
+        let url = Url::parse(&request.uri().to_string()).map_err(|error| bad_url(&error))?;
+        let origin = Origin::of(&url).map_err(|error| bad_url(&error))?;
         let host = origin.host().to_owned();
         let (method, path) = (request.method().to_string(), url.path().to_owned());
         let judged = Request { origin, method, path };
@@ -156,7 +157,7 @@ impl Client {
                 let permit = self.policy.permit_connection(connection);
                 Some(permit.ok_or(Fault::AddressDenied)?)
             }
-            // The host is a name. The resolver asks the policy for each of its addresses.
+            // The host is a name. The resolver asks the policy to permit each of its addresses.
             Err(_) => None,
         };
         self.names.lock().allowed.insert(host);
@@ -193,11 +194,11 @@ impl Client {
     }
 }
 
-/// The fault of an address that cannot be used. The cause is logged, because a fault is a kind without a cause.
-fn bad_address(cause: &dyn StdError) -> Fault {
+/// The fault of a URL that cannot be used. The cause is logged, because a [`Fault`] does not carry its cause.
+fn bad_url(cause: &dyn StdError) -> Fault {
     let cause = portcullis_sanitize::error_chain(cause);
-    tracing::debug!("the address of a request cannot be used: {cause}");
-    Fault::BadAddress
+    tracing::debug!("the URL of a request cannot be used: {cause}");
+    Fault::BadUrl
 }
 
 /// The data of a body, without trailers: reqwest does not send trailers.
@@ -211,7 +212,7 @@ where
 /// The permits of one request.
 struct Permits {
     request: Box<dyn RequestPermit>,
-    /// The permit for the address, if the request names an address and not a name.
+    /// The permit for the address, if the host in the URL is an IP address.
     connection: Option<Box<dyn ConnectionPermit>>,
 }
 
@@ -220,11 +221,13 @@ async fn transmit(
     Permits { request, connection }: Permits,
     prepared: Result<reqwest::RequestBuilder, Fault>,
 ) -> Result<reqwest::Response, Fault> {
-    if let Some(connection) = connection {
-        connection.record();
-    }
     let sent = match prepared {
-        Ok(builder) => builder.send().await.map_err(|error| Fault::of(&error)),
+        Ok(builder) => {
+            if let Some(connection) = connection {
+                connection.record();
+            }
+            builder.send().await.map_err(|error| Fault::of(&error))
+        }
         Err(fault) => Err(fault),
     };
     let status = sent.as_ref().map(|response| response.status().as_u16());
@@ -241,13 +244,13 @@ fn proxies() -> &'static Matcher {
 /// The names that a client may resolve.
 #[derive(Default)]
 struct Names {
-    /// Hosts of the requests that the policy allowed. It judges each of their addresses.
+    /// Hosts of the requests that the policy permitted. The policy judges each of their addresses.
     allowed: HashSet<String>,
-    /// Proxies for one of these requests. The policy does not judge their addresses.
+    /// Proxies for one of these requests. The policy does not judge their addresses, unless the name is in `allowed`, too.
     proxies: HashSet<String>,
 }
 
-/// Resolves the names of allowed hosts, and asks the policy for each of their addresses.
+/// Resolves the names of allowed hosts, and asks the policy to permit each of their addresses.
 struct PolicyResolver {
     policy: Arc<dyn RequestPolicy>,
     names: Arc<Mutex<Names>>,
@@ -263,7 +266,9 @@ impl Resolve for PolicyResolver {
         let policy = self.policy.clone();
         Box::pin(async move {
             if !is_allowed && !is_proxy {
-                tracing::error!("`{host}` is neither a host that was asked for nor a proxy");
+                tracing::error!(
+                    "refused to resolve `{host}`: no permitted request names it, and it is no proxy"
+                );
                 return Err(Fault::AddressDenied.into());
             }
             let found: Vec<SocketAddr> =
@@ -284,8 +289,8 @@ impl Resolve for PolicyResolver {
     }
 }
 
-/// The permitted addresses. Their permits are recorded when a connection is tried. Port 0 stands for the port of the
-/// request.
+/// The permitted addresses. Their permits are recorded when the connector takes the list, before it tries the first
+/// address. Port 0 stands for the port of the request.
 fn addresses(permits: Vec<Box<dyn ConnectionPermit>>) -> Addrs {
     let address = |permit: Box<dyn ConnectionPermit>| {
         let address = permit.connection().address;

@@ -194,7 +194,7 @@ async fn failed_requests_have_different_faults() {
         Err(Fault::ConnectionRefused)
     );
     let user = "http://user@127.0.0.1/";
-    assert_eq!(status(&mut client, user).await, Err(Fault::BadAddress));
+    assert_eq!(status(&mut client, user).await, Err(Fault::BadUrl));
     // A listener that accepts no connection: the system establishes it, and no response comes.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/", silent.local_addr().unwrap());

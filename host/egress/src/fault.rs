@@ -11,7 +11,7 @@ pub enum Fault {
     /// The client has sent as many requests as it may send.
     TooMany,
     /// The request's address is not a URL, or a URL that requests do not use.
-    BadAddress,
+    BadUrl,
     /// The policy does not allow the request.
     Denied,
     /// The policy allows none of the host's addresses.
@@ -40,7 +40,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::TooMany => "no more requests may be made",
-            Self::BadAddress => "the address cannot be used",
+            Self::BadUrl => "the URL cannot be used",
             Self::Denied => "the request is not allowed",
             Self::AddressDenied => "every address of the host was refused",
             Self::Misconfigured => "requests are set up wrongly",

@@ -65,7 +65,8 @@ pub trait ConnectionPermit: Send {
     /// The connection that was allowed.
     fn connection(&self) -> &Connection;
 
-    /// Records that the connection is tried now.
+    /// Records that the connection may be tried from now on: of several addresses of a host, later ones are tried only if
+    /// the first ones do not answer.
     fn record(self: Box<Self>);
 }
 

@@ -4,7 +4,7 @@ use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
 use url::Url;
 
-use crate::settings::{SCOPES, is_scope};
+use crate::settings::{MAX_SCOPES, is_scope};
 
 /// What a server demands of a token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Challenge {
         let scopes = param("scope").unwrap_or_default().split(' ').filter(|scope| is_scope(scope));
         (insufficient || status == 401).then(|| Self {
             metadata: param("resource_metadata").and_then(|url| Url::parse(url).ok()),
-            scopes: scopes.take(SCOPES).map(str::to_owned).collect(),
+            scopes: scopes.take(MAX_SCOPES).map(str::to_owned).collect(),
             insufficient,
         })
     }
@@ -133,7 +133,7 @@ mod tests {
             assert_eq!(of(401, &[nonsense]), Some(Challenge::default()), "{nonsense}");
         }
         let many = format!("Bearer scope=\"{}\"", "a ".repeat(1000));
-        assert_eq!(of(401, &[&many]).unwrap().scopes.len(), SCOPES);
+        assert_eq!(of(401, &[&many]).unwrap().scopes.len(), MAX_SCOPES);
         assert_eq!(of(401, &["Bearer resource_metadata=relative"]), Some(Challenge::default()));
     }
 

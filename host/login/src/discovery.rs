@@ -6,15 +6,16 @@ use thiserror::Error;
 use url::Url;
 
 use crate::requests::{OauthRequests, RequestError, shown};
-use crate::settings::{SCOPES, is_scope};
+use crate::settings::{MAX_SCOPES, is_scope};
 
-/// Largest number of issuers of one server that are tried.
+/// How many of the authorization servers that an MCP server names are tried. The next one is tried only if the one before
+/// has no metadata; any other error ends the search.
 const MAX_ISSUERS: usize = 4;
 
-/// Why the authorization server of an MCP server is not known. Texts of servers in it are sanitised.
+/// Why the authorization server of an MCP server is not known. What servers wrote is sanitised.
 #[derive(Debug, Error)]
 pub enum DiscoveryError {
-    /// A document could not be read.
+    /// A request failed, or a URL that a server or the configuration names may not be used.
     #[error(transparent)]
     Request(#[from] RequestError),
     /// The resource metadata is about another server.
@@ -39,14 +40,16 @@ pub enum DiscoveryError {
         /// The configured issuer.
         issuer: Url,
     },
-    /// No authorization server has metadata.
-    #[error("{issuers} has no metadata that says where tokens are requested")]
+    /// No authorization server that was tried has metadata.
+    #[error("no metadata that says where tokens are requested was found at {issuers}")]
     NoMetadata {
-        /// The authorization servers.
+        /// The authorization servers that were tried.
         issuers: String,
     },
     /// The metadata of an authorization server is that of another one.
-    #[error("{address} says that it is {found:?}, and not {issuer}: it is not used")]
+    #[error(
+        "the metadata at {address} has the issuer {found:?} instead of {issuer}, so it is not used"
+    )]
     OtherIssuer {
         /// Where the metadata is.
         address: String,
@@ -68,7 +71,7 @@ pub enum DiscoveryError {
 pub(crate) struct Discovered {
     /// The server's name in token requests: the resource indicator of RFC 8707.
     pub(crate) resource: String,
-    /// The scopes that the server supports.
+    /// The scopes that the resource metadata lists.
     pub(crate) scopes: Vec<String>,
     pub(crate) issuer: Issuer,
 }
@@ -83,6 +86,7 @@ pub(crate) struct Issuer {
     pub(crate) registration: Option<Url>,
     /// The client authentication methods that it supports. `None`: it does not say.
     pub(crate) methods: Option<Vec<String>>,
+    /// The scopes that its metadata lists.
     pub(crate) scopes: Vec<String>,
     /// Whether it supports PKCE with S256.
     pub(crate) supports_pkce: bool,
@@ -125,17 +129,18 @@ pub(crate) async fn discover(
         None => names,
     };
     for name in names.iter().take(MAX_ISSUERS) {
-        let issuer = requests.endpoint("the issuer of its tokens", name)?;
+        let issuer = requests.endpoint("the issuer that the MCP server names", name)?;
         if let Some(issuer) = issuer_metadata(requests, &issuer, name).await? {
             let (resource, scopes) = (resource.to_owned(), scopes(&document));
             return Ok(Discovered { resource, scopes, issuer });
         }
     }
-    let issuers = portcullis_sanitize::line(&names.join(", "), 300);
+    let tried = names.iter().take(MAX_ISSUERS).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let issuers = portcullis_sanitize::line(&tried, 300);
     Err(DiscoveryError::NoMetadata { issuers })
 }
 
-/// The resource metadata of the server (RFC 9728), and its address.
+/// The resource metadata of the MCP server (RFC 9728), and the URL where it was found. `None`: the server has none.
 async fn resource_metadata(
     requests: &OauthRequests,
     url: &Url,
@@ -145,7 +150,10 @@ async fn resource_metadata(
     let path = url.path().trim_end_matches('/');
     let mut places = Vec::new();
     if let Some(hint) = hint {
-        places.push(requests.endpoint("its `resource_metadata`", hint.as_str())?);
+        places.push(
+            requests
+                .endpoint("the `resource_metadata` that the MCP server names", hint.as_str())?,
+        );
     }
     for path in [format!("{NAME}{path}"), NAME.to_owned()] {
         let place = on_same_server(url, &path);
@@ -225,18 +233,19 @@ fn issuer(
     name: &str,
     document: &Value,
 ) -> Result<Issuer, DiscoveryError> {
+    let shown_name = portcullis_sanitize::line(name, 200);
     let endpoint = |key: &str| {
         let text = document.get(key).and_then(Value::as_str);
-        text.map(|text| requests.endpoint(&format!("the `{key}` of {name}"), text)).transpose()
+        text.map(|text| requests.endpoint(&format!("the `{key}` of {shown_name}"), text))
+            .transpose()
     };
     let says = |key: &str| document.get(key).and_then(Value::as_bool).unwrap_or(false);
     let methods = "token_endpoint_auth_methods_supported";
     Ok(Issuer {
         name: name.to_owned(),
         authorization: endpoint("authorization_endpoint")?,
-        token: endpoint("token_endpoint")?.ok_or_else(|| DiscoveryError::NoTokenEndpoint {
-            issuer: portcullis_sanitize::line(name, 200),
-        })?,
+        token: endpoint("token_endpoint")?
+            .ok_or_else(|| DiscoveryError::NoTokenEndpoint { issuer: shown_name.clone() })?,
         registration: endpoint("registration_endpoint")?,
         methods: document.get(methods).map(|_| texts(document, methods)),
         scopes: scopes(document),
@@ -246,8 +255,8 @@ fn issuer(
     })
 }
 
-/// An MCP server without resource metadata is its own authorization server: its endpoints are those of its metadata,
-/// or those that MCP 2025-03-26 prescribes.
+/// Without resource metadata, the authorization server is the configured issuer, which must have metadata. If none is
+/// configured, it is the MCP server itself, with the endpoints of its metadata or those that MCP 2025-03-26 prescribes.
 async fn without_resource_metadata(
     requests: &OauthRequests,
     url: &Url,
@@ -286,7 +295,7 @@ fn texts(document: &Value, key: &str) -> Vec<String> {
 
 fn scopes(document: &Value) -> Vec<String> {
     let all = texts(document, "scopes_supported").into_iter();
-    all.filter(|scope| is_scope(scope)).take(SCOPES).collect()
+    all.filter(|scope| is_scope(scope)).take(MAX_SCOPES).collect()
 }
 
 #[cfg(test)]

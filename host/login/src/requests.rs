@@ -287,7 +287,7 @@ fn request_error(url: &Url, fault: Fault) -> RequestError {
         Fault::AddressDenied => RequestError::PrivateNetwork { address },
         Fault::Denied => RequestError::NotHttps { address },
         Fault::TooMany => RequestError::Redirects { address },
-        Fault::BadAddress
+        Fault::BadUrl
         | Fault::Misconfigured
         | Fault::ConnectionRefused
         | Fault::Unreachable

@@ -63,7 +63,7 @@ pub enum SettingsError {
     )]
     NoCredentials,
     /// There are too many scopes.
-    #[error("`scopes` has more than {SCOPES} entries")]
+    #[error("`scopes` has more than {MAX_SCOPES} entries")]
     TooManyScopes,
     /// A text is not a scope.
     #[error("`scopes`: {0:?} is not a scope; write each scope as an entry of its own")]
@@ -122,7 +122,7 @@ pub(crate) enum Credential {
 
 /// Longest scope in bytes, and largest number of scopes.
 pub(crate) const SCOPE_BYTES: usize = 256;
-pub(crate) const SCOPES: usize = 64;
+pub(crate) const MAX_SCOPES: usize = 64;
 
 /// Whether a text can be a scope, by RFC 6749.
 pub(crate) fn is_scope(text: &str) -> bool {
@@ -164,7 +164,7 @@ impl TryFrom<Settings> for CheckedSettings {
             return Err(SettingsError::NoCredentials);
         }
         let given = scopes.iter().flatten();
-        if scopes.as_ref().is_some_and(|scopes| scopes.len() > SCOPES) {
+        if scopes.as_ref().is_some_and(|scopes| scopes.len() > MAX_SCOPES) {
             return Err(SettingsError::TooManyScopes);
         }
         if let Some(wrong) = given.into_iter().find(|scope| !is_scope(scope)) {

@@ -12,7 +12,7 @@ use url::form_urlencoded::Serializer;
 
 use crate::client::{Client, ClientError, HiddenText};
 use crate::requests::{OauthRequests, PostBody, RequestError, shown};
-use crate::settings::{CheckedSettings, SCOPES, is_scope};
+use crate::settings::{CheckedSettings, MAX_SCOPES, is_scope};
 
 /// Longest token, in bytes.
 const TOKEN_BYTES: usize = 16 * 1024;
@@ -150,7 +150,12 @@ fn issued(answer: &Value) -> Result<Issued, InvalidToken> {
     let seconds = answer.get("expires_in");
     let seconds = seconds.and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()));
     let scopes = text("scope").map(|scopes| {
-        scopes.split(' ').filter(|scope| is_scope(scope)).take(SCOPES).map(str::to_owned).collect()
+        scopes
+            .split(' ')
+            .filter(|scope| is_scope(scope))
+            .take(MAX_SCOPES)
+            .map(str::to_owned)
+            .collect()
     });
     Ok(Issued {
         access,

@@ -35,7 +35,7 @@ pub use work::{GuestAnswer, Work};
 use crate::bindings::Manifest;
 use crate::bindings::types::Error as ProtocolError;
 use crate::gate::{Gate, Policy};
-use portcullis_audit::{Audit, Subject, Trail};
+use portcullis_audit::{Audit, CallIdentity, Trail};
 use portcullis_checked_files::{Records, SealKey, WriteError};
 use portcullis_engine::ComponentFile;
 use portcullis_engine::code::{Aligned, CodeCache};
@@ -251,7 +251,7 @@ impl Plugin {
 
     /// The audit trail of one request to this plugin.
     pub fn trail(&self, request: String, tool: String, principal: Option<String>) -> Trail {
-        let subject = Subject {
+        let subject = CallIdentity {
             request,
             plugin: self.name.clone(),
             digest: self.digest.clone(),

@@ -12,14 +12,14 @@ use crate::capabilities::files::Scope;
 use crate::gate::{Denied, Gate, Permit};
 use crate::plugins::{LoadedPlugin, PluginTool};
 
-/// Whether any file or directory has to be opened for a call.
+/// Whether a call may have to open files or directories.
 pub(super) fn opens_files(loaded: &LoadedPlugin, tool: Option<&PluginTool>) -> bool {
     loaded.plugin.terms.policy.grants.files.is_some()
         || tool.is_some_and(|tool| !tool.definition.paths.is_empty())
 }
 
-/// Opens the paths in the arguments and the granted directories. A network file system may block: call it on a
-/// thread that may wait.
+/// Opens the paths in the arguments and the granted directories. Opening may block, for example on a network file
+/// system: call this function on a thread that may wait.
 pub(super) fn designate(
     loaded: &LoadedPlugin,
     tool: &PluginTool,
@@ -28,21 +28,22 @@ pub(super) fn designate(
     gate: &Gate,
 ) -> Result<Vec<Preopen>, CallFailure> {
     let mut designated = Vec::new();
-    for (path, text) in widest(&tool.definition.paths, arguments) {
-        let argument = path.pointer.trim_start_matches('/');
-        let ask = ask(text, access_of(path.access));
-        let located = match roots.locate(text) {
+    for (declared, path) in paths_in(arguments, &tool.definition.paths) {
+        let argument = declared.pointer.trim_start_matches('/');
+        let ask = ask_for(path, access_of(declared.access));
+        let located = match roots.locate(path) {
             Ok(located) => located,
             Err(refusal) => {
-                // The roots would have to change, not a grant.
+                // No grant could allow this path, so the record is a refusal without a hint about grants.
                 gate.record_refusal(&ask, refusal.word())?;
-                return Err(explain(argument, text, &refusal));
+                return Err(explain(argument, path, &refusal));
             }
         };
-        // The file may be written to later. Its one record has the outcome.
-        match open(gate.pass_read(ask)?, &located, path)? {
+        // Opening changes nothing, even for a path that will be written: each write is an ask of its own. So this ask
+        // is recorded once, with its outcome.
+        match open(gate.pass_read(ask)?, &located, declared)? {
             Ok(opened) => designated.push(opened),
-            Err(refusal) => return Err(explain(argument, text, &refusal)),
+            Err(refusal) => return Err(explain(argument, path, &refusal)),
         }
     }
     let mut preopens = Preopen::of_arguments(designated);
@@ -50,19 +51,19 @@ pub(super) fn designate(
     Ok(preopens)
 }
 
-/// Asks the gate for a designated path, as for any other file. So a tool whose plugin may not write is refused before
-/// it runs.
-fn ask(text: &str, access: Access) -> FileUse {
-    FileUse { path: text.into(), access, origin: Origin::Argument, opened_for: access }
+/// The ask for a path in the arguments. It goes through the gate like any other use of a file, so a call that wants to
+/// write without a grant is refused before the tool runs.
+fn ask_for(path: &str, access: Access) -> FileUse {
+    FileUse { path: path.into(), access, origin: Origin::Argument, opened_for: access }
 }
 
 /// Opens a path of the arguments beneath a root. The outcome is recorded before the handle is used.
 fn open(
     permit: Permit<FileUse>,
     located: &Located<'_>,
-    path: &PathArgument,
+    declared: &PathArgument,
 ) -> Result<Result<Designated, Refusal>, Denied> {
-    let opened = located.open(kind(path.kind), intent(path.access), &path.nearest);
+    let opened = located.open(kind(declared.kind), intent(declared.access), &declared.nearest);
     match &opened {
         Ok(Designated { reach: DesignatedPart::File { handle: None, .. }, .. }) => {
             permit.record("no-entry")?;
@@ -75,7 +76,7 @@ fn open(
             | Refusal::NotADirectory
             | Refusal::System(_)),
         ) => permit.record(refusal.word())?,
-        // The roots would have to change, not a grant.
+        // No grant could allow this path, so the record is a refusal without a hint about grants.
         Err(
             refusal @ (Refusal::NoRoots
             | Refusal::Unknown
@@ -116,10 +117,9 @@ fn access_of(access: PathAccess) -> Access {
 }
 
 /// The failure that the caller gets for a refusal.
-fn explain(argument: &str, text: &str, refusal: &Refusal) -> CallFailure {
-    let remedy = remedy(refusal);
-    let message =
-        format!("`{argument}`: {refusal}{remedy}: {}", portcullis_sanitize::line(text, 300));
+fn explain(argument: &str, path: &str, refusal: &Refusal) -> CallFailure {
+    let (path, remedy) = (portcullis_sanitize::line(path, 300), remedy(refusal));
+    let message = format!("`{argument}` ({path}): {refusal}{remedy}");
     if !refusal.is_denial() {
         return CallFailure::InvalidArguments(message);
     }
@@ -127,15 +127,15 @@ fn explain(argument: &str, text: &str, refusal: &Refusal) -> CallFailure {
     CallFailure::Denied(message)
 }
 
-/// A hint about what the user can do, where the path itself is not wrong.
+/// What the operator or the user can do besides naming another path; otherwise empty.
 fn remedy(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::NoRoots => {
-            ": start portcullis with --root DIRECTORY, set `roots` in portcullis.toml, or open a \
+            "; start portcullis with --root DIRECTORY, set `roots` in portcullis.toml, or open a \
              folder in the client"
         }
-        Refusal::Unknown => ": the client has to answer `roots/list`; try again",
-        Refusal::Moved(_) => ": restart portcullis",
+        Refusal::Unknown => "; try again when the client has answered `roots/list`",
+        Refusal::Moved(_) => "; restart portcullis",
         Refusal::NotAbsolute
         | Refusal::Malformed(_)
         | Refusal::Outside(_)
@@ -148,27 +148,31 @@ fn remedy(refusal: &Refusal) -> &'static str {
     }
 }
 
-/// The path arguments of a call, each with the widest access that applies to it.
-fn widest<'a>(paths: &'a [PathArgument], arguments: &'a Value) -> Vec<(&'a PathArgument, &'a str)> {
+/// The paths in the arguments, each with its declaration. Where several declarations of one pointer apply, it is the
+/// one with the widest access.
+fn paths_in<'a>(
+    arguments: &'a Value,
+    declarations: &'a [PathArgument],
+) -> Vec<(&'a PathArgument, &'a str)> {
     let rank = |access: PathAccess| match access {
         PathAccess::Read => 0,
         PathAccess::Write => 1,
         PathAccess::Create => 2,
     };
     let mut found: Vec<(&PathArgument, &str)> = Vec::new();
-    let applies = |path: &&PathArgument| match &path.when {
+    let applies = |declared: &&PathArgument| match &declared.when {
         None => true,
         Some(when) => arguments.pointer(when) == Some(&Value::Bool(true)),
     };
-    for path in paths.iter().filter(applies) {
-        for text in values(arguments, &path.pointer) {
-            let same = found
-                .iter_mut()
-                .find(|(known, known_text)| known.pointer == path.pointer && *known_text == text);
+    for declared in declarations.iter().filter(applies) {
+        for path in values(arguments, &declared.pointer) {
+            let same = found.iter_mut().find(|(known, known_path)| {
+                known.pointer == declared.pointer && *known_path == path
+            });
             match same {
-                Some(same) if rank(path.access) > rank(same.0.access) => same.0 = path,
+                Some(same) if rank(declared.access) > rank(same.0.access) => same.0 = declared,
                 Some(_) => {}
-                None => found.push((path, text)),
+                None => found.push((declared, path)),
             }
         }
     }
@@ -199,9 +203,10 @@ pub(super) fn granted(loaded: &LoadedPlugin, roots: &Roots) -> Result<Vec<Preope
             preopens.push(Preopen::whole(directory, handle, guard, Origin::Root, grant.access));
         }
     }
+    // Directories that may be written are created if they are missing.
     for (directory, access) in grant.outside_roots().map_err(host)? {
         let root = match Root::open(directory, roots.host_files()) {
-            // A directory that is only read may not exist yet.
+            // A directory that is granted for reading only is skipped while it does not exist.
             Err(error) if access == Access::Read && error.kind() == ErrorKind::NotFound => continue,
             Err(error) => {
                 let directory = directory.display();
@@ -241,7 +246,7 @@ mod tests {
             path("/files/-", PathAccess::Read, None),
         ];
         let access = |arguments: Value| -> Vec<_> {
-            widest(&paths, &arguments)
+            paths_in(&arguments, &paths)
                 .into_iter()
                 .map(|(path, text)| (format!("{:?}", path.access), text.to_owned()))
                 .collect()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portcullis_audit::{Audit, Subject, Trail};
+use portcullis_audit::{Audit, CallIdentity, Trail};
 use serde_json::json;
 
 use super::effect::NotPermitted;
@@ -44,7 +44,7 @@ fn gate_with(folder: &std::path::Path, grant: &str) -> Gate {
     let grant: ActionsGrant = toml::from_str(grant).unwrap();
     let grants = || Grants { actions: Some(grant.clone()), ..Grants::default() };
     let policy = Policy { grants: grants(), wants: grants(), ..Policy::default() };
-    let subject = Subject {
+    let subject = CallIdentity {
         request: "r".into(),
         plugin: "p".into(),
         digest: "d".into(),

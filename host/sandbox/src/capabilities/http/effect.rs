@@ -62,7 +62,7 @@ impl ConnectionPermit for Permit<Connection> {
 fn word(fault: Fault) -> &'static str {
     match fault {
         Fault::TooMany => "too-many",
-        Fault::BadAddress => "bad-address",
+        Fault::BadUrl => "bad-url",
         Fault::Denied => "denied",
         Fault::AddressDenied => "address-denied",
         Fault::Misconfigured => "misconfigured",

@@ -55,7 +55,7 @@ impl WasiHttpHooks for Http {
 fn error_code(fault: Fault) -> Error {
     match fault {
         Fault::TooMany => Error::ConnectionLimitReached,
-        Fault::BadAddress => Error::HttpRequestUriInvalid,
+        Fault::BadUrl => Error::HttpRequestUriInvalid,
         Fault::Denied => Error::HttpRequestDenied,
         Fault::AddressDenied => Error::DestinationIpProhibited,
         Fault::Misconfigured => Error::ConfigurationError,

@@ -4,37 +4,34 @@
 //! only compute a value are written where the value is used; those that are used more than once follow on lines of their
 //! own. Values that are the node's own defaults are left out.
 
+mod names;
+mod values;
+
 use crate::{
-    Guid,
     blueprint::{Blueprint, Component},
     graph::{Graph, Node, NodePin},
     object::Package,
     widgets::Binding,
 };
+use names::ids;
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     fmt::Write,
 };
+use values::{last, shortened, value};
 
 /// Deepest nesting of expressions on one line.
 const MAX_DEPTH: usize = 10;
 /// Deepest nesting of blocks.
 const MAX_BLOCKS: usize = 12;
-/// Longest value, in characters.
-const MAX_VALUE: usize = 100;
 /// Longest line, in characters.
 const MAX_LINE: usize = 2000;
 /// Longest comment, in characters.
 const MAX_COMMENT: usize = 240;
 /// An expression of at most so many bytes is repeated rather than named.
 const SHORT: usize = 24;
-/// Least number of digits of a GUID in the name of a node.
-const LEAST_DIGITS: usize = 4;
 /// Inputs that say nothing unless they are linked.
 const SILENT: &[&str] = &["LatentInfo", "WorldContextObject", "__WorldContext", "self"];
-
-/// What the names of nodes begin with, after their classes.
-const PREFIXES: &[&str] = &["MaterialExpression", "K2Node_", "AnimGraphNode_"];
 
 /// Functions that are written as operators: the beginning of their names, and the operator.
 const OPERATORS: &[(&str, &str)] = &[
@@ -293,14 +290,9 @@ impl<'g> Writer<'g> {
             return format!("if {condition}");
         }
         if let Some(name) = node.title.strip_prefix("Set ") {
-            let mut inputs = node.pins.iter().filter(|pin| {
-                is_value_input(pin)
-                    && (!pin.links.is_empty()
-                        || !pin.hidden && !SILENT.contains(&pin.name.as_str()))
-            });
+            let mut inputs = node.pins.iter().filter(|pin| is_argument(pin));
             if let (Some(pin), None) = (inputs.next(), inputs.next()) {
-                let value = self.input(pin, 0);
-                return format!("{name} = {}", if value.is_empty() { "default" } else { &value });
+                return format!("{name} = {}", self.operand(pin, 0));
             }
         }
         self.call(at, 0)
@@ -310,13 +302,14 @@ impl<'g> Writer<'g> {
     fn call(&mut self, at: usize, depth: usize) -> String {
         let node = &self.graph.nodes[at];
         let title = node.title.strip_prefix("Call ").unwrap_or(&node.title);
+        let all: Vec<&NodePin> = node.pins.iter().filter(|pin| is_argument(pin)).collect();
         let inputs: Vec<&NodePin> =
             node.pins.iter().filter(|pin| is_value_input(pin) && is_told(pin)).collect();
         let operator = OPERATORS.iter().find(|(begin, _)| {
             title.starts_with(begin) || begin.strip_suffix('_').is_some_and(|whole| whole == title)
         });
-        if let (Some((_, operator)), [one, other]) = (operator, inputs.as_slice()) {
-            let (one, other) = (self.input(one, depth), self.input(other, depth));
+        if let (Some((_, operator)), [one, other]) = (operator, all.as_slice()) {
+            let (one, other) = (self.operand(one, depth), self.operand(other, depth));
             return format!("({one} {operator} {other})");
         }
         let mut of = String::new();
@@ -325,7 +318,7 @@ impl<'g> Writer<'g> {
             let value = self.input(pin, depth);
             if pin.name == "self" {
                 of = format!("{value}.");
-            } else if inputs.len() == 1 {
+            } else if all.len() == 1 {
                 values.push(value);
             } else {
                 values.push(format!("{}={value}", pin.name));
@@ -335,6 +328,12 @@ impl<'g> Writer<'g> {
             return format!("{of}{title}");
         }
         format!("{of}{title}({})", values.join(", "))
+    }
+
+    /// What an input gets, also where that is its own default.
+    fn operand(&mut self, pin: &NodePin, depth: usize) -> String {
+        let value = self.input(pin, depth);
+        if value.is_empty() { "default".to_owned() } else { value }
     }
 
     /// What an input gets: the value that is linked to it, or its own.
@@ -405,30 +404,6 @@ impl<'g> Writer<'g> {
     }
 }
 
-/// Short names for nodes: the least number of digits of their GUIDs that tells them apart; or their own names, where
-/// nodes have no GUID or, as copies may, the same.
-fn ids(nodes: &[Node]) -> Vec<String> {
-    let mut counts: HashMap<Guid, usize> = HashMap::new();
-    nodes.iter().for_each(|node| *counts.entry(node.guid).or_default() += 1);
-    let is_told = |node: &Node| node.guid != Guid::default() && counts[&node.guid] == 1;
-    let digits: Vec<String> = nodes.iter().map(|node| node.guid.to_string()).collect();
-    let is_enough = |length: usize| {
-        let mut seen = HashSet::new();
-        let told = nodes.iter().zip(&digits).filter(|(node, _)| is_told(node));
-        told.map(|(_, digits)| &digits[..length]).all(|begin| seen.insert(begin))
-    };
-    let length = (LEAST_DIGITS..32).find(|length| is_enough(*length)).unwrap_or(32);
-    let own = |node: &Node| {
-        let short = PREFIXES.iter().find_map(|prefix| node.name.strip_prefix(prefix));
-        short.unwrap_or(&node.name).to_owned()
-    };
-    nodes
-        .iter()
-        .zip(&digits)
-        .map(|(node, digits)| if is_told(node) { digits[..length].to_owned() } else { own(node) })
-        .collect()
-}
-
 /// The comment, the state and the fault of a node.
 fn remarks(node: &Node) -> String {
     let mut text = String::new();
@@ -452,6 +427,12 @@ fn is_value_input(pin: &NodePin) -> bool {
     !pin.output && !is_exec(pin)
 }
 
+/// Whether an input is one that people see, or is linked.
+fn is_argument(pin: &NodePin) -> bool {
+    let is_seen = !pin.hidden && !SILENT.contains(&pin.name.as_str());
+    is_value_input(pin) && (is_seen || !pin.links.is_empty())
+}
+
 /// Whether an input says something: it is linked, or has a value that is not the node's own.
 fn is_told(pin: &NodePin) -> bool {
     let is_value = !pin.hidden && !pin.is_default && !SILENT.contains(&pin.name.as_str());
@@ -468,55 +449,4 @@ fn is_comment(node: &Node) -> bool {
 
 fn is_reroute(node: &Node) -> bool {
     node.title == "Reroute"
-}
-
-/// A value in short: without the class of an object, and without zeros behind a number.
-fn value(text: &str, kind: &str) -> String {
-    if text.is_empty() || text == "None" {
-        return String::new();
-    }
-    let object = text.split_once('\'').and_then(|(_, path)| path.strip_suffix('\''));
-    if let Some(path) = object.filter(|path| path.starts_with('/')) {
-        return shortened(path.split(['.', ':']).next().unwrap_or(path), MAX_VALUE);
-    }
-    let is_text = ["string", "text", "FString", "FText"].contains(&kind);
-    if is_text {
-        format!("\"{}\"", shortened(text, MAX_VALUE))
-    } else {
-        shortened(&trimmed(text), MAX_VALUE)
-    }
-}
-
-/// Numbers without zeros at their end: `1.500000` is `1.5`.
-fn trimmed(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(dot) = rest.find('.') {
-        let (before, after) = rest.split_at(dot);
-        let digits = after[1..].bytes().take_while(u8::is_ascii_digit).count();
-        out.push_str(before);
-        if before.ends_with(|c: char| c.is_ascii_digit()) && digits > 0 {
-            let part = after[..=digits].trim_end_matches('0').trim_end_matches('.');
-            out.push_str(part);
-        } else {
-            out.push_str(&after[..=digits]);
-        }
-        rest = &after[digits + 1..];
-    }
-    out.push_str(rest);
-    out
-}
-
-/// A text on one line, cut to a number of characters.
-fn shortened(text: &str, most: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
-}
-
-/// The last part of a path: `/Script/Engine.Actor` is `Actor`.
-fn last(path: &str) -> &str {
-    path.rsplit(['.', '/', ':']).next().unwrap_or(path)
 }

@@ -41,7 +41,7 @@ fn knock() -> Vec<Node> {
             ],
         )
     };
-    vec![
+    let mut nodes = vec![
         node(
             "Knock",
             "Event OnKnock",
@@ -78,6 +78,14 @@ fn knock() -> Vec<Node> {
             ],
         ),
         node("Get", "Get Strength", vec![pin("Strength", "real", true, &[("Bend", "In")])]),
+    ];
+    nodes.extend(branches());
+    nodes
+}
+
+/// What is done in the branches.
+fn branches() -> Vec<Node> {
+    vec![
         node(
             "Print",
             "Call PrintString",
@@ -109,7 +117,7 @@ graph EventGraph (events)
   @Knock Event OnKnock
   @If if (@Sum > 5)
   then:
-    @Print PrintString(\"who \"knocks\"?\")
+    @Print PrintString(InString=\"who \"knocks\"?\")
     @Set Strength = @Sum
   else:
     goto @Set
@@ -224,4 +232,22 @@ graph EventGraph (events), nodes: 8
   other: Branch
 ";
     assert_eq!(outline.outline(), wanted);
+}
+
+#[test]
+fn defaults_are_told_where_a_line_says_nothing_without_them() {
+    let default = |name: &str, text: &str| NodePin { is_default: true, ..value(name, "int", text) };
+    let less = node(
+        "Less",
+        "Call Less_IntInt",
+        vec![
+            pin("A", "int", false, &[("Get", "Count")]),
+            default("B", "0"),
+            pin("ReturnValue", "bool", true, &[]),
+        ],
+    );
+    let get = node("Get", "Get Count", vec![pin("Count", "int", true, &[("Less", "A")])]);
+    let set = node("Set", "Set Count", vec![pin("then", "exec", true, &[]), default("Count", "0")]);
+    let text = graph(vec![less, get, set]);
+    assert!(text.contains("(Count < 0)") && text.contains("@Set Count = 0\n"), "{text}");
 }

@@ -1,6 +1,6 @@
 //! The class hierarchy: Blueprint classes by their tags, native classes by a table.
 
-use crate::{entry::Asset, index::Index, natives};
+use crate::{entry::Asset, index::Index, native_classes};
 use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hasher},
@@ -96,7 +96,7 @@ impl Classes {
             return Some(parent.to_string());
         }
         // Native classes are found by name: the engine has moved classes between modules.
-        class.starts_with("/script/").then(|| natives::parent(class_of(class))).flatten()
+        class.starts_with("/script/").then(|| native_classes::parent(class_of(class))).flatten()
     }
 
     /// Whether a class derives from `Actor`, `AActor`, `BP_Door`, `BP_Door_C`, `/Game/BP_Door` or

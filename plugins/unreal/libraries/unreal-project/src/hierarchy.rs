@@ -4,7 +4,7 @@ use crate::{
     classes::{Wanted, class_of, class_path},
     cpp::{CppClasses, without_prefix},
     index::Index,
-    natives,
+    native_classes,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -167,7 +167,7 @@ impl All {
         {
             return None;
         }
-        let parent = natives::parent(&class_of(path).to_ascii_lowercase());
+        let parent = native_classes::parent(&class_of(path).to_ascii_lowercase());
         let class = Class {
             path: path.to_owned(),
             kind: ClassKind::Outside,

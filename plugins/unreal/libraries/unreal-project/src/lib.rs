@@ -15,7 +15,7 @@ mod hierarchy;
 mod index;
 mod level;
 mod mounts;
-mod natives;
+mod native_classes;
 mod open;
 mod refresh;
 mod relations;

@@ -1,5 +1,5 @@
-//! A table of native engine classes that Blueprints often derive from, with their parents. Facts
-//! about the engine; where versions differ, those of 5.x.
+//! A built-in table of native engine classes that Blueprints often derive from, each with its parent or another
+//! ancestor, up to `Object`. It follows Unreal Engine 5; earlier versions differ in places.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -104,14 +104,14 @@ const CHILDREN: &[(&str, &str)] = &[
          animnotifystate assetuserdata behaviortree blackboarddata blueprintasyncactionbase \
          blueprintfunctionlibrary btnode cameramodifier camerashakebase camerashakepattern \
          cheatmanager curvebase damagetype dataasset developersettings editorutilityobject \
-         environmentquerycontext envquery envquerycontext envquerynode factory gameinstance \
+         envquery envquerycontext envquerynode factory gameinstance \
          gameplayability gameplaycuenotify_static gameplayeffect gameplaytask gameusersettings \
          gameviewportclient inputmodifier inputtrigger interface level levelsequencedirector \
          localmessage massentitytraitbase materialinterface moviescenesequence navarea \
          navigationqueryfilter navlinkdefinition objectlibrary onlinesession physicalmaterial \
          player playerinput savegame skeleton soundbase statetreeconditionblueprintbase \
          statetreeevaluatorblueprintbase statetreeschema statetreetaskblueprintbase \
-         streamablerenderasset subsystem texture visual world",
+         streamablerenderasset subsystem visual world",
     ),
     (
         "panelwidget",
@@ -151,12 +151,13 @@ const CHILDREN: &[(&str, &str)] = &[
     ("shapecomponent", "boxcomponent capsulecomponent spherecomponent"),
     ("skinnedasset", "skeletalmesh"),
     ("skinnedmeshcomponent", "poseablemeshcomponent skeletalmeshcomponent"),
-    ("soundbase", "metasoundsource soundcue soundwave"),
+    ("soundbase", "soundcue soundwave"),
+    ("soundwave", "soundwaveprocedural"),
+    ("soundwaveprocedural", "metasoundsource"),
     ("spotlight", "generatedmesharealight"),
     ("staticmeshcomponent", "instancedstaticmeshcomponent splinemeshcomponent"),
-    ("streamablerenderasset", "skinnedasset staticmesh"),
+    ("streamablerenderasset", "skinnedasset staticmesh texture"),
     ("subsystem", "dynamicsubsystem gameinstancesubsystem localplayersubsystem worldsubsystem"),
-    ("tableviewbase", "listviewbase"),
     ("textblock", "commontextblock"),
     ("textlayoutwidget", "multilineeditabletext multilineeditabletextbox richtextblock textblock"),
     ("texture", "texture2d texturecube texturerendertarget volumetexture"),
@@ -174,12 +175,12 @@ const CHILDREN: &[(&str, &str)] = &[
         "widget",
         "circularthrobber comboboxkey comboboxstring editabletext expandablearea image \
          inputkeyselector nativewidgethost panelwidget progressbar scrollbar slider spacer \
-         spinbox tableviewbase textlayoutwidget throbber userwidget viewport",
+         spinbox listviewbase textlayoutwidget throbber userwidget viewport",
     ),
     ("worldsubsystem", "tickableworldsubsystem"),
 ];
 
-/// The parent of each class, from the table above.
+/// The parent, or another ancestor, of each class, from the table above.
 static PARENTS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
     let pairs = CHILDREN.iter().flat_map(|(parent, children)| {
         children.split_ascii_whitespace().map(move |child| (child, *parent))
@@ -187,8 +188,9 @@ static PARENTS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
     pairs.collect()
 });
 
-/// The path of a native class's parent, in lower case; `name` is in lower case. The module in the
-/// path is not exact.
+/// The path of the parent, or of another ancestor, of the native class `name`; both are in lower case. The module in the
+/// path is a placeholder (`engine`, for `Object` `coreuobject`): compare only the name. `None`: the table does not have
+/// the class, or the class is `Object`.
 pub fn parent(name: &str) -> Option<String> {
     let parent = PARENTS.get(name)?;
     let module = if *parent == "object" { "coreuobject" } else { "engine" };

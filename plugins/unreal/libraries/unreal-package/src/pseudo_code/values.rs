@@ -1,0 +1,54 @@
+//! Writes values in short.
+
+/// Longest value, in characters.
+const MAX_VALUE: usize = 100;
+/// A value in short: without the class of an object, and without zeros behind a number.
+pub fn value(text: &str, kind: &str) -> String {
+    if text.is_empty() || text == "None" {
+        return String::new();
+    }
+    let object = text.split_once('\'').and_then(|(_, path)| path.strip_suffix('\''));
+    if let Some(path) = object.filter(|path| path.starts_with('/')) {
+        return shortened(path.split(['.', ':']).next().unwrap_or(path), MAX_VALUE);
+    }
+    let is_text = ["string", "text", "FString", "FText"].contains(&kind);
+    if is_text {
+        format!("\"{}\"", shortened(text, MAX_VALUE))
+    } else {
+        shortened(&trimmed(text), MAX_VALUE)
+    }
+}
+
+/// Numbers without zeros at their end: `1.500000` is `1.5`.
+fn trimmed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(dot) = rest.find('.') {
+        let (before, after) = rest.split_at(dot);
+        let digits = after[1..].bytes().take_while(u8::is_ascii_digit).count();
+        out.push_str(before);
+        if before.ends_with(|c: char| c.is_ascii_digit()) && digits > 0 {
+            let part = after[..=digits].trim_end_matches('0').trim_end_matches('.');
+            out.push_str(part);
+        } else {
+            out.push_str(&after[..=digits]);
+        }
+        rest = &after[digits + 1..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A text on one line, cut to a number of characters.
+pub fn shortened(text: &str, most: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// The last part of a path: `/Script/Engine.Actor` is `Actor`.
+pub fn last(path: &str) -> &str {
+    path.rsplit(['.', '/', ':']).next().unwrap_or(path)
+}
