@@ -12,6 +12,7 @@ use crate::support::home::Home;
 mod changes;
 mod deeds;
 mod news;
+mod revisions;
 
 const UPROJECT: &str = "{\"FileVersion\": 3, \"EngineAssociation\": \"5.6\"}";
 

@@ -1,23 +1,35 @@
 //! The tool `diff_assets`: what has changed between two versions of a package.
 
 use crate::answer::{Page, shown};
+use git_objects::Repository;
 use portcullis_plugin::{prelude::*, serde::Serialize};
 use serde_json::Value;
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    time::{Duration, UNIX_EPOCH},
+};
 use unreal_package::{Change, Difference, Package, difference};
 
 /// Largest file that is compared, in bytes.
 const MAX_FILE: u64 = 64 << 20;
+/// Latest time of a commit that is shown, in seconds since 1970: the end of the year 9999.
+const MAX_SECONDS: u64 = 253_402_300_799;
 
-/// Compare two versions of a package (.uasset or .umap) without an editor, as a reviewer reads it: variables, components, graphs, nodes, links, values of pins, properties, rows of tables, dependencies. What cannot be decoded is said to differ. As a tool for git: see the guide on Unreal.
+/// Compare two versions of a package (.uasset or .umap) without an editor, as a reviewer reads it: variables, components, graphs, nodes, links, values of pins, properties, rows of tables, dependencies. A version is a file, or a file in a git revision, also of Git LFS. What cannot be decoded is said to differ.
 #[arguments]
 pub struct DiffAssets {
-    /// Absolute path of the older file.
-    #[path(file, read)]
-    file_before: String,
-    /// Absolute path of the newer file.
+    /// Absolute path of the newer file. With `revisionBefore` alone, its file on disk is compared with that revision.
     #[path(file, read)]
     file_after: String,
+    /// Absolute path of the older file; by default the same.
+    #[path(file, read)]
+    file_before: Option<String>,
+    /// Git revision of the older file, such as HEAD, HEAD~3, a branch, a tag or a commit; by default the file on disk.
+    revision_before: Option<String>,
+    /// Git revision of the newer file; by default the file on disk.
+    revision_after: Option<String>,
     /// How many changes at most; 0 for as many as one answer holds.
     #[serde(default = "forty")]
     max_results: u32,
@@ -33,6 +45,8 @@ fn forty() -> u32 {
 /// What has changed.
 #[data]
 pub struct AssetDifference {
+    before: VersionInfo,
+    after: VersionInfo,
     is_same: bool,
     changes: Vec<ChangeInfo>,
     count: usize,
@@ -44,6 +58,24 @@ pub struct AssetDifference {
     offset: usize,
     has_more: bool,
     warnings: Vec<String>,
+}
+
+/// One of the two versions.
+#[data]
+struct VersionInfo {
+    file: String,
+    /// Absent for a file on disk
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<CommitInfo>,
+}
+
+/// A commit in git.
+#[data]
+struct CommitInfo {
+    id: String,
+    time: String,
+    /// First line of its message
+    subject: String,
 }
 
 /// A change: an addition without `before`, a removal without `after`.
@@ -67,17 +99,20 @@ impl Tool for DiffAssets {
     type Output = Reply;
 
     fn call(self, _request: &Request) -> Result<Reply, Failure> {
-        let (before, after) = (read(&self.file_before)?, read(&self.file_after)?);
-        let package = |path: &str, bytes| {
-            Package::read(bytes).or_fail(format!("cannot compare {}", shown(path)))
-        };
-        let before = package(&self.file_before, &before)?;
-        let after = package(&self.file_after, &after)?;
+        let file_before = self.file_before.as_deref().unwrap_or(&self.file_after);
+        if self.file_before.is_none() && self.revision_before == self.revision_after {
+            return Err(Failure::new(
+                "the two versions are the same: give `revisionBefore`, such as HEAD, or another \
+                 file as `fileBefore`",
+            ));
+        }
+        let before = Version::read(file_before, self.revision_before.as_deref())?;
+        let after = Version::read(&self.file_after, self.revision_after.as_deref())?;
         // Both versions are read under one name, so that a copy elsewhere is no change.
         let name = Path::new(&self.file_after).file_stem().unwrap_or_default().to_string_lossy();
-        let found = difference(&before, &after, &format!("/Game/{name}"));
+        let found = difference(&before.package()?, &after.package()?, &format!("/Game/{name}"));
         let page = Page::new(self.offset, self.max_results);
-        let answer = answer(&found, page);
+        let answer = answer(&found, before.info, after.info, page);
         let text = text(&found, &answer, page);
         reply(text, &answer)
     }
@@ -91,6 +126,58 @@ fn reply(text: String, answer: &impl Serialize) -> Result<Reply, Failure> {
     Ok(Reply::new().text(text).structured(serde_json::to_value(answer)?))
 }
 
+/// One of the two versions, in memory.
+struct Version {
+    info: VersionInfo,
+    bytes: Vec<u8>,
+}
+
+impl Version {
+    fn read(file: &str, revision: Option<&str>) -> Result<Self, Failure> {
+        let Some(revision) = revision else {
+            let info = VersionInfo { file: shown(file), commit: None };
+            return Ok(Self { info, bytes: read(file)? });
+        };
+        let failing = || format!("cannot read {} of `{}`", shown(file), shown(revision));
+        let repository = Repository::around(Path::new(file)).or_fail(failing())?;
+        let commit = repository.commit(revision).or_fail(failing())?;
+        let bytes = repository.file(&commit, Path::new(file), MAX_FILE).or_fail(failing())?;
+        let seconds = u64::try_from(commit.seconds).unwrap_or(0).min(MAX_SECONDS);
+        let time = UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).unwrap_or(UNIX_EPOCH);
+        let info = CommitInfo {
+            id: commit.id.to_string(),
+            time: humantime::format_rfc3339_seconds(time).to_string(),
+            subject: shown(&commit.subject),
+        };
+        let info = VersionInfo { file: shown(file), commit: Some(info) };
+        let bytes = bytes.ok_or_else(|| {
+            Failure::new(format!(
+                "{} does not exist: the file was added later, was removed before, or had another \
+                 name (`fileBefore`)",
+                info.text()
+            ))
+        })?;
+        Ok(Self { info, bytes })
+    }
+
+    fn package(&self) -> Result<Package<'_>, Failure> {
+        Package::read(&self.bytes).or_fail(format!("cannot compare {}", self.info.text()))
+    }
+}
+
+impl VersionInfo {
+    /// The version in one line.
+    fn text(&self) -> String {
+        match &self.commit {
+            None => format!("{} (on disk)", self.file),
+            Some(CommitInfo { id, time, subject }) => {
+                let (short, day) = (id.get(..9).unwrap_or(id), time.get(..10).unwrap_or(time));
+                format!("{} ({short} of {day}: {subject})", self.file)
+            }
+        }
+    }
+}
+
 fn read(path: &str) -> Result<Vec<u8>, Failure> {
     let size = fs::metadata(path).or_fail(format!("cannot look at {}", shown(path)))?.len();
     if size > MAX_FILE {
@@ -102,7 +189,12 @@ fn read(path: &str) -> Result<Vec<u8>, Failure> {
     fs::read(path).or_fail(format!("cannot read {}", shown(path)))
 }
 
-fn answer(found: &Difference, page: Page) -> AssetDifference {
+fn answer(
+    found: &Difference,
+    before: VersionInfo,
+    after: VersionInfo,
+    page: Page,
+) -> AssetDifference {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for change in &found.changes {
         *counts.entry(change.part.word().to_owned()).or_default() += 1;
@@ -112,6 +204,8 @@ fn answer(found: &Difference, page: Page) -> AssetDifference {
     let cut = found.cut.then(|| format!("there are more changes than these {total}"));
     let warnings = found.warnings.iter().take(20).map(|warning| shown(warning)).chain(cut);
     AssetDifference {
+        before,
+        after,
         is_same: total == 0 && found.moved == 0,
         count: changes.len(),
         changes,
@@ -136,7 +230,11 @@ fn info(change: &Change) -> ChangeInfo {
 
 /// The difference as Markdown.
 fn text(found: &Difference, answer: &AssetDifference, page: Page) -> String {
-    let mut text = found.markdown(page.offset, page.most());
+    let mut text = match (&answer.before.commit, &answer.after.commit) {
+        (None, None) => String::new(),
+        _ => format!("From {}\nto {}\n\n", answer.before.text(), answer.after.text()),
+    };
+    text.push_str(&found.markdown(page.offset, page.most()));
     if answer.moved_nodes > 0 {
         text.push_str(&format!("\n{} nodes were only moved.\n", answer.moved_nodes));
     }

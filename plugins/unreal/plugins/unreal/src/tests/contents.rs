@@ -71,6 +71,66 @@ fn versions_of_a_package_are_compared() {
 }
 
 #[test]
+fn versions_in_git_are_compared() {
+    let (game, host) = (Game::new(), Rehearsal::new());
+    let git = |arguments: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(game.path()).args(["-c", "core.autocrlf=false", "-c", "gc.auto=0"]);
+        git.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]).args(arguments);
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        git.env("GIT_COMMITTER_DATE", "1700000000 +0100");
+        let done = git.output().expect("git is installed");
+        assert!(done.status.success(), "{arguments:?}: {done:?}");
+    };
+    let commit = |subject: &str| {
+        git(&["add", "."]);
+        git(&["commit", "--quiet", "-m", subject]);
+    };
+    git(&["init", "--quiet"]);
+    commit("First");
+    let mut newer = blueprint(Profile::of("5.6"), "/Game/Doors/BP_Base", "/Script/Engine.Actor");
+    game.put("Content/Doors/BP_Base.uasset", newer.bytes());
+    commit("Another parent");
+    newer.soft("/Game/Lonely");
+    game.put("Content/Doors/BP_Base.uasset", newer.bytes());
+    let file = game.path().join("Content/Doors/BP_Base.uasset").display().to_string();
+    let compared = |versions: Value| {
+        let mut arguments = json!({ "fileAfter": file });
+        for (name, value) in versions.as_object().expect("an object") {
+            arguments[name] = value.clone();
+        }
+        host.call::<DiffAssets>(arguments).map_err(|fault| fault.to_string())
+    };
+    let parts = |versions: Value| {
+        let reply = compared(versions).expect("they are compared");
+        let found = reply.structured.expect("it is structured");
+        texts(&found["changes"], "part").iter().map(|part| (*part).to_owned()).collect::<Vec<_>>()
+    };
+    for _ in ["loose objects", "a pack"] {
+        assert_eq!(parts(json!({ "revisionBefore": "HEAD" })), ["dependency"]);
+        assert_eq!(parts(json!({ "revisionBefore": "HEAD~1" })), ["parent class", "dependency"]);
+        let both = json!({ "revisionBefore": "HEAD~1", "revisionAfter": "HEAD" });
+        assert_eq!(parts(both.clone()), ["parent class"]);
+        let found = compared(both).expect("they are compared").structured.expect("structured");
+        let commit = &found["after"]["commit"];
+        assert_eq!(commit["subject"], "Another parent", "{found}");
+        assert_eq!(commit["time"], "2023-11-14T22:13:20Z", "{found}");
+        git(&["gc", "--quiet"]);
+    }
+    let fault = compared(json!({})).expect_err("there is one version");
+    assert!(fault.contains("the two versions are the same: give `revisionBefore`"), "{fault}");
+    let fault = compared(json!({ "revisionBefore": "v9" })).expect_err("there is no such tag");
+    assert!(fault.contains("no revision `v9`"), "{fault}");
+    game.put("Content/New.uasset", newer.bytes());
+    let new = game.path().join("Content/New.uasset").display().to_string();
+    let fault = host
+        .call::<DiffAssets>(json!({ "fileAfter": new, "revisionBefore": "HEAD~1" }))
+        .expect_err("it was added later")
+        .to_string();
+    assert!(fault.contains("of 2023-11-14: First) does not exist: the file was added"), "{fault}");
+}
+
+#[test]
 fn the_first_answer_is_short() {
     let (game, host) = (Game::empty(), Rehearsal::new());
     for number in 0..200 {

@@ -1,0 +1,81 @@
+//! Applies a delta of a pack to its base.
+
+/// Applies a delta. `None` if it does not fit its base, or makes more than `most` bytes.
+pub fn applied(base: &[u8], delta: &[u8], most: u64) -> Option<Vec<u8>> {
+    let mut rest = delta;
+    let of = usize::try_from(size(&mut rest)?).ok()?;
+    let wanted = size(&mut rest)?;
+    if of != base.len() || wanted > most {
+        return None;
+    }
+    let wanted = usize::try_from(wanted).ok()?;
+    let mut made = Vec::with_capacity(wanted.min(base.len().saturating_add(delta.len())));
+    while let Some((&code, after)) = rest.split_first() {
+        rest = after;
+        let part = if code & 0x80 == 0 {
+            // New bytes; a code of zero is reserved.
+            let (new, after) = rest.split_at_checked(usize::from(code)).filter(|_| code != 0)?;
+            rest = after;
+            new
+        } else {
+            let start = packed(&mut rest, code & 0x0f, 4)?;
+            let length = match packed(&mut rest, code >> 4 & 0x07, 3)? {
+                0 => 0x1_0000,
+                length => length,
+            };
+            base.get(start..start.checked_add(length)?)?
+        };
+        if made.len() + part.len() > wanted {
+            return None;
+        }
+        made.extend_from_slice(part);
+    }
+    (made.len() == wanted).then_some(made)
+}
+
+/// A size of seven bits a byte, the lowest first.
+fn size(rest: &mut &[u8]) -> Option<u64> {
+    let mut value = 0_u64;
+    for shift in (0..63).step_by(7) {
+        let (&byte, after) = rest.split_first()?;
+        *rest = after;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// A number of which only the bytes that `present` names are stored, the lowest first.
+fn packed(rest: &mut &[u8], present: u8, bytes: usize) -> Option<usize> {
+    let mut value = 0;
+    for at in 0..bytes {
+        if present & 1 << at != 0 {
+            let (&byte, after) = rest.split_first()?;
+            *rest = after;
+            value |= usize::from(byte) << (8 * at);
+        }
+    }
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_and_insertions() {
+        // 5 bytes to 7: two copied from 3, "xyz", two copied from 0.
+        let delta = [5, 7, 0x91, 3, 2, 3, b'x', b'y', b'z', 0x90, 2];
+        assert_eq!(applied(b"abcde", &delta, 100).as_deref(), Some(&b"dexyzab"[..]));
+        assert_eq!(applied(b"abcde", &delta, 6), None, "the limit");
+        assert_eq!(applied(b"abcd", &delta, 100), None, "another base");
+        assert_eq!(applied(b"abcde", &delta[..9], 100), None, "cut");
+        assert_eq!(applied(b"abcde", &[5, 7, 0x91, 4, 2], 100), None, "beyond the base");
+        assert_eq!(applied(b"abcde", &[5, 1, 0], 100), None, "the reserved code");
+        assert_eq!(applied(b"abcde", &[5, 1, 2, 1, 1], 100), None, "more than it says");
+        let all = [0xff; 40];
+        assert_eq!(applied(b"abcde", &all, u64::MAX), None, "a size without end");
+    }
+}

@@ -1,0 +1,286 @@
+//! Finds and reads objects of a pack: `pack-*.idx` of version 2, and `pack-*.pack`.
+
+use crate::{
+    delta,
+    fault::Fault,
+    id::{Id, Prefix},
+    object::{Kind, Object},
+};
+use flate2::read::ZlibDecoder;
+use std::{
+    cell::RefCell,
+    fs::File,
+    io::{self, BufReader, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+/// The first bytes of an index of version 2.
+const INDEX: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
+/// Size of an index' header and of its table of 256 counts.
+const TABLE: u64 = 8 + 256 * 4;
+/// Longest chain of deltas. Git writes chains of at most 4,095.
+const MAX_CHAIN: usize = 4096;
+
+/// A pack and its index.
+pub struct Pack {
+    path: PathBuf,
+    /// Length of an object name in bytes.
+    length: usize,
+    index: RefCell<File>,
+    /// How many objects have a name whose first byte is at most this.
+    counts: Vec<u32>,
+    /// Opened with the first object that is read.
+    objects: RefCell<Option<File>>,
+}
+
+/// An object as the pack stores it.
+enum Stored {
+    Whole(Object),
+    /// A delta, and where its base is.
+    Delta(Vec<u8>, Base),
+}
+
+/// Where the base of a delta is.
+enum Base {
+    At(u64),
+    Named(Id),
+}
+
+impl Pack {
+    /// Opens the index at a path that ends with `.idx`.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read or has another version.
+    pub fn open(path: &Path, length: usize) -> Result<Self, Fault> {
+        let unreadable = |error| Fault::Unreadable(path.to_owned(), error);
+        let mut index = File::open(path).map_err(unreadable)?;
+        let mut head = [0; TABLE as usize];
+        index.read_exact(&mut head).map_err(unreadable)?;
+        if head[..8] != INDEX {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            return Err(Fault::Unsupported(format!(
+                "an index of packs of another version: {name}"
+            )));
+        }
+        let counts: Vec<u32> = head[8..].chunks_exact(4).map(number).collect();
+        if !counts.is_sorted() {
+            return Err(Fault::Malformed(format!("{}: its counts decrease", path.display())));
+        }
+        Ok(Self {
+            path: path.with_extension("pack"),
+            length,
+            index: RefCell::new(index),
+            counts,
+            objects: RefCell::new(None),
+        })
+    }
+
+    /// The position of an object in the pack.
+    pub fn position(&self, id: &Id) -> Result<Option<u64>, Fault> {
+        let first = *id.bytes().first().unwrap_or(&0);
+        let (start, names) = self.names_with(first)?;
+        let found = (0..names.len() / self.length)
+            .find(|at| &names[at * self.length..(at + 1) * self.length] == id.bytes());
+        let Some(at) = found else { return Ok(None) };
+        self.offset(start + at as u64).map(Some).map_err(|error| self.unreadable_index(error))
+    }
+
+    /// Adds the object names that begin with a prefix.
+    pub fn collect(&self, prefix: &Prefix, found: &mut Vec<Id>) -> Result<(), Fault> {
+        let first = *prefix.least().bytes().first().unwrap_or(&0);
+        let (_, names) = self.names_with(first)?;
+        let matching = names.chunks_exact(self.length).filter(|name| prefix.matches(name));
+        found.extend(matching.filter_map(|name| Id::of(name, self.length)));
+        Ok(())
+    }
+
+    /// Reads the object at a position. `None` in place of a base that the pack does not have is
+    /// answered by `other`.
+    ///
+    /// # Errors
+    ///
+    /// When the pack cannot be read, is malformed, or the object is too large.
+    pub fn read(
+        &self,
+        id: &Id,
+        position: u64,
+        most: u64,
+        other: &dyn Fn(&Id) -> Result<Object, Fault>,
+    ) -> Result<Object, Fault> {
+        let mut chain = Vec::new();
+        let mut position = position;
+        let mut object = loop {
+            match self.stored(id, position, most)? {
+                Stored::Whole(object) => break object,
+                Stored::Delta(..) if chain.len() == MAX_CHAIN => {
+                    return Err(Fault::object(id, "is a chain of too many deltas"));
+                }
+                Stored::Delta(_, base) => {
+                    chain.push(position);
+                    match base {
+                        Base::At(before) => position = before,
+                        Base::Named(base) => match self.position(&base)? {
+                            Some(before) => position = before,
+                            None => break other(&base)?,
+                        },
+                    }
+                }
+            }
+        };
+        // The deltas are inflated again, so that only one of them is in memory.
+        while let Some(position) = chain.pop() {
+            let Stored::Delta(delta, _) = self.stored(id, position, most)? else {
+                return Err(Fault::object(id, "changed while it was read"));
+            };
+            object.bytes = delta::applied(&object.bytes, &delta, most).ok_or_else(|| {
+                Fault::object(id, "has a delta that does not fit, or is too large")
+            })?;
+        }
+        Ok(object)
+    }
+
+    /// The entry at a position of the pack.
+    fn stored(&self, id: &Id, position: u64, most: u64) -> Result<Stored, Fault> {
+        let unreadable = |error| Fault::Unreadable(self.path.clone(), error);
+        let mut file = self.objects.borrow_mut();
+        if file.is_none() {
+            *file = Some(File::open(&self.path).map_err(unreadable)?);
+        }
+        let Some(file) = file.as_mut() else {
+            return Err(unreadable(io::Error::other("not open")));
+        };
+        file.seek(SeekFrom::Start(position)).map_err(unreadable)?;
+        let mut input = BufReader::new(file);
+        let malformed = || Fault::object(id, "has an entry without the documented form");
+        let byte = byte(&mut input).map_err(unreadable)?;
+        let kind = byte >> 4 & 7;
+        let mut size = u64::from(byte & 15);
+        let (mut is_more, mut shift) = (byte & 0x80 != 0, 4);
+        while is_more {
+            let byte = self::byte(&mut input).map_err(unreadable)?;
+            size |= u64::from(byte & 0x7f)
+                .checked_shl(shift)
+                .filter(|_| shift < 57)
+                .ok_or_else(malformed)?;
+            (is_more, shift) = (byte & 0x80 != 0, shift + 7);
+        }
+        let base = match kind {
+            6 => Some(Base::At(
+                distance(&mut input)
+                    .map_err(unreadable)?
+                    .and_then(|back| position.checked_sub(back))
+                    .filter(|before| *before < position)
+                    .ok_or_else(malformed)?,
+            )),
+            7 => {
+                let mut name = vec![0; self.length];
+                input.read_exact(&mut name).map_err(unreadable)?;
+                Id::of(&name, self.length).map(Base::Named)
+            }
+            _ => None,
+        };
+        let kind = match (kind, &base) {
+            (_, Some(_)) => None,
+            (1, None) => Some(Kind::Commit),
+            (2, None) => Some(Kind::Tree),
+            (3, None) => Some(Kind::Blob),
+            (4, None) => Some(Kind::Tag),
+            _ => return Err(malformed()),
+        };
+        let bytes = inflated(input, size, most).map_err(|fault| match fault {
+            Inflate::TooLarge => Fault::TooLarge { size, most },
+            Inflate::Failed => Fault::object(id, "cannot be decompressed"),
+        })?;
+        Ok(match (kind, base) {
+            (Some(kind), _) => Stored::Whole(Object { kind, bytes }),
+            (None, Some(base)) => Stored::Delta(bytes, base),
+            (None, None) => return Err(malformed()),
+        })
+    }
+
+    /// The object names that begin with a byte, and the position of the first in the index.
+    fn names_with(&self, first: u8) -> Result<(u64, Vec<u8>), Fault> {
+        let count = |at: Option<usize>| {
+            at.and_then(|at| self.counts.get(at)).map_or(0, |count| u64::from(*count))
+        };
+        let (start, end) = (count(usize::from(first).checked_sub(1)), count(Some(first.into())));
+        let length = self.length as u64;
+        let names = self.part(TABLE + start * length, (end - start) * length);
+        Ok((start, names.map_err(|error| self.unreadable_index(error))?))
+    }
+
+    /// The position in the pack of the object at a position in the index.
+    fn offset(&self, at: u64) -> io::Result<u64> {
+        let all = u64::from(self.counts.last().copied().unwrap_or(0));
+        // After the names stand checksums of four bytes, then offsets of four bytes.
+        let offsets = TABLE + all * (self.length as u64 + 4);
+        let short = number(&self.part(offsets + at * 4, 4)?);
+        if short & 0x8000_0000 == 0 {
+            return Ok(short.into());
+        }
+        let long = offsets + all * 4 + u64::from(short & 0x7fff_ffff) * 8;
+        let bytes = self.part(long, 8)?;
+        Ok(u64::from(number(&bytes)) << 32 | u64::from(number(&bytes[4..])))
+    }
+
+    /// A part of the index.
+    fn part(&self, start: u64, size: u64) -> io::Result<Vec<u8>> {
+        let mut index = self.index.borrow_mut();
+        let whole = index.metadata()?.len();
+        if start.checked_add(size).is_none_or(|end| end > whole) {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the index is too short"));
+        }
+        index.seek(SeekFrom::Start(start))?;
+        let mut bytes = vec![0; usize::try_from(size).map_err(io::Error::other)?];
+        index.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn unreadable_index(&self, error: io::Error) -> Fault {
+        Fault::Unreadable(self.path.with_extension("idx"), error)
+    }
+}
+
+/// Why data cannot be decompressed.
+pub enum Inflate {
+    /// They are larger than the limit.
+    TooLarge,
+    /// They are not of the format, or have another size.
+    Failed,
+}
+
+/// Decompresses data of a known size.
+pub fn inflated(input: impl Read, size: u64, most: u64) -> Result<Vec<u8>, Inflate> {
+    if size > most {
+        return Err(Inflate::TooLarge);
+    }
+    let mut bytes = Vec::new();
+    let read = ZlibDecoder::new(input).take(size + 1).read_to_end(&mut bytes);
+    read.is_ok_and(|read| read as u64 == size).then_some(bytes).ok_or(Inflate::Failed)
+}
+
+/// The distance to the base of a delta: seven bits a byte, the highest first, each further byte
+/// counting from one. `None` if it is too large.
+fn distance(input: &mut impl Read) -> io::Result<Option<u64>> {
+    let mut next = byte(input)?;
+    let mut value = u64::from(next & 0x7f);
+    while next & 0x80 != 0 {
+        next = byte(input)?;
+        if value >= 1 << 55 {
+            return Ok(None);
+        }
+        value = ((value + 1) << 7) | u64::from(next & 0x7f);
+    }
+    Ok(Some(value))
+}
+
+fn byte(input: &mut impl Read) -> io::Result<u8> {
+    let mut byte = [0];
+    input.read_exact(&mut byte)?;
+    Ok(byte[0])
+}
+
+fn number(bytes: &[u8]) -> u32 {
+    bytes.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes))
+}

@@ -1,0 +1,437 @@
+//! A git repository: its folders, references and objects.
+
+use crate::{
+    fault::Fault,
+    id::{Id, Prefix},
+    object::{Commit, Kind, Object, TreeMode, entry, lfs_pointer, tagged},
+    pack::{Inflate, Pack, inflated},
+    revision::{Revision, Step, is_name},
+};
+use flate2::read::ZlibDecoder;
+use std::{
+    cell::OnceCell,
+    fs::{self, File},
+    io::{ErrorKind, Read, Seek},
+    path::{Component, Path, PathBuf},
+};
+
+/// Most folders searched above a file.
+const MAX_DEPTH: usize = 64;
+/// Largest text file of a repository in bytes, such as `packed-refs` with half a million references.
+const MAX_TEXT: u64 = 64 << 20;
+/// Largest commit, tag or tree in bytes.
+const MAX_SMALL: u64 = 32 << 20;
+/// Longest chain of symbolic references, as in git.
+const MAX_LINKS: usize = 5;
+/// Longest chain of tags of tags.
+const MAX_TAGS: usize = 16;
+/// Most commits between a revision's name and its commit.
+const MAX_STEPS: u32 = 100_000;
+/// Most folders of objects, with those of other repositories.
+const MAX_ALTERNATES: usize = 16;
+/// Where a name is looked for, in git's order: before and after the name.
+const PLACES: &[(&str, &str)] = &[
+    ("", ""),
+    ("refs/", ""),
+    ("refs/tags/", ""),
+    ("refs/heads/", ""),
+    ("refs/remotes/", ""),
+    ("refs/remotes/", "/HEAD"),
+];
+
+/// A git repository with a working tree.
+pub struct Repository {
+    /// The root of the working tree.
+    work_tree: PathBuf,
+    /// The folder with `HEAD` of this working tree.
+    git_dir: PathBuf,
+    /// The folder that several working trees share.
+    common_dir: PathBuf,
+    /// The folders of objects.
+    objects: Vec<PathBuf>,
+    /// Length of an object name in bytes.
+    length: usize,
+    packs: OnceCell<Vec<Pack>>,
+}
+
+impl Repository {
+    /// The repository whose working tree contains a file. The file does not have to exist.
+    ///
+    /// # Errors
+    ///
+    /// When no repository is visible, or its format is not supported.
+    pub fn around(file: &Path) -> Result<Self, Fault> {
+        let mut above = file.ancestors().skip(1).take(MAX_DEPTH);
+        let work_tree = above
+            .find(|folder| folder.join(".git").exists())
+            .ok_or_else(|| Fault::NoRepository(file.to_owned()))?
+            .to_owned();
+        let git_dir = linked(&work_tree, &work_tree.join(".git"), "gitdir:")?;
+        let common = git_dir.join("commondir");
+        let common_dir =
+            if common.exists() { linked(&git_dir, &common, "")? } else { git_dir.clone() };
+        if let Err(error) = fs::metadata(common_dir.join("HEAD")) {
+            return Err(Fault::Elsewhere(common_dir, error));
+        }
+        let config = text(&common_dir.join("config"))?.unwrap_or_default();
+        let length = length_of(&config)?;
+        let objects = with_alternates(common_dir.join("objects"))?;
+        Ok(Self { work_tree, git_dir, common_dir, objects, length, packs: OnceCell::new() })
+    }
+
+    /// The commit that a revision names, such as `HEAD~2`.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such commit, or the repository cannot be read.
+    pub fn commit(&self, revision: &str) -> Result<Commit, Fault> {
+        let parsed = Revision::parse(revision)?;
+        let mut commit = self.peeled(parsed.name, self.named(parsed.name)?)?;
+        let mut left = MAX_STEPS;
+        for step in parsed.steps {
+            let (times, parent) = match step {
+                Step::Itself => continue,
+                Step::Back(times) => (times, 1),
+                Step::Parent(parent) => (1, parent),
+            };
+            for _ in 0..times {
+                let next = commit.parents.get(parent as usize - 1).filter(|_| left > 0);
+                let next = next.ok_or_else(|| Fault::NoParent(revision.trim().to_owned()))?;
+                commit = self.peeled(revision, next.clone())?;
+                left -= 1;
+            }
+        }
+        Ok(commit)
+    }
+
+    /// The content of a file in a commit; from Git LFS if git has a pointer only. `None` if the
+    /// commit does not have the file.
+    ///
+    /// # Errors
+    ///
+    /// When the path is a folder there, when the content has more than `most` bytes, or when the
+    /// repository cannot be read.
+    pub fn file(&self, commit: &Commit, file: &Path, most: u64) -> Result<Option<Vec<u8>>, Fault> {
+        let inside = file.strip_prefix(&self.work_tree).unwrap_or(file);
+        let shown = inside.to_string_lossy().replace('\\', "/");
+        let mut names = inside.components().peekable();
+        let mut tree = commit.tree.clone();
+        while let Some(component) = names.next() {
+            let Component::Normal(name) = component else {
+                return Err(Fault::NoRepository(file.to_owned()));
+            };
+            let bytes = self.read_kind(&tree, Kind::Tree)?;
+            let Some(found) = entry(&bytes, &name.to_string_lossy(), self.length)? else {
+                return Ok(None);
+            };
+            match (found.mode, names.peek().is_some()) {
+                (TreeMode::Folder, true) => tree = found.id,
+                (TreeMode::File, false) => return self.content(&found.id, most).map(Some),
+                (TreeMode::Link | TreeMode::Submodule, _) | (TreeMode::Folder, false) => {
+                    return Err(Fault::NotAFile(shown, found.mode.word()));
+                }
+                (TreeMode::File, true) => return Ok(None),
+            }
+        }
+        Err(Fault::NotAFile(shown, TreeMode::Folder.word()))
+    }
+
+    fn content(&self, id: &Id, most: u64) -> Result<Vec<u8>, Fault> {
+        let object = self.read(id, most)?;
+        if object.kind != Kind::Blob {
+            return Err(Fault::object(id, "is not a blob"));
+        }
+        let Some((oid, size)) = lfs_pointer(&object.bytes) else { return Ok(object.bytes) };
+        if size > most {
+            return Err(Fault::TooLarge { size, most });
+        }
+        let path = self.common_dir.join("lfs/objects").join(&oid[..2]).join(&oid[2..4]).join(&oid);
+        let mut bytes = Vec::new();
+        let read = File::open(&path).and_then(|file| file.take(size + 1).read_to_end(&mut bytes));
+        match read {
+            Ok(_) if bytes.len() as u64 == size => Ok(bytes),
+            Ok(_) => Err(Fault::Malformed(format!("{} has another size", path.display()))),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Err(Fault::NotDownloaded(oid, size))
+            }
+            Err(error) => Err(Fault::Unreadable(path, error)),
+        }
+    }
+
+    /// The object that a reference or the digits of an object name name.
+    fn named(&self, name: &str) -> Result<Id, Fault> {
+        if let Some(id) = Id::parse(name, self.length) {
+            return Ok(id);
+        }
+        let packed = text(&self.common_dir.join("packed-refs"))?.unwrap_or_default();
+        for (before, after) in PLACES {
+            // In the repository's own folder stand files that are no references.
+            let is_reference = !before.is_empty() || name.starts_with("refs/") || is_upper(name);
+            let full = format!("{before}{name}{after}");
+            if is_reference && let Some(id) = self.reference(full, &packed)? {
+                return Ok(id);
+            }
+        }
+        let prefix = Prefix::parse(name, self.length)
+            .ok_or_else(|| Fault::UnknownRevision(name.to_owned()))?;
+        let mut found = self.loose_names(&prefix)?;
+        for pack in self.packs()? {
+            pack.collect(&prefix, &mut found)?;
+        }
+        found.sort();
+        found.dedup();
+        if found.len() > 1 {
+            // Like git, where a commit is wanted: other objects do not count.
+            found.retain(|id| {
+                self.read(id, MAX_SMALL).is_ok_and(|found| found.kind == Kind::Commit)
+            });
+        }
+        match found.as_slice() {
+            [] => Err(Fault::UnknownRevision(name.to_owned())),
+            [id] => Ok(id.clone()),
+            _ => Err(Fault::Ambiguous(name.to_owned())),
+        }
+    }
+
+    /// The object of a reference with its full name. `None` if there is none.
+    fn reference(&self, name: String, packed: &str) -> Result<Option<Id>, Fault> {
+        let mut name = name;
+        for _ in 0..=MAX_LINKS {
+            if !is_name(&name) {
+                return Err(Fault::Malformed("a reference has a malformed name".to_owned()));
+            }
+            let own = text(&self.git_dir.join(&name))?;
+            let found = match own {
+                None => text(&self.common_dir.join(&name))?,
+                Some(text) => Some(text),
+            };
+            let Some(found) = found else {
+                let line = packed.lines().find_map(|line| {
+                    let (id, of) = line.split_once(' ')?;
+                    (of == name).then(|| Id::parse(id, self.length))
+                });
+                return Ok(line.flatten());
+            };
+            match found.trim().strip_prefix("ref:") {
+                Some(next) => name = next.trim().to_owned(),
+                None => return Ok(Id::parse(found.trim(), self.length)),
+            }
+        }
+        Err(Fault::Malformed(format!("the reference {name} leads to itself")))
+    }
+
+    /// The commit of an object: the object itself, or what a tag names.
+    fn peeled(&self, text: &str, id: Id) -> Result<Commit, Fault> {
+        let mut id = id;
+        for _ in 0..MAX_TAGS {
+            let object = self.read(&id, MAX_SMALL)?;
+            match object.kind {
+                Kind::Commit => return Commit::parse(id, &object.bytes),
+                Kind::Tag => {
+                    id = tagged(&object.bytes, self.length)
+                        .ok_or_else(|| Fault::object(&id, "is a tag of nothing"))?;
+                }
+                Kind::Tree | Kind::Blob => {
+                    return Err(Fault::NotACommit(text.to_owned(), object.kind.word()));
+                }
+            }
+        }
+        Err(Fault::object(&id, "is a tag of too many tags"))
+    }
+
+    fn read_kind(&self, id: &Id, kind: Kind) -> Result<Vec<u8>, Fault> {
+        let object = self.read(id, MAX_SMALL)?;
+        if object.kind == kind {
+            return Ok(object.bytes);
+        }
+        Err(Fault::object(id, &format!("is a {}, not a {}", object.kind.word(), kind.word())))
+    }
+
+    /// Reads an object of at most `most` bytes.
+    fn read(&self, id: &Id, most: u64) -> Result<Object, Fault> {
+        self.read_within(id, most, MAX_LINKS)
+    }
+
+    /// Reads an object; `packs` is how many packs its deltas may lead through.
+    fn read_within(&self, id: &Id, most: u64, packs: usize) -> Result<Object, Fault> {
+        if let Some(object) = self.loose(id, most)? {
+            return Ok(object);
+        }
+        for pack in self.packs()? {
+            if let Some(position) = pack.position(id)? {
+                return pack.read(id, position, most, &|base| match packs.checked_sub(1) {
+                    Some(left) => self.read_within(base, most, left),
+                    None => Err(Fault::object(base, "is a base in too many packs")),
+                });
+            }
+        }
+        Err(Fault::Missing(id.to_string()))
+    }
+
+    /// Reads an object that has a file of its own.
+    fn loose(&self, id: &Id, most: u64) -> Result<Option<Object>, Fault> {
+        let name = id.to_string();
+        for folder in &self.objects {
+            let path = folder.join(&name[..2]).join(&name[2..]);
+            let mut file = match File::open(&path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(Fault::Unreadable(path, error)),
+            };
+            let malformed = || Fault::object(id, "has a file without the documented form");
+            // `blob 12`, a zero byte, then the content.
+            let mut head = Vec::new();
+            let mut start = ZlibDecoder::new(&file).take(32);
+            start.read_to_end(&mut head).map_err(|_| malformed())?;
+            let end = head.iter().position(|byte| *byte == 0).ok_or_else(malformed)?;
+            let mut words = head[..end].split(|byte| *byte == b' ');
+            let kind = words.next().and_then(Kind::of_word).ok_or_else(malformed)?;
+            let size = words.next().and_then(|text| std::str::from_utf8(text).ok()?.parse().ok());
+            let size: u64 = size.ok_or_else(malformed)?;
+            let before = end as u64 + 1;
+            file.rewind().map_err(|error| Fault::Unreadable(path.clone(), error))?;
+            let whole = size.checked_add(before).ok_or_else(malformed)?;
+            let bytes = inflated(file, whole, most.saturating_add(before));
+            let mut bytes = bytes.map_err(|fault| match fault {
+                Inflate::TooLarge => Fault::TooLarge { size, most },
+                Inflate::Failed => malformed(),
+            })?;
+            bytes.drain(..=end);
+            return Ok(Some(Object { kind, bytes }));
+        }
+        Ok(None)
+    }
+
+    fn loose_names(&self, prefix: &Prefix) -> Result<Vec<Id>, Fault> {
+        let digits = prefix.digits();
+        let mut found = Vec::new();
+        for folder in &self.objects {
+            // A folder that is missing has no objects.
+            for file in fs::read_dir(folder.join(&digits[..2])).into_iter().flatten().flatten() {
+                let name = format!("{}{}", &digits[..2], file.file_name().to_string_lossy());
+                found.extend(Id::parse(&name, self.length).filter(|id| prefix.matches(id.bytes())));
+            }
+        }
+        Ok(found)
+    }
+
+    fn packs(&self) -> Result<&[Pack], Fault> {
+        if let Some(packs) = self.packs.get() {
+            return Ok(packs);
+        }
+        let mut packs = Vec::new();
+        for folder in &self.objects {
+            let mut indexes: Vec<PathBuf> = fs::read_dir(folder.join("pack"))
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|file| file.path())
+                .filter(|path| path.extension().is_some_and(|end| end == "idx"))
+                .collect();
+            indexes.sort();
+            for index in indexes {
+                packs.push(Pack::open(&index, self.length)?);
+            }
+        }
+        Ok(self.packs.get_or_init(|| packs))
+    }
+}
+
+/// Whether a name is one of those that git keeps in the repository's own folder, such as `HEAD`
+/// and `ORIG_HEAD`.
+fn is_upper(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+}
+
+/// The folder that a file names, in a submodule or a further working tree; or the folder itself.
+fn linked(base: &Path, path: &Path, before: &str) -> Result<PathBuf, Fault> {
+    if path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let found = text(path)?.unwrap_or_default();
+    let named = found.trim().strip_prefix(before).map(str::trim).filter(|named| !named.is_empty());
+    let named =
+        named.ok_or_else(|| Fault::Malformed(format!("{} names no folder", path.display())))?;
+    folder(base, named)
+}
+
+/// The folder that a repository names, relative to another folder.
+fn folder(base: &Path, named: &str) -> Result<PathBuf, Fault> {
+    // `..` is resolved here, since a folder on the way may lie outside of the sandbox.
+    let mut folder = PathBuf::new();
+    for component in base.join(named).components() {
+        match component {
+            Component::ParentDir => drop(folder.pop()),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                folder.push(component)
+            }
+        }
+    }
+    match fs::metadata(&folder) {
+        Ok(_) => Ok(folder),
+        Err(error) => Err(Fault::Elsewhere(folder, error)),
+    }
+}
+
+/// The length of object names by `config`, and a refusal of what is not supported.
+fn length_of(config: &str) -> Result<usize, Fault> {
+    let mut is_extensions = false;
+    let mut length = 20;
+    for line in config.lines().map(|line| line.trim().to_ascii_lowercase()) {
+        if line.starts_with('[') {
+            is_extensions = line.starts_with("[extensions]");
+        } else if let Some((key, value)) = line.split_once('=').filter(|_| is_extensions) {
+            match (key.trim(), value.trim()) {
+                ("objectformat", "sha1") => {}
+                ("objectformat", "sha256") => length = 32,
+                ("objectformat", other) => {
+                    return Err(Fault::Unsupported(format!("the object format `{other}`")));
+                }
+                ("refstorage", "files") => {}
+                ("refstorage", other) => {
+                    return Err(Fault::Unsupported(format!("the reference storage `{other}`")));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(length)
+}
+
+/// A folder of objects, and those that it names.
+fn with_alternates(objects: PathBuf) -> Result<Vec<PathBuf>, Fault> {
+    let mut folders = vec![objects];
+    let mut at = 0;
+    while let Some(folder) = folders.get(at).cloned().filter(|_| folders.len() < MAX_ALTERNATES) {
+        let named = text(&folder.join("info/alternates"))?.unwrap_or_default();
+        for line in named.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let other = self::folder(&folder, line)?;
+            if !folders.contains(&other) {
+                folders.push(other);
+            }
+        }
+        at += 1;
+    }
+    Ok(folders)
+}
+
+/// A text file of the repository. `None` if it is missing or a folder.
+fn text(path: &Path) -> Result<Option<String>, Fault> {
+    let unreadable = |error| Fault::Unreadable(path.to_owned(), error);
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() && found.len() <= MAX_TEXT => {}
+        Ok(found) if found.is_file() => {
+            return Err(Fault::TooLarge { size: found.len(), most: MAX_TEXT });
+        }
+        Ok(_) => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(unreadable(error)),
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(MAX_TEXT).read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
