@@ -13,8 +13,8 @@ use unreal_package::{
     writer::{Draft, Pin, Profile, Worth, blueprint},
 };
 use unreal_project::{
-    AssetQuery, BlueprintQuery, ContentQuery, Contents, Index, Policy, Project, Relations, find,
-    refresh,
+    AssetQuery, BlueprintQuery, ContentQuery, Contents, CppClasses, Index, Policy, Project,
+    Relations, find, refresh,
 };
 
 /// Number of packages in one folder.
@@ -121,7 +121,9 @@ fn measure(folder: &Path) -> Result<(), Box<dyn Error>> {
     let query = AssetQuery { names: vec!["*Thing0001*".to_owned()], ..AssetQuery::default() };
     time("search by name", || index.search_assets(&query).len());
     let inherits = BlueprintQuery::Inherits("Actor".to_owned());
-    time("search by ancestor", || index.search_blueprints(&inherits, "", true).0.len());
+    time("search by ancestor", || {
+        index.search_blueprints(&inherits, &CppClasses::default(), "", true).0.len()
+    });
     let relations = time("relations", || Relations::of(&index));
     time("unused", || relations.unused(&project, "").len());
     measure_contents(&project, &index);

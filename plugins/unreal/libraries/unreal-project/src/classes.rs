@@ -1,6 +1,6 @@
 //! The class hierarchy: Blueprint classes by their tags, native classes by a table.
 
-use crate::{entry::Asset, index::Index, native_classes};
+use crate::{cpp::CppClasses, entry::Asset, index::Index, native_classes};
 use std::{
     collections::HashMap,
     hash::{DefaultHasher, Hasher},
@@ -13,7 +13,7 @@ const MAX_CHAIN: usize = 64;
 /// The classes of a project, by path.
 #[derive(Debug, Default)]
 pub struct Classes {
-    /// The parent of each Blueprint class, in lower case, by a hash of the class's path: of ten
+    /// The parent of each class of the project, in lower case, by a hash of the class's path: of ten
     /// thousand paths most are never needed as text.
     parents: HashMap<u64, Rc<str>>,
 }
@@ -48,8 +48,8 @@ impl Index {
 }
 
 impl Classes {
-    /// The classes of all Blueprints in an index.
-    pub fn of(index: &Index) -> Self {
+    /// The classes of all Blueprints in an index, and those that the project declares in C++.
+    pub fn of(index: &Index, cpp: &CppClasses) -> Self {
         let (mut parents, mut lowered, mut buffer) =
             (HashMap::new(), HashMap::new(), String::new());
         for entry in index.entries() {
@@ -68,6 +68,12 @@ impl Classes {
                     .entry(asset.parent)
                     .or_insert_with(|| parent.to_ascii_lowercase().into());
                 parents.insert(class, Rc::clone(parent));
+            }
+        }
+        for (class, parent) in cpp.with_parents() {
+            if !parent.is_empty() {
+                parents
+                    .insert(key(&mut buffer, &[&class.path()]), parent.to_ascii_lowercase().into());
             }
         }
         Self { parents }

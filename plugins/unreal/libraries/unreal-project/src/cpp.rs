@@ -54,6 +54,15 @@ pub fn without_prefix(name: &str) -> &str {
     }
 }
 
+/// The path of a class outside of the project, by its name in C++.
+fn outside(name: &str) -> String {
+    match without_prefix(name) {
+        "" => String::new(),
+        short @ ("Object" | "Interface") => format!("/Script/CoreUObject.{short}"),
+        short => format!("/Script/Engine.{short}"),
+    }
+}
+
 /// The classes of a project in C++, by header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CppClasses {
@@ -121,6 +130,19 @@ impl CppClasses {
                 line: *line,
             })
         })
+    }
+
+    /// All classes, each with the path of its parent; the path is empty if it has none.
+    pub fn with_parents(&self) -> Vec<(CppClass, String)> {
+        let own: Vec<CppClass> = self.all().collect();
+        let by_name: HashMap<&str, String> =
+            own.iter().map(|class| (class.name.as_str(), class.path())).collect();
+        let parent = |class: &CppClass| match by_name.get(class.parent.as_str()) {
+            Some(path) => path.clone(),
+            None => outside(&class.parent),
+        };
+        let parents: Vec<String> = own.iter().map(parent).collect();
+        own.into_iter().zip(parents).collect()
     }
 
     /// The classes as bytes, to be kept.

@@ -2,7 +2,7 @@
 
 use crate::{
     classes::{Wanted, class_of, class_path},
-    cpp::{CppClasses, without_prefix},
+    cpp::CppClasses,
     index::Index,
     native_classes,
 };
@@ -96,16 +96,9 @@ pub fn hierarchy(index: &Index, cpp: &CppClasses, root: Option<&str>) -> Option<
 impl All {
     fn of(index: &Index, cpp: &CppClasses) -> Self {
         let mut all = Self::default();
-        let own: Vec<_> = cpp.all().collect();
-        let by_name: BTreeMap<&str, String> =
-            own.iter().map(|class| (class.name.as_str(), class.path())).collect();
-        for class in &own {
-            let parent = match by_name.get(class.parent.as_str()) {
-                Some(path) => path.clone(),
-                None => outside(&class.parent),
-            };
-            let declared = Some((class.file.clone(), class.line));
-            all.add(&class.path(), ClassKind::Cpp, &parent, declared);
+        for (class, parent) in cpp.with_parents() {
+            let path = class.path();
+            all.add(&path, ClassKind::Cpp, &parent, Some((class.file, class.line)));
         }
         for entry in index.entries() {
             let package = index.text(entry.package);
@@ -220,14 +213,4 @@ impl All {
 fn key(path: &str) -> String {
     let lower = path.to_ascii_lowercase();
     if lower.starts_with("/script/") { class_of(&lower).to_owned() } else { lower }
-}
-
-/// The path of a class outside of the project, by its name in C++.
-fn outside(name: &str) -> String {
-    let short = without_prefix(name);
-    match short {
-        "" => String::new(),
-        "Object" | "Interface" => format!("/Script/CoreUObject.{short}"),
-        short => format!("/Script/Engine.{short}"),
-    }
 }

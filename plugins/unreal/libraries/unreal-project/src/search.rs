@@ -2,6 +2,7 @@
 
 use crate::{
     classes::{Classes, Wanted, class_of, class_path},
+    cpp::CppClasses,
     entry::{Asset, Entry},
     index::Index,
     strings::Id,
@@ -86,17 +87,18 @@ impl Index {
     }
 
     /// The matching Blueprints, each with the reason; and the number of Blueprints that `Inherits`
-    /// cannot decide, since their ancestors are unknown.
+    /// cannot decide, since their ancestors are unknown. `Inherits` uses the project's classes in C++.
     pub fn search_blueprints(
         &self,
         query: &BlueprintQuery,
+        cpp: &CppClasses,
         path: &str,
         recursive: bool,
     ) -> (Vec<(Hit<'_>, Vec<Matched>)>, usize) {
         let paths = if path.is_empty() { vec![] } else { vec![path.to_owned()] };
         let scope = Scope::new(&paths, recursive);
         let classes = match query {
-            BlueprintQuery::Inherits(_) => Classes::of(self),
+            BlueprintQuery::Inherits(_) => Classes::of(self, cpp),
             BlueprintQuery::Name(_) | BlueprintQuery::Parent(_) | BlueprintQuery::All(_) => {
                 Classes::default()
             }

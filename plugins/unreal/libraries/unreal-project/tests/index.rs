@@ -6,7 +6,7 @@ use std::{fs, time::Duration};
 use support::{Folder, bp, fresh, game, index};
 use unreal_package::writer::{Profile, blueprint};
 use unreal_project::{
-    AssetQuery, BlueprintQuery, Checked, Index, Policy, Relations, State, find, refresh,
+    AssetQuery, BlueprintQuery, Checked, CppClasses, Index, Policy, Relations, State, find, refresh,
 };
 
 #[test]
@@ -104,7 +104,8 @@ fn damaged_bytes_are_no_index() {
         // A damaged index that parses can be searched.
         if let Some(index) = Index::from_bytes(&damaged) {
             index.search_assets(&AssetQuery::default());
-            index.search_blueprints(&BlueprintQuery::Inherits("Actor".to_owned()), "", true);
+            let inherits = BlueprintQuery::Inherits("Actor".to_owned());
+            index.search_blueprints(&inherits, &CppClasses::default(), "", true);
             Relations::of(&index).broken("");
         }
     }

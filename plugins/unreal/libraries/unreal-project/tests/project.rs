@@ -10,8 +10,8 @@ use unreal_package::{
     writer::{Draft, Profile},
 };
 use unreal_project::{
-    AssetQuery, BlueprintQuery, Config, Index, Lost, Matched, OpenFault, Relations, find,
-    find_among,
+    AssetQuery, BlueprintQuery, Config, CppClasses, Index, Lost, Matched, OpenFault, Relations,
+    find, find_among,
 };
 
 fn packages(index: &Index, query: &AssetQuery) -> Vec<String> {
@@ -93,7 +93,7 @@ fn blueprints_by_what_they_derive_from() {
     let (_folder, project) = game();
     let index = index(&project);
     let search = |query: BlueprintQuery| {
-        let (hits, unknown) = index.search_blueprints(&query, "", true);
+        let (hits, unknown) = index.search_blueprints(&query, &CppClasses::default(), "", true);
         let names: Vec<String> =
             hits.iter().map(|(hit, _)| index.text(hit.asset.path).to_owned()).collect();
         (names, unknown)
@@ -106,7 +106,7 @@ fn blueprints_by_what_they_derive_from() {
     assert_eq!(search(BlueprintQuery::Inherits("Widget".to_owned())).0, ["BP_Tool"]);
     assert_eq!(search(BlueprintQuery::Inherits("MyThing".to_owned())).0, ["BP_Named"]);
     let all = BlueprintQuery::All("bp_base".to_owned());
-    let (hits, _) = index.search_blueprints(&all, "/Game/Doors", false);
+    let (hits, _) = index.search_blueprints(&all, &CppClasses::default(), "/Game/Doors", false);
     let matched: Vec<_> = hits.into_iter().map(|(_, matched)| matched).collect();
     assert_eq!(matched, [vec![Matched::Name], vec![Matched::Parent]]);
 }

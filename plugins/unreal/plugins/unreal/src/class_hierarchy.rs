@@ -2,12 +2,11 @@
 
 use crate::{
     answer::{Page, SourceKind, shown},
-    kept,
     offline::Offline,
     source::Asked,
 };
 use portcullis_plugin::prelude::*;
-use unreal_project::{ClassKind, ClassNode, CppClasses, hierarchy};
+use unreal_project::{ClassKind, ClassNode, hierarchy};
 
 about_project! {
     /// The hierarchy of the project's classes: those declared in C++ in its `Source` folders, and Blueprints, below the engine's classes. Answers "what derives from X" and "what does X derive from".
@@ -68,12 +67,7 @@ impl Asked for ClassHierarchy {
     type Answer = Classes;
 
     fn ask_files(&self, request: &Request<'_>, offline: &Offline) -> Result<Classes, Failure> {
-        let dir = &offline.project.dir;
-        let go_on = offline.go_on(request, "reading headers");
-        let (cpp, changed) = CppClasses::update(kept::load_cpp(dir), &offline.project, go_on);
-        if changed {
-            kept::save_cpp(dir, &cpp);
-        }
+        let (cpp, cut) = offline.cpp_classes(request);
         let root = self.class_name.as_deref().map(str::trim).filter(|name| !name.is_empty());
         let found = hierarchy(&offline.index, &cpp, root).ok_or_else(|| {
             Failure::new(format!(
@@ -84,11 +78,6 @@ impl Asked for ClassHierarchy {
         })?;
         let page = Page::new(self.offset, self.max_results);
         let total_count = found.classes.len();
-        let cut = cpp.cut.then(|| {
-            "not all headers could be read: too many, too large, unreadable, or there was no time: \
-             call again to go on"
-                .to_owned()
-        });
         Ok(Classes {
             classes: page.of(found.classes).into_iter().map(info).collect(),
             ancestors: found.ancestors.iter().map(|path| shown(path)).collect(),

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 use unreal_project::{
-    Checked, Index, Lost, Opened, Policy, Project, State, find, find_among, refresh,
+    Checked, CppClasses, Index, Lost, Opened, Policy, Project, State, find, find_among, refresh,
 };
 
 /// Time limit for reading headers in one call: the host ends computation after 20 s.
@@ -84,6 +84,22 @@ impl Offline {
         what: &'static str,
     ) -> impl FnMut(usize, usize) -> bool + use<'r> {
         go_on(request, self.started, what)
+    }
+
+    /// The classes that the project declares in C++, and a warning if there are more.
+    pub fn cpp_classes(&self, request: &Request<'_>) -> (CppClasses, Option<String>) {
+        let dir = &self.project.dir;
+        let go_on = self.go_on(request, "reading headers");
+        let (cpp, changed) = CppClasses::update(kept::load_cpp(dir), &self.project, go_on);
+        if changed {
+            kept::save_cpp(dir, &cpp);
+        }
+        let cut = cpp.cut.then(|| {
+            "not all headers could be read: too many, too large, unreadable, or there was no time: \
+             call again to go on"
+                .to_owned()
+        });
+        (cpp, cut)
     }
 
     /// Reads the package of an object.

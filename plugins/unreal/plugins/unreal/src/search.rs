@@ -92,7 +92,7 @@ impl Asked for SearchBlueprints {
 
     fn ask_files(
         &self,
-        _request: &Request<'_>,
+        request: &Request<'_>,
         offline: &Offline,
     ) -> Result<FoundBlueprints, Failure> {
         let term = self.search_term.clone();
@@ -102,8 +102,12 @@ impl Asked for SearchBlueprints {
             SearchType::All => BlueprintQuery::All(term),
             SearchType::Inherits => BlueprintQuery::Inherits(term),
         };
+        let (cpp, cut) = match self.search_type {
+            SearchType::Inherits => offline.cpp_classes(request),
+            SearchType::Name | SearchType::ParentClass | SearchType::All => Default::default(),
+        };
         let (hits, unknown) =
-            offline.index.search_blueprints(&query, &self.package_path, self.recursive);
+            offline.index.search_blueprints(&query, &cpp, &self.package_path, self.recursive);
         let page = Page::new(self.offset, self.max_results);
         let total = hits.len();
         let results: Vec<FoundBlueprint> = page
@@ -113,8 +117,8 @@ impl Asked for SearchBlueprints {
             .collect();
         let guess = (unknown > 0).then(|| {
             format!(
-                "{unknown} more may belong here: they derive from classes in C++ of the project or \
-                 of a plugin, whose ancestors are not known"
+                "{unknown} more may belong here: they derive from classes in C++ of a plugin outside \
+                 of the project, whose ancestors are not known"
             )
         });
         let Self { search_type, package_path, .. } = self;
@@ -132,7 +136,7 @@ impl Asked for SearchBlueprints {
             offset: page.offset,
             has_more: page.has_more(total),
             source: SourceKind::Offline,
-            warnings: offline.warnings_and(offline.missing([package_path]).chain(guess)),
+            warnings: offline.warnings_and(offline.missing([package_path]).chain(guess).chain(cut)),
             as_of: offline.as_of.clone(),
         })
     }
