@@ -37,6 +37,8 @@ pub struct Layout {
     pub text_notes: bool,
     /// Inputs of materials are stored natively (`MaterialInputNativeSerialize`).
     pub material_inputs: bool,
+    /// Variables of Niagara are stored natively (`VariablesUseTypeDefRegistry`).
+    pub niagara_variables: bool,
     /// Number of entries in the soft object path table.
     pub soft_paths: usize,
 }
@@ -63,6 +65,7 @@ impl Layout {
             text_wide: stream >= 12,
             text_notes: summary.custom(custom::FORTNITE_MAIN) >= 259,
             material_inputs: summary.custom(custom::CORE) >= 1,
+            niagara_variables: summary.custom(custom::NIAGARA) >= 64,
             soft_paths,
         }
     }

@@ -15,6 +15,7 @@ mod header;
 mod layout;
 mod markdown;
 mod natives;
+mod niagara;
 mod object;
 mod outline;
 mod pins;

@@ -231,7 +231,7 @@ impl Header<'_> {
             && outer.0 != 0
             && is_graph(&self.class_name(outer))
             && !is_graph(&self.class_name(object))
-            && self.class_name(object) != "EdGraphPin"
+            && !is_other(&self.class_name(object))
     }
 
     /// Whether an object is a graph.
@@ -245,6 +245,11 @@ impl Header<'_> {
 fn is_graph(class: &str) -> bool {
     let name = class.strip_suffix("_C").unwrap_or(class);
     name.ends_with("Graph") && !name.contains("Node") && !OTHER_GRAPHS.contains(&name)
+}
+
+/// Whether objects of a class stand beside the nodes of a graph: pins of old versions, and what Niagara keeps there.
+fn is_other(class: &str) -> bool {
+    class == "EdGraphPin" || class == "NiagaraScriptVariable" || class.contains("Hierarchy")
 }
 
 /// Classes whose names end in `Graph` and that are not based on `UEdGraph`.

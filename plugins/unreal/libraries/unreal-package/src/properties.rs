@@ -148,6 +148,9 @@ impl<'h, 'a> Decoder<'h, 'a> {
             if self.header.is_named(name, "InstancedStruct") {
                 return self.instanced(cursor, name, depth);
             }
+            if let Some(variable) = self.niagara_variable(cursor, name, depth)? {
+                return Ok(variable);
+            }
             match self.layout.native(cursor, &self.header.name(name))? {
                 Some(Native::Value(value)) => return Ok(value),
                 Some(Native::Fields(fields)) => {
@@ -164,7 +167,10 @@ impl<'h, 'a> Decoder<'h, 'a> {
                 None => {}
             }
         }
-        let fields = self.properties(cursor, depth + 1)?;
+        let mut fields = self.properties(cursor, depth + 1)?;
+        if self.layout.niagara_variables {
+            self.niagara_store(&mut fields);
+        }
         Ok(Value::Struct(Box::new(Struct { kind, fields })))
     }
 

@@ -25,6 +25,7 @@ impl Worth {
             | Self::Vector(_)
             | Self::Raw(..)
             | Self::Instanced(..)
+            | Self::Niagara(..)
             | Self::Struct(..)
             | Self::PinType(_) => "StructProperty",
             Self::List(_) => "ArrayProperty",
@@ -38,6 +39,7 @@ impl Worth {
             Self::Vector(_) => "Vector",
             Self::PinType(_) => "EdGraphPinType",
             Self::Instanced(..) => "InstancedStruct",
+            Self::Niagara(structure, ..) => structure,
             Self::Struct(name, _) | Self::Raw(name, _) => name,
             Self::Bool(_)
             | Self::Int(_)
@@ -120,6 +122,7 @@ impl Draft {
             | Worth::Vector(_)
             | Worth::Raw(..)
             | Worth::Instanced(..)
+            | Worth::Niagara(..)
             | Worth::Struct(..)
             | Worth::PinType(_)
             | Worth::List(_) => vec![],
@@ -180,6 +183,7 @@ impl Draft {
             | Worth::Vector(_)
             | Worth::Raw(..)
             | Worth::Instanced(..)
+            | Worth::Niagara(..)
             | Worth::Struct(..)
             | Worth::PinType(_) => ink.u32(0),
         }
@@ -219,6 +223,12 @@ impl Draft {
                 ink.i32(structure.0);
                 ink.len(body.at());
                 ink.bytes(&body.0);
+            }
+            Worth::Niagara(_, name, kind, behind) => {
+                let name = self.name(name);
+                ink.name(name);
+                self.properties(ink, &[("ClassStructOrEnum".to_owned(), Worth::Object(*kind))]);
+                ink.bytes(behind);
             }
             Worth::PinType(kind) => self.pin_type(ink, kind),
             Worth::List(items) => {

@@ -1,0 +1,194 @@
+//! Reads the variables of Niagara: their names, types and values.
+//!
+//! A parameter store has the offsets of its variables, and the bytes of all values. Sources: `Serialize` of
+//! `FNiagaraVariableBase`, `FNiagaraVariable` and `FNiagaraVariableWithOffset` in the engine, and the structures of
+//! `NiagaraTypes.h`.
+
+use crate::{
+    cursor::Cursor,
+    fault::Stop,
+    properties::Decoder,
+    tables::{Index, Name},
+    value::{Label, Property, Struct, Value},
+};
+
+const WHAT: &str = "variable of Niagara";
+/// Largest value of a variable in bytes: a matrix.
+const MAX_VALUE: usize = 64;
+
+/// What follows the name and the type of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tail {
+    /// Nothing: `FNiagaraVariableBase`.
+    None,
+    /// The value: `FNiagaraVariable`.
+    Value,
+    /// The offset of the value in the store: `FNiagaraVariableWithOffset`.
+    Offset,
+}
+
+impl Tail {
+    fn of(structure: &str) -> Option<Self> {
+        Some(match structure {
+            "NiagaraVariableBase" => Self::None,
+            "NiagaraVariable" => Self::Value,
+            "NiagaraVariableWithOffset" => Self::Offset,
+            _ => return None,
+        })
+    }
+}
+
+/// The members of a type's value.
+#[derive(Clone, Copy)]
+enum Shape {
+    /// So many numbers of single precision.
+    Floats(usize),
+    /// So many whole numbers.
+    Ints(usize),
+    Flag,
+}
+
+impl Shape {
+    /// The shape of a structure. In a store, vectors have single precision in all versions.
+    fn of(structure: &str) -> Option<Self> {
+        Some(match structure {
+            "NiagaraFloat" | "NiagaraHalf" => Self::Floats(1),
+            "Vector2f" | "Vector2D" => Self::Floats(2),
+            "Vector3f" | "Vector" | "NiagaraPosition" => Self::Floats(3),
+            "Vector4f" | "Vector4" | "Quat4f" | "Quat" | "LinearColor" => Self::Floats(4),
+            "NiagaraMatrix" => Self::Floats(16),
+            "NiagaraInt32" => Self::Ints(1),
+            "NiagaraID" => Self::Ints(2),
+            "NiagaraBool" => Self::Flag,
+            _ => return None,
+        })
+    }
+
+    fn read<'a>(self, bytes: &[u8]) -> Option<Value<'a>> {
+        let (words, rest) = bytes.as_chunks::<4>();
+        let one_or_list = |count: usize, read: fn([u8; 4]) -> Value<'a>| {
+            let mut values: Vec<_> = words.iter().map(|word| read(*word)).collect();
+            let is_whole = rest.is_empty() && values.len() == count;
+            is_whole.then(|| match count {
+                1 => values.remove(0),
+                _ => Value::List(values),
+            })
+        };
+        match self {
+            Self::Floats(count) => {
+                one_or_list(count, |word| Value::Float(f32::from_le_bytes(word).into()))
+            }
+            Self::Ints(count) => {
+                one_or_list(count, |word| Value::Int(i32::from_le_bytes(word).into()))
+            }
+            Self::Flag => one_or_list(1, |word| Value::Bool(word != [0; 4])),
+        }
+    }
+
+    /// Its size in bytes.
+    fn size(self) -> usize {
+        match self {
+            Self::Floats(count) | Self::Ints(count) => 4 * count,
+            Self::Flag => 4,
+        }
+    }
+}
+
+impl<'a> Decoder<'_, 'a> {
+    /// Reads a variable with native serialization. `None` for another structure, or if it is stored as tagged
+    /// properties, as in older versions.
+    pub(crate) fn niagara_variable(
+        &self,
+        cursor: &mut Cursor<'a>,
+        structure: Name,
+        depth: usize,
+    ) -> Result<Option<Value<'a>>, Stop> {
+        let tail = Tail::of(&self.header.name(structure));
+        let Some(tail) = tail.filter(|_| self.layout.niagara_variables) else { return Ok(None) };
+        let name = Name::read(cursor, WHAT)?;
+        let kind = self.properties(cursor, depth + 1)?;
+        let of_kind = self.object_in(&kind, "ClassStructOrEnum");
+        let mut fields = vec![field("Name", Value::Name(name))];
+        // The type without its flags, which follow from it.
+        fields.push(field("Type", of_kind.map_or_else(|| structured(kind), Value::Object)));
+        match tail {
+            Tail::None => {}
+            Tail::Offset => fields.push(field("Offset", Value::Int(cursor.i32(WHAT)?.into()))),
+            Tail::Value => {
+                let size = cursor.count(WHAT, 1)?;
+                let bytes = cursor.take(WHAT, size)?;
+                let shape = of_kind.and_then(|kind| self.shape(kind));
+                let value = shape.and_then(|shape| shape.read(bytes)).or_else(|| raw(bytes));
+                fields.extend(value.map(|value| field("Value", value)));
+            }
+        }
+        Ok(Some(Value::Struct(Box::new(Struct { kind: Some(structure), fields }))))
+    }
+
+    /// Adds to each variable of a parameter store its value, by its offset.
+    pub(crate) fn niagara_store(&self, fields: &mut [Property<'a>]) {
+        let is = |field: &Property<'_>, name: &str| match &field.name {
+            Label::Name(own) => self.header.is_named(*own, name),
+            Label::Text(own) => own == name,
+        };
+        let data = fields.iter().find(|field| is(field, "ParameterData"));
+        let Some(Value::List(data)) = data.map(|field| field.value.clone()) else { return };
+        let byte = |value: &Value<'_>| match value {
+            Value::Int(byte) => u8::try_from(*byte).ok(),
+            _ => None,
+        };
+        let Some(data) = data.iter().map(byte).collect::<Option<Vec<u8>>>() else { return };
+        let offsets = fields.iter_mut().find(|field| is(field, "SortedParameterOffsets"));
+        let Some(Value::List(variables)) = offsets.map(|field| &mut field.value) else { return };
+        for variable in variables {
+            let Value::Struct(variable) = variable else { continue };
+            let offset = variable.fields.iter().find_map(|field| match field.value {
+                Value::Int(offset) if is(field, "Offset") => usize::try_from(offset).ok(),
+                _ => None,
+            });
+            let shape = self.object_in(&variable.fields, "Type").and_then(|kind| self.shape(kind));
+            let value = offset.zip(shape).and_then(|(offset, shape)| {
+                shape.read(data.get(offset..offset.checked_add(shape.size())?)?)
+            });
+            variable.fields.extend(value.map(|value| field("Value", value)));
+        }
+    }
+
+    /// The object in a field of that name.
+    fn object_in(&self, fields: &[Property<'a>], name: &str) -> Option<Index> {
+        fields.iter().find_map(|field| match (&field.name, &field.value) {
+            (Label::Name(own), Value::Object(object)) if self.header.is_named(*own, name) => {
+                Some(*object)
+            }
+            (Label::Text(own), Value::Object(object)) if own == name => Some(*object),
+            _ => None,
+        })
+    }
+
+    /// The shape of a type. Entries of enumerations are whole numbers.
+    fn shape(&self, kind: Index) -> Option<Shape> {
+        match self.header.class_name(kind).as_ref() {
+            "Enum" | "UserDefinedEnum" => Some(Shape::Ints(1)),
+            _ => Shape::of(&self.header.object_name(kind)),
+        }
+    }
+}
+
+fn field<'a>(name: &'static str, value: Value<'a>) -> Property<'a> {
+    Property { name: Label::fixed(name), index: 0, value }
+}
+
+fn structured(fields: Vec<Property<'_>>) -> Value<'_> {
+    Value::Struct(Box::new(Struct { kind: None, fields }))
+}
+
+/// Bytes whose type is not known.
+fn raw<'a>(bytes: &[u8]) -> Option<Value<'a>> {
+    match bytes.len() {
+        0 => None,
+        ..=MAX_VALUE => {
+            Some(Value::List(bytes.iter().map(|byte| Value::Int((*byte).into())).collect()))
+        }
+        size => Some(Value::Undecoded { bytes: size as u64 }),
+    }
+}
