@@ -39,6 +39,8 @@ pub struct Layout {
     pub material_inputs: bool,
     /// Variables of Niagara are stored natively (`VariablesUseTypeDefRegistry`).
     pub niagara_variables: bool,
+    /// The version of property bags (`FPropertyBagCustomVersion`).
+    pub property_bag: i32,
     /// Number of entries in the soft object path table.
     pub soft_paths: usize,
 }
@@ -66,6 +68,7 @@ impl Layout {
             text_notes: summary.custom(custom::FORTNITE_MAIN) >= 259,
             material_inputs: summary.custom(custom::CORE) >= 1,
             niagara_variables: summary.custom(custom::NIAGARA) >= 64,
+            property_bag: summary.custom(custom::PROPERTY_BAG),
             soft_paths,
         }
     }

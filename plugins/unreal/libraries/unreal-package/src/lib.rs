@@ -12,6 +12,7 @@ mod difference;
 mod fault;
 mod graph;
 mod header;
+mod instanced;
 mod layout;
 mod markdown;
 mod natives;

@@ -7,6 +7,7 @@
 use crate::{
     cursor::Cursor,
     fault::Stop,
+    instanced::{field, structured},
     properties::Decoder,
     tables::{Index, Name},
     value::{Label, Property, Struct, Value},
@@ -133,19 +134,17 @@ impl<'a> Decoder<'_, 'a> {
         };
         let data = fields.iter().find(|field| is(field, "ParameterData"));
         let Some(Value::List(data)) = data.map(|field| field.value.clone()) else { return };
-        let byte = |value: &Value<'_>| match value {
-            Value::Int(byte) => u8::try_from(*byte).ok(),
-            _ => None,
+        let Some(data) =
+            data.iter().map(|byte| whole(byte)?.try_into().ok()).collect::<Option<Vec<u8>>>()
+        else {
+            return;
         };
-        let Some(data) = data.iter().map(byte).collect::<Option<Vec<u8>>>() else { return };
         let offsets = fields.iter_mut().find(|field| is(field, "SortedParameterOffsets"));
         let Some(Value::List(variables)) = offsets.map(|field| &mut field.value) else { return };
         for variable in variables {
             let Value::Struct(variable) = variable else { continue };
-            let offset = variable.fields.iter().find_map(|field| match field.value {
-                Value::Int(offset) if is(field, "Offset") => usize::try_from(offset).ok(),
-                _ => None,
-            });
+            let offset = variable.fields.iter().find(|field| is(field, "Offset"));
+            let offset = offset.and_then(|field| usize::try_from(whole(&field.value)?).ok());
             let shape = self.object_in(&variable.fields, "Type").and_then(|kind| self.shape(kind));
             let value = offset.zip(shape).and_then(|(offset, shape)| {
                 shape.read(data.get(offset..offset.checked_add(shape.size())?)?)
@@ -174,20 +173,18 @@ impl<'a> Decoder<'_, 'a> {
     }
 }
 
-fn field<'a>(name: &'static str, value: Value<'a>) -> Property<'a> {
-    Property { name: Label::fixed(name), index: 0, value }
-}
-
-fn structured(fields: Vec<Property<'_>>) -> Value<'_> {
-    Value::Struct(Box::new(Struct { kind: None, fields }))
+/// A whole number.
+fn whole(value: &Value<'_>) -> Option<i64> {
+    if let Value::Int(number) = value { Some(*number) } else { None }
 }
 
 /// Bytes whose type is not known.
 fn raw<'a>(bytes: &[u8]) -> Option<Value<'a>> {
     match bytes.len() {
         0 => None,
-        ..=MAX_VALUE => {
-            Some(Value::List(bytes.iter().map(|byte| Value::Int((*byte).into())).collect()))
+        1..=MAX_VALUE => {
+            let numbers = bytes.iter().map(|byte| Value::Int((*byte).into()));
+            Some(Value::List(numbers.collect()))
         }
         size => Some(Value::Undecoded { bytes: size as u64 }),
     }

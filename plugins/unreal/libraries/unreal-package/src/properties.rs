@@ -145,11 +145,13 @@ impl<'h, 'a> Decoder<'h, 'a> {
     ) -> Result<Value<'a>, Stop> {
         let kind = kind.map(|kind| kind.name);
         if let (Some(name), None | Some(true)) = (kind, native) {
-            if self.header.is_named(name, "InstancedStruct") {
-                return self.instanced(cursor, name, depth);
-            }
-            if let Some(variable) = self.niagara_variable(cursor, name, depth)? {
-                return Ok(variable);
+            let of_any_type = self.instanced(cursor, name, depth)?;
+            let value = match of_any_type {
+                None => self.niagara_variable(cursor, name, depth)?,
+                Some(value) => Some(value),
+            };
+            if let Some(value) = value {
+                return Ok(value);
             }
             match self.layout.native(cursor, &self.header.name(name))? {
                 Some(Native::Value(value)) => return Ok(value),
@@ -172,54 +174,6 @@ impl<'h, 'a> Decoder<'h, 'a> {
             self.niagara_store(&mut fields);
         }
         Ok(Value::Struct(Box::new(Struct { kind, fields })))
-    }
-
-    /// Reads a structure of any type (`FInstancedStruct`): its type, its size and its members. Source:
-    /// `FInstancedStruct::Serialize` of the engine.
-    fn instanced(
-        &self,
-        cursor: &mut Cursor<'a>,
-        kind: Name,
-        depth: usize,
-    ) -> Result<Value<'a>, Stop> {
-        let mut behind = cursor.clone();
-        // Until 5.2 a mark and a version came first.
-        if behind.u32(WHAT).is_ok_and(|mark| mark == 0xABAB_ABAB) {
-            behind.skip(WHAT, 1)?;
-            *cursor = behind;
-        }
-        let structure = Index::read(cursor, WHAT)?;
-        let size = cursor.count(WHAT, 1)?;
-        let start = cursor.at();
-        let mut body = cursor.part(WHAT, start, start + size as u64)?;
-        cursor.skip(WHAT, size)?;
-        let mut fields = Vec::new();
-        if structure.0 != 0 {
-            let name = self.header.object_name(structure);
-            let read = |body: &mut Cursor<'a>| match self.layout.native(body, &name)? {
-                Some(Native::Value(value)) => Ok(value),
-                Some(Native::Fields(fields)) => {
-                    Ok(Value::Struct(Box::new(Struct { kind: None, fields })))
-                }
-                None => self
-                    .properties(body, depth + 1)
-                    .map(|fields| Value::Struct(Box::new(Struct { kind: None, fields }))),
-            };
-            let value = match read(&mut body) {
-                Ok(value) if body.left() == 0 => value,
-                Ok(_) | Err(_) => {
-                    self.undecoded.set(self.undecoded.get() + 1);
-                    Value::Undecoded { bytes: size as u64 }
-                }
-            };
-            let kind = Property {
-                name: Label::fixed("Struct"),
-                index: 0,
-                value: Value::Object(structure),
-            };
-            fields.extend([kind, Property { name: Label::fixed("Value"), index: 0, value }]);
-        }
-        Ok(Value::Struct(Box::new(Struct { kind: Some(kind), fields })))
     }
 
     fn array(&self, cursor: &mut Cursor<'a>, kind: &Type, depth: usize) -> Result<Value<'a>, Stop> {

@@ -130,6 +130,8 @@ pub mod custom {
     pub const UE5_MAIN: Guid = Guid([0x697D_D581, 0xE64F_41AB, 0xAA4A_51EC, 0xBEB7_B628]);
     /// `FCoreObjectVersion`.
     pub const CORE: Guid = Guid([0x375E_C13C, 0x06E4_48FB, 0xB500_84F0, 0x262A_717E]);
+    /// `FPropertyBagCustomVersion`.
+    pub const PROPERTY_BAG: Guid = Guid([0x134A_157E, 0xD5E2_49A3, 0x8D4E_843C, 0x98FE_9E31]);
     /// `FNiagaraCustomVersion`.
     pub const NIAGARA: Guid = Guid([0xFCF5_7AFA, 0x5076_4283, 0xB9A9_E658, 0xFFA0_2D32]);
 }

@@ -87,6 +87,8 @@ pub enum Worth {
     Raw(String, Vec<u8>),
     /// A structure of any type (`FInstancedStruct`): its type and its members.
     Instanced(Index, Vec<(String, Worth)>),
+    /// A property bag (`FInstancedPropertyBag`): its members.
+    Bag(Vec<(String, Worth)>),
     /// A variable of Niagara with native serialization: the structure, the variable's name and type, and the bytes
     /// that follow these.
     Niagara(&'static str, String, Index, Vec<u8>),

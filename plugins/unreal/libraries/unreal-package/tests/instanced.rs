@@ -1,7 +1,7 @@
 //! Tests of structures of any type (`FInstancedStruct`), which state trees and many plugins use.
 
 use unreal_package::{
-    Index, Package, Value,
+    Guid, Index, Package, Value,
     writer::{Draft, PROFILES, Profile, Worth},
 };
 
@@ -66,4 +66,42 @@ fn what_cannot_be_read_is_counted_and_the_rest_is_read() {
     assert_eq!(object.get(&package.header, "Behind"), Some(&Value::Int(3)));
     let text = text_of(&draft);
     assert!(text.contains("Value=<undecoded 5 bytes>"), "{text}");
+}
+
+#[test]
+fn members_of_a_property_bag_are_told() {
+    const BAG: Guid = Guid([0x134A_157E, 0xD5E2_49A3, 0x8D4E_843C, 0x98FE_9E31]);
+    let versions: [&'static [(Guid, i32)]; 4] = [&[], &[(BAG, 1)], &[(BAG, 2)], &[(BAG, 3)]];
+    for profile in PROFILES.iter().filter(|profile| profile.versions.ue5 > 0) {
+        for customs in versions {
+            let mut draft = tree(Profile { customs, ..*profile });
+            let members = vec![
+                ("Health".to_owned(), Worth::Int(7)),
+                ("Title".to_owned(), Worth::String("Door".to_owned())),
+            ];
+            draft.set(Index(1), "Parameters", Worth::Bag(members));
+            draft.set(Index(1), "Behind", Worth::Int(3));
+            let text = text_of(&draft);
+            let wanted = "Parameters=(Health=7,Title=\"Door\")";
+            assert!(text.contains(wanted), "{} {customs:?}: {text}", profile.name);
+            assert!(text.contains("Behind=3"), "{} {customs:?}: {text}", profile.name);
+        }
+    }
+}
+
+#[test]
+fn an_empty_or_damaged_property_bag_harms_nothing() {
+    let mut draft = tree(Profile::of("5.6"));
+    draft.set(
+        Index(1),
+        "Empty",
+        Worth::Raw("InstancedPropertyBag".to_owned(), vec![1, 0, 0, 0, 0]),
+    );
+    let endless = [vec![1, 1, 0, 0, 0], vec![0xFF; 40]].concat();
+    draft.set(Index(1), "Endless", Worth::Raw("InstancedPropertyBag".to_owned(), endless));
+    draft.set(Index(1), "Behind", Worth::Int(3));
+    let text = text_of(&draft);
+    for wanted in ["Empty=()", "Endless=<undecoded 45 bytes>", "Behind=3"] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
 }

@@ -25,6 +25,7 @@ impl Worth {
             | Self::Vector(_)
             | Self::Raw(..)
             | Self::Instanced(..)
+            | Self::Bag(_)
             | Self::Niagara(..)
             | Self::Struct(..)
             | Self::PinType(_) => "StructProperty",
@@ -39,6 +40,7 @@ impl Worth {
             Self::Vector(_) => "Vector",
             Self::PinType(_) => "EdGraphPinType",
             Self::Instanced(..) => "InstancedStruct",
+            Self::Bag(_) => "InstancedPropertyBag",
             Self::Niagara(structure, ..) => structure,
             Self::Struct(name, _) | Self::Raw(name, _) => name,
             Self::Bool(_)
@@ -122,6 +124,7 @@ impl Draft {
             | Worth::Vector(_)
             | Worth::Raw(..)
             | Worth::Instanced(..)
+            | Worth::Bag(_)
             | Worth::Niagara(..)
             | Worth::Struct(..)
             | Worth::PinType(_)
@@ -183,10 +186,44 @@ impl Draft {
             | Worth::Vector(_)
             | Worth::Raw(..)
             | Worth::Instanced(..)
+            | Worth::Bag(_)
             | Worth::Niagara(..)
             | Worth::Struct(..)
             | Worth::PinType(_) => ink.u32(0),
         }
+    }
+
+    /// Writes a property bag: its version, the descriptions of its members, their size and values.
+    fn bag(&mut self, ink: &mut Ink, members: &[(String, Worth)]) {
+        let version = self.layout().property_bag;
+        if version < 1 {
+            ink.u8(1);
+        }
+        ink.u32(1);
+        ink.len(members.len());
+        for (name, _) in members {
+            ink.i32(0);
+            ink.bytes(&[7; 16]);
+            let (name, key) = (self.name(name), self.name("ToolTip"));
+            ink.name(name);
+            ink.u8(3);
+            match version {
+                ..1 => {}
+                1 => ink.u8(0),
+                2.. => ink.bytes(&[1, 1]),
+            }
+            ink.u32(1);
+            ink.len(1);
+            ink.name(key);
+            ink.string("what it is");
+            if version >= 3 {
+                ink.i32(0);
+            }
+        }
+        let mut body = Ink::default();
+        self.properties(&mut body, members);
+        ink.len(body.at());
+        ink.bytes(&body.0);
     }
 
     fn worth(&mut self, ink: &mut Ink, worth: &Worth) {
@@ -224,6 +261,7 @@ impl Draft {
                 ink.len(body.at());
                 ink.bytes(&body.0);
             }
+            Worth::Bag(members) => self.bag(ink, members),
             Worth::Niagara(_, name, kind, behind) => {
                 let name = self.name(name);
                 ink.name(name);
