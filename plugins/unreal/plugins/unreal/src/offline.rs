@@ -17,6 +17,8 @@ use unreal_project::{
 const READING: Duration = Duration::from_secs(12);
 /// Time that has to be left to store the index and to answer.
 const RESERVE: Duration = Duration::from_secs(6);
+/// Longest warning about the project that stands in each answer, in bytes.
+const MAX_LINE: usize = 120;
 /// Most warnings of an answer.
 const MAX_WARNINGS: usize = 50;
 
@@ -28,8 +30,10 @@ pub struct Offline {
     pub index: Index,
     /// Time of the last check of the files, as ISO 8601.
     pub as_of: String,
-    /// Warnings for every answer.
-    pub warnings: Vec<String>,
+    /// Warnings about this call, such as those about editors that did not answer.
+    pub notes: Vec<String>,
+    /// Warnings about the project, which `unreal_status` tells.
+    warnings: Vec<String>,
     /// What was checked.
     pub checked: Checked,
     /// Number of packages not read yet.
@@ -65,10 +69,11 @@ impl Offline {
                 now
             }
         };
-        let warnings = warnings(&project, &fresh.index, fresh.left);
+        let warnings = warnings(&project, &fresh.index);
         Ok(Self {
             project,
             as_of: time(checked),
+            notes: Vec::new(),
             warnings,
             checked: fresh.checked,
             left: fresh.left,
@@ -120,10 +125,40 @@ impl Offline {
         })
     }
 
-    /// The common warnings and more.
+    /// Warnings of an answer: those about its own completeness, one line for all about the project, and more. The
+    /// project's own are the same in each answer, so that they are told once, by `unreal_status`.
     pub fn warnings_and(&self, more: impl IntoIterator<Item = String>) -> Vec<String> {
-        let all = self.warnings.iter().cloned().chain(more);
+        let project = match self.warnings.as_slice() {
+            [] => None,
+            [one] if one.len() <= MAX_LINE => Some(one.clone()),
+            all => {
+                let number = all.len();
+                Some(format!(
+                    "{number} warnings about the project, such as unreadable packages: see unreal_status"
+                ))
+            }
+        };
+        let own = self.notes.iter().cloned().chain(self.incomplete());
+        let all = own.chain(project).chain(more);
         all.take(MAX_WARNINGS).map(|warning| shown(&warning)).collect()
+    }
+
+    /// All warnings, for `unreal_status`.
+    pub fn all_warnings(&self) -> Vec<String> {
+        let own = self.notes.iter().cloned().chain(self.incomplete());
+        let all = own.chain(self.warnings.iter().cloned());
+        all.take(MAX_WARNINGS).map(|warning| shown(&warning)).collect()
+    }
+
+    /// A warning that packages are missing in the index.
+    fn incomplete(&self) -> Option<String> {
+        let all = self.index.entries().len();
+        (self.left > 0).then(|| {
+            format!(
+                "{} of {all} packages are not read yet, as there was no time: call again to go on",
+                self.left
+            )
+        })
     }
 }
 
@@ -146,14 +181,9 @@ fn now() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn warnings(project: &Project, index: &Index, left: usize) -> Vec<String> {
+/// The warnings about a project.
+fn warnings(project: &Project, index: &Index) -> Vec<String> {
     let mut warnings = project.warnings.clone();
-    if left > 0 {
-        warnings.push(format!(
-            "{left} of {} packages are not read yet, as there was no time: call again to go on",
-            index.entries().len()
-        ));
-    }
     if index.cut {
         warnings.push("the project has more packages than are indexed (200000)".to_owned());
     }
@@ -178,7 +208,7 @@ fn warnings(project: &Project, index: &Index, left: usize) -> Vec<String> {
         let words = state.words();
         let packages = if number == 1 { "package" } else { "packages" };
         warnings
-            .push(format!("{number} {packages} could not be read ({words}); see unreal_status"));
+            .push(format!("{number} {packages} could not be read ({words}): see unreal_status"));
     }
     warnings
 }

@@ -74,7 +74,7 @@ pub fn answer<A: Asked>(asked: &A, request: &Request<'_>) -> Result<A::Answer, F
         Err(fault) => (!fault.is_usual()).then(|| format!("{fault}: the files answer")),
     };
     let mut offline = Offline::open(request, asked.project_dir())?;
-    offline.warnings.splice(0..0, note);
+    offline.notes.extend(note);
     asked.ask_files(request, &offline)
 }
 

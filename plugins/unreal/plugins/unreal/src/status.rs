@@ -118,7 +118,7 @@ impl Asked for UnrealStatus {
             offset: page.offset,
             has_more: page.has_more(total),
             source: SourceKind::Offline,
-            warnings: offline.warnings_and(None),
+            warnings: offline.all_warnings(),
             as_of: offline.as_of.clone(),
         })
     }

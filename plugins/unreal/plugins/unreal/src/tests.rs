@@ -329,3 +329,18 @@ fn when_time_is_up_the_rest_is_left() {
     assert_eq!((&status["state"], &status["project"]["left"]), (&json!("indexing"), &json!(6)));
     assert!(status["warnings"].to_string().contains("call again"), "{status}");
 }
+
+#[test]
+fn warnings_about_the_project_are_one_line_and_told_by_the_status() {
+    let (game, host) = (Game::new(), Rehearsal::new());
+    game.put("Content/Cut.uasset", [0xC1, 0x83, 0x2A, 0x9E, 1, 2]);
+    game.put("Content/None.uasset", "nothing");
+    let found = call::<SearchAssets>(&host, &game, json!({ "packagePaths": ["/Game"] }));
+    let warnings = found["warnings"].as_array().expect("it is a list");
+    let [one] = warnings.as_slice() else { panic!("{found}") };
+    assert!(one.as_str().is_some_and(|text| text.ends_with("see unreal_status")), "{found}");
+    let status = call::<UnrealStatus>(&host, &game, json!({}));
+    let told = status["warnings"].as_array().expect("it is a list");
+    assert!(told.len() > 1, "{status}");
+    assert!(status["warnings"].to_string().contains("Git LFS pointer"), "{status}");
+}
