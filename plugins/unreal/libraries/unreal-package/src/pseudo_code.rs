@@ -18,7 +18,7 @@ use std::{
     collections::{HashMap, HashSet, VecDeque},
     fmt::Write,
 };
-use values::{last, shortened, value};
+use values::{last, member, shortened, value};
 
 /// Deepest nesting of expressions on one line.
 const MAX_DEPTH: usize = 10;
@@ -321,7 +321,7 @@ impl<'g> Writer<'g> {
             } else if all.len() == 1 {
                 values.push(value);
             } else {
-                values.push(format!("{}={value}", pin.name));
+                values.push(format!("{}={value}", member(&pin.name)));
             }
         }
         if values.is_empty() && (has_exec(node) || node.title.starts_with("Get ")) {
@@ -363,8 +363,11 @@ impl<'g> Writer<'g> {
         }
         let node = &self.graph.nodes[at];
         let values = node.pins.iter().filter(|pin| pin.output && !is_exec(pin) && !pin.hidden);
-        let part =
-            if has_exec(node) || values.count() > 1 { format!(".{pin}") } else { String::new() };
+        let part = if has_exec(node) || values.count() > 1 {
+            format!(".{}", member(&pin))
+        } else {
+            String::new()
+        };
         let id = format!("@{}", self.ids[at]);
         if has_exec(node) || self.written.contains(&at) {
             return format!("{id}{part}");

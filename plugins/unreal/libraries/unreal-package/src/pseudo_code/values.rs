@@ -52,3 +52,31 @@ pub fn shortened(text: &str, most: usize) -> String {
 pub fn last(path: &str) -> &str {
     path.rsplit(['.', '/', ':']).next().unwrap_or(path)
 }
+
+/// The name of a pin as people wrote it. In a structure made in the editor, members have names such as
+/// `Speed_4_18F36A8B4C2D1E0F9A8B7C6D5E4F3A2B`: a number and a GUID follow.
+pub fn member(name: &str) -> &str {
+    let is_guid =
+        |text: &str| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    name.rsplit_once('_')
+        .filter(|(_, guid)| is_guid(guid))
+        .and_then(|(rest, _)| rest.rsplit_once('_'))
+        .filter(|(written, number)| !written.is_empty() && is_number(number))
+        .map_or(name, |(written, _)| written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_structures_have_the_names_that_people_wrote() {
+        let guid = "18F36A8B4C2D1E0F9A8B7C6D5E4F3A2B";
+        assert_eq!(member(&format!("Max Speed_4_{guid}")), "Max Speed");
+        assert_eq!(member(&format!("My_Speed_12_{guid}")), "My_Speed");
+        for name in ["Speed_4", "Speed", &format!("Speed_{guid}"), &format!("_4_{guid}"), guid] {
+            assert_eq!(member(name), name);
+        }
+    }
+}
