@@ -54,7 +54,10 @@ function xml(block) {
   const document = new DOMParser({ onError: (level, message) => problems.push(`${level}: ${message}`) }).parseFromString(text, 'text/xml');
   if (problems.length) throw new Error(problems.join('\n'));
   if (block.role !== 'before') {
-    for (const element of Array.from(document.getElementsByTagName('*'))) control(element);
+    for (const element of Array.from(document.getElementsByTagName('*'))) {
+      control(element);
+      Array.from(element.attributes).forEach(attribute);
+    }
   }
 }
 
@@ -68,6 +71,16 @@ function control(element) {
   modules ??= declaredModules();
   const name = `${element.namespaceURI.replaceAll('.', '/')}/${element.localName}`;
   if (!modules.has(name) && name !== 'sap/ui/core/FragmentDefinition') throw new Error(`there is no ${name}`);
+}
+
+// UI5 ignores an object in the attribute of an aggregation for one control: it has to be an element. Objects
+// are bindings, and the values of `core:require`.
+const BINDING = /\{\s*['"]?(path|parts|model)['"]?\s*:/;
+function attribute({ localName, value }) {
+  const isObject = /^\{\s*['"]?\w+['"]?\s*:/.test(value);
+  if (isObject && localName !== 'require' && !BINDING.test(value)) {
+    throw new Error(`the attribute ${localName} has an object that is no binding`);
+  }
 }
 
 function declaredModules() {
