@@ -1,4 +1,5 @@
-//! A cursor that reads little-endian values with bounds checks.
+//! A cursor that reads little-endian values with bounds checks. Each method names what it reads, for
+//! the error that says where the file is damaged.
 
 use crate::fault::Stop;
 use std::borrow::Cow;
@@ -82,46 +83,57 @@ impl<'a> Cursor<'a> {
         Ok(array)
     }
 
+    /// Skips `len` bytes.
     pub fn skip(&mut self, what: &'static str, len: usize) -> Result<(), Stop> {
         self.take(what, len).map(drop)
     }
 
+    /// An unsigned byte.
     pub fn u8(&mut self, what: &'static str) -> Result<u8, Stop> {
         self.array::<1>(what).map(|[byte]| byte)
     }
 
+    /// A signed byte.
     pub fn i8(&mut self, what: &'static str) -> Result<i8, Stop> {
         self.array(what).map(i8::from_le_bytes)
     }
 
+    /// An unsigned integer of two bytes.
     pub fn u16(&mut self, what: &'static str) -> Result<u16, Stop> {
         self.array(what).map(u16::from_le_bytes)
     }
 
+    /// A signed integer of two bytes.
     pub fn i16(&mut self, what: &'static str) -> Result<i16, Stop> {
         self.array(what).map(i16::from_le_bytes)
     }
 
+    /// An unsigned integer of four bytes.
     pub fn u32(&mut self, what: &'static str) -> Result<u32, Stop> {
         self.array(what).map(u32::from_le_bytes)
     }
 
+    /// A signed integer of four bytes.
     pub fn i32(&mut self, what: &'static str) -> Result<i32, Stop> {
         self.array(what).map(i32::from_le_bytes)
     }
 
+    /// An unsigned integer of eight bytes.
     pub fn u64(&mut self, what: &'static str) -> Result<u64, Stop> {
         self.array(what).map(u64::from_le_bytes)
     }
 
+    /// A signed integer of eight bytes.
     pub fn i64(&mut self, what: &'static str) -> Result<i64, Stop> {
         self.array(what).map(i64::from_le_bytes)
     }
 
+    /// A floating-point number of single precision.
     pub fn f32(&mut self, what: &'static str) -> Result<f32, Stop> {
         self.array(what).map(f32::from_le_bytes)
     }
 
+    /// A floating-point number of double precision.
     pub fn f64(&mut self, what: &'static str) -> Result<f64, Stop> {
         self.array(what).map(f64::from_le_bytes)
     }

@@ -104,9 +104,17 @@ impl fmt::Display for Warning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// More bytes have to be in memory; the file has them.
-    Short { until: u64 },
+    Short {
+        /// Number of bytes, from the start of the file.
+        until: u64,
+    },
     /// The bytes are invalid.
-    Damaged { what: &'static str, at: u64 },
+    Damaged {
+        /// The field.
+        what: &'static str,
+        /// Offset in the file, in bytes.
+        at: u64,
+    },
 }
 
 impl Stop {

@@ -51,19 +51,19 @@ impl<'a> Header<'a> {
     ///
     /// When the file cannot be read at all. An error in one table is a warning.
     pub fn read(bytes: &'a [u8], file_len: u64) -> Result<Self, Fault> {
-        let summary = Summary::read(bytes, file_len).map_err(|fault| match fault {
+        let summary = Summary::read(bytes, file_len).map_err(|fault| {
             // The size of the header is not known yet.
-            Fault::NeedMore { bytes } => {
-                Fault::NeedMore { bytes: bytes.saturating_add(STEP).min(file_len) }
+            if let Fault::NeedMore { bytes } = fault {
+                return Fault::NeedMore { bytes: bytes.saturating_add(STEP).min(file_len) };
             }
-            fault @ (Fault::LfsPointer { .. }
-            | Fault::NotAPackage
-            | Fault::BigEndian
-            | Fault::Unversioned
-            | Fault::TooOld { .. }
-            | Fault::TooNew { .. }
-            | Fault::Damaged { .. }) => fault,
+            fault
         })?;
+        Self::tables(bytes, summary)
+    }
+
+    /// Reads the tables to which a summary points.
+    pub(crate) fn tables(bytes: &'a [u8], summary: Summary<'a>) -> Result<Self, Fault> {
+        let file_len = summary.file_len;
         let whole = Cursor::new(bytes, file_len);
         let mut header = Self { summary, ..Self::default() };
         let names = tables::names(&whole, &header.summary);

@@ -7,6 +7,7 @@
 
 mod blueprint;
 mod contents;
+mod cooked;
 mod cursor;
 mod difference;
 mod fault;
@@ -41,8 +42,10 @@ pub mod writer;
 
 pub use blueprint::{Blueprint, Component, Variable};
 pub use contents::{Action, Contents, GraphContents, Literal, NodeContents};
+pub use cooked::Cooked;
+pub use cursor::Cursor;
 pub use difference::{Change, Difference, Part, difference};
-pub use fault::{Fault, Warning};
+pub use fault::{Fault, Stop, Warning};
 pub use graph::{Graph, Link, Node, NodePin};
 pub use header::Header;
 pub use object::{Object, Package, get};
@@ -59,8 +62,6 @@ pub use version::{Engine, Versions, custom, ue4, ue5};
 pub use visible::visible;
 pub use widgets::Binding;
 
-use cursor::Cursor;
-use fault::Stop;
 use std::fmt;
 
 /// Deepest nesting of values.
@@ -71,7 +72,12 @@ const MAX_DEPTH: usize = 16;
 pub struct Guid(pub [u32; 4]);
 
 impl Guid {
-    fn read(cursor: &mut Cursor<'_>) -> Result<Self, Stop> {
+    /// Reads a GUID.
+    ///
+    /// # Errors
+    ///
+    /// When there are too few bytes.
+    pub fn read(cursor: &mut Cursor<'_>) -> Result<Self, Stop> {
         let what = "GUID";
         Ok(Self([cursor.u32(what)?, cursor.u32(what)?, cursor.u32(what)?, cursor.u32(what)?]))
     }

@@ -52,12 +52,28 @@ pub struct Summary<'a> {
     pub(crate) soft_packages: Table,
     pub(crate) thumbnails: i32,
     pub(crate) registry: i32,
+    pub(crate) depends: i32,
+    /// Where the summary ends, as an offset in the file.
+    pub(crate) end: u64,
     pub(crate) file_len: u64,
 }
 
 impl<'a> Summary<'a> {
     /// Reads the summary from the start of a file of that length.
+    ///
+    /// # Errors
+    ///
+    /// When the file is no package, has no versions, or its summary is damaged.
     pub fn read(bytes: &'a [u8], file_len: u64) -> Result<Self, Fault> {
+        Self::read_assuming(bytes, file_len, None)
+    }
+
+    /// Reads the summary; if it has no versions, as if it had those.
+    pub(crate) fn read_assuming(
+        bytes: &'a [u8],
+        file_len: u64,
+        assumed: Option<Versions>,
+    ) -> Result<Self, Fault> {
         if bytes.starts_with(LFS) {
             return Err(Fault::LfsPointer { size: lfs_size(bytes) });
         }
@@ -69,7 +85,7 @@ impl<'a> Summary<'a> {
             Err(stop @ Stop::Short { .. }) => return Err(stop.into()),
         }
         let mut summary = Self { file_len: file_len.max(bytes.len() as u64), ..Self::default() };
-        summary.versions = versions(&mut cursor)?;
+        summary.versions = versions(&mut cursor, assumed)?;
         summary.body(&mut cursor)?;
         Ok(summary)
     }
@@ -119,7 +135,7 @@ impl<'a> Summary<'a> {
         if ue5 >= ue5::METADATA {
             cursor.skip("offset of the metadata", 4)?;
         }
-        cursor.skip("offset of the dependencies", 4)?;
+        self.depends = cursor.i32("offset of the dependencies")?;
         if ue4 >= ue4::SOFT_REFERENCES {
             self.soft_packages = table(cursor, "soft references")?;
         }
@@ -161,13 +177,41 @@ impl<'a> Summary<'a> {
         if legacy > -7 {
             cursor.skip("texture allocations", 4)?;
         }
-        // The rest of the summary describes bulk data and chunks, which nothing here needs.
         self.registry = cursor.i32("offset of the asset registry data")?;
+        if self.is_stripped() {
+            self.end = self.rest(cursor.clone())?;
+        }
         Ok(())
+    }
+
+    /// Skips what describes bulk data and chunks, which nothing here needs, to find the end.
+    fn rest(&self, mut cursor: Cursor<'_>) -> Result<u64, Stop> {
+        let what = "end of the summary";
+        let Versions { ue4, ue5, .. } = self.versions;
+        cursor.skip(what, 8)?;
+        if ue4 >= ue4::WORLD_TILE {
+            cursor.skip(what, 4)?;
+        }
+        if ue4 >= ue4::CHUNKS {
+            let chunks = cursor.count(what, 4)?;
+            cursor.skip(what, chunks * 4)?;
+        } else if ue4 >= ue4::CHUNK {
+            cursor.skip(what, 4)?;
+        }
+        let sizes = [
+            (ue4 >= ue4::PRELOAD, 8),
+            (ue5 >= ue5::NAMES_FROM_EXPORTS, 4),
+            (ue5 >= ue5::PAYLOAD_TOC, 8),
+            (ue5 >= ue5::DATA_RESOURCES, 4),
+        ];
+        for (is_there, size) in sizes {
+            cursor.skip(what, if is_there { size } else { 0 })?;
+        }
+        Ok(cursor.at())
     }
 }
 
-fn versions(cursor: &mut Cursor<'_>) -> Result<Versions, Fault> {
+fn versions(cursor: &mut Cursor<'_>, assumed: Option<Versions>) -> Result<Versions, Fault> {
     let legacy = cursor.i32("file version")?;
     if legacy >= -1 {
         return Err(Fault::TooOld { legacy, ue4: 0 });
@@ -182,7 +226,8 @@ fn versions(cursor: &mut Cursor<'_>) -> Result<Versions, Fault> {
         return Err(Fault::TooNew { legacy, ue5 });
     }
     if ue4 == 0 && ue5 == 0 {
-        return Err(Fault::Unversioned);
+        let assumed = assumed.ok_or(Fault::Unversioned)?;
+        return Ok(Versions { legacy, licensee, ..assumed });
     }
     if ue4 < ue4::OLDEST {
         return Err(Fault::TooOld { legacy, ue4 });

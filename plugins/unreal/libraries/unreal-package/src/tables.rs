@@ -97,9 +97,16 @@ impl Index {
 }
 
 pub fn names<'a>(whole: &Cursor<'a>, summary: &Summary<'a>) -> Result<Vec<Cow<'a, str>>, Stop> {
+    names_from(&mut whole.from("names", summary.names.offset.into())?, summary)
+}
+
+/// Reads the names from a cursor at their start, and leaves it at their end.
+pub fn names_from<'a>(
+    cursor: &mut Cursor<'a>,
+    summary: &Summary<'_>,
+) -> Result<Vec<Cow<'a, str>>, Stop> {
     let what = "names";
     let hashes = summary.versions.ue4 >= ue4::NAME_HASHES;
-    let mut cursor = whole.from(what, summary.names.offset.into())?;
     let count = cursor.checked_count(what, summary.names.count, if hashes { 8 } else { 4 })?;
     let mut names = Vec::with_capacity(count);
     for _ in 0..count {
@@ -117,10 +124,7 @@ pub fn names<'a>(whole: &Cursor<'a>, summary: &Summary<'a>) -> Result<Vec<Cow<'a
 
 pub fn imports(whole: &Cursor<'_>, summary: &Summary<'_>) -> Result<Vec<Import>, Stop> {
     let what = "imports";
-    let versions = summary.versions;
-    let has_package = versions.ue4 >= ue4::IMPORT_PACKAGE && !summary.is_stripped();
-    let is_optional = versions.ue5 >= ue5::OPTIONAL;
-    let least = 28 + if has_package { 8 } else { 0 } + if is_optional { 4 } else { 0 };
+    let least = import_size(summary);
     let mut cursor = whole.from(what, summary.imports.offset.into())?;
     let count = cursor.checked_count(what, summary.imports.count, least)?;
     let mut imports = Vec::with_capacity(count);
@@ -136,6 +140,14 @@ pub fn imports(whole: &Cursor<'_>, summary: &Summary<'_>) -> Result<Vec<Import>,
     Ok(imports)
 }
 
+/// Size of an import in bytes.
+pub fn import_size(summary: &Summary<'_>) -> usize {
+    let versions = summary.versions;
+    let has_package = versions.ue4 >= ue4::IMPORT_PACKAGE && !summary.is_stripped();
+    let is_optional = versions.ue5 >= ue5::OPTIONAL;
+    28 + if has_package { 8 } else { 0 } + if is_optional { 4 } else { 0 }
+}
+
 pub fn exports(whole: &Cursor<'_>, summary: &Summary<'_>) -> Result<Vec<Export>, Stop> {
     let what = "exports";
     let mut cursor = whole.from(what, summary.exports.offset.into())?;
@@ -147,7 +159,8 @@ pub fn exports(whole: &Cursor<'_>, summary: &Summary<'_>) -> Result<Vec<Export>,
     Ok(exports)
 }
 
-fn export(cursor: &mut Cursor<'_>, summary: &Summary<'_>) -> Result<Export, Stop> {
+/// Reads an export.
+pub fn export(cursor: &mut Cursor<'_>, summary: &Summary<'_>) -> Result<Export, Stop> {
     let what = "exports";
     let (four, five) = (summary.versions.ue4, summary.versions.ue5);
     let class = Index::read(cursor, what)?;

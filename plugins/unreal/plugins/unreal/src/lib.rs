@@ -13,6 +13,7 @@ mod compile;
 mod config;
 mod console;
 mod contents;
+mod cooked;
 mod diff;
 mod editor_log;
 mod editor_tools;
@@ -45,6 +46,7 @@ use compile::CompileCode;
 use config::ProjectConfig;
 use console::ConsoleCommand;
 use contents::SearchContents;
+use cooked::InspectCooked;
 use diff::DiffAssets;
 use editor_log::EditorLog;
 use editor_tools::{CallEditorTool, SearchEditorTools};
@@ -78,7 +80,7 @@ plugin! {
         BrokenReferences, UnrealStatus, ExportClassDefault, LogFilePath, EditorLog, ImportAsset,
         BatchExportAssets, ConsoleCommand, SaveAssets, CompileCode, StartPlaySession, StopPlaySession,
         CaptureViewport, SearchEditorTools, CallEditorTool, SearchContents, DiffAssets,
-        ClassHierarchy,
+        ClassHierarchy, InspectCooked,
     ],
     prompts: [AnalyzeBlueprint, RefactorBlueprint, CreateBlueprint, AuditAssets, AnalyzePerformance],
     resources: ProjectResources,

@@ -13,6 +13,8 @@ mod change;
 mod classes;
 #[path = "tests/contents.rs"]
 mod contents;
+#[path = "tests/cooked.rs"]
+mod cooked;
 #[path = "tests/deeds.rs"]
 mod deeds;
 #[path = "../../../../../tests/support/editor.rs"]
@@ -39,7 +41,11 @@ fn call<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
 
 /// Calls a tool on a game, and validates the result against the schema.
 fn checked<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> Value {
-    let reply = reply::<T>(host, game, arguments).expect("it answers");
+    valid::<T>(reply::<T>(host, game, arguments).expect("it answers"))
+}
+
+/// The result of a call, validated against the schema.
+fn valid<T: Tool>(reply: Reply) -> Value {
     let answer = reply.structured.expect("it is structured");
     let schema = T::output_schema().expect("every tool has one");
     let schema = jsonschema::validator_for(&schema).expect("it is a schema");

@@ -1,0 +1,83 @@
+//! Errors: why a cooked file cannot be read, with messages for the user.
+
+use std::io;
+use unreal_package::Stop;
+
+/// The reason why a cooked file, or a part of one, cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The file does not start like one of its kind.
+    #[error("it does not begin like {0}: it is encrypted, damaged or something else")]
+    Unknown(&'static str),
+    /// The format has a version that this reader does not know.
+    #[error(
+        "{what} has version {version}, and versions up to {newest} are known here: a newer version of this reader is needed"
+    )]
+    TooNew {
+        /// The format.
+        what: &'static str,
+        /// Its version in the file.
+        version: u32,
+        /// The newest known version.
+        newest: u32,
+    },
+    /// The format has a version that no released engine of 4.16 or newer writes.
+    #[error("{what} has version {version}, and versions before {oldest} are not read")]
+    TooOld {
+        /// The format.
+        what: &'static str,
+        /// Its version in the file.
+        version: u32,
+        /// The oldest known version.
+        oldest: u32,
+    },
+    /// The bytes are encrypted.
+    #[error("{what} is encrypted with the key {key}: only who has the key can read it")]
+    Encrypted {
+        /// The part.
+        what: &'static str,
+        /// GUID of the key, as 32 hexadecimal digits; zeros for the game's main key.
+        key: String,
+    },
+    /// The bytes are compressed with a method for which there is no decompressor here.
+    #[error(
+        "{what} is compressed with {method}, which cannot be unpacked here (Zlib and uncompressed data can)"
+    )]
+    Compressed {
+        /// The part.
+        what: &'static str,
+        /// Name of the method, such as `Oodle`.
+        method: String,
+    },
+    /// The part is larger than the caller wanted.
+    #[error("{what} has {bytes} bytes: at most {most} are read")]
+    TooLarge {
+        /// The part.
+        what: &'static str,
+        /// Its size.
+        bytes: u64,
+        /// The limit.
+        most: u64,
+    },
+    /// The bytes are invalid.
+    #[error("it is damaged or cut off: the {what} at byte {at} cannot be right")]
+    Damaged {
+        /// The field.
+        what: &'static str,
+        /// Offset in the file or chunk, in bytes.
+        at: u64,
+    },
+    /// A file cannot be read.
+    #[error("it cannot be read: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl From<Stop> for Fault {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            // All bytes are in memory: nothing is left to read.
+            Stop::Short { until } => Self::Damaged { what: "end", at: until },
+            Stop::Damaged { what, at } => Self::Damaged { what, at },
+        }
+    }
+}

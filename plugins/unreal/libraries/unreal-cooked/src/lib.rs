@@ -1,0 +1,20 @@
+//! Reads what Unreal Engine's cooker and packager write: IoStore containers (`.utoc` and `.ucas`)
+//! of 4.26 to 5.8, and asset registries (`AssetRegistry.bin`) of 4.16 to 5.8.
+//!
+//! The readers trust nothing in the files: counts are checked against the bytes left, each folder
+//! and each block is visited once, and whatever needs a key or a decompressor that is not here is
+//! an error that says so. Cooked packages in files of their own are read by
+//! [`unreal_package::Header::read_cooked`].
+
+#![forbid(unsafe_code)]
+
+pub mod asset_registry;
+mod fault;
+pub mod io_store;
+mod names;
+#[cfg(feature = "writer")]
+pub mod writer;
+
+pub use asset_registry::Registry;
+pub use fault::Fault;
+pub use io_store::Toc;

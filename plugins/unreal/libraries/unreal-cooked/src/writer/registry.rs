@@ -1,0 +1,239 @@
+//! Writes asset registries.
+
+use super::{Ink, place};
+
+/// A registry under construction.
+#[derive(Clone, Debug, Default)]
+pub struct DraftRegistry {
+    /// Version of the format, from 4 on.
+    pub version: u32,
+    /// The assets.
+    pub assets: Vec<DraftAsset>,
+    /// Packages that need packages: who, whom, and whether both are loaded together.
+    pub needs: Vec<(String, String, bool)>,
+}
+
+/// An asset under construction.
+#[derive(Clone, Debug)]
+pub struct DraftAsset {
+    /// Name of the package.
+    pub package: String,
+    /// Package of the class, and the class.
+    pub class: (String, String),
+    /// Keys and values.
+    pub tags: Vec<(String, String)>,
+    /// Size on disk.
+    pub size: u64,
+}
+
+impl DraftRegistry {
+    /// The registry's file.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut names = Vec::new();
+        // A first pass fills the name table, which some versions store before all else.
+        self.body(&mut names, 0);
+        let mut start = Ink::default();
+        for word in [0x717F_9EE7, 0xE9B0_493A, 0x88B3_9132, 0x1B38_8107, self.version] {
+            start.u32(word);
+        }
+        if self.version >= 16 {
+            start.u32(0);
+        }
+        if self.version >= 8 {
+            start.names(&names);
+            let body = self.body(&mut names, start.0.len());
+            start.bytes(&body);
+            return start.0;
+        }
+        let body = self.body(&mut names, 0);
+        start.u64((start.0.len() + 8 + body.len()) as u64).bytes(&body).count(names.len());
+        for name in &names {
+            start.string(name).u32(0);
+        }
+        start.0
+    }
+
+    fn body(&self, names: &mut Vec<String>, offset: usize) -> Vec<u8> {
+        let mut ink = Ink::default();
+        if self.version >= 8 {
+            self.store(&mut ink, names, offset);
+        }
+        ink.count(self.assets.len());
+        let mut first = 0;
+        for asset in &self.assets {
+            self.asset(&mut ink, names, asset, &mut first);
+        }
+        let nodes = self.nodes(names);
+        if self.version >= 7 {
+            ink.u64(nodes.len() as u64);
+        }
+        ink.bytes(&nodes).count(self.assets.len());
+        for asset in &self.assets {
+            self.name(&mut ink, names, &asset.package);
+            ink.u64(asset.size);
+            self.details(&mut ink, names);
+        }
+        ink.0
+    }
+
+    fn name(&self, ink: &mut Ink, names: &mut Vec<String>, name: &str) {
+        ink.u32(place(names, name));
+        if self.version < 8 {
+            ink.u32(0);
+        }
+    }
+
+    fn class(&self, ink: &mut Ink, names: &mut Vec<String>, (package, class): &(String, String)) {
+        if self.version >= 14 {
+            self.name(ink, names, package);
+        }
+        self.name(ink, names, class);
+    }
+
+    fn asset(&self, ink: &mut Ink, names: &mut Vec<String>, asset: &DraftAsset, first: &mut usize) {
+        let (folder, name) = asset.package.rsplit_once('/').unwrap_or(("", &asset.package));
+        if self.version < 15 {
+            self.name(ink, names, &format!("{}.{name}", asset.package));
+        }
+        self.name(ink, names, folder);
+        self.class(ink, names, &asset.class);
+        self.name(ink, names, &asset.package);
+        self.name(ink, names, name);
+        if self.version >= 15 {
+            // The name of an outer, since nothing is filtered.
+            self.name(ink, names, "None");
+        }
+        if self.version < 8 {
+            ink.count(asset.tags.len());
+            for (key, value) in &asset.tags {
+                self.name(ink, names, key);
+                ink.string(value);
+            }
+        } else {
+            ink.u64(1 << 63 | (asset.tags.len() as u64) << 32 | *first as u64).u32(1);
+            *first += asset.tags.len();
+            // A bundle with one asset.
+            self.name(ink, names, "Bundle");
+            ink.u32(1);
+            self.class(ink, names, &asset.class);
+            ink.string("");
+        }
+        ink.u32(1).u32(0).u32(0x8000_0200);
+    }
+
+    /// The tags of all assets: plain strings, each once for every asset.
+    fn store(&self, ink: &mut Ink, names: &mut Vec<String>, offset: usize) {
+        let tags: Vec<&(String, String)> = self.assets.iter().flat_map(|a| &a.tags).collect();
+        let align = |ink: &mut Ink| {
+            while self.version >= 24 && !(offset + ink.0.len()).is_multiple_of(16) {
+                ink.bytes(&[0]);
+            }
+        };
+        let text: Vec<u8> = tags.iter().flat_map(|(_, v)| v.bytes().chain([0])).collect();
+        align(ink);
+        ink.u32(0x1234_5679);
+        for count in [0, 0, 0, 0, 0, tags.len(), 0, text.len(), 0, tags.len(), 0] {
+            ink.count(count);
+        }
+        ink.u32(0);
+        (0..6).for_each(|_| align(ink));
+        let mut at = 0;
+        for (_, value) in &tags {
+            ink.count(at);
+            at += value.len() + 1;
+        }
+        align(ink);
+        align(ink);
+        ink.bytes(&text);
+        align(ink);
+        for (at, (key, _)) in tags.iter().enumerate() {
+            self.name(ink, names, key);
+            // The kind 0 is a string of single bytes.
+            ink.count(at << 3);
+        }
+        align(ink);
+        ink.u32(0x8765_4321);
+    }
+
+    /// The graph: a node for each package that is named.
+    fn nodes(&self, names: &mut Vec<String>) -> Vec<u8> {
+        let mut packages: Vec<&str> = Vec::new();
+        for (from, to, _) in &self.needs {
+            for name in [from, to] {
+                if !packages.contains(&name.as_str()) {
+                    packages.push(name);
+                }
+            }
+        }
+        let at = |name: &str| packages.iter().position(|known| *known == name).unwrap_or(0);
+        let mut ink = Ink::default();
+        ink.count(packages.len());
+        for package in &packages {
+            let mut needs: Vec<(usize, bool)> = Vec::new();
+            let of = self.needs.iter().filter(|(from, ..)| from == package);
+            needs.extend(of.map(|(_, to, is_hard)| (at(to), *is_hard)));
+            needs.sort_by_key(|(_, is_hard)| !is_hard);
+            let by = self.needs.iter().filter(|(_, to, _)| to == package);
+            let by: Vec<usize> = by.map(|(from, ..)| at(from)).collect();
+            ink.bytes(&[1]);
+            self.name(&mut ink, names, package);
+            let list = |ink: &mut Ink| {
+                needs.iter().for_each(|(node, _)| {
+                    ink.count(*node);
+                })
+            };
+            if self.version < 7 {
+                let hard = needs.iter().filter(|(_, is_hard)| *is_hard).count();
+                ink.count(hard).count(needs.len() - hard).u32(0).u32(0);
+                if self.version >= 5 {
+                    ink.u32(0);
+                }
+                ink.count(by.len());
+                list(&mut ink);
+            } else {
+                ink.count(needs.len());
+                list(&mut ink);
+                // Five bits each: hard and game, or game alone.
+                let bits = needs
+                    .iter()
+                    .enumerate()
+                    .map(|(at, (_, is_hard))| (if *is_hard { 3_u64 } else { 2 }) << (at * 5));
+                let bits = bits.fold(0, |sum, bits| sum | bits);
+                let words = (needs.len() * 5).div_ceil(32) * 4;
+                ink.bytes(&bits.to_le_bytes()[..words]);
+                ink.u32(0).u32(0).count(by.len());
+            }
+            by.iter().for_each(|node| {
+                ink.count(*node);
+            });
+        }
+        ink.0
+    }
+
+    /// What follows the size of a package.
+    fn details(&self, ink: &mut Ink, names: &mut Vec<String>) {
+        ink.bytes(&[0; 20][..if self.version >= 20 { 20 } else { 16 }]);
+        if self.version >= 6 {
+            ink.u32(1).bytes(&[5; 16]);
+        }
+        if self.version >= 13 {
+            ink.u32(1).bytes(&[6; 32]);
+        }
+        if self.version >= 9 {
+            ink.u32(522);
+            if self.version >= 11 {
+                ink.u32(1017);
+            }
+            ink.u32(0).u32(0x200).u32(1).bytes(&[3; 20]);
+        }
+        if self.version >= 10 {
+            ink.u32(1);
+            self.name(ink, names, "Actor");
+        }
+        if self.version >= 19 {
+            ink.u32(6).bytes(b"uasset");
+        } else if self.version >= 17 {
+            ink.string("uasset");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The tool `inspect_cooked`: what is in a cooked package, an IoStore container or an asset registry.
+
+mod container;
+mod package;
+mod registry;
+
+use crate::answer::{Page, shown};
+use portcullis_plugin::prelude::*;
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::Path,
+};
+
+/// Largest file that is read whole, in bytes.
+const MAX_FILE: u64 = 64 << 20;
+/// Most lines of a list beside the items: dependencies, tags, kinds.
+const MAX_LIST: usize = 200;
+
+/// Look into what Unreal Engine has cooked or packaged, without an editor: a cooked package (.uasset, .umap), an IoStore container (.utoc with its .ucas), or an asset registry (AssetRegistry.bin). Lists objects, files or assets with their classes and sizes; with `package`, the objects and dependencies of one package. Says what needs a key or a decompressor.
+#[arguments]
+pub struct InspectCooked {
+    /// Absolute path of the file, usually below Saved/Cooked or Saved/StagedBuilds.
+    #[path(file_in_directory, read)]
+    file: String,
+    /// Only this package of a container or registry, such as /Game/Doors/BP_Door.
+    #[schemars(length(min = 1, max = 1024))]
+    package: Option<String>,
+    /// Only items with this text in their path or class.
+    #[schemars(length(min = 1, max = 1024))]
+    query: Option<String>,
+    /// How many items at most; 0 for as many as one answer holds.
+    #[serde(default = "forty")]
+    max_results: u32,
+    /// How many items to leave out.
+    #[serde(default)]
+    offset: u32,
+}
+
+fn forty() -> u32 {
+    40
+}
+
+/// The kind of a cooked file.
+#[data]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum CookedKind {
+    /// A cooked package in a file of its own; its items are objects
+    Package,
+    /// An IoStore container; its items are files
+    Container,
+    /// An asset registry; its items are assets
+    Registry,
+}
+
+/// What is in a cooked file.
+#[data]
+pub struct CookedFile {
+    file: String,
+    kind: CookedKind,
+    /// Engines that write this format, such as 5.5 or 5.4
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    engine: String,
+    /// Version of the format of a container or registry
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format_version: Option<u32>,
+    /// Compression methods of a container
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    compression: Vec<String>,
+    /// Whether a container is encrypted
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encrypted: Option<bool>,
+    /// How many items there are of each class or kind, of the most frequent ones
+    counts: BTreeMap<String, usize>,
+    /// The package that was asked for, or the file's own
+    #[serde(skip_serializing_if = "Option::is_none")]
+    package: Option<CookedPackage>,
+    items: Vec<CookedItem>,
+    count: usize,
+    total_count: usize,
+    offset: usize,
+    has_more: bool,
+    warnings: Vec<String>,
+}
+
+/// An object, a file or an asset.
+#[data]
+#[derive(Clone, Debug)]
+pub struct CookedItem {
+    path: String,
+    /// Class of an object or asset, kind of a file
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<String>,
+    /// Bytes before compression
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+}
+
+/// A package.
+#[data]
+#[derive(Clone, Debug, Default)]
+pub struct CookedPackage {
+    name: String,
+    /// Packages that it needs
+    depends_on: Vec<String>,
+    /// Packages that need it, as far as this file knows
+    needed_by: Vec<String>,
+    /// Tags of its assets in a registry
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    tags: BTreeMap<String, String>,
+}
+
+/// What a reader found, before the page is taken.
+struct Found {
+    kind: CookedKind,
+    engine: String,
+    format_version: Option<u32>,
+    compression: Vec<String>,
+    encrypted: Option<bool>,
+    package: Option<CookedPackage>,
+    items: Vec<CookedItem>,
+    warnings: Vec<String>,
+}
+
+impl Found {
+    fn new(kind: CookedKind) -> Self {
+        Self {
+            kind,
+            engine: String::new(),
+            format_version: None,
+            compression: Vec::new(),
+            encrypted: None,
+            package: None,
+            items: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+impl Tool for InspectCooked {
+    const NAME: &'static str = "inspect_cooked";
+    const TITLE: Option<&'static str> = Some("Inspect cooked content");
+    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
+    type Output = Json<CookedFile>;
+
+    fn call(self, _request: &Request) -> Result<Json<CookedFile>, Failure> {
+        let file = Path::new(&self.file);
+        let wanted = self.package.as_deref().map(str::trim).filter(|name| !name.is_empty());
+        let extension = file.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+        let found = match extension.as_str() {
+            "utoc" | "ucas" => container::read(&file.with_extension("utoc"), wanted),
+            "uasset" | "umap" => package::read(file, wanted),
+            "bin" => registry::read(file, wanted),
+            "pak" => Err(Failure::new(format!(
+                "{} is a .pak archive, which is not read here: `UnrealPak FILE -List` of the \
+                 engine lists it; with IoStore the packages are in the .utoc beside it",
+                shown(&self.file)
+            ))),
+            _ => Err(Failure::new(format!(
+                "{} has no extension of cooked content: .utoc, .uasset, .umap or .bin",
+                shown(&self.file)
+            ))),
+        }?;
+        Ok(Json(self.answer(found)))
+    }
+}
+
+impl InspectCooked {
+    fn answer(&self, found: Found) -> CookedFile {
+        let query = self.query.as_deref().unwrap_or_default().to_lowercase();
+        let holds = |text: &str| text.to_lowercase().contains(&query);
+        let is_wanted =
+            |item: &CookedItem| holds(&item.path) || item.class.as_deref().is_some_and(holds);
+        let items: Vec<CookedItem> = found.items.into_iter().filter(is_wanted).collect();
+        let page = Page::new(self.offset, self.max_results);
+        let total_count = items.len();
+        let counts = counts(&items);
+        let items: Vec<CookedItem> = page.of(items).into_iter().map(CookedItem::shown).collect();
+        CookedFile {
+            file: shown(&self.file),
+            kind: found.kind,
+            engine: found.engine,
+            format_version: found.format_version,
+            compression: found.compression.iter().map(|method| shown(method)).collect(),
+            encrypted: found.encrypted,
+            counts,
+            package: found.package.map(CookedPackage::shown),
+            count: items.len(),
+            items,
+            total_count,
+            offset: page.offset,
+            has_more: page.has_more(total_count),
+            warnings: found.warnings.iter().take(50).map(|warning| shown(warning)).collect(),
+        }
+    }
+}
+
+/// The number of items of each class, of the most frequent classes.
+fn counts(items: &[CookedItem]) -> BTreeMap<String, usize> {
+    const MAX_CLASSES: usize = 20;
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for item in items {
+        *counts.entry(item.class.as_deref().unwrap_or("unknown")).or_default() += 1;
+    }
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+    counts.sort_by(|a, b| (b.1, a.0).cmp(&(a.1, b.0)));
+    counts.into_iter().take(MAX_CLASSES).map(|(class, count)| (shown(class), count)).collect()
+}
+
+impl CookedItem {
+    fn shown(self) -> Self {
+        Self { path: shown(&self.path), class: self.class.map(|class| shown(&class)), ..self }
+    }
+}
+
+impl CookedPackage {
+    fn shown(self) -> Self {
+        let list = |list: Vec<String>| {
+            let more = list.len().saturating_sub(MAX_LIST);
+            let more = (more > 0).then(|| format!("{more} more"));
+            list.iter().take(MAX_LIST).map(|name| shown(name)).chain(more).collect()
+        };
+        let tags = self.tags.into_iter().take(MAX_LIST);
+        Self {
+            name: shown(&self.name),
+            depends_on: list(self.depends_on),
+            needed_by: list(self.needed_by),
+            tags: tags.map(|(key, value)| (shown(&key), shown(&value))).collect(),
+        }
+    }
+}
+
+/// Reads a whole file.
+fn whole(path: &Path) -> Result<Vec<u8>, Failure> {
+    let name = shown(&path.to_string_lossy());
+    let size = fs::metadata(path).or_fail(format!("cannot look at {name}"))?.len();
+    if size > MAX_FILE {
+        return Err(Failure::new(format!("{name} has {size} bytes: at most {MAX_FILE} are read")));
+    }
+    fs::read(path).or_fail(format!("cannot read {name}"))
+}
+
+/// Why a file was not read.
+fn failing(path: &Path) -> String {
+    format!("cannot read {}", shown(&path.to_string_lossy()))
+}
+
+/// A refusal because the file does not have the package.
+fn absent(path: &Path, package: &str) -> Failure {
+    Failure::new(format!(
+        "{} has no package {}: without `package`, its items are listed, and `query` finds them by \
+         a part of their path",
+        shown(&path.to_string_lossy()),
+        shown(package)
+    ))
+}

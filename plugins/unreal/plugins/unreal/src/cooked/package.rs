@@ -1,0 +1,64 @@
+//! Cooked packages in files of their own.
+
+use super::{CookedItem, CookedKind, CookedPackage, Found, failing, whole};
+use portcullis_plugin::prelude::*;
+use std::path::Path;
+use unreal_package::{Header, Index, Strength, flags};
+
+/// Reads a package's header. `wanted` cannot be chosen: there is one package.
+pub fn read(path: &Path, wanted: Option<&str>) -> Result<Found, Failure> {
+    let bytes = whole(path)?;
+    let cooked = Header::read_cooked(&bytes).or_fail(failing(path))?;
+    let header = &cooked.header;
+    let mut found = Found::new(CookedKind::Package);
+    found.engine = cooked.engines.join(" or ");
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = match header.summary.saved_name.as_ref() {
+        "" | "None" => stem.clone().into_owned(),
+        name => name.to_owned(),
+    };
+    let positions = 0..header.exports.len();
+    let objects = positions.map(|at| (&header.exports[at], Index::of_export(at)));
+    found.items = objects
+        .map(|(export, object)| CookedItem {
+            path: header.path_within(object),
+            class: Some(header.class_path(object, &name)),
+            size: Some(export.size),
+        })
+        .collect();
+    let needs = header.dependencies.iter().map(|dependency| match dependency.strength {
+        Strength::Hard | Strength::Build => dependency.package.to_string(),
+        Strength::Soft => format!("{} (soft)", dependency.package),
+    });
+    let depends_on = needs.collect();
+    found.package = Some(CookedPackage { name, depends_on, ..CookedPackage::default() });
+    found.warnings = header.warnings.iter().map(ToString::to_string).collect();
+    found.warnings.extend(limits(header, path));
+    if let Some(wanted) = wanted {
+        found
+            .warnings
+            .push(format!("`package` is left out: the file has one package, not {wanted}"));
+    }
+    Ok(found)
+}
+
+/// What cannot be read of a package.
+fn limits(header: &Header<'_>, path: &Path) -> Vec<String> {
+    let mut limits = Vec::new();
+    if !header.summary.is_cooked() {
+        limits.push(
+            "the package is not cooked: export_asset and query_asset show more of it".to_owned(),
+        );
+    }
+    if header.summary.flags & flags::UNVERSIONED_PROPERTIES != 0 {
+        limits.push(
+            "its values are stored without names: only who has the game's mappings (.usmap) can \
+             read them"
+                .to_owned(),
+        );
+    }
+    if header.summary.is_cooked() && !path.with_extension("uexp").exists() {
+        limits.push("its data (.uexp) are not beside it: only the header is here".to_owned());
+    }
+    limits
+}
