@@ -27,6 +27,8 @@ mod graphs;
 mod live;
 #[path = "tests/offers.rs"]
 mod offers;
+#[path = "tests/sources.rs"]
+mod sources;
 #[path = "tests/wire.rs"]
 mod wire;
 #[path = "tests/wrong_editors.rs"]
