@@ -16,9 +16,12 @@ const BASE: f32 = 0.35;
 const WHOLE: f32 = 1.5;
 const SYNONYM: f32 = 0.5;
 
-/// How much it adds that all words of a title are in the question, and for how many pages that is
-/// looked at.
+/// How much it adds that words of a title are in the question, as a part of all its words, and for
+/// how many pages that is looked at.
 const TITLE: (f32, usize) = (0.4, 60);
+
+/// How much it adds that a title of two words or more is in the question as a whole.
+const WHOLE_TITLE: f32 = 0.6;
 
 /// Most words of a question.
 const MOST_WORDS: usize = 32;
@@ -110,7 +113,7 @@ pub fn rank(packs: &[Pack<'_>], words: &[(String, f32)]) -> Vec<Hit> {
     sort(&mut hits);
     for hit in hits.iter_mut().take(TITLE.1) {
         let title = packs[hit.pack].entry(hit.page).map_or("", |entry| entry.title);
-        hit.score *= 1.0 + TITLE.0 * in_question(title, words);
+        hit.score *= 1.0 + title_bonus(title, words);
     }
     sort(&mut hits);
     hits
@@ -122,16 +125,15 @@ fn sort(hits: &mut [Hit]) {
     });
 }
 
-/// The part of a title's words that are in the question.
-fn in_question(title: &str, words: &[(String, f32)]) -> f32 {
-    let (mut found, mut all) = (0.0, 0.0);
+/// What a title adds: by the part of its words that are in the question.
+fn title_bonus(title: &str, words: &[(String, f32)]) -> f32 {
+    let (mut found, mut all) = (0_u16, 0_u16);
     each_word(title, |word| {
-        all += 1.0;
-        if words.iter().any(|(known, _)| known == word) {
-            found += 1.0;
-        }
+        all += 1;
+        found += u16::from(words.iter().any(|(known, _)| known == word));
     });
-    if all > 0.0 { found / all } else { 0.0 }
+    let whole = if all >= 2 && found == all { WHOLE_TITLE } else { 0.0 };
+    whole + TITLE.0 * f32::from(found) / f32::from(all.max(1))
 }
 
 /// Adds what a word counts to the scores of the sections that have it. Returns how rare it is.
