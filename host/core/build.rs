@@ -1,5 +1,5 @@
-//! Compiles the bundled plugins ahead of time: the first call of a fresh installation is as quick
-//! as the thousandth.
+//! Compiles the bundled plugins ahead of time, so that no call waits for the compiler, and
+//! collects the data of their families.
 
 #![expect(clippy::disallowed_methods, reason = "a build script reads and writes files")]
 
@@ -41,7 +41,7 @@ fn main() {
     fs::write(out.join("families.rs"), families()).expect("OUT_DIR can be written");
 }
 
-/// What the families of the bundled plugins bring, as Rust.
+/// The data of the families of the bundled plugins, as Rust source.
 fn families() -> String {
     let own = "../../resources/portcullis.toml";
     println!("cargo::rerun-if-changed={own}");

@@ -50,7 +50,7 @@ pub struct Claim(
 );
 
 impl Cache {
-    /// A cache of at most `bytes` in memory and, if a folder is given, as many on disk.
+    /// A cache of at most `bytes` bytes in memory and, if a folder is given, at most `bytes` bytes on disk.
     pub fn new(bytes: u64, folder: Option<PathBuf>) -> Self {
         Self {
             memory: OnceLock::new(),
@@ -100,7 +100,8 @@ impl Cache {
         Some(value.bytes)
     }
 
-    /// Keeps a value for at most `ttl`. Writes the disk, and blocks, if the cache is kept on disk.
+    /// Keeps a value for at most `ttl`; `None`: without a time limit. Writes the disk, and blocks, if the cache is kept
+    /// on disk. An error of the disk is only logged.
     pub fn set(&self, key: &str, bytes: Vec<u8>, ttl: Option<Duration>) {
         let expires = ttl.and_then(|ttl| SystemTime::now().checked_add(ttl));
         if let Some(records) = &self.disk {
@@ -114,7 +115,7 @@ impl Cache {
         self.memory().insert(key.to_owned(), Value { bytes: bytes.into(), expires });
     }
 
-    /// Waits until nobody computes the value of this key. `None`: it has been computed meanwhile.
+    /// Waits until nobody computes the value of this key. `None`: a current value is in memory by then.
     pub async fn claim(&self, key: &str) -> Option<Claim> {
         let claim = {
             let mut claims = self.claims.lock();

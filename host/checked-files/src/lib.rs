@@ -1,8 +1,8 @@
-//! Stores small records, one file for each key. A file is written whole or not at all, and its digest or its seal is checked
-//! when it is read.
+//! Stores small records, one file for each key. A file is written whole or not at all, and its digest or its seal is
+//! checked when it is read.
 //!
-//! The plugins' store, the cache on disk and the descriptions of plugins are stored this way. A
-//! file is a line of JSON (key, version, expiry, digest of the value) and then the value. Records that decide what this
+//! The plugins' store, the cache on disk, compiled code and the descriptions of plugins are stored this way. A
+//! file is a line of JSON (key, version, expiry, digest or seal) and then the value. Records that decide what this
 //! host does are sealed with a key in another folder ([`SealKey`]).
 
 mod seal;
@@ -36,7 +36,7 @@ pub struct PreparedWrite<'a> {
 }
 
 impl PreparedWrite<'_> {
-    /// Bytes of all records of the folder, once this one is written.
+    /// Size of all records of the folder in bytes, once this record is written.
     pub fn bytes_in_all(&self) -> u64 {
         self.bytes_in_all
     }
@@ -92,8 +92,8 @@ struct Head {
     hmac: String,
 }
 
-/// SHA-256 of some bytes, in hexadecimal: also a name for a file made from any text, without
-/// separators, case, or reserved names.
+/// SHA-256 of some bytes, in lower-case hexadecimal. It is a valid file name on every system, whatever the
+/// bytes are.
 pub fn digest(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
@@ -102,7 +102,7 @@ pub fn digest(bytes: &[u8]) -> String {
 ///
 /// # Errors
 ///
-/// Where it cannot be read to its end.
+/// The reader cannot be read to its end.
 pub fn digest_of(mut reader: impl Read) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut bytes = vec![0; 64 * 1024];
@@ -126,8 +126,8 @@ impl Records {
         Self { folder, key: None }
     }
 
-    /// The same, each sealed with this key: whoever can write in the folder and does not have the key
-    /// can make no record that is read. Without a key nothing is read and nothing written.
+    /// As [`Records::new`], with each record sealed: somebody who can write in the folder and does not have the key
+    /// cannot make a record that is read. If the key can be neither read nor made, nothing is read or written.
     pub fn sealed(folder: PathBuf, key: SealKey) -> Self {
         Self { folder, key: Some(key) }
     }
@@ -157,12 +157,12 @@ impl Records {
         Ok(Some(Record { value, version: head.version, expires }))
     }
 
-    /// Writes a record, if `expect` (where given) is its version now (0: absent) and `allowed`
-    /// says yes to the bytes that will be kept in all. Answers the new version.
+    /// Writes a record, if `expect` (where given) is its version now (see [`Records::prepare`]), and `allowed`
+    /// returns true for the size in bytes that all records will have. Returns the new version.
     ///
     /// # Errors
     ///
-    /// See [`WriteError`]; what was there before is then still there.
+    /// See [`WriteError`]. The record is then unchanged.
     pub fn write(
         &self,
         key: &str,
@@ -178,8 +178,9 @@ impl Records {
         prepared.commit()
     }
 
-    /// Prepares to write a record, if `expect` (where given) is its version now (0: absent). Nobody else writes
-    /// until the answer is committed or dropped.
+    /// Prepares to write a record, if `expect` (where given) is its version now (0: no file). An expired or damaged
+    /// record keeps its version here, although [`Records::read`] does not return it. Nobody else writes until the
+    /// result is committed or dropped.
     ///
     /// # Errors
     ///
@@ -254,11 +255,11 @@ impl Records {
         Ok(())
     }
 
-    /// All keys, in no order.
+    /// All keys, in no particular order, also those of expired records.
     ///
     /// # Errors
     ///
-    /// Where the folder cannot be read.
+    /// Where the folder or a file in it cannot be read.
     pub fn keys(&self) -> io::Result<Vec<String>> {
         let mut keys = Vec::new();
         for (path, ..) in self.sizes()? {
@@ -294,7 +295,7 @@ impl Records {
         let mut sizes = Vec::new();
         for entry in entries {
             let entry = entry?;
-            // Records have names of 64 characters; locks and incomplete files have others.
+            // Names of records have 64 bytes. Those of locks and incomplete files have fewer.
             if entry.file_name().len() != 64 {
                 continue;
             }
@@ -321,11 +322,11 @@ fn read_file(path: &Path) -> io::Result<Option<(Head, Vec<u8>)>> {
     Ok(Some((head, bytes)))
 }
 
-/// Writes a file in the place of what is there: whole, or not at all. Its folder has to be there.
+/// Creates or replaces a file, whole or not at all. Its folder must exist.
 ///
 /// # Errors
 ///
-/// Where it cannot be written; what was there is then still there, and nothing beside it.
+/// Where the file cannot be written. The file before is then unchanged, and no temporary file is left.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_as(path, bytes, None)
 }
@@ -350,7 +351,7 @@ fn replace_as(
 /// # Errors
 ///
 /// As [`replace`]. If only the folder cannot be flushed to the disk, the file is replaced, but a power failure may undo
-/// that.
+/// the replacement.
 pub fn replace_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(path, bytes)?;
     keep_entry(path)
@@ -376,7 +377,7 @@ fn keep_entry(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
         match File::open(folder)?.sync_all() {
-            // Some network file systems cannot do that.
+            // Some network file systems cannot flush folders.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
             synced => synced?,
         }
@@ -396,11 +397,12 @@ pub fn lock(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes a folder, and those above it, that only its owner can enter.
+/// Makes a folder that only its owner can enter, and the missing folders above it. An existing folder keeps its
+/// permissions.
 ///
 /// # Errors
 ///
-/// Where it cannot be made.
+/// Where a folder cannot be made.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The key of the seals: random bytes in a file that only this user can read, apart from the sealed files.
+//! The key that seals records: random bytes in a file that only this user can read, outside the folder of the records.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -10,10 +10,10 @@ use sha2::Sha256;
 
 use super::{Head, create_private_folder, hexadecimal};
 
-/// Bytes of a key.
+/// Size of a key in bytes.
 const KEY_BYTES: usize = 32;
 
-/// A key in a file, which is read, or made, when it is first needed. A clone shares it.
+/// A key in a file. The key is read or made when it is first needed. Clones share the key.
 #[derive(Clone)]
 pub struct SealKey {
     path: PathBuf,
@@ -21,8 +21,8 @@ pub struct SealKey {
 }
 
 impl SealKey {
-    /// The key in this file. Only its owner can read the file; one that others can read, or that is
-    /// damaged, is replaced by a new one.
+    /// The key in this file. A file that is damaged, or that others than its owner can read, is replaced by a file with
+    /// a new key.
     pub fn at(path: PathBuf) -> Self {
         Self { path, key: Arc::default() }
     }
@@ -50,7 +50,7 @@ impl SealKey {
         Ok(mac)
     }
 
-    /// What a record is sealed with.
+    /// The seal of a record: HMAC-SHA-256 in hexadecimal.
     pub(super) fn seal(&self, head: &Head, value: &[u8]) -> io::Result<String> {
         Ok(hexadecimal(&self.mac(head, value)?.finalize().into_bytes()))
     }
@@ -64,7 +64,7 @@ impl SealKey {
     }
 }
 
-/// The bytes of a hexadecimal text.
+/// The bytes of a seal in hexadecimal. `None`: the text is no seal.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let is_seal = text.len() == 2 * KEY_BYTES;
     is_seal.then(|| data_encoding::HEXLOWER.decode(text.as_bytes()).ok())?
@@ -91,7 +91,8 @@ fn read(path: &Path) -> io::Result<Option<[u8; KEY_BYTES]>> {
     Ok(bytes.try_into().ok())
 }
 
-/// Makes the file of a key, whole or not at all. If several processes do so at once, one of them succeeds.
+/// Makes the file of a key, whole or not at all, and returns the key in the file afterwards. If several processes make
+/// a missing file at once, all get the same key.
 fn make(path: &Path, replace: bool) -> io::Result<[u8; KEY_BYTES]> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     create_private_folder(folder)?;

@@ -44,7 +44,7 @@ pub struct Call<'a> {
     pub roots: Roots,
     /// What a plugin can read about the call.
     pub context: Context,
-    /// Whether no client waits for the call: it is a task or a job. Its time limit is then `background-ms`.
+    /// Whether no client waits for the call, which is a task or a job. Its time limit is then `background-ms`.
     pub task: bool,
     /// The user's decisions since the previous round.
     pub decisions: Vec<Decision>,
@@ -78,7 +78,7 @@ pub fn question(ask: &crate::bindings::types::Ask) -> String {
     ClientAsk::of(ask).map(|ask| ask.subject()).unwrap_or_default()
 }
 
-/// Records decisions where no further call of the source will record them.
+/// Records decisions after which no further call of the source is made.
 pub fn record_decisions(
     source: Source<'_>,
     work: &Work,
@@ -91,7 +91,7 @@ pub fn record_decisions(
     }
 }
 
-/// Records decisions. If that fails, the call does not run.
+/// Records decisions. A call whose decisions cannot be recorded does not run.
 fn record(trail: &Trail, decisions: &[Decision]) -> std::io::Result<()> {
     for decision in decisions {
         let Decision { question, outcome } = decision;
@@ -203,7 +203,7 @@ fn input_of(work: &Work) -> (Option<Arc<ToolInput>>, u64) {
     (None, size as u64)
 }
 
-/// The subject of the audit's records: the name of a tool, or the MCP method with a name or URI.
+/// The subject of the audit's records: the name of a tool, an MCP method with a name or URI, or the kind of work.
 fn subject_of(work: &Work) -> String {
     match work {
         Work::Tool(call) => call.name.clone(),
@@ -238,11 +238,11 @@ pub enum CallFailure {
     InvalidArguments(String),
     /// The gate or the roots refused.
     Denied(String),
-    /// The caller's: the arguments are over the source's limit.
+    /// The caller's: the arguments have more bytes than the source's limit.
     ArgumentsTooLarge(String),
     /// A time limit was reached. The text names the limit.
     TimedOut(String),
-    /// The source's: its answer is over a limit.
+    /// The plugin's: its answer has more bytes than `answer-bytes`.
     TooLarge(String),
     /// Too many calls or tasks are running.
     Busy(String),
@@ -252,7 +252,8 @@ pub enum CallFailure {
     Protocol(ProtocolError),
     /// The upstream server's: it did not answer, or its answer is not valid MCP.
     Upstream(String),
-    /// The client or the upstream server ended the rounds of questions. The text says why.
+    /// The call of an upstream server ended without an answer: the client cancelled it, its request has ended, or there
+    /// are too many questions. The text says why.
     Abandoned(String),
     /// The plugin's: its answer does not match its manifest or the contract.
     BrokenPromise(String),

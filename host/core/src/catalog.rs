@@ -23,13 +23,14 @@ pub struct Catalog {
     pub plugins: Arc<Plugins>,
     /// The upstream servers with their lists.
     pub upstreams: Vec<UpstreamOffer>,
-    /// Remarks for the operator: names and URIs of sources that had to be changed or hidden.
+    /// Remarks for the operator: changed and hidden names and URIs, tools that are held back, and warnings about the
+    /// lists of upstream servers.
     pub remarks: Vec<Remark>,
     tools: Names,
     prompts: Names,
     uris: Owners,
     realms: Realms,
-    /// The order in which the sources first appeared, 0 for bundled ones, by the source's index.
+    /// The rank of each source in the order of first appearance, by the source's index. Bundled plugins have rank 0.
     arrived: Vec<usize>,
     /// Templates that own their URI space, with the index of the source.
     templates: Templates,
@@ -243,7 +244,7 @@ impl Catalog {
     }
 
     /// Whether a plugin may list a resource that its manifest does not name: the plugin owns the URI or arrived before
-    /// the owner; or nobody owns the URI, and the plugin arrived no later than the first claim on the URI's realm.
+    /// the owner; or nobody owns the URI, and no source with a claim in the URI's realm arrived before the plugin.
     pub fn may_list(&self, loaded: &Arc<LoadedPlugin>, uri: &str) -> bool {
         let mine = self.plugins.loaded.iter().position(|one| Arc::ptr_eq(one, loaded));
         mine.is_some_and(|mine| match self.uris.of(uri) {
@@ -252,8 +253,8 @@ impl Catalog {
         })
     }
 
-    /// Whether a source may use a URI that nobody owns: no source claimed a part of the URI's realm before this source
-    /// arrived.
+    /// Whether a source may use a URI that nobody owns: no source with a claim in the URI's realm arrived before this
+    /// source.
     fn may_have(&self, source: usize, uri: &str) -> bool {
         let first = uris::realm(uri).and_then(|realm| self.realms.get(&realm));
         first.is_none_or(|first| self.arrived[source] <= *first)
@@ -283,8 +284,8 @@ impl Catalog {
 
     /// The sources that may have the resource of this URI, in the order in which they are asked: the order in which
     /// they arrived. If nobody owns the URI, these are the plugins that list resources at run time and may use the
-    /// URI. If a source owns it, these are the plugins that list resources at run time and arrived before the owner,
-    /// and then the owner. Bundled plugins own all URIs that they list.
+    /// URI. If a source owns the URI, these are the plugins in files that list resources at run time and arrived before
+    /// the owner, and then the owner. Bundled plugins are left out there, because they own all URIs that they list.
     pub fn resource(&self, uri: &str) -> Vec<Source<'_>> {
         let owner = self.uris.of(uri);
         let is_asked = |at: &usize| {

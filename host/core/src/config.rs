@@ -38,7 +38,7 @@ pub use schema::{expected, schema};
 pub use secrets::shown;
 pub use telemetry::TelemetryConfig;
 
-/// The default configuration, before [`expand`]. It grants the bundled plugins what they want.
+/// The default configuration, before [`expand`]: the bundled plugins with their grants, and the commands.
 pub use crate::families::DEFAULTS as DEFAULT;
 
 /// The configuration of Portcullis: `portcullis.toml`.
@@ -178,7 +178,7 @@ pub struct PluginConfig {
 }
 
 impl Config {
-    /// Reads a configuration and adds the defaults of the bundled plugins that it does not name.
+    /// Reads a configuration and adds the defaults of the bundled plugins and commands that it does not name.
     ///
     /// # Errors
     ///
@@ -217,7 +217,7 @@ impl Config {
             }
         }
         config.check()?;
-        // Files are found by their key, as other crates read some of the tables.
+        // Files are found by the key `file`, because other crates read some of the tables.
         secret_files(&toml::Value::Table(table), &mut config.secrets);
         Ok(config)
     }

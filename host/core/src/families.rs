@@ -1,4 +1,4 @@
-//! What the families of bundled plugins bring besides their components. The host's own code names no
-//! plugin: all of this is data of the folders `plugins/FAMILY`, collected by the build script.
+//! The data of the families of bundled plugins. The host's own code names no plugin: the build script collects
+//! this data from the folders `plugins/FAMILY`.
 
 include!(concat!(env!("OUT_DIR"), "/families.rs"));

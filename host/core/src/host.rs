@@ -155,7 +155,7 @@ impl Host {
         loaded.filter_map(used).collect()
     }
 
-    /// What clients see now, without waiting. `None`: no client has asked yet.
+    /// What clients see now, without waiting. `None`: no client has asked yet, or none since the last change.
     pub fn shown_now(&self) -> Option<Arc<Shown>> {
         self.shown.lock().clone()
     }
@@ -245,7 +245,7 @@ impl Host {
         let shown = self.shown().await;
         let make = || async {
             let tools = self.with_views(&shown.catalog).await;
-            // Plugins may report changes while they declare views. These need no second round.
+            // Plugins may report changes while they declare views. These changes do not make the definitions stale.
             shown.tools_version.store(self.shared_state.tools_changed(), Ordering::Release);
             Arc::new(tools)
         };

@@ -123,7 +123,7 @@ const MAX_CLAIMS: usize = 2000;
 pub struct Claim {
     /// `tool`, `prompt` or `uri`; or `source` for the first appearance of the source itself.
     pub kind: String,
-    /// The name, or the prefix of the URIs.
+    /// The name, the URI, or the prefix of URIs. Empty for `source`.
     pub what: String,
     /// The source: `plugins.NAME` or `upstreams.NAME`.
     pub by: String,
@@ -134,7 +134,7 @@ pub struct Claim {
 pub struct Lock(LockFile);
 
 impl Lock {
-    /// The lock file at this path. The first approval creates it.
+    /// The lock file at this path. The first approval or claim creates it.
     pub fn at(path: PathBuf) -> Self {
         Self(LockFile::at(path))
     }
@@ -151,26 +151,27 @@ impl Lock {
 
 /// The lock file. It is read for each request, because another process may have written it meanwhile.
 ///
-/// The functions block while another process writes the file. Async code uses [`Lock`].
+/// Functions that write wait while another process writes the file. Async code uses [`Lock`], because all functions
+/// block.
 #[derive(Debug, Clone)]
 pub struct LockFile {
     path: PathBuf,
 }
 
 impl LockFile {
-    /// The lock file at this path. The first approval creates it.
+    /// The lock file at this path. The first approval or claim creates it.
     pub fn at(path: PathBuf) -> Self {
         Self { path }
     }
 
-    /// The tools of a server, among these, that are not approved as they are.
+    /// Returns the tools in `tools`, which a server lists, that are not approved as they are.
     ///
-    /// The first tools that a server lists are approved together: the operator chose the server. From
-    /// then on the set is fixed, and a tool with another definition or another name is held back. A
-    /// server that lists no tools at first has nothing approved yet.
+    /// The first tools that a server lists are approved together, because the operator chose the server. From
+    /// then on the set is fixed, and a tool with another definition or another name is held back. If a server
+    /// lists no tools at first, nothing is approved yet.
     ///
-    /// `server` is its key in the file. `is_locked`: nothing is approved at first use. `approved` is called if this
-    /// was the first use, and the tools are approved now.
+    /// `server` is its key in the file, and each of `tools` is a name and a digest. `is_locked`: nothing is approved at
+    /// first use. `approved` is called if this is the first use and the tools are approved now.
     pub fn unapproved<'a>(
         &self,
         server: &str,
@@ -205,7 +206,7 @@ impl LockFile {
         }
         let noted = self.update(|content| {
             content.note_use(server, today);
-            // If another process was faster, its set counts.
+            // If another process was faster, the set that it approved counts.
             let is_first = !content.upstreams.contains_key(server);
             let new = is_first.then(|| content.approve(server, tools.clone(), FIRST_USE));
             let set = &content.upstreams[server];
@@ -223,7 +224,7 @@ impl LockFile {
         }
     }
 
-    /// Approves the tools of a server as they are now. Those that it lists no longer are removed.
+    /// Approves the tools of a server as they are now. The approvals of tools that it no longer lists are removed.
     ///
     /// # Errors
     ///
@@ -280,7 +281,7 @@ impl LockFile {
     /// Records a new approval in the audit, and keeps the description of what was approved, so that later versions can
     /// be compared with it.
     ///
-    /// The approval is in force also if one of the two fails. That is logged.
+    /// If one of the two fails, the failure is logged, and the approval is in force all the same.
     pub fn finish_approval(
         &self,
         of: ApprovalKey<'_>,

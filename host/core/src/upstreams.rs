@@ -101,7 +101,7 @@ impl Schemas {
 
 /// An event that an upstream server reports.
 pub enum UpstreamEvent {
-    /// Its lists have changed.
+    /// The lists of the server have changed.
     OfferChanged,
     /// A notification that belongs to no known request.
     Notice(Notice),
@@ -130,7 +130,7 @@ impl UpstreamOffer {
         self.held.iter().any(|held| held.tool == name)
     }
 
-    /// Whether clients would know a tool that is held back by this name.
+    /// Whether this is a name by which clients would know one of the tools that are held back.
     pub fn holds(&self, name: &str) -> bool {
         let prefix = self.source.prefix.as_deref().unwrap_or(&self.source.name);
         let own = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
@@ -182,7 +182,7 @@ impl Upstreams {
         Ok(Self { all, lock: Lock::at(lock), is_locked, audit })
     }
 
-    /// The offers of the servers that have listed them. On first use, the servers have a short time to do so.
+    /// The offers of the servers whose lists are known. Waits at most `LIST_WAIT` for servers that were not listed yet.
     pub async fn offers(&self) -> Vec<UpstreamOffer> {
         let listings = self.all.iter().map(|source| async move {
             match source.upstream.known_listing() {

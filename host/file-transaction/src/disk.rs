@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The identity of a file. It changes when the file is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Id {
-    /// The inode. File systems have no number that survives a restart, so that the inode alone counts.
+    /// The inode. The number of the device is left out, because it may change when the system restarts.
     pub inode: u64,
     size: u64,
     /// The time of the last write, in nanoseconds since 1970.
@@ -67,7 +67,8 @@ pub fn absent<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Writes a new file and flushes it to the disk. It gets the owner, mode and attributes of the file that it replaces.
+/// Writes a new file and flushes it to the disk. If `like` is given, the new file gets its owner, mode and extended
+/// attributes.
 pub fn write_new(dir: &Dir, name: &Path, bytes: &[u8], like: Option<&File>) -> io::Result<Id> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -150,8 +151,8 @@ pub fn rename_new(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     if let Some(done) = with_flags(dir, from, to, rustix::fs::RenameFlags::NOREPLACE) {
         return done;
     }
-    // The file system cannot do that. A hard link replaces nothing either, and a directory that is renamed replaces
-    // an empty directory at most.
+    // The file system has no such renaming. A hard link replaces nothing either, and a directory that is renamed
+    // replaces an empty directory at most.
     if !dir.symlink_metadata(from)?.is_dir() {
         dir.hard_link(from, dir, to)?;
         #[cfg(test)]
@@ -165,8 +166,8 @@ pub fn rename_new(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     }
 }
 
-/// Exchanges the names of two files of a directory. Where the file system cannot do that, the file `old` gets the name
-/// `backup`, and the file `new` gets the name of `old`.
+/// Exchanges the names of two files of a directory. Where the file system cannot exchange names, the file `old` gets
+/// the name `backup`, and the file `new` gets the name `old`.
 pub fn exchange(dir: &Dir, new: &str, old: &str, backup: &str) -> io::Result<()> {
     #[cfg(test)]
     crate::fault::step()?;
@@ -175,7 +176,7 @@ pub fn exchange(dir: &Dir, new: &str, old: &str, backup: &str) -> io::Result<()>
         return done;
     }
     match dir.hard_link(old, dir, backup) {
-        // An interrupted attempt made it.
+        // An interrupted attempt made the link.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         linked => linked?,
     }

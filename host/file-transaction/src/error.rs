@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why no change was made. The paths are absolute.
+/// Why a transaction failed. No change was made, except those of `NotUndone`. The paths are absolute, except that of
+/// `DirectoryGone`.
 #[derive(Debug, thiserror::Error)]
 pub enum TransactionError {
     /// A file or directory exists already, and stays as it is.
@@ -33,7 +34,7 @@ pub enum TransactionError {
     /// The path is that of the base directory.
     #[error("`{}` is the directory itself", .0.display())]
     IsBase(PathBuf),
-    /// The directory of a file was removed or replaced meanwhile.
+    /// The directory of a file was removed or replaced meanwhile. The path is the name of the file alone.
     #[error("the directory of `{}` no longer exists", .0.display())]
     DirectoryGone(PathBuf),
     /// The system failed.
@@ -82,7 +83,7 @@ pub enum Obstacle {
     DanglingLink,
     /// The file is a symbolic link.
     Link,
-    /// It is a directory, a FIFO or a device.
+    /// The path is that of a directory, a FIFO or a device.
     NotRegular,
     /// The file is read-only.
     ReadOnly,

@@ -40,7 +40,7 @@ pub fn is_old() -> bool {
     OLD.get()
 }
 
-/// Sets this for the current thread.
+/// Sets for the current thread whether the file system counts as such an old one.
 pub fn set_old(is_old: bool) {
     OLD.set(is_old);
 }

@@ -1,5 +1,5 @@
-//! A staged group of changes. It is completed by giving each file its name, or undone by restoring the files before.
-//! Both can be started again after any step, from what is on the disk.
+//! A staged group of changes. It is completed by giving each file its name, or undone by restoring the previous files.
+//! After an interruption at any step, both can be started again: the files on the disk show what was done.
 
 use std::io;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub struct Record {
     pub hidden: String,
     /// The identity of what was written.
     pub staged: Id,
-    /// The identity of the file that it replaces.
+    /// The identity of the file that it replaces. `None`: the name must be new.
     pub old: Option<Id>,
     /// The contents of a new directory; each directory stands before its contents.
     pub made: Vec<Made>,
@@ -59,7 +59,7 @@ fn backup_of(hidden: &str) -> String {
 }
 
 impl Group {
-    /// Gives each file and directory its name, where it does not have it yet.
+    /// Gives its name to each file and directory that does not have it yet.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Group {
         if taken == Some(old) { Ok(()) } else { changed() }
     }
 
-    /// The name and identity of the file that was replaced.
+    /// The file that was replaced: the name that it has now, and its identity. `None`: no such file is left.
     fn replaced(&self, record: &Record) -> io::Result<Option<(String, Id)>> {
         let Some(folder) = &self.folders[record.folder] else { return Ok(None) };
         for name in [record.backup(), record.hidden.clone()] {
@@ -110,7 +110,7 @@ impl Group {
     }
 
     /// Restores every name. Files that another program has changed since then stay. Returns the paths that could not
-    /// be restored.
+    /// be restored, without those in directories that no longer exist.
     pub fn undo(&self) -> Vec<PathBuf> {
         let mut left = Vec::new();
         for record in self.records.iter().rev() {
@@ -154,7 +154,7 @@ impl Group {
         }
     }
 
-    /// Removes everything with a hidden name. Returns whether nothing is left.
+    /// Removes everything with a hidden name. Returns whether nothing is left in the directories that still exist.
     pub fn clean(&self) -> bool {
         let mut is_clean = true;
         for (folder, name) in &self.hidden {

@@ -1,7 +1,7 @@
-//! The journal of a transaction: from it, a later process completes or undoes what a killed process had begun.
+//! The journal of a transaction: from it, a later process completes or undoes the transaction of a killed process.
 //!
 //! A journal is one file, locked by the process that works on it, with a line of JSON for each step. The last complete
-//! line counts. Journals are in a folder of the host, so that a file of a repository cannot pass for one.
+//! line counts. Journals are in a folder of the host, so that a file of a repository cannot pass for a journal.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -31,14 +31,14 @@ pub struct Journal {
 pub enum Line {
     /// Files with these hidden names may exist from here on.
     Begin {
-        /// The directories that they are in.
+        /// The directories of these files.
         folders: Vec<Directory>,
         /// The index of the directory, and the name.
         hidden: Vec<(usize, String)>,
     },
-    /// All files are written; they get their names.
+    /// All files are written. From here on they get their names.
     Commit(Vec<Record>),
-    /// The names are restored.
+    /// From here on the previous names are restored.
     Undo,
     /// All files have their names. Replaced files can be removed.
     Done,
@@ -52,7 +52,7 @@ pub struct Directory {
 }
 
 impl Line {
-    /// The step after which all files are written.
+    /// The step that records that all files are written.
     pub fn commit(group: &Group) -> Self {
         Self::Commit(group.records.clone())
     }
@@ -64,7 +64,7 @@ impl Journal {
         create_private_folder(folder)?;
         let path = folder.join(format!("{number:016x}.{EXTENSION}"));
         let file = {
-            // No other process must take the new file for that of a dead process before it is locked.
+            // Until the new file is locked, another process could take it for the journal of a killed process.
             let _folder = lock(&folder.join(".lock"))?;
             let file = File::options().append(true).create_new(true).open(&path)?;
             file.lock()?;
@@ -118,8 +118,9 @@ fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Completes or undoes what killed processes had begun, from the journals in this folder. Returns a message for the
-/// operator for each. Journals of running processes are skipped.
+/// Completes or undoes the transactions of killed processes, from the journals in this folder. Returns a message for
+/// the operator for each such transaction, and for each journal that cannot be used. Journals of running processes
+/// are skipped.
 pub fn recover(folder: &Path) -> Vec<String> {
     match journals(folder) {
         Ok(journals) if journals.is_empty() => Vec::new(),

@@ -1,10 +1,10 @@
 //! Changes several files together or not at all, even if the process is killed.
 //!
-//! A transaction has these steps. [`Plan::new`] checks the changes against the files on the disk. [`Plan::stage`] writes
-//! all new files under hidden names in their directories. [`Staged::commit`] gives each new file, and each new directory
-//! as a whole, its own name. It replaces only files that are to be replaced, and undoes all changes where one name cannot
-//! be given. A journal in a folder of the host records each step: after a process was killed, [`recover`] completes or
-//! undoes what it had begun.
+//! A transaction has these steps. [`Plan::new`] checks the changes against the files on the disk. [`Plan::stage`]
+//! writes all new files under hidden names in their directories. [`Staged::commit`] gives each new file, and each new
+//! directory as a whole, its own name. It replaces only files that are to be replaced, and undoes all changes if one
+//! name cannot be given. A journal in a folder of the host records each step: after a process was killed, [`recover`]
+//! completes or undoes its transaction.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
@@ -33,7 +33,7 @@ pub const HIDDEN: &str = ".portcullis-";
 
 /// One file to create or replace.
 pub struct Change {
-    /// The directory that the change stays beneath.
+    /// The directory beneath which the change stays.
     pub base: Arc<Dir>,
     /// Protects paths beneath the directory, such as the host's own files.
     pub guard: Guard,

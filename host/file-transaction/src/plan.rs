@@ -16,11 +16,11 @@ use crate::{Change, Expected, Obstacle, TransactionError};
 pub struct Plan {
     pub(crate) folders: Vec<Folder>,
     pub(crate) entries: Vec<Entry>,
-    /// The existing directories, by their paths.
+    /// The indexes of the existing directories, by their paths.
     pub(crate) known: HashMap<PathBuf, usize>,
 }
 
-/// An existing directory whose names change.
+/// An existing directory in which names change.
 pub(crate) struct Folder {
     pub path: PathBuf,
     pub dir: Dir,
@@ -38,9 +38,9 @@ pub(crate) struct Entry {
 pub(crate) enum What {
     /// A new file.
     File(Vec<u8>),
-    /// A file that replaces another one, which is open.
+    /// A file that replaces another file: the contents, and the open file to replace with its identity.
     Instead(Vec<u8>, File, Id),
-    /// A directory with these files, by their paths in it, with `/`.
+    /// A new directory with these files, by their paths in the directory, with `/` between names.
     Tree(BTreeMap<String, Vec<u8>>),
 }
 
@@ -49,7 +49,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// Where a file is not as expected, where one path is inside another, or where the disk fails.
+    /// Where a path is not plain or is that of its base, where two paths are equal or one is inside the other, where a
+    /// file is not as expected, or where the disk fails.
     pub fn new(mut changes: Vec<Change>) -> Result<Self, TransactionError> {
         changes.sort_by_cached_key(Change::whole);
         for pair in changes.windows(2) {
@@ -132,9 +133,9 @@ impl Plan {
         Ok(self.folders.len() - 1)
     }
 
-    /// The files of a directory that will be made.
+    /// The files of a directory that will be made. Adds the directory to the plan, if it is missing there.
     fn tree(&mut self, folder: usize, name: &str) -> &mut BTreeMap<String, Vec<u8>> {
-        // The paths are sorted: if there is one, it is the last.
+        // The changes are sorted by path: if the directory has an entry, it is the last one.
         let is_it = |entry: &Entry| entry.folder == folder && entry.name == name;
         if !self.entries.last().is_some_and(is_it) {
             let what = What::Tree(BTreeMap::new());
@@ -223,7 +224,7 @@ fn plan_file(
     if let Some(obstacle) = forbids_replacing(&file).map_err(&failed)? {
         return unexpected(obstacle);
     }
-    // A later write changes the time of the last change, and so the identity.
+    // A later write changes the time of the last write, and with it the identity.
     let id = Id::of(&file).map_err(&failed)?;
     if let Some(digest) = digest
         && portcullis_checked_files::digest_of(&file).map_err(&failed)? != digest

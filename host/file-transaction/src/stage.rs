@@ -12,15 +12,15 @@ use crate::journal::{Journal, Line};
 use crate::plan::{Entry, Folder, Plan, What, directories};
 use crate::{HIDDEN, TransactionError};
 
-/// A group of changes that was written under hidden names. If it is dropped, nothing is left of it.
+/// A group of changes that was written under hidden names. Dropping it removes the files with hidden names.
 pub struct Staged {
     group: Group,
     journal: Option<Journal>,
 }
 
 impl Plan {
-    /// Writes all changes under hidden names, with a journal in the folder `journals`, which is created where it is
-    /// missing. `is_cancelled` is called before each file.
+    /// Writes all changes under hidden names, with a journal in the folder `journals`, which is created if it is
+    /// missing. `is_cancelled` is called before each new file, before each new directory, and at the end.
     ///
     /// # Errors
     ///
@@ -62,11 +62,13 @@ impl Plan {
 }
 
 impl Staged {
-    /// Gives each file its own name. From here on the changes stay, even if this process is killed.
+    /// Gives each file its own name. If this process is killed once the journal has the step,
+    /// [`recover`](crate::recover) completes the changes.
     ///
     /// # Errors
     ///
-    /// Where a name cannot be given: the changes are undone.
+    /// Where the journal cannot be written, or a name cannot be given: the changes are undone, except those that
+    /// [`TransactionError::NotUndone`] names.
     pub fn commit(mut self) -> Result<(), TransactionError> {
         let journal =
             self.journal.as_mut().expect("the journal is kept until this value is dropped");

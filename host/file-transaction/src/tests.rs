@@ -1,4 +1,4 @@
-//! All or nothing: whatever fails, whoever is in the way, and wherever the process is killed.
+//! Tests that all files change or none: after errors, beside other programs, and after a kill at any step.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::*;
 /// Paths of files and directories, with contents.
 type Listing = Vec<(String, String)>;
 
-/// A folder to change things in, and one for journals.
+/// A folder in which files are changed, and a folder for journals.
 struct Place {
     folder: TempDir,
     journals: TempDir,
@@ -81,7 +81,7 @@ impl Place {
         self.list().into_iter().map(|(name, _)| name).collect()
     }
 
-    /// Journals that are left.
+    /// The number of journals that are left.
     fn journals(&self) -> usize {
         let ending = |path: &Path| path.extension().is_some_and(|ending| ending == "journal");
         fs::read_dir(self.journals.path())
@@ -231,8 +231,8 @@ fn of_two_at_once_one_wins() {
     }
 }
 
-/// Does this to a place over and over, with a fault at the first step, the second, and so on, until it ends
-/// without one. After each, `check` looks at the place.
+/// Applies the changes to a new place each time, with a fault at the first step, at the second step and so on, until
+/// no fault occurs. Calls `check` after each time. Returns the number of steps.
 fn at_each_step(
     fault: Fault,
     prepare: impl Fn(&Place),
@@ -272,7 +272,7 @@ fn two_files(place: &Place) {
     place.put("r2", "old r2");
 }
 
-/// What a place has before and after [`mixed`].
+/// The files of a place before and after [`mixed`].
 fn before_and_after() -> (Listing, Listing) {
     let place = Place::new();
     two_files(&place);
@@ -356,7 +356,7 @@ fn what_was_changed_after_an_interruption_stays() {
     fault::after(5, Fault::Killed);
     let work = std::panic::AssertUnwindSafe(|| staged.commit());
     assert!(std::panic::catch_unwind(work).is_err() && fault::end());
-    // The user goes on with what is there, and makes what is not.
+    // The user continues to work: changes one file of the transaction, and makes other files.
     place.put("a", "mine now");
     place.put("d/mine", "mine");
     place.put("z", "mine as well");

@@ -12,8 +12,8 @@ const SECTION: &str = "package-docs";
 pub struct Docs(Vec<Value>);
 
 impl Docs {
-    /// The documentation in the bytes of a component. It is empty if the bytes cannot be parsed, because the
-    /// documentation only helps readers.
+    /// The documentation in the bytes of a component. Bytes that cannot be parsed are left out without an error,
+    /// because the documentation only helps readers.
     pub fn of_component(bytes: &[u8]) -> Self {
         let mut all = Vec::new();
         for payload in Parser::new(0).parse_all(bytes) {

@@ -1,4 +1,4 @@
-//! Offers the functions that a foreign component exports as tools. Their schemas are made from WIT types.
+//! Offers the exported functions of a foreign component as tools. The schemas of the tools are made from WIT types.
 
 mod docs;
 mod schema;
@@ -13,7 +13,7 @@ pub use docs::Docs;
 pub use schema::SchemaError;
 pub use value::ValueError;
 
-/// An exported function that is no tool, because JSON cannot express one of its types.
+/// An exported function that is no tool, because it has no JSON Schema.
 #[derive(Debug, thiserror::Error)]
 #[error("{function}")]
 pub struct NoTool {
@@ -38,14 +38,14 @@ pub struct ArgumentError {
 /// A function that a component exports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
-    /// The name of the tool: that of the function. The name of the interface stands before it if several interfaces
-    /// have a function of this name.
+    /// The name of the tool: that of the function. If several functions have this name, those of interfaces get the
+    /// name of their interface and `_` before it.
     pub name: String,
     /// The documentation of the function in the component.
     pub description: Option<String>,
-    /// JSON Schema of the arguments, which is that of an object.
+    /// JSON Schema of the arguments, which are an object.
     pub input: Value,
-    /// JSON Schema of an object with the member `result`. `None`: the function has no result.
+    /// JSON Schema of an object with the member `result`. `None`: a call that succeeds has no value.
     pub output: Option<Value>,
     /// The interface that exports the function. `None`: the component itself.
     pub interface: Option<String>,
@@ -56,7 +56,7 @@ pub struct Tool {
 /// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FunctionResult {
-    /// The function succeeded, with this result if it has one.
+    /// The function succeeded, with this value if it has one.
     Done(Option<Value>),
     /// The function returned the error case of its `result`.
     Failed(Option<Value>),
@@ -88,7 +88,7 @@ pub fn tools(engine: &Engine, component: &Component, docs: &Docs) -> (Vec<Tool>,
     (tools, others)
 }
 
-/// Adds a function to the tools, or to those that are none.
+/// Adds a function to `tools`, or to `others` if it cannot be a tool.
 fn add(
     tools: &mut Vec<Tool>,
     others: &mut Vec<NoTool>,
@@ -107,7 +107,7 @@ fn add(
     }
 }
 
-/// The tool that a function is.
+/// Describes a function as a tool.
 fn described(
     docs: &Docs,
     interface: Option<&str>,
@@ -150,7 +150,7 @@ fn tell_apart(tools: &mut [Tool]) {
 ///
 /// # Errors
 ///
-/// Outer: the guest failed. Inner: an argument does not fit its type.
+/// Outer: the guest failed, or does not export the function. Inner: an argument does not fit its type.
 pub async fn call<T: Send + 'static>(
     mut store: impl AsContextMut<Data = T>,
     instance: &Instance,

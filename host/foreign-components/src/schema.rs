@@ -8,7 +8,7 @@
 use serde_json::{Map, Value, json};
 use wasmtime::component::types::Type;
 
-/// The deepest nesting that has a schema.
+/// Maximum nesting of a type that has a schema, in levels.
 const DEEPEST: usize = 32;
 
 /// Why a function or a type has no JSON Schema.

@@ -192,7 +192,7 @@ fn items(value: &Value, ty: &Type) -> Result<Vec<Val>, ValueError> {
     list.iter().map(|item| read(ty, item)).collect()
 }
 
-/// Reads what a case of a `result` holds.
+/// Reads the value of a case of a `result`. `ty` is `None` for a case without a value.
 fn held(ty: Option<Type>, value: &Value) -> Result<Option<Box<Val>>, ValueError> {
     ty.map(|ty| read(&ty, value).map(Box::new)).transpose()
 }
@@ -208,7 +208,7 @@ fn case(value: &Value) -> Option<(&str, Option<&Value>)> {
     }
 }
 
-/// What a value is, in a message that says that another was expected.
+/// The kind of a value, for a message that another value was expected.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -285,7 +285,7 @@ fn all(ty: &Type, items: &[Val]) -> Value {
     items.iter().map(|item| write(ty, item)).collect()
 }
 
-/// Writes what a case of a `result` holds: `null` if that is nothing.
+/// Writes the value of a case of a `result`: `null` for a case without a value.
 pub fn payload(ty: Option<Type>, value: Option<&Val>) -> Value {
     match (ty, value) {
         (Some(ty), Some(value)) => write(&ty, value),

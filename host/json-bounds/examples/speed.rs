@@ -1,4 +1,4 @@
-//! How fast a message is scanned, by what it is made of: `cargo run --release --example speed`.
+//! Measures how fast messages of several kinds are scanned: `cargo run --release --example speed`.
 
 use std::hint::black_box;
 use std::time::Instant;

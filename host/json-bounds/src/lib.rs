@@ -16,7 +16,7 @@ pub use outline::{Excess, MAX_DEPTH, MAX_UNITS, Outline, UNIT_BYTES, most_units}
 
 use members::Members;
 
-/// Additional units for the first member of an array or an object, because their vectors allocate several places at once.
+/// Additional units for the first member of an array or an object, because a vector allocates several places at once.
 const FIRST_MEMBER: u64 = 4;
 
 /// A scan of one message, fed in pieces.

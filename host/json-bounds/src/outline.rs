@@ -4,20 +4,20 @@ use std::fmt;
 
 use crate::members::{Found, Members, is_text};
 
-/// Maximum nesting of a message, which is that of `serde_json`.
+/// Maximum nesting of a message in levels, which is that of `serde_json`.
 pub const MAX_DEPTH: u32 = 127;
 
 /// Maximum number of units of a message of up to 8 MiB. See [`most_units`] for longer messages.
 pub const MAX_UNITS: u64 = 128 * 1024;
 
-/// Number of bytes per unit that a message of more than 8 MiB may have.
+/// Minimum number of bytes per unit in a message of more than 8 MiB.
 pub const UNIT_BYTES: u64 = 64;
 
 /// Maximum number of units of a message of this length in bytes: 131,072, or one for each 64 bytes if that is more.
 ///
 /// A unit takes at most some 320 bytes while a message is parsed (a `serde_json::Value` has 72, a member of
-/// an object 104; both stand in vectors that double, and an untagged enum is buffered besides). The values
-/// of a message so take at most 42 MB, or five times its length where it has more than 8 MiB.
+/// an object 104; both are in vectors that double, and an untagged enum is buffered besides). So the values of a
+/// message take at most 42 MB, or five times its length if it has more than 8 MiB.
 pub fn most_units(bytes: u64) -> u64 {
     MAX_UNITS.max(bytes / UNIT_BYTES)
 }
@@ -71,8 +71,8 @@ impl Outline {
         !matches!(self.members.id, Found::Missing)
     }
 
-    /// Its `id` as JSON, if that is a string or an integer of at most 256 bytes. Of several it is the last,
-    /// as in a parsed message.
+    /// The `id` of the message as JSON, if it is a string or an integer of at most 256 bytes. Of several, the last
+    /// counts, as in a parsed message.
     pub fn id(&self) -> Option<String> {
         match &self.members.id {
             Found::Missing | Found::Unknown => None,
@@ -86,17 +86,17 @@ impl Outline {
         }
     }
 
-    /// Whether it has a member `method`, whatever that is.
+    /// Whether the message has a member `method`, of any type.
     pub fn has_method(&self) -> bool {
         !matches!(self.members.method, Found::Missing)
     }
 
-    /// Whether its `method` is a string.
+    /// Whether the `method` of the message is a string.
     pub fn has_named_method(&self) -> bool {
         matches!(self.members.method, Found::Text(_))
     }
 
-    /// Whether its `method` is this one, however it is escaped. Of several, the last counts.
+    /// Whether the `method` of the message is this one, however it is escaped. Of several, the last counts.
     pub fn is_method(&self, name: &str) -> bool {
         match &self.members.method {
             Found::Text(piece) => piece.get().is_some_and(|written| is_text(written, name)),
@@ -104,32 +104,32 @@ impl Outline {
         }
     }
 
-    /// Whether it has a member `result`.
+    /// Whether the message has a member `result`.
     pub fn has_result(&self) -> bool {
         self.members.has_result
     }
 
-    /// Whether it has a member `error`.
+    /// Whether the message has a member `error`.
     pub fn has_error(&self) -> bool {
         self.members.has_error
     }
 
-    /// Whether it is an answer, or wants to be one: nobody answers those.
+    /// Whether the message is a JSON-RPC response, even an invalid one. Responses are not answered.
     pub fn is_answer(&self) -> bool {
         !self.has_method() && (self.has_result() || self.has_error())
     }
 }
 
-/// What a message has too much of.
+/// The limit that a message exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Excess {
     /// Levels of nesting.
     Depth,
     /// Values and keys.
     Units {
-        /// What it costs.
+        /// The number of units of the message.
         units: u64,
-        /// What it may cost.
+        /// The maximum number for a message of this length.
         most: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! The scan beside `serde_json`: whatever the text, they agree about what is in it.
+//! Tests that the scan and `serde_json` agree about the contents of any text.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
 
-/// What `serde_json` meets while it reads a text, members that come twice included.
+/// The units and the depth that `serde_json` meets while it reads a text. Repeated members count each time.
 #[derive(Debug, Default, PartialEq)]
 struct Met {
     units: u64,
@@ -80,7 +80,7 @@ impl<'de> Visitor<'de> for Meeting {
     }
 }
 
-/// Holds the scan of a text against what `serde_json` reads in it, if it reads it.
+/// Compares the scan of a text with the value that `serde_json` reads, if the text is JSON.
 fn compare(text: &[u8]) -> Result<(), TestCaseError> {
     let outline = scan(text);
     let Ok(value) = serde_json::from_slice::<Value>(text) else { return Ok(()) };
@@ -142,7 +142,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A change of one place of a text: most of them leave no JSON, and some do.
+/// A change of a text at one place. Most changes make JSON invalid, and some do not.
 #[derive(Debug, Clone)]
 struct Change {
     at: prop::sample::Index,
@@ -300,12 +300,12 @@ fn what_is_nested_too_deep_or_has_too_many_values_is_known() {
     assert_eq!(scan(format!("\"{}\"", "x,[".repeat(1_000_000)).as_bytes()).units(), 1);
     // A message of 16 MiB may have more.
     assert_eq!(most_units(16 * 1024 * 1024), 2 * MAX_UNITS);
-    // What follows an error makes up for nothing that came before it.
+    // Bytes after an error do not lower the count.
     let cheating = format!("[{}{}", "\"\",".repeat(200_000), ":".repeat(400_000));
     assert!(scan(cheating.as_bytes()).units() >= 200_000);
 }
 
-/// A unit is what [`most_units`] says: a `Value` has not grown.
+/// The sizes that [`most_units`] assumes are still right.
 #[test]
 fn a_value_has_the_size_that_the_bounds_are_made_for() {
     assert!(size_of::<Value>() <= 72, "{}", size_of::<Value>());

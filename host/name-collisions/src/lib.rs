@@ -27,10 +27,10 @@ pub struct Names {
 
 impl Names {
     /// Gives every item its name. If several sources have the same name, the source with the lowest `rank` keeps it.
-    /// Items of the others are renamed: the name of their source is put before theirs.
+    /// Items of other sources are renamed: the name of their source and `_` are put before their name.
     ///
-    /// `rank` gets the index of a source in `all`, and a name. Sources of equal rank are in the order of `all`. Names that
-    /// are changed or hidden are added to `remarks`.
+    /// `rank` gets the index of a source in `all`, and a name. Of sources with equal rank, the first in `all` keeps the
+    /// name. Names that are changed or hidden are added to `remarks`.
     pub fn of(
         kind: &str,
         all: &[SourceNames],
@@ -87,7 +87,7 @@ impl Names {
         named
     }
 
-    /// The index of the source, and the index there of the item of this name.
+    /// The item of this name: the index of its source, and its index among the source's own items.
     pub fn find(&self, name: &str) -> Option<(usize, usize)> {
         let (_, plugin, place) = &self.all[*self.by_name.get(name)?];
         Some((*plugin, *place))

@@ -1,7 +1,8 @@
 //! Decides which source owns a resource URI, by the literal text at the beginning of templates.
 //!
 //! A template (RFC 6570) owns its *space*: all URIs that begin with its literal text before the first
-//! expression. The text must name a scheme; a template such as `{+any}` owns nothing. No two sources own
+//! expression, or one URI if it has no expression. The text must name a scheme; a template such as `{+any}` owns
+//! nothing. No two sources own
 //! overlapping spaces: the first claim counts, and a later claim that overlaps it is refused. So each URI has
 //! at most one owner, and a later source never takes a URI from an earlier one.
 
@@ -51,8 +52,8 @@ impl Space {
 /// Schemes that many sources share. Their realm is the scheme with the authority.
 const SHARED: [&str; 5] = ["ui", "http", "https", "file", "data"];
 
-/// The realm of a URI or of the beginning of one: its scheme, and for schemes that many sources share also its authority. `None`: the
-/// text has no scheme.
+/// The realm of a URI or of the beginning of one: its scheme, and for schemes that many sources share also its
+/// authority. `None`: the text has no scheme.
 pub fn realm(uri: &str) -> Option<String> {
     let folded = folded(uri)?;
     let (scheme, rest) = folded.split_once(':')?;
@@ -64,8 +65,9 @@ pub fn realm(uri: &str) -> Option<String> {
     Some(format!("{scheme}://{authority}"))
 }
 
-/// Whether a template owns a URI: its literal text before the first expression has a scheme, and the URI begins with that
-/// text. Schemes and authorities are compared case-insensitively, all else byte by byte.
+/// Whether a template owns a URI: its literal text before the first expression has a scheme, and the URI begins with
+/// this text, or is equal to it if the template has no expression. Schemes and authorities are compared
+/// case-insensitively, all else byte by byte.
 pub fn owns(template: &str, uri: &str) -> bool {
     Space::of_template(template).is_some_and(|space| space.contains(uri))
 }
@@ -88,7 +90,7 @@ fn folded(text: &str) -> Option<String> {
     Some(format!("{}:{}{rest}", scheme.to_ascii_lowercase(), authority.to_ascii_lowercase()))
 }
 
-/// The owners of URIs, by the indexes of the sources.
+/// The owners of URIs: each is the index of a source.
 #[derive(Debug, Default)]
 pub struct Owners {
     single: BTreeMap<String, usize>,

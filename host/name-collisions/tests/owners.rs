@@ -1,4 +1,4 @@
-//! Properties of "a template owns a URI", beside a model that is written another way.
+//! Property tests of the ownership of URIs. A model, which is written in another way, says which template owns a URI.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// The places of a URI in which case does not count: its scheme and its authority. `None`: it names no scheme.
+/// The bytes of a URI whose case does not count: those of its scheme and authority. `None`: the URI has no scheme.
 fn without_case(uri: &str) -> Option<Range<usize>> {
     let mut end = None;
     for (at, byte) in uri.bytes().enumerate() {

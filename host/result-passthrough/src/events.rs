@@ -7,8 +7,8 @@ use crate::Raw;
 
 /// Unwraps results in the messages of one event stream, event by event.
 ///
-/// Events without a wrapped result pass through unchanged. An incomplete event is kept until it is complete. Its writer
-/// has to limit its length.
+/// Events without a wrapped result pass through unchanged. An incomplete event is kept until it is complete. The writer
+/// of the stream has to limit the length of events.
 #[derive(Debug)]
 pub struct Events {
     raw: Raw,
@@ -40,7 +40,7 @@ impl Events {
         if self.raw.is_in(&all) { self.rewrite(&all) } else { all }
     }
 
-    /// Returns the remaining bytes at the end of the stream, which are not a complete event.
+    /// Ends the stream. Returns the remaining bytes, which are not a complete event.
     pub fn finish(&mut self) -> Bytes {
         self.partial.split().freeze()
     }

@@ -1,7 +1,7 @@
 //! Passes results through rmcp's types without loss.
 //!
 //! rmcp's result types are closed: they drop unknown fields. A result that must reach the client unchanged is therefore
-//! put in `_meta`, under a random key. Where the message is written, it replaces the whole result.
+//! put in `_meta`, under a random key. Where the message is written, the wrapped result replaces the whole result.
 //!
 //! [`Raw::new`] makes the key, once in a process. [`Raw::wrap`] wraps a result. A transport unwraps results with
 //! [`Raw::to_json`] from typed messages, with [`Raw::unwrap`] from bytes, and with [`Events`] from a stream of
@@ -24,15 +24,15 @@ use serde_json::value::RawValue;
 
 pub use events::Events;
 
-/// What stands before the random part of a key.
+/// The beginning of a key, before its random part.
 const PREFIX: &str = "portcullis.raw/";
 
-/// The key under which results travel. Clones are the same key.
+/// The key of wrapped results in `_meta`. Clones have the same key.
 #[derive(Clone)]
 pub struct Raw(Arc<Finder<'static>>);
 
 impl Raw {
-    /// A new key, with 128 random bits: what a client or a tool says cannot contain it.
+    /// A new key, with 128 random bits, so that no client and no tool can guess it.
     ///
     /// # Errors
     ///
@@ -45,20 +45,20 @@ impl Raw {
         Ok(Self(Arc::new(Finder::new(format!("{PREFIX}{digits}").as_bytes()).into_owned())))
     }
 
-    /// A `_meta` for any of rmcp's results: what is written will be `result` instead of it.
+    /// A `_meta` for any of rmcp's results: where such a result is written, `result` replaces it.
     ///
-    /// What rmcp does to results of one protocol version or another, like leaving out `resultType`,
-    /// does not reach inside: `result` must be right for the client that gets it.
+    /// rmcp adapts its results to the client's protocol version, for example by leaving out `resultType`. It does not
+    /// adapt `result`, which must fit this version.
     pub fn wrap(&self, result: Value) -> MetaObject {
         let mut meta = JsonObject::new();
         meta.insert(self.key().to_owned(), result);
         MetaObject(meta)
     }
 
-    /// The message to be written instead of this one. `None`: this one, as it is.
+    /// The message to be written instead of this one. `None`: this message is to be written unchanged.
     ///
-    /// Only a JSON-RPC response whose result was made with [`Raw::wrap`] is written differently,
-    /// and its result byte for byte as it stands in the message.
+    /// Only a JSON-RPC response with a result from [`Raw::wrap`] is replaced. The wrapped result is copied byte for
+    /// byte from the message.
     pub fn unwrap(&self, message: &[u8]) -> Option<Vec<u8>> {
         self.0.find(message)?;
         let Envelope { id, result } = serde_json::from_slice(message).ok()?;

@@ -1,4 +1,4 @@
-//! Messages that are still typed: what was wrapped is taken out, and nothing is parsed again.
+//! Unwraps results in typed messages, without parsing JSON again.
 
 use rmcp::model::{JsonRpcMessage, MetaObject, RequestId, ServerJsonRpcMessage, ServerResult};
 use serde::Serialize;
@@ -7,11 +7,11 @@ use serde_json::Value;
 use crate::Raw;
 
 impl Raw {
-    /// A message as JSON, with what was wrapped in the place of its result.
+    /// A message as JSON, with the wrapped result in the place of its result.
     ///
     /// # Errors
     ///
-    /// What serialising says, for a message that is no JSON.
+    /// The message cannot be serialised.
     pub fn to_json(&self, message: ServerJsonRpcMessage) -> serde_json::Result<Vec<u8>> {
         let JsonRpcMessage::Response(mut response) = message else {
             return serde_json::to_vec(&message);
@@ -22,7 +22,7 @@ impl Raw {
         }
     }
 
-    /// What was wrapped, out of a result.
+    /// Takes the wrapped result out of a result. `None`: there is none.
     fn take(&self, result: &mut ServerResult) -> Option<Value> {
         if let ServerResult::CustomResult(result) = result {
             return result.0.get_mut("_meta")?.as_object_mut()?.remove(self.key());
@@ -58,7 +58,7 @@ fn meta(result: &mut ServerResult) -> Option<&mut MetaObject> {
         ServerResult::CallToolResult(result) => result.meta.as_mut(),
         ServerResult::InputRequiredResult(result) => result.meta.as_mut(),
         ServerResult::TaskAckResult(result) => result.meta.as_mut(),
-        // rmcp may add results. Those without a `_meta` have nothing to take.
+        // Results without a `_meta`, and results that rmcp may add, have no wrapped result.
         ServerResult::EmptyResult(_) | ServerResult::CustomResult(_) | _ => None,
     }
 }

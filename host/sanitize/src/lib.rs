@@ -5,12 +5,12 @@ use std::error::Error;
 use std::fmt::Write as _;
 
 /// The text without characters that could deceive a reader or control a terminal: control characters (escape
-/// sequences begin with one), characters that reorder or hide text, and Unicode tags. Line ends and tabs stay.
+/// sequences begin with one), characters that reorder or hide text, and Unicode tags. Line feeds and tabs stay.
 pub fn plain(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_deceptive(*c)).collect()
 }
 
-/// As [`plain`], on one line of at most `max` characters.
+/// As [`plain`], on one line. From a text of more than `max` characters, the first `max` remain, followed by `…`.
 pub fn line(text: &str, max: usize) -> String {
     let flat = plain(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match flat.char_indices().nth(max) {
@@ -20,7 +20,7 @@ pub fn line(text: &str, max: usize) -> String {
 }
 
 /// The text with the characters that [`plain`] removes written as escapes, such as `\u{1b}`: they have no effect, and
-/// none is hidden. Line ends and tabs stay.
+/// none is hidden. Line feeds and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let deceives = |c: char| !matches!(c, '\n' | '\t') && is_deceptive(c);
     if !text.contains(deceives) {
@@ -37,7 +37,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// As [`visible`], on one line of at most `max` characters of the text.
+/// As [`visible`], on one line. From a text of more than `max` characters, the first `max` remain, followed by `…`.
+/// An escape counts as one character.
 pub fn visible_line(text: &str, max: usize) -> String {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match flat.char_indices().nth(max) {
@@ -46,7 +47,8 @@ pub fn visible_line(text: &str, max: usize) -> String {
     }
 }
 
-/// JSON with the characters that [`plain`] removes written as escapes of JSON. The data is the same.
+/// JSON with tabs and the characters that [`plain`] removes written as escapes of JSON. The data is the same, if tabs
+/// and carriage returns are not between the tokens of the JSON.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     let deceives = |c: char| c != '\n' && is_deceptive(c);
     if !json.contains(deceives) {
@@ -87,8 +89,8 @@ pub fn is_deceptive(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// An error and its causes on one line: `cannot open a: no such file`. A cause that the text before it repeats is
-/// left out. The text is not sanitised.
+/// An error and its causes, joined by `: `, such as `cannot open a: no such file`. A cause is left out if the text
+/// before it ends with the cause. The text is not sanitised.
 pub fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

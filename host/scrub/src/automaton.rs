@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// A state: the number of a node. Node 0 is the root: no part of a needle has been read.
 pub(crate) type State = u32;
 
-/// A node of the tree of needles. Its children are a list: the first child, then the next of each.
+/// A node of the tree of needles. Its children are a linked list: `child` is the first, and each has the `next` one.
 #[derive(Clone, Copy, Default)]
 struct Node {
     byte: u8,
@@ -122,8 +122,8 @@ impl Automaton {
     }
 }
 
-/// The byte that a byte is compared as. Letters lose their case, the two alphabets of base64 become one, and `+` becomes the
-/// space that it stands for in HTML forms.
+/// The byte that a byte is compared as. Letters lose their case, the two alphabets of base64 become one, and a space
+/// becomes `+`, which stands for it in HTML forms.
 pub(crate) fn fold(byte: u8) -> u8 {
     match byte {
         b'-' | b' ' => b'+',

@@ -23,7 +23,7 @@ impl Reading {
 /// What the first bytes of a text decode to.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Token {
-    /// Decoded bytes, and the number of bytes that they are written with.
+    /// Decoded bytes, the number of them, and the number of bytes that they are written with.
     Bytes([u8; 4], usize, usize),
     /// This many bytes are left out.
     Nothing(usize),
@@ -115,7 +115,7 @@ fn character(code: u32, length: usize) -> Token {
     }
 }
 
-/// The number of digits at the beginning.
+/// The character that the hexadecimal digits from index `from` on name. `digits` is the number of digits.
 fn hex(bytes: &[u8], from: usize, digits: usize) -> Escape {
     let mut code = 0;
     for at in from..from + digits {
@@ -143,7 +143,7 @@ fn backslash(bytes: &[u8]) -> Escape {
         b'u' => hex(bytes, 2, 4),
         b'x' => hex(bytes, 2, 2),
         b't' => Escape::Is(u32::from(b'\t'), 2),
-        // What else is a letter has a meaning of its own that no header's value holds.
+        // Other letters stand for control characters, which no header's value contains.
         byte if byte.is_ascii_punctuation() || *byte == b' ' => Escape::Is(u32::from(*byte), 2),
         _ => Escape::No,
     }

@@ -1,9 +1,9 @@
 //! Removes secrets from responses of servers and from messages.
 //!
 //! A server that receives a secret may send the secret back: in an error, in a header, in a page that shows the
-//! request. A [`Scrub`] knows the secrets and replaces each occurrence by as many `*`. It finds a secret
+//! request. A [`Scrub`] knows the secrets and replaces each byte of an occurrence by `*`. It finds a secret
 //!
-//! - as it is, and with other capitals,
+//! - as it is, in upper or lower case,
 //! - in hexadecimal,
 //! - in base64 and base64url, with and without padding, at each of the three alignments within longer text,
 //! - and each of these forms percent-encoded, with the escapes of JSON and JavaScript, with the character
@@ -27,7 +27,7 @@ use base64::prelude::BASE64_STANDARD_NO_PAD;
 pub use parts::{SHORTEST, TooShort, secret_parts};
 pub use stream::Stream;
 
-/// Bytes that the most usual escapes of one byte have: `\u0041`.
+/// Length in bytes of the longest usual escape of one byte: `\u0041`.
 const ESCAPE_BYTES: usize = 6;
 
 /// Shortest encoded form of a secret that is searched for, in bytes: shorter ones would be found in any text.
@@ -41,8 +41,8 @@ pub struct Scrub {
 }
 
 impl Scrub {
-    /// Removes these values. An empty value is ignored. A short value is removed wherever its letters are, also
-    /// within words: see [`secret_parts`] for what a header holds.
+    /// Removes these values. An empty value is ignored. A short value is also removed within words. [`secret_parts`]
+    /// finds the secrets in the value of a header.
     pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut needles = Vec::new();
         let mut longest = 0;
@@ -58,7 +58,7 @@ impl Scrub {
         self.longest == 0
     }
 
-    /// The bytes, with `*` in place of each byte of a secret. The length stays.
+    /// The bytes, with `*` in place of each byte of a secret. Line ends and zero bytes stay, and so does the length.
     pub fn bytes(self: &Arc<Self>, bytes: &[u8]) -> Vec<u8> {
         let mut stream = Stream::new(self.clone());
         let mut scrubbed = stream.push(bytes);
@@ -83,8 +83,8 @@ impl Scrub {
         String::from_utf8_lossy(&shown).into_owned()
     }
 
-    /// How many bytes a [`Stream`] always holds back. The number depends on the lengths of the secrets only: the time at
-    /// which bytes arrive does not show how much of a secret they match.
+    /// How many bytes a [`Stream`] always holds back. The number depends on the lengths of the secrets only, so that
+    /// usually the time at which bytes arrive does not show how much of a secret they match.
     fn kept_back(&self) -> usize {
         (self.longest * ESCAPE_BYTES).saturating_sub(1)
     }
@@ -101,8 +101,8 @@ fn forms(secret: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     std::iter::once(secret.to_vec()).filter(|form| !form.is_empty()).chain(encoded)
 }
 
-/// The base64 characters that depend on the secret only, if `before` bytes modulo three precede the secret. The characters at
-/// both ends, which are left out, hold at most four bits of the secret.
+/// The base64 characters that depend on the secret only, if `before` bytes modulo three precede the secret. The
+/// characters at both ends are left out. Each end holds at most four bits of the secret.
 fn aligned(secret: &[u8], before: usize) -> Vec<u8> {
     let padded = [&[0; 2][..before], secret].concat();
     let whole = padded.len() * 8 / 6;

@@ -8,8 +8,8 @@ use base64::prelude::BASE64_STANDARD;
 /// Shortest part of a header's value that counts as a secret, in bytes. A shorter one would be found in ordinary text.
 pub const SHORTEST: usize = 8;
 
-/// Names of ways to authenticate, with which a header begins and which are no secret (IANA's registry of HTTP
-/// authentication schemes, and some of widely used services).
+/// HTTP authentication schemes, with which a header's value begins and which are no secret (from IANA's registry, and
+/// some of widely used services), in lower case.
 const SCHEMES: &[&str] = &[
     "apikey",
     "basic",
@@ -45,13 +45,13 @@ impl fmt::Display for TooShort {
 
 impl std::error::Error for TooShort {}
 
-/// The secret parts of a header's value: what follows the name of a scheme (`Bearer X`: `X`), a user's name with a
-/// password and the password (`Basic`), and each value in a list (`a=X; b="Y"`). Parts shorter than [`SHORTEST`] are
-/// left out.
+/// The secret parts of a header's value: the credentials after a scheme (`Bearer X`: `X`), the decoded user's name and
+/// password, and the password (`Basic`; if it is shorter than [`SHORTEST`], the user's name), and each value in a list
+/// (`a=X; b="Y"`). Parts shorter than [`SHORTEST`] are left out.
 ///
 /// # Errors
 ///
-/// [`TooShort`], where no part is left: such a value cannot be kept secret.
+/// [`TooShort`], where no part is left: the value cannot be kept secret.
 pub fn secret_parts(value: &str) -> Result<Vec<String>, TooShort> {
     let value = value.trim();
     let (scheme, credentials) = match value.split_once(' ') {
@@ -78,7 +78,7 @@ pub fn secret_parts(value: &str) -> Result<Vec<String>, TooShort> {
         if user.len().max(password.len()) < SHORTEST {
             return Err(TooShort);
         }
-        // Some services take a key as the user's name, with a password that says nothing.
+        // Some services take a key as the user's name, with a meaningless password.
         parts.extend([&*decoded, if password.len() < SHORTEST { user } else { password }]);
     } else if let Some((_, key)) = credentials.split_once(':') {
         parts.push(key);

@@ -8,10 +8,11 @@ use crate::Scrub;
 use crate::automaton::{State, fold};
 use crate::decode::{Reading, Token, token};
 
-/// This many bytes of a secret's beginning at the end of a stream count as the secret: a server may cut off its answer.
+/// At the end of a stream, at least this many bytes of a secret's beginning count as the secret, because a server may
+/// cut off its answer.
 const CUT_OFF: usize = 8;
 
-/// Bytes that were returned and are still in the buffer.
+/// Number of returned bytes that may stay in the buffer. If they are less than half of it, more may stay.
 const SLACK: usize = 64 * 1024;
 
 /// Removes secrets from a stream of bytes. Positions are counted from the beginning of the stream.

@@ -89,7 +89,7 @@ fn encodings(text: &str) -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
-/// How much of the text is left: the longest run of bytes other than `*`, line ends and zero bytes.
+/// How much of the text is left: the longest run without `*`, in bytes other than `=`, line ends and zero bytes.
 fn left(text: &[u8]) -> usize {
     let runs = text.split(|byte| *byte == b'*');
     let letters = |run: &[u8]| run.iter().filter(|byte| !b"\r\n\0=".contains(*byte)).count();
@@ -173,7 +173,7 @@ fn the_parts_of_a_header_are_what_is_secret_of_it() {
     }
 }
 
-/// A typical secret: it has no letter of [`around`].
+/// A secret that has no character of [`around`].
 fn any_secret() -> impl Strategy<Value = String> {
     vec(proptest::sample::select(b"abcXYZ019+/=-_.:%&\\\"'<".to_vec()), 8..40)
         .prop_map(|bytes| String::from_utf8(bytes).unwrap())
@@ -199,7 +199,7 @@ proptest! {
     ) {
         let all = encodings(&secret);
         let (name, encoded) = &all[which.index(all.len())];
-        // Zero bytes are between the letters of UTF-16: nothing of that is searched for.
+        // The zero bytes of UTF-16 stay, and `left` does not count them.
         let text = [&before[..], encoded, &after[..]].concat();
         let scrubbed = in_pieces(&scrub(&secret), &text, &pieces);
         prop_assert_eq!(scrubbed.len(), text.len());

@@ -148,8 +148,8 @@ fn remedy(refusal: &Refusal) -> &'static str {
     }
 }
 
-/// The paths in the arguments, each with its declaration. Where several declarations of one pointer apply, it is the
-/// one with the widest access.
+/// The paths in the arguments, each with its declaration. If several declarations of one pointer apply, the one with
+/// the widest access counts.
 fn paths_in<'a>(
     arguments: &'a Value,
     declarations: &'a [PathArgument],

@@ -1,5 +1,5 @@
-//! The span of one call, and the event at its end, for telemetry. They have names, outcomes, durations and ids, and
-//! nothing of arguments, results or messages, because they leave the machine where the operator wants telemetry.
+//! The span of one call, and the event at its end, for telemetry. Both have names, outcomes, durations and ids, and
+//! nothing of arguments, results or messages, because they leave the machine if the operator wants telemetry.
 //!
 //! The names of the attributes are those of OpenTelemetry's semantic conventions for MCP where these have one.
 
@@ -11,7 +11,8 @@ use tracing::{Level, Span};
 use super::{Call, CallFailure, SourceAnswer, ToolCall, Work};
 use crate::source::Source;
 
-/// The target of the span and the event. Only a log filter that includes all targets shows them.
+/// The target of the span and the event. With telemetry, the log shows neither. Without, it shows the event if its
+/// filter has the level `trace` for this target.
 pub const TARGET: &str = "portcullis::call";
 
 /// The request and the span of the client that a call belongs to.
@@ -48,7 +49,7 @@ fn operation_of<'w>(work: &'w Work) -> (Option<&'static str>, &'static str, Opti
 /// The span of a call that runs. If the call is dropped before its end, its outcome is `cancelled`.
 pub(super) struct Traced {
     span: Span,
-    /// What the event at the end needs. `None`: calls have no spans, or the end is recorded.
+    /// The data for the event at the end. `None`: calls have no spans, or the end is recorded.
     open: Option<Open>,
 }
 
@@ -148,7 +149,7 @@ impl Drop for Traced {
     }
 }
 
-/// Whether a text has the form of a `traceparent`: nothing else of a client is passed on.
+/// Whether a text has the form of a `traceparent`. Text of another form is not passed on.
 fn is_traceparent(text: &str) -> bool {
     let lengths = text.split('-').map(str::len);
     let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-');

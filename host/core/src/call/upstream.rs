@@ -111,7 +111,7 @@ fn request_of(offered: &UpstreamOffer, work: &Work) -> Result<(&'static str, Obj
     let (method, params) = match work {
         Work::Tool(call) => {
             let tool = tool_of(offered, call).ok_or_else(|| unknown("tool", &call.name))?;
-            // Where the schema cannot be read, the server checks the arguments alone.
+            // If the schema is invalid, only the server checks the arguments.
             if let Ok(schema) = &*offered.source.schema(tool) {
                 check_arguments(schema, &tool.name, &call.arguments)?;
             }

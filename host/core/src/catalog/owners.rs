@@ -80,7 +80,8 @@ impl Ranks {
     }
 }
 
-/// A claim on URIs: the text for display to the operator, the URI space, and whether the text is a template.
+/// A claim on URIs: the text for display to the operator, the URI space, and whether the text is a template that the
+/// source lists. A reserved template is not listed.
 type UriClaim = (String, Space, bool);
 
 /// The URI claims of each source, with the source's index. An error is a template that cannot own a space.
@@ -130,14 +131,14 @@ fn resource_claim(uri: &str) -> UriClaim {
     (uri.to_owned(), Space::of_uri(uri), false)
 }
 
-/// For each realm of URIs, the earliest arrival of a source that claimed a part of it.
+/// For each realm of URIs, the earliest arrival of a source with a claim in it.
 pub(super) type Realms = HashMap<String, usize>;
 
 /// Templates, each with its source's index.
 pub(super) type Templates = BTreeSet<(usize, String)>;
 
-/// The owners of URIs, the templates that own their space, and the first claim on each realm. Claims that lose to
-/// another source are added to `remarks`.
+/// The owners of URIs, the templates that own their space, and the realms. Claims that are refused are added to
+/// `remarks`.
 pub(super) fn owned(
     plugins: &Plugins,
     upstreams: &[UpstreamOffer],

@@ -9,7 +9,7 @@ use super::{Config, PluginConfig};
 use crate::families::SCRIPTS;
 
 impl Config {
-    /// Checks what is more than the form of single keys.
+    /// Checks names, paths, and keys that depend on each other.
     ///
     /// # Errors
     ///
@@ -98,7 +98,8 @@ fn check_name(key: &str, name: &str, prefix: Option<&str>) -> Result<(), ConfigE
     Ok(())
 }
 
-/// Whether a plugin, a command or an upstream server can have this name: letters, digits, `-` and `_`, at most 64.
+/// Whether a plugin, a command or an upstream server can have this name: 1 to 64 ASCII letters, digits, `-`
+/// and `_`.
 pub fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=64).contains(&name.len()) && name.bytes().all(fits)

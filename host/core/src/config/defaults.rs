@@ -17,6 +17,7 @@ pub struct InvalidVariable {
 ///
 /// - `${NAME:-DEFAULT}` in a string is the variable's value, or `DEFAULT` if the variable is not set. In
 ///   `${NAME|OTHER:-DEFAULT}`, the first variable that is set counts.
+///   If the result begins with `~/`, the `~` becomes the user's home directory.
 /// - `${origin NAME:-DEFAULT}` is the origin (scheme, host and port) of the URL in the variable.
 /// - `"${hosts NAME:-DEFAULT}"` as a whole value is a list of hosts, which commas separate in the variable. If the
 ///   variable is set and empty, the list is `["*"]`: all hosts.

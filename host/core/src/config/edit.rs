@@ -141,7 +141,8 @@ struct Target {
     settings: BTreeMap<String, String>,
 }
 
-/// Grants to a plugin what is asked for, beside what it is granted already. `wants` are those of its manifest.
+/// Grants a plugin the values and settings that are asked for, in addition to its grants. If a capability can have one
+/// value only, the new value replaces it. `wants` are those of the plugin's manifest.
 ///
 /// # Errors
 ///
@@ -189,7 +190,8 @@ pub fn grant(
     })
 }
 
-/// Revokes from a plugin what is asked for, and leaves it everything else. `wants` are those of its manifest.
+/// Revokes from a plugin the values and settings that are asked for, and the values that imply them. `wants` are those
+/// of the plugin's manifest.
 ///
 /// # Errors
 ///

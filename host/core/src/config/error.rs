@@ -87,7 +87,8 @@ pub enum Fault {
          the whole path"
     )]
     RelativePath(String),
-    /// A name of a plugin, a command or an upstream server, or a prefix, has characters that names cannot have.
+    /// A name of a plugin, a command or an upstream server, or a prefix, is empty, is longer than 64 characters, or has
+    /// characters that names cannot have.
     #[error(
         "a name has letters, digits, `-` and `_` only, and at most 64 of them: write another one"
     )]

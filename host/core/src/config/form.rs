@@ -1,7 +1,7 @@
 //! Finds the first key of a configuration that its schema does not allow, with its place in the text.
 //!
-//! The host reads a configuration by its types. Only when they refuse it, this search says where and why: it knows
-//! the place also in tables that are converted after they were read.
+//! The host reads a configuration by its types. If they refuse it, this search finds where and why. It finds the
+//! place also in tables that are converted after they were read.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 use super::error::Fault;
 use super::schema::expected;
 
-/// The least similarity of two keys of which one may be meant by the other, of 1.
+/// Minimum similarity (Jaro, from 0 to 1) of an unknown key and a known key that is suggested instead.
 const SIMILAR: f64 = 0.7;
 
 /// One deviation from the schema.

@@ -1,7 +1,7 @@
 //! Keeps secrets of a configuration out of error messages and out of `portcullis config show`.
 //!
 //! A password may stand where `{ env = "NAME" }` should. An error that quoted the value would show the password. So
-//! errors name the place and the key, and values at places where a secret may stand are left out of them.
+//! errors name the place and the key, and leave out values at places where a secret may stand.
 
 use std::ops::Range;
 

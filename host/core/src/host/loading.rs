@@ -1,4 +1,4 @@
-//! The progress of loading plugins: which are loaded so far, and waiting for more.
+//! The progress of loading plugins: the plugins that are loaded so far, and waiting for more.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::plugins::{Loader, Plugins};
 
 /// How long `initialize` and lists wait for plugins, counted from the start of loading. Plugins with cached compiled
-/// code take less. Others may take a minute to compile.
+/// code take less time. Others may take a minute to compile.
 pub(super) const LIST_WAIT: Duration = Duration::from_millis(500);
 
 /// Starts a loader of plugins.

@@ -19,8 +19,8 @@ use crate::sandbox::{Context, Feature};
 use crate::source::Source;
 use portcullis_checked_files::digest;
 
-/// How long the list of tools waits for a plugin that declares views. It usually answers within milliseconds. After
-/// this time the tools are listed without its views.
+/// How long the list of tools waits for a plugin that declares views. The plugin usually answers within milliseconds.
+/// After this time the tools are listed without its views.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// Maximum size of the declarations that are kept on disk, in bytes. The oldest are removed first.
@@ -115,7 +115,7 @@ impl Host {
     }
 }
 
-/// Adds a declared view to a tool. `false`: nobody may call the tool, so it is not listed.
+/// Adds a declared view to a tool that has no view of its own. `false`: nobody may call the tool, so it is not listed.
 fn add_view(tool: &mut Value, dressing: &Dressing) -> bool {
     if view_of(tool).is_some() {
         return true;

@@ -1,4 +1,4 @@
-//! Approvals, claims and their order survive other processes, damaged files and time.
+//! Tests of the lock file: approvals, claims and their order, also with other processes, damage and old dates.
 #![expect(clippy::disallowed_methods, reason = "tests make the files they need")]
 
 use super::*;
@@ -61,7 +61,7 @@ fn servers_that_are_not_used_for_a_year_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let lock = LockFile::at(folder.path().join("portcullis.lock"));
     let claim = |by: &str| Claim { kind: "tool".into(), what: "x".into(), by: by.into() };
-    // As earlier versions wrote it, without dates.
+    // The file of an earlier version, without dates.
     let old = "[upstreams.old]\na = \"1\"\n";
     std::fs::write(&lock.path, old).unwrap();
     lock.order(&[claim("upstreams.gone"), claim("upstreams.kept"), claim("plugins.gone")]);
@@ -140,7 +140,7 @@ fn concurrent_writers_lose_nothing_and_leave_no_file_behind() {
     for name in &names {
         assert_eq!(unapproved(&path, name, &[("a", "2")]), [changed("a")]);
     }
-    // The file, and what is locked in its place.
+    // The lock file, and the file beside it that processes lock.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
 }
 

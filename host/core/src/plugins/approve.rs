@@ -11,7 +11,7 @@ use crate::config::{Config, Folders};
 use crate::lock::{Approval, ApprovalKey, LockError, LockFile, NewApproval};
 use crate::sandbox::Sandbox;
 
-/// What a plugin is now, beside what was approved.
+/// A plugin now, compared with the approved one.
 pub struct Review {
     /// The plugin.
     pub name: String,
@@ -28,7 +28,7 @@ pub struct Review {
     lock: LockFile,
 }
 
-/// A component could not be reviewed.
+/// A component could not be reviewed or approved.
 #[derive(Debug, thiserror::Error)]
 pub enum ApprovalError {
     /// The component cannot be read.
@@ -104,7 +104,7 @@ impl Review {
     ///
     /// # Errors
     ///
-    /// The lock file cannot be written: the approvals are as they were.
+    /// [`ApprovalError::Lock`]: the approvals are as they were.
     pub fn approve(
         &self,
         reason: &str,

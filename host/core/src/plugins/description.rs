@@ -1,7 +1,8 @@
 //! Descriptions of what is approved, and the differences between two of them.
 //!
-//! A description is a JSON object. That of a plugin has its imports, wants, tools and what else its manifest has; that
-//! of an upstream server has its tools. It is kept with the approval, so that a reviewer can see what changed.
+//! A description is a JSON object. The description of a plugin has its imports and exports, and the wants, tools and
+//! other parts of its manifest. The description of an upstream server has its tools. It is kept with the approval, so
+//! that a reviewer can see what changed.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +26,7 @@ pub struct Difference {
     pub new: Option<Value>,
 }
 
-/// Describes a component. `None` for its manifest: it could not be asked.
+/// Describes a component. Without a manifest, the description has the imports and the exports only.
 pub fn of_component(info: &ComponentInfo) -> Value {
     let imports: Map<_, _> =
         info.imports.iter().map(|one| (one.interface.clone(), json!(one.functions))).collect();
@@ -60,7 +61,8 @@ pub fn of_listing(listing: &Listing) -> Value {
     json!({ "tools": Value::Object(tools.collect()) })
 }
 
-/// An object of named objects of the contract. Their JSON Schemas, which are texts in the contract, become values.
+/// An object of named objects of the contract. Members that are JSON text in the contract, such as schemas, become
+/// values.
 fn by_name(all: impl Iterator<Item = (String, Value)>) -> Value {
     let parsed = all.map(|(name, mut one)| {
         remove_absent(&mut one);
@@ -79,7 +81,7 @@ fn is_json(field: &str) -> bool {
     matches!(field, "input_schema" | "output_schema" | "extra")
 }
 
-/// Removes fields that are absent, empty lists and empty objects from a value.
+/// Removes fields whose value is null, an empty list or an empty object.
 fn remove_absent(value: &mut Value) {
     match value {
         Value::Object(fields) => {

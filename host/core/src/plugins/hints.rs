@@ -1,5 +1,5 @@
-//! Corrects the hints about a tool's effects that clients get: they never claim less than the declarations and the
-//! grants allow.
+//! Corrects the hints about a tool's effects that clients get: they claim no less than the declarations and the
+//! grants allow, unless the operator trusts the tool's own hints.
 
 use super::PluginTool;
 use crate::bindings::manifest::PathAccess;
@@ -8,10 +8,11 @@ use crate::capabilities::files::Scope;
 use crate::gate::Policy;
 use portcullis_files::Access;
 
-/// The effects that a tool can have, by its declarations and its plugin's grants. Each is the reason, for display.
+/// The effects that a tool can have, by its declarations and its plugin's grants. Each value is the reason, for
+/// display. `None`: the tool cannot have the effect.
 #[derive(Default)]
 struct Power {
-    /// The tool declares that it changes something. `trusted-hints` cannot overrule this.
+    /// The tool declares that it changes something. Even with `trusted-hints`, it cannot claim to only read.
     declared: Option<&'static str>,
     /// The plugin's grants allow changes.
     granted: Option<&'static str>,
@@ -181,7 +182,7 @@ mod tests {
         PluginTool { definition, is_on: true, text_only: false, input, output }
     }
 
-    /// Whether the tool is said to only read, whether to reach out, and the remarks.
+    /// The hints of the tool that it only reads and that it has effects outside, and the number of remarks.
     fn told(
         mut tool: PluginTool,
         grants: &str,

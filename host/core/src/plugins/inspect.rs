@@ -19,25 +19,25 @@ use crate::sandbox::{ALWAYS, ComponentInfo, Feature, Import, Origin, Sandbox};
 
 /// What a component could do.
 pub struct Inspection {
-    /// The name: that of its file.
+    /// The name of the plugin: that of its file, if it is in a file.
     pub name: String,
     /// The file, or the binary.
     pub origin: Origin,
     /// The SHA-256 digest of the component.
     pub digest: String,
-    /// The size in bytes.
+    /// The size of the component in bytes. For a bundled plugin, the size of its compiled code.
     pub bytes: u64,
     /// The imports, the exports and the manifest.
     pub info: ComponentInfo,
     /// The tools, as clients would see them.
     pub tools: Vec<PluginTool>,
-    /// Why it cannot be a plugin, independent of grants. `None`: it can.
+    /// Why the component cannot be a plugin, independent of grants. `None`: it can.
     pub defect: Option<String>,
     /// Remarks, such as wants that this host does not know.
     pub remarks: Vec<String>,
 }
 
-/// Something that a component cannot do, independent of grants.
+/// A capability that a component cannot use, or cannot use fully, independent of grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cannot {
     /// The capability.
@@ -69,8 +69,8 @@ const WRITING: &[&str] = &[
     "apply",
 ];
 
-/// What a component cannot do, by its imports and its wants. A foreign component has no manifest of its own: its
-/// imports alone decide.
+/// The capabilities that a component cannot use, by its imports and its wants. A foreign component has no manifest of
+/// its own: its imports alone decide.
 pub fn cannot(imports: &[Import], features: &[Feature], wants: &[Want]) -> Vec<Cannot> {
     let is_foreign = !features.contains(&Feature::Manifest);
     let is_wanted =
@@ -179,7 +179,7 @@ fn judged(opened: Opened, info: ComponentInfo, settings: &BTreeMap<String, Strin
     };
     let Inspection { name, info, .. } = &inspection;
     let mut manifest = info.manifest.clone();
-    // Some wants depend on settings that the operator has not written yet. What is wanted is not missing here.
+    // Some wants depend on settings that the operator has not written yet. So no wanted capability counts as missing.
     manifest.iter_mut().flat_map(|all| &mut all.wants).for_each(|want| want.optional = true);
     let judged = judge(name, is_foreign, &info.imports, manifest, grants, settings);
     let judged = judged
@@ -200,7 +200,7 @@ impl Inspection {
         self.info.manifest.as_ref().map(|manifest| &*manifest.wants).unwrap_or_default()
     }
 
-    /// What the component cannot do, independent of grants.
+    /// The capabilities that the component cannot use, independent of grants.
     pub fn cannot(&self) -> Vec<Cannot> {
         cannot(&self.info.imports, &self.info.features, self.wants())
     }

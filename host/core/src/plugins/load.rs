@@ -234,7 +234,7 @@ impl Loader {
     }
 }
 
-/// The component as a plugin for which every capability is linked and none is granted: to read its manifest.
+/// The component as a plugin for which every capability is linked and none is granted. Used to read its manifest.
 pub(super) fn ungranted(
     opened: &Opened,
     sandbox: &Arc<Sandbox>,
@@ -288,7 +288,7 @@ impl Candidate {
     /// # Errors
     ///
     /// The text of the refusal, for display: another component was approved under this name, and its grants are not
-    /// for this one; or the lock file cannot be read.
+    /// for this one; no component was approved, and the host is locked; or the lock file cannot be read.
     fn check_approval(
         &self,
         config: &Config,

@@ -1,4 +1,4 @@
-//! Finds grants that a plugin does not want, or that the audit never saw used.
+//! Finds grants that a plugin does not want, or that it never used according to the audit.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -8,7 +8,7 @@ use portcullis_audit::{Event, Record, Usage};
 
 use crate::capabilities::{Capability, Grants};
 
-/// A value of a grant that can be revoked, as nothing uses it.
+/// A value of a grant that nothing uses, so that it can be revoked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnusedGrant {
     /// The capability.
@@ -39,7 +39,7 @@ pub struct Uses {
     used: BTreeSet<(Capability, String)>,
     since: Option<String>,
     seen: Usage,
-    /// Asks of dropped records are only counted: their subjects are not known.
+    /// Whether no record was dropped. The audit counts the asks of dropped records, but does not keep their subjects.
     is_complete: bool,
 }
 
@@ -103,9 +103,9 @@ impl Uses {
     }
 }
 
-/// The values of a plugin's grants that nothing uses: those that the plugin does not want, and those that it never
-/// asked for. A plugin that was never called, or whose records were dropped in part, may use each of them. `wants` is
-/// `None` where the wants are not known.
+/// The values of a plugin's grants that nothing uses: values that the plugin does not want, and values that it never
+/// asked for. If the plugin was never called, or some of its records were dropped, only values that it does not want
+/// are returned. `wants` is `None` if the wants are not known.
 pub fn unused_grants(
     plugin: &str,
     grants: &Grants,
@@ -128,7 +128,7 @@ pub fn unused_grants(
             Some(UnusedGrant { capability, value: value.clone(), reason })
         });
         let judged: Vec<_> = judged.collect();
-        // A value that another one needs is used with it.
+        // A value that another value implies is used with it.
         let is_unused = |value: &String| judged.iter().any(|one| one.value == *value);
         let is_needed = |value: &String| {
             let needs = |other: &&String| capability.short_forms().implied(other).contains(value);

@@ -8,7 +8,7 @@ use super::{UpstreamSource, Upstreams};
 use crate::lock::{Approval, ApprovalKey, HeldTool, LockError, LockFile, NewApproval};
 use crate::plugins::description::{self, Difference};
 
-/// The tools of an upstream server now, beside those that were approved.
+/// The tools of an upstream server now, compared with those that were approved.
 pub struct UpstreamReview {
     /// The tools that are held back.
     pub held: Vec<HeldTool>,
@@ -19,7 +19,8 @@ pub struct UpstreamReview {
 }
 
 impl Upstreams {
-    /// Which tools of a listing are not approved as they are.
+    /// The tools of a listing that are not approved as they are. At the first use of a server, its tools are approved,
+    /// unless the host is locked.
     pub async fn unapproved(
         &self,
         source: &UpstreamSource,
@@ -37,7 +38,7 @@ impl Upstreams {
         self.lock.on_a_thread(judge).await
     }
 
-    /// Compares the tools of a server with those that were approved. Nothing is approved by this.
+    /// Compares the tools of a server with those that were approved. Approves nothing.
     ///
     /// # Errors
     ///
@@ -83,7 +84,7 @@ impl Upstreams {
     }
 }
 
-/// Names and digests of the tools of a listing.
+/// The name and the digest of each tool of a listing.
 fn digests(listing: &Listing) -> impl Iterator<Item = (&str, &str)> + Clone {
     listing.tools.iter().map(|tool| (tool.name.as_str(), tool.digest.as_str()))
 }

@@ -61,7 +61,8 @@ pub(super) fn copy(document: &mut DocumentMut, path: &[&str], from: &DocumentMut
     Some(())
 }
 
-/// Tables are written in the order of their positions. Those of another document mean nothing in this one.
+/// Removes from copied tables their positions, which are an order in the other document only, and the comments that are
+/// not directly above their headers.
 fn without_positions(item: &mut Item) {
     match item {
         Item::Table(table) => {
@@ -159,7 +160,8 @@ pub(super) fn remove(document: &mut DocumentMut, path: &[&str]) {
     }
 }
 
-/// Moves the comments before a removed table that are not directly above its header to what follows the table.
+/// Keeps those comments before a removed table that are not directly above its header: moves them to the next table, or
+/// to the end of the text.
 fn keep_comments(document: &mut DocumentMut, position: isize, prefix: &str) {
     let is_first = document.as_table().get_values().is_empty()
         && smallest(document.as_table(), isize::MIN).is_none_or(|first| first > position);
@@ -328,7 +330,7 @@ fn change_tables(tables: &mut ArrayOfTables, old: &[Json], new: &[Json]) {
     }
 }
 
-/// Adds a value behind the others, on a line of its own if they are.
+/// Adds a value at the end of a list, on a line of its own if the last value is on one.
 fn push_value(array: &mut Array, mut new: Value) {
     let trailing = text(array.trailing());
     let Some(last) = array.iter().last() else {

@@ -1,4 +1,4 @@
-//! Tests of edits: what is asked for, nothing else, and the text of everything else as it was.
+//! Tests that edits change what is asked for, and leave all other text as it was.
 
 use super::*;
 use crate::capabilities::InvalidShortForm;

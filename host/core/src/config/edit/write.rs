@@ -28,7 +28,7 @@ pub enum WriteError {
 ///
 /// # Errors
 ///
-/// [`WriteError`]. The file is then as it was.
+/// [`WriteError`]. The file is then as it was, unless only its folder could not be flushed to the disk.
 pub fn write(path: &Path, before: Option<&str>, after: &str) -> Result<(), WriteError> {
     let failed = |cause| WriteError::Io { path: path.to_owned(), cause };
     let is_written = match before {
