@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use crate::error::BecomeError;
 use crate::restrict::{Confinement, ResourceLimits, restrict};
 
-/// The first argument of this program when it is started as a confined child: its `main` must then call
+/// The first argument of this program when it is started as a confined child: the program must then call
 /// [`main`].
 pub const SUBCOMMAND: &str = "become-confined";
 
@@ -29,8 +29,8 @@ pub struct Spec {
     pub arguments: Vec<OsString>,
     /// Its whole environment. `HOME` and `TMPDIR` are an empty folder of its own unless they are set here.
     pub environment: Vec<(OsString, OsString)>,
-    /// Its working directory; its own empty folder where there is none. The working directory alone does not make
-    /// anything reachable.
+    /// Its working directory. `None`: its own empty folder. The working directory alone does not make anything
+    /// reachable.
     pub directory: Option<PathBuf>,
     /// What it may reach beside its own empty folder.
     pub confinement: Confinement,
@@ -122,8 +122,8 @@ impl Child {
         Ok(Self { _folder: Some(folder), ..Self::of(command)? })
     }
 
-    /// Starts this program once more with these arguments, for a part of its work that confines itself. Its
-    /// environment is empty.
+    /// Starts this program once more with these arguments and an empty environment. The child must confine itself:
+    /// see `restrict`.
     ///
     /// # Errors
     ///
@@ -161,8 +161,8 @@ impl Child {
         })
     }
 
-    /// Writes the child's input and waits for its end. `None`: it wrote more than `most` bytes to stdout, and was
-    /// killed.
+    /// Writes the child's input and waits for the child's end. `None`: the child wrote more than `most` bytes to
+    /// stdout, and was killed.
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl Child {
         tokio::pin!(exchange);
         let stdout = tokio::select! {
             stdout = &mut exchange => stdout?,
-            // Processes that it started may hold the pipes open after its end.
+            // Processes that the child started may hold the pipes open after its end.
             _ = self.process.wait() => {
                 self.group.kill();
                 exchange.await?
@@ -186,7 +186,7 @@ impl Child {
         Ok(Some(Output { ended, stdout, stderr }))
     }
 
-    /// Sends one line and waits for one line of at most `most` bytes.
+    /// Sends one line and waits for one line of at most `most` bytes. There is no time limit.
     ///
     /// # Errors
     ///
@@ -214,7 +214,7 @@ impl Child {
         }
     }
 
-    /// Kills the child and returns its stderr.
+    /// Kills the child and returns its stderr, up to a limit.
     pub async fn end(mut self) -> String {
         self.group.kill();
         let stderr = tokio::time::timeout(Duration::from_secs(1), &mut self.stderr).await;
@@ -222,7 +222,7 @@ impl Child {
         String::from_utf8_lossy(&stderr).into_owned()
     }
 
-    /// Resident memory of the child's own process in bytes. `None` where the system does not tell.
+    /// Resident memory of the child in bytes, without processes that it started. Always `None` except on Linux.
     pub fn memory(&self) -> Option<u64> {
         #[cfg(target_os = "linux")]
         {
@@ -274,7 +274,7 @@ impl Group {
         if let Some(group) = self.0.take()
             && let Some(group) = rustix::process::Pid::from_raw(group.cast_signed())
         {
-            // All of its processes may have ended.
+            // All processes of the group may have ended.
             let _gone = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
     }

@@ -91,10 +91,10 @@ fn two() -> NonZeroU32 {
     NonZeroU32::new(2).expect("above 0")
 }
 
-/// The time that `--help` of a program may take, and the size of its output in bytes.
+/// Maximum time of a program with `--help`, and maximum size of its output in bytes.
 const HELP: (Duration, usize) = (Duration::from_secs(10), 1024 * 1024);
 
-/// Files of the system that every program needs to start.
+/// Files and directories of the system that every command may read: programs need them to start.
 const SYSTEM: &[&str] = &[
     "/usr",
     "/lib",
@@ -124,7 +124,7 @@ const SYSTEM: &[&str] = &[
 /// A command that can be started.
 #[derive(Debug)]
 pub struct Command {
-    /// The name by which plugins ask for it.
+    /// The name by which plugins ask for the command.
     pub name: String,
     definition: Definition,
     /// `more-args` as a regular expression, compiled when it is first needed.
@@ -139,7 +139,7 @@ impl Command {
     ///
     /// # Errors
     ///
-    /// Where the definition names an unknown script or a relative path, or where [`OwnLimits`] are not right.
+    /// Where the definition names an unknown script or a relative path, or where its [`OwnLimits`] are invalid.
     pub fn new(
         name: &str,
         mut definition: Definition,
@@ -192,14 +192,14 @@ impl Command {
         find(&self.definition.program)
     }
 
-    /// Whether these further arguments are allowed. If `more-args` is invalid, no argument is.
+    /// Whether these further arguments are allowed. If `more-args` is invalid, no argument is allowed.
     pub fn takes(&self, arguments: &[String]) -> bool {
         let more = self.more().ok().flatten();
         let fits = |argument: &String| more.is_some_and(|more| more.is_match(argument));
         arguments.iter().all(fits)
     }
 
-    /// How long it may run or take to answer.
+    /// Maximum time of one run, or of one answer of a worker.
     pub fn time(&self) -> Duration {
         Duration::from_millis(self.definition.wall_ms.get())
     }
@@ -209,26 +209,27 @@ impl Command {
         Duration::from_millis(self.definition.idle_ms.get())
     }
 
-    /// The most workers at the same time.
+    /// Maximum number of workers at the same time.
     pub fn workers(&self) -> usize {
         self.definition.workers.get() as usize
     }
 
-    /// The size limit of its output.
+    /// Maximum size of the output, in bytes.
     pub fn output_bytes(&self) -> usize {
         usize::try_from(self.definition.output_bytes.get()).unwrap_or(usize::MAX)
     }
 
-    /// The limit of its memory.
+    /// Maximum memory of each process, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.definition.memory_bytes.get()
     }
 
-    /// Starts it in this directory, or in an empty directory of its own.
+    /// Starts the command in this directory, or in an empty directory of its own. `more` are further arguments: see
+    /// [`Command::takes`].
     ///
     /// # Errors
     ///
-    /// Where its program was not found, or the system cannot start a process.
+    /// Where the program was not found, or the system cannot create a directory or start a process.
     pub async fn start(
         &self,
         directory: Option<&WorkingDirectory>,
@@ -238,7 +239,7 @@ impl Command {
         let Some(program) = self.program() else {
             return Err(CommandError::NotFound(definition.program.display().to_string()));
         };
-        // The working directory is not reached by its path, which may lead elsewhere by now. One of its own is writable.
+        // The working directory is allowed as `.`, as its path may lead elsewhere by now. The child's own is writable.
         let here = PathBuf::from(".");
         let is_writable = directory.is_none_or(|directory| directory.writable);
         let mut environment = environment(&program, &definition.env);
@@ -279,7 +280,7 @@ impl Command {
         ResourceLimits { memory: Some(self.memory_bytes()), ..ResourceLimits::default() }
     }
 
-    /// The output of the program with `--help`. Empty where that fails.
+    /// The output of the program with `--help`. Empty where the program fails.
     async fn help(&self, program: &Path) -> &str {
         let ask = async || {
             let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
@@ -314,7 +315,7 @@ impl Command {
         }
     }
 
-    /// Folders that it may read because its programs need them, without those of the system.
+    /// Folders that the command may read because its programs need them, without those of the system.
     fn needs(&self) -> Vec<PathBuf> {
         let found = self.definition.find.values().filter_map(|name| find(Path::new(name)));
         let programs = self.program().into_iter().chain(found);
@@ -325,7 +326,7 @@ impl Command {
         needs
     }
 
-    /// What it may reach, as text for the command `audit`.
+    /// What the command may reach, as text for `portcullis check`.
     pub fn reach(&self) -> String {
         let definition = &self.definition;
         let list = |paths: &[PathBuf]| {

@@ -22,7 +22,7 @@ pub enum CommandError {
     /// The answer is not text.
     #[error("the answer is not UTF-8")]
     NotUtf8,
-    /// The command ended without an answer: what it wrote to stderr.
+    /// The command ended without an answer. The text is its stderr.
     #[error("{0}")]
     Ended(String),
     /// The system failed.

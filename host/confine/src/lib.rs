@@ -1,4 +1,4 @@
-//! Confined child processes: a child reaches only what it is allowed to, and ends with its call.
+//! Confined child processes: a child reaches only what it is allowed to, and is killed with all that it started.
 //!
 //! A child is this program, started once more. It confines itself ([`restrict()`]) and then becomes the program
 //! that is wanted. So not one instruction of that program runs unconfined. [`strength`] says what this system

@@ -32,7 +32,8 @@ impl OwnLimits {
     ///
     /// # Errors
     ///
-    /// Where an option has no place for a path, or no switch is named.
+    /// Where `read` or `write` does not contain `{}` exactly once, or where `switch` is empty or one of its names does
+    /// not begin with `-`.
     pub(crate) fn check(&self) -> Result<(), DefinitionError> {
         for (key, option) in [("read", &self.read), ("write", &self.write)] {
             if option.matches(PLACE).count() != 1 {

@@ -1,16 +1,16 @@
 //! The files that a program needs to read to run: its package, and never a home directory or a folder of logins.
 //!
 //! A program in `~/bin` does not make the rest of `~` a part of its package. So a folder is only readable where
-//! a file in it marks it as a package or as an installation: see [`package_of`]. The operator names what else a
-//! program needs.
+//! its name or an entry in it marks it as a package or as an installation: see [`package_of`]. The operator names
+//! other files and folders that a program needs.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Folders of a home directory with logins and other secrets. No folder that contains one of them is readable,
-/// even if it is marked as a package.
+/// Folders of a home directory with logins and other secrets. None of them is readable as a whole, nor a folder
+/// that contains one of them, even if it is marked as a package.
 const PRIVATE: &[&str] = &[
     ".aws",
     ".azure",
@@ -26,7 +26,8 @@ const PRIVATE: &[&str] = &[
     ".ssh",
 ];
 
-/// Folders that version managers need to run a program, beside the folder of the program.
+/// Version managers: a folder in the parent of the program's folder that marks one, and the folders beside it that
+/// a program needs to run.
 const MANAGED: &[(&str, &[&str])] = &[
     // asdf, mise and pyenv: a script or a link in `shims` chooses the version.
     ("shims", &["bin", "installs", "lib", "libexec", "plugins", "shims", "versions"]),
@@ -77,7 +78,7 @@ fn collect(program: &Path, home: Option<&Path>, needs: &mut Vec<PathBuf>) {
     needs.extend(folders.into_iter().filter(|folder| !is_private(folder, home)));
 }
 
-/// Folders that may be needed of the folder above the program's.
+/// Folders in `prefix`, the parent of the program's folder, that the program may need.
 fn installation(prefix: &Path) -> Vec<PathBuf> {
     let mut folders = vec![prefix.join("lib/node_modules")];
     if ["pyvenv.cfg", "conda-meta"].iter().any(|marker| prefix.join(marker).exists()) {

@@ -12,7 +12,7 @@ pub struct Confinement {
     /// Files and directories that it may read and run, with all that is in them. Paths that do not exist are
     /// skipped.
     pub read: Vec<PathBuf>,
-    /// Directories in which it may also write.
+    /// Files and directories that it may also write to.
     pub write: Vec<PathBuf>,
     /// Whether it may connect to other machines, and to other processes of this machine.
     pub network: bool,
@@ -21,13 +21,13 @@ pub struct Confinement {
 /// Resource limits of a confined process.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ResourceLimits {
-    /// Bytes of address space. Only for programs that do not reserve memory without using it.
+    /// Bytes of address space, including memory that is reserved and never used.
     pub address_space: Option<u64>,
     /// Bytes of writable memory of each process of the child. Enforced on Linux alone.
     pub memory: Option<u64>,
     /// Seconds of CPU time of each process of the child.
     pub cpu_seconds: Option<u64>,
-    /// Size in bytes of one file.
+    /// Maximum size in bytes of a file that the process writes.
     pub file_bytes: Option<u64>,
 }
 
@@ -57,7 +57,7 @@ fn limit(limits: &ResourceLimits) -> Result<(), ConfineError> {
         (Resource::Data, limits.memory),
         (Resource::Cpu, limits.cpu_seconds),
         (Resource::Fsize, limits.file_bytes),
-        // A crash must leave no copy of its memory.
+        // A crash must not leave a core dump.
         (Resource::Core, Some(0)),
     ] {
         let Some(limit) = limit else { continue };
@@ -114,7 +114,7 @@ mod linux {
 
     use super::{ConfineError, Confinement};
 
-    /// The newest rules of Landlock that are used here. An older kernel enforces those that it has.
+    /// The newest version of Landlock whose rules are used here. An older kernel enforces those rules that it has.
     const KNOWN: ABI = ABI::V6;
 
     pub fn has_landlock() -> bool {
@@ -137,7 +137,7 @@ mod linux {
         }
         let mut rules = rules.create().map_err(failed)?;
         let read = confinement.read.iter().map(|path| (path, AccessFs::from_read(KNOWN)));
-        // All but devices: what a device does is restricted by no rule about files.
+        // Everything but making devices: no rule about files restricts access to the device behind such a file.
         let devices = AccessFs::MakeChar | AccessFs::MakeBlock;
         let write =
             confinement.write.iter().map(|path| (path, AccessFs::from_all(KNOWN) & !devices));

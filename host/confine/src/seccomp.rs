@@ -1,10 +1,12 @@
-//! Restricts the system calls of a confined process with seccomp: families of calls are refused after review,
-//! and so is every call that is newer than the review.
+//! Restricts the system calls of a confined process with seccomp: reviewed calls by list, and every call that is
+//! newer than the review.
 //!
 //! Landlock restricts which files a process may open. It does not restrict changes of a file's mode, owner,
-//! times and attributes. seccomp sees numbers and no paths. So a call that changes such metadata is refused
-//! whatever file it names, and so is every other call that reaches beyond the process. `docs/adr/0039-confined-children-cannot-change-metadata.md` says why, and what was
-//! measured. Numbers and arguments are those of the kernel's own system call tables.
+//! times and attributes. seccomp sees numbers and no paths. So a call that changes such metadata has no effect,
+//! whatever file it names: it fails, or it succeeds and does nothing. Calls that reach other processes, the
+//! kernel or the whole machine are refused as well. The reasons and measurements are in
+//! `docs/adr/0039-confined-children-cannot-change-metadata.md`. Numbers and arguments are those of the kernel's
+//! own system call tables.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -17,7 +19,7 @@ use seccompiler::{
 
 use crate::error::ConfineError;
 
-/// The newest call that was reviewed: `futex_requeue` of Linux 6.7. A newer one is answered as by a
+/// The newest call that was reviewed: `futex_requeue` of Linux 6.7. A newer call fails with `ENOSYS`, as on a
 /// kernel that does not have it. From 424 on, a call has the same number on every processor.
 const REVIEWED: u32 = 456;
 
@@ -27,7 +29,7 @@ const FCHMODAT2: c_long = 452;
 
 /// Calls that fail with `EPERM`, whatever their arguments are.
 const NEVER: &[c_long] = &[
-    // Other processes: their memory, their descriptors, what they do.
+    // Other processes: their memory, their descriptors and their execution.
     libc::SYS_kcmp,
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
@@ -38,7 +40,7 @@ const NEVER: &[c_long] = &[
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_ptrace,
-    // Leaving the process group, with which the child is ended.
+    // Leaving the process group, by which the host kills the child.
     libc::SYS_setpgid,
     libc::SYS_setsid,
     // Namespaces. `clone` is refused by its flags, see `refusals`, and `clone3` is in `UNKNOWN`.
@@ -56,7 +58,7 @@ const NEVER: &[c_long] = &[
     libc::SYS_open_tree,
     libc::SYS_pivot_root,
     libc::SYS_umount2,
-    // Files by handle, which passes by every rule about paths; watching whole file systems.
+    // Opening files by handle, which bypasses all rules about paths; watching whole file systems.
     libc::SYS_fanotify_init,
     libc::SYS_fanotify_mark,
     libc::SYS_name_to_handle_at,
@@ -65,7 +67,7 @@ const NEVER: &[c_long] = &[
     libc::SYS_add_key,
     libc::SYS_keyctl,
     libc::SYS_request_key,
-    // Programs in the kernel, and faults served by the process itself.
+    // BPF programs in the kernel, and page faults that the process handles itself.
     libc::SYS_bpf,
     libc::SYS_userfaultfd,
     // The machine: its modules, clock, names, swap, accounts, quotas and log.
@@ -87,9 +89,9 @@ const NEVER: &[c_long] = &[
     libc::SYS_swapon,
     libc::SYS_syslog,
     libc::SYS_vhangup,
-    // Emptying a file by its path, which Landlock does not know before Linux 6.2.
+    // Emptying a file by its path, which Landlock does not restrict before Linux 6.2.
     libc::SYS_truncate,
-    // Owners of files. Programs know that only root may.
+    // Owners of files. Programs expect that only root may change them.
     libc::SYS_fchown,
     libc::SYS_fchownat,
 ];
@@ -162,7 +164,7 @@ const CONTROLS: &[u64] = &[
     0x541c,      // TIOCLINUX
 ];
 
-/// A condition on the arguments of a call: all of these hold.
+/// A condition on the arguments of a call: it holds where all of its parts hold.
 type When = Vec<SeccompCondition>;
 
 /// Restricts the system calls of this process and of all its descendants. This cannot be undone.
@@ -222,17 +224,17 @@ fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
     for control in CONTROLS {
         refusals.entry(libc::SYS_ioctl).or_default().push(vec![is(1, *control)?]);
     }
-    // Another execution domain. Reading the present one is allowed.
+    // Any execution domain but the default. Reading the present one is allowed.
     let domain = vec![differs(0, 0xffff_ffff)?, differs(0, 0)?];
     refusals.insert(libc::SYS_personality, vec![domain]);
     // Limits of another process.
     refusals.insert(libc::SYS_prlimit64, vec![vec![differs(0, 0)?]]);
-    // Outliving whoever started it.
+    // Another parent-death signal than SIGKILL: the process could outlive its parent.
     let outliving = vec![is(0, libc::PR_SET_PDEATHSIG as u64)?, differs(1, libc::SIGKILL as u64)?];
     refusals.insert(libc::SYS_prctl, vec![outliving]);
     // A lease makes every other process that opens the file wait.
     refusals.insert(libc::SYS_fcntl, vec![vec![is(1, libc::F_SETLEASE as u64)?]]);
-    // Devices; and files that run as their owner or group, whoever starts them.
+    // Making devices, and files with a set-user-ID or set-group-ID bit.
     #[cfg(target_arch = "x86_64")]
     {
         refusals.insert(libc::SYS_mknod, special(1)?);
@@ -301,8 +303,9 @@ fn differs(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value)
 }
 
-/// Lets each call fail with `ENOSYS` that is newer than the review, and each call of x32, whose numbers have a
-/// high bit set. The other filters end a process that makes a call in the numbering of another processor.
+/// The filter with which each call that is newer than the review fails with `ENOSYS`, and so does each call of x32,
+/// whose numbers have a high bit set. The other filters end a process that makes a call in the numbering of another
+/// processor.
 fn newer_than_reviewed() -> BpfProgram {
     // Of <linux/filter.h> and <linux/seccomp.h>: load a word of `struct seccomp_data`, whose first is
     // the number; jump where greater; return.

@@ -46,7 +46,8 @@ impl Commands {
     ///
     /// # Errors
     ///
-    /// See [`CommandError`]. A worker that failed is ended; other requests are not affected.
+    /// See [`CommandError`]. The time limit includes waiting for a free worker. A worker that failed is ended; other
+    /// requests are not affected.
     pub async fn request(
         &self,
         command: &Arc<Command>,
@@ -72,7 +73,7 @@ impl Commands {
     ) -> Result<String, CommandError> {
         let identity = directory.map(WorkingDirectory::identity).transpose()?;
         let most = command.output_bytes();
-        // A worker that ended while it was idle did not fail because of this request.
+        // A worker may have ended while it was idle. So if one ends without an answer, another one is asked.
         while let Some(mut worker) = self.take(command, &identity) {
             match worker.child.ask(message, most).await? {
                 Reply::Text(answer) => {
@@ -113,7 +114,7 @@ impl Commands {
         worker.idle_since = Instant::now();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let of_command = |worker: &Worker| worker.command == command.name;
-        // At most as many are idle as may work at once: the one that was idle for longest ends.
+        // At most as many workers are idle as may work at once: the one that was idle for longest ends.
         if idle.iter().filter(|worker| of_command(worker)).count() >= command.workers() {
             let oldest = (0..idle.len())
                 .filter(|index| of_command(&idle[*index]))
@@ -122,7 +123,7 @@ impl Commands {
         }
         idle.push(worker);
         drop(idle);
-        // The worker that became idle last also ends those before it when their time is over.
+        // After the idle time, this ends all workers of the command whose idle time is over.
         let (idle, command) = (Arc::downgrade(&self.idle), command.clone());
         tokio::spawn(async move {
             tokio::time::sleep(command.idle()).await;

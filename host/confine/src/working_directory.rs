@@ -15,7 +15,7 @@ pub struct WorkingDirectory {
 }
 
 impl WorkingDirectory {
-    /// A path to the open directory itself, even if another directory has taken its path since.
+    /// A path to the open directory. On Linux, it leads there even if another directory has taken its path since.
     pub(crate) fn stable_path(&self) -> PathBuf {
         #[cfg(target_os = "linux")]
         {

@@ -1,4 +1,4 @@
-//! A confined child that tries to break out: each attempt must fail, and what it is allowed work.
+//! A confined child that tries to break out: each attempt must fail, and allowed operations must work.
 //!
 //! This program is host and child at once: started by `cargo test`, it starts itself confined.
 
@@ -259,14 +259,14 @@ fn files(stage: &Stage) {
     assert_eq!(fs::read_to_string(stage.path("outside/file")).expect("a file"), "content");
 }
 
-/// Metadata of files that may only be read, and whatever else no rule about files holds.
+/// Tries system calls that Landlock does not restrict, such as changing metadata of files that may only be read.
 #[cfg(target_os = "linux")]
 fn system_calls(stage: &Stage) {
     let at = |path: &str| stage.path(path).display().to_string();
     for place in ["read/file", "outside/file"] {
         let before = calls::metadata_of(&stage.path(place));
         for family in calls::FAMILIES {
-            // A file outside cannot even be opened: the calls with a path are tried on it.
+            // A file outside cannot even be opened: only the calls with a path are tried on it.
             if place == "outside/file" && !matches!(*family, "modes" | "times" | "owners") {
                 continue;
             }
@@ -312,20 +312,20 @@ fn processes(stage: &Stage) {
     for name in ["PATH", "CARGO", "USER"] {
         assert!(!said.contains(&format!("(\"{name}")), "{said}");
     }
-    // What it started ends with it, although it did not wait.
+    // A process that the child started ends with the child, although the child did not wait for it.
     let begun = Instant::now();
     let output = stage.run(stage.spec(&["sleep-beside"], false), 10_000).expect("it says little");
     assert!(begun.elapsed() < Duration::from_secs(50), "nobody waits for what it left behind");
     let left: u32 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number");
     let gone = || match fs::read_to_string(format!("/proc/{left}/stat")) {
         Err(_) => true,
-        // Dead, and not yet collected by whoever adopted it.
+        // A zombie, which its new parent has not waited for yet.
         Ok(stat) => stat.contains(") Z "),
     };
     assert!((0..100).any(|_| gone() || pause()), "{left} outlives the child");
 }
 
-/// Since Linux 6.12.
+/// Whether Landlock restricts signals, as since Linux 6.12.
 #[cfg(target_os = "linux")]
 fn has_signal_scope() -> bool {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").expect("Linux says its release");

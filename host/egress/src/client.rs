@@ -1,5 +1,6 @@
-//! Sends the requests that a policy permits: it asks the policy to permit each request before the host's name is resolved,
-//! and then to permit each address of the host. Behind a proxy, the proxy resolves the name, and only the request is judged.
+//! Sends the requests that a policy permits. The policy is asked for each request before the host's name is resolved,
+//! and then for each address of the host. Behind a proxy, the proxy resolves the name, and the policy is asked for the
+//! request only.
 
 use std::collections::HashSet;
 use std::error::Error as StdError;
@@ -52,9 +53,9 @@ impl Client {
         }
     }
 
-    /// Asks the policy to permit a request and, if it does, sends it. The policy has been asked when this function
-    /// returns; the request is sent when the future is polled. `time` limits the time for the request further than
-    /// [`RequestLimits::time`].
+    /// Asks the policy to permit a request and, if it does, sends it. The policy has been asked for the request when
+    /// this function returns; the request is sent when the future is polled. `time` can shorten
+    /// [`RequestLimits::time`] for this request.
     ///
     /// # Errors
     ///
@@ -84,7 +85,8 @@ impl Client {
     }
 
     /// Asks the policy to permit a request, and builds the request if it does. The outer error: the request is not
-    /// permitted. The inner error: it is permitted and cannot be built, which [`transmit`] records as its outcome.
+    /// permitted, or is not judged, as it has a bad URL or is one too many. The inner error: the request is permitted
+    /// and cannot be built, which [`transmit`] records as its outcome.
     fn prepare<B>(
         &mut self,
         request: http::Request<B>,
@@ -246,7 +248,8 @@ fn proxies() -> &'static Matcher {
 struct Names {
     /// Hosts of the requests that the policy permitted. The policy judges each of their addresses.
     allowed: HashSet<String>,
-    /// Proxies for one of these requests. The policy does not judge their addresses, unless the name is in `allowed`, too.
+    /// Proxies for one of these requests. The policy does not judge their addresses, unless the name is in
+    /// `allowed`, too.
     proxies: HashSet<String>,
 }
 

@@ -50,7 +50,7 @@ pub enum DocumentError {
     TooManyRedirects,
 }
 
-/// The number of redirects that [`fetch_file`] follows.
+/// Maximum number of redirects that [`fetch_file`] follows.
 const MAX_REDIRECTS: u32 = 5;
 
 /// Allows every request and connection: the operator typed the address.
@@ -66,9 +66,9 @@ impl RequestPolicy for TypedAddress {
     }
 }
 
-/// Fetches a file of at most `body_bytes` from an address that the operator typed, in at most `time`. Follows up to
-/// five redirects, but none from HTTPS to HTTP. The result is the bytes and the address that they came from. `agent` is
-/// the `User-Agent`.
+/// Fetches a file of at most `body_bytes` from an address that the operator typed. Each request takes at most `time`.
+/// Follows up to five redirects, but none from HTTPS to HTTP. Returns the address that the file came from, and its
+/// bytes. `agent` is the `User-Agent`.
 ///
 /// # Errors
 ///
@@ -107,7 +107,7 @@ pub async fn fetch_file(
     Err(DocumentError::TooManyRedirects)
 }
 
-/// Fetches a document of at most a megabyte, in at most ten seconds, over HTTPS, without following redirects. The
+/// Fetches a document of at most 1 MiB, in at most ten seconds, over HTTPS, without following redirects. The
 /// hosts in `named` were named by the operator and may be in a private network. `agent` is the `User-Agent`.
 ///
 /// # Errors

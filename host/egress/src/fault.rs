@@ -10,7 +10,7 @@ use http_body_util::LengthLimitError;
 pub enum Fault {
     /// The client has sent as many requests as it may send.
     TooMany,
-    /// The request's address is not a URL, or a URL that requests do not use.
+    /// The request's address is not a URL, or the URL has a user name, a password or no valid host.
     BadUrl,
     /// The policy does not allow the request.
     Denied,
@@ -20,7 +20,7 @@ pub enum Fault {
     Misconfigured,
     /// Nothing listens at the address.
     ConnectionRefused,
-    /// The host cannot be reached.
+    /// The host cannot be reached, or its name cannot be resolved.
     Unreachable,
     /// The host's certificate cannot be trusted.
     Certificate,

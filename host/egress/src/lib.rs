@@ -65,8 +65,8 @@ pub trait ConnectionPermit: Send {
     /// The connection that was allowed.
     fn connection(&self) -> &Connection;
 
-    /// Records that the connection may be tried from now on: of several addresses of a host, later ones are tried only if
-    /// the first ones do not answer.
+    /// Records that the connection may be tried from now on. It may not be tried at all: of several addresses of a
+    /// host, later ones are tried only if the first ones do not answer.
     fn record(self: Box<Self>);
 }
 
@@ -93,10 +93,10 @@ pub struct Connection {
 /// The limits of one [`Client`].
 #[derive(Debug, Clone, Copy)]
 pub struct RequestLimits {
-    /// Number of all requests of the client.
+    /// Maximum number of requests of the client.
     pub requests: u32,
-    /// Size of one body in bytes, of a request or of a response.
+    /// Maximum size of one body in bytes, of a request or of a response.
     pub body_bytes: usize,
-    /// Time for one request, until all of its response has arrived.
+    /// Maximum time for one request, until all of its response has arrived.
     pub time: Duration,
 }

@@ -33,7 +33,7 @@ pub enum OriginError {
     /// The address has no host.
     #[error("an address needs a host")]
     NoHost,
-    /// The host ends with an empty label. A shorter spelling of `a..` would be `a.`, which is the host `a`.
+    /// The host is empty or ends with an empty label. Without its last dot, `a..` would be another host: `a`.
     #[error("a host has a name between its dots")]
     EmptyLabel,
     /// The host contains a wildcard.

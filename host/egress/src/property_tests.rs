@@ -7,8 +7,8 @@ use proptest::sample::select;
 
 use crate::{Origin, is_public};
 
-/// Blocks that are not globally reachable, or are multicast or reserved: IANA's special-purpose registries and RFC 1112.
-/// The registry lists a few reachable addresses within `192.0.0.0/24`. They count as not public here.
+/// Blocks that are not globally reachable, or are multicast or reserved: IANA's special-purpose registries and RFC
+/// 1112. The registry lists a few reachable addresses within `192.0.0.0/24`. They count as not public here.
 const SPECIAL_V4: &[&str] = &[
     "0.0.0.0/8",
     "10.0.0.0/8",

@@ -49,7 +49,7 @@ pub(crate) fn scrubbed(
     Ok(Response::from_parts(parts, body.boxed_unsync()))
 }
 
-/// Whether the body has a coding other than `chunked`.
+/// Whether the body has a coding other than `identity` and `chunked`.
 fn is_compressed(headers: &HeaderMap) -> bool {
     let all = [CONTENT_ENCODING, TRANSFER_ENCODING].map(|name| headers.get_all(name));
     all.iter().flatten().any(|value| {

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use wasmtime::EngineWeak;
 
-/// Length of a tick. A guest that computes for longer yields to others.
+/// Length of a tick. A guest that computes for longer than a tick yields to other guests.
 pub const TICK: Duration = Duration::from_millis(1);
 
-/// Ticks without a guest after which the thread sleeps. So consecutive calls need not wake it each time.
+/// Ticks without a guest after which the thread sleeps, so that calls in quick succession need not wake it each time.
 const IDLE_TICKS: u32 = 50;
 
 /// Advances the epoch of one engine.

@@ -20,7 +20,7 @@ use crate::component_file::ComponentFile;
 use crate::error::CodeError;
 use crate::{Engine, TARGET, compiler};
 
-/// Disk space for compiled components; the least recently written go first.
+/// Maximum disk space for compiled components, in bytes. The least recently written ones are removed first.
 const CACHE_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// A value that begins at a page of memory, so that its pages can be made executable.
@@ -54,10 +54,11 @@ impl CodeCache {
         }
     }
 
-    /// The compiled form of a foreign component, from the cache or else from the compiler. All processes of this user
-    /// together compile one component at a time.
+    /// The compiled form of a component that is not bundled, from the cache or else from the compiler. All processes of
+    /// this user together compile one component at a time.
     ///
-    /// `refused` is called before the component is compiled: another process may have refused it in the meantime.
+    /// `refused` returns the message of an earlier refusal of the component. It is called just before the component
+    /// is compiled, as another process may have refused the component in the meantime.
     ///
     /// # Errors
     ///
@@ -93,8 +94,8 @@ impl CodeCache {
         .await
     }
 
-    /// The compiled form from the cache. Reading many megabytes and checking their seal takes a while: it is done on a
-    /// thread of its own, as one thread speaks with all clients.
+    /// The compiled form from the cache. Reading many megabytes and checking their seal takes a while, so both are done
+    /// on a thread of their own: one thread serves all clients.
     async fn cached(
         &self,
         engine: &Engine,
@@ -118,7 +119,8 @@ impl CodeCache {
         Ok(())
     }
 
-    /// Waits until no other process compiles. `None`: the folder cannot be locked, and compiling goes on without.
+    /// Waits until no other process compiles. `None`: the folder cannot be locked, and the component is compiled
+    /// without a lock.
     async fn lock(&self) -> Option<std::fs::File> {
         let path = self.folder.join(".compiling");
         match tokio::task::spawn_blocking(move || portcullis_checked_files::lock(&path)).await {
@@ -139,7 +141,8 @@ impl CodeCache {
     }
 }
 
-/// What compiled code depends on beside the component: wasmtime's version, settings and target.
+/// What compiled code depends on beside the component: the target, the version of Portcullis, and the version and
+/// settings of wasmtime.
 fn compatibility(engine: &Engine) -> String {
     let mut hasher = std::hash::DefaultHasher::new();
     std::hash::Hash::hash(&engine.wasmtime().precompile_compatibility_hash(), &mut hasher);
@@ -149,13 +152,13 @@ fn compatibility(engine: &Engine) -> String {
 
 #[expect(unsafe_code, reason = "compiled code from trusted places: see the head of this file")]
 fn load(engine: &Engine, code: &[u8]) -> Result<Component, CodeError> {
-    // SAFETY: the bytes were compiled by this program: they are its own, or come from its child, or
-    // their seal was checked after they were read.
+    // SAFETY: the bytes were compiled by this program: they are constants of this binary, or come from its
+    // child, or their seal was checked after they were read.
     unsafe { Component::deserialize(engine.wasmtime(), code) }.map_err(CodeError::load)
 }
 
-/// The components that run in place in this binary, by their address. There can be one for each address, and it
-/// stays as long as the process.
+/// The components whose code runs in place in this binary, by the address of the code. There can be one component
+/// for each address, and it stays as long as the process.
 static IN_PLACE: Mutex<BTreeMap<usize, Component>> = Mutex::new(BTreeMap::new());
 
 /// Loads code of this binary without copying it: see [`in_place`](crate::in_place).
@@ -167,7 +170,7 @@ fn load_in_place(engine: &Engine, code: &'static [u8]) -> Result<Component, Code
         Some(component) if wasmtime::Engine::same(component.engine(), engine.wasmtime()) => {
             return Ok(component.clone());
         }
-        // Another engine of this process runs it in place.
+        // Another engine of this process runs this code in place.
         Some(_) => return load(engine, code),
         None => {}
     }

@@ -18,14 +18,14 @@ pub fn settings(target: &str) -> wasmtime::Result<Config> {
     config
         .target(target)?
         .wasm_component_model(true)
-        // Component-model async needs it; our contract does not, and instances are cheaper without.
+        // Only component-model async needs this support. Our contract does not, and instances are cheaper without.
         .concurrency_support(false)
         // Guests are stopped by time: fuel would count instructions.
         .epoch_interruption(true)
-        // Small stacks of guests, so that endless recursion ends early; fibres are a little larger.
+        // The guest's stack is small, so that endless recursion ends early. The fibre's holds host functions, too.
         .max_wasm_stack(512 * 1024)
         .async_stack_size(1024 * 1024)
-        // Names for backtraces are in the component; addresses of lines are not worth their bytes.
+        // With the address map, backtraces show positions in the WebAssembly code.
         .generate_address_map(true)
         .wasm_backtrace_max_frames(std::num::NonZeroUsize::new(16));
     Ok(config)

@@ -1,5 +1,5 @@
-//! Compiles foreign components in a child process, with limits of memory and time, and without files or network:
-//! malformed components can crash or exhaust a compiler.
+//! Compiles components that are not bundled, in a child process with limits of memory and time, and without files or
+//! network: malformed components can crash or exhaust a compiler.
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::error::{CodeError, CompilerError};
 use crate::limits::{MAX_CODE_BYTES, MAX_COMPONENT_BYTES};
 use crate::{TARGET, compile};
 
-/// The first argument of this program when it is started as the compiler: its `main` must then call [`main`].
+/// The first argument of this program when it is started as the compiler: the program must then call [`main`].
 pub const SUBCOMMAND: &str = "compile-component";
 
 /// Address space of the compiler in bytes: the base, the share for each MiB of the component, and the maximum. A
@@ -23,23 +23,23 @@ const CPU_SECONDS: (u64, u64, u64) = (10, 5, 120);
 
 const MIB: u64 = 1024 * 1024;
 
-/// The share of a component of this size.
+/// The limit for a component of this size in bytes, from the base, the share for each MiB and the maximum.
 fn share((base, each, most): (u64, u64, u64), bytes: usize) -> u64 {
     (base + each * (bytes as u64).div_ceil(MIB)).min(most)
 }
 
-/// How long compiling may take. On a busy machine, large components take minutes; a compiler that never ends is
-/// stopped by its limit of CPU time.
+/// Maximum wall-clock time of compiling. On a busy machine, large components take minutes. A compiler that computes
+/// without end is stopped by its limit of CPU time.
 const COMPILE_TIME: Duration = Duration::from_secs(300);
 
-/// The version of the limits of the compiler. A new version has components tried again that were refused before.
+/// The version of the compiler's limits. When it changes, components that were refused before are tried again.
 pub const LIMITS_VERSION: u32 = 1;
 
 /// Compiles a component in a child. If this future is dropped, the child is killed.
 ///
 /// # Errors
 ///
-/// Where the component is malformed or too much work, and where the system cannot run the compiler.
+/// Where the component is malformed or exceeds a limit, and where the system cannot run the compiler.
 pub async fn compile(component: &[u8]) -> Result<Vec<u8>, CodeError> {
     if component.len() as u64 > MAX_COMPONENT_BYTES {
         return Err(CodeError::TooLarge(component.len()));
@@ -57,7 +57,8 @@ pub async fn compile(component: &[u8]) -> Result<Vec<u8>, CodeError> {
     }
 }
 
-/// The signals that end a process that used up its CPU time: SIGXCPU, and SIGKILL if it ignores that.
+/// The signals that end a process that used up its CPU time: SIGXCPU at the soft limit, SIGKILL at the hard limit.
+/// Both limits are the same, so Linux sends SIGKILL at once.
 const OUT_OF_TIME: [i32; 2] = [24, 9];
 
 fn explain(output: &Output, bytes: usize) -> CodeError {
@@ -81,7 +82,7 @@ fn explain(output: &Output, bytes: usize) -> CodeError {
 ///
 /// Where wasmtime refuses the component, or the system fails.
 pub fn main() -> Result<(), CompilerError> {
-    // Only the component's size is used before the limits are set, as they depend on it.
+    // Only the component's size is used before the limits are set, as the limits depend on the size.
     let mut component = Vec::new();
     std::io::stdin()
         .take(MAX_COMPONENT_BYTES + 1)
@@ -93,7 +94,7 @@ pub fn main() -> Result<(), CompilerError> {
         file_bytes: Some(0),
         ..ResourceLimits::default()
     };
-    // The compiler needs its pipes alone: no file and no network.
+    // The compiler needs only its pipes: no file and no network.
     restrict(&Confinement::default(), &limits)?;
     let engine = compile::settings(TARGET)
         .and_then(|config| wasmtime::Engine::new(&config))

@@ -1,4 +1,4 @@
-//! The file of a component that does not come with the binary.
+//! The file of a component that is not bundled.
 
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use crate::error::ComponentFileError;
 use crate::limits::MAX_COMPONENT_BYTES;
 
-/// The file of a foreign component. It is kept open: another file that takes its name is not used.
+/// The file of a component that is not bundled. It is kept open: another file that takes its name is not used.
 pub struct ComponentFile {
     file: Mutex<std::fs::File>,
     digest: String,
@@ -16,11 +16,11 @@ pub struct ComponentFile {
 }
 
 impl ComponentFile {
-    /// Opens a file.
+    /// Opens a file and computes its digest.
     ///
     /// # Errors
     ///
-    /// Where it cannot be read, is not a regular file, or is too large.
+    /// Where the file cannot be read, is not regular, or is larger than [`MAX_COMPONENT_BYTES`].
     pub fn open(path: &Path) -> Result<Self, ComponentFileError> {
         let mut options = std::fs::File::options();
         options.read(true);

@@ -21,10 +21,10 @@ pub enum CodeError {
     CpuTime {
         /// The CPU time that was allowed, in seconds.
         seconds: u64,
-        /// The size of the component.
+        /// The size of the component, in bytes.
         bytes: usize,
     },
-    /// Compiling took too long.
+    /// Compiling took more wall-clock time than this number of seconds.
     #[error("compiling took over {0} s")]
     TimedOut(u64),
     /// The compiled code is too large.
@@ -60,7 +60,7 @@ pub enum CodeError {
 }
 
 impl CodeError {
-    /// Whether the component is at fault, and not the host or the system: it will be refused again.
+    /// Whether the component is at fault, and not the host or the system. Such a component would be refused again.
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::TooLarge(_)

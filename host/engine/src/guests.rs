@@ -2,7 +2,7 @@
 //!
 //! A call begins on the thread that serves clients: most calls end within microseconds, and a change of threads would
 //! take longer. A guest that computes for longer than a tick, or waits, is moved to the threads of guests, so that
-//! busy guests do not delay a client's `ping`. A guest that uses files is moved before it begins.
+//! busy guests do not delay a client's `ping`. A guest that uses files is moved before its first operation on a file.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use std::task::Poll;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::task::AbortOnDropHandle;
 
-/// The least number of threads for guests.
+/// Minimum number of threads for guests.
 const MIN_THREADS: usize = 4;
 
 /// The threads for guests. They are started for the first guest that needs one.
@@ -46,10 +46,10 @@ impl Guests {
                 std::thread::available_parallelism().map_or(1, usize::from).max(MIN_THREADS);
             Builder::new_multi_thread()
                 .thread_name("guest")
-                // Some of them may wait for a disk.
+                // Some guests may wait for a disk, so there are several threads even on one processor.
                 .worker_threads(threads)
                 .enable_all()
-                // A guest that computes yields every tick: check for other work each time.
+                // A guest that computes yields every tick: the runtime checks for other work each time.
                 .event_interval(1)
                 .global_queue_interval(1)
                 .build()
@@ -68,7 +68,7 @@ async fn first_slice<F: Future>(work: &mut Pin<Box<F>>) -> Poll<F::Output> {
 impl Drop for Guests {
     fn drop(&mut self) {
         if let Some(Some(runtime)) = self.0.take() {
-            // Without waiting: a guest inside a host call must not delay the end of the process.
+            // The shutdown does not wait: a guest inside a host call must not delay the end of the process.
             runtime.shutdown_background();
         }
     }

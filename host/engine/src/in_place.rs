@@ -1,6 +1,6 @@
 //! Makes compiled code executable in place. wasmtime copies code into memory of its own, but the code in this
-//! binary needs no copy. So only the pages that are used are read from disk, and the system can drop them like
-//! those of any program.
+//! binary needs no copy. So only the pages that are used are read from disk, and the system can drop them from
+//! memory like the pages of any program.
 
 use rustix::mm::{MprotectFlags, mprotect};
 use wasmtime::{CustomCodeMemory, Result};

@@ -30,10 +30,10 @@ pub use output::Output;
 /// The target of compiled code: that of this binary.
 pub const TARGET: &str = env!("PORTCULLIS_TARGET");
 
-/// Calls that run at the same time; further calls wait. Each holds a slot of the pool.
+/// Maximum number of calls that run at the same time; further calls wait. Each call holds a slot of the pool.
 pub const CALLS: u32 = 64;
 
-/// Instances that are ready for a call. Each holds a slot of the pool.
+/// Maximum number of instances that are ready for a call. Each instance holds a slot of the pool.
 pub const SPARES: u32 = 16;
 
 /// Runs components. Cheap to clone.
@@ -44,7 +44,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine whose pool has room for instances of up to `memory_bytes`.
+    /// An engine whose pool has room for linear memories of up to `memory_bytes` each.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Engine {
         &self.wasmtime
     }
 
-    /// Keeps the epoch clock ticking while a guest runs.
+    /// Keeps the epoch clock ticking until the returned value is dropped.
     pub fn run(&self) -> Running {
         Clock::run(&self.clock)
     }

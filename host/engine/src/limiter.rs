@@ -14,7 +14,7 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// A limiter of which nothing is used yet.
+    /// A limiter for a store that holds no memory and no table yet.
     pub fn new(limits: &Limits) -> Self {
         Self {
             memory_left: size(limits.memory_bytes),
@@ -24,7 +24,7 @@ impl Limiter {
     }
 }
 
-/// The guest reached a limit: its name in `portcullis.toml`.
+/// The guest reached a limit. The field is the limit's name in `portcullis.toml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitHit(pub &'static str);
 

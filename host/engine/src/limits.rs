@@ -6,10 +6,10 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The largest file of a component in bytes.
+/// Maximum size of a component's file, in bytes.
 pub const MAX_COMPONENT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The largest compiled code of a component in bytes.
+/// Maximum size of a component's compiled code, in bytes.
 pub(crate) const MAX_CODE_BYTES: usize = 512 * 1024 * 1024;
 
 macro_rules! limits {
@@ -114,7 +114,7 @@ impl Limits {
     }
 }
 
-/// A limit as a size in memory of this machine.
+/// The limit as a `usize`, or `usize::MAX` where it exceeds the range of `usize`.
 pub fn size(limit: NonZeroU64) -> usize {
     usize::try_from(limit.get()).unwrap_or(usize::MAX)
 }

@@ -43,7 +43,7 @@ impl StdoutStream for Output {
     }
 
     fn async_stream(&self) -> Box<dyn tokio::io::AsyncWrite + Send + Sync> {
-        // Only WASI 0.3 guests ask for this one, and none is linked.
+        // Only guests of WASI 0.3 ask for this stream, and no interface of WASI 0.3 is linked.
         Box::new(tokio::io::sink())
     }
 }

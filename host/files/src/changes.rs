@@ -30,7 +30,7 @@ pub struct Change {
 /// Why none of a guest's changes took effect.
 #[derive(Debug)]
 pub enum ChangeError {
-    /// The judge refused this path, or the call does not reach it.
+    /// The judge refused this path, or the call has no access to it.
     Denied(PathBuf),
     /// This limit of the call is reached.
     Quota(&'static str),
@@ -50,7 +50,7 @@ impl FilesView<'_> {
     ///
     /// # Errors
     ///
-    /// See [`ChangeError`]. Then everything is as it was.
+    /// See [`ChangeError`]. The files are then as before, except after `TransactionError::NotUndone`.
     pub async fn change(
         &mut self,
         changes: Vec<Change>,
@@ -71,8 +71,8 @@ impl FilesView<'_> {
         }
     }
 
-    /// Writes all new files to temporary files beside their paths. `permits` gets one permit for each file. Returns
-    /// the staged changes, and which of the files are designated ones.
+    /// Writes all new files to temporary files beside their paths. Adds one permit for each file to `permits`. Returns
+    /// the staged changes, and for each designated file among them its directory's index and its name.
     async fn stage(
         &mut self,
         changes: Vec<Change>,
@@ -122,8 +122,8 @@ impl FilesView<'_> {
         Ok((staged, designated))
     }
 
-    /// Asks for one change, and takes it from the quota. Returns the directory of the call that the path is in, the
-    /// path relative to the directory, and whether the path is a single designated file.
+    /// Asks the judge for one change, and takes the change from the quota. Returns the index of the call's directory
+    /// that the path is in, the path relative to the directory, and whether the path is a single designated file.
     fn admit(
         &self,
         path: &Path,
@@ -185,7 +185,7 @@ impl FilesView<'_> {
     }
 }
 
-/// Makes all of the changes take effect. There is one permit for each.
+/// Makes all of the changes take effect. There is one permit for each change.
 fn commit(permits: Vec<Permit>, staged: Staged) -> Result<(), ChangeError> {
     let made = staged.commit();
     for permit in permits {
@@ -197,7 +197,7 @@ fn commit(permits: Vec<Permit>, staged: Staged) -> Result<(), ChangeError> {
     Ok(made?)
 }
 
-/// The error of a path that cannot be looked up. Its cause is a WASI error code, or what ends the guest.
+/// The error of a path that cannot be looked up. Its cause is a WASI error code, or the trap that ends the guest.
 fn unavailable(path: &Path, error: FsError) -> ChangeError {
     let cause = match error.downcast() {
         Ok(code) => io::Error::other(code),

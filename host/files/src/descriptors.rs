@@ -1,5 +1,5 @@
-//! The host's side of `wasi:filesystem`: each operation that takes a path or writes is judged first, and then done by
-//! wasmtime-wasi on the same handles.
+//! The host's side of `wasi:filesystem`: checks paths, asks for permits and takes quotas, and then has wasmtime-wasi do
+//! the operation on the same handles. Opening is done by `Guard::open` instead.
 
 use portcullis_roots::{OpenHow, Opened};
 use wasmtime::component::Resource;
@@ -200,7 +200,7 @@ impl HostDescriptor for FilesView<'_> {
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
         let target = self.target_to_inspect(&fd, &path)?;
         if !matches!(target.reached, Some(Reached::Beneath)) {
-            // Links to a designated file were followed already.
+            // Links to a designated file were followed when the file was designated.
             return Err(ErrorCode::Invalid.into());
         }
         let leads_to = self.link_of(&fd, path).await;
@@ -255,7 +255,7 @@ impl HostDescriptor for FilesView<'_> {
         HostDescriptor::drop(&mut self.wasi(), fd)
     }
 
-    // The following operations need no permit: the descriptor was judged when it was opened.
+    // The following operations need no permit and no quota: the judge was asked when the descriptor was opened.
 
     async fn advise(
         &mut self,

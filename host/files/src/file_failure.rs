@@ -4,11 +4,11 @@ use portcullis_roots::ProtectedFile;
 use wasmtime_wasi::p2::FsError;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
-/// Why something was not opened.
+/// Why an operation failed.
 pub(super) struct FileFailure {
-    /// What the guest is told.
+    /// The error code for the guest.
     pub code: ErrorCode,
-    /// Why the path is closed to every plugin, if it is: the word for the record.
+    /// If the path is protected or leads out of its directory: the reason in a word, for the record.
     pub closed: Option<&'static str>,
 }
 
@@ -35,7 +35,7 @@ impl From<&std::io::Error> for FileFailure {
         use std::io::ErrorKind::{CrossesDevices, PermissionDenied};
         let closed = match ProtectedFile::of(error) {
             Some(closed) => Some(closed.word()),
-            // cap-std says so of a way out; the system has a code for each of its own reasons.
+            // A path that leads out: `openat2` returns EXDEV, cap-std `PermissionDenied` without a code of the system.
             None if error.kind() == CrossesDevices
                 || (error.kind() == PermissionDenied && error.raw_os_error().is_none()) =>
             {

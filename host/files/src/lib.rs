@@ -32,11 +32,12 @@ pub use preopen::Preopen;
 pub use quota::Quota;
 pub use view::{FilesData, FilesView};
 
-/// Decides which uses of files are allowed, and records them. It is asked for each use, also for files that the guest
-/// cannot access.
+/// Decides which uses of files are allowed, and records them. The judge is asked for each use, also for files that the
+/// guest cannot access.
 pub trait Judge: Send + Sync + 'static {
-    /// Judges one use of a file. `None`: the use is refused. A refusal is recorded when this returns, and so is a use that
-    /// changes something ([`Access::Write`]). If [`FileUse::origin`] is [`Origin::Beside`], no file is used in any case.
+    /// Judges one use of a file. `None`: the use is refused. Refusals, and uses that change something
+    /// ([`Access::Write`]), are recorded before this function returns. If [`FileUse::origin`] is
+    /// [`Origin::Beside`], the use is refused even with a permit.
     fn permit(&self, wanted: FileUse) -> Option<Box<dyn FilePermit>>;
 
     /// Records the refusal of a use that no grant can allow. `why` is the reason in a word.
@@ -83,13 +84,13 @@ impl fmt::Display for Access {
 /// One use of a file or directory: a guest asks to open, create, change or remove it.
 #[derive(Debug)]
 pub struct FileUse {
-    /// The absolute path, as the guest wrote it.
+    /// The absolute path. Links and `..` in it are not resolved.
     pub path: PathBuf,
     /// The access that the guest asks for.
     pub access: Access,
-    /// Why the directory is open to the guest.
+    /// Why the guest has access to the directory of the file.
     pub origin: Origin,
-    /// The access for which the directory was opened.
+    /// The access for which the directory or the designated entry was opened.
     pub opened_for: Access,
 }
 
@@ -102,7 +103,7 @@ pub enum Origin {
     Root,
     /// The operator names it.
     Directory,
-    /// It is not open: it is in the directory of a designated file.
+    /// The guest has no access: the file, or the list of a directory's entries, is beside a designated entry.
     Beside,
 }
 
@@ -134,9 +135,9 @@ impl Files {
         }
     }
 
-    /// Opens a directory of the call, or one beneath it, for a program that is confined to it. Returns the access to it.
-    /// `None`: the call does not have the whole directory, or files of the host are beneath it, which could not be kept
-    /// from the program.
+    /// Opens a directory of the call, or one beneath it, for a program that is confined to it. Returns the handle and
+    /// the access. `None`: the call does not have the whole directory, the directory cannot be opened, or files of the
+    /// host beneath it must be kept from the program.
     pub fn directory(&self, path: &Path) -> Option<(File, Access)> {
         let contains = |(_, node): &&(File, Node)| path.starts_with(&node.path);
         let whole = self.preopens.iter().filter(|(_, node)| node.reach.all.is_some());
@@ -167,10 +168,10 @@ impl Files {
 struct Node {
     path: PathBuf,
     reach: Arc<AccessRules>,
-    /// Refuses files of the host and of the kernel beneath it.
+    /// Refuses files of the host and of the kernel beneath the path.
     guard: Guard,
     origin: Origin,
-    /// The number of directories between the preopened one and this one.
+    /// The number of names in the path below the preopened directory, when the descriptor was opened.
     depth: u32,
 }
 

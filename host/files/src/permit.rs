@@ -12,7 +12,7 @@ use super::{FilePermit, FileUse, Judge, Outcome};
 pub(super) struct Permit(Box<dyn FilePermit>);
 
 impl Permit {
-    /// Asks the judge. `None`: refused.
+    /// Asks the judge. `None`: the use is refused.
     pub(super) fn ask(judge: &dyn Judge, wanted: FileUse) -> Option<Self> {
         judge.permit(wanted).map(Self)
     }

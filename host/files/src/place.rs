@@ -20,7 +20,7 @@ use super::view::{FilesView, Target};
 /// Maximum number of entries, at any depth, of a directory that can be moved.
 const MAX_MOVED_ENTRIES: usize = 100_000;
 
-/// A name in its parent directory. The directory's descriptor is for one operation.
+/// A name in its parent directory, for one operation.
 pub(super) struct EntryInParent {
     /// The directory.
     pub fd: Resource<Descriptor>,
@@ -31,7 +31,7 @@ pub(super) struct EntryInParent {
 }
 
 impl EntryInParent {
-    /// The descriptor, borrowed for a call.
+    /// The descriptor, borrowed for one call of wasmtime-wasi.
     pub(super) fn fd(&self) -> Resource<Descriptor> {
         Resource::new_borrow(self.fd.rep())
     }
@@ -39,7 +39,7 @@ impl EntryInParent {
 
 impl FilesView<'_> {
     /// Finds the parent directory of a path. Refuses access to the host's files, and changes of directories above them.
-    /// `None`: the parent is the descriptor's own directory, and the path is a name.
+    /// `None`: the parent is the descriptor's own directory, and the path is a name in it or the directory itself.
     pub(super) async fn place(
         &mut self,
         fd: &Resource<Descriptor>,
@@ -59,7 +59,7 @@ impl FilesView<'_> {
         Ok(place)
     }
 
-    /// Makes a descriptor of the parent directory. [`Self::release`] closes it.
+    /// Makes a descriptor of the parent directory, unless this is `fd` itself. [`Self::release`] closes it.
     pub(super) fn entry_in_parent(
         &mut self,
         place: Option<Place>,
@@ -235,7 +235,7 @@ impl FilesView<'_> {
         leads_to
     }
 
-    /// Takes a new entry from the quota.
+    /// Checks the depth of a new entry, and takes the entry from the quota.
     pub(super) fn take_quota_of_new_entry(
         &self,
         fd: &Resource<Descriptor>,
@@ -274,7 +274,7 @@ impl FilesView<'_> {
         Err(ErrorCode::Quota.into())
     }
 
-    /// The current number of directories between the preopened one and a target.
+    /// The current depth of a target below its preopened directory. An entry of this directory has depth 1.
     fn depth(
         &self,
         fd: &Resource<Descriptor>,
@@ -288,7 +288,7 @@ impl FilesView<'_> {
     }
 }
 
-/// The depth of a directory below the nearest of these. It is found by opening `..` repeatedly: the directory may have
+/// The depth of a directory below the nearest of `tops`. It is found by opening `..` repeatedly: the directory may have
 /// been moved since it was opened, and a path with links has another length. `None`: the depth is unknown.
 #[cfg(unix)]
 fn depth_of<'a>(dir: &File, tops: impl Iterator<Item = &'a File>) -> Option<u32> {
@@ -317,8 +317,8 @@ fn depth_of<'a>(_: &File, _: impl Iterator<Item = &'a File>) -> Option<u32> {
     None
 }
 
-/// Whether the contents of a directory have at most this depth. True for files. A directory that cannot be read, or that
-/// has too many entries, counts as too deep.
+/// Whether the contents of a directory have at most this number of levels. True for files. A directory that cannot be
+/// read, or has more than `MAX_MOVED_ENTRIES` entries at any depth, counts as too deep.
 fn is_within_depth(dir: &Dir, name: &Path, levels: u32) -> bool {
     if !dir.symlink_metadata(name).is_ok_and(|found| found.is_dir()) {
         return true;

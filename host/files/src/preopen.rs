@@ -1,4 +1,4 @@
-//! The directories that a guest finds: each as a whole, or single entries of it.
+//! The preopened directories of a guest: each as a whole, or single entries of it.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use portcullis_roots::{Designated, DesignatedPart, Guard};
 
 use super::{Access, Origin};
 
-/// A directory that a guest finds.
+/// A preopened directory of a guest.
 #[derive(Debug)]
 pub struct Preopen {
     pub(super) directory: PathBuf,
@@ -18,16 +18,16 @@ pub struct Preopen {
     pub(super) origin: Origin,
 }
 
-/// How much of a directory can be reached, and for what.
+/// Which entries of a directory can be accessed, and how.
 #[derive(Debug, Default)]
 pub(super) struct AccessRules {
-    /// All of it. `None`: only the names.
+    /// The access to the whole directory. `None`: only `names` can be accessed.
     pub all: Option<Access>,
-    /// Single entries, which come before [`AccessRules::all`].
+    /// Single entries, which take precedence over [`AccessRules::all`].
     pub names: Vec<Name>,
 }
 
-/// A single entry that can be reached.
+/// A single entry that can be accessed.
 #[derive(Debug)]
 pub(super) struct Name {
     pub name: String,
@@ -37,9 +37,10 @@ pub(super) struct Name {
 
 #[derive(Debug)]
 pub(super) enum What {
-    /// A designated file, already open unless it is missing. Another one once a change has replaced it.
+    /// The handle of a designated file. `None`: the file is missing. A change that replaces the file replaces the
+    /// handle.
     File(Mutex<Option<File>>),
-    /// Something that may be made and then filled.
+    /// A file or directory that the guest may create, and then write to.
     Create,
 }
 
@@ -55,7 +56,7 @@ impl AccessRules {
 }
 
 impl Preopen {
-    /// A whole directory, and what is closed beneath it.
+    /// A whole directory. `guard` refuses the protected files beneath it.
     pub fn whole(
         directory: PathBuf,
         handle: File,
@@ -67,8 +68,8 @@ impl Preopen {
         Self { directory, handle, guard, reach, origin }
     }
 
-    /// What the arguments of a call opened: one for each directory, as a guest finds a path in the
-    /// innermost directory that holds it and looks no further.
+    /// The preopened directories for the path arguments of a call. Each directory is there once, as a guest
+    /// looks a path up only in the innermost preopened directory that contains it.
     pub fn of_arguments(designated: Vec<Designated>) -> Vec<Self> {
         let mut preopens: Vec<Self> = Vec::new();
         for Designated { directory, handle, guard, reach, write } in designated {
@@ -92,7 +93,7 @@ impl Preopen {
                 }
             }
         }
-        // What lies in a directory that is open as a whole stays open beside a single entry.
+        // A directory with single entries is open as a whole, if it is within one that is open as a whole.
         for index in 0..preopens.len() {
             let around = preopens
                 .iter()

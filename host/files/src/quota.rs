@@ -1,4 +1,4 @@
-//! How much one call may write: bytes in all, bytes a file, new files and directories, depth.
+//! How much one call may write: bytes in total, bytes per file, new files and directories, depth.
 
 use std::io;
 use std::sync::Arc;
@@ -7,44 +7,44 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use wasmtime_wasi::p2::{DynOutputStream, OutputStream, Pollable, StreamError, StreamResult};
 
-/// What is left of one call's allowance.
+/// The rest of one call's quota.
 #[derive(Debug)]
 pub struct Quota {
     bytes: AtomicU64,
     entries: AtomicU64,
-    /// Largest size of one file, sparse or not.
+    /// Maximum size of one file in bytes, sparse or not.
     file_bytes: u64,
-    /// Deepest directory below a preopened one.
+    /// Maximum depth of an entry below a preopened directory, whose own entries have depth 1.
     depth: u32,
 }
 
 impl Quota {
-    /// A whole allowance.
+    /// An unused quota: `bytes` in total, `file_bytes` per file, `entries` created or replaced, and `depth`.
     pub fn new(bytes: u64, file_bytes: u64, entries: u64, depth: u32) -> Self {
         Self { bytes: bytes.into(), entries: entries.into(), file_bytes, depth }
     }
 
-    /// Takes some bytes from it, or none.
+    /// Takes this number of bytes from the quota. `false`: fewer are left, and none are taken.
     pub fn take_bytes(&self, bytes: u64) -> bool {
         take(&self.bytes, bytes)
     }
 
-    /// Takes a new file or directory from it.
+    /// Takes one new file or directory from the quota. `false`: none is left.
     pub fn take_entry(&self) -> bool {
         take(&self.entries, 1)
     }
 
-    /// Whether a file may be this large.
+    /// Whether a file may have this size, in bytes. `None` is a size that overflows: `false`.
     pub fn allows_size(&self, size: Option<u64>) -> bool {
         size.is_some_and(|size| size <= self.file_bytes)
     }
 
-    /// How many levels may lie below one of this depth. `None`: it is too deep itself.
+    /// How many levels may be below an entry at this depth. `None`: the entry itself is too deep.
     pub fn depth_below(&self, depth: u32) -> Option<u32> {
         self.depth.checked_sub(depth)
     }
 
-    /// Whether something may lie this deep.
+    /// Whether an entry may be at this depth.
     pub fn allows_depth(&self, depth: u32) -> bool {
         depth <= self.depth
     }
@@ -54,13 +54,13 @@ fn take(left: &AtomicU64, amount: u64) -> bool {
     left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(amount)).is_ok()
 }
 
-/// A stream into a file that takes what it writes from the quota.
+/// A stream into a file. The bytes written are taken from the quota.
 pub struct Metered {
     /// The stream into the file.
     pub inner: DynOutputStream,
-    /// What it draws on.
+    /// The quota of the call.
     pub quota: Arc<Quota>,
-    /// Where in the file it is.
+    /// The offset in the file at which the next bytes are written.
     pub position: u64,
 }
 
@@ -95,7 +95,7 @@ impl OutputStream for Metered {
     }
 }
 
-/// As if the disk's own quota were used up, so that a guest understands it.
+/// The error of a disk whose quota is used up, which guests know.
 #[cfg(unix)]
 fn full() -> io::Error {
     rustix::io::Errno::DQUOT.into()

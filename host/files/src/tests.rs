@@ -17,7 +17,7 @@ use super::*;
 
 type Fd = Resource<Descriptor>;
 
-/// Allows what may be reached, and remembers what it was asked.
+/// Allows each use that `FileUse::opened_for` allows, and remembers all uses.
 #[derive(Clone, Default)]
 struct Remembers(Arc<Mutex<Vec<String>>>);
 
@@ -69,7 +69,7 @@ struct Guest {
 }
 
 impl Guest {
-    /// A guest with this much of a folder in which `file`, `other` and the directory `inner` are.
+    /// A guest with a folder that contains `file`, `other` and the directory `inner`. `preopen` sets the access.
     fn new(preopen: impl FnOnce(&Path) -> Preopen, quota: Quota) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("file"), "text").unwrap();
@@ -117,7 +117,7 @@ fn whole(access: Access) -> impl FnOnce(&Path) -> Preopen {
     }
 }
 
-/// Of the folder, `file` alone.
+/// Only `file` of the folder.
 fn one_file(path: &Path) -> Preopen {
     let file = File::open(path.join("file")).unwrap();
     let designated = Designated {
@@ -261,7 +261,7 @@ fn change(path: &Path, expected: Expected, contents: &str) -> Change {
 }
 
 impl Guest {
-    /// New files with these contents, as names in the folder, and whatever else.
+    /// Changes files of the folder: the name, what must be there before, and the new content of each.
     async fn change(&mut self, files: &[(&str, Expected, &str)]) -> Result<(), ChangeError> {
         let folder = self.folder.path().to_owned();
         let journals = tempfile::tempdir().unwrap();
@@ -354,7 +354,7 @@ async fn a_single_file_is_replaced_and_its_neighbours_are_not() {
     assert_eq!(guest.names(), ["file", "inner", "other"]);
 }
 
-/// How deep something lies beneath a folder.
+/// The depth of the deepest entry beneath a folder.
 fn depth(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.map(|path| 1 + if path.is_dir() { depth(&path) } else { 0 }).max().unwrap_or(0)
@@ -374,7 +374,7 @@ async fn a_tree_is_not_made_deeper_by_moving_it() {
         let moved = view.rename_at(this(), "x".into(), this(), to.into()).await;
         assert_eq!(code(moved), ErrorCode::Quota, "{to}");
     }
-    // A long way to say a short path does not help.
+    // A detour on the path does not raise the limit.
     let from = "a/../x/../a/../x/../a/../x";
     let moved = view.rename_at(this(), from.into(), this(), "a/b/c/d/x".into()).await;
     assert_eq!(code(moved), ErrorCode::Quota);

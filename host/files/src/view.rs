@@ -43,23 +43,23 @@ pub(super) struct Target {
     origin: Origin,
     opened_for: Access,
     pub depth: u32,
-    /// Why the path cannot be beneath any directory: the reason in a word for the record, and the guest's error code.
+    /// Why the path is invalid in every directory: the reason in a word for the record, and the guest's error code.
     invalid: Option<(&'static str, ErrorCode)>,
-    /// `None`: the descriptor gives no access to it.
+    /// `None`: the descriptor gives no access to the target.
     pub reached: Option<Reached>,
 }
 
 pub(super) enum Reached {
     /// Something beneath the directory.
     Beneath,
-    /// The directory itself, which is not open as a whole: only its metadata can be read.
+    /// The directory itself, which is not open as a whole. It can be opened again, but its entries cannot be listed.
     Itself,
     /// The designated file. `None`: it does not exist.
     File(Option<std::fs::File>),
 }
 
 impl Target {
-    /// The data of a descriptor of this target.
+    /// The data of a new descriptor of this target. `of`: the data of the descriptor that the path begins at.
     pub(super) fn node(self, of: &Node, guard: Guard) -> Node {
         let reach = match self.reached {
             Some(Reached::Itself) => of.reach.clone(),
@@ -155,7 +155,7 @@ impl<'a> FilesView<'a> {
         let permit = self.ask(&target, access)?;
         match target.reached {
             Some(Reached::Beneath) => Ok((target, permit)),
-            // A designated file cannot be removed, renamed or replaced. Only its contents can change.
+            // These operations cannot remove, rename or replace a designated file. Only its contents can change.
             Some(Reached::File(_) | Reached::Itself) | None => {
                 Ok(permit.record(Err(ErrorCode::NotPermitted.into()))?)
             }
@@ -176,7 +176,7 @@ impl<'a> FilesView<'a> {
         Ok(target)
     }
 
-    /// Records a refusal, if reading metadata failed because the path leads out of its directory.
+    /// Records a refusal, if reading metadata failed because the path leads out of its directory or is protected.
     pub(super) fn record_escape<T>(&self, target: &Target, result: FsResult<T>) -> FsResult<T> {
         if let Err(error) = &result
             && matches!(error.downcast_ref(), Some(ErrorCode::NotPermitted))
@@ -298,7 +298,7 @@ fn wanted(target: &Target, access: Access) -> FileUse {
     }
 }
 
-/// Why a path cannot be beneath any directory: the reason in a word for the record, and the guest's error code.
+/// Why a path is invalid in every directory: the reason in a word for the record, and the guest's error code.
 fn why_invalid(path: &Path) -> Option<(&'static str, ErrorCode)> {
     if path.as_os_str().as_encoded_bytes().contains(&0) {
         return Some(("malformed", ErrorCode::Invalid));
@@ -316,7 +316,7 @@ fn why_invalid(path: &Path) -> Option<(&'static str, ErrorCode)> {
     }
 }
 
-/// The target of a relative path in a directory of this reach, and the access to it.
+/// The target of a relative path in a directory with these rules, and the access to the target.
 fn reach(reach: &AccessRules, path: &Path) -> FsResult<(Option<Reached>, Access)> {
     let mut parts = path.components().filter(|part| !matches!(part, Component::CurDir));
     let first = parts.next();
@@ -332,7 +332,7 @@ fn reach(reach: &AccessRules, path: &Path) -> FsResult<(Option<Reached>, Access)
                 let file = file.map_err(|error| ErrorCode::from(&error))?;
                 (Some(Reached::File(file)), entry.access)
             }
-            // Without `..`, which would lead to the entries beside it.
+            // A path with `..` would lead to the entries beside this one.
             What::Create if rest.iter().all(|part| matches!(part, Component::Normal(_))) => {
                 (Some(Reached::Beneath), entry.access)
             }

@@ -1,4 +1,4 @@
-//! Opens a path argument: a directory, one file in it, or a name to be created.
+//! Opens a path argument: a directory, one file, or a name that may be created.
 
 use std::fs::File;
 use std::io;
@@ -35,7 +35,7 @@ pub enum Intent {
 /// An opened path argument.
 #[derive(Debug)]
 pub struct Designated {
-    /// The absolute path of its directory.
+    /// The absolute path of the directory: the argument's own path or that of its parent.
     pub directory: PathBuf,
     /// The handle of the directory.
     pub handle: File,
@@ -43,7 +43,7 @@ pub struct Designated {
     pub guard: Guard,
     /// The part of the directory that can be accessed.
     pub reach: DesignatedPart,
-    /// Whether the call can write there.
+    /// Whether the call can write to this part.
     pub write: bool,
 }
 
@@ -66,8 +66,8 @@ pub enum DesignatedPart {
     },
 }
 
-/// The number of levels from a path up to the nearest directory that has an entry of one of these names. If no directory
-/// has one, up to the nearest directory. `None`: `names` is empty, so the path itself is used.
+/// The number of levels from a path up to the nearest directory that has an entry of one of these names. If no
+/// directory has one: 0 for a directory, 1 for a file. `None`: `names` is empty, so the path itself is used.
 pub(super) fn find_nearest(
     root: &Root,
     rest: &Path,
@@ -108,7 +108,7 @@ pub(super) fn designate(
     if matches!((kind, intent), (Kind::Directory, Intent::Read | Intent::Write)) {
         return Ok(everything(open_dir(root, rest)?, path));
     }
-    // Everything else is a name in a directory, which must exist.
+    // Everything else is a name in a directory, and this directory must exist.
     let (Some(parent), Some(name)) = (rest.parent(), rest.file_name()) else {
         return Err(match kind {
             Kind::Directory => Refusal::Malformed("it is a root itself, which exists"),

@@ -33,7 +33,7 @@ pub struct Guard {
 /// The parent directory of a path, and the name there.
 #[derive(Debug)]
 pub struct Place {
-    /// The directory. On Linux, it may be open for operations on names in it only.
+    /// The directory. On Linux, the handle may be `O_PATH`, which allows only operations on names in the directory.
     pub directory: File,
     /// The name. `None`: the path is the directory itself.
     pub name: Option<OsString>,
@@ -74,8 +74,8 @@ impl Guard {
     ///
     /// # Errors
     ///
-    /// An error of the system. A path that leads out of the directory is "permission denied", and so is a [`ProtectedFile`]
-    /// file.
+    /// An error of the system. For a path that leads out of the directory, and for a [`ProtectedFile`], its kind is
+    /// `PermissionDenied`.
     pub fn open(&self, dir: &File, path: &Path, how: OpenHow) -> io::Result<(Opened, Self)> {
         if !self.holds_host_files
             && let Some(attempt) = open_in_one_call(dir, path, how)?
@@ -102,8 +102,8 @@ impl Guard {
         }
     }
 
-    /// Checks what one system call opened, in a directory with no file of the host beneath it. `again` opens a
-    /// directory without writing.
+    /// Checks what one system call opened, in a directory with no file of the host beneath it. If that is a directory,
+    /// `again` opens it without writing.
     fn finish_clear(
         &self,
         attempt: Attempt,
@@ -205,8 +205,8 @@ impl Guard {
         Place { directory, name, host_files, parent_of_host_files }.check_change()
     }
 
-    /// Finds the parent directory of a path. `None`: the parent directory is `dir`, the path is one name, and no file
-    /// of the host is beneath `dir`.
+    /// Finds the parent directory of a path. `None`: no file of the host is beneath `dir`, and the path is `dir`
+    /// itself or one name in it.
     ///
     /// # Errors
     ///
@@ -214,7 +214,7 @@ impl Guard {
     pub fn place(&self, dir: &File, path: &Path, follow: bool) -> io::Result<Option<Place>> {
         let mut parts = path.components();
         let last = parts.next_back();
-        // The directory itself, written in any way.
+        // The directory itself, as `.` or `./`.
         let is_here = last == Some(Component::CurDir) && parts.as_path().as_os_str().is_empty();
         if !self.holds_host_files && (is_here || last.is_none()) {
             return Ok(None);

@@ -56,12 +56,12 @@ pub struct HostFile {
 }
 
 impl HostFile {
-    /// A folder with its contents.
+    /// A folder with its contents, which confined programs may not read either.
     pub fn folder(path: PathBuf) -> Self {
         Self { path, end: Restriction::NoAccess, secret: true }
     }
 
-    /// One file.
+    /// One file, which confined programs may read but not write.
     pub fn file(path: PathBuf) -> Self {
         Self { path, end: Restriction::NoAccess, secret: false }
     }
@@ -104,7 +104,7 @@ pub(super) enum Restriction {
     Ancestor,
     /// The name is that of a file of the host: nothing of this name can be accessed.
     NoAccess,
-    /// As `NoAccess`, for all names that begin with the name.
+    /// As `NoAccess`, for all names that begin with the name or with `.tmp`.
     NoAccessToPrefix,
 }
 
@@ -117,7 +117,7 @@ struct Above {
     secret: bool,
 }
 
-/// What is known of all files of the host.
+/// The paths and identities of all files of the host.
 #[derive(Debug, Default)]
 struct Inner {
     /// The host's folders.
@@ -276,7 +276,7 @@ impl Seen {
     }
 }
 
-/// Puts the parts of a path before the rest of the walk.
+/// Appends the names of a path to `todo`. If the path is absolute, `at` becomes its root.
 fn push(path: &Path, at: &mut PathBuf, todo: &mut VecDeque<OsString>) {
     for part in path.components() {
         match part {

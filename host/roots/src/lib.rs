@@ -47,7 +47,7 @@ impl Root {
     ///
     /// # Errors
     ///
-    /// The path is not absolute, does not exist, is not a directory, or is [`ProtectedFile`].
+    /// The path is not absolute, cannot be opened as a directory, or is protected ([`ProtectedFile`]).
     #[expect(clippy::disallowed_methods, reason = "a root is where ambient authority enters")]
     pub fn open(path: &Path, host_files: &HostFiles) -> io::Result<Self> {
         if !path.is_absolute() {
@@ -81,7 +81,7 @@ impl Root {
         &self.guard
     }
 
-    /// Whether the directory is the root of the file system or a whole drive, also by way of a link.
+    /// Whether the directory is the root of the file system or a whole drive, even if the path is a link to it.
     pub fn is_everything(&self) -> bool {
         let here = self.dir.dir_metadata().map(|metadata| host_files::Id::of(&metadata));
         let is_it = |id| host_files::Id::at(Path::new("/")).is_ok_and(|root| root == id);
@@ -222,9 +222,11 @@ impl Roots {
         Self { roots: narrowed, host_files, unknown: false }
     }
 
-    /// Opens the file or directory that a path argument names. `nearest`: if not empty, the nearest directory at or
-    /// above the path, and beneath its root, that has an entry of one of these names is opened instead; if there is
-    /// none, the path itself, or the directory of a file.
+    /// Opens the file or directory that a path argument names.
+    ///
+    /// If `nearest` is not empty, the directories from the path up to its root are searched for an entry of one of
+    /// these names, and the first directory that has one is opened instead. If none has one, the path itself is
+    /// opened, or the directory of a file.
     ///
     /// # Errors
     ///
@@ -267,7 +269,7 @@ impl Roots {
 pub struct Located<'a> {
     root: &'a Root,
     path: PathBuf,
-    /// The path from the root.
+    /// The path relative to the root.
     rest: PathBuf,
 }
 

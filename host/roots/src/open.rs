@@ -10,13 +10,13 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 /// Options for opening a file beneath a directory.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OpenHow {
-    /// Open it for writing, too.
+    /// Open the file for writing, too.
     pub write: bool,
-    /// Create it if it does not exist.
+    /// Create the file if it does not exist.
     pub create: bool,
-    /// Fail if it exists.
+    /// Create the file, and fail if it exists.
     pub exclusive: bool,
-    /// Truncate it.
+    /// Truncate the file.
     pub truncate: bool,
     /// Do not follow a link at the end of the path.
     pub nofollow: bool,
@@ -36,7 +36,7 @@ pub enum Opened {
 /// The result of an attempt to open a file, before its type is known.
 pub(super) enum Attempt {
     Open(File),
-    /// A directory cannot be opened for writing.
+    /// A directory, which cannot be opened for writing.
     IsDirectory,
     Special,
 }

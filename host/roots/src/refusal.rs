@@ -22,7 +22,7 @@ pub enum Refusal {
     LeadsOut,
     /// The path of this root no longer names the directory that was opened.
     Moved(String),
-    /// The file does not exist.
+    /// The file or directory does not exist.
     Missing,
     /// The path names something other than a regular file.
     NotAFile,
@@ -73,7 +73,7 @@ impl Refusal {
         }
     }
 
-    /// Whether the path may not be accessed. Otherwise the path itself is wrong.
+    /// Whether the call must not access the path. Otherwise the path is wrong, or the system cannot open it.
     pub fn is_denial(&self) -> bool {
         match self {
             Self::NoRoots

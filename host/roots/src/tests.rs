@@ -195,7 +195,7 @@ fn the_nearest_directory_with_a_marker_is_used() {
         ("root/app", "root/app"),
         ("root/app/webapp/view", "root/app"),
         ("root/app/app.yaml", "root/app"),
-        // None at or above it, and beneath the root, has the marker.
+        // No directory from the path up to the root has the marker.
         ("root/inner", "root/inner"),
         ("root/inner/file", "root/inner"),
         ("root", "root"),
@@ -228,7 +228,7 @@ fn a_client_does_not_get_the_whole_machine() {
     let everything = ["file:///", "file:///.", "file:///a/..", "file:///%2e"];
     for uri in everything {
         assert!(Roots::default().narrowed_by_uris([uri]).is_empty(), "{uri}");
-        // It has not narrowed what the operator named.
+        // The operator's roots are not narrowed.
         assert_eq!(roots.narrowed_by_uris([uri]).iter().count(), 1, "{uri}");
     }
     assert!(Roots::default().narrowed_by(&["/".into()]).is_empty());

@@ -69,7 +69,7 @@ pub fn path_of_uri(uri: &str) -> Result<PathBuf, InvalidRoot> {
     if is_everything(&path) { Err(InvalidRoot::Everything) } else { Ok(path) }
 }
 
-/// As [`path_of_uri`], but also the root of the file system is a path.
+/// As [`path_of_uri`], but accepts the root of the file system and a whole drive, too.
 pub(super) fn any_path_of_uri(uri: &str) -> Result<PathBuf, InvalidRoot> {
     let rest = uri.strip_prefix("file:///").ok_or(InvalidRoot::NotAFileUri)?;
     if rest.starts_with(['/', '\\']) {
@@ -103,7 +103,7 @@ pub(super) fn is_everything(path: &Path) -> bool {
     !path.components().any(|part| matches!(part, Component::Normal(_)))
 }
 
-/// The `file:` URI of an absolute path, with percent-encoding.
+/// The `file:` URI of an absolute path, with percent-encoding. `None`: the path is not absolute.
 pub fn uri_of_path(path: &Path) -> Option<String> {
     url::Url::from_file_path(path).ok().map(String::from)
 }

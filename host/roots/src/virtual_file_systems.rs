@@ -130,7 +130,7 @@ mod tests {
         opened("/etc").unwrap();
         let folder = tempfile::tempdir().unwrap();
         opened(folder.path().to_str().unwrap()).unwrap();
-        // Where it is a file system of its own.
+        // `/dev` is refused where it is a file system of its own.
         assert_eq!(opened("/dev").is_err(), devices().is_some());
     }
 }

@@ -37,8 +37,8 @@ pub(super) struct Walk<'a> {
 
 /// The result of one step of a walk.
 pub(super) enum Step {
-    /// Entered a directory. `clear`: no file of the host is beneath the directory, so one system call may open the
-    /// rest of the path.
+    /// Entered or left a directory, or followed a link. `clear`: one system call may open the rest of the path, because
+    /// no file of the host is beneath the entered directory. Not set where this call was possible one directory before.
     Entered { clear: bool },
     /// Arrived in the parent directory of the last name. `None`: the path is this directory itself.
     Arrived(Option<OsString>),
@@ -84,7 +84,7 @@ impl<'a> Walk<'a> {
         rest
     }
 
-    /// Puts the parts of a path before the rest.
+    /// Puts the names of a path before the rest of the walk.
     fn ahead(&mut self, path: &Path) -> io::Result<()> {
         let rest = std::mem::take(&mut self.todo);
         for part in path.components() {

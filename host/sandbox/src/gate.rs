@@ -53,7 +53,7 @@ pub trait Ask {
 /// unused, the record says so.
 #[must_use = "a permit is for an effect, which takes it by value"]
 pub struct Permit<A: Ask> {
-    /// `None` only while the permit is used up.
+    /// `None` after the permit was used up.
     ask: Option<A>,
     gate: Gate,
     /// Whether the ask is recorded already.
@@ -166,7 +166,7 @@ enum Reason {
     },
     /// The wants do not cover the ask.
     Unwanted(Capability),
-    /// No grant can allow the ask: why, if the subject does not say so.
+    /// No grant can allow the ask. The text says why, unless the subject does.
     Never(Option<&'static str>),
     /// The audit cannot be written.
     Unrecorded(Arc<io::Error>),
@@ -235,8 +235,8 @@ impl Policy {
         self.grants.has(capability) || self.dispensable.contains(&capability)
     }
 
-    /// The policy for one call of a tool with these arguments: what the operator lets a call name is granted if the
-    /// arguments name it.
+    /// The policy for one call of a tool with these arguments: a host that the operator lets calls name is granted if
+    /// the arguments name it.
     pub fn of_call(self: &Arc<Self>, arguments: &Value) -> Arc<Self> {
         match self.grants.of_call(&self.wants, arguments) {
             None => self.clone(),
@@ -300,7 +300,7 @@ impl Gate {
         let reason = if !ask.is_grantable() {
             Reason::Never(None)
         } else if !A::grant(wants).is_some_and(|wants| ask.is_wanted(wants)) {
-            // Checked first: if the plugin does not want it, no grant helps.
+            // Wants are checked before grants: if the plugin does not want the effect, no grant helps.
             Reason::Unwanted(A::CAPABILITY)
         } else if !A::grant(grants).is_some_and(|grant| ask.is_within(grant)) {
             self.ungranted(ask)
@@ -372,7 +372,8 @@ impl Gate {
         }
     }
 
-    /// Records a refusal, and logs it for the operator, unless this call had very many of them.
+    /// Records a refusal and logs it for the operator. If the call has so many refusals that the audit only counts
+    /// further ones, these are not logged.
     fn refuse<A: Ask>(&self, ask: &A, outcome: Option<&str>, reason: Reason) -> Denied {
         let subject = ask.subject();
         let recorded =

@@ -56,8 +56,8 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// A sandbox with room for guests of `memory_bytes`. Its engine is made when the first guest runs. Compiled code and
-    /// information about components are kept in the folder `cache`, sealed with `key`.
+    /// A sandbox with room for linear memories of up to `memory_bytes` each. Its engine is made when the first guest
+    /// runs. Compiled code and information about components are kept in the folder `cache`, sealed with `key`.
     pub fn new(memory_bytes: u64, cache: PathBuf, key: SealKey, audit: Audit) -> Self {
         Self {
             engine: OnceLock::new(),
@@ -154,13 +154,13 @@ pub struct Terms {
     pub policy: Arc<Policy>,
     /// The limits of each call.
     pub limits: Limits,
-    /// The settings that it can read.
+    /// The settings that the plugin can read.
     pub settings: Arc<BTreeMap<String, String>>,
 }
 
 /// A component that can be called.
 pub struct Plugin {
-    /// The operator's name for it.
+    /// The operator's name for the plugin.
     pub name: Arc<str>,
     /// The SHA-256 digest of the component.
     pub digest: Arc<str>,
@@ -244,7 +244,7 @@ impl Plugin {
         Self { name, digest, origin, terms, code, places, sandbox, offer, next, slots }
     }
 
-    /// Hits and misses of the plugin's cache.
+    /// Hits and misses of the plugin's cache. `None`: no cache is granted.
     pub fn cache_use(&self) -> Option<(u64, u64)> {
         self.places.cache.as_ref().map(|cache| cache.look_ups())
     }
@@ -485,7 +485,7 @@ impl Plugin {
         GuestFailure::Crashed(portcullis_sanitize::line(&words, 500))
     }
 
-    /// Hands what the guest printed to the log, and back.
+    /// Logs what the guest printed, and returns it.
     fn show(&self, output: &Output) -> String {
         let (said, dropped) = output.take();
         for line in said.lines().filter(|line| !line.trim().is_empty()) {

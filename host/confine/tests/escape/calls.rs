@@ -1,6 +1,6 @@
 //! System calls that a confined child must not have, one family after the other.
 //!
-//! The calls are made as they are, by number: no library comes between. Their arguments are such that a
+//! The calls are made by number, without the C library's functions for them. Their arguments are such that a
 //! kernel without a filter answers something else, or does something harmless.
 
 use std::ffi::CString;
@@ -12,11 +12,11 @@ use std::path::Path;
 
 use libc::{EINVAL, ENOSYS, EOPNOTSUPP, EPERM, c_long};
 
-/// A call by its name and number, with its arguments and the error that it must end with; 0 where it
-/// must claim to have worked.
+/// A call: its name, its number, its arguments, and the error that it must return. 0: it must return no
+/// error.
 type Call = (&'static str, c_long, [u64; 6], i32);
 
-/// The families, each of which the host has tried by a child of its own.
+/// The families of calls. The host starts one child for each.
 pub const FAMILIES: &[&str] = &[
     "modes",
     "times",
@@ -39,7 +39,7 @@ pub const FAMILIES: &[&str] = &[
     "newer",
 ];
 
-/// Makes a call as it is.
+/// Makes a call by its number, and returns its error or 0.
 #[expect(unsafe_code, reason = "no safe library makes the calls that a confined child tries")]
 fn raw(number: c_long, with: [u64; 6]) -> i32 {
     let [a, b, c, d, e, f] = with;
@@ -47,14 +47,14 @@ fn raw(number: c_long, with: [u64; 6]) -> i32 {
     let result = unsafe { libc::syscall(number, a, b, c, d, e, f) };
     let error = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
     if matches!(number, libc::SYS_clone | libc::SYS_clone3) && result == 0 {
-        // A child that must not be: it shares nothing with its parent.
+        // A child that should have been refused: it shares no memory with its parent.
         std::process::exit(0);
     }
     if result < 0 { error } else { 0 }
 }
 
-/// Tries a family on a file by its path, in a directory that may be written to, and on a file that may
-/// be read and is open. Says what did not end as it must.
+/// Tries a family on `file` by its path, on a new file in `writable`, and on the opened `readable`. Returns
+/// the calls that did not end as they must.
 pub fn attempt(family: &str, file: &Path, writable: &Path, readable: &Path) -> Vec<String> {
     let name = CString::new(file.as_os_str().as_bytes()).expect("a path");
     let made = writable.join(family);
@@ -82,7 +82,7 @@ pub fn attempt(family: &str, file: &Path, writable: &Path, readable: &Path) -> V
     wrong
 }
 
-/// What calls are made on.
+/// Arguments of calls: addresses of paths, and descriptors.
 struct Things {
     path: u64,
     made: u64,
@@ -100,7 +100,7 @@ fn calls(family: &str, on: &Things) -> Vec<Call> {
     }
 }
 
-/// What is emptied or made.
+/// Calls that empty or create files.
 fn files(family: &str, on: &Things) -> Vec<Call> {
     let Things { path, made, here, .. } = *on;
     let (setuid, create) = (0o4755, (libc::O_CREAT | libc::O_WRONLY) as u64);
@@ -209,7 +209,7 @@ fn namespaces(family: &str, on: &Things) -> Vec<Call> {
     for (name, flag) in flags {
         let with = |more: i32| [(flag | more).cast_unsigned().into(), 0, 0, 0, 0, 0];
         calls.push((name, libc::SYS_clone, with(libc::SIGCHLD), EPERM));
-        // Beside another flag, a bit of it must count as well.
+        // The flag must be refused together with another flag, too.
         calls.push((name, libc::SYS_clone, with(libc::SIGCHLD | libc::CLONE_NEWUSER), EPERM));
         calls.push((name, libc::SYS_unshare, with(0), EPERM));
     }
@@ -279,7 +279,7 @@ fn doors(family: &str, on: &Things) -> Vec<Call> {
     }
 }
 
-/// What changes the machine for everybody.
+/// Calls that change the whole machine.
 fn machine() -> Vec<Call> {
     let none = [0; 6];
     vec![
@@ -302,7 +302,7 @@ fn machine() -> Vec<Call> {
     ]
 }
 
-/// A file's metadata, without the time of its last change of that.
+/// A file's metadata, without the time of its last access.
 pub fn metadata_of(file: &Path) -> String {
     let found = fs::metadata(file).expect("it is there");
     let mode = found.permissions().mode();

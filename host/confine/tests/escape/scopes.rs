@@ -9,7 +9,7 @@ use std::path::Path;
 
 use portcullis_confine::{Command, Commands};
 
-/// Prints which of the files that it is given it can read.
+/// Prints those of the files in its arguments that it can read.
 const PROGRAM: &str = "#!/bin/sh\nfor file in \"$@\"; do [ -f \"$file\" ] && cat \"$file\" >/dev/null \
                        2>&1 && echo \"$file\"; done; exit 0\n";
 
@@ -22,11 +22,11 @@ struct Layout {
     links_to: Option<&'static str>,
     /// Files beside it that the program must be able to read.
     open: &'static [&'static str],
-    /// Files that it must not.
+    /// Files that the program must not be able to read.
     closed: &'static [&'static str],
 }
 
-/// In every home: none of them is for any program.
+/// Files in every home, none of which any program may read.
 const SECRETS: &[&str] = &[
     ".npmrc",
     ".ssh/id_ed25519",
@@ -124,7 +124,7 @@ const LAYOUTS: &[Layout] = &[
     },
 ];
 
-/// Has a layout's program, confined, say what it can read: the host of one layout.
+/// The host of one layout: starts its program, confined, and returns the files that the program can read.
 pub fn host(arguments: &[String]) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
@@ -139,7 +139,7 @@ pub fn host(arguments: &[String]) -> Vec<String> {
     })
 }
 
-/// Builds each layout and compares.
+/// Builds each layout, and compares the files that its program can read with the expected ones.
 pub fn check() {
     for layout in LAYOUTS {
         let folder = tempfile::tempdir().expect("a folder");

@@ -33,7 +33,8 @@ trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
     /// The capability's name in `portcullis.toml` and in the audit.
     const NAME: &'static str;
 
-    /// The interfaces that are linked only if the capability is granted, as prefixes of their names.
+    /// The interfaces of the capability, as prefixes of their names. They are linked only if the capability is granted
+    /// or dispensable.
     const IMPORTS: &'static [&'static str] = &[];
 
     /// The keys of the smallest grant, as TOML.
@@ -56,14 +57,13 @@ trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
         vec![self.to_string()]
     }
 
-    /// Whether the grant lets a plugin change something outside the host: files, the state of a server, what a command
-    /// or an action changes.
+    /// Whether the grant lets a plugin change something outside the host, such as files or the state of a server.
     fn can_change(&self) -> bool {
         false
     }
 
-    /// The grant and the plugin's wants for one call of a tool, if its arguments add something to them. They must add the
-    /// same to both.
+    /// The grant and the plugin's wants for one call of a tool, if the call's arguments name something that the grant
+    /// allows. It must be added to both, as both must cover an ask.
     fn of_call(&self, _wants: &Self, _arguments: &Value) -> Option<(Self, Self)> {
         None
     }
@@ -96,7 +96,8 @@ macro_rules! register {
                 match self { $(Self::$capability => $folder::$grant::NAME,)* }
             }
 
-            /// The interfaces that are linked only if the capability is granted, as prefixes of their names.
+            /// The interfaces of the capability, as prefixes of their names. They are linked only if the capability
+            /// is granted or dispensable.
             pub fn imports(self) -> &'static [&'static str] {
                 match self { $(Self::$capability => $folder::$grant::IMPORTS,)* }
             }
@@ -356,7 +357,7 @@ pub enum InvalidWant {
     /// The capability is unknown to this host.
     #[error("this host knows no such capability")]
     UnknownCapability,
-    /// The target or the access is not one of those that the capability has: which ones it has.
+    /// The target or the access is not one of those that the capability has. The text names those.
     #[error("{0}")]
     Unexpected(&'static str),
     /// The target is not a number of bytes.
@@ -372,7 +373,7 @@ pub enum InvalidWant {
 pub struct UnusableWant {
     /// The capability and the target.
     pub want: String,
-    /// Whether the plugin can run without it.
+    /// Whether the plugin can run without what it wants.
     pub optional: bool,
     /// Why it is invalid.
     pub reason: InvalidWant,

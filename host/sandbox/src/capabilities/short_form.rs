@@ -44,7 +44,7 @@ pub(super) trait ShortForms: Sized {
     /// Adds values that the grant does not have. `table` is empty for a new grant.
     fn add(table: &mut Table, values: &[String]);
 
-    /// Removes values of the grant. Others are left.
+    /// Removes values of the grant. All other values stay.
     fn remove(table: &mut Table, values: &[String]);
 
     /// What a plugin can do with the value, for display: `send POST requests to api.example`.
@@ -73,7 +73,7 @@ pub enum InvalidValue {
     /// The directory is relative.
     #[error("`{0}` is not an absolute path")]
     RelativePath(String),
-    /// The method has letters that are not capitals.
+    /// The method is empty or has other characters than capital letters.
     #[error("the method `{0}` is not written in capitals")]
     Method(String),
     /// The text is not a size.
@@ -329,7 +329,7 @@ pub(super) fn texts(table: &Table, key: &str) -> Vec<String> {
     list.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// Writes a list. An empty one is removed.
+/// Writes a list. An empty list is removed from the table.
 pub(super) fn set_texts(table: &mut Table, key: &str, texts: Vec<String>) {
     if texts.is_empty() {
         table.remove(key);

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::*;
 
-/// The values of a short form in a grant of its capability, and the grant's table.
+/// The table of a grant after the values of a short form were added.
 fn granted(table: &Table, text: &str) -> Table {
     let ShortForm::Values(capability, asked) = ShortForm::to_grant(text).unwrap() else {
         panic!("{text} names values");
@@ -18,7 +18,7 @@ fn granted(table: &Table, text: &str) -> Table {
     changed(capability, table, &after)
 }
 
-/// The table after a removal.
+/// The table of a grant after the values of a short form were removed.
 fn revoked(table: &Table, text: &str) -> Table {
     let ShortForm::Values(capability, asked) = ShortForm::to_revoke(text).unwrap() else {
         panic!("{text} names values");

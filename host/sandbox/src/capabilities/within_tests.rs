@@ -170,10 +170,10 @@ proptest! {
             Origin::Beside => false,
         };
         prop_assert_eq!(held, model);
-        // Whatever is added to a grant, it holds what it held.
+        // A grant to which something was added still covers what it covered before.
         let wider = files(Access::Write, Scope::Roots, &[&read[..], &more].concat(), &[&write[..], &more].concat());
         prop_assert!(!held || ask.is_within(&wider));
-        // Nothing that is not in the directories is held as one of them.
+        // A file that is in none of the directories is not covered by them.
         prop_assert!(origin != Origin::Directory || !held || lies_in(&file, &[read, write].concat()));
     }
 
@@ -228,7 +228,7 @@ fn list_of(names: &[&str]) -> String {
     names.iter().map(|name| format!("\"{}\",", name.replace('\0', "\\u0000"))).collect()
 }
 
-/// Whether a text is what a pattern says: letter by letter, with every possible length for each `*`.
+/// Whether a text matches a pattern: letter by letter, with every possible length for each `*`.
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
     match pattern {
         [] => text.is_empty(),

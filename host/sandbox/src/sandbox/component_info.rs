@@ -25,7 +25,7 @@ pub struct ComponentInfo {
     pub manifest: Option<Manifest>,
 }
 
-/// A component cannot be a plugin: why, for the operator. It is a text because refusals are remembered on disk.
+/// Why a component cannot be a plugin, for the operator. It is a text because refusals are remembered on disk.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RefusedComponent(pub(super) String);
@@ -53,7 +53,7 @@ pub fn refusal_key(digest: &str, limits: &Limits) -> String {
 /// Maximum number of tools of one plugin.
 const MAX_TOOLS: usize = 256;
 
-/// Maximum number of prompts, of resources and of resource templates of one plugin.
+/// Maximum number of prompts of one plugin. The same maximum applies to resources, and to resource templates.
 const MAX_OTHERS: usize = 1024;
 
 /// Maximum size of a manifest in bytes.
@@ -65,7 +65,7 @@ pub enum ManifestError {
     /// There are too many tools, prompts, resources or templates.
     #[error("it has {number} {kind}; one plugin may have {most}")]
     TooMany {
-        /// What there is too much of.
+        /// The kind of which there are too many.
         kind: &'static str,
         /// How many there are.
         number: usize,
@@ -212,7 +212,7 @@ mod tests {
         names.iter().map(import).collect()
     }
 
-    /// What a plugin with so many tools, each with a description of so many bytes, says of itself.
+    /// The information about a plugin with this number of tools, each with a description of `bytes` bytes.
     fn saying(tools: usize, bytes: usize) -> ComponentInfo {
         let tool = |at| Tool {
             name: format!("t{at}"),

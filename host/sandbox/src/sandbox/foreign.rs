@@ -57,7 +57,7 @@ pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]
 ///
 /// # Errors
 ///
-/// The guest fails. Arguments that do not fit the function's types are a [`ProtocolError`].
+/// The outer error: the guest fails. The inner error: the arguments do not fit the function's types.
 pub async fn work(
     store: &mut Store<InstanceState>,
     one: &Instance,

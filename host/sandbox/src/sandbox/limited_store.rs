@@ -15,8 +15,8 @@ pub fn limited_store(engine: &Engine, limits: &Limits, parts: Parts) -> Store<In
     store
 }
 
-/// Stops the guest when it has used `cpu-ms`. The epoch ticks once in a millisecond, and only a guest that computes
-/// notices it.
+/// Stops the guest when it has used `cpu-ms`. The epoch ticks once in a millisecond. A guest that waits does not use
+/// up ticks.
 pub fn limit_cpu_time(store: &mut Store<InstanceState>, limits: &Limits) {
     let mut left = limits.cpu_ms.get();
     store.set_epoch_deadline(2);

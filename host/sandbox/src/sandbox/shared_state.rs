@@ -11,7 +11,7 @@ use tokio::sync::{Notify, broadcast};
 use crate::bindings::portcullis::plugin::catalog::Entry;
 use crate::bindings::portcullis::plugin::request::ListKind;
 
-/// Maximum number of notifications that wait for a slow client. Further ones are lost.
+/// Maximum number of notifications that wait for a slow client. If there are more, the oldest are lost.
 const MAX_NEWS: usize = 256;
 
 /// Maximum number of waiting jobs of one plugin.
@@ -84,7 +84,8 @@ impl SharedState {
         let _nobody = self.news.send(news);
     }
 
-    /// Notifies all clients for a plugin. If the plugin reports a change of the list of tools, its views may have changed.
+    /// Notifies all clients for a plugin. If the plugin reports a change of the list of tools, its views may have
+    /// changed.
     pub fn tell_for_plugin(&self, news: News) {
         if news == News::List(ListKind::Tools) {
             self.views_changed.store(true, Ordering::Release);
@@ -134,7 +135,7 @@ impl SharedState {
         }
     }
 
-    /// The tools that plugins with the capability may see.
+    /// The tools that plugins with the capability `catalog` may see.
     pub fn tools(&self) -> Arc<[Entry]> {
         self.tools.read().clone()
     }
@@ -144,12 +145,13 @@ impl SharedState {
         *self.tools.write() = tools.into();
     }
 
-    /// Sets whether any plugin may see answers of tools. Otherwise no answer is kept.
+    /// Sets whether any plugin may see answers of tools. If none may, no answer is kept from now on.
     pub fn want_results(&self, wanted: bool) {
         self.results_wanted.store(wanted, Ordering::Relaxed);
     }
 
-    /// Keeps a tool's structured answer for the caller. The oldest answers are removed.
+    /// Keeps a tool's structured answer for the caller, unless it is larger than `MAX_RESULT`. If there are too many
+    /// answers, the pair of a caller and a tool that was added first is removed.
     pub fn keep_result(
         &self,
         principal: Option<String>,

@@ -161,7 +161,7 @@ impl InstanceState {
         }
     }
 
-    /// Assigns the instance to a call. Its resources stay.
+    /// Assigns the instance to a call. The resources in its table stay.
     pub fn begin(&mut self, limits: &Limits, parts: Parts) {
         let Parts { gate, context, preopens, settings, places, output: _, wall } = parts;
         self.files = Files::new(gate.clone(), preopens, quota(limits));
@@ -379,7 +379,7 @@ impl request::HostRequest for InstanceState {
     ) -> Result<()> {
         let (plugin, request) = (self.gate.trail().plugin(), self.gate.trail().request());
         let said = portcullis_sanitize::line(&data, 2000);
-        // Nothing a plugin says is a warning of the host's.
+        // The host logs no text of a plugin as a warning or an error.
         if level == request::Level::Debug {
             tracing::debug!(target: "plugin", %plugin, request, "{said}");
         } else {

@@ -11,7 +11,7 @@ use super::{InvalidWant, Registered};
 pub use effect::PermittedTool;
 pub use grant::{ActionAsk, ActionsGrant, ToolInput};
 
-/// Nothing is linked: the tools that need an action ask for it before they run.
+/// Nothing is linked: the host asks for the actions that a tool needs before the tool runs.
 impl Registered for ActionsGrant {
     const NAME: &'static str = "actions";
     const SMALLEST: &'static str = "allow = [\"<action>\"]";

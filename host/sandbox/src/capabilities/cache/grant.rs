@@ -71,7 +71,7 @@ impl ShortForms for CacheGrant {
     }
 }
 
-/// What the value of a cache on disk begins with.
+/// The prefix of the value of a cache on disk.
 const ON_DISK: &str = "disk:";
 
 /// Adds a want of the manifest to the plugin's wants.
@@ -86,7 +86,7 @@ pub(super) fn want(wants: &mut Option<CacheGrant>, target: &str) -> Result<(), I
 pub struct CacheAsk {
     /// The key, shortened for display.
     pub key: String,
-    /// Size of key and value.
+    /// Size of key and value together, in bytes.
     pub bytes: u64,
 }
 

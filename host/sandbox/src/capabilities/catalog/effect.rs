@@ -1,4 +1,4 @@
-//! Reads the catalog and the last answers of tools. Each takes a permit.
+//! Reads the catalog and the last answers of tools. Each function takes a permit.
 
 use super::grant::CatalogAsk;
 use crate::bindings::portcullis::plugin::catalog::Entry;

@@ -1,4 +1,4 @@
-//! Puts questions to the client. Each takes a permit.
+//! Puts questions to the client. Each question takes a permit.
 
 use super::grant::ClientAsk;
 use crate::bindings::types;

@@ -49,7 +49,7 @@ pub struct ClientGrant {
 }
 
 impl ClientGrant {
-    /// Whether the operator agreed to this in the configuration.
+    /// Whether the operator agreed in the configuration to an action of this kind with this subject.
     pub fn agrees(&self, kind: &str, subject: &str) -> bool {
         self.agreed.get(kind).is_some_and(|all| all.iter().any(|one| matches(one, subject)))
     }

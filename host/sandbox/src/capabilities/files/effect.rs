@@ -1,5 +1,5 @@
 //! Lets the crate `portcullis-files` open, create, change and remove files: each of its functions takes a permit, which
-//! is made here.
+//! is handed over here.
 
 use portcullis_files::{Access, FilePermit, FileUse, Judge, Outcome};
 
@@ -21,7 +21,7 @@ impl Judge for Gate {
     }
 
     fn refuse(&self, wanted: FileUse, why: &'static str) {
-        // The refusal is recorded. The guest gets another error code.
+        // The refusal is recorded. The caller gives the guest an error code.
         let _recorded = self.refuse_always(&wanted, why);
     }
 }

@@ -90,7 +90,8 @@ impl fmt::Display for FilesGrant {
 }
 
 impl Grants {
-    /// Grants reading and writing of a directory outside the roots.
+    /// Grants reading and writing of a directory outside the roots. If no files are granted yet, it also grants
+    /// reading and writing of the paths that a call names.
     pub fn add_writable_directory(&mut self, directory: PathBuf) {
         let files = self.files.get_or_insert_with(|| FilesGrant {
             access: Access::Write,

@@ -107,7 +107,7 @@ impl ShortForms for FilesGrant {
                     remove_directory(table, "directories", path);
                     remove_directory(table, "writable", path);
                 }
-                // Reading stays, if it is not removed, too.
+                // Reading of the directory stays granted, unless it is removed, too.
                 Some(("write", path)) if path != ROOTS && !has(&format!("read:{path}")) => {
                     remove_directory(table, "writable", path);
                     short_form::add_texts(table, "directories", &[path.to_owned()]);
@@ -117,7 +117,8 @@ impl ShortForms for FilesGrant {
         }
     }
 
-    /// The subject does not say by which part of a grant the path was reached: it may be any that has the path.
+    /// The subject does not say by which part of a grant the path was reached: it may be any part that contains the
+    /// path.
     fn may_be_used_by(value: &str, subject: &str) -> bool {
         let (access, place) = value.split_once(':').unwrap_or((value, ""));
         let Some((used, path)) = subject.split_once(' ') else { return true };

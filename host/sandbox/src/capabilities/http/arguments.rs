@@ -48,7 +48,7 @@ pub(super) struct WantedArgument {
 }
 
 impl HostPattern {
-    /// Whether this is one of the hosts: a name as [`Origin::host`] has it.
+    /// Whether the pattern matches this host, as [`Origin::host`] returns it.
     pub(super) fn matches(&self, host: &str) -> bool {
         match self {
             Self::All => true,
@@ -156,17 +156,17 @@ impl HttpGrant {
             && granted().all(|method| wants.want_of_arguments(method))
     }
 
-    /// Whether these wants have a method at a host that a call names.
+    /// Whether these wants contain a method for hosts that calls name.
     pub(super) fn want_of_arguments(&self, method: &str) -> bool {
         let mut methods = self.wanted_arguments.iter().flat_map(WantedArgument::methods);
         methods.any(|wanted| wanted == method)
     }
 
-    /// This grant and the plugin's wants for one call, whose arguments may name hosts. `None`: they name none that may
-    /// be reached.
+    /// This grant and the plugin's wants for one call, whose arguments may name hosts. `None`: the arguments name no
+    /// host that this grant allows.
     ///
-    /// An argument that is not the URL of a host names none. The plugin gets it all the same: its requests to the
-    /// host are refused.
+    /// An argument that is not the URL of a host names no host. The plugin gets the argument all the same, and its
+    /// requests are refused.
     pub(super) fn named_in(&self, wants: &Self, arguments: &Value) -> Option<(Self, Self)> {
         let (mut granted, mut wanted) = (Vec::new(), Vec::new());
         for argument in &wants.wanted_arguments {

@@ -79,7 +79,7 @@ struct Unchecked {
     headers: Secrets,
 }
 
-/// A grant of HTTP requests is invalid.
+/// Why a grant of HTTP requests is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidHttpGrant {
     /// A rule names no host.
@@ -88,16 +88,16 @@ pub enum InvalidHttpGrant {
     /// A rule has an empty list of methods.
     #[error("`methods` is empty: name at least one, or leave it out for GET")]
     EmptyMethods,
-    /// A method has lower-case letters.
+    /// A method has other characters than capital letters.
     #[error("the method `{0}` is not written in capitals")]
     LowercaseMethod(String),
     /// There are methods and no hosts.
     #[error("`methods` has no `hosts` beside it: name them")]
     MethodsWithoutHosts,
-    /// There is no rule.
+    /// There is no rule, and calls may not name hosts either.
     #[error("`hosts` is missing: name at least one, or leave out grants.http")]
     NoHosts,
-    /// There are headers for a host that is not granted.
+    /// There are headers for an origin that no rule grants.
     #[error(
         "`headers` names {0}, which `hosts` does not grant: a header for it would never be sent"
     )]
@@ -243,7 +243,8 @@ impl HttpGrant {
         self.rules.iter().chain(&self.named_by_call).any(|rule| rule.has(request))
     }
 
-    /// Whether the operator wrote the name of this very host. Then the host may have an address that is not public.
+    /// Whether the operator wrote the name of this very host. If so, an IP address need not be public, and `localhost`
+    /// may be a loopback address.
     fn names_host(&self, host: &str) -> bool {
         let has_host = |rule: &HttpRule| rule.hosts.iter().any(|origin| origin.host() == host);
         self.rules.iter().any(has_host)
@@ -272,8 +273,8 @@ impl HttpGrant {
         }
     }
 
-    /// This grant as keys of `portcullis.toml`, with one more address. Headers are shown by their names alone:
-    /// where their values are kept is for the operator.
+    /// This grant as keys of `portcullis.toml`, with one more address. Headers are left out: a TOML comment names their
+    /// origins, and the operator has to keep the headers that are there.
     fn keys(&self, more: Option<IpAddr>) -> String {
         let one = |rule: &HttpRule, between: &str| {
             let hosts: Vec<_> = rule.hosts.iter().map(ToString::to_string).collect();
@@ -348,7 +349,7 @@ impl Ask for Request {
 
     fn remedy(&self, granted: Option<&HttpGrant>) -> String {
         let mut grant = granted.cloned().unwrap_or_default();
-        // The rule of the host alone gets one more method; a rule of several hosts would let in more.
+        // A rule with only this host gets one more method. A rule of several hosts would grant it for all of them.
         let own = grant.rules.iter_mut().find(|rule| rule.hosts == [self.origin.clone()]);
         match own {
             Some(rule) => rule.methods.push(self.method.clone()),
@@ -378,7 +379,7 @@ impl Ask for Connection {
             || named()
     }
 
-    /// Which addresses a host's name leads to is not the plugin's to say.
+    /// Always true: a manifest does not name addresses.
     fn is_wanted(&self, _: &HttpGrant) -> bool {
         true
     }

@@ -16,7 +16,7 @@ pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)
 }
 
-/// The requests of one call. One client for each: no connection is shared between calls.
+/// The HTTP client of one call. Each call has a client of its own, so calls share no connection.
 pub struct Http(Client);
 
 impl Http {
@@ -51,7 +51,7 @@ impl WasiHttpHooks for Http {
     }
 }
 
-/// What the guest may learn of a request that failed: a code, no address.
+/// The error code that the guest gets for a failed request. It reveals no address.
 fn error_code(fault: Fault) -> Error {
     match fault {
         Fault::TooMany => Error::ConnectionLimitReached,

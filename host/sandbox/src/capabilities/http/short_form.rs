@@ -10,13 +10,13 @@ use super::arguments::{ArgumentRule, HostPattern};
 use super::grant::HttpGrant;
 use crate::capabilities::short_form::{self, Form, InvalidValue, ShortForms, Table};
 
-/// What the value of a network begins with. An origin has no `/` behind its host.
+/// The prefix of the value of a network. An origin such as `net:81` has no `/` after the prefix.
 const NETWORK: &str = "net:";
 
-/// What the value of a host that a call may name begins with.
+/// The prefix of the value of a host that a call may name.
 const ARGUMENT: &str = "argument:";
 
-/// The method of a host without one, as in `portcullis.toml`.
+/// The method of a host that is written without a method, as in `portcullis.toml`.
 const DEFAULT_METHOD: &str = "GET";
 
 impl ShortForms for HttpGrant {
@@ -143,7 +143,7 @@ impl ShortForms for HttpGrant {
                 (Some(address), Some::<IpNet>(network)) => {
                     network.contains(&IpAddr::to_canonical(&address))
                 }
-                // Each connection has a request, which says more.
+                // Values of requests are compared with the record of the request that the connection is for.
                 (_, None) => false,
                 (None, Some(_)) => true,
             };
@@ -304,7 +304,7 @@ fn set_rules_in(table: &mut Table, list: &str, rules: Vec<Rule>) {
 
 /// Grants methods at one host, and nothing at any other.
 fn add_methods(rules: &mut Vec<Rule>, origin: &str, mut methods: Vec<String>) {
-    // The rule of the host alone takes more methods. Where it names none, it stays as it is written.
+    // A rule with only this host takes more methods, unless it names no methods: then it stays as it is written.
     let own = rules.iter_mut().find(|rule| !rule.methods.is_empty() && rule.is_of(origin));
     if let Some(own) = own {
         own.methods.append(&mut methods);

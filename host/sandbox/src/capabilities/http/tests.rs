@@ -142,7 +142,7 @@ fn what_could_not_be_enforced_is_refused_at_load() {
     }
 }
 
-/// What a call with these arguments may ask for: methods with URLs, of those that are tried.
+/// The requests that a call with these arguments may make, out of those that are tried here.
 fn reached(granted: &str, targets: &[&str], arguments: &Value) -> Vec<String> {
     let granted = grant(granted);
     let mut wanted = None;
@@ -210,7 +210,7 @@ fn a_host_in_an_argument_needs_a_grant_and_a_want() {
     assert_eq!(reached("arguments = [{ hosts = [\"*\"] }]", &["arguments/uri"], &url), [""; 0]);
     let both = reached("arguments = [{ hosts = [\"*\"] }]", &["arguments/url"], &url);
     assert_eq!(both, ["GET https://a.example"]);
-    // The plugin wants the host by its name, and the operator lets calls name it: each has to say both.
+    // A want of a host by its name is not covered by a grant of hosts that calls name.
     assert_eq!(reached("arguments = [{ hosts = [\"*\"] }]", &["a.example"], &url), [""; 0]);
 }
 
@@ -224,7 +224,7 @@ fn a_named_host_has_a_private_address_only_if_the_operator_wrote_its_name() {
         ("169.254.169.254", "http://169.254.169.254", "169.254.169.254", true),
         ("*", "https://a.example", "8.8.8.8", true),
         (".a.example", "https://b.a.example", "10.0.0.1", false),
-        // Named, and not by this call.
+        // The grant has this host, but the call names another host.
         ("localhost", "https://a.example", "127.0.0.1", false),
     ] {
         let granted = grant(&format!("arguments = [{{ hosts = [\"{hosts}\"] }}]"));

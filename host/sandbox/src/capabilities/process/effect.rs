@@ -1,4 +1,4 @@
-//! Starts a command, or sends a message to the worker of one. Each takes a permit.
+//! Starts a command, or sends a message to a worker of a command. Each function takes a permit.
 
 use std::sync::Arc;
 

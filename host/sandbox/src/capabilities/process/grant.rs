@@ -72,9 +72,9 @@ pub struct ProcessAsk {
     pub arguments: Vec<String>,
     /// The directory, as the plugin wrote it. `None`: an empty temporary directory.
     pub directory: Option<PathBuf>,
-    /// What the command may do in the directory.
+    /// The access of the command to the directory.
     pub access: Access,
-    /// Why no grant can allow this, if none can.
+    /// Why no grant can allow this ask. `None`: a grant can allow it.
     pub fault: Option<&'static str>,
 }
 

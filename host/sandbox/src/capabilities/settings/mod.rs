@@ -8,7 +8,7 @@ use crate::sandbox::InstanceState;
 /// The name in the wants of a manifest.
 pub(super) const NAME: &str = "settings";
 
-/// What a setting begins with on the command line.
+/// The prefix of a setting on the command line.
 pub(super) const PREFIX: &str = "settings.";
 
 /// The form of a setting on the command line.

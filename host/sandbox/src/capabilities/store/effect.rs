@@ -1,4 +1,4 @@
-//! Opens keyspaces, and writes and removes values. Each takes a permit.
+//! Opens keyspaces, and writes and removes values. Each function takes a permit.
 
 use std::path::PathBuf;
 use std::sync::Arc;

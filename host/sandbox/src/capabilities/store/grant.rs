@@ -71,9 +71,9 @@ pub struct StoreAsk {
 /// A use of a keyspace.
 #[derive(Debug, Clone, Copy)]
 pub enum Act {
-    /// Open it and read values.
+    /// Open the keyspace and read values.
     Open,
-    /// Write a value. The number is the size of all the plugin's keyspaces after that, in bytes.
+    /// Write a value. The number is the size of all the plugin's keyspaces after the write, in bytes.
     Keep(u64),
     /// Remove a value.
     Delete,

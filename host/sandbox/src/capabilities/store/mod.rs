@@ -1,4 +1,4 @@
-//! The capability `store`: small durable state of one plugin, one record a file.
+//! The capability `store`: small durable state of one plugin, with one file for each record.
 //!
 //! Writes are versioned, so that two calls or processes that change one key at the same time notice each other.
 
