@@ -22,7 +22,7 @@ impl PeerAddress {
         }
     }
 
-    /// Whether the peer is on this machine. Then several programs, or all clients of a proxy, have this address.
+    /// Whether the peer is on this machine. If so, several programs, or all clients of a proxy, may have this address.
     pub(crate) fn is_loopback(self) -> bool {
         self.0.is_loopback()
     }

@@ -67,7 +67,7 @@ impl Connections {
         (self.most - self.most / 4).max(1)
     }
 
-    /// Largest number of connections of one client: three quarters of all.
+    /// Largest number of connections of one client: three quarters of all, or all if it may be several clients.
     fn client_share(&self, client: &Client) -> usize {
         if client.is_everybody() { self.most } else { (self.most - self.most / 4).max(1) }
     }
@@ -133,7 +133,7 @@ impl Connection {
     pub(crate) fn assign(&self, client: Client, now: Instant) -> bool {
         let Some(all) = self.all.upgrade() else { return true };
         let mut state = all.state.lock();
-        // Several programs have the address of loopback. It does not become known.
+        // A loopback address does not become known, because several programs have it.
         if !self.peer.is_loopback() {
             if state.known.len() >= PEERS {
                 state.known.retain(|_, seen| now.saturating_duration_since(*seen) < KNOWN);

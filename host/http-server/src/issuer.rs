@@ -21,8 +21,8 @@ pub struct Issuer {
 /// Fetches an issuer's metadata and keys: takes an https URL and returns the body of a response with status 200.
 ///
 /// The function has to limit the size of the response, to verify the server's certificate, and to follow no redirect.
-/// The keys of one issuer are fetched at most once a minute, or every five seconds while they are not known. This is up
-/// to three calls of the function. Each call is cancelled after ten seconds.
+/// The keys of one issuer are fetched at most once a minute, or every five seconds while they are not known. Each time,
+/// the function is called up to three times. Each call is cancelled after ten seconds.
 #[derive(Clone)]
 pub struct Fetch(Arc<FetchFn>);
 

@@ -57,7 +57,7 @@ pub const PATH: &str = "/mcp";
 /// The path of the event stream of the transport of 2024-11-05.
 pub const SSE_PATH: &str = "/sse";
 
-/// The path to which the transport of 2024-11-05 posts messages.
+/// The path to which clients of the transport of 2024-11-05 post messages.
 pub const MESSAGES_PATH: &str = "/messages";
 
 /// The origins of this server itself, if it listens on loopback. Only pages of this server have these origins.

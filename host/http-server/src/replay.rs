@@ -161,7 +161,7 @@ struct State {
     too_slow: u64,
     /// The time of the end of the stream.
     ended: Option<Instant>,
-    /// Size of the kept events.
+    /// Size of the kept events, in bytes of JSON.
     bytes: usize,
     max_bytes: usize,
 }

@@ -29,7 +29,7 @@ pub(crate) fn bytes_response(
     response
 }
 
-/// The response to a request whose method the path does not have.
+/// The response to an HTTP method that the path does not support.
 pub(crate) fn method_not_allowed(allowed: &'static str) -> HttpResponse {
     let mut response =
         text_response(StatusCode::METHOD_NOT_ALLOWED, "this path has no such method");

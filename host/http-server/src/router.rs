@@ -1,4 +1,4 @@
-//! Routes requests. It checks the rate, the origin and the caller of a request, in this order, and serves it.
+//! Routes requests: checks the rate, the origin and the caller of each request, in this order, and serves the request.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

@@ -40,7 +40,8 @@ impl Opening {
 pub(crate) struct Sessions {
     local: LocalSessionManager,
     open: RwLock<HashMap<SessionId, Session>>,
-    /// Bytes of the events that are kept: of each open stream, and of all ended streams of a session together.
+    /// Largest size of the events that are kept, in bytes of JSON: of each open stream, and of all ended streams of a
+    /// session together.
     replay_bytes: usize,
 }
 

@@ -40,14 +40,14 @@ pub struct Settings {
     /// Largest number of open sessions of one caller or, without tokens, of one peer. Programs of this machine that
     /// need no token may have all sessions. `None`: half of `sessions`.
     pub sessions_per_principal: Option<NonZeroU32>,
-    /// Requests per second of one caller, and of one peer whose caller is not known.
+    /// Largest number of requests per second of one caller, and of one peer whose caller is not known.
     pub requests_per_second: NonZeroU32,
     /// Largest body of a request, in bytes.
     pub body_bytes: NonZeroU32,
     /// Time without a message after which a session of streamable HTTP ends.
     pub session_idle: Duration,
-    /// Bytes of JSON of the events that are kept: of each open stream, and of a session's ended streams together. A
-    /// client that is behind by this size holds up its session, for at most 30 seconds.
+    /// Largest size of the events that are kept, in bytes of JSON: of each open stream, and of all ended streams of a
+    /// session together. A client with unread events of this size holds up its session, for at most 30 seconds.
     pub replay_bytes: NonZeroU32,
     /// When it is cancelled, no new connections and requests are accepted. Requests in flight go on.
     pub stop: CancellationToken,

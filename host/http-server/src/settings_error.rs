@@ -23,7 +23,7 @@ pub enum InvalidSettings {
         #[source]
         cause: url::ParseError,
     },
-    /// The OAuth resource is not an https URL, or has a query or a fragment.
+    /// The OAuth resource is neither an https URL nor an http URL of loopback, or it has a query or a fragment.
     #[error("the OAuth resource `{0}` must be an https address without `?` and `#`")]
     Resource(String),
     /// OAuth has no issuer.

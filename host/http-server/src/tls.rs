@@ -71,7 +71,7 @@ pub enum TlsError {
         /// What is wrong with it. It is not a `source`, because the type does not implement `Error`.
         cause: rustls::CertificateError,
     },
-    /// TLS cannot use the two.
+    /// TLS cannot use the certificate and the private key, for another reason.
     #[error(
         "the TLS key {}: it cannot be used with the TLS certificate {}: {cause}",
         .key.display(), .certificate.display()

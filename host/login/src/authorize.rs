@@ -44,8 +44,8 @@ struct Attempt {
 }
 
 impl Login {
-    /// Has a person log in, within ten minutes. `show` gets the address to open in a browser: an `https` address
-    /// without characters that have a meaning in a shell.
+    /// Has a person log in, within ten minutes. `show` gets the address to open in a browser: an `https` address, or an
+    /// `http` address of this machine. Quotes, `$`, `;` and the like are percent-encoded in it, `&` and `?` are not.
     ///
     /// # Errors
     ///
@@ -128,8 +128,9 @@ impl Attempt {
     }
 }
 
-/// An address as shown to a person. All characters that have a meaning in a shell are percent-encoded, because
-/// people paste addresses into shells, and programs have passed addresses to shells (CVE-2025-6514).
+/// An address as shown to a person. Characters that have a meaning in a shell are percent-encoded, because people paste
+/// addresses into shells, and programs have passed addresses to shells (CVE-2025-6514). The delimiters of URLs, such as
+/// `&` and `?`, stay.
 fn inert(url: &Url) -> String {
     let mut text = String::new();
     for byte in url.as_str().bytes() {

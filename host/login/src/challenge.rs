@@ -73,7 +73,7 @@ fn bearer(value: &str) -> Vec<(String, String)> {
     }
 }
 
-/// A token or a quoted string at the beginning, and the rest.
+/// The value of the HTTP token or quoted string at the beginning, and the rest of the text.
 fn param_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([' ', '\t', ',']).unwrap_or(text.len());

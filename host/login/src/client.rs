@@ -253,7 +253,7 @@ fn unreadable(
     ClientError::Secret { key, cause: cause.into() }
 }
 
-/// Registers this program (RFC 7591). It is done for each login: authorization servers may forget clients, and the
+/// Registers this program (RFC 7591). Each login registers it again: authorization servers may forget clients, and the
 /// port of the redirect URI changes.
 async fn register(
     requests: &OauthRequests,

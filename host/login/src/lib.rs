@@ -5,9 +5,10 @@
 //! the server refuses a request, the client calls [`Login::refused`], and sends the request once more with the token
 //! that it returns. Where a person is needed, the error names the command to run: this crate opens no browser.
 //!
-//! Neither the server nor the authorization server is trusted. Their documents have limits of size and time. Hosts in
-//! private networks are asked only where the configuration names them. A token is sent only to the server that it was
-//! issued for. An authorization response has to name the issuer and the login that it belongs to.
+//! Neither the server nor the authorization server is trusted. Their documents have limits of size and time. Requests
+//! go to hosts in private networks only if the configuration names the host, or if the server itself has a private
+//! address. A token is sent only to the server that it was issued for. An authorization response must have the `state`
+//! of its login, and must not name another issuer.
 
 mod assertion;
 mod authorize;
@@ -92,8 +93,8 @@ impl Token {
 }
 
 impl Login {
-    /// The login at the server `name` of the configuration. Its token is stored in a file in `folder`; without a
-    /// folder, until the process ends.
+    /// The login at the server `name` of the configuration. Its token is stored in a file in `folder`. Without a
+    /// folder, and with `client-credentials`, the token is kept in memory.
     ///
     /// # Errors
     ///
@@ -125,8 +126,8 @@ impl Login {
         })
     }
 
-    /// The token to send, renewed if it is about to expire. `None`: there is no token. The client then sends its request
-    /// without one, and the server's refusal states what the server demands.
+    /// The token to send, renewed if it is about to expire and there is a refresh token. `None`: there is no token. The
+    /// client then sends its request without one, and the server's refusal states what the server demands.
     pub async fn token(&self) -> Option<Token> {
         let granted = self.granted()?;
         let token = granted.header().map(Token)?;
@@ -171,7 +172,7 @@ impl Login {
         }
     }
 
-    /// The error where the server refuses a token that was just issued.
+    /// The error to report when the server refuses a token that was just issued.
     pub fn new_token_refused(&self) -> NoToken {
         match self.settings.grant {
             Grant::ClientCredentials => NoToken::from(LoginError::RefusedNewToken),
@@ -179,7 +180,7 @@ impl Login {
         }
     }
 
-    /// Deletes the token. Returns whether there was one.
+    /// Deletes the token and the file. Returns whether there was a token or a file.
     ///
     /// # Errors
     ///
@@ -309,7 +310,7 @@ impl Login {
             }
             let endpoint = self.token_endpoint(&client, &found.issuer.name, &found.issuer.token);
             let issued = endpoint.request(form).await?;
-            // When it expires, a new one is requested.
+            // A refresh token is not needed: when the server refuses the expired token, a new one is requested.
             let issued = Issued { refresh: None, ..issued };
             self.keep(StoredToken::new(found, client, scopes, issued))
         };
@@ -334,8 +335,8 @@ impl Login {
         discover(&self.requests, &self.url, hint.as_ref(), self.settings.issuer.as_ref()).await
     }
 
-    /// The scopes to request: those of the configuration; or those that the server demands, and those of the current
-    /// token.
+    /// The scopes to request: those of the configuration. If it has none: those that the server demands or else those
+    /// that the resource metadata lists, and, if there are any, those of the current token and `offline_access`.
     fn scopes(&self, found: &Discovered) -> Vec<String> {
         if let Some(scopes) = &self.settings.scopes {
             return scopes.clone();
@@ -397,7 +398,7 @@ impl Login {
         Ok(token)
     }
 
-    /// Keeps other processes from changing the stored token. `None`: nothing is stored in a file.
+    /// Keeps other processes from changing the stored token until the result is dropped. `None`: there is no file.
     async fn exclusive(&self) -> Result<Option<std::fs::File>, StoreError> {
         match &self.store {
             Some(store) => store.lock().await.map(Some),
@@ -406,7 +407,7 @@ impl Login {
     }
 }
 
-/// Fails with the last error, where the last token request failed less than [`RETRY_PAUSE`] ago.
+/// Fails with the last error if the last token request failed less than [`RETRY_PAUSE`] ago.
 fn check_pause(failed: &Option<(Instant, Arc<LoginError>)>) -> Result<(), NoToken> {
     match failed {
         Some((when, error)) if when.elapsed() < RETRY_PAUSE => Err(NoToken::Failed(error.clone())),

@@ -77,7 +77,7 @@ pub enum RequestError {
         #[source]
         cause: http::Error,
     },
-    /// The address leads to a private network that the operator did not name.
+    /// The host is in a private network, and the configuration does not name it.
     #[error(
         "cannot send a request to {address}: its host is in a private network and the configuration does not name it; if the \
          host is the right one, name it as `issuer`"
@@ -115,9 +115,10 @@ pub enum RequestError {
 pub(crate) struct OauthRequests {
     /// Hosts that the configuration names. They may be in any network.
     named: Vec<String>,
-    /// Whether the MCP server is on this machine. If so, authorization servers may be on this machine, too.
+    /// Whether the MCP server or the configured issuer is on this machine. If so, all authorization servers may be.
     on_loopback: bool,
-    /// Whether the MCP server is in a private network. If so, authorization servers may be in one, too.
+    /// Whether the URL of the MCP server has a private IP address. If so, authorization servers may be in a private
+    /// network, too. No name is resolved.
     in_private: bool,
 }
 
@@ -235,8 +236,8 @@ impl OauthRequests {
         }
     }
 
-    /// Sends a POST request. Returns the status and the JSON of the answer. No redirect is followed, because the body
-    /// may contain secrets.
+    /// Sends a POST request. Returns the status and the JSON of the answer, or `null` if it is not JSON. No redirect is
+    /// followed, because the body may contain secrets.
     ///
     /// # Errors
     ///

@@ -96,7 +96,7 @@ pub(crate) fn now() -> u64 {
 }
 
 impl TokenEndpoint<'_> {
-    /// Requests a token with this form. The client authentication is added to it.
+    /// Requests a token with this form. The client authentication is added to the form.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Servers and issuers that mean harm, or do not do what they have to: nothing is shown to anybody, and
-//! nothing is sent where it does not belong.
+//! Tests of logins against malicious and faulty servers and issuers: no unsafe address is shown to the user, and no
+//! code or token is sent to another server.
 #![expect(clippy::disallowed_methods, reason = "tests make the files they need")]
 
 mod stand_in;
@@ -11,7 +11,7 @@ use stand_in::{Reply, Stand, come_back, within};
 const RESOURCE: &str = "/.well-known/oauth-protected-resource/mcp";
 const ISSUER: &str = "/.well-known/oauth-authorization-server";
 
-/// A login for which nothing must be shown. Answers why.
+/// Attempts a login that must fail before an address is shown and before a token is requested. Returns the error.
 async fn refused(stand: &Stand, settings: &str) -> String {
     let login = stand.login(settings, None);
     let shown = async |address: &str| -> Result<(), String> { panic!("{address} was shown") };

@@ -1,5 +1,5 @@
-//! A client for the conformance suite of MCP: uses all that the server at the URL which is its last
-//! argument offers, and answers all that it asks.
+//! A client for the conformance suite of MCP: uses all tools, resources and prompts of the server at the URL in its
+//! last argument, and answers all questions of the server.
 //!
 //! `node …/conformance/dist/index.js client --command target/debug/examples/conformance-client
 //! --scenario NAME --spec-version 2025-11-25`
@@ -16,16 +16,16 @@ use portcullis_mcp_client::{
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-/// How often a request is sent again with what the server needed.
+/// Maximum number of times that a request is sent: it is sent again with the input that the server needs.
 const ROUNDS: usize = 10;
 
-/// How often somebody logs in before they lose patience.
+/// Maximum number of logins.
 const LOGINS: usize = 3;
 
-/// Where a description of this program would be, for issuers that take its address as a name.
+/// The URL of the Client ID Metadata Document, for issuers that accept such a URL as a client id. It does not exist.
 const DESCRIPTION: &str = "https://conformance-test.local/client-metadata.json";
 
-/// How long the suite wants to see what we do when nothing is asked of us.
+/// Time for which the client stays connected after its last request, so that the suite can observe reconnections.
 const IDLE: Duration = Duration::from_millis(3500);
 
 #[tokio::main]
@@ -65,7 +65,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         None => {
             for tool in &listing.tools {
                 let arguments = match tool.name.as_str() {
-                    // It is shown what has become of the schema of another.
+                    // This tool is sent the schema of the first tool, as this client received it.
                     "json_schema_echo" => {
                         json!({"schema": listing.tools[0].definition["inputSchema"]})
                     }
@@ -96,7 +96,7 @@ fn object(value: Value) -> Object {
     object
 }
 
-/// What an operator would write for a scenario. Secrets are in files, which `kept` keeps.
+/// The `oauth` section that an operator would write for a scenario. Secrets are in temporary files, which `kept` keeps.
 fn oauth(
     scenario: &str,
     context: &Value,
@@ -124,8 +124,7 @@ fn oauth(
     Ok(oauth.into())
 }
 
-/// Logs in, if that is what is wanted, as somebody who opens the address that is shown: the suite's issuer
-/// sends everybody back at once.
+/// Logs in if the fault is that a login is needed. Opening the address is enough: the suite's issuer redirects at once.
 async fn log_in(
     upstream: &Upstream,
     fault: Fault,
@@ -147,7 +146,7 @@ async fn log_in(
     Ok(())
 }
 
-/// Asks until it is answered.
+/// Sends a request until it is answered: again after a login, and with the input that the server needs.
 async fn converse(
     upstream: &Upstream,
     method: &str,
@@ -190,7 +189,7 @@ async fn converse(
     Err(format!("{method}: it always needs something more").into())
 }
 
-/// What a user would say who agrees to everything.
+/// The answer of a user who agrees to everything.
 fn answer(method: &str, params: &Object) -> Result<Value, RpcError> {
     match method {
         "elicitation/create" => {
@@ -207,7 +206,7 @@ fn answer(method: &str, params: &Object) -> Result<Value, RpcError> {
     }
 }
 
-/// Something for each property of a schema.
+/// A value for each property of a schema.
 fn arguments(schema: &Value) -> Value {
     let properties = schema.get("properties").and_then(Value::as_object);
     let filled = properties.into_iter().flatten().map(|(name, schema)| {

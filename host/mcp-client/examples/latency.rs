@@ -1,7 +1,7 @@
-//! What an upstream costs beside a pipe to the same program: `latency COUNT TOOL ARGUMENTS --
+//! Compares the latency of an upstream with that of a plain pipe to the same program: `latency COUNT TOOL ARGUMENTS --
 //! COMMAND [ARGUMENT]…`, as in `latency 20000 echo '{"message":"hi"}' -- node server.js`.
 //!
-//! The two ways take turns, so that what else the machine does is in both figures.
+//! Both are measured in turn, so that other load of the machine affects both figures.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 use portcullis_mcp_client::{ClientSettings, Object, RequestOutcome, Upstream, UpstreamRequest};
 use serde_json::{Value, json};
 
-/// Calls that are made before any is counted.
+/// Number of calls before the measurement begins.
 const WARM_UP: usize = 200;
 
-/// Calls over one way before it is the turn of the other.
+/// Number of calls over one connection before it is the turn of the other one.
 const TURN: usize = 100;
 
-/// Requests on their way at once, for the throughput.
+/// Number of concurrent requests when throughput is measured.
 const AT_ONCE: usize = 16;
 
-/// A program at the other end of a pipe, and nothing in between.
+/// A program that is called over a plain pipe.
 struct Pipe {
     child: Child,
     stdin: ChildStdin,
@@ -77,7 +77,7 @@ impl Drop for Pipe {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // Where a server's requests are: on the threads that do the work.
+    // On a worker thread of the runtime, as in a server.
     tokio::spawn(async { measure().await.map_err(|error| error.to_string()) }).await??;
     Ok(())
 }
@@ -129,7 +129,7 @@ async fn measure() -> Result<(), Box<dyn Error + Send + Sync>> {
     Ok(())
 }
 
-/// Calls a second, with several on their way at once.
+/// The number of calls per second, with `AT_ONCE` concurrent calls.
 async fn throughput(
     upstream: &Upstream,
     params: &Object,

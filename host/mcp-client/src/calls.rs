@@ -1,4 +1,4 @@
-//! The requests in flight to one upstream server. Assigns each message of the server to one of them.
+//! The requests in flight to one upstream server. Passes messages of the server to the request that they belong to.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,15 +12,16 @@ use crate::fault::Trouble;
 use crate::message::{self, Message, Object, RpcError};
 use crate::text::{self, Valve};
 
-/// The most requests in flight to one upstream.
+/// Maximum number of requests in flight to one upstream.
 pub(crate) const MOST_CALLS: usize = 1024;
 
-/// The most events of one request that are queued, and the most bytes of one event. Further events are dropped until
-/// the caller reads.
+/// Maximum number of queued events of one request. Until the caller reads, further notifications are dropped, and
+/// further questions are refused.
 const MOST_HAPPENINGS: usize = 64;
+/// Maximum size of a notification, in bytes. A larger one is dropped.
 const HAPPENING_BYTES: usize = 64 * 1024;
 
-/// The most unanswered questions of an upstream for one request.
+/// Maximum number of unanswered questions of an upstream for one request.
 const MOST_ASKS: usize = 16;
 
 /// A notification that cannot be assigned to a request for certain. It may concern any session.
@@ -28,7 +29,7 @@ const MOST_ASKS: usize = 16;
 pub struct Notice {
     /// The method, such as `notifications/resources/updated`.
     pub method: String,
-    /// As it came.
+    /// The parameters, unchanged.
     pub params: Object,
 }
 
@@ -50,7 +51,7 @@ pub(crate) enum Done {
     /// It was answered, in a message of this many bytes.
     Answer(Result<Value, RpcError>, usize),
     Trouble(Trouble),
-    /// The upstream did not process it, because it has forgotten the session.
+    /// The upstream did not process the request, because it has forgotten the session.
     SessionGone,
 }
 
@@ -158,7 +159,7 @@ impl Calls {
         }
     }
 
-    /// Ends one request. Returns the messages that have to be sent to the upstream because of that.
+    /// Ends one request. Returns the messages that have to be sent to the upstream: refusals of unanswered questions.
     pub(crate) fn finish(&self, id: u64, done: Done) -> Vec<Vec<u8>> {
         let Some(call) = self.open.lock().calls.remove(&id) else { return Vec::new() };
         // The caller may no longer wait.
@@ -166,7 +167,7 @@ impl Calls {
         refusals(&call.asks)
     }
 
-    /// Removes a request whose caller no longer waits. `None`: it had already ended.
+    /// Removes a request whose caller no longer waits. Returns what `finish` returns. `None`: it had already ended.
     pub(crate) fn forget(&self, id: u64) -> Option<Vec<Vec<u8>>> {
         let call = self.open.lock().calls.remove(&id)?;
         Some(refusals(&call.asks))

@@ -17,11 +17,12 @@ use crate::launch;
 use crate::lines::{Line, Lines};
 use crate::text::{self, Valve};
 
-/// How long a child has to end after its stdin was closed, and then after it was asked to end.
+/// Time limit for a child to end after each step: its stdin was closed, it was asked to end, it was killed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The longest line of stderr that is read, in bytes, and the longest that is shown, in characters.
+/// Maximum length of a line of stderr, in bytes. The text of a longer line is not shown.
 const SAID_BYTES: usize = 64 * 1024;
+/// Maximum length of a line of stderr in logs and errors, in characters. A longer line is cut.
 const SAID_SHOWN: usize = 1000;
 
 /// How many of the last lines of stderr are kept for errors.
@@ -50,7 +51,7 @@ const INHERITED: &[&str] = &[
     "WINDIR",
 ];
 
-/// A running child. Dropping it kills the child and all processes that it started.
+/// A running child. Dropping it kills the process group of the child or, with a keeper, all processes that it started.
 pub(crate) struct Child {
     process: tokio::process::Child,
     group: Group,
@@ -132,7 +133,7 @@ impl Child {
         timeout(most, self.ended()).await.ok().flatten()
     }
 
-    /// Ends the child, whose stdin was closed. If that is not enough, it is asked to end, and then killed.
+    /// Ends the child, whose stdin is closed already. A child that does not end is asked to end, and then killed.
     pub(crate) async fn end(mut self) {
         if self.ended_within(PATIENCE).await.is_some() {
             return;
@@ -162,8 +163,8 @@ impl Child {
     }
 }
 
-/// Runs something on a thread that lives as long as this process. For Linux, the parent of a child ends with the
-/// thread that started the child, and the threads of a runtime may end early.
+/// Runs `work` on a thread that lives as long as this process. Linux sends the parent-death signal to a child when the
+/// thread that started the child ends, and the threads of a runtime may end early.
 fn on_a_thread_that_stays<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     type Work = Box<dyn FnOnce() + Send>;
     static THREAD: OnceLock<mpsc::Sender<Work>> = OnceLock::new();

@@ -64,7 +64,7 @@ pub struct Peer {
     pub era: Era,
     /// The revision of MCP, such as `2025-11-25`.
     pub version: String,
-    /// Its `name`, `version` and so on, sanitised.
+    /// Its `name`, `title`, `version`, `description` and `websiteUrl`, sanitised. Other members are unchanged.
     pub info: Object,
     /// Its capabilities, unchanged.
     pub capabilities: Object,
@@ -98,16 +98,16 @@ pub(crate) struct Sending<'a> {
     pub(crate) params: &'a mut Object,
     /// Whether progress has to be reported.
     pub(crate) progress: bool,
-    /// The client capabilities for this request. `None`: the general ones.
+    /// The client capabilities for this request. `None`: those of [`ClientSettings`].
     pub(crate) capabilities: Option<&'a Object>,
-    /// The least level of log records that a modern upstream may send for this request.
+    /// The minimum level of log records that a modern upstream may send for this request.
     pub(crate) log_level: Option<&'a str>,
     /// The arguments that are also sent in headers.
     pub(crate) header_params: &'a [HeaderParam],
 }
 
 impl Sending<'_> {
-    /// The message and its headers. `modern`: the client, if the upstream is told about it with each request.
+    /// The message and its headers. `modern`: the client, which a modern upstream is told with each request.
     pub(crate) fn make(self, id: u64, modern: Option<&ClientSettings>) -> Outgoing {
         if modern.is_some() || self.progress {
             let meta = self.params.entry(META).or_insert_with(|| Object::new().into());

@@ -214,7 +214,7 @@ pub(crate) struct CheckedDefinition {
     pub(crate) timeout: Duration,
     pub(crate) start: Duration,
     pub(crate) answer_bytes: usize,
-    /// `None`: never by the clock.
+    /// Interval of periodic refreshes of the listing. `None`: there are none.
     pub(crate) refresh: Option<Duration>,
 }
 
@@ -276,7 +276,7 @@ impl TryFrom<Definition> for CheckedDefinition {
     }
 }
 
-/// Longest time, in seconds. Longer ones would overflow when added to a clock.
+/// Longest time, in seconds. A longer time is cut to it, because it could overflow when it is added to an instant.
 const YEAR: u64 = 365 * 24 * 60 * 60;
 
 fn target(definition: Definition) -> Result<Target, DefinitionError> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use portcullis_json_bounds::Scan;
 
-/// The longest event id that is kept, in bytes.
+/// Maximum length of an event id that is kept, in bytes.
 const ID_BYTES: usize = 1024;
 
 /// The longest time that a server can demand before the stream is opened again.
@@ -17,7 +17,7 @@ const DATA: &[u8] = b"data:";
 pub(crate) enum Event {
     /// An event with its type and data.
     Whole { kind: String, data: Vec<u8> },
-    /// An event with too much data. If it was an answer, it was the one to this request.
+    /// An event with too much data. If it is an answer, it is the answer to the request of this number.
     TooLong(Option<u64>),
 }
 

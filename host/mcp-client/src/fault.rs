@@ -34,15 +34,15 @@ pub enum Trouble {
     TimedOut(Duration),
     /// It sent a message with more bytes than its definition allows: the limit.
     TooLarge(usize),
-    /// It sent a message that would take too much memory, or is nested too deep: which, and how much.
+    /// It sent a message that would take too much memory, or is nested too deep: the exceeded limit, in words.
     TooManyValues(Box<str>),
     /// The connection ended while the request was on its way.
     Lost(Box<str>),
     /// It sent something that is not valid MCP.
     Protocol(Box<str>),
-    /// It answered with this status of HTTP.
+    /// It answered with this HTTP status and this text.
     Refused(u16, Box<str>),
-    /// So many requests are waiting for it already.
+    /// Already this many requests wait for its answers, which is the maximum.
     Busy(usize),
     /// The host has closed the connection to it.
     Closed,

@@ -13,7 +13,7 @@ use crate::message::{Object, RpcError, object};
 use crate::shared::Shared;
 use crate::wire::{Era, Ticket, ended};
 
-/// The longest time of a request, even if it reports progress.
+/// The longest time of a request, even if it reports progress. A longer timeout in the definition takes precedence.
 const LONGEST: Duration = Duration::from_secs(10 * 60);
 
 /// A request to an upstream.
@@ -26,10 +26,10 @@ pub struct UpstreamRequest {
     pub params: Object,
     /// The session of the caller. Questions of the upstream reach no other session.
     pub session: Arc<str>,
-    /// The client capabilities that a modern upstream is told with this request. `None`: the general ones.
+    /// The client capabilities that a modern upstream is told with this request. `None`: those of `ClientSettings`.
     pub capabilities: Option<Object>,
-    /// The least level of log records that a modern upstream may send for this request, such as `info`. `None`: it may
-    /// send none.
+    /// The minimum level of log records that a modern upstream may send for this request, such as `info`. `None`: it
+    /// may send none.
     pub log_level: Option<String>,
 }
 
@@ -70,7 +70,7 @@ pub enum Event {
     Other {
         /// The method.
         method: String,
-        /// As it came.
+        /// The parameters, unchanged.
         params: Object,
     },
     /// A question of the upstream: `sampling/createMessage`, `elicitation/create` or `roots/list`.
@@ -79,7 +79,7 @@ pub enum Event {
         key: AskKey,
         /// The method.
         method: String,
-        /// As it came.
+        /// The parameters, unchanged.
         params: Object,
     },
     /// The upstream has withdrawn this question.
@@ -91,16 +91,16 @@ pub enum Event {
 /// The answer of an upstream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestOutcome {
-    /// The result, as it came.
+    /// The result, unchanged.
     Complete(Value),
     /// A modern upstream needs input first: see [`UpstreamRequest::with_input`].
     NeedInput {
-        /// Its questions, by its keys for them, as they came.
+        /// Its questions, unchanged, by the keys that it chose.
         requests: Object,
         /// The state of the upstream, which has to be returned unchanged.
         state: Option<String>,
     },
-    /// An error of the upstream, as it came.
+    /// An error of the upstream, unchanged.
     Error(RpcError),
 }
 

@@ -79,8 +79,8 @@ pub struct UpstreamPrompt {
     pub definition: Object,
 }
 
-/// The valid tools of a list. Those that are left out add warnings. `headers`: whether arguments may have to be
-/// sent in headers.
+/// The valid tools of a list. Each invalid tool adds a warning. `headers`: whether arguments may have to be sent in
+/// headers.
 pub(crate) fn tools(
     raw: Vec<Value>,
     headers: bool,
@@ -112,7 +112,7 @@ pub(crate) fn tools(
     })
 }
 
-/// The valid prompts of a list. Those that are left out add warnings.
+/// The valid prompts of a list. Each invalid prompt adds a warning.
 pub(crate) fn prompts(raw: Vec<Value>, warnings: &mut Vec<String>) -> Vec<UpstreamPrompt> {
     named(raw, "prompt", warnings, |mut definition, wire_name, name| {
         if let Some(Value::Array(arguments)) = definition.get_mut("arguments") {
@@ -132,8 +132,8 @@ pub(crate) fn prompts(raw: Vec<Value>, warnings: &mut Vec<String>) -> Vec<Upstre
     })
 }
 
-/// The valid resources or resource templates of a list. Those that are left out add warnings. `key`: the member with
-/// the address, `uri` or `uriTemplate`.
+/// The valid resources or resource templates of a list. Each invalid one adds a warning. `key`: the member with the
+/// address, `uri` or `uriTemplate`.
 pub(crate) fn resources(raw: Vec<Value>, key: &str, warnings: &mut Vec<String>) -> Vec<Object> {
     let mut resources = Vec::new();
     for value in raw {
@@ -160,7 +160,7 @@ pub(crate) fn resources(raw: Vec<Value>, key: &str, warnings: &mut Vec<String>) 
     resources
 }
 
-/// Makes items of JSON objects with names. Those that are left out add warnings.
+/// Makes items of JSON objects with names. Each object that is left out adds a warning.
 fn named<T>(
     raw: Vec<Value>,
     what: &str,
@@ -202,7 +202,7 @@ fn named<T>(
     things
 }
 
-/// Bounds the size and the depth of a schema.
+/// Checks the size and the depth of a schema.
 fn check_schema(key: &'static str, schema: &Object) -> Result<(), ItemError> {
     let size = serde_json::to_string(schema).expect("JSON values have JSON for them").len();
     if size > SCHEMA_BYTES {
@@ -214,7 +214,7 @@ fn check_schema(key: &'static str, schema: &Object) -> Result<(), ItemError> {
     Ok(())
 }
 
-/// The number of nested arrays and objects. It is at most 128 for parsed JSON.
+/// The number of nested arrays and objects. It is at most 127 for parsed JSON.
 fn depth(value: &Value) -> usize {
     let inner = match value {
         Value::Object(members) => members.values().map(depth).max(),
@@ -224,13 +224,13 @@ fn depth(value: &Value) -> usize {
     1 + inner.unwrap_or_default()
 }
 
-/// Sanitises the descriptive texts of a schema, and no data in it.
+/// Sanitises the titles and descriptions of a schema. Its data, such as default values, stay unchanged.
 fn clean_schema(schema: &mut Object) {
     clean_texts(schema);
     for (key, value) in schema {
         match (key.as_str(), value) {
             ("const" | "default" | "enum" | "examples", _) => {}
-            // Here, names are no keywords: anything may be called `examples`.
+            // The keys of these objects are names, not keywords: a property may be called `examples`.
             (
                 "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
                 Value::Object(schemas),

@@ -7,7 +7,8 @@
 //! the host asks for it, or when the host is gone, the keeper ends all of them. Should the keeper itself be
 //! killed, the system kills the program with it.
 //!
-//! Elsewhere the keeper becomes the program, and nothing is tied to the host.
+//! On other systems there is no keeper, and nothing is tied to the host: the launched process becomes the program or,
+//! where a process cannot be replaced, starts the program and waits for its end.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -89,10 +90,10 @@ mod keeper {
 
     use super::{ITSELF, SUBCOMMAND, is_parent};
 
-    /// How often to check for the host on a system without process descriptors.
+    /// Interval at which to check for the host on a system without process descriptors.
     const LOOK: Duration = Duration::from_millis(500);
 
-    /// The longest time until all killed processes have ended.
+    /// The longest time to wait until all killed processes have ended.
     const PATIENCE: Duration = Duration::from_secs(5);
 
     /// Why all processes have to end.
@@ -131,7 +132,8 @@ mod keeper {
         leave(&ended)
     }
 
-    /// Handles all signals but `SIGKILL`, because signals to the process group are meant for the program.
+    /// Handles `SIGTERM`, `SIGINT` and `SIGHUP` without effect, because signals to the process group are meant for the
+    /// program. Reports `END_ALL`.
     fn listen(reasons: Sender<Reason>) -> std::io::Result<()> {
         let (done, result) = channel();
         std::thread::spawn(move || {
@@ -186,7 +188,7 @@ mod keeper {
         Ok(())
     }
 
-    /// Reaps processes that have ended. Returns when the program is one of them.
+    /// Reaps processes that have ended, until there is no child. Reports the end of the program.
     fn reap(program: u32, reasons: &Sender<Reason>) {
         loop {
             match process::wait(WaitOptions::empty()) {
@@ -240,7 +242,7 @@ mod keeper {
             let _no_core = process::setrlimit(process::Resource::Core, none);
             if let Some(named) = Signal::from_named_raw(signal) {
                 let _ends = process::kill_process(process::getpid(), named);
-                // This process handles some signals. Then it ends with the status below.
+                // A signal that this process handles does not end it. The status below then does.
                 std::thread::sleep(Duration::from_millis(10));
             }
             std::process::exit(128 + signal);

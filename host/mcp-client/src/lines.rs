@@ -5,7 +5,7 @@ use std::io;
 use portcullis_json_bounds::Scan;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// A buffer that grew beyond this size is freed when its line has been read.
+/// A buffer that grew beyond this size, in bytes, shrinks to it before the next line is read.
 const KEPT_BYTES: usize = 1024 * 1024;
 
 /// Lines of an input.
@@ -20,7 +20,7 @@ pub(crate) struct Lines<R> {
 pub(crate) enum Line<'a> {
     /// The line, without the line break.
     Text(&'a [u8]),
-    /// The line was too long. If it was an answer, it was the one to this request.
+    /// The line was too long. If it is an answer, it is the answer to the request of this number.
     TooLong(Option<u64>),
 }
 

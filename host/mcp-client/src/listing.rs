@@ -11,16 +11,16 @@ use crate::items::{self, UpstreamPrompt, UpstreamTool};
 use crate::message::{Object, RpcError};
 use crate::text;
 
-/// The most pages of one list, and the most items of each kind.
+/// Maximum number of pages of one list, and maximum number of items of each kind.
 const PAGES: usize = 100;
 const TOOLS: usize = 1000;
 const PROMPTS: usize = 1000;
 const RESOURCES: usize = 10_000;
 
-/// The most warnings about one upstream.
+/// Maximum number of warnings about one listing.
 const WARNINGS: usize = 100;
 
-/// The longest cursor, in bytes.
+/// Maximum length of a cursor, in bytes.
 const CURSOR_BYTES: usize = 16 * 1024;
 
 /// What an upstream offers.

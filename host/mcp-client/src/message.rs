@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::prune::pruned;
 
-/// A message of at most this many bytes cannot exceed the limit of values.
+/// A message of at most this many bytes cannot exceed the limit of units of `portcullis_json_bounds`.
 const SURELY_SMALL: usize = 16 * 1024;
 
 /// A JSON object, with its members in the order in which they were sent.
@@ -29,7 +29,7 @@ pub struct RpcError {
 impl RpcError {
     /// There is no such method.
     pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// The request failed inside the other side.
+    /// Answering the request failed for an internal reason.
     pub const INTERNAL: i64 = -32603;
     /// MCP 2026-07-28: the headers of a request contradict its body.
     pub const HEADER_MISMATCH: i64 = -32020;
@@ -82,7 +82,7 @@ pub(crate) enum Message {
     Complaint(RpcError),
 }
 
-/// The number of the request that a message is the answer to, as far as its outline shows.
+/// The id of a message, if it is a number. The id of an answer is the number of the request that it answers.
 pub(crate) fn id_of(outline: &Outline) -> Option<u64> {
     outline.id().and_then(|id| id.parse().ok())
 }
@@ -93,7 +93,7 @@ pub(crate) fn id_of(outline: &Outline) -> Option<u64> {
 ///
 /// What it has too much of, and the number of the request that it is the answer to.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), (Option<u64>, Excess)> {
-    // A message of so few bytes has few values, and the parser has its own limit of depth.
+    // A message of so few bytes has few units, and the parser has its own limit of depth.
     if bytes.len() <= SURELY_SMALL {
         return Ok(());
     }
@@ -116,7 +116,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Message>, MessageError> {
     }
 }
 
-/// The members of answers to list requests. Each entry of them is checked by itself.
+/// The members with the entries of list results. Each entry is checked by itself.
 const LISTS: [&str; 4] = ["tools", "prompts", "resources", "resourceTemplates"];
 
 /// Parses JSON. Entries of lists that are nested too deep are left out; any other value that is too deep is an error.

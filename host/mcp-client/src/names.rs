@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-/// Longest name, in characters.
+/// Maximum length of a name, in characters.
 const LONGEST: usize = 64;
 
 /// Whether every client accepts this name.
@@ -24,8 +24,8 @@ impl Names {
         Self { taken: originals.filter(|name| is_legal(name)).map(str::to_owned).collect() }
     }
 
-    /// A legal name for an illegal one: `_` for each illegal character, and a digest of the name. It is the same each
-    /// time. `None`: another item has this name, which does not happen by accident.
+    /// A legal name for an illegal one: `_` for each illegal character, and a digest of the name. The result is the
+    /// same each time. `None`: other items have all possible results, which does not happen by accident.
     pub(crate) fn instead_of(&mut self, original: &str) -> Option<String> {
         let digest = hex(&Sha256::digest(original));
         [8, 16, 32].into_iter().find_map(|length| {

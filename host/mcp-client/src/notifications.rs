@@ -137,7 +137,7 @@ impl Follower {
             match self.pass_on(&mut ticket, &uris).await {
                 Ending::OthersWanted => before = Some(ticket),
                 Ending::Request(Done::Answer(Err(error), _)) => {
-                    // The upstream does not support it.
+                    // The upstream does not support `subscriptions/listen`.
                     tracing::debug!("upstream `{}`: {}", self.settings.name, error.message);
                     return;
                 }
@@ -155,7 +155,7 @@ impl Follower {
         }
     }
 
-    /// Sends the request. `None`: the upstream supports none of the notifications.
+    /// Sends `subscriptions/listen`. `None`: the upstream supports none of the notifications.
     async fn listen(&self, uris: &[String]) -> Result<Option<Ticket>, ConnectionEnded> {
         let connection = self.connection.upgrade().ok_or(ConnectionEnded)?;
         let filter = filter(&connection, uris);

@@ -36,7 +36,8 @@ pub(crate) struct Shared {
     /// The background task that asks for these notifications on the current connection.
     pub(crate) follower: Mutex<Option<AbortOnDropHandle<()>>>,
     pub(crate) end: CancellationToken,
-    /// Starts the background tasks of a new connection. It is a function: their modules depend on this one.
+    /// Starts the background tasks of a new connection. It is a function pointer, because the modules of these tasks
+    /// depend on this one.
     on_connect: fn(&Arc<Shared>, &Arc<Connection>),
 }
 

@@ -51,12 +51,12 @@ pub(crate) fn line(text: &str, max: usize) -> String {
     }
 }
 
-/// Whether sanitising leaves a text unchanged.
+/// Whether a text has no control characters, and no characters that hide, reorder or carry text unseen.
 pub(crate) fn is_plain(text: &str) -> bool {
     !text.chars().any(is_deceptive)
 }
 
-/// What follows an escape character: a control sequence, a text for the terminal, or one character.
+/// Skips what follows an escape character: a control sequence, a control string, or one character.
 fn skip_sequence(chars: &mut Peekable<Chars<'_>>) {
     match chars.peek() {
         Some('[') => {

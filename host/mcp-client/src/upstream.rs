@@ -21,7 +21,7 @@ use crate::refresh;
 use crate::shared::{ConnectionState, Shared};
 use crate::wire::Era;
 
-/// The most notices that wait for a receiver. A receiver that is slower loses the oldest.
+/// Maximum number of notices that wait for a receiver. A receiver that is slower loses the oldest.
 const NOTICES: usize = 256;
 
 /// An upstream server. Clones share one connection. When the last clone is dropped, the connection ends, and its
@@ -40,12 +40,12 @@ pub enum UpstreamState {
     Ready {
         /// What the upstream says about itself.
         peer: Peer,
-        /// The process id of the child, if it is one.
+        /// The process id of the child, if the upstream is a child process.
         process: Option<u32>,
     },
     /// It could not be started or reached.
     Resting {
-        /// The time until a use connects again.
+        /// The time until the next attempt is possible. The next use after it connects.
         again: Duration,
         /// Why.
         because: String,

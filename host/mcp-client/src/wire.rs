@@ -32,7 +32,7 @@ pub enum Era {
 /// A request, ready to be sent.
 pub(crate) struct Outgoing {
     pub(crate) body: Vec<u8>,
-    /// Headers, which only HTTP has.
+    /// HTTP headers. Only streamable HTTP sends them.
     pub(crate) headers: HeaderMap,
     pub(crate) era: Era,
 }
@@ -44,7 +44,7 @@ pub(crate) enum Wire {
     Sse(Sse),
 }
 
-/// A place for one message on its way out.
+/// A reserved place for one outgoing message.
 enum Place<'a> {
     Queue(mpsc::Permit<'a, Vec<u8>>),
     Http(&'a Http),
@@ -72,7 +72,7 @@ impl Wire {
         }
     }
 
-    /// Sends a message in the background.
+    /// Sends messages in the background.
     fn send_soon(self: &Arc<Self>, messages: Vec<Vec<u8>>) {
         if messages.is_empty() {
             return;

@@ -20,7 +20,7 @@ async fn end(mut call: InFlight) -> String {
     }
 }
 
-/// Leaves a request of this session waiting.
+/// Starts a request of this session that is never answered.
 async fn hanging(upstream: &Upstream, session: &str) -> tokio::task::JoinHandle<Option<Event>> {
     let mut hanging = call_for(upstream, session, "hang", json!({}));
     let waiting = tokio::spawn(async move { hanging.next().await });
@@ -36,7 +36,7 @@ async fn each_kind_of_question_is_asked_and_answered() {
             let mut asked = call(&upstream, "ask", json!({"method": method}));
             let key = question(&mut asked).await;
             asked.answer(key, answer()).await.unwrap();
-            // There is nothing to answer twice.
+            // A second answer has no effect.
             asked.answer(key, answer()).await.unwrap();
             assert_eq!(end(asked).await, r#"{"action":"accept"}"#);
         }
@@ -83,7 +83,7 @@ async fn over_one_pipe_with_two_sessions_questions_are_refused() {
         let other = hanging(&upstream, "other").await;
         let told = said(&upstream, "ask", json!({})).await;
         assert!(told.contains("cannot be assigned to a request"), "{told}");
-        // Nor is anybody told what may be for another.
+        // A log record reaches neither request: it may belong to the other session.
         let mut notices = upstream.notices();
         let mut logging = call(&upstream, "log", json!({}));
         let Some(Event::Done(Ok(_))) = logging.next().await else { panic!("it is told nothing") };
@@ -114,7 +114,7 @@ async fn the_time_to_answer_a_question_does_not_count_for_the_timeout() {
         let upstream = stand_in::child_with(&["legacy"], json!({"timeout-seconds": 1}));
         let mut asked = call(&upstream, "ask", json!({}));
         let key = question(&mut asked).await;
-        // While another one runs out of time, this one does not.
+        // Another request times out. The one with the question does not.
         let fault = call(&upstream, "hang", json!({})).outcome().await.unwrap_err();
         assert!(matches!(fault.trouble, Trouble::TimedOut(_)), "{fault}");
         asked.answer(key, answer()).await.unwrap();

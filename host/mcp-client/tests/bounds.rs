@@ -6,7 +6,7 @@ use portcullis_mcp_client::{Event, Listing, RequestOutcome, Trouble, Upstream, U
 use serde_json::json;
 use stand_in::{Web, call, child, child_with, defined, has_seen, object, said, within};
 
-/// The server over everything, each of which allows a megabyte for an answer.
+/// Upstreams in both eras and over all transports, with a limit of one megabyte for messages.
 fn everywhere() -> Vec<(Option<Web>, Upstream)> {
     let mut all = vec![
         (None, child_with(&["legacy"], json!({"answer-bytes": 1_000_000}))),
@@ -72,7 +72,7 @@ async fn a_request_without_an_answer_times_out() {
 async fn progress_extends_the_timeout() {
     within(async {
         let upstream = child_with(&[], json!({"timeout-seconds": 2}));
-        // Three seconds of work, of which it tells; and nobody wants to know.
+        // The tool reports progress for three seconds. The caller has not asked for progress.
         assert_eq!(said(&upstream, "paced", json!({"steps": 12})).await, "done");
     })
     .await;
@@ -128,14 +128,14 @@ async fn the_number_of_requests_in_flight_is_bounded() {
                 assert_eq!(result["content"][1]["text"], format!("{{\"number\":{number}}}"));
             }
         }
-        // That none of them ends by itself: they have longer than the test.
+        // The timeout is longer than the test, so that no request times out.
         let upstream = child_with(&[], json!({"timeout-seconds": 600}));
         let hanging: Vec<_> = (0..1024)
             .map(|_| {
                 let upstream = upstream.clone();
                 tokio::spawn(async move {
-                    // The one that is asked below may have the last place when it is this one's turn;
-                    // and what that logs may be told to this one, which is not its end.
+                    // The call below may take the last place before this one, so this one tries again. It may also
+                    // get the log record of the call below, which does not end it.
                     loop {
                         let mut hanging = call(&upstream, "hang", json!({}));
                         while !matches!(hanging.next().await, Some(Event::Done(_)) | None) {}
@@ -165,7 +165,7 @@ async fn a_request_whose_events_are_not_read_does_not_block_others() {
             let mut idle =
                 upstream.request(UpstreamRequest::new("tools/call", object(params), "one"));
             assert!(matches!(idle.next().await, Some(Event::Progress(_))));
-            // Nobody looks at the rest, and others are served all the same.
+            // The other events are not read. Another request is answered nevertheless.
             assert_eq!(said(&upstream, "log", json!({})).await, "logged");
             let Ok(RequestOutcome::Complete(_)) = idle.outcome().await else { panic!("it ends") };
         }

@@ -88,7 +88,7 @@ async fn a_current_listing_is_not_fetched_again_except_on_demand() {
         let both = tokio::join!(upstream.refresh(), upstream.refresh());
         assert_eq!(both.0.unwrap().changes_since(&before), expected());
         assert_eq!(both.1.unwrap().changes_since(&before), expected());
-        // What holds for no time is asked for each time.
+        // A listing with a TTL of 0 is fetched each time.
         let brief = child(&["modern", "quiet", "brief"]);
         let before = brief.listing().await.unwrap();
         said(&brief, "change", json!({})).await;
@@ -108,7 +108,7 @@ async fn after_a_crash_the_listing_is_refreshed() {
         let changed = upstream.refresh().await.unwrap();
         assert_eq!(next(&mut changes).await, changed);
         let _crashed = stand_in::call(&upstream, "die", json!({})).outcome().await.unwrap_err();
-        // It has forgotten that it had changed.
+        // The restarted server has its first list again.
         said(&upstream, "log", json!({})).await;
         assert_eq!(next(&mut changes).await, before);
     })
@@ -136,7 +136,7 @@ async fn a_subscription_reaches_its_subscriber() {
             };
             assert_eq!(params["uri"], "test://one");
         }
-        // Before 2026-07-28, that belongs to no request.
+        // Before 2026-07-28, the notification belongs to no request.
         let legacy = child(&["legacy"]);
         let mut notices = legacy.notices();
         said(&legacy, "touch", json!({})).await;
@@ -160,7 +160,7 @@ async fn watched_resources_are_subscribed_in_both_eras_and_on_each_connection() 
             }
         };
         for upstream in [child(&["modern"]), defined(json!({"url": web.url}))] {
-            // Before it is connected, and while it is.
+            // The first subscription is made before the connection, the second one later.
             let one = upstream.watch("test://one");
             upstream.listing().await.unwrap();
             has_seen(&upstream, "subscriptions/listen").await;
@@ -180,7 +180,7 @@ async fn watched_resources_are_subscribed_in_both_eras_and_on_each_connection() 
         has_seen(&legacy, "resources/subscribe \"test://one\"").await;
         has_seen(&legacy, "logging/setLevel \"warning\"").await;
         assert_eq!(updated(&legacy).await, "test://one");
-        // One who still wants it is enough.
+        // One remaining watcher keeps the subscription.
         drop(one);
         let _crashed = stand_in::call(&legacy, "die", json!({})).outcome().await.unwrap_err();
         has_seen(&legacy, "resources/subscribe \"test://one\"").await;

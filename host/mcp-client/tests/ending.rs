@@ -90,7 +90,7 @@ async fn processes_that_a_child_leaves_behind_end_with_it() {
     .await;
 }
 
-/// A process whose parent is this one.
+/// A child process of this process.
 fn grandchild(parent: u32) -> u32 {
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let process: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
@@ -125,7 +125,7 @@ async fn a_child_ends_with_a_host_that_is_killed() {
     .await;
 }
 
-/// The process in its own session that wrote its id to this file.
+/// The id of the process in its own session, from the file to which the server writes the id.
 async fn who_left(file: &std::path::Path) -> u32 {
     loop {
         match std::fs::read_to_string(file) {
@@ -195,7 +195,7 @@ fn a_child_outlives_the_thread_that_started_it() {
     let test = async move {
         upstream.listing().await.unwrap();
         let first = process(&upstream);
-        // This thread hands its work to another one, and ends when it has nothing to do.
+        // This worker thread hands its tasks to another thread, and ends when it is idle.
         let (another, works) = std::sync::mpsc::channel();
         tokio::spawn(async move { another.send(()) });
         let thread = tokio::task::block_in_place(|| {
@@ -213,12 +213,12 @@ fn a_child_outlives_the_thread_that_started_it() {
     runtime.block_on(async { within(tokio::spawn(test)).await.unwrap() });
 }
 
-/// A child that ends with this process, however that ends.
+/// An upstream whose child ends with this process, however this process ends.
 fn held() -> Upstream {
     held_with(&[])
 }
 
-/// The same, with these options.
+/// As [`held`], with options of the server.
 fn held_with(options: &[&str]) -> Upstream {
     use portcullis_mcp_client::ClientSettings;
     let program = stand_in::program();
@@ -260,7 +260,7 @@ async fn a_killed_server_is_restarted() {
         let first = process(&upstream);
         let killed = std::process::Command::new("kill").args(["-9", &first.to_string()]).status();
         assert!(killed.unwrap().success());
-        // Whether the next request still reaches the old one is a race; one of two reaches the new.
+        // The next request may still be sent to the killed server. The one after it reaches the new server.
         let _either = call(&upstream, "log", json!({})).outcome().await;
         assert_eq!(said(&upstream, "log", json!({})).await, "logged");
         assert_ne!(process(&upstream), first);

@@ -16,7 +16,7 @@ async fn a_forgotten_session_is_replaced_without_an_error() {
             assert_eq!(said(&upstream, "log", json!({})).await, "logged");
             let seen = said(&upstream, "seen", json!({})).await;
             assert_eq!(seen.matches("initialize\n").count(), 2, "{seen}");
-            // The era is known by now.
+            // The era is known from the first connection.
             assert_eq!(seen.matches("server/discover").count(), 0, "{seen}");
             assert!(seen.contains("mcp-protocol-version: 2025-11-25"), "{seen}");
         }
@@ -42,7 +42,7 @@ async fn an_interrupted_answer_is_resumed() {
         let upstream = defined(json!({"url": web.url}));
         assert_eq!(said(&upstream, "interrupted", json!({})).await, "resumed");
         has_seen(&upstream, "last-event-id: 7").await;
-        // 2026-07-28 has nothing to go on with.
+        // In 2026-07-28, streams cannot be resumed.
         let web = Web::start(&["http", "modern"]);
         let upstream = defined(json!({"url": web.url}));
         let fault = call(&upstream, "interrupted", json!({})).outcome().await.unwrap_err();
@@ -75,7 +75,7 @@ async fn arguments_are_sent_in_headers_if_a_tool_demands_it() {
     within(async {
         let web = Web::start(&["http", "modern"]);
         let upstream = defined(json!({"url": web.url}));
-        // Nobody has listed the tools before.
+        // The tools were not listed before.
         said(&upstream, "change", json!({"region": "zürich"})).await;
         has_seen(&upstream, "mcp-param-region: =?base64?esO8cmljaA==?=").await;
         has_seen(&upstream, "mcp-name: change").await;
@@ -89,11 +89,11 @@ async fn missing_headers_are_added_after_a_refusal() {
     within(async {
         let web = Web::start(&["http", "modern", "quiet"]);
         let upstream = defined(json!({"url": web.url}));
-        // This tool wants a header only since it has changed.
+        // The tool `added` is new since the listing, and demands a header.
         upstream.listing().await.unwrap();
         said(&upstream, "change", json!({})).await;
         assert!(said(&upstream, "added", json!({"region": "x"})).await.contains("x"));
-        // And this one wants one, but does not say so.
+        // The tool `log` demands a header that its definition does not name.
         let params: Object = object(json!({"name": "log", "arguments": {"region": "x"}}));
         let outcome =
             upstream.request(UpstreamRequest::new("tools/call", params, "one")).outcome().await;

@@ -6,7 +6,7 @@ use portcullis_mcp_client::{Era, Event, InFlight, RequestOutcome, Upstream, Upst
 use serde_json::{Value, json};
 use stand_in::{Web, call, child, defined, object, said, within};
 
-/// What happens, without what is of one era only.
+/// The events of a request as text, without `resultType`, which only one era has.
 async fn story(mut call: InFlight) -> Vec<String> {
     let mut story = Vec::new();
     while let Some(event) = call.next().await {
@@ -37,7 +37,7 @@ async fn story(mut call: InFlight) -> Vec<String> {
     story
 }
 
-/// Has a question answered, in the way of the era.
+/// Calls a tool that asks a question, and answers the question in the way of the era.
 async fn asking(upstream: &Upstream, era: Era) -> Vec<String> {
     let params = object(json!({"name": "ask", "arguments": {"method": "elicitation/create"}}));
     let request = UpstreamRequest::new("tools/call", params, "one");
@@ -77,7 +77,7 @@ async fn session(upstream: &Upstream, era: Era) -> Vec<String> {
     told.extend(
         story(upstream.request(UpstreamRequest::new("tools/call", object(params), "one"))).await,
     );
-    // Nobody wants to be told of this progress.
+    // Without a progress token, the caller gets no progress.
     told.extend(story(call(upstream, "progress", json!({"steps": 2}))).await);
     told.extend(story(call(upstream, "log", json!({}))).await);
     told.extend(story(call(upstream, "fail", json!({}))).await);

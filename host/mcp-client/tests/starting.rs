@@ -26,7 +26,7 @@ async fn a_server_that_ends_at_an_unknown_request_is_restarted() {
         let upstream = child(&["legacy", "exits"]);
         assert_eq!(upstream.listing().await.unwrap().peer.era, Era::Legacy);
         assert!(!said(&upstream, "seen", json!({})).await.contains("discover"));
-        // It is known now.
+        // The era is known now, so the restarted server gets no unknown request.
         let _ended = call(&upstream, "die", json!({})).outcome().await.unwrap_err();
         assert_eq!(said(&upstream, "log", json!({})).await, "logged");
     })

@@ -51,12 +51,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// A new session.
+    /// A server for a new session, or for one request without a session.
     pub fn new(shared: Arc<Shared>) -> Self {
         Self { shared, session: Arc::default() }
     }
 
-    /// Refuses the methods of a feature that no source offers. rmcp would answer with empty lists.
+    /// Refuses a method if no source offers the feature that it needs. rmcp would answer with an empty list.
     async fn require(&self, feature: Feature, method: &'static str) -> Result<(), ErrorData> {
         self.shared.host.catalog().await;
         if self.shared.host.offers(feature) { Ok(()) } else { Err(not_offered(method)) }
@@ -79,8 +79,8 @@ fn busy<T>(why: String) -> Result<T, ErrorData> {
     Err(ErrorData::internal_error(why, None))
 }
 
-/// Methods that rmcp knows, each with the feature that it needs. If such a request arrives as a custom request, its
-/// parameters are malformed.
+/// Methods that rmcp knows, each with the feature that it needs. A request with one of these methods arrives as a
+/// custom request only if its parameters are malformed.
 const KNOWN_METHODS: &[(&str, Feature)] = &[
     ("server/discover", Feature::Manifest),
     ("subscriptions/listen", Feature::Manifest),
@@ -97,7 +97,7 @@ const KNOWN_METHODS: &[(&str, Feature)] = &[
     ("completion/complete", Feature::Completions),
 ];
 
-/// As [`KNOWN_METHODS`], for revisions up to 2025-11-25.
+/// As [`KNOWN_METHODS`]: the methods that exist only in revisions up to 2025-11-25.
 const KNOWN_LEGACY_METHODS: &[(&str, Feature)] = &[
     ("initialize", Feature::Manifest),
     ("logging/setLevel", Feature::Manifest),

@@ -51,7 +51,7 @@ pub fn tool_call(line: &[u8]) -> Option<ClientJsonRpcMessage> {
 mod tests {
     use super::*;
 
-    /// All there is to a message; extensions compare as equal whatever they hold.
+    /// A message as text, with its `_meta`, which `==` would ignore: extensions always compare as equal.
     fn told(message: &ClientJsonRpcMessage) -> String {
         let request = message.clone().into_request().map(|(request, _)| request);
         let Some(ClientRequest::CallToolRequest(call)) = request else { panic!("{message:?}") };

@@ -32,8 +32,8 @@ impl<R: AsyncRead + Unpin> Input<R> {
         Self { from, partial: Vec::new(), skipped: None }
     }
 
-    /// The next line. `None`: the input has ended. A last line without an end is incomplete and is dropped. If the future
-    /// is dropped, nothing is lost: the next call continues.
+    /// The next line. `None`: the input has ended. A last line without a line feed is incomplete and is dropped. If the
+    /// future is dropped, nothing is lost: the next call continues.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             let chunk = self.from.fill_buf().await?;

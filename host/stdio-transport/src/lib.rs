@@ -1,4 +1,4 @@
-//! The stdio transport of MCP: one JSON-RPC message per line. Every request gets an answer, also an unreadable one.
+//! The stdio transport of MCP: one JSON-RPC message per line. A request that cannot be parsed gets an error response.
 //!
 //! rmcp's own transport silently drops lines that it cannot read. The client would then wait until its timeout.
 
@@ -36,7 +36,7 @@ enum Refusal {
     /// An unanswered request has the same id.
     #[error("a request with this id still waits for its answer")]
     SameId,
-    /// The unanswered requests already have so many bytes.
+    /// The unanswered requests have this size in bytes. With the new one, they would exceed the limit.
     #[error(
         "requests of {0} bytes wait for their answers, and {MAX_OPEN_BYTES} are the most: try again later"
     )]
@@ -73,7 +73,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioT
         Self { input, output, raw, ends, has_request: false, open: HashMap::new(), open_bytes: 0 }
     }
 
-    /// The next line. `None`: the input has ended or reading was stopped.
+    /// The next line. `None`: the input has ended or cannot be read, or reading was stopped.
     async fn line(&mut self) -> Option<Line> {
         let line = match self.ends.input.run_until_cancelled(self.input.next()).await {
             None => return None,

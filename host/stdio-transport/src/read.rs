@@ -1,4 +1,4 @@
-//! Parses a line: a message, nothing, or an error with the id of the request.
+//! Parses a line into a message or into the error to send back; a line that needs no response is ignored.
 
 use portcullis_json_bounds::{Excess, Outline, scan};
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::fast_path;
 use crate::input::{Line, MAX_LINE};
 
-/// A line of at most this length, in bytes, cannot exceed the limit of values in a message.
+/// A line of at most this length, in bytes, cannot exceed the limit of units of `portcullis_json_bounds`.
 const MAX_UNCHECKED: usize = 16 * 1024;
 
 /// The content of a line.
@@ -68,7 +68,7 @@ pub(crate) fn read(line: &Line) -> Read {
 
 fn code(excess: Excess) -> ErrorCode {
     match excess {
-        // For a short line, the parser finds this.
+        // The parser has the same limit of depth: a line that is too short to be scanned gets this code from it.
         Excess::Depth => ErrorCode::PARSE_ERROR,
         Excess::Units { .. } => ErrorCode::INVALID_REQUEST,
     }
@@ -138,7 +138,7 @@ mod tests {
                 (number(7), -32700),
             ),
             (r#"{"id":7,"method":"ping","params":["#.to_owned(), (number(7), -32700)),
-            // As a parsed message has it, the last one counts.
+            // Of two members `id`, the last one counts, as in a parsed message.
             (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#.to_owned(), (number(2), -32600)),
             (format!(r#"{{"params":[{many}0],"id":7,"method":"x"}}"#), (number(7), -32600)),
             (

@@ -1,5 +1,5 @@
-//! The HTTP client of the exporters. It is the host's own connection, with the TLS of all outgoing requests, and it is
-//! used by the threads of the exporters only.
+//! The HTTP client of the exporters. It has the TLS configuration of all outgoing requests, and only the threads of the
+//! exporters use it.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::faults::FAULTS;
 use crate::settings::{Headers, Settings};
 use crate::{REQUEST_TIME, SettingsError};
 
-/// The largest response that is read. A collector answers with few bytes.
+/// Maximum size of a response, in bytes. A collector answers with few bytes.
 const MAX_RESPONSE: usize = 64 << 10;
 
 /// Why the HTTP client cannot be made.
@@ -58,7 +58,7 @@ impl SendError {
 #[derive(Debug)]
 pub(crate) struct Collector {
     client: reqwest::Client,
-    /// The exporters' threads are no threads of tokio, which reqwest needs.
+    /// reqwest needs a tokio runtime, which the exporters' threads do not have.
     runtime: Runtime,
     headers: Headers,
     origin: String,
@@ -88,7 +88,8 @@ impl Collector {
     async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, SendError> {
         let (parts, body) = request.into_parts();
         let mut builder = self.client.request(parts.method, parts.uri.to_string());
-        // The exporter adds headers of the environment, also where the configuration names another collector.
+        // Other headers of the exporter are from the environment, and may be meant for another collector than the
+        // configured one.
         if let Some(value) = parts.headers.get(CONTENT_TYPE) {
             builder = builder.header(CONTENT_TYPE, value);
         }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// The time between two warnings.
+/// Shortest time between two warnings.
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// Counts faults, and decides which of them are reported.
@@ -17,8 +17,8 @@ struct Seen {
 }
 
 impl Faults {
-    /// Counts a fault at a time. Returns the number of faults since the last warning, this one included, if a warning
-    /// is due.
+    /// Counts a fault at the time `now`. Returns the number of faults since the last warning, this one included, if a
+    /// warning is due.
     pub(crate) fn count(&self, now: Instant) -> Option<u64> {
         let mut seen = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         seen.since += 1;
@@ -30,7 +30,7 @@ impl Faults {
     }
 }
 
-/// The faults of this process: traces and logs go to the same collector.
+/// The faults of all exporters, because traces and logs go to the same collector.
 pub(crate) static FAULTS: Faults = Faults(Mutex::new(Seen { reported: None, since: 0 }));
 
 #[cfg(test)]

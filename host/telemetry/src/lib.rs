@@ -1,7 +1,7 @@
 //! Sends a span and a log record of each call to an OpenTelemetry collector, by OTLP over HTTP.
 //!
-//! Nothing else leaves: only spans and events with the target [`TARGET`], which the host makes from names, outcomes,
-//! durations and ids. Lines of the log may quote arguments, so they are not sent.
+//! Only spans and events with the target [`TARGET`] are sent. The host makes them from names, outcomes, durations and
+//! ids. Lines of the log may quote arguments, so they are not sent.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests have a collector"))]
 
@@ -38,10 +38,10 @@ pub use settings::{Headers, Settings, SettingsError};
 /// The target of the spans and events that are sent.
 pub const TARGET: &str = "portcullis::call";
 
-/// The time for one request to the collector.
+/// Time limit of one request to the collector.
 const REQUEST_TIME: Duration = Duration::from_secs(5);
 
-/// The longest time in which [`Telemetry::end`] returns.
+/// Maximum duration of [`Telemetry::end`].
 pub const END_TIME: Duration = Duration::from_secs(2);
 
 /// Why telemetry cannot start.
@@ -58,7 +58,7 @@ pub enum StartError {
 /// A layer of a subscriber.
 pub type BoxedLayer<S> = Box<dyn Layer<S> + Send + Sync>;
 
-/// The connection to a collector. Threads of its own send what was recorded; a call never waits for them.
+/// The exporters to a collector. They send the recorded data on threads of their own. A call never waits for them.
 #[derive(Debug)]
 pub struct Telemetry {
     traces: Option<SdkTracerProvider>,
@@ -66,7 +66,7 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Starts the threads that send. The collector need not be there yet.
+    /// Starts the threads that send. The collector need not be reachable yet.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl Telemetry {
         if let Some(provider) = &self.traces {
             let layer = tracing_opentelemetry::layer::<S>()
                 .with_tracer(provider.tracer("portcullis"))
-                // The conventions for MCP have no place for these.
+                // The semantic conventions for MCP have no such attributes.
                 .with_location(false)
                 .with_threads(false)
                 .with_target(false)
@@ -117,7 +117,7 @@ impl Telemetry {
             layers.push(WithRemoteParent(layer).with_filter(of_call).boxed());
         }
         if let Some(provider) = &self.logs {
-            // The spans, too: the core makes the event of a call only if the call has a span.
+            // Spans pass this filter, too: the core makes the event of a call only if the call has a span.
             let of_call = filter_fn(|about| about.target() == TARGET);
             let layer = OpenTelemetryTracingBridge::new(provider);
             layers.push(layer.with_filter(of_call).boxed());
@@ -125,7 +125,7 @@ impl Telemetry {
         layers
     }
 
-    /// Sends what is not sent yet, for at most [`END_TIME`]. What the collector did not take by then is lost.
+    /// Sends the remaining data, for at most [`END_TIME`]. Data that the collector has not accepted by then are lost.
     pub fn end(&self) {
         let until = Instant::now() + END_TIME;
         // Half of the time is left for the logs. A failure was reported when the request failed.
@@ -135,7 +135,7 @@ impl Telemetry {
     }
 }
 
-/// The description of this process. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` are part of it.
+/// The OpenTelemetry resource of this process, with `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`.
 fn resource() -> Resource {
     let found = Resource::builder().build();
     let name = found.get(&Key::from_static_str("service.name"));

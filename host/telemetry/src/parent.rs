@@ -23,7 +23,7 @@ impl<S: Subscriber, L: Layer<S>> Layer<S> for WithRemoteParent<L> {
     fn on_new_span(&self, attrs: &Attributes<'_>, id: &Id, cx: Context<'_, S>) {
         let mut found = TraceParent(None);
         attrs.record(&mut found);
-        // The layer takes the current context as the parent.
+        // The wrapped layer takes the current context as the parent.
         let _attached = found.0.as_deref().and_then(remote).map(OtelContext::attach);
         self.0.on_new_span(attrs, id, cx);
     }

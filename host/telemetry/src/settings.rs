@@ -9,7 +9,7 @@ use reqwest::Url;
 /// Why telemetry cannot be set up. Its text contains no value of a header.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// The address is none of HTTP or HTTPS.
+    /// The address is not an http or https URL, or has a user, a password, a query or a fragment.
     #[error(
         "the address of the OpenTelemetry collector is not valid: write http://HOST:4318 or \
          https://HOST, without a user and a password"
@@ -105,7 +105,7 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// The address or a header is not valid.
+    /// The address or a header is not valid, or a secret cannot be read.
     pub fn configured(
         endpoint: &str,
         headers: BTreeMap<String, Secret>,
@@ -115,7 +115,7 @@ impl Settings {
         Self::checked(endpoint, Headers::Configured(headers), traces, logs)
     }
 
-    /// The settings of `OTEL_EXPORTER_OTLP_ENDPOINT` and `OTEL_EXPORTER_OTLP_HEADERS`. `None`: the first is not set.
+    /// The settings of `OTEL_EXPORTER_OTLP_ENDPOINT` and `OTEL_EXPORTER_OTLP_HEADERS`. `None`: there is no endpoint.
     ///
     /// # Errors
     ///
@@ -169,7 +169,7 @@ impl Settings {
     }
 }
 
-/// The text with each `%XX` replaced by its byte. `None`: it is no such text.
+/// The text with each `%XX` replaced by its byte. `None`: a `%` has no two digits, or the result is not UTF-8.
 fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = text.bytes();
     let mut decoded = Vec::new();

@@ -72,7 +72,7 @@ fn settings(endpoint: &str) -> Settings {
 
 const REMOTE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
-/// Records one call as the core does, and other lines of the log within and beside it.
+/// Records one call as the core does, and other spans and events in the span of the call.
 fn record(telemetry: &Telemetry) {
     let subscriber = tracing_subscriber::registry().with(telemetry.layers());
     tracing::subscriber::with_default(subscriber, || {
@@ -179,7 +179,7 @@ fn a_collector_that_is_down_slow_or_broken_delays_no_call_and_the_end_by_two_sec
     for endpoint in [format!("http://{nobody}"), slow, broken] {
         let telemetry = Telemetry::start(&settings(&endpoint)).unwrap();
         let began = Instant::now();
-        // More than the queue holds, so that a full queue is met, too.
+        // More calls than the queue holds, so that a full queue is tested, too.
         for _ in 0..5000 {
             record(&telemetry);
         }

@@ -1,4 +1,4 @@
-//! A server that wants tokens, who issues them, and a browser: on this machine, and as a script has them.
+//! An MCP server that demands tokens, its issuer and a browser, all on this machine and scripted by the tests.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
@@ -19,29 +19,29 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use url::Url;
 
-/// No test takes longer. It is far more than any needs.
+/// Time limit of a test. Each test needs far less.
 const BOUND: Duration = Duration::from_secs(120);
 
-/// Runs a test, but not forever.
+/// Runs a test within the time limit.
 pub async fn within<T>(test: impl Future<Output = T>) -> T {
     tokio::time::timeout(BOUND, test).await.expect("a test ends")
 }
 
-/// What is answered at a path.
+/// The response to a request for a path.
 #[derive(Clone)]
 pub enum Reply {
     Json(Value),
     Status(u16, Value),
     Redirect(String),
-    /// So many bytes of nothing.
+    /// A body of this number of spaces.
     Bytes(usize),
-    /// Nothing, for as long as somebody waits.
+    /// No response.
     Silence,
 }
 
-/// The server and its issuer, which end with this value.
+/// The server and its issuer. Both end when this value is dropped.
 pub struct Stand {
-    /// Where they are.
+    /// The origin of both: scheme, host and port.
     pub origin: String,
     replies: Arc<Mutex<BTreeMap<String, Reply>>>,
     asked: Arc<Mutex<Vec<String>>>,
@@ -55,7 +55,7 @@ impl Drop for Stand {
 }
 
 impl Stand {
-    /// One that does all as it should: `/token` issues `first`, which can be renewed.
+    /// Starts a server and an issuer that follow the standards: `/token` issues the token `first` with a refresh token.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -70,7 +70,7 @@ impl Stand {
         stand
     }
 
-    /// What the server says of itself.
+    /// The resource metadata of the server.
     pub fn resource(&self) -> Value {
         json!({
             "resource": format!("{}/mcp", self.origin),
@@ -79,7 +79,7 @@ impl Stand {
         })
     }
 
-    /// What the issuer says of itself.
+    /// The metadata of the issuer.
     pub fn issuer(&self) -> Value {
         let at = |path: &str| format!("{}{path}", self.origin);
         json!({
@@ -93,7 +93,7 @@ impl Stand {
         })
     }
 
-    /// Changes one word of what the issuer says of itself.
+    /// Changes one member of the issuer's metadata.
     pub fn issuer_says(&self, key: &str, value: Value) {
         let mut issuer = self.issuer();
         issuer[key] = value;
@@ -104,7 +104,7 @@ impl Stand {
         self.replies.lock().insert(path.to_owned(), reply);
     }
 
-    /// From now on, this token is issued.
+    /// From now on, `/token` issues this token, with this lifetime in seconds.
     pub fn issue(&self, token: &str, seconds: u64) {
         let issued = json!({
             "access_token": token,
@@ -115,7 +115,8 @@ impl Stand {
         self.reply("/token", Reply::Json(issued));
     }
 
-    /// Every request that began like this: method, path, body and authorization, with spaces between.
+    /// The received requests that begin with this text. Each is its method, path, body and `Authorization`, separated
+    /// by spaces.
     pub fn asked(&self, beginning: &str) -> Vec<String> {
         let asked = self.asked.lock();
         asked.iter().filter(|asked| asked.starts_with(beginning)).cloned().collect()
@@ -125,13 +126,13 @@ impl Stand {
         format!("{}/mcp", self.origin).parse().unwrap()
     }
 
-    /// A login at it, with settings as an operator writes them.
+    /// A login at this server, with settings in TOML, as an operator writes them.
     pub fn login(&self, settings: &str, folder: Option<&std::path::Path>) -> Login {
         let settings: Settings = toml::from_str(settings).unwrap();
         Login::new("it", &self.url(), settings, folder).unwrap()
     }
 
-    /// What this server says when it refuses a request.
+    /// The challenge of this server when it refuses a request with this status. `more`: further parameters.
     pub fn challenge(&self, status: u16, more: &str) -> Challenge {
         let mut headers = HeaderMap::new();
         let at = format!("{}/.well-known/oauth-protected-resource/mcp", self.origin);
@@ -193,7 +194,8 @@ async fn answer(
     Response::builder().status(status).body(Full::from(body)).unwrap()
 }
 
-/// A browser that opens what is shown, and comes back with this.
+/// Redirects like a browser that opened the address `shown`: requests the redirect URI with the query `with`, in which
+/// `STATE` stands for the login's `state`. Returns the response.
 pub async fn come_back(shown: &str, with: &str) -> Result<String, String> {
     let url: Url = shown.parse().map_err(|error| format!("{shown}: {error}"))?;
     let param = |name: &str| {
@@ -204,7 +206,7 @@ pub async fn come_back(shown: &str, with: &str) -> Result<String, String> {
     visit(&format!("{back}?{}", with.replace("STATE", &state))).await
 }
 
-/// Gets an address of this machine.
+/// Sends a GET request to an address of this machine. Returns the response.
 pub async fn visit(address: &str) -> Result<String, String> {
     let url: Url = address.parse().map_err(|error| format!("{address}: {error}"))?;
     let host = url.socket_addrs(|| None).map_err(|error| error.to_string())?[0];

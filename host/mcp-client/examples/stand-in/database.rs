@@ -1,4 +1,4 @@
-//! A database of two tables: queries with parameters, rows with nulls, and a tool that destroys.
+//! A database of two tables: queries with parameters, rows with nulls, and a destructive tool.
 
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
@@ -93,7 +93,7 @@ impl Shop for Database {
     }
 }
 
-/// Of SQL, only `column = ?`.
+/// Answers a query. The only supported condition is `column = ?`.
 fn query(rows: &[Value], arguments: &Value) -> Value {
     let condition = arguments["where"].as_str().unwrap_or_default();
     let column = condition.strip_suffix("= ?").map(str::trim);

@@ -17,7 +17,7 @@ impl Shop for Fifty {
     }
 }
 
-/// Properties of several kinds, more of them with each number.
+/// The definition of a tool. Its properties depend on its number.
 fn tool(number: u32) -> Value {
     let kinds = [
         json!({"type": "string", "description": "Some text", "maxLength": 200}),

@@ -1,6 +1,6 @@
 //! A server for tests, which supports all revisions and transports of MCP, and misbehaves on demand:
-//! `stand-in stdio|http|sse [OPTION]…`. Over HTTP, it says on its stdout where it listens. With `weather`,
-//! `database` or `fifty`, it offers what such a server would, and nothing goes wrong.
+//! `stand-in stdio|http|sse [OPTION]…`. Over HTTP, it prints its URL on stdout. With `weather`, `database` or `fifty`,
+//! it behaves like a common server, and never misbehaves.
 
 mod database;
 mod fifty;
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     match transport.as_str() {
         "stdio" => pipes::serve(server).await,
         "http" | "sse" => web::serve(server, transport == "sse").await?,
-        // Holds an upstream of its own, to be killed: the rest is what that is.
+        // A host with one upstream, for tests that kill the host. The further arguments are the upstream's command.
         "hold" => hold(options).await?,
         _ => return Err("stdio, http or sse?".into()),
     }

@@ -43,7 +43,7 @@ pub async fn serve(server: Arc<Server>) {
     writing.abort();
 }
 
-/// A process of the same group that does not end with its stdin. Says which on stderr.
+/// Starts a process of the same group that does not end with its stdin. Writes its process id to stderr.
 fn leave_somebody_behind() {
     let mut sleep = std::process::Command::new("sleep");
     sleep.arg("600").stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
@@ -52,7 +52,7 @@ fn leave_somebody_behind() {
     }
 }
 
-/// A process of a session and a group of its own, whose parent has ended. Writes its number to a file.
+/// Starts a process with its own session and group, whose parent ends. Writes its process id to a file.
 fn leave_a_session_behind(file: &str) {
     let script =
         r#"setsid sleep 600 </dev/null >/dev/null 2>&1 & echo $! > "$0.new"; mv "$0.new" "$0""#;

@@ -10,22 +10,22 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::shop::Shop;
 
-/// Where messages go that belong to one request.
+/// Sends the messages that belong to one request.
 pub type Out = mpsc::UnboundedSender<Value>;
 
-/// The server, as its options make it.
+/// The server. Its options determine its behaviour.
 pub struct Server {
     options: Vec<String>,
-    /// What it offers, where that is not what goes wrong.
+    /// The tools and resources of a server that behaves well. `None`: the server misbehaves on demand.
     pub shop: Option<Box<dyn Shop>>,
-    /// What it was told: methods, and what a transport adds.
+    /// The methods of the messages that it received, and notes of the transport.
     pub seen: Mutex<Vec<String>>,
-    /// Who is told of changes.
+    /// The receivers of notifications of changes, with the ids of their subscriptions.
     pub listeners: Mutex<Vec<(Value, Out)>>,
     asks: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
     next: AtomicU64,
     pub changed: AtomicBool,
-    /// Whether the sessions of HTTP are to be forgotten.
+    /// Whether the next request over HTTP makes the server forget all sessions.
     pub forget: AtomicBool,
 }
 
@@ -55,7 +55,7 @@ impl Server {
         self.options.iter().any(|given| given == option)
     }
 
-    /// What follows `NAME=` in an option.
+    /// The value of the option `NAME=VALUE`.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.options.iter().find_map(|given| given.strip_prefix(name)?.strip_prefix('='))
     }
@@ -64,7 +64,7 @@ impl Server {
         self.seen.lock().push(what.into());
     }
 
-    /// Takes a message. What it has to say goes out.
+    /// Handles a message. Answers are sent to `out`.
     pub async fn take(self: &Arc<Self>, mut message: Value, out: Out) {
         let Some(method) = message.get("method").and_then(Value::as_str).map(str::to_owned) else {
             let id = message.get("id").and_then(Value::as_u64);
@@ -158,7 +158,7 @@ impl Server {
         }
     }
 
-    /// What a shop says.
+    /// Answers a request with the tools and resources of the shop.
     fn sell(&self, method: &str, params: &Value) -> Result<Value, Value> {
         let wrong = |what: &Value| json!({"code": -32602, "message": format!("{what}?")});
         let shop = self.shop.as_ref().expect("asked where there is one");
@@ -218,7 +218,7 @@ impl Server {
         json!({"tools": tools, "nextCursor": "", "ttlMs": ttl})
     }
 
-    /// Asks the client something and waits for what it says.
+    /// Sends a request to the client, and waits for the response.
     pub async fn ask(&self, out: &Out, method: &str, params: Value) -> Value {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (asked, answer) = oneshot::channel();
@@ -228,7 +228,7 @@ impl Server {
         answer.await.unwrap_or_default()
     }
 
-    /// Tells all who listen.
+    /// Sends a notification to all listeners.
     pub fn tell(&self, method: &str, params: Value) {
         for (id, out) in &*self.listeners.lock() {
             let mut message = json!({"jsonrpc": "2.0", "method": method, "params": params});

@@ -1,29 +1,29 @@
-//! What the server offers where it is to be like one that people run: `weather`, `database`, `fifty`.
+//! Servers like those that people run: `weather`, `database`, `fifty`.
 
 use serde_json::{Value, json};
 
 use crate::{database::Database, fifty::Fifty, weather::Weather};
 
-/// A set of tools that do something.
+/// The tools and resources of one such server.
 pub trait Shop: Send + Sync {
-    /// Their definitions.
+    /// The definitions of the tools.
     fn tools(&self) -> Vec<Value>;
 
-    /// What a tool answers. `None`: there is none of that name.
+    /// The result of a tool call. `None`: there is no tool of this name.
     fn call(&self, tool: &str, arguments: &Value) -> Option<Value>;
 
-    /// What can be read.
+    /// The resources.
     fn resources(&self) -> Vec<Value> {
         Vec::new()
     }
 
-    /// The contents at an address. `None`: there are none.
+    /// The contents of a resource. `None`: there is no such resource.
     fn read(&self, _uri: &str) -> Option<Value> {
         None
     }
 }
 
-/// The one that is asked for, if any is.
+/// The shop that an option names.
 pub fn of(options: &[String]) -> Option<Box<dyn Shop>> {
     options.iter().find_map(|option| -> Option<Box<dyn Shop>> {
         match option.as_str() {
@@ -35,12 +35,12 @@ pub fn of(options: &[String]) -> Option<Box<dyn Shop>> {
     })
 }
 
-/// An answer with structure, and the same as text for those who know none.
+/// A result with structured content, and the same content as text.
 pub fn structured(value: Value) -> Value {
     json!({"content": [{"type": "text", "text": value.to_string()}], "structuredContent": value})
 }
 
-/// An answer that says what went wrong.
+/// A result with `isError`.
 pub fn failed(why: &str) -> Value {
     json!({"content": [{"type": "text", "text": why}], "isError": true})
 }

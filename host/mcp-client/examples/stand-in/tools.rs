@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::script::{Call, Server};
 
 impl Server {
-    /// `None`: the tool never answers.
+    /// The result of a tool call, or a JSON-RPC error. `None`: the tool never answers.
     pub async fn tool(self: &Arc<Self>, call: Call) -> Option<Result<Value, Value>> {
         let arguments = &call.params["arguments"];
         let notify = |method: &str, params: Value| {
@@ -21,7 +21,7 @@ impl Server {
                 "x-odd": {"deep": [[]]},
             })),
             "hang" => {
-                // Over HTTP, to go away is to cancel.
+                // Over HTTP, a modern client cancels by closing the connection.
                 call.out.closed().await;
                 self.saw("closed");
                 return None;
@@ -59,7 +59,7 @@ impl Server {
         })
     }
 
-    /// Reports progress, so many steps, with a pause before each.
+    /// Reports progress in as many steps as the arguments name, with a pause before each.
     async fn report(&self, call: &Call, pause: std::time::Duration) -> Result<Value, Value> {
         let token = &call.params["_meta"]["progressToken"];
         for step in 1..=call.params["arguments"]["steps"].as_u64().unwrap_or_default() {
@@ -74,7 +74,7 @@ impl Server {
         Ok(content("done"))
     }
 
-    /// What no server should do.
+    /// Tools with behaviour that no server should have.
     fn misbehave(&self, call: &Call) -> Result<Value, Value> {
         let notify = |method: &str, params: Value| {
             let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
@@ -90,7 +90,7 @@ impl Server {
                 Ok(content("forgotten"))
             }
             "interrupted" => {
-                // The web has the last word on this one.
+                // The HTTP transport interrupts the stream at this message.
                 notify("interrupt", json!({}));
                 Ok(content("resumed"))
             }
@@ -112,7 +112,7 @@ impl Server {
         }
     }
 
-    /// Needs to know a name: each era has its way to ask.
+    /// A tool that asks the client for a name, in the way of the client's era.
     async fn ask_tool(&self, call: &Call) -> Result<Value, Value> {
         let method = call.params["arguments"]["method"].as_str().unwrap_or("elicitation/create");
         let params = json!({"message": "Who are you?", "odd": 1});
@@ -145,7 +145,7 @@ fn content(said: &str) -> Value {
     json!({"content": [text(said)]})
 }
 
-/// Tools that are not what they seem.
+/// A list with malicious, malformed and too large tools.
 pub fn hostile() -> Value {
     let deep = (0..100).fold(json!({}), |inner, _| json!({"not": inner}));
     json!({"tools": [

@@ -1,4 +1,4 @@
-//! A weather service: units, dates, forecasts that make a chart, and a radar with a view of its own.
+//! A weather service: units, dates, forecasts that can be shown as a chart, and a radar with a view of its own.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,12 @@ use crate::shop::{Shop, failed, structured};
 const CONDITIONS: [&str; 4] = ["clear", "clouds", "rain", "snow"];
 const RADAR: &str = "ui://weather/radar.html";
 
-/// The page that the radar brings. It calls a tool by the name that the server gives it.
+/// The page of the radar's view. It calls a tool by the tool's name at this server.
 const PAGE: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Radar</title></head><body>\
 <main id=\"radar\">Köln “<b>&amp;</b>” {{data}}</main>\n<script>\nlet id = 0;\nconst send = (method, params) =>\n  parent.postMessage({ jsonrpc: \"2.0\", id: ++id, method, params }, \"*\");\n\
 send(\"tools/call\", { name: \"get_current_weather\", arguments: { city: \"Köln\" } });\n</script></body></html>\n";
 
-/// The same weather for the same question.
+/// The weather service. The same arguments always have the same result.
 pub struct Weather;
 
 impl Shop for Weather {
@@ -133,7 +133,7 @@ fn condition(city: &str, day: u64) -> &'static str {
     CONDITIONS[((seed(city) + day) % 4) as usize]
 }
 
-/// One day; dates count within a month, which is enough for two weeks of November.
+/// One day of a forecast. Days count from 1 to 28 within one month, which is enough for tests.
 fn day(city: &str, from: &str, n: u64, imperial: bool) -> Value {
     let (month, first) = from.rsplit_once('-').unwrap_or(("2026-11", "1"));
     let date = format!("{month}-{:02}", (first.parse::<u64>().unwrap_or(1) + n - 1) % 28 + 1);

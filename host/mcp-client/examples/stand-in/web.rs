@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 
 use crate::script::{Out, Server};
 
-/// A body that is written as it comes.
+/// A body that is sent piece by piece.
 pub struct Written(mpsc::UnboundedReceiver<Bytes>);
 
 impl Body for Written {
@@ -38,7 +38,7 @@ impl Body for Written {
 struct Web {
     server: Arc<Server>,
     sse: bool,
-    /// By their ids: where what is said by itself goes.
+    /// The sessions by their ids, each with the stream for messages that belong to no request.
     sessions: Mutex<HashMap<String, Option<Out>>>,
     /// The rest of an answer whose stream was interrupted.
     rest: Mutex<Option<Value>>,
@@ -47,7 +47,7 @@ struct Web {
 pub async fn serve(server: Arc<Server>, sse: bool) -> std::io::Result<()> {
     let socket = TcpSocket::new_v4()?;
     socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
-    // Room for all that a test connects at once: what finds none is tried again after seconds.
+    // Room for all concurrent connections of a test. Without room, a connection is retried only after seconds.
     let listener = socket.listen(4096)?;
     println!("http://{}/mcp", listener.local_addr()?);
     let web = Arc::new(Web { server, sse, sessions: Mutex::default(), rest: Mutex::default() });
@@ -72,7 +72,7 @@ impl Web {
             request.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
         };
         if self.server.is("locked") && header("authorization").as_deref() != Some("Bearer key") {
-            // Says the key back, as a careless server does.
+            // The response repeats the key, as a careless server might.
             let key = header("authorization").unwrap_or_default();
             let mut response =
                 plain(401, &format!("who are you? {key} {}", key.replace('/', "%2f")));
@@ -159,7 +159,7 @@ impl Web {
         tokio::spawn(async move { server.take(message, out).await });
         let mut response = self.clone().reply(outgoing).await;
         if begins && !modern {
-            // Never the same again: a forgotten session may still be ended by its client.
+            // Each id is used once, because the client of a forgotten session may still delete the session.
             static NEXT: AtomicU64 = AtomicU64::new(0);
             let id = format!("session-{}", NEXT.fetch_add(1, Ordering::Relaxed));
             self.sessions.lock().insert(id.clone(), None);
@@ -176,7 +176,7 @@ impl Web {
         answer(400, &json!({"jsonrpc": "2.0", "id": null, "error": error}))
     }
 
-    /// JSON, if the first message is the answer; else events.
+    /// The response to a request: JSON if the first message is the answer, otherwise events.
     async fn reply(
         self: Arc<Self>,
         mut messages: mpsc::UnboundedReceiver<Value>,
@@ -187,7 +187,7 @@ impl Web {
             return answer(200, &first);
         }
         tokio::spawn(async move {
-            // What ends here is the stream and not the answer.
+            // The stream may end before the answer is sent.
             let mut next = Some(first);
             while let Some(message) = next.take() {
                 match message["method"].as_str() {
@@ -212,7 +212,7 @@ impl Web {
         stream(written)
     }
 
-    /// What a legacy server says by itself; or the rest of what was interrupted.
+    /// The stream of a legacy server: the rest of an interrupted answer, or messages that belong to no request.
     fn events(&self, session: Option<String>, resumes: bool) -> Response<Written> {
         let (body, written) = mpsc::unbounded_channel();
         if resumes && let Some(rest) = self.rest.lock().take() {

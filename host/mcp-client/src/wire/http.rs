@@ -22,14 +22,14 @@ pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-ver
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// The longest session id, in bytes.
+/// Maximum length of a session id, in bytes.
 const SESSION_BYTES: usize = 1024;
 
 /// How long to wait before a stream is opened again if the server names no time, and the longest wait after failures.
 const RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
-/// The most attempts to resume the interrupted stream of an answer.
+/// Maximum number of attempts to resume the interrupted stream of an answer.
 const RESUMPTIONS: u32 = 5;
 
 /// After the answer, a stream is read to its end so that the connection can be reused: at most this many bytes, for
@@ -81,7 +81,7 @@ impl Http {
         self.shared.send(message).await
     }
 
-    /// Sends a message in the background.
+    /// Sends messages in the background.
     pub(crate) fn send_soon(&self, messages: Vec<Vec<u8>>) {
         let shared = self.shared.clone();
         self.runtime.spawn(async move { shared.reply(messages).await });
@@ -290,7 +290,7 @@ impl Shared {
         }
     }
 
-    /// Sends background messages, one after the other.
+    /// Sends messages, one after the other, and logs failures.
     async fn reply(&self, messages: Vec<Vec<u8>>) {
         for message in messages {
             if let Ok(Err(trouble)) = timeout(SEND, self.send(message)).await {
@@ -305,7 +305,7 @@ impl Shared {
         if let Some(version) = self.version.get() {
             request = request.header(VERSION, version.clone());
         }
-        // The server may not support this, or may have ended.
+        // The server may not support `DELETE`, or may have ended.
         let _ended = timeout(SEND, self.requests.send(request)).await;
     }
 }

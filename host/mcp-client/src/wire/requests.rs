@@ -23,13 +23,13 @@ pub(crate) const SEND: Duration = Duration::from_secs(10);
 /// How long a connection is idle before TCP probes it.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// The most bytes that are read of an error response.
+/// Maximum size of an error response that is read, in bytes.
 const REFUSAL_BYTES: usize = 64 * 1024;
 
 pub(crate) const EVENTS: &str = "text/event-stream";
 pub(crate) const JSON: &str = "application/json";
 
-/// How often a request is sent again with a new token.
+/// Maximum number of times that a request is sent again with a new token.
 const TOKENS: usize = 2;
 
 /// Requests to one address.
@@ -39,7 +39,7 @@ pub(crate) struct Requests {
     /// The source of access tokens, if the server may demand any.
     login: Option<Arc<Login>>,
     pub(crate) calls: Arc<Calls>,
-    /// The most bytes of a message.
+    /// Maximum size of a message, in bytes.
     pub(crate) most: usize,
 }
 
@@ -85,7 +85,7 @@ impl Requests {
         self.client.request(method, url).headers(self.address.headers.clone())
     }
 
-    /// A message to a URL.
+    /// A POST request with a message.
     pub(crate) fn post(&self, url: Url, headers: HeaderMap, body: Vec<u8>) -> RequestBuilder {
         self.request(Method::POST, url)
             .headers(headers)
@@ -169,7 +169,7 @@ impl Requests {
         self.login.as_ref().map(|login| login.hide(&text)).unwrap_or(text)
     }
 
-    /// The text of an error response.
+    /// The end of a request with an error response: its JSON-RPC error, or its status and text.
     pub(crate) async fn refusal(&self, mut response: Response) -> Done {
         let status = response.status();
         let body = match body(&mut response, REFUSAL_BYTES).await {

@@ -74,7 +74,7 @@ impl Sse {
         self.shared.send(message).await
     }
 
-    /// Sends a message in the background.
+    /// Sends messages in the background.
     pub(crate) fn send_soon(&self, messages: Vec<Vec<u8>>) {
         let shared = self.shared.clone();
         self.runtime.spawn(async move { shared.reply(messages).await });

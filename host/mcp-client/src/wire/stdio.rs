@@ -20,7 +20,7 @@ use crate::definition::Command;
 use crate::fault::Trouble;
 use crate::lines::{Line, Lines};
 
-/// The most messages that are queued for a child. Further senders wait.
+/// Maximum number of messages that are queued for a child. Further senders wait.
 const QUEUED: usize = 64;
 
 /// How long to wait for the exit status and the last output of a child that has closed its pipes.
@@ -71,7 +71,7 @@ impl Stdio {
     /// Sends a message in the background.
     pub(crate) fn send_soon(&self, message: Vec<u8>) {
         if let Err(mpsc::error::TrySendError::Full(message)) = self.queue.try_send(message) {
-            // There are at most as many of these tasks as requests in flight.
+            // The number of these tasks is limited: a new request waits behind them for its place in the queue.
             let queue = self.queue.clone();
             self.runtime.spawn(async move { queue.send(message).await });
         }

@@ -12,10 +12,10 @@ use portcullis_mcp_client::{
 };
 use serde_json::{Value, json};
 
-/// No test takes longer. It is far more than any needs.
+/// Time limit of a test. Each test needs far less.
 pub const BOUND: Duration = Duration::from_secs(180);
 
-/// Runs a test, but not forever.
+/// Runs a test within the time limit.
 pub async fn within<T>(test: impl Future<Output = T>) -> T {
     tokio::time::timeout(BOUND, test).await.expect("a test ends")
 }
@@ -29,14 +29,14 @@ pub fn program() -> PathBuf {
     program
 }
 
-/// A server over HTTP, which ends with this value.
+/// A server over HTTP. It is killed when this value is dropped.
 pub struct Web {
     child: Child,
     pub url: String,
 }
 
 impl Web {
-    /// `arguments`: `http` or `sse`, and options.
+    /// Starts a server. `arguments`: `http` or `sse`, and options.
     pub fn start(arguments: &[&str]) -> Self {
         let mut child = Command::new(program())
             .args(arguments)
@@ -58,14 +58,14 @@ impl Drop for Web {
     }
 }
 
-/// An upstream by its definition as JSON.
+/// An upstream with this definition in JSON.
 pub fn defined(definition: Value) -> Upstream {
     let definition: Definition = serde_json::from_value(definition).expect("a definition");
     Upstream::new("stand-in", definition, ClientSettings::new("test", "1"))
         .expect("it holds together")
 }
 
-/// A child with these options, and what else its definition has.
+/// An upstream over stdio. `options`: of the server. `more`: further keys of the definition.
 pub fn child_with(options: &[&str], more: Value) -> Upstream {
     let mut args = vec!["stdio"];
     args.extend(options);
@@ -107,12 +107,12 @@ pub fn text(outcome: RequestOutcome) -> String {
     }
 }
 
-/// What a tool says.
+/// The text of the result of a tool call.
 pub async fn said(upstream: &Upstream, tool: &str, arguments: Value) -> String {
     text(call(upstream, tool, arguments).outcome().await.expect("it answers"))
 }
 
-/// Waits for the next question, and its key.
+/// Waits for the next question, and returns its key.
 pub async fn question(call: &mut InFlight) -> portcullis_mcp_client::AskKey {
     loop {
         match call.next().await {
@@ -124,17 +124,17 @@ pub async fn question(call: &mut InFlight) -> portcullis_mcp_client::AskKey {
     }
 }
 
-/// Asks the server until it has seen what begins like this.
+/// Waits until the server has noted something that begins with this text.
 pub async fn has_seen(upstream: &Upstream, what: &str) {
     while !said(upstream, "seen", json!({})).await.lines().any(|line| line.starts_with(what)) {
         tokio::task::yield_now().await;
     }
 }
 
-/// Whether there is a process of this id that has not ended.
+/// Whether a process has this id and has not ended.
 pub fn is_running(process: u32) -> bool {
     match std::fs::read_to_string(format!("/proc/{process}/stat")) {
-        // After the name in brackets comes the state; Z: it has ended, and nobody has asked how.
+        // The state follows the name in parentheses. `Z`: a zombie, which has ended and was not reaped.
         Ok(stat) => !stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')),
         Err(_) => false,
     }

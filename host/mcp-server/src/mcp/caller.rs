@@ -24,7 +24,7 @@ pub struct Caller {
     pub capabilities: ClientCapabilities,
     /// The principal, if the transport authenticates callers.
     pub principal: Option<String>,
-    /// The request's `_meta` without the reserved keys.
+    /// The request's `_meta` as JSON, without the reserved keys. `None`: there are no other keys.
     pub meta: Option<String>,
     /// The token for progress notifications, if the client wants them.
     pub progress: Option<ProgressToken>,
@@ -93,8 +93,8 @@ impl Caller {
     }
 }
 
-/// The request's id and the client's span. The `_meta` of a request is about this request; the header of HTTP may be
-/// about several.
+/// The request's id and the client's span. `traceparent` in the request's `_meta` takes precedence over the HTTP
+/// header, which may be about several requests.
 fn origin_of(cx: &RequestContext<RoleServer>) -> Origin {
     let in_meta = cx.meta.0.0.get("traceparent").and_then(serde_json::Value::as_str);
     let parts = cx.extensions.get::<http::request::Parts>();

@@ -160,7 +160,7 @@ impl Client for RequestClient<'_> {
 /// Why a question to a client has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum NoAnswer {
-    /// The client cancelled its own request.
+    /// The client cancelled its own request, or the host is shutting down.
     #[error("the client cancelled the request")]
     Gone,
     /// The client took longer than [`ANSWER_TIME`].

@@ -13,7 +13,8 @@ const MAX_SUBJECT: usize = 4000;
 const MAX_DEED: usize = 1000;
 
 /// The answer to a question that is not asked, with its outcome for the audit: accepted if the operator agreed in the
-/// configuration; declined if the client cannot ask or the subject is too long to be shown.
+/// configuration; declined if the client cannot ask or the subject is too long to be shown. `None`: the user has to be
+/// asked.
 pub fn answer_without_asking(
     consent: &Consent,
     caller: &Caller,

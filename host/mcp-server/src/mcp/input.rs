@@ -1,7 +1,8 @@
 //! Questions of plugins, upstream servers and the host to the client, in both eras of MCP.
 //!
 //! A plugin ends a round with questions and is called again with the answers. A client of 2026-07-28 gets the questions
-//! as the answer to its request, with a sealed state that it sends back. Older clients get a request of the host.
+//! as the answer to its request, with a sealed state that it sends back. To an older client, the host sends each
+//! question as a request.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +38,7 @@ enum Kind {
     Roots,
 }
 
-/// The questions and answers of one call so far. This is what is sealed.
+/// The questions and answers of one call so far. A client of 2026-07-28 carries them as sealed state between rounds.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Exchange {
     /// The correlation id, which is the same in every round.
@@ -96,7 +97,8 @@ impl Exchange {
         }
     }
 
-    /// The questions of a plugin, in MCP's types, without those that the client has answered already.
+    /// The questions of a plugin, in MCP's types. Questions that the client answered in its first request and questions
+    /// that the host answers itself are left out.
     ///
     /// # Errors
     ///
@@ -172,7 +174,7 @@ impl Exchange {
     ///
     /// # Errors
     ///
-    /// The client does not answer.
+    /// The client does not answer in time, answers with an error, or cancels its request.
     pub async fn ask_peer(
         &mut self,
         requests: InputRequests,
@@ -221,7 +223,7 @@ impl Exchange {
         }
     }
 
-    /// The client's roots, if the host asked for them.
+    /// The URIs of the client's roots, if the client has answered the host's question for them.
     pub fn roots(&self) -> Option<Vec<String>> {
         let (_, value) = self.answered.get(ROOTS_KEY)?;
         Some(roots(value).into_iter().map(|root| root.uri).collect())

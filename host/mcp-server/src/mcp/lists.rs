@@ -1,4 +1,4 @@
-//! Lists of tools, prompts, resources and templates, page by page.
+//! Lists of tools, prompts and resource templates, which have one page each, and of resources, page by page.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ const PAGE_SIZE: usize = 200;
 /// Maximum number of plugins' pages that form one page of the host.
 const MAX_PLUGIN_PAGES: usize = 32;
 
-/// The position after a page: the manifests' resources come first, then each plugin's pages. The client gets it as a
-/// sealed cursor. No other cursor is accepted.
+/// The position after a page: the manifests' resources come first, then each plugin's pages, and with the last page the
+/// upstream servers' resources. The client gets the position as a sealed cursor. No other cursor is accepted.
 #[derive(Default, Serialize, Deserialize)]
 struct Position {
     source: usize,
@@ -60,7 +60,7 @@ fn unknown_cursor() -> ErrorData {
 ///
 /// # Errors
 ///
-/// The request has a cursor, which this server never gives out for such a list.
+/// The request has a cursor, which this server never gives out for a list of one page.
 pub(super) fn require_first_page(params: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
     match params.and_then(|params| params.cursor.as_ref()) {
         None => Ok(()),
@@ -68,7 +68,7 @@ pub(super) fn require_first_page(params: Option<&PaginatedRequestParams>) -> Res
     }
 }
 
-/// The listed resources that the plugin may list. The others are hidden and logged.
+/// The listed resources that the plugin may list. A resource that another source owns is left out and logged.
 fn listable<'a>(
     catalog: &Catalog,
     loaded: &Arc<LoadedPlugin>,

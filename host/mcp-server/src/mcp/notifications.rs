@@ -24,15 +24,15 @@ use portcullis_core::call::{self, Call, PluginAnswer, SourceAnswer, Work};
 use portcullis_core::host::Host;
 use portcullis_core::sandbox::{Context, News};
 
-/// How often a plugin is asked for the version of a resource that a client is subscribed to.
+/// Interval at which a plugin is asked for the version of a resource that a client is subscribed to.
 const POLL_INTERVAL: Duration = Duration::from_secs(3);
 
-/// Maximum number of resources that one session may be subscribed to.
+/// Maximum number of resources that one session, or one `subscriptions/listen` request, may be subscribed to.
 const MAX_SUBSCRIPTIONS: usize = 64;
 
 impl Server {
-    /// Sends notifications to a client of the era with `initialize`, until its session ends. Log records of upstream
-    /// servers that belong to no request may concern another session, so only the only session gets them.
+    /// Sends notifications to a client of the era with `initialize`, until its session ends. Log records that upstream
+    /// servers send outside of a request may concern any session, so they are sent only if there is no other session.
     pub(super) fn notify_session(&self, peer: Peer<RoleServer>, is_only_session: bool) {
         let mut news = self.shared.host.shared_state.listen();
         let mut logs = self.shared.host.logs.subscribe();
@@ -68,13 +68,13 @@ impl Server {
         });
     }
 
-    /// Subscribes a client of the era with `initialize`.
+    /// Subscribes a client of the era with `initialize` to a resource.
     pub(super) async fn subscribe_to(
         &self,
         uri: String,
         cx: &RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        // This asks for the client's roots, which the watch then uses.
+        // The client is asked for its roots now, because the watch uses them.
         let caller = Caller::of(cx);
         self.session.roots(&self.shared.host.roots, &caller, &cx.peer, None).await;
         let mut subscriptions = self.session.subscriptions.lock();
@@ -126,7 +126,7 @@ fn log_failure(sent: Result<(), ServiceError>) {
     }
 }
 
-/// The next message. `None`: there will be no more.
+/// The next message. `None`: the senders were dropped, or `end` was cancelled.
 async fn next<T: Clone>(messages: &mut Receiver<T>, end: &CancellationToken) -> Option<T> {
     loop {
         let one = tokio::select! {
@@ -168,7 +168,7 @@ fn watch(host: &Arc<Host>, uri: String, roots: WatchRoots) -> Watch {
         let catalog = host.catalog().await;
         let watched = catalog.upstream_owner(&uri).map(|one| one.source.upstream.watch(&uri));
         let mut known = version(&host, &uri, &roots.now(&host.roots)).await;
-        // Without a version, only the plugin itself can report changes.
+        // Without a version, only the source itself can report changes.
         while known.is_some() {
             tokio::time::sleep(POLL_INTERVAL).await;
             let now = version(&host, &uri, &roots.now(&host.roots)).await;

@@ -142,7 +142,7 @@ impl Server {
                 Ok(RequestResult::Plugin(_) | RequestResult::Task(_)) => {
                     return Err(internal("a resource's answer is of another kind"));
                 }
-                // This plugin may have had the resource, and does not.
+                // This plugin does not have the resource. The next source may have it.
                 Err(RequestFailure::Call(CallFailure::Protocol(error)))
                     if error.code == NOT_FOUND && source.plugin().is_some() => {}
                 // The state may belong to another source that may have this resource.
@@ -242,7 +242,7 @@ fn record_attempt(
     }
 }
 
-/// The error for a name that is unknown or that of a held tool.
+/// The error for a tool that is unknown or held back.
 fn unknown_tool(catalog: &Catalog, name: &str) -> ErrorData {
     let shown = portcullis_sanitize::line(name, 80);
     let held = catalog.upstreams.iter().find(|upstream| upstream.holds(name));

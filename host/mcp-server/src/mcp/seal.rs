@@ -1,4 +1,4 @@
-//! Seals the state that clients carry between the rounds of a call, so that they cannot change it.
+//! Seals the state that clients carry between rounds of a call or pages of a list, so that they cannot change it.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ fn sorted(object: &JsonObject) -> BTreeMap<&String, Value> {
 #[error("sealing a request's state")]
 pub struct SealError(#[from] RequestStateError);
 
-/// Seals exchanges with a random key of this process.
+/// Seals states with a random key of this process.
 pub struct Seal(RequestStateCodec);
 
 impl Seal {

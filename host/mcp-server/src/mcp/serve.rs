@@ -1,4 +1,4 @@
-//! Serves one request to a source over all its rounds: passes the source's questions to the client, and turns deferred
+//! Serves one request of a client: calls the source, passes the source's questions to the client, and turns deferred
 //! work into a task.
 
 use portcullis_roots::Roots;
@@ -39,7 +39,7 @@ pub struct SourceRequest<'a> {
 pub enum RequestResult {
     /// The answer of a plugin.
     Plugin(PluginAnswer),
-    /// A result with fields of an upstream server, which is sent unchanged.
+    /// The result or the questions of an upstream server, sent with all their fields.
     Upstream(Value),
     /// Questions to the client.
     InputRequired(InputRequiredResult),
@@ -89,7 +89,8 @@ impl Server {
         roots.or_else(|| (!call::may_ask(&request.work)).then(cannot_ask))
     }
 
-    /// Serves a request over all its rounds.
+    /// Serves a request. Questions end the request of a client of 2026-07-28. An older client is asked during its
+    /// request, and the next round follows.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all other answers are final")]
     pub(super) async fn serve(
         &self,
@@ -200,7 +201,8 @@ impl Server {
     }
 }
 
-/// Asks a client of the era with `initialize`. If the client does not answer, that is recorded.
+/// Asks a client of the era with `initialize`. If the client does not answer, open questions for consent are recorded
+/// as unanswered.
 async fn ask_during_request(
     exchange: &mut Exchange,
     questions: InputRequests,

@@ -72,8 +72,9 @@ impl Drop for CancelOnDrop {
 }
 
 impl Session {
-    /// The session's roots. `named` are the URIs in the client's answer to a previous round. `None`: the client has to be asked, and only the answer to this request can contain the
-    /// question. If a client that has roots does not answer, no path can be opened; the next request asks again.
+    /// The session's roots. `named`: the URIs in the client's answer to a previous round. Returns `None` if the client
+    /// has to be asked and only the answer to this request can contain the question. If an older client that has roots
+    /// does not answer, no path can be opened; the next request asks again.
     pub async fn roots(
         &self,
         operator: &Roots,
@@ -135,7 +136,7 @@ impl Session {
         known.changes += 1;
     }
 
-    /// The minimum level of log records that a client of the era with `initialize` wants.
+    /// The minimum level of log records that a client of the era with `initialize` wants: `info` if it has set none.
     pub fn log_level(&self) -> Option<LoggingLevel> {
         match self.level.load(Ordering::Relaxed) {
             0 => Some(LoggingLevel::Info),
@@ -170,7 +171,7 @@ fn narrowed(operator: &Roots, client: &[String]) -> Roots {
     operator.narrowed_by_uris(client.iter().map(String::as_str))
 }
 
-/// Asks a client for its roots. `None`: the client does not answer.
+/// Asks a client for its roots. `None`: the client does not answer in time, or answers with an error.
 async fn ask_roots(peer: &Peer<RoleServer>) -> Option<ClientRoots> {
     match tokio::time::timeout(ROOTS_TIMEOUT, peer.list_roots()).await {
         Ok(Ok(answer)) => {

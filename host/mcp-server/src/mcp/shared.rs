@@ -30,7 +30,7 @@ pub struct Shared {
     pub host: Arc<Host>,
     /// Seals the state that clients carry between the rounds of a call.
     pub(super) seal: Seal,
-    /// The key under which results pass through rmcp whose fields rmcp's types would change.
+    /// Wraps results whose fields rmcp's types would change, so that they pass through rmcp unchanged.
     pub(crate) raw: Raw,
     pub(super) tasks: Tasks,
     calls: AtomicUsize,

@@ -9,7 +9,7 @@ use portcullis_core::config::{HttpConfig, IssuerConfig, OauthConfig};
 use portcullis_http_server::{Fetch, Issuer, Oauth, Settings, Tls, TlsError};
 use portcullis_result_passthrough::Raw;
 
-/// Minimum length of a bearer token in characters. A shorter token could be guessed.
+/// Minimum length of a bearer token in bytes. A shorter token could be guessed.
 const MIN_TOKEN_CHARS: usize = 16;
 
 /// Why the HTTP server cannot be started as it is configured.
@@ -93,7 +93,7 @@ pub(super) fn settings(
     })
 }
 
-/// The hosts of the configured OAuth issuers. They may have private addresses.
+/// The hosts of the configured OAuth issuers and of their keys. They may have private addresses.
 pub(super) fn oauth_hosts(config: &HttpConfig) -> Vec<String> {
     let issuers = config.oauth.iter().flat_map(|oauth| &oauth.issuers);
     let named = issuers.flat_map(|one| [Some(&one.issuer), one.jwks_uri.as_ref()]).flatten();

@@ -18,7 +18,8 @@ use portcullis_core::host::Host;
 ///
 /// # Errors
 ///
-/// Reading stdin or writing stdout failed.
+/// The session cannot be initialized, or its task fails. If stdin cannot be read or stdout cannot be written, the
+/// session ends without an error.
 pub async fn serve(
     shared: Arc<Shared>,
     stop: CancellationToken,
