@@ -9,10 +9,10 @@ use crate::support::PATIENCE;
 use crate::support::client::{Client, Era, Event};
 use crate::support::home::Home;
 
-/// Longest that something bundled may take while a component is being compiled, on a machine that is busy otherwise.
+/// Maximum time of a command or session with bundled tools while a component is being compiled, on a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(8);
 
-/// A number as WebAssembly has it.
+/// A number as unsigned LEB128.
 fn number(mut value: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
@@ -76,7 +76,7 @@ fn a_bomb_delays_nothing_that_is_bundled_and_is_refused_once() {
     assert!(tools.iter().any(|tool| tool["name"] == "get_guidelines"));
     assert!(!client.text("get_guidelines", json!({})).is_empty());
     assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
-    // A tool that nobody has yet may be one of what is still compiled: its answer says that there is none, later.
+    // An unknown tool may be one of a component that is still being compiled: the answer waits for that.
     let id = client.request("tools/call", json!({ "name": "boom", "arguments": {} }));
     let unknown = client.reply(id);
     assert!(unknown["error"]["message"].as_str().is_some_and(|why| why.contains("unknown tool")));
@@ -106,7 +106,7 @@ fn a_refusal_is_forgotten_when_it_is_approved_or_its_file_changes() {
         "{listed:?}"
     );
     assert!(home.run(&["plugin", "list"]).stdout.contains(again));
-    // Other limits may come to something else.
+    // With other limits, the component is judged again.
     home.configure("[host]\nbundled = false\n[plugins.broken.limits]\nwall-ms = 20000\n");
     assert!(!home.run(&["plugin", "list"]).stdout.contains(again));
 }
@@ -115,7 +115,7 @@ fn a_refusal_is_forgotten_when_it_is_approved_or_its_file_changes() {
 fn plugins_that_are_compiled_later_are_told_of() {
     let home = Home::with(&[], "");
     home.install("echo");
-    // Nothing is known of it: it has to be compiled first, behind something that takes longer.
+    // Without a cache, the plugin has to be compiled first.
     fs::remove_dir_all(home.path().join(".cache/portcullis")).expect("a home");
     let mut client = Client::start(&home, Era::Legacy);
     let id = client.request("tools/list", json!({}));

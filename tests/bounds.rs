@@ -1,4 +1,4 @@
-//! Memory before limits: what a message may take before anything of it is judged, measured at a process.
+//! The memory that a process takes for a message before any limit of a plugin refuses the message.
 
 use std::io::{BufReader, Write};
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::support::wire::serve;
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo.limits]\nargument-bytes = 33_554_432\n\
     [http]\nbody-bytes = 8_388_608\n";
 
-/// What a process takes for a message of any size: the largest number of values that a short message may
-/// have, and a guest that is started for a call.
+/// Memory, in bytes, that a process may take for a message of any size: for the maximum number of values in a
+/// short message, and for a guest that is started for a call.
 const BASE: u64 = 64 << 20;
 
 const MIB: usize = 1 << 20;
@@ -44,7 +44,7 @@ fn ask(process: &mut Process, line: &str) -> Value {
     serde_json::from_str(&reply).expect("JSON")
 }
 
-/// Texts that are much smaller than what a parser makes of them, of some so many bytes.
+/// JSON texts of about this many bytes that take far more memory when they are parsed.
 fn bombs(size: usize) -> [(&'static str, String); 5] {
     let of = |piece: &str| format!("[{}0]", piece.repeat(size / piece.len()));
     let keys: String = (0..size / 12).map(|n| format!("\"{n:07}\":0,")).collect();
@@ -108,7 +108,7 @@ fn a_line_of_many_values_takes_eight_times_its_length_at_most() {
 #[test]
 fn what_is_just_allowed_takes_eight_times_its_length_at_most() {
     let home = Home::with(&["echo"], CONFIG);
-    // As many values as a message of its length may have, in the forms that take most for each.
+    // As many values as a message of this length may have, in the forms that take the most memory.
     let most = [
         ("numbers", format!("[{}0]", "0,".repeat(131_000))),
         ("objects", format!("[{}0]", "{\"\":0},".repeat(131_000 / 7))),
@@ -121,7 +121,7 @@ fn what_is_just_allowed_takes_eight_times_its_length_at_most() {
         let line = call("7", &text);
         let reply = ask(&mut process, &line);
         assert_eq!(reply["id"], 7, "{kind}");
-        // Arrays are no texts, which is for the tool's schema to say.
+        // The tool's schema refuses arrays.
         let is_text = kind == "a large text";
         assert_eq!(reply["result"]["isError"] == true, !is_text, "{kind}");
         let grown = peak_memory(process.id()).saturating_sub(before);
@@ -150,7 +150,7 @@ fn a_long_line_arrives_whole_while_answers_go_out() {
     let large = "x".repeat(MIB);
     let long = call("1000", &format!("\"{large}\""));
     let (first, rest) = long.split_at(long.len() / 2);
-    // Answers are written, and the reading of the line is interrupted by each of them.
+    // Each answer that is written interrupts the reading of the line.
     for id in 1..100 {
         process.write(format!("{}\n", call(&id.to_string(), "\"a\"")).as_bytes());
     }
@@ -173,7 +173,7 @@ fn memory_goes_back_to_the_system() {
         let text = format!("[{}\"{}\"]", "0,".repeat(200_000), "x".repeat(14 * MIB));
         assert_eq!(ask(&mut process, &call(&id.to_string(), &text))["id"], id);
     }
-    // The allocator gives back what has been free for a second, when it is used again.
+    // When it is used again, the allocator returns memory that has been free for a second.
     std::thread::sleep(Duration::from_millis(1500));
     for id in 100..400 {
         ask(&mut process, &call(&id.to_string(), "\"small\""));

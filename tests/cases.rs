@@ -13,7 +13,7 @@
 //! In all but the web's files, `$FILES` stands for the folder of a copy of `files`, `$HOME` for the
 //! user's home, and `$WEB` for the address and port of the web server.
 //!
-//! A line of `session.jsonl` is a message as MCP has it, to be sent as it is, or one of these:
+//! A line of `session.jsonl` is an MCP message, which is sent unchanged, or one of these:
 //!
 //! ```text
 //! {"client": {"roots": {}}, "era": "legacy"}   what the client declares; both eras unless said
@@ -32,8 +32,8 @@
 //! {"move": ["$FILES/a", "$FILES/b"]}           moves a file or a folder
 //! ```
 //!
-//! A case that does not say which era runs in both, and must come to the same in both. Adding a
-//! test is adding a folder; `cargo insta review`, or `INSTA_UPDATE=always`, writes what came of it.
+//! A case that names no era runs in both, with the same transcript. Adding a test is adding a
+//! folder; `cargo insta review`, or `INSTA_UPDATE=always`, writes its `expected.snap`.
 //! `CASE=part-of-a-name` runs some of them.
 
 use std::collections::BTreeSet;
@@ -176,7 +176,7 @@ struct Stage {
     picture: Picture,
 }
 
-/// Both, unless its session says which.
+/// The eras of a case: both, unless its session names one.
 fn eras_of(case: &Path) -> Vec<Era> {
     let session = read(&case.join("session.jsonl"));
     let first = session.lines().next().unwrap_or_default();
@@ -327,7 +327,7 @@ impl Stage {
         }
     }
 
-    /// What is done to the files, as if by somebody else.
+    /// Changes files, as if somebody else did.
     fn prepare(&self, line: &Line) {
         if let Some((link, target)) = &line.link {
             std::os::unix::fs::symlink(target, link).expect("a link can be made");

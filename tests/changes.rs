@@ -14,10 +14,10 @@ use crate::support::home::Home;
 /// Files by their paths, hidden names among them.
 type Files = BTreeMap<String, String>;
 
-/// How names begin under which files are written before they take their places.
+/// The prefix of the names under which files are written before they are renamed.
 const HIDDEN: &str = ".portcullis-";
 
-/// Has no network, and no other programs.
+/// Grants of the plugin. The tests use neither the network nor a command.
 const GRANTS: &str = r#"
 roots = ["$FILES"]
 
@@ -45,7 +45,7 @@ fn files(folder: &Path) -> Files {
                 continue;
             }
             let name = path.strip_prefix(folder).expect("it was found there").display().to_string();
-            // One under a hidden name may go any time.
+            // A file with a hidden name may disappear at any time.
             if let Ok(text) = fs::read_to_string(path) {
                 found.insert(name, text);
             }
@@ -54,7 +54,7 @@ fn files(folder: &Path) -> Files {
     found
 }
 
-/// A new app: in a directory of its own, or among what is there.
+/// The arguments for a new app: in a directory of its own, or among the files that are there.
 fn app(home: &Home, own_directory: bool, author: &str) -> Value {
     json!({
         "appNamespace": "com.example.app", "basePath": home.files(), "createAppDirectory": own_directory,
@@ -69,7 +69,7 @@ fn home(limits: &str) -> Home {
     home
 }
 
-/// What the user has there before.
+/// Replaces all files by those that the user has before.
 fn start_again(home: &Home) {
     let _gone = fs::remove_dir_all(home.files());
     fs::create_dir_all(home.files().join("webapp")).expect("a folder");
@@ -89,7 +89,7 @@ fn client(home: &Home) -> Client {
     client
 }
 
-/// What there is without, and with, a new app.
+/// The files before and after a new app is created.
 fn before_and_after(home: &Home, own_directory: bool) -> (Files, Files) {
     start_again(home);
     let before = files(&home.files());
@@ -100,7 +100,7 @@ fn before_and_after(home: &Home, own_directory: bool) -> (Files, Files) {
     (before, after)
 }
 
-/// Each file that can be seen is as it was before, or as it will be.
+/// Asserts that each file without a hidden name is as before or as after.
 fn assert_whole(seen: &Files, before: &Files, after: &Files) {
     for (name, text) in seen.iter().filter(|(name, _)| !name.contains(HIDDEN)) {
         let is = |files: &Files| files.get(name) == Some(text);
@@ -127,7 +127,7 @@ fn killed(own_directory: bool) {
         let seen = files(&home.files());
         interrupted += u32::from(seen != before && seen != after);
         assert_whole(&seen, &before, &after);
-        // The next start of whatever command ends what was begun.
+        // The next command completes or undoes the changes.
         home.run(&["tools"]);
         let left = files(&home.files());
         assert!(left == before || left == after, "{round}: {:?}", left.keys());

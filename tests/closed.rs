@@ -15,7 +15,7 @@ const READS: &str = "[host]\nbundled = false\n\
                      [plugins.snoop.grants.files]\naccess = \"read\"\nscope = \"roots\"\n";
 const WRITES: &str = "[host]\nbundled = false\n[plugins.writer.grants.files]\naccess = \"write\"\n";
 
-/// What may be in the environment of the host and in nothing that a plugin reads.
+/// A text in the environment of the host, which no plugin may read.
 const SECRET: &str = "seen-by-the-host-alone";
 
 #[cfg(target_os = "linux")]
@@ -66,7 +66,7 @@ fn the_hosts_environment_and_memory_are_not_read_through_a_root() {
         }
         let (anywhere, _) = look("stat");
         assert!(!anywhere.contains("a file of"), "{anywhere}");
-        // The rest of the machine is what this operator wanted.
+        // The rest of the machine can be read, as this operator's root is `/`.
         let text = client.text("look_anywhere", json!({"paths": ["/etc"], "way": "list"}));
         assert!(text.contains("passwd"), "{text}");
     }
@@ -88,7 +88,7 @@ fn a_client_does_not_make_the_whole_machine_a_root() {
     }
 }
 
-/// The steps of a guest in a directory, each with what came of it.
+/// Has a guest take steps in a directory. Returns a line for each, with its outcome.
 fn change(client: &mut Client, directory: &Path, steps: Value) -> Vec<String> {
     let arguments = json!({"directory": directory, "steps": steps});
     client.text("change_directory", arguments).lines().map(str::to_owned).collect()
@@ -189,7 +189,7 @@ fn a_tree_is_not_moved_deeper_than_a_tree_may_be() {
             {"do": "makeDeep", "bytes": 8},
             {"do": "makeDirectory", "path": "b"},
             {"do": "makeDeep", "path": "b", "bytes": 6},
-            // By itself it would lie deep enough, but not what is in it.
+            // The directory itself would not lie too deep, but its contents would.
             {"do": "rename", "path": "b", "to": format!("{deep}b")},
             // On the same level, or higher up, nothing gets deeper.
             {"do": "rename", "path": "b", "to": "c"},
@@ -230,14 +230,14 @@ fn compiled_code_that_the_host_did_not_seal_is_not_run() {
     };
     let (_, _, other) = record("snoop");
     for sealed in [true, false] {
-        // The code of another component, as native code of any kind could be.
+        // The code of another component stands for any native code.
         let (path, mut head, _) = record("echo");
         head["sha256"] = portcullis_checked_files::digest(&other).into();
         if !sealed {
             head.as_object_mut().expect("a head").remove("hmac");
         }
         let bytes = [head.to_string().as_bytes(), b"\n", &other].concat();
-        // What was there is shared with other homes.
+        // The file before is shared with other homes, as a hard link.
         fs::remove_file(&path).expect("it is there");
         fs::write(&path, bytes).expect("a home can be written");
         let ran = echo();

@@ -155,7 +155,7 @@ fn the_log_may_be_json_with_the_request_in_it() {
     assert!(home.audit().iter().any(|record| record["request"] == request), "{request}");
 }
 
-/// What a denial says on the log: what to write, and whether it takes the place of a block.
+/// The remedy that the log names for a denial: whether it replaces a table, and the lines to write.
 fn remedy(said: &str) -> Option<(bool, String)> {
     let (before, block) = said.split_once("portcullis.toml:\n")?;
     let lines = block.lines().take_while(|line| line.starts_with('[') || line.contains(" = "));
@@ -189,7 +189,7 @@ fn what_a_denial_tells_to_write_is_what_allows_it() {
         let allowed = call(&process, command, false);
         assert!(allowed.stdout.contains(&format!("\n{command}")), "{process}{allowed:?}");
     }
-    // What the plugin does not want, no grant allows: nothing is to be written.
+    // No grant allows what the plugin does not want: the log names no lines to write.
     let unwanted = call(&process, "nothing", false);
     assert!(unwanted.stderr.contains("no grant can allow it"), "{unwanted:?}");
     assert_eq!(remedy(&unwanted.stderr), None, "{unwanted:?}");

@@ -6,7 +6,7 @@ use portcullis_core::config::Config;
 /// Mutations of one run: the defaults of the bundled plugins are read with each.
 const MUTATIONS: u32 = 20_000;
 
-/// Texts that mean something here.
+/// Fragments of configurations.
 const WORDS: &[&str] = &[
     "[plugins.a]\n",
     "[plugins.a.grants.http]\n",
@@ -35,8 +35,8 @@ const WORDS: &[&str] = &[
     "]]",
 ];
 
-/// Reads a configuration. Panics where one is accepted that does not hold together, or where nothing is said of one that
-/// is refused.
+/// Reads a configuration. Panics where an inconsistent one is accepted, or one is refused without a message or with a
+/// very long one.
 fn target(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Config::parse(text) {

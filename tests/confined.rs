@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::support::home::{Home, Ran};
 
-/// Where a program that must not run leaves a mark, and by which setting of git it would be run.
+/// Settings of git that name a program to run. Each program leaves a mark with the name of its setting.
 const SETTINGS: &[&str] = &[
     "alias.add",
     "alias.init",
@@ -59,7 +59,7 @@ impl Stage {
         Self { home, app }
     }
 
-    /// Git as the attacker has used it, in a folder.
+    /// Runs git in a folder, as the attacker did.
     fn git(&self, folder: &Path, arguments: &[&str]) -> String {
         let ran = Command::new("git")
             .args(arguments)
@@ -72,11 +72,11 @@ impl Stage {
         String::from_utf8_lossy(&ran.stdout).into_owned()
     }
 
-    /// A program that leaves a mark of that name beside the app.
+    /// Makes a program that leaves marks of that name when it runs. Returns its path.
     fn trap(&self, name: &str) -> String {
         let trap = self.home.path().join("traps").join(name);
         fs::create_dir_all(trap.parent().expect("it has a folder")).expect("a home");
-        // Beneath the folder that the call may write to, and where the program is.
+        // One in the folder that the call may write to, and one beside the program.
         let marks = [self.app.join(format!("MARK-{name}")), trap.with_extension("mark")];
         let script =
             format!("#!/bin/sh\ntouch {} {}\ncat\n", marks[0].display(), marks[1].display());
@@ -119,7 +119,7 @@ impl Stage {
         fs::write(folder.join(".git/info/attributes"), ATTRIBUTES).expect("a file");
     }
 
-    /// Has an app made in the folder, with a repository.
+    /// Creates an app in the folder, with a repository.
     fn create(&self) -> Ran {
         let arguments = json!({
             "appNamespace": "com.example.app",
@@ -152,7 +152,7 @@ impl Stage {
     }
 }
 
-/// What a folder says of all files in it.
+/// The attributes of all files in a hostile folder.
 const ATTRIBUTES: &str = "* filter=evil diff=evil merge=evil working-tree-encoding=UTF-8\n";
 
 #[test]
@@ -169,7 +169,7 @@ fn a_repository_that_is_there_is_left_alone() {
     assert_eq!(fs::read(&config).expect("it stays"), before);
     assert!(!stage.app.join(".git/index").exists(), "nothing was added");
     assert_eq!(stage.marks(), Vec::<PathBuf>::new());
-    // The traps are set: git as it is would spring some.
+    // The traps work: git without the host's options runs some of them.
     let here = format!("core.worktree={}", stage.app.display());
     let _whatever_comes_of_it = Command::new("git")
         .args(["-c", &here, "add", "."])

@@ -38,8 +38,8 @@ fn post(address: SocketAddr, path: &str, session: Option<&str>, body: &str) -> M
     reply.expect("an answer")
 }
 
-/// Opens a session, as soon as there is room for it. Its name; or, of 2024-11-05, its endpoint and
-/// its stream.
+/// Opens a session as soon as there is room for it. Returns its id or, for 2024-11-05, its endpoint
+/// and its stream.
 fn open(address: SocketAddr, sse: bool) -> (String, Option<BufReader<TcpStream>>) {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -90,11 +90,11 @@ fn sessions_that_are_opened_and_dropped_leave_nothing() {
     is_served(address);
     let at_first = descriptors(process.id());
     let mut kept = Vec::new();
-    // As many as there is room for, again and again: each round only begins where the last one ended.
+    // Each round opens as many sessions as there is room for: those of the round before must have ended.
     for round in 0..3 {
         for number in 0..1000 {
             let (endpoint, stream) = open(address, number % 2 == 1);
-            // Some have begun to do something.
+            // Some of the sessions are initialized.
             if number % 100 == 1 {
                 post(address, &endpoint, None, &initialize());
             }
@@ -174,7 +174,7 @@ fn one_session_more_than_there_is_room_for_is_told_so() {
     let reply = post(address, "/mcp", None, &initialize());
     assert_eq!(reply.status(), 503, "{reply:?}");
     drop(first);
-    // Its place is free once its end has been noticed.
+    // The place of the first session is free once the server has noticed its end.
     let (session, _) = open(address, false);
     let reply = post(address, "/mcp", Some(&session), &echo(1, "in"));
     let reply: Vec<Value> = reply

@@ -61,9 +61,9 @@ fn blocks(text: &str, language: &str) -> Vec<(usize, String)> {
     blocks.into_iter().filter_map(of_language).collect()
 }
 
-/// The environment and the files of the reader are not here: any that exist stand for them.
+/// Replaces the variables and files that an example names by ones that exist on this machine.
 fn with_secrets_at_hand(code: &str) -> String {
-    // One line, as a header has.
+    // A file of one line, as in a header.
     let secret = workspace().join("tests/fuzz/corpus/roots/1").display().to_string();
     let replaced = replace_values(code, "env = \"", "PATH");
     replace_values(&replaced, "file = \"", &secret)
@@ -86,7 +86,7 @@ fn every_toml_block_is_a_configuration() {
     for (file, text) in documents() {
         for (line, code) in blocks(&text, "toml") {
             seen += 1;
-            // Another file's text says in its first line which file that is.
+            // The first line of an example names the file, if it is not `portcullis.toml`.
             let parsed = if code.starts_with("# Cargo.toml") {
                 toml::from_str::<toml::Table>(&code).map(drop).map_err(|error| error.to_string())
             } else {
@@ -248,7 +248,7 @@ fn the_page_of_limits_is_current() {
     check_page("limits.md", &text);
 }
 
-/// A number that can be read: 1_000_000, as TOML has it too.
+/// A number with separators, as in TOML: 1_000_000.
 fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();

@@ -17,7 +17,7 @@ use crate::support::wire::serve;
 
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n[plugins.greedy]\n";
 
-/// Calls that wait end by themselves after two seconds; or not at all.
+/// A home in which a call is stopped after `wall_ms` milliseconds.
 fn home(wall_ms: u32) -> Home {
     let limits = format!("[limits]\nwall-ms = {wall_ms}\ncpu-ms = 100_000\n");
     Home::with(&["echo", "greedy"], &format!("{CONFIG}{limits}"))
@@ -84,7 +84,7 @@ fn a_second_signal_ends_the_server_at_once() {
     let mut process = waiting(&home);
     let began = Instant::now();
     kill(process.id(), Signal::TERM);
-    // Two of one kind that come together are one.
+    // Two signals of one kind that arrive together count as one.
     std::thread::sleep(Duration::from_millis(300));
     kill(process.id(), Signal::TERM);
     while process.line().is_some() {}
@@ -150,7 +150,7 @@ fn a_hangup_that_is_ignored_from_the_start_stays_ignored() {
     assert_eq!(process.end().code, Some(0));
 }
 
-/// A process whose stdin stays open, and its end.
+/// Waits until a process ends, while its stdin stays open. Returns its exit code.
 fn ends(mut child: Child) -> Option<i32> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -198,7 +198,7 @@ fn when_nobody_reads_stdout_the_server_ends_and_records_what_it_did() {
     send(&mut stdin, 3, "ping", json!({}));
     let began = Instant::now();
     assert_eq!(ends(child), Some(0));
-    // Nobody could be told what the call comes to: it is not waited for.
+    // Nobody could receive the result, so the server does not wait for the call.
     assert!(began.elapsed() < Duration::from_millis(2800), "{:?}", began.elapsed());
     assert!(
         home.outcomes().contains(&("spin".into(), "cancelled".into())),
@@ -213,7 +213,7 @@ fn when_nobody_reads_stdout_the_server_ends_and_records_what_it_did() {
 fn fill(pipe: &std::io::PipeWriter) {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::OpenOptionsExt;
-    // Opened again, as the flag is shared by all that have the pipe from one opening.
+    // Opened again, as all duplicates of a descriptor share the flag.
     let flag = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let path = format!("/proc/self/fd/{}", pipe.as_raw_fd());
     let mut again =
@@ -279,7 +279,7 @@ fn a_log_of_json_is_json_from_the_first_line_to_the_last() {
     kill(process.id(), Signal::TERM);
     objects(&process.end().stderr);
     for (arguments, level) in [
-        // Refused when it starts; typed wrong; and with a configuration that is none.
+        // Refused at the start; an unknown option; a missing configuration; a missing argument.
         (&["--log-json", "serve", "--http", "0.0.0.0:0"][..], "ERROR"),
         (&["serve", "--log-json", "--nonsense"], "ERROR"),
         (&["serve", "--log-json", "--config", "/nowhere/at/all.toml"], "ERROR"),

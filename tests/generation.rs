@@ -12,11 +12,11 @@ use crate::support::home::Home;
 use crate::support::model::{DIALECTS, Model, Turn};
 use crate::support::{PATIENCE, stand_in};
 
-/// What the plugin is granted by default, for configurations that name it.
+/// The default grants of the plugin, for configurations with a table of the plugin.
 pub const GRANTS: &str = "[plugins.ui.grants]\ncatalog.read = [\"tools\"]\nstore.bytes = 58_720_256\n\
                           cache = { bytes = 58_720_256, disk = true }\n";
 
-/// What no view, log, cache, record or error may hold.
+/// The key of the model service, which no view, log, cache, record or error may contain.
 pub const KEY: &str = "sk-none-0f-y0ur-bus1ness-0123456789";
 
 /// A home whose host asks that model, in that dialect, with these further settings.
@@ -27,7 +27,7 @@ pub fn home(model: &Model, dialect: &str, settings: &str) -> Home {
     home
 }
 
-/// Says anew how the model is asked.
+/// Replaces the configuration.
 pub fn configure(home: &Home, model: &Model, dialect: &str, settings: &str) {
     let base = format!("http://{}", model.address);
     let (_, _, header) = DIALECTS.iter().find(|(name, ..)| *name == dialect).expect("it is known");
@@ -39,7 +39,7 @@ pub fn configure(home: &Home, model: &Model, dialect: &str, settings: &str) {
     ));
 }
 
-/// The weather service in that home.
+/// A client of the weather service, which the host wraps in that home.
 pub fn weather(home: &Home, flags: &[&str], era: Era) -> Client {
     let server = stand_in();
     let arguments =
@@ -53,7 +53,7 @@ pub fn specification(words: &str) -> Value {
     json!({"version": 1, "root": {"component": "Text", "text": text}})
 }
 
-/// A model that writes that.
+/// A model that answers with this specification.
 pub fn author(words: &str) -> Turn {
     Turn::Says(specification(words).to_string())
 }
@@ -67,7 +67,7 @@ pub fn address(client: &mut Client, tool: &str) -> String {
     tool["_meta"]["ui"]["resourceUri"].as_str().expect("it has a view").to_owned()
 }
 
-/// What a page at an address holds: the tool, and what a model wrote.
+/// The data in the page at a URI: the tool, and what a model wrote.
 pub fn page(client: &mut Client, uri: &str) -> Value {
     let asked = client.request("resources/read", json!({"uri": uri}));
     let reply = client.reply(asked);
@@ -85,12 +85,12 @@ pub fn inspected(client: &mut Client) -> Value {
     reply["result"]["structuredContent"].clone()
 }
 
-/// Asks for something to be changed, and answers what is said.
+/// Asks for a change of the view, and returns the text of the result.
 pub fn refine(client: &mut Client, wish: &str) -> String {
     client.text("_ui_refine", json!({"toolName": "get_forecast", "feedback": wish}))
 }
 
-/// Every file beneath a folder that holds a text.
+/// All files beneath a folder whose contents include a text.
 pub fn files_with(folder: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a home can be read") {
@@ -189,7 +189,7 @@ fn views_are_read_at_once_while_the_model_takes_its_time() {
     }
     assert_eq!(client.text("get_alerts", json!({})), "No alerts.");
     assert_eq!(model.left(), 0, "all of it was answered while the model was waited for");
-    // Who asks for it does not wait either.
+    // A request for a change does not wait either.
     let said = refine(&mut client, "larger");
     assert!(said.contains("being generated in the background"), "{said}");
     assert_eq!(client.end().code, Some(0), "a request on its way holds up nothing");
@@ -231,7 +231,7 @@ fn wishes_and_views_outlive_the_host() {
     let asked = model.asked().pop().expect("it was asked").body.to_string();
     assert!(!asked.contains("asks for this"), "the wishes are forgotten: {asked}");
 
-    // The client's own model has the last word, and keeps it.
+    // A specification by the client's own model replaces the view, and stays after a restart.
     let own = json!({"toolName": "get_forecast", "spec": specification("Third")});
     let said = client.text("_ui_apply", own);
     assert!(said.starts_with("UI applied for tool 'get_forecast'."), "{said}");
@@ -252,7 +252,7 @@ fn the_key_is_nowhere_but_in_requests() {
     home.configure(&format!("{config}{files}"));
     for era in Era::BOTH {
         let mut client = weather(&home, &["-vv", "--log-json"], era);
-        // A service that says the key back must not make us say it, too.
+        // A service that sends the key back must not make the host show the key.
         model.once(Turn::Fails(401, ("x-key", KEY), echo));
         let mut said = vec![refine(&mut client, "blue")];
         assert!(said[0].contains("AUTH"), "{said:?}");
@@ -286,7 +286,7 @@ fn what_hangs_is_given_up_in_its_time_and_told() {
     let why = inspected(&mut client)["fallbackReason"].clone();
     assert!(why.as_str().is_some_and(|why| why.starts_with("TIMEOUT")), "{why}");
     model.always(author("Awake"));
-    // The last of those that were given up may still be tidying up.
+    // The last request that was given up may still be ending.
     while !refine(&mut client, "larger still").starts_with("UI refined") {
         assert!(Instant::now() < deadline, "its place is free again");
     }

@@ -14,7 +14,7 @@ use crate::support::home::Home;
 use crate::support::model::{Model, Turn};
 use crate::support::stand_in;
 
-/// What a plugin said in the log, with everything that belongs to it.
+/// The log records of plugins that are JSON objects.
 fn said(stderr: &str) -> Vec<Value> {
     let lines = stderr.lines().filter(|line| line.starts_with('{'));
     let lines = lines.map(|line| serde_json::from_str(line).expect("a line of the log is JSON"));
@@ -47,7 +47,7 @@ fn a_generation_can_be_followed_by_its_id() {
     page(&mut client, &view);
     client.hear(|told| told["method"] == "notifications/tools/list_changed");
     let request = inspected(&mut client)["requestId"].clone();
-    // Once more, while somebody waits, and without what was generated before.
+    // Again, while a client waits, and without the earlier result.
     let anew = client.text("_ui_regenerate", json!({"toolName": "get_forecast"}));
     assert!(anew.starts_with("UI regenerated"), "{anew}");
     let second = inspected(&mut client)["requestId"].clone();
@@ -58,7 +58,7 @@ fn a_generation_can_be_followed_by_its_id() {
         "publish",
     ];
     let mut own = steps(&said, &request);
-    // What is put off may begin before it is said that it was.
+    // The job may begin before its step `queue` is logged.
     own.retain(|step| step != "queue");
     assert_eq!(own, expected, "{said:#?}");
     assert!(steps(&said, &request).contains(&"queue".to_owned()));
@@ -118,7 +118,7 @@ fn prompts_answers_and_pages_are_left_for_people() {
     assert!(prompt.contains("a badge with [redacted] in it"), "{prompt}");
     let answer = fs::read_to_string(format!("{debug}/{}", expected[0])).expect("it is there");
     assert_eq!(answer, "Sorry, [redacted] is all I have.");
-    // A look at another view leaves its page, too.
+    // Reading another view exports its page, too.
     let other = address(&mut client, "get_alerts");
     page(&mut client, &other);
     assert_eq!(names(Path::new(&export)), ["get_alerts.html", "get_forecast.html"]);
@@ -146,7 +146,7 @@ fn nothing_is_kept_where_nothing_is_to_be_kept() {
         assert!(page(&mut client, &plain)["view"].is_null());
         assert_eq!(inspected(&mut client)["refinementHistory"], json!([]));
         assert!(refine(&mut client, "passing wish").starts_with("UI refined"));
-        // For as long as the host lives, it is there.
+        // The view stays as long as the host runs.
         let now = address(&mut client, "get_forecast");
         assert_eq!(page(&mut client, &now)["view"], specification("Fleeting"));
         assert_eq!(inspected(&mut client)["refinementHistory"], json!(["passing wish"]));

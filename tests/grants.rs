@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::support::home::Home;
 
-/// The file's section for other things: it stays as it is written.
+/// A section that no grant is about: it stays as it is written.
 const CONFIG: &str = "# mine\n[host]\nbundled = false # none of them\n";
 
 fn text(home: &Home) -> String {

@@ -70,7 +70,7 @@ impl Front {
         self.post(&all, &body.to_string())
     }
 
-    /// Begins a legacy session, and answers its id.
+    /// Begins a legacy session, and returns its id.
     fn session(&self) -> String {
         let reply = self.post(&[], &initialize());
         assert_eq!(reply.status(), 200, "{reply:?}");
@@ -92,7 +92,7 @@ fn initialize() -> String {
     .to_string()
 }
 
-/// The message in an answer, be it JSON or one of a stream.
+/// The message in a response: JSON, or the last event of a stream.
 fn message(reply: &Message) -> Value {
     let text = reply.text();
     let data = text.lines().filter_map(|line| line.strip_prefix("data: ")).rfind(|d| !d.is_empty());
@@ -152,7 +152,7 @@ fn a_page_of_another_host_is_not_let_in() {
         ("origin", "https://evil.example".to_owned(), 403),
         ("origin", format!("http://127.0.0.1.evil.example:{port}"), 403),
         ("origin", "null".to_owned(), 403),
-        // Nor any other server of this machine, unless it is named.
+        // Pages of other servers on this machine are refused, too, unless the operator named them.
         ("origin", "http://localhost:5173".to_owned(), 403),
         ("origin", format!("http://localhost:{port}"), 200),
         ("origin", format!("http://127.0.0.1:{port}"), 200),
@@ -163,7 +163,7 @@ fn a_page_of_another_host_is_not_let_in() {
     ] {
         let reply = front.modern(&[(name, &value)], "tools/list", json!({}));
         let status = reply.status();
-        // A host that is no host at all may be refused as such.
+        // An invalid value may be refused with status 400.
         let refused = expected == 403 && status == 400;
         assert!(status == expected || refused, "{name}: {value}: {status} {}", reply.text());
     }
@@ -191,7 +191,7 @@ fn without_the_token_there_is_nothing_to_see() {
         assert!(reply.header("www-authenticate").is_some(), "{reply:?}");
         assert!(!reply.text().contains("echo"), "{reply:?}");
     }
-    // Not in the address, where logs would keep it.
+    // A token in the URL is refused, as logs would keep it.
     let line = format!("POST /mcp?token={token}");
     let host = front.host();
     let headers = [("host", host.as_str()), TYPES[0], TYPES[1]];
@@ -200,7 +200,7 @@ fn without_the_token_there_is_nothing_to_see() {
     let right = format!("Bearer {token}");
     let reply = front.modern(&[("authorization", &right)], "tools/call", echo("in"));
     assert_eq!(message(&reply)["result"]["content"][0]["text"], "in", "{reply:?}");
-    // The audit says that it was somebody with the token.
+    // Each record has the holder of the token as its principal.
     let audit = front.home.audit();
     assert!(audit.iter().all(|record| record["principal"].is_string()), "{audit:?}");
     assert!(!format!("{audit:?}{}", front.process.stderr()).contains(token));
@@ -276,7 +276,7 @@ fn what_is_no_http_harms_nobody() {
         ),
     ] {
         let mut stream = http::connect(front.address);
-        // It may close before it has read all.
+        // The server may close the connection before it has read all.
         let _closed = stream.write_all(bytes.as_bytes());
         let _closed = stream.shutdown(std::net::Shutdown::Write);
         if let Some(reply) = Message::read(&mut BufReader::new(stream)) {
@@ -293,7 +293,7 @@ fn a_body_has_a_largest_size_and_a_longest_time() {
     let large = "x".repeat(20_000);
     let reply = front.modern(&[], "tools/call", echo(&large));
     assert_eq!(reply.status(), 413, "{reply:?}");
-    // In pieces, without saying how many: the same.
+    // A chunked body has the same limit.
     let mut stream = http::connect(front.address);
     let host = front.host();
     let head = format!(
@@ -306,7 +306,7 @@ fn a_body_has_a_largest_size_and_a_longest_time() {
     }
     let reply = Message::read(&mut BufReader::new(stream)).expect("an answer");
     assert_eq!(reply.status(), 413, "{reply:?}");
-    // One that stays away, and a head that stays away, are given up; others do not notice.
+    // An incomplete body and an incomplete head are given up, and delay no other request.
     let mut half = http::connect(front.address);
     half.write_all(format!("{head}1\r\n{{\r\n").as_bytes()).expect("it listens");
     let mut head_only = http::connect(front.address);
@@ -330,7 +330,7 @@ fn sessions_and_requests_have_their_number() {
         let reply = front.post(&[], &initialize());
         assert_eq!(reply.status(), 503, "{reply:?}");
     }
-    // Those that have one go on.
+    // The open sessions go on.
     let reply = front.post(&[("mcp-session-id", &sessions[0])], &call(1, &echo("in")));
     assert_eq!(message(&reply)["result"]["content"][0]["text"], "in", "{reply:?}");
     // The other era has no sessions, so that it needs no room for one.
@@ -350,7 +350,7 @@ fn one_session_cannot_be_guessed_from_another() {
     for (n, session) in sessions.iter().enumerate() {
         assert!(session.len() >= 32, "{session}");
         assert!(!sessions[..n].contains(session));
-        // A session is no secret that a prefix gives away.
+        // A prefix of a session's id is not accepted.
         let reply = front.post(&[("mcp-session-id", &session[..20])], &call(1, &echo("in")));
         assert_eq!(reply.status(), 404, "{reply:?}");
     }

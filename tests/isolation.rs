@@ -20,7 +20,7 @@ fn home() -> Home {
     Home::with(&["echo", "greedy"], CONFIG)
 }
 
-/// Begins one call of each kind that does not end, four times.
+/// Begins four calls of each kind that does not end.
 fn keep_busy(client: &mut Client) -> Vec<i64> {
     let ways = WAYS.into_iter().cycle().take(16);
     ways.map(|how| client.begin("spin", json!({"how": how}))).collect()
@@ -50,7 +50,7 @@ fn guests_that_never_end_delay_nobody() {
     }
 }
 
-/// Waits until the audit has that many calls, and answers how they ended.
+/// Waits until the audit has that many calls, and returns how they ended.
 fn outcomes(client: &mut Client, home: &Home, count: usize) -> Vec<(String, String)> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -59,7 +59,7 @@ fn outcomes(client: &mut Client, home: &Home, count: usize) -> Vec<(String, Stri
             return outcomes;
         }
         assert!(Instant::now() < deadline, "{count} calls should have ended: {outcomes:?}");
-        // A question and its answer, so that looking again does not keep the machine busy.
+        // A request, so that this loop does not keep the machine busy.
         let id = client.request("tools/list", json!({}));
         client.reply(id);
     }
@@ -96,7 +96,7 @@ fn a_guest_that_looks_out_for_the_end_may_tidy_up() {
     client.cancel(id);
     let outcomes = outcomes(&mut client, &home, 2);
     let tidy = outcomes.iter().find(|(tool, _)| tool == "tidy").expect("it ended");
-    // It has 25 ms for that, which on a busy machine may pass before it looks.
+    // The guest has 25 ms to notice, which may be too short on a busy machine.
     assert!(matches!(tidy.1.as_str(), "done" | "cancelled"), "{tidy:?}");
 }
 

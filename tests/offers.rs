@@ -15,14 +15,14 @@ fn with_tasks() -> Value {
     json!({"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}})
 }
 
-/// Begins a call that becomes a task, and answers the task's id.
+/// Begins a call that becomes a task, and returns the task's id.
 fn task(client: &mut Client, tool: &str, arguments: Value) -> String {
     let reply = client.call(tool, arguments);
     assert_eq!(reply["result"]["resultType"], "task", "{reply}");
     reply["result"]["taskId"].as_str().expect("a task has an id").to_owned()
 }
 
-/// Asks for a task until it is in another state than these.
+/// Polls a task until its status is none of these.
 fn until_not(client: &mut Client, id: &str, states: &[&str]) -> Value {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -92,7 +92,7 @@ fn clients_that_know_no_tasks_get_the_answer_or_are_told_what_is_missing() {
     }
 }
 
-/// What the client was told, by method.
+/// The methods of the notifications since the last time.
 fn told(client: &mut Client) -> Vec<String> {
     let method = |event: &Event| match event {
         Event::Told(message) => message["method"].as_str().map(str::to_owned),
@@ -101,7 +101,7 @@ fn told(client: &mut Client) -> Vec<String> {
     std::mem::take(&mut client.events).iter().filter_map(method).collect()
 }
 
-/// Makes requests until the client has been told something.
+/// Calls a tool until a notification with this method arrives. Returns the methods of all notifications.
 fn wait_for(client: &mut Client, method: &str) -> Vec<String> {
     let (deadline, mut all) = (Instant::now() + PATIENCE, Vec::new());
     while !all.iter().any(|one| one == method) {

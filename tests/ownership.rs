@@ -16,7 +16,7 @@ fn read(client: &mut Client, uri: &str) -> String {
     text.or(reply["error"]["message"].as_str()).unwrap_or_default().to_owned()
 }
 
-/// Of what is listed, one member of each.
+/// One member of each entry in a list.
 fn listed(client: &mut Client, method: &str, list: &str, key: &str) -> Vec<String> {
     let id = client.request(method, json!({}));
     let reply = client.reply(id);
@@ -65,7 +65,7 @@ fn a_later_plugin_takes_no_name_and_no_uri_from_what_is_bundled() {
 #[test]
 fn who_was_there_first_keeps_names_and_uris_whatever_files_are_called() {
     let home = Home::with(&["conformance"], "[host]\nbundled = false\n[plugins.conformance]\n");
-    // Seen by the host before the other comes, whose file is the first by name.
+    // The host sees this plugin first. The file of the other one sorts before it.
     assert!(home.run(&["tools"]).stdout.contains("test_simple_text"));
     fs::copy(guests().component("usurper"), home.plugins().join("a-usurper.wasm")).expect("a home");
     home.configure(

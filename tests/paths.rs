@@ -45,7 +45,7 @@ fn no_spelling_of_a_path_outside_is_opened() {
     assert!(look(&mut client, &format!("{files}/root/a.txt")).contains("content"));
     for path in spellings {
         let text = look(&mut client, &path);
-        // What is a name like any other, and names nothing, only the guest finds out.
+        // For a valid path that names nothing, the guest gets the error.
         let refused = text.starts_with("error: ") || text.contains("No such file or directory");
         assert!(refused && !text.contains("content"), "{path:?}: {text}");
     }
@@ -96,7 +96,7 @@ fn a_root_whose_name_is_no_text_is_held_like_any_other() {
     let mut client = Client::start_with(&home, &["serve"], Era::Legacy, json!({"roots": {}}));
     let uri = format!("file://{}/odd-%FF%FE", home.files().display());
     client.answers.insert("roots/list".into(), json!({"roots": [{"uri": uri}]}));
-    // JSON has no way to name anything in it: the nearest are refused, and nothing breaks.
+    // JSON cannot name anything in this root: similar names are refused.
     for name in ["odd-\u{fffd}\u{fffd}", "odd-%FF%FE", "odd-\u{ff}\u{fe}"] {
         let text = look(&mut client, &format!("{}/{name}/in.txt", home.files().display()));
         assert!(text.starts_with("error: "), "{text}");
@@ -116,7 +116,7 @@ fn names_that_are_no_text_are_listed_and_nothing_breaks() {
     let root = home.file("root");
     let list = json!({"directory": root, "others": [""], "way": "list"});
     let text = client.text("look_into", list);
-    // As WASI has text for names, one that is none fails, but only where it is listed.
+    // WASI has UTF-8 names only: listing another name fails, and nothing else does.
     assert!(!text.contains("content"), "{text}");
     assert!(look(&mut client, &format!("{root}/a.txt")).contains("content"));
 }

@@ -64,7 +64,7 @@ fn library(dependencies: &Path, test: &Path) -> PathBuf {
     libraries.max_by_key(|path| changed(path)).expect("the sandbox was built before this test")
 }
 
-/// Compiles a library of this text. Answers the codes of the errors, and all that the compiler says.
+/// Compiles a library of this text. Returns the codes of the errors, and all output of the compiler.
 fn compile(text: &str) -> (Vec<String>, String) {
     let test = std::env::current_exe().expect("this test has a path");
     let dependencies = test.parent().expect("it lies beside its dependencies");

@@ -179,7 +179,7 @@ fn a_plugin_folder_that_is_not_there_is_said_to_be_missing() {
     let home = Home::with(&[], "[host]\nbundled = false\nplugin-dirs = [\"$HOME/nowhere\"]\n");
     let checked = home.run(&["check"]);
     assert!(checked.stdout.contains("nowhere"), "{checked:?}");
-    // The default one need not be there.
+    // The default plugin folder need not exist.
     let home = Home::with(&[], "[host]\nbundled = false\n");
     let checked = home.run(&["check"]);
     assert_eq!(checked.code, Some(0), "{checked:?}");
@@ -197,7 +197,7 @@ fn listing_what_is_known_compiles_and_runs_nothing() {
     assert!(home.run(&["tools"]).stdout.contains("echo (echo)"));
     assert!(home.run(&["audit"]).stdout.contains("echo"));
     assert!(!compiled.exists(), "something was compiled");
-    // A call does.
+    // A call compiles the component.
     assert_eq!(client.text("echo", json!({"text": "hello"})), "hello");
     assert!(compiled.exists());
 }
@@ -215,10 +215,10 @@ fn a_plugin_whose_file_changes_is_held_back_until_it_is_approved() {
     );
     let approved = home.run(&["plugin", "approve", "echo", "--yes"]);
     assert!(approved.stdout.contains("approved: the plugin `echo`"), "{approved:?}");
-    // What was known of the file before counts no more.
+    // The cached information about the file before does not count.
     let tools = home.run(&["tools"]);
     assert!(tools.stdout.contains("(echo)") && !tools.stdout.contains("echo (echo)"), "{tools:?}");
-    // Nor does what was approved before, where the old file comes back.
+    // Nor does the earlier approval, when the old file comes back.
     fs::copy(guests().component("echo"), home.plugins().join("echo.wasm")).expect("a home");
     assert!(home.run(&["plugin", "list"]).stdout.contains("has changed since it was approved"));
 }

@@ -13,7 +13,7 @@ const CONFIG: &str = "[host]\nbundled = false\n\
                       [plugins.keeper.grants.store]\nbytes = 1_000_000_000\n\
                       [plugins.keeper.grants.cache]\nbytes = 1_000_000\ndisk = true\n";
 
-/// A home whose keeper may keep a lot: its own want is not what is tried here.
+/// A home whose plugin `keeper` may store so much that no quota matters.
 fn home() -> Home {
     Home::with(&["keeper"], CONFIG)
 }
@@ -77,7 +77,7 @@ fn a_process_that_is_killed_leaves_what_was_there_or_what_was_to_be() {
         for n in 0..8 {
             client.begin("keep", set(sizes[n % 2]));
         }
-        // In the middle of it, at another place each time.
+        // The process is killed while it writes, after another number of requests in each round.
         for _ in 0..round {
             let id = client.request("ping", json!({}));
             client.reply(id);
@@ -91,7 +91,7 @@ fn a_process_that_is_killed_leaves_what_was_there_or_what_was_to_be() {
         let whole = sizes.iter().any(|size| found.ends_with(&format!("{size} bytes")));
         assert!(whole, "k{n}: {found}");
     }
-    // A write sweeps away what the killed ones left half-written.
+    // A write removes the incomplete files of the killed processes.
     client.text("keep", json!({"steps": [{"do": "set", "key": "k0", "value": "last"}]}));
     let left: Vec<_> = files(&store)
         .into_iter()
@@ -99,7 +99,7 @@ fn a_process_that_is_killed_leaves_what_was_there_or_what_was_to_be() {
         .filter(|name| name.len() != 64 && name != ".lock")
         .collect();
     assert_eq!(left, Vec::<String>::new(), "half-written files fill the disk");
-    // Nor does a line of the audit that was cut off keep the next from being read.
+    // An incomplete line does not keep the audit from being read.
     assert_eq!(home.run(&["audit", "--json"]).code, Some(0));
 }
 

@@ -18,7 +18,7 @@ fn serve(home: &Home) -> Process {
     Process::start(&mut home.command(&["serve"]))
 }
 
-/// Sends a line and answers the next one that comes.
+/// Sends a line and returns the next line of the server, as JSON.
 fn ask(process: &mut Process, line: &str) -> Value {
     process.write(format!("{line}\n").as_bytes());
     let reply = process.line().unwrap_or_else(|| panic!("the end; {}", process.stderr()));
@@ -37,7 +37,7 @@ fn initialize(version: &str) -> String {
     .to_string()
 }
 
-/// A request that shows that the server is there: each era has its own.
+/// Asserts that the server answers a request.
 fn is_alive(process: &mut Process, era: Era) {
     let reply = match era {
         Era::Legacy => ask(process, r#"{"jsonrpc":"2.0","id":"alive","method":"ping"}"#),
@@ -156,7 +156,7 @@ fn every_id_comes_back_as_it_was_sent() {
         let reply = ask(&mut process, &line);
         assert_eq!(reply["id"].to_string(), id, "{reply}");
     }
-    // What no number can hold is refused, not rounded.
+    // A number that an id cannot hold is refused, not rounded.
     let huge = ask(&mut process, r#"{"jsonrpc":"2.0","id":1e30,"method":"ping"}"#);
     assert_eq!(huge["error"]["code"], -32600, "{huge}");
     is_alive(&mut process, Era::Legacy);
@@ -191,7 +191,7 @@ fn a_session_begins_once() {
 
 #[test]
 fn a_cursor_that_was_not_given_out_is_refused() {
-    // Everything that has a list: the bundled plugins.
+    // The bundled plugins offer something for each list.
     let home = Home::new();
     for era in Era::BOTH {
         let mut client = Client::start(&home, era);
@@ -212,7 +212,7 @@ fn a_cursor_that_was_not_given_out_is_refused() {
 
 #[test]
 fn a_resource_that_is_not_there_has_the_code_of_its_revision() {
-    // One of them fails where it is asked for what is not its own.
+    // For `nowhere://`, the plugin fails with another error than that of a missing resource.
     let home = Home::with(&["conformance"], "[plugins.conformance]\n");
     for (era, code) in [(Era::Legacy, -32002), (Era::Modern, -32602)] {
         let mut client = Client::start(&home, era);
@@ -246,7 +246,7 @@ fn duplicate_keys_and_reused_ids_are_answered() {
     assert!(replies.iter().all(|reply| reply["id"] == 6), "{replies:?}");
     replies.retain(|reply| reply.get("result").is_some());
     assert!(!replies.is_empty(), "the first of them is answered");
-    // One that was answered, or cancelled, may be used again.
+    // The id of a request that was answered may be used again.
     let reply = ask(&mut process, line);
     assert_eq!(reply["result"]["content"][0]["text"], "a", "{reply}");
     is_alive(&mut process, Era::Legacy);
@@ -360,7 +360,7 @@ fn more_calls_than_can_wait_are_refused_at_once() {
     let home = Home::with(&["greedy"], config);
     let mut client = Client::start(&home, Era::Legacy);
     let ids: Vec<_> = (0..600).map(|_| client.begin("spin", json!({"how": "sleep"}))).collect();
-    // Which of them are refused is not said; how many, is.
+    // It is not defined which of the calls are refused, only how many.
     let ping = client.request("ping", json!({}));
     client.reply(ping);
     let refused = |client: &Client| ids.iter().filter(|id| client.has_reply(**id)).count();
@@ -387,7 +387,7 @@ fn a_client_that_reads_no_more_does_not_keep_the_server() {
         .expect("the binary runs");
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().expect("it is piped");
-    // The server goes when it finds out, or when stdin ends: sooner or later, but not never.
+    // The server ends when it notices the closed pipe, or when stdin ends.
     let _gone =
         std::io::Write::write_all(&mut stdin, format!("{}\n", initialize("2025-11-25")).as_bytes());
     drop(stdin);

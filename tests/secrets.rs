@@ -34,7 +34,7 @@ fn home(web: &Web, other: &Web) -> Home {
     home
 }
 
-/// Every file beneath a folder that holds the secret.
+/// All files beneath a folder whose contents include the secret.
 fn leaks(folder: &Path, except: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a home can be read") {
@@ -138,7 +138,7 @@ fn a_proxy_of_the_operators_is_used_and_asked_for_granted_hosts_alone() {
     assert_eq!(proxy.asked().len(), 1, "{:?}", proxy.asked());
 }
 
-/// A name that this machine resolves to an address that is not public, without asking anybody.
+/// A name that this machine resolves to an address that is not public, without a DNS query.
 fn private_name() -> String {
     let hostname = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let names = [hostname.trim(), "ip6-localhost", "ip6-loopback", "localhost.localdomain"];
@@ -215,7 +215,7 @@ fn echo() -> SocketAddr {
             let lines = BufReader::new(stream.try_clone().expect("a connection")).lines();
             let head: Vec<_> =
                 lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
-            // The connection that ends the test is none.
+            // A connection without a request is ignored.
             let Some(first) = head.first() else { continue };
             if first.contains("/end") {
                 return;

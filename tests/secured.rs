@@ -116,7 +116,7 @@ fn over_tls_by_flags_or_by_the_configuration() {
         assert!(process.stderr().contains("https://127.0.0.1:"), "{}", process.stderr());
         let reply = certificate.request(address, &call(address, None)).expect("an answer");
         assert_eq!(text(&reply), "hidden", "{reply:?}");
-        // Whoever speaks no TLS is not spoken to.
+        // A connection without TLS gets no response.
         let plain = http::exchange(address, call(address, None).as_bytes());
         assert!(plain.is_none(), "{plain:?}");
         let open = "GET /sse HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
@@ -149,7 +149,7 @@ fn what_is_no_certificate_is_refused_with_what_to_do() {
     }
 }
 
-/// Somebody who issues tokens, at an address with TLS.
+/// An issuer of access tokens, at an address with TLS.
 struct Issuer {
     address: String,
     signer: Ed25519KeyPair,
@@ -214,7 +214,7 @@ fn publish(
     stream.flush()
 }
 
-/// A server that believes an issuer, at every address of this machine.
+/// A server that trusts an issuer, and listens at every address of this machine.
 fn guarded(certificate: &Certificate, issuer: &Issuer) -> (Home, Process, SocketAddr) {
     let mut home = Home::with(&["echo"], "");
     home.configure(&format!(
@@ -273,7 +273,7 @@ fn keys_that_cannot_be_fetched_let_nobody_in() {
     let files = Home::new();
     let certificate = Certificate::new(files.path());
     let issuer = Issuer::start(&certificate);
-    // One whose certificate nobody vouches for.
+    // The host does not trust the certificate of this issuer.
     let beside = files.path().join("beside");
     std::fs::create_dir(&beside).expect("a home can be written");
     let (_home, process, address) = guarded(&Certificate::new(&beside), &issuer);

@@ -11,7 +11,7 @@ use crate::support::home::Home;
 use crate::support::process::Process;
 use crate::support::stand_in;
 
-/// How the host comes to a server.
+/// How the host gets to know a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// `portcullis wrap`.
@@ -40,15 +40,15 @@ const DATABASE: &[(&str, &str)] = &[
     ("query", r#"{"table": "orders"}"#),
 ];
 
-/// What a client says that shows views.
+/// The capabilities of a client that shows views.
 fn shows_views() -> Value {
     json!({"extensions": {
         "io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]},
     }})
 }
 
-/// The host before a server, and the server's process where it is not the host's child. The server is called
-/// `shop`.
+/// A client of a host with an upstream server called `shop`, and the server's process where it is not the host's
+/// child.
 fn behind(
     home: &Home,
     shop: &str,
@@ -104,7 +104,7 @@ fn names(tools: &[Value]) -> BTreeSet<&str> {
     tools.iter().map(|tool| tool["name"].as_str().expect("a name")).collect()
 }
 
-/// A definition without what the host puts into it.
+/// A definition without what the host adds to it.
 fn undressed(tool: &Value) -> Value {
     let mut tool = tool.as_object().expect("a tool").clone();
     if let Some(meta) = tool.get_mut("_meta").and_then(Value::as_object_mut) {
@@ -117,7 +117,7 @@ fn undressed(tool: &Value) -> Value {
     tool.into()
 }
 
-/// What a page says of its tool.
+/// The data in a page about its tool.
 fn data(page: &str) -> Value {
     let start =
         page.find("id=\"portcullis\">").expect("there is data") + "id=\"portcullis\">".len();
@@ -125,7 +125,7 @@ fn data(page: &str) -> Value {
     serde_json::from_str(&page[start..start + end]).expect("it is JSON")
 }
 
-/// Each tool has a view, which says of the tool what the server says.
+/// Asserts that each tool has a view, whose data about the tool are those of the server.
 fn all_have_views(client: &mut Client, expected: &[Value]) {
     let tools = list(client);
     let shown: Vec<_> =
@@ -220,7 +220,7 @@ fn a_view_that_a_server_brings_passes_with_another_address() {
             let mut one = result(&mut direct, "resources/list", json!({}))["resources"][0].clone();
             one["uri"] = ours.into();
             assert!(listed["resources"].as_array().expect("a list").contains(&one), "{listed}");
-            // What the page does, as its host hands it on.
+            // A call of the page, as the client passes it on.
             let call = json!({"city": "Köln"});
             let expected = direct.call("get_current_weather", call.clone());
             assert_eq!(through.call("get_current_weather", call)["result"], expected["result"]);

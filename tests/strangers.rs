@@ -15,7 +15,7 @@ use crate::support::wire::serve;
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n";
 const TOKEN: &str = "0123456789abcdef-token";
 
-/// A server that wants a token.
+/// A server that requires a token.
 fn guarded(config: &str) -> (Home, Process, SocketAddr) {
     let home = Home::with(&["echo"], &format!("{CONFIG}[http]\n{config}"));
     let file = home.path().join("token");
@@ -25,7 +25,7 @@ fn guarded(config: &str) -> (Home, Process, SocketAddr) {
     (home, process, address)
 }
 
-/// Calls a tool in the era without sessions, and answers the status. `None`: the connection was closed.
+/// Calls a tool in the era without sessions, and returns the status. `None`: the connection was closed.
 fn call(address: SocketAddr, token: Option<&str>) -> Option<u16> {
     let params = json!({
         "name": "echo", "arguments": {"text": "in"},
@@ -82,7 +82,7 @@ fn a_flood_without_a_token_takes_nothing_from_its_holder() {
             })
         })
         .collect();
-    // The strangers have used up what they may.
+    // The strangers have used up their limit.
     while refused.load(Ordering::Relaxed) < 10 {
         std::thread::yield_now();
     }
@@ -92,7 +92,7 @@ fn a_flood_without_a_token_takes_nothing_from_its_holder() {
         stranger.join().expect("it is refused in good order");
     }
     assert!(served >= 57, "its holder was served {served} of 60 times");
-    // Each refusal is in the log, and the log is short: a line a second.
+    // Refusals are logged, with at most about one line a second.
     let said = process.hear("refused in the last second");
     assert!(said.contains("a request of 127.0.0.1 was refused"), "{said}");
     let lines = said.lines().filter(|line| line.contains("refused")).count();
@@ -104,7 +104,7 @@ fn a_flood_without_a_token_takes_nothing_from_its_holder() {
 fn connections_that_say_nothing_keep_nobody_out() {
     let (_home, _process, address) = guarded("");
     let mut idle: Vec<TcpStream> = Vec::new();
-    // More than there may be, again and again.
+    // More connections than there may be, three times.
     for _ in 0..3 {
         idle.extend((0..256).map(|_| http::connect(address)));
         let began = Instant::now();

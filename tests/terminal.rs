@@ -1,5 +1,5 @@
-//! What commands write to a terminal: nothing from outside acts there, and nothing of it is hidden; what a program
-//! reads is what was said, byte for byte.
+//! Untrusted text in the output of commands: control characters are escaped on a terminal, and a program reads the text
+//! unchanged.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
@@ -20,11 +20,11 @@ const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n";
 const HOSTILE: &str =
     "a\u{1b}]0;title\u{7}\u{1b}[2J\u{1b}[8mb\u{202e}c\u{e0041}\u{200b}\u{9b}31md\re";
 
-/// What is to be seen of it.
+/// The visible form of [`HOSTILE`].
 const SEEN: &str =
     "a\\u{1b}]0;title\\u{7}\\u{1b}[2J\\u{1b}[8mb\\u{202e}c\\u{e0041}\\u{200b}\\u{9b}31md\\u{d}e";
 
-/// A terminal: the side of whoever looks at it, and the side of programs.
+/// A pseudoterminal: the side that shows the output, and the side of programs.
 #[expect(unsafe_code, reason = "without a library for terminals, Linux is asked by numbers")]
 fn terminal() -> (File, File) {
     /// `TIOCSPTLCK` and `TIOCGPTN` of Linux: to unlock the other side, and to learn its number.
@@ -43,7 +43,7 @@ fn terminal() -> (File, File) {
     (main, side)
 }
 
-/// Runs a command whose stdout and stderr are a terminal, and answers what it wrote there.
+/// Runs a command whose stdout and stderr are a terminal, and returns what it wrote there.
 fn on_terminal(home: &Home, arguments: &[&str]) -> String {
     let (mut main, side) = terminal();
     let mut command = home.command(arguments);
@@ -53,7 +53,7 @@ fn on_terminal(home: &Home, arguments: &[&str]) -> String {
         .stdout(side.try_clone().expect("a file"))
         .stderr(side);
     let mut child = command.spawn().expect("the binary runs");
-    // Whoever still has the other side open would keep the reading from ending.
+    // Reading ends only when nobody has the other side open.
     drop(command);
     let (mut all, mut piece) = (Vec::new(), [0; 4096]);
     // The end of a terminal is an error.
@@ -61,7 +61,7 @@ fn on_terminal(home: &Home, arguments: &[&str]) -> String {
         all.extend_from_slice(&piece[..read]);
     }
     child.wait().expect("it was started");
-    // The terminal itself begins each line at its left.
+    // The terminal adds a carriage return to the end of each line.
     String::from_utf8(all).expect("it writes text").replace("\r\n", "\n")
 }
 

@@ -16,7 +16,7 @@ struct Session {
     wire: Wire,
     era: Era,
     next_id: i64,
-    /// A line a step: what was done, what was told meanwhile, and the answer.
+    /// One entry for each step: the request, the notifications before the answer, and the answer.
     transcript: Vec<(String, Vec<Value>, Value)>,
 }
 
@@ -39,7 +39,7 @@ impl Session {
         id
     }
 
-    /// What comes until the answer to a request, and the answer. Questions are answered.
+    /// The notifications before the answer to a request, and the answer. Questions are answered.
     fn until_answered(&mut self, id: i64) -> (Vec<Value>, Value) {
         let mut told = Vec::new();
         loop {
@@ -58,7 +58,7 @@ impl Session {
         }
     }
 
-    /// Asks, answers what is asked in return, and writes all of it down.
+    /// Sends a request, answers questions, and adds the step to the transcript.
     fn step(&mut self, method: &str, params: Value) {
         let mut id = self.request(method, params.clone());
         let (mut told, mut reply) = self.until_answered(id);
@@ -81,7 +81,7 @@ impl Session {
         self.step("tools/call", json!({"name": tool, "arguments": arguments}));
     }
 
-    /// All that a client does in its life.
+    /// A whole session.
     fn live(home: &Home, transport: Transport, era: Era) -> Self {
         let wire = Wire::open(home, transport, era);
         let mut session = Self { wire, era, next_id: 0, transcript: Vec::new() };
@@ -96,7 +96,7 @@ impl Session {
         session.call("echo", json!({"text": 7}));
         session.call("no_such_tool", json!({}));
         if era == Era::Legacy {
-            // Later, HTTP has a header for the name, and says that it is missing.
+            // In the modern era, HTTP has a header for the name and refuses the request without it.
             session.step("tools/call", json!({"arguments": {}}));
         }
         session.step("no/such/method", json!({}));
@@ -171,7 +171,7 @@ fn answer() -> Value {
     json!({"action": "accept", "content": {"name": "Ada"}})
 }
 
-/// Without what only one era has.
+/// A reply without the members that only one era has.
 fn common(reply: &Value) -> Value {
     let mut reply = reply.clone();
     if let Some(result) = reply.get_mut("result").and_then(Value::as_object_mut) {
@@ -203,7 +203,7 @@ fn a_session_is_the_same_over_every_transport() {
             assert_eq!(step, expected, "{transport:?} {era:?}");
         }
     }
-    // What was done, was done: not everything was refused alike.
+    // The steps succeeded: equal transcripts could also consist of refusals.
     let (_, _, transcript) = &sessions[0];
     let step = |begin: &str| {
         let found = transcript.iter().find(|(done, ..)| done.starts_with(begin));
@@ -215,7 +215,7 @@ fn a_session_is_the_same_over_every_transport() {
     assert_eq!(tool("test_tool_with_logging").1.len(), 3);
     let met = &tool("test_input_required_result_elicitation").2;
     assert_eq!(met["result"]["content"][0]["text"], "Hello, Ada!");
-    // And each era answers as the other, but for what it adds.
+    // The answers of both eras are equal, without the members that only one era has.
     let (_, era, modern) = &sessions[1];
     assert_eq!(*era, Era::Modern);
     for (done, told, reply) in modern.iter().skip(1) {

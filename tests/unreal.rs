@@ -26,7 +26,7 @@ fn game(config: &str) -> Home {
     home
 }
 
-/// An editor that has it open, and knows one Blueprint.
+/// An editor that has the project open, with one Blueprint.
 fn editor(home: &Home, server: Server) -> Editor {
     let folder = format!("{}/MyGame", home.files().display());
     let door = Asset {
@@ -38,7 +38,7 @@ fn editor(home: &Home, server: Server) -> Editor {
     Editor::start(server, &folder, vec![door])
 }
 
-/// What the guide says to write for an editor, as far as a console.
+/// The guide's configuration for an editor, with console commands.
 fn with_editor(editor: &Editor, server: Server) -> String {
     let setting = if server == Server::Epic { "epic-url" } else { "editor-url" };
     format!(
@@ -90,7 +90,7 @@ fn an_editor_answers_and_does_what_was_agreed_to() {
         let answer = structured(&mut client, "query_asset", door);
         assert_eq!(answer["source"], "live", "{server:?}: {answer}");
         if server == Server::Epic {
-            // The engine's own server runs no commands.
+            // The engine's own server runs no console commands.
             continue;
         }
         let command = |command: &str| json!({"command": command});

@@ -35,7 +35,7 @@ fn is_served(client: &mut Client) {
     assert_eq!(client.text("echo", json!({"text": "still here"})), "still here");
 }
 
-/// The processes that this one has started, from whichever of its threads.
+/// The child processes that a process has started, from any of its threads.
 fn children(process: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
     let all = threads.filter_map(|thread| {
@@ -114,7 +114,7 @@ fn one_that_is_slow_to_start_delays_nobody_and_comes_later() {
     let listed = client.request("tools/list", json!({}));
     let listed = client.reply(listed).to_string();
     assert!(listed.contains("\"echo\"") && !listed.contains("odd_"), "{listed}");
-    // Whoever opens it waits until the other end is open too.
+    // Opening a FIFO waits until its other end is open, too.
     fs::File::options()
         .write(true)
         .open(&fifo)
@@ -125,7 +125,7 @@ fn one_that_is_slow_to_start_delays_nobody_and_comes_later() {
     assert!(text.contains("{\"number\":2}"), "{text}");
 }
 
-/// Waits until the client has been told that there are other tools.
+/// Waits for the notification that the list of tools has changed.
 fn has_changed(client: &mut Client) {
     let deadline = Instant::now() + PATIENCE;
     let is_told = |event: &Event| matches!(event, Event::Told(told) if told["method"] == "notifications/tools/list_changed");
@@ -260,7 +260,7 @@ fn what_it_says_of_resources_and_logs_reaches_whom_it_concerns() {
         assert_eq!(client.text("odd_log", json!({})), "logged");
         let logs = told(&client, "notifications/message");
         assert_eq!((logs.len(), &logs[0]["data"]), (1, &json!("said")), "{logs:?}");
-        // From now on, only what is worse.
+        // From now on, only records of the level `error` and above.
         let id = client.request("logging/setLevel", json!({"level": "error"}));
         assert_eq!(client.reply(id)["result"], json!({}));
         if options == "legacy" {

@@ -17,7 +17,7 @@ const KEY: &str = "key";
 const FIRST: &str = "f1rst-t0ken";
 const RENEWS: &str = "ren3ws-it";
 
-/// A server that wants a token, who issues it, and a home in which the server is `odd`.
+/// A server that requires a token, the issuer of the token, and a home in which the server is `odd`.
 struct Locked {
     issuer: Web,
     _server: Process,
@@ -55,7 +55,7 @@ impl Locked {
         Self { issuer, _server: server, home }
     }
 
-    /// From now on, this token is issued, and lives so many seconds.
+    /// From now on, the issuer issues this token, which is valid for this many seconds.
     fn issue(&self, token: &str, seconds: u64) {
         let issued = json!({
             "access_token": token,
@@ -66,7 +66,8 @@ impl Locked {
         self.issuer.answer("/token", json!({"body": issued.to_string()}));
     }
 
-    /// Logs in, as somebody who opens what is shown and is let in.
+    /// Runs the login command, and opens the redirect as a browser does after a login. Returns the output and the exit
+    /// code.
     fn log_in(&self) -> (String, Option<i32>) {
         let mut process = Process::start(&mut self.home.command(&["upstream", "login", "odd"]));
         let mut said = String::new();
@@ -117,7 +118,7 @@ fn a_login_is_kept_renewed_and_forgotten() {
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("logged in") && !said.contains(RENEWS), "{said}");
     assert_eq!(call(&[]).code, Some(0), "{:?}", call(&[]));
-    // It has all but ended, and another process renews it.
+    // The token has expired, and another process renews it.
     let text = fs::read_to_string(locked.kept()).expect("it is kept");
     let mut kept: Value = serde_json::from_str(&text).expect("it is JSON");
     kept["granted"]["access"] = FIRST.into();
@@ -156,7 +157,7 @@ fn a_token_that_is_refused_says_which_command_to_run() {
     assert!(ran.stdout.contains("portcullis upstream login odd"), "{ran:?}");
     let everything = format!("{}{}", ran.stdout, ran.stderr);
     assert!(!everything.contains(FIRST) && !everything.contains(RENEWS), "{everything}");
-    // An issuer that does not let anybody in.
+    // A name that no upstream has.
     let ran = locked.home.run(&["upstream", "login", "nobody"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("there is no upstream"), "{ran:?}");
 }

@@ -47,7 +47,7 @@ fn a_job_is_done_later_and_changes_what_is_listed() {
         meta(&tools(&mut client), "sum").unwrap()["ui/resourceUri"],
         "ui://dresser/sum/0.html"
     );
-    // The first fails, which nobody but the log learns of.
+    // The first job fails, which only the log shows.
     let said = client.text("put_off", json!({"jobs": 2}));
     assert_eq!(said, "2 will be done; a huge one: false");
     let deadline = Instant::now() + PATIENCE;

@@ -61,7 +61,7 @@ fn a_capability_is_one_folder_and_one_line() {
     let mut faults = Vec::new();
     for name in capabilities() {
         let registered = table.lines().filter(|line| line.contains(&format!(": {name}::"))).count();
-        // What a plugin reads there, the operator wrote for it: there is nothing to grant.
+        // The operator writes settings for the plugin that reads them: there is nothing to grant.
         let (lines, files): (_, &[&str]) = match name.as_str() {
             "settings" => (0, &["mod.rs", "README.md"]),
             _ => (1, &["mod.rs", "grant.rs", "effect.rs", "permits.rs", "tests.rs", "README.md"]),

@@ -20,7 +20,7 @@ const BESIDE: &[(&str, &str, &str)] = &[(
     "each capability implements the gate's `Ask`, and the gate judges by the grants of all capabilities",
 )];
 
-/// The largest sets of modules each of which uses all others, directly or not.
+/// The strongly connected components: the largest sets of modules that all use each other, directly or not.
 fn circles(uses: &BTreeMap<&Module, BTreeSet<&Module>>) -> Vec<BTreeSet<Module>> {
     let reach: BTreeMap<&Module, BTreeSet<&Module>> = uses
         .keys()
@@ -73,8 +73,8 @@ fn explain(
     text
 }
 
-/// The circles of all crates that these functions find and do not allow, without the exceptions. Exceptions that
-/// are no longer needed are faults, too.
+/// Fails if a crate has a circle that is neither allowed nor an exception, or if an exception is no longer needed.
+/// `is_counted` says whether a use of the second module by the first one counts.
 fn check(
     exceptions: &[(&str, &str, &str)],
     is_counted: &dyn Fn(&Module, &Module) -> bool,
@@ -113,6 +113,6 @@ fn no_circle_of_modules_is_larger_than_a_module_and_its_children() {
 
 #[test]
 fn modules_beside_each_other_form_no_circle() {
-    // What a module uses of those around it is left out: names that all children share stand there.
+    // Uses of the modules around a module do not count: names that all children share are declared there.
     check(BESIDE, &|from, to| !from.starts_with(to), &|_| false);
 }

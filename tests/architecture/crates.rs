@@ -30,8 +30,8 @@ const LAYERS: &[&[&str]] = &[
     ],
 ];
 
-/// What a crate of `host/` may depend on that is not in `host/`, and which crates may. Build scripts are
-/// in [`BUILD_OWNERS`], and what tests alone need is free.
+/// Dependencies of the crates of `host/` that are not in `host/`, and which crates may have them. Those of build
+/// scripts are in [`BUILD_OWNERS`]; those of tests are free.
 const OWNERS: &[(&str, &[&str])] = &[
     ("anstream", &["portcullis"]),
     ("anstyle", &["portcullis"]),
@@ -127,7 +127,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("wasmtime-wasi-io", &["sandbox"]),
 ];
 
-/// What build scripts may depend on, and which may.
+/// Dependencies of build scripts, and which crates may have them.
 const BUILD_OWNERS: &[(&str, &[&str])] = &[
     ("data-encoding", &["core"]),
     ("portcullis-bundle", &["core"]),

@@ -51,7 +51,7 @@ fn the_host_knows_no_plugin() {
     for (file, text) in sources.chain(manifests) {
         let text = text.to_lowercase();
         for name in &names {
-            // `ui` is part of many words: only the name as a whole text is meant.
+            // `ui` is part of many words: only the string "ui" counts.
             let is_named = match name.as_str() {
                 "ui" => text.contains("\"ui\""),
                 name => text.contains(name),

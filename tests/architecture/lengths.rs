@@ -5,10 +5,10 @@ use syn::visit::Visit;
 
 use super::sources::{assert_none, sources};
 
-/// Lines of a file, tests included.
+/// Maximum number of lines of a file, tests included.
 const FILE_LINES: usize = 500;
 
-/// Lines of a function.
+/// Maximum number of lines of a function.
 const FUNCTION_LINES: usize = 70;
 
 /// The functions of a file, with the number of their lines.

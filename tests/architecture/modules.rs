@@ -20,9 +20,9 @@ pub struct Modules {
 struct Contents {
     /// The file that holds it, as the module that the file is.
     file: Module,
-    /// Names that `use` declarations bring in, and the paths that they stand for.
+    /// Names that `use` declarations import, and the paths that they stand for.
     imports: BTreeMap<String, Vec<String>>,
-    /// Modules of which all names are brought in.
+    /// Modules that are imported with `*`.
     globs: Vec<Vec<String>>,
     /// All paths in it that can lead to another module.
     paths: BTreeSet<Vec<String>>,
@@ -100,8 +100,8 @@ impl Modules {
         self.modules.insert(module, contents);
     }
 
-    /// Which file uses names of which other files. Names that a module brings in and hands on count as
-    /// those of the module where they are declared.
+    /// Which file uses names of which other files. Re-exported names count as those of the module that
+    /// declares them.
     pub fn uses(&self) -> BTreeMap<&Module, BTreeSet<&Module>> {
         let mut uses: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for (module, contents) in &self.modules {
@@ -116,9 +116,9 @@ impl Modules {
         uses
     }
 
-    /// The module in which what a path names is declared. `None`: it is not in this crate.
+    /// The module that declares the item of a path. `None`: the item is not in this crate.
     fn resolve(&self, from: &Module, path: &[String], depth: usize) -> Option<Module> {
-        // Modules that bring in names of each other could lead in a circle.
+        // Modules that import names of each other could make this endless.
         if depth > 16 {
             return None;
         }
@@ -143,13 +143,13 @@ impl Modules {
                 at = inner;
             } else if let Some(target) = contents.imports.get(name) {
                 let whole: Vec<_> = target.iter().chain(after).cloned().collect();
-                // `use name::…` of another crate that is called like what it brings in.
+                // Another crate, imported under its own name: `use name;` or `use name::{self, …}`.
                 if target.first() == Some(name) && target.len() == 1 {
                     return None;
                 }
                 return self.resolve(&at, &whole, depth + 1);
             } else if !is_relative && after.len() + 1 == path.len() {
-                // The first name is neither a module nor brought in: another crate.
+                // The first name is neither a module nor imported: another crate.
                 return None;
             } else {
                 let found = contents.globs.iter().find_map(|glob| {
@@ -219,7 +219,7 @@ fn is_test(item: &syn::Item) -> bool {
     })
 }
 
-/// Every path that begins with one of these names. Those in braces are taken apart.
+/// Adds every path that begins with one of these names. Paths in braces are expanded.
 fn paths(tokens: TokenStream, begins: &dyn Fn(&str) -> bool, into: &mut BTreeSet<Vec<String>>) {
     let tokens: Vec<_> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {

@@ -22,7 +22,7 @@ mod toolsets;
 
 /// Limit of a connection's idle time: longer than any expected step.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Largest request body in bytes.
+/// Maximum size of a request body, in bytes.
 const MAX_BODY: usize = 8 << 20;
 
 /// The kind of server.

@@ -85,7 +85,7 @@ fn target_dir() -> PathBuf {
     test.ancestors().nth(3).expect("it lies in the target folder").to_owned()
 }
 
-/// Builds like `plugins/portcullis-bundle/build.rs`: in a separate folder, since cargo locks the one it builds
+/// Builds like `plugins/portcullis-bundle/build/main.rs`: in a separate folder, since cargo locks the one it builds
 /// in.
 fn build() -> BTreeMap<String, PathBuf> {
     let entries = fs::read_dir(workspace().join("tests/guests")).expect("there are guests");
@@ -101,7 +101,7 @@ fn build() -> BTreeMap<String, PathBuf> {
     for name in &names {
         cargo.args(["--package", &format!("guest-{name}")]);
     }
-    // Of the outer build's environment, pass on only what concerns the machine.
+    // These variables are for the outer build only.
     for name in [
         "CARGO_ENCODED_RUSTFLAGS",
         "CARGO_BUILD_TARGET",

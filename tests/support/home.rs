@@ -137,7 +137,7 @@ impl Home {
         records
     }
 
-    /// The records of the audit, segment by segment. Their chain was found to be whole.
+    /// The records of the audit, segment by segment. Panics unless the audit is whole.
     pub fn audit_with_approvals(&self) -> Vec<Value> {
         let folder = self.audit_folder();
         let report = portcullis_audit::verify(&folder).expect("the audit can be read");

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::client::Event;
 use super::home::{Home, Ran};
 
-/// Longest text shown in full, in bytes.
+/// Maximum length of a text shown in full, in bytes.
 const LONG: usize = 6000;
 
 /// The transcript under construction.
@@ -78,7 +78,7 @@ impl Picture {
             }
             Event::Asked(method, params, answer) => {
                 let mut params = params.clone();
-                // The default mode is added, and the generated id is removed.
+                // The generated id and `_meta` are removed.
                 if let Some(params) = params.as_object_mut() {
                     params.remove("elicitationId");
                     params.remove("_meta");
@@ -258,7 +258,7 @@ impl Picture {
     }
 }
 
-/// Repeated lines, once with their count.
+/// The text, in which lines that are repeated more than three times stand once, with a count.
 fn shortened(text: &str) -> String {
     let lines: Vec<_> = text.lines().collect();
     let mut out = String::new();
@@ -298,7 +298,7 @@ fn record_line(record: &Value) -> String {
         "ask" => {
             let asked =
                 format!("{who} {verdict} {}: {}", text(take("capability")), text(take("subject")));
-            // What was opened is the usual outcome of what is allowed.
+            // `opened` is the usual outcome, and is left out.
             match rest.remove("outcome").map(text) {
                 Some(outcome) if outcome != "opened" => format!("{asked} = {outcome}"),
                 _ => asked,

@@ -24,7 +24,7 @@ pub struct Scripted {
     file: Option<Vec<u8>>,
     /// Number of additional bytes of the body.
     bytes: usize,
-    /// Send nothing, or nothing after the head, until the client gives up.
+    /// Wait until the client gives up: before the head, or after the body so far.
     hang: Option<Hang>,
     /// Send an endless body until the client gives up.
     endless: bool,

@@ -1,4 +1,4 @@
-//! What has the editor change something: it is asked about, kept within the roots, and done once.
+//! Tools that change something in the editor: the user is asked, paths stay within the roots, a change is made once.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::support::client::{Client, Era, Event, text_of};
 use crate::support::editor::{Editor, Server, Trap};
 use crate::support::home::Home;
 
-/// What the guide says to write for changes, with more settings or tables.
+/// The guide's configuration for changes, with more settings or tables.
 fn with_changes(editor: &Editor, settings: &str) -> String {
     format!(
         "roots = [\"$FILES/MyGame\"]\n[plugins.unreal.grants]\n\
@@ -22,7 +22,7 @@ fn with_changes(editor: &Editor, settings: &str) -> String {
     )
 }
 
-/// A user who can be asked, and says this.
+/// A client whose user answers each question with this action.
 fn user(home: &Home, era: Era, action: &str) -> Client {
     let mut client = Client::start_with(home, &["serve"], era, json!({"elicitation": {}}));
     let answer = json!({"action": action, "content": {}});
@@ -167,7 +167,7 @@ fn an_outcome_that_is_not_known_is_said_and_nothing_is_done_twice() {
     for trap in [Trap::DoneAndSilent, Trap::Half] {
         let home = game("");
         let editor = editor(&home, Server::Plugin);
-        // Of a silent editor nothing is known until the call has no time left.
+        // The call waits for a silent editor until its time is over.
         let wall = if trap == Trap::DoneAndSilent { 20_000 } else { 100_000 };
         home.configure(&with_changes(
             &editor,

@@ -1,4 +1,4 @@
-//! What Epic's server does for the tools besides imports: each behind its action, and after a question.
+//! Tools that use Epic's server, besides imports: each needs its action and the user's consent.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ const TOOLS: [(&str, &str); 7] = [
     ("call_editor_tool", "editor-tools"),
 ];
 
-/// What the guide says to write for Epic's server, with these actions.
+/// The guide's configuration for Epic's server, with these actions.
 fn configured(editor: &Editor, actions: &[&str]) -> String {
     format!(
         "roots = [\"$FILES/MyGame\"]\n[plugins.unreal.grants]\n\

@@ -1,4 +1,4 @@
-//! What clients are told of by themselves: packages that change on the disk, editors that come and go.
+//! Notifications without a call: packages that change on the disk, editors that come and go.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use crate::support::PATIENCE;
 use crate::support::client::{Client, Era, Event};
 use crate::support::editor::Server;
 
-/// Does something again and again until the client is told something by this method.
+/// Repeats `again` until a notification with this method arrives.
 fn until_told(client: &mut Client, method: &str, mut again: impl FnMut(&mut Client)) {
     let deadline = Instant::now() + PATIENCE;
     let is_told = |event: &Event| match event {
@@ -33,7 +33,7 @@ fn a_package_that_changes_is_told_to_its_subscribers() {
     for era in Era::BOTH {
         let mut client = Client::start(&home, era);
         client.watch(uri);
-        // When it was looked at first cannot be seen from here: it changes until somebody notices.
+        // The test cannot see when the file is first read, so the file changes until a notification arrives.
         until_told(&mut client, "notifications/resources/updated", |client| {
             let mut file = fs::OpenOptions::new().append(true).open(&package).expect("it is there");
             file.write_all(b"x").expect("a home can be written");

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::folder::read_records;
 use crate::record::{Counted, Event, Record, Verdict};
 
-/// The number of different subjects of one capability that are kept: the latest.
+/// Maximum number of different subjects kept for one capability and verdict: the latest.
 const SUBJECTS: usize = 12;
 
 /// The use of one capability by one plugin.

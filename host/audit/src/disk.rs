@@ -10,7 +10,7 @@ pub(crate) trait SegmentFile: Send {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Truncates the file to this size in bytes.
     fn truncate(&mut self, size: u64) -> io::Result<()>;
-    /// Whether the file has not been deleted.
+    /// Whether the file still exists. `true` where the system cannot tell.
     fn exists(&self) -> bool;
 }
 
@@ -38,8 +38,8 @@ impl SegmentFile for File {
 /// Creates the file of a segment, and fails where it exists.
 pub(crate) type CreateSegmentFile = fn(&Path) -> io::Result<Box<dyn SegmentFile>>;
 
-/// Creates the file of a segment for its owner alone. On Unix, this process holds a lock on the file until it
-/// ends, by which other processes know that the segment is still being written: see [`is_live`].
+/// Creates the file of a segment for its owner alone. On Unix, the file is locked while it is open, which tells
+/// other processes that the segment is still being written: see [`is_live`].
 pub(crate) fn create_segment_file(path: &Path) -> io::Result<Box<dyn SegmentFile>> {
     let mut options = OpenOptions::new();
     options.create_new(true).append(true);
@@ -96,7 +96,8 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Removes a file. If that fails, it is logged, and tried again later.
+/// Removes a file. A failure is only logged: maintenance later removes the files that the index lists as archived or
+/// deleted.
 #[expect(clippy::disallowed_methods, reason = "the audit's job is its folder")]
 pub(crate) fn remove(path: &Path) {
     if let Err(error) = std::fs::remove_file(path)

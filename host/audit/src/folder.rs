@@ -25,7 +25,7 @@ pub(crate) struct FolderFile {
     pub stem: String,
     /// Whether it is an archive.
     pub archive: bool,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
     /// The time of the last write, where the system knows it.
     pub changed: Option<SystemTime>,
@@ -96,14 +96,14 @@ pub(crate) fn list(folder: &Path) -> io::Result<Vec<FolderFile>> {
 /// What a file holds.
 #[derive(Debug, Default)]
 pub(crate) struct FileBytes {
-    /// The bytes up to the end that the index states.
+    /// The bytes of a segment; of an archive, the bytes up to the end that the index states.
     pub valid: Vec<u8>,
     /// The bytes of an archive after the end that the index states. A process that is killed while it archives
     /// segments leaves such bytes. They are not read.
     pub beyond: Vec<u8>,
 }
 
-/// The files of a folder, locked so that no process archives segments in the meantime.
+/// The files of a folder. While the lock is held, no process archives segments.
 pub(crate) struct Snapshot {
     _lock: Option<Lock>,
     /// The bytes of the index. `None`: the folder has no index.
@@ -119,7 +119,7 @@ impl Snapshot {
     ///
     /// Where the folder or its index cannot be read.
     pub fn of(folder: &Path) -> io::Result<Self> {
-        // Without a lock file, nothing was archived yet, or this user may not write to the folder.
+        // No lock: its file does not exist yet or cannot be read, or another process holds it for too long.
         let lock = Lock::take(folder, ARCHIVE_WAIT, true)
             .inspect_err(|error| tracing::debug!("the audit is read without its lock: {error}"))
             .ok();
@@ -185,7 +185,7 @@ pub fn usage(folder: &Path) -> io::Result<Usage> {
     Ok(usage_and_dropped(folder)?.0)
 }
 
-/// As [`usage`], with the records that were deleted.
+/// As [`usage`], with the number and the times of the deleted records.
 ///
 /// # Errors
 ///

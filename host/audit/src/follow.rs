@@ -24,9 +24,9 @@ pub struct Follower {
 /// What was read of a segment.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
-    /// The bytes of complete lines in its own file.
+    /// Size in bytes of the complete lines that were read from its own file.
     bytes: u64,
-    /// The records.
+    /// The number of records.
     records: u64,
 }
 
@@ -109,7 +109,7 @@ impl Follower {
             });
             self.archives.insert(file.name.clone(), file.bytes);
         }
-        // A segment that is in an archive is not read from its own file again, which may still be there.
+        // The file of an archived segment may still be there. It is not read again.
         let held_files = held.listed.iter().filter(|file| !file.archive);
         for file in held_files.filter(|file| state.leftover.contains(&file.name)) {
             self.read.entry(file.stem.clone()).or_default().bytes = u64::MAX;

@@ -147,7 +147,7 @@ pub struct IndexState {
     pub archives: BTreeMap<String, Archive>,
     /// The number of segments that were deleted.
     pub dropped: u64,
-    /// The records in them, as far as they were counted.
+    /// The records in deleted segments. Those that earlier versions deleted are not counted.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub dropped_records: Dropped,
     /// The counts and denials of deleted segments.

@@ -1,10 +1,10 @@
 //! The audit: records of each call and each ask, with verdict and outcome, as JSON lines chained by SHA-256.
 //!
-//! Each process writes segments of its own into one folder, without a lock. A segment is a file in which each
-//! line carries the digest of the line before. An index, written by a thread of its own, lists the segments,
-//! so that [`verify`] finds what was changed, removed or cut off. In a call with very many asks, each of the
-//! first ones has a record of its own, and the rest are counted. Files that are deleted for space leave their counts and
-//! denials in the index, so that no flood of records hides a denial.
+//! Each process appends to segments of its own in one folder, without waiting for other processes. A segment is a
+//! file in which each line carries the digest of the line before. An index, written by a thread of its own, lists the
+//! segments, so that [`verify`] finds what was changed, removed or cut off. In a call with very many asks, each of the
+//! first ones has a record of its own, and the rest are counted. The index keeps the counts and denials of deleted
+//! files, so that no flood of records hides a denial.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at the files"))]
 

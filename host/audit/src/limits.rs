@@ -9,7 +9,7 @@ pub struct Limits {
     pub segment: u64,
     /// Size in bytes of all files together. Beyond it, the oldest files are deleted.
     pub total: u64,
-    /// A file is deleted when its last record is older than this. `None`: files are deleted for space only.
+    /// A file is deleted when its last write is longer ago than this. `None`: files are deleted for space only.
     pub age: Option<Duration>,
     /// Segments that have ended and are smaller than this, in bytes, are moved into archives.
     pub small: u64,
@@ -17,7 +17,7 @@ pub struct Limits {
     pub many: usize,
     /// Size in bytes at which the index is compacted.
     pub index: u64,
-    /// How long a file without a lock is not touched after its last write: its process may not have locked the file
+    /// How long after its last write a file without a lock is left alone: its process may not have locked the file
     /// yet.
     pub settle: Duration,
     /// How long a process that ends waits for the index.

@@ -1,5 +1,5 @@
 //! A thread that maintains an audit's folder: it writes the index, moves small segments into archives, and
-//! deletes the oldest files. Calls of plugins do not wait for the lock or the disk that this takes.
+//! deletes the oldest files. Calls of plugins do not wait for this thread.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -184,7 +184,7 @@ fn archive_small(
     options.create(true).append(true);
     owner_only(&mut options);
     let mut file = options.open(folder.join(&into))?;
-    // Bytes beyond the size in the index were written by a process that was killed meanwhile.
+    // Bytes beyond the size in the index were written by a process that was killed while it archived.
     file.set_len(archive.bytes)?;
     if let Err(error) = file.write_all(&whole) {
         file.set_len(archive.bytes)?;
@@ -238,8 +238,8 @@ fn drop_oldest(
     Ok(())
 }
 
-/// Whether an archive began so long ago that nothing is added to it. Files are deleted whole, by the age of their last
-/// record: an archive that grew for ever would never be deleted.
+/// Whether an archive began more than an eighth of the maximum age ago, so that nothing more is added to it. Files are
+/// deleted whole, by the age of their last write: an archive that grew for ever would never be deleted.
 fn spans_too_long(name: &str, limits: &Limits) -> bool {
     let (Some(most), Some(began)) = (limits.age, began(name)) else { return false };
     SystemTime::now().duration_since(began).is_ok_and(|age| age > most / 8)
@@ -255,7 +255,7 @@ fn began(name: &str) -> Option<SystemTime> {
     humantime::parse_rfc3339(&format!("{year}-{month}-{day}T{hour}:{minute}:{rest}")).ok()
 }
 
-/// Whether the last record of the file is too old.
+/// Whether the last write of the file is too long ago.
 fn is_expired(file: &FolderFile, limits: &Limits) -> bool {
     let (Some(most), Some(changed)) = (limits.age, file.changed) else { return false };
     SystemTime::now().duration_since(changed).is_ok_and(|age| age > most)

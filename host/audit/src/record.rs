@@ -16,9 +16,10 @@ pub struct Record {
     pub request: String,
     /// The plugin or upstream server whose tool was called.
     pub plugin: String,
-    /// SHA-256 of the component that ran.
+    /// SHA-256 of the plugin's component, or of the definition of the upstream's tool; empty for other work of an
+    /// upstream.
     pub digest: String,
-    /// The tool that was called; empty while a plugin is described.
+    /// The name of the tool, or the MCP method with a name or a URI; empty while a plugin is prepared.
     pub tool: String,
     /// The caller, where the transport knows one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +69,7 @@ pub enum Event {
         /// The outcome of all of them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<String>,
-        /// The number since the last record of this kind. The sum over a call is the number of asks.
+        /// The number since the last record of this kind. The sum over a call is the number of counted asks.
         count: u64,
         /// The number of this kind in this call so far.
         total: u64,
@@ -100,7 +101,7 @@ pub enum Event {
         before: Option<String>,
         /// The name of the operating system's user whose process approved it.
         user: String,
-        /// Why: the user's words, or `first use`.
+        /// Why: the operator's words, or `first use`.
         reason: String,
     },
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Longest subject of a record, in bytes: the longest path on Linux.
+/// Maximum length of a subject, in bytes: `PATH_MAX` of Linux.
 const MAX_SUBJECT: usize = 4096;
 
 /// Words in the name of a secret value.

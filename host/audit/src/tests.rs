@@ -52,7 +52,7 @@ fn recorded(folder: &Path, limits: Limits, asks: usize) {
     audit.end().unwrap();
 }
 
-/// Creates the file of a segment, if the folder has an index.
+/// Creates the file of a segment. Panics where the folder has no index.
 fn create_beside_index(path: &Path) -> io::Result<Box<dyn SegmentFile>> {
     assert!(path.with_file_name("index.jsonl").exists(), "a segment without an index");
     create_segment_file(path)
@@ -224,7 +224,7 @@ fn small_segments_are_put_together_as_they_are() {
     for _ in 0..30 {
         recorded(folder.path(), limits.clone(), 1);
     }
-    // One archive of up to 32 KiB and what it spills over to, and those that are too few for it.
+    // One archive of about 32 KiB, the next archive, and segments that are too few to be archived.
     assert!(segments(folder.path()).len() <= 2 + small().many, "{:?}", segments(folder.path()));
     assert_eq!(subjects(folder.path()).len(), 30);
     let report = assert_whole(folder.path());
@@ -364,7 +364,7 @@ fn the_next_process_goes_on_beside_one_that_was_killed() {
 thread_local! {
     /// Bytes that fit on the disk of this test.
     static ROOM: Cell<usize> = const { Cell::new(0) };
-    /// Whether files of it can be cut.
+    /// Whether files on this disk can be truncated.
     static CUTS: Cell<bool> = const { Cell::new(true) };
 }
 
@@ -410,7 +410,7 @@ fn a_full_disk_refuses_asks_and_spoils_nothing() {
         let mut acknowledged = Vec::new();
         for n in 0..12 {
             let subject = format!("read /files/{n}");
-            // Somebody makes room in the end; until then the file may not even be cut.
+            // From n = 9 on, there is room. At each third ask, the file cannot be truncated either.
             CUTS.set(n % 3 > 0);
             if n == 9 {
                 ROOM.set(1_000_000);

@@ -10,7 +10,8 @@ use crate::record::{Counted, Event, Record, Verdict};
 use crate::writer::now;
 use crate::{Audit, bounded};
 
-/// How many allowed and how many denied asks and outcomes of one call have a record each. Further ones are counted.
+/// Maximum number of allowed asks and outcomes of one call that have a record each; denied ones have the same maximum
+/// of their own. Further ones are counted.
 pub const MAX_SINGLE_RECORDS: u32 = 1000;
 
 /// The number of asks that the first record of a counter covers. Such a record is written ahead: it stands for asks up

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Counted, Event, Record, Verdict};
 
-/// The number of different denials of one plugin that are kept.
+/// Maximum number of different denials of one plugin that are kept.
 const DENIALS: usize = 100;
 
 /// Counts and denials of all plugins, by name.

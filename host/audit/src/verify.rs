@@ -24,7 +24,7 @@ pub struct Report {
     pub faults: Vec<Fault>,
     /// What is unusual and can be left by processes that were killed.
     pub remarks: Vec<Fault>,
-    /// The digest of the last line of the index. `None`: there is no index. Kept elsewhere, it shows later that the
+    /// The digest of the last line of the index. `None`: there is no index. A copy kept elsewhere shows later that the
     /// folder was not replaced: see [`was_last`].
     pub index_end: Option<Hash>,
 }
@@ -65,7 +65,7 @@ pub struct Fault {
     pub file: String,
     /// The line, from 1, where one is known.
     pub line: Option<usize>,
-    /// What is wrong, as a sentence for the operator: nothing but a person acts on it.
+    /// What is wrong, as a sentence for the operator. No program depends on its words.
     pub what: String,
 }
 
@@ -80,8 +80,8 @@ impl fmt::Display for Fault {
 
 /// Compares the segments, the archives and the index of a folder with each other.
 ///
-/// It finds changes by somebody who did not also compute the chain anew. Whoever can write to the folder can
-/// replace all of it, and then nothing is found.
+/// A change is found unless the digests of the whole chain were also computed anew. Whoever can write to the folder
+/// can do so for all of its files, and then nothing is found.
 ///
 /// # Errors
 ///
@@ -221,7 +221,7 @@ impl Check {
         }
     }
 
-    /// Compares what segments state about the segments before with those. Some may have been deleted for space.
+    /// Compares what each segment states about the segment before it with that segment, which may have been deleted.
     fn links(&mut self, dropped: bool) {
         for (file, PreviousSegment { segment, last }) in std::mem::take(&mut self.links) {
             match self.ends.get(&segment) {
@@ -247,7 +247,7 @@ impl Check {
     }
 
     /// Compares what follows the end of an archive with the segments of the folder: a process that is killed
-    /// while it archives leaves the beginning of such a copy. Some segments may have been deleted for space.
+    /// while it archives leaves the beginning of a copy of them. Some segments may have been deleted since.
     fn beyond(&mut self, dropped: bool) {
         for (file, bytes) in std::mem::take(&mut self.beyond) {
             let found = read_segments(&bytes, &mut |_, _| ());

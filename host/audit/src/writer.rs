@@ -38,14 +38,14 @@ struct Segment {
     chain: Chain,
     /// Size in bytes of the complete lines.
     bytes: u64,
-    /// Whether a part of a line may follow them.
+    /// Whether an incomplete line may follow the complete ones.
     torn: bool,
     /// When [`SegmentFile::exists`] was last checked.
     checked: Instant,
 }
 
 impl Segment {
-    /// Appends a line as a whole, or nothing of it.
+    /// Appends a line. After an error, what was written of it is removed now or by the next append.
     fn append(&mut self, line: &[u8]) -> io::Result<()> {
         if self.torn {
             self.file.truncate(self.bytes)?;
@@ -128,7 +128,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// Where the record cannot be written: no part of it is in the file.
+    /// Where the record cannot be written: at most an incomplete line of it is in the file, until the next append.
     pub fn append(&mut self, destination: &Destination, record: &impl Serialize) -> io::Result<()> {
         loop {
             self.ready(destination)?;
@@ -201,7 +201,7 @@ impl Writer {
         let time = now();
         let stamp = time.replace(['-', ':'], "");
         let (name, mut file) = loop {
-            // Unlike the name of any segment before, also of one that is archived.
+            // The name differs from those of all earlier segments, archived ones included.
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let name = format!("{stamp}-{pid}-{number}");
             match (destination.create)(&destination.folder.join(file_name(&name))) {
@@ -234,8 +234,8 @@ impl Writer {
     }
 }
 
-/// Creates the index of a folder that has none. It exists before the first segment, so that a folder with segments and
-/// without an index is always one whose index was removed.
+/// Creates the index of a folder that has none, before the first segment. So where segments exist without an index,
+/// the index was removed, or could not be created.
 fn create_index(folder: &Path) {
     if exists(&folder.join(INDEX)) {
         return;

@@ -13,17 +13,17 @@ use portcullis_audit::{
     Audit, CallIdentity, Ending, Event, Limits, Trail, Verdict, read_records, verify,
 };
 
-/// Says to this program, started anew, in which folder it is to record.
+/// The environment variable with the folder in which a child process records.
 const FOLDER: &str = "PORTCULLIS_AUDIT_TEST_FOLDER";
 
-/// How many asks it is to record, how many milliseconds are between them, and how large a segment is.
+/// The environment variable with the number of asks, the milliseconds between them and the size of a segment in bytes.
 const WORK: &str = "PORTCULLIS_AUDIT_TEST_WORK";
 
 fn limits(segment: u64) -> Limits {
     Limits { segment, total: 20 * segment, settle: Duration::from_secs(1), ..Limits::default() }
 }
 
-/// What another process does: it says on stdout what was recorded, once it was.
+/// The child process: prints the subject of each ask after the ask was recorded or refused.
 #[test]
 fn another_process() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
@@ -132,7 +132,7 @@ fn a_process_that_is_killed_loses_nothing_that_it_acknowledged() {
         let mut child = start(itself(), folder.path(), 100_000, 0, 4 * 1024 * 1024);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut text = String::new();
-        // At another place each time, and in the middle of something.
+        // Each round kills the child after another number of records.
         while acknowledged(&text).len() < round * 3 {
             text += &(lines.next().unwrap().unwrap() + "\n");
         }
@@ -150,7 +150,7 @@ fn a_process_that_is_killed_loses_nothing_that_it_acknowledged() {
     let report = verify(folder.path()).unwrap();
     assert!(report.is_whole(), "{:#?}", report.faults);
     assert!(report.segments.iter().all(|one| one.ending == Ending::Killed), "{report:#?}");
-    // One that lives is told apart from those.
+    // A running process is told apart from killed ones.
     let mut child = start(itself(), folder.path(), 2, 1000, 1024 * 1024);
     let mut line = String::new();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -167,7 +167,7 @@ fn a_process_that_is_killed_loses_nothing_that_it_acknowledged() {
 #[test]
 fn a_file_that_may_not_grow_is_as_a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
-    // A limit of 512-byte blocks, and the signal that comes with it is ignored.
+    // Files may have at most 9 blocks of 512 bytes. The signal that reports this limit is ignored.
     let mut command = Command::new("sh");
     let script = "trap '' XFSZ; ulimit -f 9; exec \"$0\" \"$@\"";
     command.args(["-c", script]).arg(std::env::current_exe().unwrap());

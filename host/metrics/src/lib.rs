@@ -1,7 +1,7 @@
 //! Metrics of a running host, in the OpenMetrics text format for Prometheus.
 //!
-//! Calls and asks are counted from the records of the audit. Caches and memory are read when the metrics are read. Names
-//! of plugins and tools are labels. Arguments, paths and addresses are not.
+//! Calls and asks are counted from the records of the audit. Caches and memory are read when the metrics are read.
+//! Names of plugins and tools are labels. Arguments, paths and addresses are not.
 
 use std::sync::atomic::AtomicU64;
 
@@ -94,7 +94,7 @@ impl Metrics {
             | Event::More { of: Counted::Outcomes, .. }
             | Event::Approval { .. } => {}
             Event::Call { outcome, duration_us, .. } => {
-                // Only the first word of a subject is a label: the rest may be a URI.
+                // Only the first word of `tool` is a label: the rest may be a URI.
                 let tool = record.tool.split(' ').next().unwrap_or_default().to_owned();
                 let labels = CallLabels {
                     plugin: plugin.clone(),

@@ -1,7 +1,7 @@
-//! The least a native server can be: one tool, `echo`, no plugin and no sandbox.
+//! A minimal native server: one tool, `echo`, no plugin and no sandbox.
 //!
-//! `benches/speed` measures Portcullis beside it. Without an argument it serves stdio, with an
-//! address it serves HTTP there.
+//! `benches/speed` measures Portcullis against this server. Without an argument it serves stdio,
+//! with an address it serves HTTP there.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl ServerHandler for Echo {
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-// As many threads as Portcullis has for clients.
+// Two threads. Portcullis serves all clients on one.
 #[tokio::main(worker_threads = 2)]
 async fn main() -> Result<(), Failed> {
     if let Some(address) = std::env::args().nth(1) {

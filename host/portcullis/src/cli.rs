@@ -156,7 +156,8 @@ enum Plugin {
 pub enum End {
     /// The command succeeded.
     Done,
-    /// The tool's result has `isError`, or `check` found faults.
+    /// The command ran, and its result is negative: the tool's result has `isError`, a check found something, or the
+    /// operator did not agree.
     Failed,
 }
 

@@ -1,5 +1,5 @@
-//! What a reviewer should look at: rules over the facts, each with the edit that mends what it finds. There is no score:
-//! a combination of capabilities is judged by what it makes possible.
+//! What a reviewer should look at: rules over the facts, and the command or edit that mends a finding where there is
+//! one. There is no score: a combination of capabilities is judged by what it makes possible.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -186,7 +186,7 @@ pub fn selected<'a>(findings: &'a [Finding], rules: &str) -> Result<Vec<&'a Find
     Ok(findings.iter().filter(is_selected).collect())
 }
 
-/// The plugins that run, with the grants that have an effect.
+/// The plugins that are loaded.
 fn running(facts: &Facts) -> impl Iterator<Item = &PluginFacts> {
     facts.plugins.iter().filter(|plugin| plugin.state == State::Loaded)
 }

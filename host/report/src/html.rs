@@ -234,7 +234,7 @@ fn asks(used: &UseFacts) -> String {
     text
 }
 
-/// Side by side: what the binary imports, what it wants, what it was granted, and what it used.
+/// Side by side: what the component imports, what it wants, what it was granted, and what it used.
 fn capabilities(all: &[CapabilityFacts]) -> String {
     if all.is_empty() {
         return "<p>It only computes: it imports, wants and was granted nothing that reaches beyond the sandbox.</p>"

@@ -1,8 +1,9 @@
 //! A security report about plugins and upstream servers.
 //!
 //! [`Facts`] is what is known: what each plugin imports, wants, was granted and used. [`findings()`] derives what a
-//! reviewer should look at, each with the edit that mends it. [`page`] is one HTML page with all of it, [`sarif`] the
-//! findings for code scanning. Nothing here reads a file or the network: the host fills the facts.
+//! reviewer should look at, with the command or edit that mends it where there is one. [`page`] is one HTML page with
+//! all of it, [`sarif`] the findings for code scanning. Nothing here reads a file or the network: the host fills the
+//! facts.
 
 mod escape;
 mod facts;

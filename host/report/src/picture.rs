@@ -1,5 +1,5 @@
-//! A picture of what plugins can reach: plugins, their capabilities and the targets of these, as SVG. All facts in it
-//! are also in the tables of the page.
+//! A picture, as SVG, of plugins with their capabilities and targets, and of upstream servers. All facts in it are also
+//! in the tables of the page.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ const LINE: usize = 26;
 const COLUMNS: [usize; 3] = [8, 220, 450];
 const WIDTH: usize = 1000;
 
-/// The number of targets of one capability that are drawn. The table has all.
+/// Maximum number of lines for the targets of one capability. The table has all targets.
 const MAX_TARGETS: usize = 6;
 
-/// The number of characters of a text that are drawn.
+/// Maximum number of characters drawn of a text.
 const MAX_TEXT: usize = 64;
 
 /// A plugin or server, with its capabilities and their targets.
@@ -69,7 +69,7 @@ fn branches(facts: &Facts) -> Vec<Branch<'_>> {
     plugins.chain(upstreams).collect()
 }
 
-/// Draws a branch at a height. The result is the height below it.
+/// Draws a branch with its upper edge at `top`, in pixels. Returns its lower edge.
 fn draw(branch: &Branch<'_>, top: usize, body: &mut String) -> usize {
     let mut next = top;
     text(body, COLUMNS[0], top, branch.name, "name");

@@ -1,13 +1,13 @@
 //! The findings as SARIF 2.1.0, the OASIS standard that code scanning tools read.
 //!
-//! The property names are those of sections 3.13 (`sarifLog`) to 3.27 (`result`) of the standard.
+//! The property names are those of the standard: section 3.13 is `sarifLog`, section 3.27 is `result`.
 
 use serde_json::{Value, json};
 
 use crate::Report;
 use crate::findings::{Finding, RULES};
 
-/// The findings as a SARIF log. Each is located in the configuration file, where it is mended.
+/// The findings as a SARIF log. The location of each is the configuration file.
 pub fn sarif(report: &Report) -> Value {
     let rules: Vec<_> = RULES
         .iter()
@@ -56,7 +56,7 @@ fn result(finding: &Finding, file: &str) -> Value {
     })
 }
 
-/// A path as a URI reference: what is not allowed there is percent-encoded.
+/// A path as a URI reference: bytes that are not allowed in one are percent-encoded.
 fn uri(path: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let encode = |byte: u8| {

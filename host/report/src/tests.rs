@@ -142,7 +142,7 @@ fn hostile() -> Report {
     })
 }
 
-/// All texts and numbers of a value, without those of a schema of a tool.
+/// All texts and numbers of a value.
 fn leaves(value: &Value, all: &mut Vec<String>) {
     match value {
         Value::String(text) => all.push(text.clone()),

@@ -83,7 +83,7 @@ fn build(workspace: &Path, target_dir: &Path, plugins: &BTreeSet<&str>) {
     for plugin in plugins {
         cargo.args(["--package", plugin]);
     }
-    // Of the outer build's environment, pass on only what concerns the machine.
+    // These variables are for the outer build only.
     for name in [
         "CARGO_ENCODED_RUSTFLAGS",
         "CARGO_BUILD_TARGET",

@@ -45,13 +45,13 @@ pub fn data(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// ```text
 /// plugin! {
-///     name: "weather",                      // required; the plugin's own name
+///     name: "weather",                      // required, with `tools`, `prompts`, `resources` or `views`
 ///     tools: [Forecast, Stations],          // types that implement `Tool`
 ///     prompts: [Greeting],                  // types that implement `Prompt`
 ///     resources: Maps,                      // a type that implements `Resources`
 ///     views: Faces,                         // a type that implements `Views`
 ///     jobs: Chores,                         // a type that implements `Jobs`
-///     title: "Weather",                     // at least one of those above is required, `jobs` apart
+///     title: "Weather",
 ///     description: "Forecasts.",            // default: `description` of Cargo.toml
 ///     website: "https://example.org",       // default: `homepage` of Cargo.toml
 ///     instructions: "Ask for stations first.",

@@ -9,7 +9,7 @@ pub struct SerdeAttributes {
     pub rename: Option<LitStr>,
     /// `rename_all = ".."`, or the `deserialize` half of it.
     pub rename_all: Option<LitStr>,
-    /// Flags without a value, such as `flatten` and `skip`.
+    /// The names of all other attributes, such as `flatten` and `default`, without their values.
     pub words: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl SerdeAttributes {
         Ok(found)
     }
 
-    /// Whether the flag `word` is set.
+    /// Whether the attribute `word` is there.
     pub fn has(&self, word: &str) -> bool {
         self.words.iter().any(|found| found == word)
     }

@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 
 pub use crate::bindings::portcullis::plugin::types::Root;
 
-/// Largest length in characters of a subject that a host shows in a question; see `types.wit`.
+/// Maximum length in characters of a subject that a host shows in a question; see `types.wit`.
 const MAX_SUBJECT: usize = 4000;
 
 /// A question, or several questions in one round: a tuple of up to six, or a `Vec`. Pass it to
@@ -189,8 +189,8 @@ impl<T> Answered<T> {
     }
 }
 
-/// The answer from an earlier round, parsed by `take`, which fails for an answer of another kind.
-/// Without an answer, the question is added to `missing`.
+/// The answer from an earlier round, parsed by `take`, which returns `None` for an answer of another
+/// kind. Without an answer, the question is added to `missing`.
 fn earlier<T>(
     request: &Request<'_>,
     missing: &mut Vec<(String, Asked)>,

@@ -40,8 +40,8 @@ pub fn get_or_make<E>(
         return Ok(value);
     }
     let _claim = host::Claim::take(key);
-    // Another call made the value since the first look. If that call failed, make the value without
-    // a claim: twice is better than never.
+    // Another call may have set the value during the wait. Without a claim and a value, no cache is
+    // granted or the value was dropped at once: the value is made all the same.
     if let Some(value) = get(key) {
         return Ok(value);
     }
@@ -64,7 +64,7 @@ pub struct Claim {
     held: host::Claim,
 }
 
-/// 0 means without end, so the shortest time is 1.
+/// The time in milliseconds. 0 means no limit, so the shortest time is 1.
 fn milliseconds(ttl: Option<Duration>) -> u64 {
     ttl.map_or(0, |ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1))
 }

@@ -39,7 +39,7 @@ impl Changes {
         self.add(path.as_ref(), Expected::Nothing, contents.into())
     }
 
-    /// Creates a file in a new directory: the directory may not exist yet, and appears together with all
+    /// Creates a file in a new directory: the directory must not exist yet, and appears together with all
     /// files that are created in it.
     pub fn create_in_new(
         self,
@@ -92,9 +92,9 @@ pub enum Error {
     Denied(String),
     /// Something is at this path already.
     Exists(String),
-    /// What is at this path is not what was expected; and what it is instead.
+    /// The path is not in the expected state: the path, and what is wrong with it.
     Unexpected(String, String),
-    /// What one call may write is used up: the name of the limit.
+    /// The changes exceed what one call may write: the name of the limit.
     Quota(String),
     /// The call was cancelled.
     Cancelled,

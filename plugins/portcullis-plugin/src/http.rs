@@ -29,7 +29,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use std::time::Duration;
 pub(crate) use url::Url;
 
-/// Limit of a body's length in bytes, unless the request sets another.
+/// Maximum length of a response's body in bytes, unless the request sets another.
 pub const DEFAULT_MAX_BYTES: u64 = 10 * 1024 * 1024;
 
 /// Fetches a URL. The status may be any: see [`Response::success`].
@@ -145,7 +145,7 @@ impl Request {
         self
     }
 
-    /// Sets the longest body to accept, in bytes; the default is [`DEFAULT_MAX_BYTES`].
+    /// Sets the maximum length of the response's body in bytes; the default is [`DEFAULT_MAX_BYTES`].
     pub fn max_bytes(mut self, limit: u64) -> Self {
         self.max_bytes = limit;
         self

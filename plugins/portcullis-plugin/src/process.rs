@@ -110,7 +110,8 @@ impl Output {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// The last line of output, for a message about a failure.
+    /// At most the last five lines of stderr, or else of stdout, without blank ones: for a message
+    /// about a failure.
     pub fn said(&self) -> String {
         let last = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
@@ -137,7 +138,7 @@ pub enum Error {
     TooLarge,
     /// The caller stopped the command.
     Stopped,
-    /// The command ended without a response.
+    /// The command failed, or its response is not valid: the reason.
     Failed(String),
 }
 

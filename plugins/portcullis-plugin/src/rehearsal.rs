@@ -31,8 +31,8 @@
 //! assert_eq!(reply.unwrap().as_text(), "sunny");
 //! ```
 //!
-//! Settings, pages, the catalog, the cache and the store are those of the [`Rehearsal`] that was
-//! created, or [entered](Rehearsal::enter), last on this thread.
+//! Settings, pages, commands, the catalog, the cache and the store are those of the [`Rehearsal`]
+//! that was created, or [entered](Rehearsal::enter), last on this thread.
 
 pub(crate) mod changes;
 mod world;
@@ -100,7 +100,8 @@ impl Rehearsal {
         rehearsal
     }
 
-    /// Makes this rehearsal's settings, pages, catalog, cache and store current on this thread.
+    /// Makes this rehearsal's settings, pages, commands, catalog, cache and store current on this
+    /// thread.
     pub fn enter(&self) -> &Self {
         world::enter(Rc::clone(&self.world));
         self
@@ -155,7 +156,7 @@ impl Rehearsal {
         self
     }
 
-    /// The caller is authenticated.
+    /// The caller is authenticated as this principal.
     pub fn principal(mut self, principal: &str) -> Self {
         self.principal = Some(principal.to_owned());
         self

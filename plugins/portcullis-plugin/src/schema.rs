@@ -36,7 +36,8 @@ fn make_form_field(field: &mut Value) {
     }
 }
 
-/// Schemars makes one form for each variant with a description, and one for all others together.
+/// The choices of one schema in `oneOf`. Schemars makes one schema for each variant with a
+/// description, and one for all variants without.
 fn choices(form: &Value) -> Vec<Value> {
     let title = form.get("title").or_else(|| form.get("description"));
     let others = form.get("enum").and_then(Value::as_array);
@@ -50,7 +51,7 @@ pub fn take_description(schema: &mut Value) -> Option<String> {
     description.as_str().map(str::to_owned)
 }
 
-/// Sets `"type": "object"` where every form of the value is an object.
+/// Sets `"type": "object"` if every alternative of `oneOf` or `anyOf` is an object.
 ///
 /// # Panics
 ///

@@ -14,7 +14,7 @@ fn validator() -> Validator {
     jsonschema::validator_for(portcullis_core::config::schema()).expect("it is a schema")
 }
 
-/// What the schema says against a configuration. `None`: nothing.
+/// The first error of the schema for a configuration. `None`: there is none.
 fn fault(validator: &Validator, configuration: &Value) -> Option<String> {
     let error = validator.iter_errors(configuration).next()?;
     Some(format!("{}: {error}", error.instance_path()))
@@ -38,7 +38,7 @@ fn configurations() -> Vec<(String, String)> {
                 folders.push(path);
             } else if name.ends_with(".toml") && name != "Cargo.toml" {
                 let text = fs::read_to_string(&path).expect("it is text");
-                // Places that a case fills in are absolute paths.
+                // `$FILES` and other variables of a case become absolute paths.
                 all.push((path.display().to_string(), text.replace('$', "/")));
             }
         }
@@ -70,7 +70,7 @@ fn is_about_form(error: &str) -> bool {
         || (error.contains("invalid value") && error.contains("integer"))
 }
 
-/// A value that is right, and what is right for a table as a list without the names of its keys.
+/// A valid value and, for a table, its values as a list without the keys.
 fn forms(schema: &Value) -> Vec<Value> {
     let right = sample(schema);
     let list = right.as_object().map(|table| table.values().cloned().collect());
@@ -143,7 +143,7 @@ fn each_refusal_of_a_key_or_a_value_names_the_key() {
                 let configuration = table.configuration(schema, content);
                 let text = toml::to_string(&configuration).expect("it can be written as TOML");
                 let Err(error) = Config::parse(&text) else { continue };
-                // A key that is wrong only beside others is named by its table.
+                // Where a key is wrong only beside others, the error names the table.
                 let found = error.key.clone().unwrap_or_default();
                 let names_it = found.starts_with(expected) || expected.starts_with(&found);
                 if found.is_empty() || !names_it {

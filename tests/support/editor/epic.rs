@@ -198,7 +198,7 @@ fn call(state: &State, params: &Value, trap: Option<Trap>) -> Option<Value> {
     })
 }
 
-/// `get_asset_class`: the name of the class without a path; of a Blueprint, the name of the class that it makes.
+/// `get_asset_class`: the name of the class without a path; of a Blueprint, the name of its generated class.
 fn class_name(asset: &Asset) -> String {
     match asset.class.ends_with("Blueprint") {
         true => format!("{}_C", asset.name),
@@ -299,7 +299,7 @@ fn find_assets(state: &State, arguments: &Value) -> Value {
     returned(json!(found.map(|asset| asset.package).collect::<Vec<_>>()))
 }
 
-/// The registry answers `None` where there are no relations, which the tools cannot iterate over.
+/// Where there are no relations, the registry answers `None`, and the tools fail to iterate over it.
 fn related(packages: Vec<String>) -> Value {
     match packages.is_empty() {
         true => raised("TypeError", "'NoneType' object is not iterable"),

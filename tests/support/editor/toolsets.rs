@@ -121,13 +121,13 @@ fn capture(arguments: &Value) -> Value {
     }))
 }
 
-/// Entries in order of time, from the end. The category has a default that does not exist, so that it has to be sent.
+/// The matching entries in order of time. The default category does not exist, so the category has to be sent.
 fn log_entries(arguments: &Value) -> Value {
     let (Some(""), Some(pattern)) = (arguments["category"].as_str(), arguments["pattern"].as_str())
     else {
         return returned(json!([]));
     };
-    // Of regular expressions, texts with escapes are understood.
+    // The only regular expressions that are understood are texts with escapes.
     let wanted = pattern.trim_start_matches("(?i)").replace('\\', "").to_lowercase();
     let entries = [
         "LogInit: Build: ++UE5+Release-5.8",
@@ -139,7 +139,7 @@ fn log_entries(arguments: &Value) -> Value {
     returned(json!(entries.into_iter().filter(fits).collect::<Vec<_>>()))
 }
 
-/// `save_assets`: an empty list saves everything; assets of a game that runs are not found.
+/// `save_assets`: an empty list saves everything; while a game runs, no asset is found.
 fn save(state: &State, arguments: &Value) -> Value {
     let paths = arguments["asset_paths"].as_array().cloned().unwrap_or_default();
     for path in paths.iter().filter_map(Value::as_str) {

@@ -14,8 +14,8 @@ impl Numbers {
     }
 }
 
-/// A manipulation of the line with this index: what the lines are afterwards, and the lines, from 1, one of which must
-/// be named. Empty: the file was cut off at its end, which the index shows.
+/// Manipulates the line with this index. Returns the bytes of the file afterwards, and the numbers, from 1, of the
+/// lines of which a fault must name one. No numbers: the end of the file was cut off, which the index shows.
 fn manipulate(lines: &[&[u8]], kind: usize, at: usize) -> (Vec<u8>, Vec<usize>) {
     let mut lines: Vec<Vec<u8>> = lines.iter().map(|line| line.to_vec()).collect();
     let (number, last) = (at + 1, lines.len());
@@ -25,7 +25,7 @@ fn manipulate(lines: &[&[u8]], kind: usize, at: usize) -> (Vec<u8>, Vec<usize>) 
             vec![number]
         }
         1 => {
-            // A digit of the time is another one.
+            // Changes the first digit of the line.
             let line = &mut lines[at];
             let digit = line.iter().position(u8::is_ascii_digit).unwrap();
             line[digit] = if line[digit] == b'9' { b'8' } else { b'9' };

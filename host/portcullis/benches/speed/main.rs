@@ -1,9 +1,9 @@
-//! How fast Portcullis is beside the least that a native server can be: `just bench`.
+//! Measures Portcullis against a minimal native server: `just bench`.
 //!
 //! Both servers are driven by the same code over the same kinds of pipe and socket, in turns, so
-//! that whatever else the machine does weighs on both alike. The native server does nothing but
-//! answer; Portcullis checks the arguments, asks the gate, makes a fresh instance, records the call
-//! in its audit and checks the answer.
+//! that other load of the machine affects both alike. The native server does nothing but answer.
+//! Portcullis checks the arguments, asks the gate, makes a fresh instance, records the call in its
+//! audit and checks the answer.
 
 mod report;
 mod server;
@@ -18,13 +18,13 @@ const WARM_UP: usize = 500;
 /// The servers take turns of this many calls.
 const TURN: usize = 500;
 const TURNS: usize = 10;
-/// And of this many, where more than one is in flight.
+/// Calls of one turn, where more than one is in flight.
 const IN_TURN: u32 = 1000;
 const IN_FLIGHT: u32 = 16;
 const VALIDATIONS: usize = 200;
 
 fn main() {
-    // Handed on by `cargo bench`; `cargo test --benches` only wants to see that it builds.
+    // `cargo bench` passes this argument. `cargo test --benches` does not, and nothing is measured.
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
@@ -40,7 +40,7 @@ fn main() {
     report.print();
 }
 
-/// The very first start compiles the guest and has it describe itself.
+/// The very first start, which compiles the guest and reads its manifest.
 fn first_start(servers: &Servers, report: &mut Report) {
     let began = Instant::now();
     let mut session = Stdio::start(servers.portcullis(), Era::Legacy);

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// What a measure should come to.
+/// The goal of a measure.
 pub enum Goal {
-    /// At most so many times what the native server takes, at the median.
+    /// Maximum ratio to the time of the native server, at the median.
     Ratio(f64),
-    /// At most this, at the median.
+    /// Maximum time, at the median.
     AtMost(Duration),
 }
 
@@ -55,7 +55,7 @@ impl Report {
         );
     }
 
-    /// Bytes resident, where the system tells.
+    /// Resident memory in bytes, where the system reports it. `most` is the goal.
     pub fn memory(&mut self, what: &str, bytes: [Option<u64>; 2], most: Option<u64>) {
         let [Some(native), Some(own)] = bytes else {
             return;
@@ -66,7 +66,7 @@ impl Report {
         self.row(what.to_owned(), mib(native), mib(own), ratio, goal.unwrap_or_default());
     }
 
-    /// What only Portcullis does.
+    /// A time of Portcullis that the native server has no counterpart to.
     pub fn alone(&mut self, what: &str, spent: Duration) {
         self.row(what.to_owned(), String::new(), time(spent), String::new(), String::new());
     }
@@ -75,7 +75,7 @@ impl Report {
         self.rows.push([what, native, own, ratio, goal]);
     }
 
-    /// Prints it, as Markdown.
+    /// Prints the table as Markdown.
     pub fn print(&self) {
         let width = |column: usize| {
             self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! The two servers, and how they are spoken with: raw JSON-RPC, one thread, blocking.
+//! The two servers, and clients for them: raw JSON-RPC, one thread, blocking I/O.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The older protocol, with `initialize`, or the newer one, in which each request says it all.
+/// The older protocol, with `initialize`, or the newer one, without a session.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Era {
     /// 2025-11-25.
@@ -40,7 +40,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// The same with a root.
+    /// The same server with a root.
     pub fn with_root(mut self, root: &Path) -> Self {
         self.args.extend(["--root".into(), root.into()]);
         self
@@ -63,7 +63,7 @@ fn command(program: &Path) -> Command {
     Command::new(program)
 }
 
-/// Both servers, and a home for them that is nobody's.
+/// Both servers, and a temporary home folder for them.
 pub struct Servers {
     native: Server,
     portcullis: Server,
@@ -98,7 +98,7 @@ impl Servers {
         }
     }
 
-    /// The native one first.
+    /// Both servers, the native one first.
     pub fn both(&self) -> [Server; 2] {
         [self.native.clone(), self.portcullis.clone()]
     }
@@ -160,7 +160,7 @@ fn line(message: &Value) -> Vec<u8> {
     line
 }
 
-/// A call of `run_manifest_validation` on a manifest that it writes into this project.
+/// Writes a manifest into this project, and returns a call of `run_manifest_validation` on it.
 #[expect(clippy::disallowed_methods, reason = "a benchmark may write to its own folder")]
 pub fn manifest_call(project: &Path) -> Vec<u8> {
     let path = project.join("manifest.json");
@@ -170,7 +170,7 @@ pub fn manifest_call(project: &Path) -> Vec<u8> {
     line(&request(1, Era::Legacy, "tools/call", params))
 }
 
-/// A server spoken with over its stdin and stdout.
+/// A server, and a client of it over stdin and stdout.
 pub struct Stdio {
     child: Child,
     input: ChildStdin,
@@ -181,7 +181,7 @@ pub struct Stdio {
 }
 
 impl Stdio {
-    /// Starts it, and returns once it has answered the first request.
+    /// Starts the server, and returns once it has answered the first request.
     pub fn start(server: Server, era: Era) -> Self {
         let mut child = server
             .command(&server.args)
@@ -227,9 +227,9 @@ impl Stdio {
         self.read();
     }
 
-    /// How long it takes to call `echo` so often, with so many calls in flight.
+    /// The time of this many calls of `echo`, with at most `in_flight` of them in flight.
     pub fn echo_in_flight(&mut self, calls: u32, in_flight: u32) -> Duration {
-        // What is in flight at the same time needs an id of its own.
+        // Requests in flight at the same time need different ids.
         let request = |id| line(&echo(id, self.era));
         let requests: Vec<_> = (0..calls).map(|id| request(100 + id)).collect();
         let (first, rest) = requests.split_at(in_flight.min(calls) as usize);
@@ -245,13 +245,13 @@ impl Stdio {
         began.elapsed()
     }
 
-    /// Has the tools listed.
+    /// Lists the tools.
     pub fn list_tools(&mut self) {
         let line = line(&request(2, self.era, "tools/list", json!({})));
         self.exchange(&line);
     }
 
-    /// Bytes resident now, where the system tells.
+    /// Resident memory in bytes, where the system reports it.
     #[expect(clippy::disallowed_methods, reason = "the system tells it in a file")]
     pub fn resident(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
@@ -260,7 +260,7 @@ impl Stdio {
         Some(kib * 1024)
     }
 
-    /// Ends it the way clients do, and waits until it has ended.
+    /// Closes stdin and stdout, as clients do, and waits until the server has ended.
     pub fn end(self) {
         let Self { mut child, input, output, .. } = self;
         drop((input, output));
@@ -268,7 +268,7 @@ impl Stdio {
     }
 }
 
-/// A server spoken with over HTTP, on one connection.
+/// A server, and a client of it on one HTTP connection.
 pub struct Http {
     child: Child,
     stream: BufReader<TcpStream>,
@@ -277,7 +277,7 @@ pub struct Http {
 }
 
 impl Http {
-    /// Starts it and connects to where it says it is.
+    /// Starts the server and connects to the address that it prints.
     pub fn start(server: Server) -> Self {
         let mut child = server
             .command(&server.http)
@@ -336,7 +336,7 @@ impl Drop for Http {
     }
 }
 
-/// Nothing is gained by failing quickly.
+/// Panics unless the answer is a result: a fast error must not count as a fast answer.
 fn is_result(answer: &[u8]) {
     let holds = |text: &[u8]| answer.windows(text.len()).any(|window| window == text);
     let failed = holds(br#""isError":true"#) || !holds(br#""result":"#);

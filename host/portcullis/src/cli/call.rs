@@ -166,7 +166,7 @@ impl Args {
     }
 }
 
-/// The terminal as the client of a call. It shows progress and log records, and answers no questions.
+/// The terminal as the client of a call. It shows progress and log records, and answers `roots/list` only.
 struct Terminal {
     roots: Roots,
 }

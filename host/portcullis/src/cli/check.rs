@@ -85,7 +85,7 @@ fn verify_audit(folder: &Path, findings: &mut Findings) {
     let shown = folder.display();
     match portcullis_audit::verify(folder) {
         Err(error) => findings.faults.push(format!("the audit in {shown} cannot be read: {error}")),
-        // Nothing was recorded yet.
+        // Without segments, nothing was recorded yet, or all segments are gone.
         Ok(report) if report.is_whole() || report.segments.is_empty() => {
             findings.good.push(format!("audit: {shown}"));
         }

@@ -288,7 +288,7 @@ fn effects(editing: &Editing<'_>, edit: &Edit) -> anyhow::Result<String> {
     }
     for (key, value) in &edit.settings {
         let key = portcullis_sanitize::visible_line(key, 100);
-        // A value may be a secret that does not belong there; the difference shows it where it is none.
+        // The value is left out, as it may be a secret. The difference shows values that are not secrets.
         let what = if value.is_some() { "reads a new value of" } else { "no longer reads" };
         text += &format!("Then `{name}` {what} the setting {key}.\n");
     }

@@ -103,7 +103,7 @@ fn family_level() -> Option<&'static str> {
     LOG_LEVELS.iter().find(is_set).map(|(_, _, level)| *level)
 }
 
-/// Starts logging to stderr. `PORTCULLIS_LOG` overrides `-v`, and both override the variables of plugin families.
+/// Starts logging to stderr. `PORTCULLIS_LOG` overrides `-v` and the variables of plugin families.
 /// With telemetry, its spans and events go to the collector and not to stderr.
 #[expect(clippy::disallowed_methods, reason = "PORTCULLIS_LOG is documented for troubleshooting")]
 pub fn begin(verbose: u8, as_json: bool, telemetry: Option<&Telemetry>) {
@@ -113,7 +113,7 @@ pub fn begin(verbose: u8, as_json: bool, telemetry: Option<&Telemetry>) {
         .unwrap_or_else(|_| EnvFilter::new(default));
     let as_json = *AS_JSON.get_or_init(|| as_json);
     match telemetry {
-        // No filter for each layer: without telemetry, the log alone decides what is recorded.
+        // Without telemetry, the log is the only layer, and its filter is that of the registry.
         None => tracing_subscriber::registry().with(layer(as_json)).with(filter).init(),
         Some(telemetry) => {
             let of_host = filter_fn(|about| about.target() != portcullis_telemetry::TARGET);
@@ -145,8 +145,8 @@ fn layer(as_json: bool) -> BoxedLayer<Registry> {
     log.with_ansi(colours != anstream::ColorChoice::Never).without_time().with_target(false).boxed()
 }
 
-/// The JSON format: one object per line with `timestamp`, `level`, `target`, `message` and the event's other fields, such
-/// as `request`. A plugin's message that is a JSON object is `data` instead of `message`.
+/// The JSON format: one object per line with `timestamp`, `level`, `target`, `message` and the event's other fields,
+/// such as `request`. A plugin's message that is a JSON object is `data` instead of `message`.
 struct JsonLines;
 
 impl<S, N> FormatEvent<S, N> for JsonLines

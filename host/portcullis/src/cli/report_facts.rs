@@ -103,7 +103,7 @@ impl Known {
                 segments: verified.segments.len() as u64,
                 lines: verified.segments.iter().map(|segment| segment.lines).sum(),
                 digest: verified.index_end.map(|digest| digest.to_string()),
-                // A folder that does not exist yet has no index.
+                // Without segments, nothing was recorded yet, or all segments are gone.
                 faults: match verified.segments.is_empty() {
                     true => Vec::new(),
                     false => texts(&verified.faults),

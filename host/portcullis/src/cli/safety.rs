@@ -27,7 +27,7 @@ pub fn warnings(setup: &Setup) -> Vec<String> {
     all
 }
 
-/// A warning if other users can read a file with a secret.
+/// A warning if other users can read or change a file with a secret.
 pub fn readable(what: &str, file: &Path) -> Option<String> {
     let mode = mode(file)?;
     (mode & 0o077 != 0).then(|| {

@@ -59,7 +59,7 @@ impl ReadConfig {
 }
 
 impl Setup {
-    /// Opens the roots.
+    /// Opens the roots and the audit, and completes or undoes file transactions of killed processes.
     ///
     /// # Errors
     ///
@@ -175,7 +175,8 @@ fn roots(common: &Common, config: &Config, own: HostFiles) -> anyhow::Result<Roo
     Ok(Roots::new(roots, own))
 }
 
-/// The host's own files. No call can access them, independent of the roots.
+/// The host's own files. No call can access them, independent of the roots, except that confined programs can read the
+/// folders in `plugin-dirs`.
 #[expect(clippy::disallowed_methods, reason = "the binary that runs is one of these files")]
 fn host_files(
     of_user: &Folders,

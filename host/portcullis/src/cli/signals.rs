@@ -13,7 +13,8 @@ pub const TIMED_OUT_EXIT_CODE: i32 = 3;
 const LAST_LINE_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Cancels `stop` at the first SIGTERM, SIGINT or SIGHUP. The second signal ends the process with the exit code of
-/// shells: 128 plus the signal's number. A SIGHUP that is ignored at the start (`nohup`) stays ignored.
+/// shells: 128 plus the signal's number. A SIGHUP that is ignored at the start (`nohup`) stays ignored. Where there are
+/// no such signals, Ctrl-C takes their place, and the exit code is [`TIMED_OUT_EXIT_CODE`].
 ///
 /// # Errors
 ///
@@ -64,7 +65,7 @@ pub fn listen(stop: CancellationToken) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether to install a handler for SIGHUP: only if SIGHUP is known not to be ignored. A handler would end the ignoring.
+/// Whether to install a handler for SIGHUP: only if SIGHUP is known not to be ignored, as a handler would end that.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "Linux says in a file which signals are ignored")]
 fn listens_to_hangup() -> bool {

@@ -12,7 +12,7 @@ use super::{Command, Common, End, Plugin, telemetry};
 /// Why the command failed.
 pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<End> {
     let read = ReadConfig::new(common)?;
-    // Other commands call nothing for a client.
+    // Only calls of these commands are sent as telemetry.
     let calls = matches!(command, Command::Serve(_) | Command::Wrap(_) | Command::Call(_));
     let telemetry = if calls { telemetry::start(&read.config)? } else { None };
     super::log::begin(common.verbose, common.log_json, telemetry.as_ref());

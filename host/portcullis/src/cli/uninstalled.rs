@@ -128,7 +128,7 @@ async fn fetch(url: Url, folder: &Path) -> anyhow::Result<PathBuf> {
         bytes.len(),
         visible_line(from.as_str(), 500)
     ));
-    // The name is the last part of the address, as far as it fits a plugin.
+    // The name is the last part of the address, without letters that a plugin's name cannot have.
     let last = from.path_segments().and_then(|mut parts| parts.next_back()).unwrap_or_default();
     let fits = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     let stem: String = last.trim_end_matches(".wasm").chars().filter(fits).take(64).collect();

@@ -8,7 +8,7 @@ use super::{End, serve};
 
 /// Arguments of `wrap`.
 #[derive(clap::Args)]
-// clap's group of this name is that of `serve::Args`.
+// clap names a group after its struct. The group `Args` is that of `serve::Args`.
 #[group(skip)]
 pub struct Args {
     #[command(flatten)]

@@ -17,9 +17,9 @@ use wasip2::{
     },
 };
 
-/// Most bytes written to a stream at once; a WASI stream takes 4096.
+/// Maximum number of bytes written to a stream at once: `blocking-write-and-flush` takes 4096.
 const WRITE_BYTES: usize = 4096;
-/// Most bytes read from a stream at once.
+/// Maximum number of bytes read from a stream at once.
 const READ_BYTES: u64 = 64 * 1024;
 /// Time between two calls of `watch`.
 const ROUND: Duration = Duration::from_millis(250);
@@ -62,7 +62,7 @@ pub fn send(
     Ok(head)
 }
 
-/// Waits until `ready` is, or `watch` ends the wait.
+/// Waits until the pollable is ready, or `watch` ends the wait.
 fn wait(ready: &Pollable, started: Instant, watch: &mut Watch<'_>) -> Result<(), Reason> {
     while !ready.ready() {
         let round = subscribe_duration(nanoseconds(ROUND));

@@ -1,4 +1,4 @@
-//! As the contract's `changes`, on the files of this machine. Digests are not compared, and a test that is
+//! The contract's `changes`, on the files of this machine. Digests are not compared, and a test that is
 //! killed in the middle leaves what it had written.
 
 use crate::bindings::portcullis::plugin::changes::{Change, ChangeError, Expected};
@@ -45,7 +45,7 @@ fn check(change: &Change) -> Result<(), ChangeError> {
     }
 }
 
-/// What was there before, to be put back in the opposite order.
+/// What was at each path before, to be put back in the opposite order.
 #[derive(Default)]
 struct Undo(Vec<(String, Before)>);
 

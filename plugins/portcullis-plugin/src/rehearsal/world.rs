@@ -109,7 +109,7 @@ pub mod cache {
         super::here().cached.borrow_mut().insert(key.to_owned(), value.to_owned());
     }
 
-    /// The only caller, so that every claim succeeds.
+    /// A claim. A rehearsal makes one call at a time, so every claim succeeds.
     pub struct Claim;
 
     impl Claim {
