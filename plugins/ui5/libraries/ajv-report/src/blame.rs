@@ -52,7 +52,7 @@ pub struct Judge(HashMap<*const (), Fit>);
 pub struct Alternatives<'s, 'e, 'v> {
     /// The errors of each alternative.
     pub errors: &'e [Vec<ValidationError<'v>>],
-    /// Path in the instance, in the notation of `errors`.
+    /// Path of the value in the instance, in the notation of `errors`.
     pub path: &'e str,
     /// The schema with the alternatives.
     pub place: Place<'s>,
@@ -68,8 +68,8 @@ impl Judge {
         self.0.clear();
     }
 
-    /// Decides what is a root cause in each alternative, within the given limits. `prefix` is the
-    /// start of all paths.
+    /// Decides which errors of each alternative are root causes. Each alternative gets `blame`
+    /// itself unless that is [`Blame::All`]. `prefix` is prepended to paths in the result.
     pub fn assign<'s>(
         &mut self,
         documents: &Documents<'s>,
@@ -94,7 +94,8 @@ impl Judge {
             }
         }
         let Some(best) = best else { return Vec::new() };
-        // If no alternative agrees with the value, the value is wrong and all alternatives count.
+        // If no alternative allows the type or the constant of a value, the value is wrong, and the
+        // errors about it count in all alternatives.
         let at = if !fits[best].type_fits {
             Some(alternatives.path)
         } else if !fits[best].agrees {

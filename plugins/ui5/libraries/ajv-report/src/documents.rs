@@ -19,7 +19,7 @@ pub struct Documents<'s> {
 /// A schema inside one of the [`Documents`].
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'s> {
-    /// Index of the document, from which relative references start.
+    /// Index of the document that references without a URI refer to.
     document: usize,
     /// The schema itself.
     pub schema: &'s Value,
@@ -68,7 +68,7 @@ impl<'s> Documents<'s> {
     /// Resolves a reference of this schema. Like Ajv, skips schemas that consist of a `$ref` alone.
     pub fn follow(&self, from: Place<'s>, reference: &str) -> Result<Place<'s>, Unjudged> {
         let mut target = self.step(from, reference)?;
-        // A longer chain refers to itself.
+        // A longer chain is taken for one that refers to itself.
         for _ in 0..64 {
             let Some(next) =
                 target.schema.as_object().and_then(|schema| self.only_reference(schema))

@@ -1,8 +1,8 @@
 //! Cuts out the part of a schema that an instance can reach, for the `jsonschema` crate.
 //!
 //! Building a validator costs far more than one validation, and a manifest uses little of its
-//! schema. The excerpt drops only schemas for members, names or items that the instance does not
-//! have. Everything else is kept, so the verdict cannot change.
+//! schema. The excerpt lacks annotations, formats that are not checked, and schemas for members,
+//! names or items that the instance does not have. None of them can change the verdict.
 
 use crate::{
     Unjudged,
@@ -33,7 +33,7 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
-    /// The excerpt of the schema at `place` for this instance.
+    /// The excerpt of the schema `at` for this instance.
     pub fn new<'s>(
         documents: &Documents<'s>,
         at: Place<'s>,
@@ -170,8 +170,8 @@ impl<'s> Reach<'s, '_> {
 
     fn copy_schema(&self, at: Place<'s>, patterns: &mut Patterns) -> Result<Value, Unjudged> {
         if !self.asked.contains(&ptr::from_ref(at.schema)) {
-            // Never applied, so the value does not matter. `false` would have a meaning to
-            // `additionalProperties` and `items`: that there be none.
+            // The schema is never applied, so `true` will do. Only `false` is kept: in
+            // `additionalProperties` and `items`, it means that there be no member or item.
             return Ok(Value::Bool(!matches!(at.schema, Value::Bool(false))));
         }
         let keywords = match at.schema {
@@ -235,8 +235,8 @@ impl<'s> Reach<'s, '_> {
             Shape::Reference => {
                 let target = self.target(at, value)?;
                 let number = self.numbers.get(&ptr::from_ref(target.schema));
-                // References of applied schemas have been resolved. What remains is a draft-07
-                // reference in a group that does not apply to the instance, which does not exist.
+                // `visit` has followed all references of schemas that apply: `$ref` is of
+                // `Group::Any`, so no instance is exempt.
                 let number = number.expect("a reference that is asked has been followed");
                 json!(format!("#/definitions/{number}"))
             }

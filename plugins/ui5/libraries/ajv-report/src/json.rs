@@ -41,7 +41,7 @@ fn index(name: &str) -> Option<u32> {
     (index < u32::MAX && index.to_string() == name).then_some(index)
 }
 
-/// Writes whole numbers without a fraction, like JavaScript.
+/// Writes whole numbers below 2^53 without a fraction, like JavaScript.
 fn from_double(double: f64) -> Number {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if double.fract() == 0.0 && double.abs() < EXACT {

@@ -118,7 +118,7 @@ const KEYWORDS: &[Keyword] = &[
 ];
 
 impl Dialect {
-    /// The keyword and its place in Ajv's order; `None` if Ajv ignores the name.
+    /// The keyword and its place in Ajv's order; `None` if the dialect has no such keyword.
     pub fn keyword(self, name: &str) -> Option<(usize, &'static Keyword)> {
         let (place, keyword) = KEYWORDS.iter().enumerate().find(|(_, known)| known.name == name)?;
         let known = match self {
@@ -129,8 +129,8 @@ impl Dialect {
         known.then_some((place, keyword))
     }
 
-    /// Ajv's place for a wrong type: first, unless the schema has other keywords for the one type;
-    /// then with those keywords.
+    /// The place of the error of `type` in Ajv's order. It is the first, unless the schema allows a
+    /// single type other than `integer` and has keywords for this type: then it is their place.
     pub fn place_of_type(self, schema: &Map<String, Value>) -> usize {
         let only = match schema.get("type") {
             Some(Value::String(name)) => name.as_str(),

@@ -1,6 +1,6 @@
 //! Validates JSON against a JSON Schema and reports errors exactly like Ajv 8.
 //!
-//! The verdict is that of the `jsonschema` crate. The list of errors is that of Ajv with
+//! The `jsonschema` crate validates. Its errors are converted into the list that Ajv reports with
 //! `allErrors`: the same errors, in the same order, with the same messages, so that users of Ajv
 //! recognise them.
 
@@ -28,11 +28,13 @@ pub struct ErrorObject {
     pub keyword: &'static str,
     /// JSON Pointer to the value in the instance.
     pub instance_path: String,
-    /// JSON Pointer in a URI fragment to the keyword in the schema.
+    /// Path of the keyword: a URI reference whose fragment is a JSON Pointer. After a `$ref` to a
+    /// schema that itself contains references, the path starts with `#` at that schema, not at the
+    /// root.
     pub schema_path: String,
     /// Details, for programs.
     pub params: Value,
-    /// The name of the member, for errors about a member's name.
+    /// The name that was validated, for errors of a schema in `propertyNames`.
     pub property_name: Option<String>,
     /// Message, for people.
     pub message: String,
@@ -65,13 +67,15 @@ impl<'s> Schema<'s> {
     }
 }
 
-/// The result of a validation.
+/// The errors of an instance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict<'s> {
     /// Ajv's list; empty if the instance is valid.
     pub errors: Vec<ErrorObject>,
-    /// The errors that are root causes, in the same order. Of several alternatives only the one
-    /// that fits best counts; errors that only repeat that a nested value is wrong do not count.
+    /// The errors that are root causes, in the same order. Of the alternatives of an `anyOf` or
+    /// `oneOf`, only the one that fits best counts. If none allows the type or the constant of a
+    /// value, the errors about this value count in several alternatives. Errors that only repeat
+    /// that a nested value is wrong do not count.
     pub causes: Vec<Cause<'s>>,
 }
 
@@ -80,11 +84,12 @@ pub struct Verdict<'s> {
 pub struct Cause<'s> {
     /// Index in the list of errors.
     pub error: usize,
-    /// The schema with the violated keyword.
+    /// The schema with the violated keyword, or the schema `false`.
     pub schema: Option<&'s Value>,
 }
 
-/// The reason why an instance cannot be validated.
+/// The reason why an instance cannot be validated: the schema is not supported or refers to a
+/// missing document, or a pattern took too long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unjudged(String);
 

@@ -16,7 +16,8 @@ impl Patterns {
     }
 }
 
-/// Translates the constructs that differ between the languages and that the crate does not handle.
+/// Translates the constructs that differ between JavaScript and the regular expressions of the
+/// `jsonschema` crate, which translates the others itself.
 pub fn adapt(pattern: &str) -> String {
     let mut adapted = String::with_capacity(pattern.len());
     let mut rest = without_idle_look_ahead(pattern);
@@ -41,8 +42,8 @@ pub fn adapt(pattern: &str) -> String {
     adapted
 }
 
-/// Drops `(?!\.)` before `\/`, where it has no effect: a slash is no dot. The manifest schemas have
-/// one such pattern, which without it needs no backtracking engine.
+/// Drops `(?!\.)` before `\/`, where it has no effect: a slash is no dot. Without it, the one such
+/// pattern of the manifest schemas needs no backtracking engine.
 fn without_idle_look_ahead(pattern: &str) -> String {
     pattern.replace(r"(?!\.)\/", r"\/")
 }

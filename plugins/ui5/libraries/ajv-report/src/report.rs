@@ -82,7 +82,7 @@ struct Report<'s, 'i, 'd> {
     tracker: Tracker<'s, 'd>,
     start: Start<'s, 'i>,
     entries: Vec<Entry<'s>>,
-    /// Positions in use: Ajv reports an error once that the crate reports several times.
+    /// Positions in use. Where the crate reports an error several times, Ajv reports it once.
     said: HashSet<Vec<usize>>,
     /// Which of the current errors are root causes.
     blame: Blame,
@@ -134,8 +134,8 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         self.add_here(error, name, passing)
     }
 
-    /// Adds the errors of each alternative, and that none holds. The latter is a root cause only if
-    /// no alternative contains one.
+    /// Adds the errors of each alternative, and the error that no alternative holds. The latter is
+    /// a root cause only if no alternative contains a root cause.
     fn add_alternatives(
         &mut self,
         error: &ValidationError<'_>,
@@ -236,7 +236,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
             }
             "uniqueItems" => {
                 let items = trail.instance.as_array().map_or(&[][..], Vec::as_slice);
-                // Ajv does not detect all duplicates; then it reports no error.
+                // Ajv does not detect all duplicates. Of those that it misses, it reports no error.
                 if let Some(pair) = wording::duplicates(items, schema) {
                     self.say(base, &[LAST], keyword, wording::of_duplicates(pair));
                 }
@@ -249,7 +249,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         Ok(())
     }
 
-    /// Adds the errors about the name of a member, and that the name is not valid.
+    /// Adds the errors about the name of a member, and the error that the name is not valid.
     fn add_name(&mut self, error: &ValidationError<'_>, name: &Value) -> Result<(), Unjudged> {
         let (before, blame) = (self.causes, self.blame.clone());
         self.add(error, Some(name))?;

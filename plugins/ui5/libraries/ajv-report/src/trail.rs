@@ -127,7 +127,8 @@ impl<'s, 'd> Tracker<'s, 'd> {
         Ok(walk.trail)
     }
 
-    /// Follows one keyword. `Some(true)`: it is the violated one. `None`: there is no such keyword.
+    /// Follows one keyword. `Some(Ok(true))`: it is the violated one. `None`: the schema or the
+    /// instance has no such path.
     fn step<'i>(
         &self,
         walk: &mut Walk<'s, 'i>,
@@ -140,7 +141,7 @@ impl<'s, 'd> Tracker<'s, 'd> {
         }
         let (place, keyword) = self.documents.dialect.keyword(token)?;
         let value = schema.get(token)?;
-        // A schema `false` allows no name, and reports none.
+        // If the schema in `propertyNames` is `false`, the crate does not name the member.
         let no_name = keyword.shape == Shape::MemberNames && name.is_none();
         let complains = no_name || complains_itself(keyword.name, keyword.shape, value, schema);
         if walk.keywords.is_empty() && complains {
@@ -247,8 +248,8 @@ impl<'s, 'd> Tracker<'s, 'd> {
         walk.enter(&[rank, 0], &[keyword], value);
     }
 
-    /// Ajv starts a new path at a schema that it compiles separately, and keeps the path with the
-    /// reference for a schema that it inlines.
+    /// After a reference, Ajv's path starts anew: with `#` at a schema that it compiles separately,
+    /// with the reference itself at a schema that it inlines.
     fn refer(&self, walk: &mut Walk<'s, '_>, rank: usize, reference: &str) -> Result<(), Unjudged> {
         let target = self.documents.follow(walk.trail.place, reference)?;
         if self.documents.holds_reference(target) {

@@ -121,7 +121,8 @@ pub fn of_contains(at_least: &Value, at_most: Option<&Value>) -> Words {
     }
 }
 
-/// The two duplicates that Ajv names: it searches from the end, in one of two ways.
+/// The positions of the two duplicates that Ajv names, if it finds any. It searches from the end:
+/// by value, or by text if the schema allows scalar items only.
 pub fn duplicates(items: &[Value], schema: &Map<String, Value>) -> Option<(usize, usize)> {
     let scalar_types = scalar_item_types(schema);
     if scalar_types.is_empty() {
@@ -141,7 +142,7 @@ pub fn duplicates(items: &[Value], schema: &Map<String, Value>) -> Option<(usize
         .find_map(|i| seen.insert(alike(&items[i]), i).map(|j| (i, j)))
 }
 
-/// The types that the schema allows for items, if all are scalar.
+/// The types that the schema allows for items; empty unless all are scalar.
 fn scalar_item_types(schema: &Map<String, Value>) -> Vec<&str> {
     let types: Vec<&str> = match schema.get("items").and_then(|items| items.get("type")) {
         Some(Value::String(name)) => vec![name],
@@ -162,7 +163,7 @@ fn is(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Equality as in JavaScript: numbers by value, members in any order.
+/// Equality as in Ajv: numbers by value, members in any order.
 fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => left.as_f64() == right.as_f64(),

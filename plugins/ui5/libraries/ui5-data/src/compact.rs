@@ -1,7 +1,7 @@
 //! The API reference of one release as one piece of bytes, for plugins that carry it.
 //!
 //! A look-up reads some entries of the tables, inflates one block of symbols, and parses one symbol.
-//! All numbers are 4 bytes, little-endian; a text is its offset and its length in the texts:
+//! All numbers are 4 bytes, little-endian; a text is its offset in the texts, and its length:
 //!
 //! ```text
 //! MAGIC, then the numbers of libraries, blocks, symbols and keys, and the length of the texts
@@ -26,10 +26,10 @@ use std::borrow::Cow;
 /// The first bytes. The number changes with the format.
 const MAGIC: &[u8; 16] = b"ui5 reference 1\n";
 
-/// Largest block, inflated: far above real ones.
+/// Maximum size of an inflated block, in bytes; far above real ones.
 const LARGEST: usize = 16 * 1024 * 1024;
 
-/// Length of the head in bytes, behind the first bytes.
+/// Length of the head behind [`MAGIC`], in bytes.
 const HEAD: usize = 9 * 4;
 
 /// A table of entries of equal width.
@@ -113,7 +113,7 @@ impl Compact {
         Ok(opened)
     }
 
-    /// What the reference is of, such as `OpenUI5`.
+    /// The title of the reference, such as `OpenUI5`.
     pub fn title(&self) -> &str {
         &self.title
     }
@@ -128,12 +128,12 @@ impl Compact {
         &self.libraries
     }
 
-    /// The symbol of a key, in lower case and with dots.
+    /// The symbol of a key; the key is in lower case, with dots.
     pub fn find(&mut self, key: &str) -> Result<Option<Symbol>, String> {
         self.number(key)?.map(|number| self.symbol(number)).transpose()
     }
 
-    /// The symbols of a module in a library, in order; the module's name is in lower case.
+    /// The numbers of the symbols of a module in a library; the module's name is in lower case.
     pub fn module(&self, library: u32, module: &str) -> Result<Vec<u32>, String> {
         let mut found = Vec::new();
         for (number, at) in (0_u32..).zip(self.symbols.entries()) {
@@ -145,7 +145,7 @@ impl Compact {
         Ok(found)
     }
 
-    /// The lengths of symbols in bytes, by number and in this order.
+    /// The lengths of the symbols with these numbers, in bytes and in this order.
     pub fn lengths(&self, numbers: &[u32]) -> Result<Vec<u32>, String> {
         let length = |number: &u32| {
             let length = self.place(self.symbols.entry(*number as usize)?)?.length;
@@ -195,7 +195,7 @@ impl Compact {
         Ok(None)
     }
 
-    /// The place in the entry of a symbol at that offset.
+    /// The place of a symbol, from its entry at the offset `at`.
     fn place(&self, at: usize) -> Result<Place, String> {
         Ok(Place {
             library: self.word(at + 16)?,
@@ -220,7 +220,7 @@ impl Compact {
         word(&self.bytes, at).ok_or_else(broken)
     }
 
-    /// The text whose offset and length are at that offset.
+    /// The text whose offset and length are at the offset `at`.
     fn text(&self, at: usize) -> Result<&str, String> {
         let start = self.texts.saturating_add(self.word(at)?);
         let end = start.saturating_add(self.word(at + 4)?);

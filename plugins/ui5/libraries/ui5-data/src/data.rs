@@ -19,7 +19,7 @@ const INDEX: &str = "portcullis.index";
 /// The index of the UI5 MCP server.
 pub const THEIRS: &str = "index.json";
 
-/// Largest `api.json` or `index.json` in bytes.
+/// Maximum size of an `api.json`, in bytes; an `index.json` may have a quarter of this.
 const LARGEST: u64 = 256 * 1024 * 1024;
 
 trait Source: Read + Seek {}
@@ -79,7 +79,7 @@ impl Data {
         Ok(Self { directory: directory.to_owned(), index })
     }
 
-    /// The symbol of a key, in lower case and with dots.
+    /// The symbol of a key; the key is in lower case, with dots.
     pub fn find(&mut self, key: &str) -> Result<Option<Symbol>, String> {
         self.or_anew(|data| match data.index.find(key)? {
             Some(number) => data.read(number).map(Some),
@@ -87,12 +87,12 @@ impl Data {
         })
     }
 
-    /// The symbols of a module in a file; the module's name is in lower case.
+    /// The numbers of the symbols of a module in a file; the module's name is in lower case.
     pub fn module(&mut self, file: u32, module: &str) -> Result<Vec<u32>, String> {
         self.index.module(file, module).map_err(|error| self.failed(&error))
     }
 
-    /// The lengths of symbols in bytes, by number and in this order.
+    /// The lengths of the symbols with these numbers, in bytes and in this order.
     pub fn lengths(&mut self, numbers: &[u32]) -> Result<Vec<u32>, String> {
         let entries = self.index.entries(numbers).map_err(|error| self.failed(&error))?;
         Ok(entries.into_iter().map(|entry| entry.length).collect())
@@ -115,7 +115,7 @@ impl Data {
         }))
     }
 
-    /// Rebuilds the index if it is damaged; whether it was.
+    /// Rebuilds the index if it is damaged, and returns whether it was.
     pub fn mend(&mut self) -> Result<bool, String> {
         let is_broken = !self.index.is_whole().unwrap_or(false);
         if is_broken {
@@ -135,7 +135,8 @@ impl Data {
         self.index.keys().map_err(|error| self.failed(&error))
     }
 
-    /// Runs a query, and again with a new index if the index is damaged or outdated.
+    /// Runs a query. If it fails, rebuilds the index, which may be damaged or outdated, and runs
+    /// the query again.
     fn or_anew<T>(&mut self, mut run: impl FnMut(&mut Self) -> io::Result<T>) -> Result<T, String> {
         if let Ok(result) = run(self) {
             return Ok(result);
@@ -262,7 +263,8 @@ fn read_theirs(path: &Path) -> Result<Vec<Theirs>, String> {
     Ok(result)
 }
 
-/// Whether the name is that of a file in the directory itself.
+/// Whether the name can only be that of a file in the directory itself: ASCII letters, digits, `.`,
+/// `_` and `-`, without a leading dot.
 pub fn is_file_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')
@@ -361,7 +363,7 @@ impl Made {
                 self.places.insert(key, self.entries.len());
                 self.entries.push(entry);
             }
-            // The first entry stays, unless the other is the module's own symbol.
+            // The first entry stays, unless the key is the name of the other symbol's module.
             Some(place) if module == Some(&key) => self.entries[*place] = entry,
             Some(_) => {}
         }

@@ -7,8 +7,8 @@
 //! ```text
 //! MAGIC, then 8 bytes each: length of the file; size and time of index.json; hash of what follows
 //! then 4 bytes each: number of files, symbols, keys, modules, and listed symbols
-//! files     32 bytes each: name, library, size, time; without a size: missing or broken
-//! symbols   24 bytes each: name, file, start (8), length; without a length: not in the file
+//! files     32 bytes each: name, library, size, time; size 2^64 - 1: missing or broken
+//! symbols   24 bytes each: name, file, start (8), length; length 0: not in the file
 //! keys      20 bytes each, in order: hash of the key (8), key, symbol
 //! modules   20 bytes each, in order of file and name: name, file, first listed symbol, how many
 //! listed     4 bytes each: symbol
@@ -30,7 +30,7 @@ const KEY: u64 = 20;
 /// Size of a symbol's record in bytes.
 const SYMBOL: u64 = 24;
 
-/// Number of records read around the expected position of a key.
+/// Number of records read on each side of the expected position of a key.
 const WINDOW: u32 = 96;
 
 const HEADER: u64 = 24 + 4 * 8 + 5 * 4;
@@ -121,7 +121,7 @@ impl<R: Read + Seek> Index<R> {
         if start > length { Err(broken()) } else { Ok(index) }
     }
 
-    /// Whether the index is undamaged. This reads all of it.
+    /// Whether the tables and texts are undamaged. This reads all of them.
     pub fn is_whole(&mut self) -> io::Result<bool> {
         let mut bytes = Vec::new();
         self.source.seek(SeekFrom::Start(HEADER))?;
@@ -129,10 +129,11 @@ impl<R: Read + Seek> Index<R> {
         Ok(hash(&bytes) == self.digest)
     }
 
-    /// The symbol of a key.
+    /// The number of the symbol of a key.
     pub fn find(&mut self, key: &str) -> io::Result<Option<u32>> {
         let (wanted, count) = (hash(key.as_bytes()), self.keys.count);
-        // Hashes are spread evenly, so that one read around the expected position is enough.
+        // Hashes are spread evenly, so that one read around the expected position is nearly always
+        // enough.
         let guess = (u128::from(wanted) * u128::from(count)) >> 64;
         let guess = u32::try_from(guess).expect("it is less than the count");
         let (first, end) = (guess.saturating_sub(WINDOW), guess.saturating_add(WINDOW).min(count));
@@ -156,7 +157,8 @@ impl<R: Read + Seek> Index<R> {
         Ok(None)
     }
 
-    /// The symbols of a module in a file, in order; the module's name is in lower case.
+    /// The numbers of the symbols of a module in a file, in order; the module's name is in lower
+    /// case.
     pub fn module(&mut self, file: u32, module: &str) -> io::Result<Vec<u32>> {
         let found = self.search(self.modules, |index, record| {
             let known = (short(record, 8), index.text(record, 0)?);

@@ -4,10 +4,10 @@ use crate::is_file_name;
 use serde::Deserialize;
 use std::collections::HashSet;
 
-/// The library in every release.
+/// A library that every release has.
 pub const CORE: &str = "sap.ui.core";
 
-/// Most libraries of a release, far above real ones.
+/// Maximum number of libraries of a release; far above real ones.
 const MOST: usize = 1000;
 
 #[derive(Deserialize)]

@@ -3,13 +3,13 @@
 use serde::Deserialize;
 use std::io::Read;
 
-/// Largest symbol in bytes.
+/// Maximum size of a symbol, in bytes.
 const LARGEST_SYMBOL: usize = 16 * 1024 * 1024;
 
-/// Most symbols of a library.
+/// Maximum number of symbols of a library.
 const MOST_SYMBOLS: usize = 200_000;
 
-/// Deepest nesting of an `api.json`.
+/// Maximum depth of nesting in an `api.json`.
 const DEEPEST: usize = 100;
 
 /// The content of an `api.json`.
@@ -71,7 +71,7 @@ struct Scanner {
     begun: bool,
     string: bool,
     escaped: bool,
-    /// The current string, where it is needed.
+    /// The current string, if it is directly in the outermost object; its first 1024 bytes.
     text: Vec<u8>,
     /// The current member of the outermost object.
     member: Vec<u8>,
@@ -138,7 +138,7 @@ impl Scanner {
         }
     }
 
-    /// Whether a symbol begins here.
+    /// Adds an opening bracket. Returns whether a symbol begins with it.
     fn opening(&mut self, byte: u8, offset: u64) -> Result<bool, String> {
         if self.open.is_empty() && (byte != b'{' || self.begun) {
             return Err("it is not a JSON object".to_owned());
@@ -160,7 +160,7 @@ impl Scanner {
         Ok(begins)
     }
 
-    /// `symbol` is the chunk's part of the symbol that may end here.
+    /// Takes a closing bracket. `symbol` is the chunk's part of the symbol that may end with it.
     fn closing(&mut self, byte: u8, symbol: &[u8]) -> Result<(), String> {
         let opened = if byte == b'}' { b'{' } else { b'[' };
         if self.open.pop() != Some(opened) {
@@ -176,7 +176,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// Only a byte order mark may precede the object; nothing may follow it.
+    /// Only whitespace and a byte order mark may precede the object; only whitespace may follow it.
     fn outside(&self, byte: u8) -> Result<(), String> {
         let is_nothing =
             byte.is_ascii_whitespace() || (!self.begun && [0xef, 0xbb, 0xbf].contains(&byte));

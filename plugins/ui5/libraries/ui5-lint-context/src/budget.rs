@@ -9,9 +9,9 @@ use crate::report::{FileFindings, Finding, Severity};
 /// 1,000 bytes may exceed it.
 pub const LEAST_BUDGET: usize = 2 * 1024;
 
-/// Most rules and files named in a note.
+/// Maximum number of rules, and of files, named in a note.
 const NAMED: usize = 4;
-/// Longest name in a note, in characters.
+/// Maximum length of a name in a note, in characters.
 const NAME_LENGTH: usize = 100;
 
 /// What becomes of details that several findings of a part have in common.
@@ -86,7 +86,7 @@ fn most_severe_first(files: &mut [FileFindings]) {
 struct Page {
     files: Vec<FileFindings>,
     details: Details,
-    /// The details that the part has, if it has them once.
+    /// The details in the part, for [`Details::Once`].
     seen: HashSet<String>,
     budget: usize,
     /// The size as JSON in bytes.
@@ -102,7 +102,7 @@ impl Page {
         self.files.iter().map(|file| file.messages.len()).sum()
     }
 
-    /// Adds a file that fits, or a piece of a larger one. Whether there may be room for more.
+    /// Adds a file that fits, or a piece of a larger one. Returns whether there may be room for more.
     fn add(&mut self, file: &FileFindings) -> bool {
         if self.size + self.cost(file, &self.seen) <= self.budget {
             self.add_whole(file);
@@ -166,7 +166,7 @@ impl Page {
         }
     }
 
-    /// The finding. If the part has details once: with its details on one line, or empty if they are in `seen`.
+    /// A copy of the finding. For [`Details::Once`], its details are on one line, or empty if in `seen`.
     fn without_repetition(&self, finding: &Finding, seen: &HashSet<String>) -> Finding {
         let mut finding = finding.clone();
         if self.details == Details::Once
@@ -199,7 +199,7 @@ impl Page {
     }
 }
 
-/// Shortens the texts of a finding to `room` bytes.
+/// Shortens each text of a finding to about a third of `room` bytes of JSON.
 fn shorten(finding: &mut Finding, room: usize) {
     for text in [finding.message_details.as_mut(), Some(&mut finding.message)].into_iter().flatten()
     {

@@ -25,7 +25,7 @@ pub struct Context {
     pub api_references: Vec<Value>,
     /// Documentation pages.
     pub documentation_resources: Vec<Page>,
-    /// Number of API descriptions without room.
+    /// Number of API descriptions that did not fit.
     #[serde(skip)]
     pub api_references_left: usize,
 }
@@ -68,7 +68,8 @@ pub fn context(
     }
 }
 
-/// The names of the API and modules that findings mention, in order of first mention.
+/// The names of the API that findings mention, then those of the modules, each in order of first
+/// mention.
 pub fn api_names(files: &[FileFindings]) -> Vec<String> {
     let mentions = Mentions::of(files);
     let mut names = Once::default();
@@ -111,7 +112,7 @@ impl<'f> Mentions<'f> {
         topics_in(text).for_each(|topic| self.topics.add(topic.to_owned()));
     }
 
-    /// Descriptions of the API, then of the modules; and the number without room.
+    /// Descriptions of the API, then of the modules; and the number of those that did not fit.
     fn api(
         &mut self,
         lookup: &mut impl FnMut(&str) -> Vec<Value>,

@@ -27,7 +27,7 @@ pub struct Page {
     pub title: String,
     /// The text, as Markdown.
     pub text: String,
-    /// URL of the source.
+    /// URI of the guide, or URL of the documentation page.
     pub uri: String,
 }
 

@@ -56,8 +56,8 @@ impl TypeInfo {
         Some(&module.name)
     }
 
-    /// The name in the API reference, such as `sap.ui.core.Core#byId`; `None` if it has no entry
-    /// there.
+    /// The name that the API reference would have for it, such as `sap.ui.core.Core#byId`; `None`
+    /// if one of the kinds is unknown.
     pub fn api_name(&self) -> Option<String> {
         let (mut symbol, mut member) = (Vec::new(), None);
         for info in self.ancestry() {

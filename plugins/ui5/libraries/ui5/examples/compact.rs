@@ -17,7 +17,7 @@ use ui5::{
 };
 use ui5_data::{Written, make_compact};
 
-/// How hard to deflate: as hard as possible.
+/// The compression level of deflate: the highest.
 const LEVEL: u8 = 10;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -45,7 +45,7 @@ fn components(folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(web_components::pack(packages, LEVEL)?)
 }
 
-/// A symbol's name, the text of its file, and where it stands there.
+/// The index of each symbol, by the name of its file and its own name.
 type Place = HashMap<(String, String), usize>;
 
 fn openui5(version: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
@@ -79,14 +79,14 @@ fn openui5(version: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
         let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
         let at =
             places.get(&(text("filePath"), text("name"))).ok_or("an entry without a symbol")?;
-        // Queries have dots for `#`, which some names contain.
+        // Some names contain `#`. Queries have a dot in its place.
         symbols[*at].keys.push(key.replace('#', "."));
     }
     symbols.retain(|symbol| !symbol.keys.is_empty() || symbol.module.is_some());
     Ok(make_compact(("OpenUI5", version), &libraries, symbols, LEVEL)?)
 }
 
-/// What is shown of a symbol; of one that is not public, that it is not.
+/// The shown part of a symbol: only kind, name and visibility if the symbol is not public.
 fn written(content: &Map<String, Value>, library: &str, number: u32) -> Written {
     let text = |name: &str| content.get(name).and_then(Value::as_str).map(str::to_owned);
     let (name, module) = (text("name").unwrap_or_default(), text("module"));

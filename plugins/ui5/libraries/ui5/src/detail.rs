@@ -5,7 +5,7 @@ use portcullis_plugin::{schemars, serde, settings};
 /// The setting with the detail of answers to calls that do not name one.
 pub const SETTING: &str = "detail";
 
-/// Longest brief answer in bytes, text and structured content together: below 2,000 tokens.
+/// Maximum bytes of a brief answer, text and structured content together: below 2,000 tokens.
 pub const BRIEF: usize = 7_500;
 
 /// How detailed an answer is.

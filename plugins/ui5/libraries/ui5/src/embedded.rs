@@ -2,7 +2,7 @@
 
 use portcullis_plugin::{Reply, settings};
 
-/// The setting that, with any value, replaces resources by texts.
+/// The setting that replaces resources by texts, with any value that is not empty.
 pub const SETTING: &str = "no-resources";
 
 /// Adds a resource to a result, or its text alone if the operator has set [`SETTING`].

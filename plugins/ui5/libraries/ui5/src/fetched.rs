@@ -10,24 +10,24 @@ use std::time::Duration;
 /// Message for a resource that the server does not have.
 pub const NO_SUCH_RESOURCE: &str = "The requested resource does not exist";
 
-/// Longest wait for an answer where there is other data to answer with.
+/// Maximum wait for a response where other data can be used instead.
 pub const SHORT_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Time without requests to a host that did not answer.
 pub const RESPITE: Duration = Duration::from_secs(60);
 
-/// Most redirects for one resource.
+/// Maximum number of redirects for one resource.
 const MOST_REDIRECTS: usize = 5;
 
-/// Longest address of a redirect in bytes.
+/// Maximum length of a redirect's `Location`, in bytes.
 const LONGEST_ADDRESS: usize = 2048;
 
 /// The reason why there is no resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The host did not answer, or may not be asked.
+    /// The host did not answer completely, or may not be asked.
     Silent(String),
-    /// The host answered something else.
+    /// The host answered, but not with the resource.
     Answer(String),
 }
 
@@ -57,7 +57,7 @@ pub fn check(status: u16, url: &str) -> Result<(), String> {
     }
 }
 
-/// Downloads a resource of at most that many bytes, in at most that time.
+/// Downloads a resource of at most `most` bytes, in at most `patience`, redirects included.
 pub fn get(url: &str, patience: Duration, most: u64) -> Result<Vec<u8>, Failure> {
     let mut left = patience;
     let response = follow(url, |address| {
@@ -86,7 +86,7 @@ impl With for Response {
     }
 }
 
-/// The failure of a request without a response; `patience` is how long it was waited for.
+/// The failure of a request without a complete response; `patience` is how long it was waited for.
 pub fn unanswered(error: &http::Error, url: &str, patience: Duration) -> Failure {
     let given_up = matches!(error.reason, http::Reason::GivenUp) || error.is_timeout();
     let why = if given_up {
@@ -97,8 +97,8 @@ pub fn unanswered(error: &http::Error, url: &str, patience: Duration) -> Failure
     Failure::Silent(failed(&why, url))
 }
 
-/// Sends a request, and follows redirects: `send` gets each address. The host checks each of them
-/// against the plugin's grants. The final response may have any status that is no redirect.
+/// Sends a request, and follows redirects: `send` is called with each address. The host checks each
+/// address against the plugin's grants. The final response may have any status that is no redirect.
 pub fn follow(
     url: &str,
     mut send: impl FnMut(&str) -> Result<Response, Failure>,
@@ -148,7 +148,7 @@ fn target(from: &str, to: &str) -> Option<String> {
     stays.then_some(target)
 }
 
-/// Why the host of an address did not answer less than a minute ago, if so.
+/// Why the host of an address did not answer, if that was less than a minute ago.
 pub fn silence(url: &str) -> Option<String> {
     let why = cache::get(&format!("silent {}", origin(url)))?;
     Some(String::from_utf8_lossy(&why).into_owned())

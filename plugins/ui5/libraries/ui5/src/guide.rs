@@ -2,16 +2,16 @@
 
 use crate::detail::{BRIEF, Detail};
 
-/// What a brief version ends with.
+/// The note at the end of a brief version, up to an example of a heading.
 const FOOTER: &str = "Shortened: the code is left out, and of long sections the last rules. Ask with `section` \
      for a section with its code (its number, or a heading such as";
 
 /// Room for the end of a brief version, in bytes.
 const ROOM: usize = 350;
 
-/// The answer to a call: the guide in brief, one of its sections, or the whole guide. A section is
-/// whole, too, unless it has sections of its own and is longer than a brief answer may be. Fails
-/// with the reason and the headings there are if no section has the name.
+/// The answer to a call: the guide or one of its sections, as a whole or in brief. It is in brief
+/// if `detail` says so, the text is longer than [`BRIEF`], and it has more than one heading. Fails
+/// with the reason and the headings of all sections if no section has the name.
 pub fn answer(text: &str, section: Option<&str>, detail: Detail) -> Result<String, String> {
     let name = section.map(str::trim).filter(|name| !name.is_empty());
     let part = match name {
@@ -67,7 +67,8 @@ fn headings(text: &str) -> impl Iterator<Item = Heading<'_>> {
     })
 }
 
-/// The section with this number or heading, with the sections below it.
+/// The section with this number or heading, or else the first whose heading contains the name. It
+/// includes the sections below it.
 fn find<'t>(text: &'t str, name: &str) -> Result<&'t str, String> {
     let all: Vec<Heading> = headings(text).collect();
     let called = all.iter().position(|heading| heading.is_called(name));
@@ -91,7 +92,7 @@ fn find<'t>(text: &'t str, name: &str) -> Result<&'t str, String> {
 }
 
 /// A text without its code in at most `budget` bytes. Short sections are whole; the longest ones
-/// end with the rule, a line, that still fits.
+/// end after the last line that still fits.
 fn brief(text: &str, budget: usize) -> String {
     let mut sections: Vec<Vec<&str>> = vec![Vec::new()];
     for (_, line, is_code) in lines(text) {

@@ -17,7 +17,7 @@ use yaml::Document;
 /// The name UI5 CLI gives to the module for a root project without dependents.
 const MODULE: &str = "ui5-project";
 
-/// Largest configuration file in bytes, far above real ones.
+/// Maximum size of a configuration file, in bytes; far above real ones.
 const LARGEST: u64 = 1024 * 1024;
 
 /// A UI5 project.
@@ -26,7 +26,7 @@ const LARGEST: u64 = 1024 * 1024;
 pub struct Project {
     /// The root directory: absolute, without a trailing slash.
     pub directory: String,
-    /// The configuration file, if there is one.
+    /// The path of the configuration file, if there is one.
     pub configuration: Option<String>,
     /// The name, which may differ from the namespace.
     pub name: String,
@@ -157,7 +157,7 @@ fn is_old(configuration: &Value) -> bool {
         .is_some_and(|version| matches!(version, "0.1" | "1.0" | "1.1"))
 }
 
-/// Validates an old configuration as the last version before names were restricted, if possible.
+/// Validates an old configuration as version 2.6, the last that does not restrict names.
 fn judge_old(configuration: &Value) -> Result<(), String> {
     const TYPES: [&str; 7] = [
         "application",

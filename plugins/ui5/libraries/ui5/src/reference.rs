@@ -27,7 +27,7 @@ use ui5_data::{Compact, Data, THEIRS, api, apis, is_version};
 /// The setting with the UI5 data directory.
 pub const DATA_SETTING: &str = "data-dir";
 
-/// Longest wait for the CDN where there is nothing else to answer with.
+/// Maximum wait for the CDN where no other data can be used instead.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A framework in one version.
@@ -65,14 +65,14 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Opens the reference of a release, and downloads it first if it is missing. Without a CDN,
-    /// opens the nearest release available. Fails with the reason.
+    /// Opens the reference of a release, and downloads it first if it is missing. If the download
+    /// fails, opens the nearest release available. Fails with the reason.
     pub fn open(wanted: &Release, cdn: &Cdn, request: &Request<'_>) -> Result<Self, String> {
         Self::open_or_carried(wanted, cdn, request, None)
     }
 
-    /// Like [`Reference::open`]. What the plugin carries, of [`Compact`]'s form, counts as available
-    /// too; with it, neither a data directory nor a CDN is needed.
+    /// Like [`Reference::open`]. `carried`, a reference that the plugin contains in the form of
+    /// [`Compact`], counts as available too; with it, neither a data directory nor a CDN is needed.
     pub fn open_or_carried(
         wanted: &Release,
         cdn: &Cdn,
@@ -170,7 +170,7 @@ impl Reference {
         Self::nearest_in(Some(&apis(directory)), wanted, "It has not been fetched yet", None)
     }
 
-    /// Opens what a plugin carries. Fails if it is damaged.
+    /// Opens a reference that a plugin carries. Fails with the reason if the bytes are damaged.
     pub fn carried(bytes: &'static [u8]) -> Result<Self, String> {
         let compact = Compact::open(bytes)?;
         let release = Release {
@@ -180,7 +180,7 @@ impl Reference {
         Ok(Self { data: Source::Carried(compact), release, note: None })
     }
 
-    /// The reference of something else than a framework.
+    /// A reference that is not about a framework: the framework of its release is a placeholder.
     pub(crate) fn of_compact(compact: Compact) -> Result<Self, String> {
         let version = compact.version().to_owned();
         let release = Release { framework: Framework::OpenUi5, version };
@@ -196,7 +196,7 @@ impl Reference {
         let cached = root.map(|root| fetch::cached(root, wanted.framework.lower_name()));
         let on_disk = nearest(cached.unwrap_or_default(), &wanted.version);
         let carried = carried.map(Self::carried).transpose()?.filter(|carried| {
-            // The own framework first, then the nearest version.
+            // The wanted framework first, which all data on disk is of, then the nearest version.
             on_disk.as_ref().is_none_or(|(version, _)| {
                 let distance = |version: &str| distance(version, &wanted.version);
                 carried.release.framework == wanted.framework
@@ -318,7 +318,7 @@ pub fn index_directory(directory: &Path) -> Result<(), String> {
     Data::make(directory).map(|_| ())
 }
 
-/// The nearest version; of two, the newer.
+/// The nearest version; of two that are equally near, the newer.
 fn nearest(cached: Vec<(String, PathBuf)>, wanted: &str) -> Option<(String, PathBuf)> {
     let rated = cached.into_iter().filter_map(|(name, path)| {
         let version = Version::parse(&name).ok()?;
@@ -330,7 +330,7 @@ fn nearest(cached: Vec<(String, PathBuf)>, wanted: &str) -> Option<(String, Path
         .filter(|(_, path)| fs::metadata(path).is_ok())
 }
 
-/// How far apart two versions are; `None` if one is none.
+/// How far apart two versions are; `None` if one of the texts is not a version.
 fn distance(one: &str, other: &str) -> Option<(u64, u64, u64)> {
     let (one, other) = (Version::parse(one).ok()?, Version::parse(other).ok()?);
     Some((

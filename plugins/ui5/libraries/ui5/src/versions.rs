@@ -24,7 +24,7 @@ pub const DIRECTORY_SETTING: &str = "versions-dir";
 /// Time for which an answer of the CDN counts as current.
 const FRESH: Duration = Duration::from_secs(6 * 60 * 60);
 
-/// Largest list in bytes, far above real ones.
+/// Maximum size of a list, in bytes; far above real ones.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
 /// The versions of one framework, with at least a latest one.
@@ -40,7 +40,7 @@ pub struct Versions {
 /// The source of a list of versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The CDN, at most a few hours ago.
+    /// The CDN, at most six hours ago.
     Cdn,
     /// The cache or the offline directory.
     Remembered {
@@ -161,14 +161,14 @@ pub(crate) fn parse_minor(minor: &str) -> Option<(u64, u64)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// What is known from the CDN, and its source.
+/// The content of a document, and its source.
 struct List {
     content: Map<String, Value>,
     source: Source,
 }
 
-/// Downloads a document, or takes it from the cache. Fails, if the cache has none, with the reason
-/// why the CDN did not respond. What the cache has is checked already, and short.
+/// Downloads a document, or takes it from the cache or the offline directory. If neither has it,
+/// fails with the reason why the CDN did not respond. Documents in the cache have been checked.
 fn fetch(framework: Framework, cdn: &Cdn, document: Document) -> Result<List, String> {
     let url = format!("{}/{}", cdn.base(framework, None), document.name());
     let fresh = format!("fresh {url}");
@@ -214,7 +214,7 @@ fn fetch(framework: Framework, cdn: &Cdn, document: Document) -> Result<List, St
     Ok(List { content, source: Source::Remembered { date: day(fetched), why } })
 }
 
-/// A list from the directory for offline use.
+/// The record of a document in the directory for offline use.
 fn put_there(framework: Framework, document: Document) -> Option<Vec<u8>> {
     let directory = settings::get(DIRECTORY_SETTING).filter(|path| !path.is_empty())?;
     let path = Path::new(&directory).join(ui5_data::versions_name(framework, document));
@@ -222,13 +222,13 @@ fn put_there(framework: Framework, document: Document) -> Option<Vec<u8>> {
     (size <= 2 * LARGEST).then(|| fs::read(&path).ok())?
 }
 
-/// Downloads a document. There is always other data to answer with, so that the wait is short.
+/// Downloads a document. The wait is short, since other data can always be used instead.
 fn download(url: &str, document: Document) -> Result<Map<String, Value>, fetched::Failure> {
     let body = fetched::get(url, fetched::SHORT_PATIENCE, LARGEST)?;
     parse(&body, url, document).map_err(fetched::Failure::Answer)
 }
 
-/// What a document says, as far as it has the shape of it.
+/// The content of a document, without entries of an unexpected shape.
 fn parse(body: &[u8], url: &str, document: Document) -> Result<Map<String, Value>, String> {
     let file = url.rsplit('/').next().unwrap_or(url);
     let wrong = |why: String| format!("Invalid {file} format. {why} URL: {url}");

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use std::{fs, path::Path};
 use ui5_data::{Compact, Written, make_compact};
 
-/// What the reference is of.
+/// The title of the reference.
 pub const TITLE: &str = "UI5 Web Components";
 
 /// The packages with components, most used first: of equal names, the first counts.
@@ -23,7 +23,7 @@ pub const PACKAGES: [&str; 5] = [
 /// The manifests in a package, the fullest first.
 const MANIFESTS: [&str; 2] = ["dist/custom-elements-internal.json", "dist/custom-elements.json"];
 
-/// Largest manifest in bytes, far above real ones.
+/// Maximum size of a manifest or a `package.json`, in bytes; far above real ones.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
 /// Whether a query can mean nothing but a web component: `ui5-button`,
@@ -43,8 +43,9 @@ pub struct WebComponents {
 }
 
 impl WebComponents {
-    /// Opens the reference of the packages in the project's `node_modules`, or else what the plugin
-    /// carries. Fails if that is damaged.
+    /// Opens the reference of the packages in the project's `node_modules`. If the plugin carries
+    /// their versions, or they have no manifests, opens the reference that the plugin carries.
+    /// Fails if that reference is damaged.
     pub fn open(project: &Project, carried: &'static [u8]) -> Result<Self, String> {
         let compact = Compact::open(carried)?;
         let installed = installed(Path::new(&project.directory));
@@ -81,7 +82,7 @@ impl WebComponents {
         })
     }
 
-    /// The version of a package in this reference.
+    /// The version of a package in this reference; empty if the reference lacks the package.
     pub fn version(&self, package: &str) -> &str {
         let found = self.libraries.iter().find(|(known, _)| known == package);
         found.map(|(_, version)| version.as_str()).unwrap_or_default()
@@ -164,8 +165,8 @@ fn of_packages(directory: &Path, installed: &[(String, String)]) -> Option<Compa
     Compact::open(pack(manifests, 1).ok()?).ok()
 }
 
-/// The reference of packages: name, version and manifest of each. `level` is how hard to deflate.
-/// Fails if there is none, or too many.
+/// Makes the reference of packages, each with its name, version and manifest. `level` is the level
+/// of compression, from 0 to 10. Fails if there is no package, no public declaration, or too many.
 pub fn pack(packages: Vec<(String, String, Value)>, level: u8) -> Result<Vec<u8>, String> {
     let first = packages.first().ok_or("there is no package")?;
     let version = first.1.clone();
@@ -215,7 +216,7 @@ fn shown_name(declared: &Map<String, Value>) -> String {
     }
 }
 
-/// The keys of a declaration. A module's own is the one with the name of its file.
+/// The keys of a declaration. One with the name of its file also has the module's paths as keys.
 fn keys(package: &str, path: &str, name: &str, tag: &str) -> Vec<String> {
     let stem = path.strip_suffix(".js").unwrap_or(path);
     let own = stem.rsplit('/').next() == Some(name);
@@ -233,7 +234,8 @@ fn text<'m>(map: &'m Map<String, Value>, key: &str) -> &'m str {
     map.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether a declaration or a member is public. Declarations of the short manifest all are.
+/// Whether a declaration or a member is public. It is unless something else is stated: the short
+/// manifest has public declarations only.
 fn is_public(map: &Map<String, Value>) -> bool {
     let privacy = map.get("_ui5privacy").or_else(|| map.get("privacy"));
     privacy.and_then(Value::as_str).is_none_or(|privacy| privacy == "public")

@@ -1,8 +1,8 @@
-//! Compares with what the original and the manifest schemas say:
+//! Compares the input schema of `create_ui5_app` with the original's, and validates manifests:
 //! `cargo run -p ui5-create --example check-original -- DIR`.
 //!
-//! `DIR` holds `tools-list.json`, the original's answer to `tools/list`, and `schemas/` with the
-//! manifest schemas `1.89.0.json` and `2.8.0.json` and with `adaptive-card-1.5.0.json`.
+//! `DIR` holds `tools-list.json`, the UI5 MCP server's answer to `tools/list`, and `schemas/` with
+//! the manifest schemas `1.89.0.json` and `2.8.0.json` and with `adaptive-card-1.5.0.json`.
 
 use ajv_report::{Dialect, Schema};
 use portcullis_plugin::{
@@ -40,7 +40,7 @@ fn schema_of<T: JsonSchema>() -> Value {
     schema_for!(T).to_value()
 }
 
-/// What is other than in the original, apart from descriptions and what we have beyond it.
+/// The differences to the original's schema, apart from descriptions and additional properties.
 fn differences(original: &Value, ours: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut compare = |what: String, original: &Value, ours: &Value| {

@@ -72,7 +72,7 @@ impl Domains {
     }
 }
 
-/// An http or https URL with a host and without a password. `None` for anything else.
+/// An http or https URL with a host, without a user name or password. `None` for anything else.
 pub fn web_url(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();

@@ -59,7 +59,7 @@ impl Syntax {
         }
     }
 
-    /// The one of that name.
+    /// The syntax with that name in templates.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|syntax| syntax.name() == name)
     }
@@ -94,7 +94,7 @@ fn script(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for c in value.chars() {
         match c {
-            // Also for the other quotes, and for a script within a page.
+            // The value may stand in any quotes, and the script in a page.
             '"' | '\'' | '`' | '\\' | '$' | '<' | '>' | '&' => push_units(&mut out, c),
             c if is_hidden(c) => push_units(&mut out, c),
             c => out.push(c),
@@ -148,7 +148,7 @@ fn markdown(value: &str) -> String {
     out
 }
 
-/// Code within Markdown: between more backticks than the text has.
+/// The content of a code span of Markdown, with backticks around it if the text has backticks itself.
 pub fn code_span(value: &str) -> String {
     let mut longest = 0;
     let mut run = 0;

@@ -17,7 +17,7 @@ use app::{AUTHOR_SETTING, CreateApp};
 use card::CreateCard;
 use portcullis_plugin::prelude::*;
 
-/// Pattern of the names of authors and destinations.
+/// Whether the text can be the name of an author or a destination.
 fn is_author(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" .,'@_-".contains(&byte))

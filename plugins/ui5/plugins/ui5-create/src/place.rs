@@ -40,7 +40,8 @@ impl Base {
         &self.0
     }
 
-    /// A path beneath the base directory. Fails if the path leads out of it.
+    /// A path beneath the base directory. Fails if the path leads to the base or out of it, or has a
+    /// backslash or a hidden character.
     pub fn beneath(&self, name: &str) -> Result<PathBuf, Outside> {
         let mut parts = Vec::new();
         let mut is_outside = name.contains('\\') || name.chars().any(is_hidden);
@@ -100,7 +101,7 @@ impl Base {
         files.iter().try_for_each(|file| self.check_parents(&self.0.join(&file.path)))
     }
 
-    /// Fails unless every part between the base and the target is a plain directory: a link could lead
+    /// Fails if a part between the base and the target exists and is no plain directory: a link could lead
     /// anywhere.
     fn check_parents(&self, target: &Path) -> Result<(), String> {
         let inside = target.strip_prefix(&self.0).expect("targets are beneath the base");
@@ -128,7 +129,7 @@ impl Base {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outside(pub PathBuf);
 
-/// Most bytes of the name of a file, on the file systems in use.
+/// Maximum length of a file's name in bytes, on the file systems in use.
 const LONGEST_NAME: usize = 255;
 
 /// Whether the path exists, including links without a target. Fails if that cannot be found out, and says

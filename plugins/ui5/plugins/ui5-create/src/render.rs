@@ -1,4 +1,4 @@
-//! Renders templates: `[= value =]` is escaped for the file it stands in, `[% if .. %]` decides.
+//! Renders templates: `[= value =]` is escaped for its file, `[% if .. %]` is a condition.
 
 use crate::escape::{Syntax, code_span};
 use minijinja::{

@@ -18,10 +18,11 @@ use url::Url;
 /// The base of URLs without a host: a CAP server during development.
 const SAME_SERVER: &str = "http://localhost:4004";
 
-/// Time limit for all requests together. Without an answer in time, the app gets no columns.
+/// Time limit for fetching the metadata. Without an answer in time, the app has only the columns
+/// that the call names.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Largest metadata in bytes, far above real ones.
+/// Maximum size of metadata, in bytes; far above real ones.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
 /// An OData service.
@@ -73,7 +74,8 @@ impl Service {
         self.address.path()
     }
 
-    /// Whether the service is a CAP server, which requires a token for writing.
+    /// Whether the service is where a CAP server is by default (localhost:4004). CAP servers
+    /// require a token for writing.
     pub fn is_cap(&self) -> bool {
         self.address.host_str() == Some("localhost") && self.address.port() == Some(4004)
     }
@@ -109,7 +111,7 @@ impl Service {
     }
 }
 
-/// Whether the URL starts with `http://localhost:<port>`, with any port.
+/// Whether the text is an `http` or `https` URL with the host `localhost` and a port.
 fn names_port_of_localhost(url: &str) -> bool {
     let lower = url.to_ascii_lowercase();
     let rest = lower.strip_prefix("https://").or_else(|| lower.strip_prefix("http://"));

@@ -27,7 +27,7 @@ const LEFT_OUT: [&str; 1] = ["01_Whats-New"];
 /// The pages that list the others.
 const LISTS: [&str; 1] = ["index"];
 
-/// The records that are about UI5 itself rather than about tools and samples.
+/// The categories of records about UI5 itself rather than about tools and samples.
 const CATEGORIES: [&str; 4] = ["Sapui5", "Opa5 Docu", "Sap Fe Test Api", "Fiori Tools Opa Guide"];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -17,13 +17,13 @@ pub use sources::EMBEDDED;
 use sources::Sources;
 use std::fmt::Write as _;
 
-/// Pages in an answer if the call does not say how many, and at most.
+/// Number of pages in an answer if the call does not say it, and maximum number.
 const SHOWN: (usize, usize) = (5, 20);
 
-/// Longest question in bytes.
+/// Maximum length of a question, in bytes.
 const LONGEST_QUESTION: usize = 1_000;
 
-/// A page whose score is less than this part of the best one's is no answer.
+/// A page is left out if its score is less than this part of the best score.
 const WORST: f32 = 0.2;
 
 /// Searches the UI5 documentation by words: how something is done in UI5, what a concept means, which options there are. For the members of a control or a class call `get_api_reference` instead. The answer lists pages with the part that fits best; `read_docs` shows a page.

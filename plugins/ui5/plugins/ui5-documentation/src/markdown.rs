@@ -40,8 +40,8 @@ pub fn heading(line: &str) -> Option<&str> {
     text.strip_prefix(' ').filter(|_| (1..=6).contains(&marks)).map(str::trim)
 }
 
-/// Markdown without images, comments, anchors and HTML; code blocks stay as they are. Links to other
-/// pages become the ids of these pages.
+/// Markdown without images, comments, anchors and HTML; code blocks stay as they are. The targets of
+/// links to other pages become the ids of these pages.
 pub fn compact(page: &str) -> String {
     let mut compact = String::with_capacity(page.len());
     let mut is_code = false;
@@ -115,7 +115,8 @@ fn code(rest: &str, text: &mut String) -> usize {
     end
 }
 
-/// A comment or tag, of which no more than its meaning for tables is left.
+/// Skips a comment or a tag. Adds to `text` what a tag means for lines, lists and tables. Returns
+/// how many bytes the comment or tag has; 0 if there is none.
 fn tag(rest: &str, text: &mut String) -> usize {
     if rest.starts_with("<!--") {
         return rest.find("-->").map_or(0, |end| end + 3);

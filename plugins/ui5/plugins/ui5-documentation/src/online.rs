@@ -11,7 +11,7 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use std::time::Duration;
 
-/// The pages as Markdown files.
+/// The address of the folder with the pages, which are Markdown files.
 const PAGES: &str = "https://raw.githubusercontent.com/UI5/docs/main/docs/";
 
 /// The file with the table of contents.
@@ -26,7 +26,7 @@ const FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 /// Time without requests to a server that did not answer.
 const RESPITE: Duration = Duration::from_secs(10 * 60);
 
-/// Most pages of a list of contents.
+/// Maximum number of pages in a list of contents.
 const MOST_PAGES: usize = 5_000;
 
 /// A pack with the titles of all pages, and what stands above them in the table of contents. Fails with

@@ -14,7 +14,7 @@ pub const PREFIX: &str = "ui5://docs/";
 
 const TEMPLATE: &str = "ui5://docs/{source}/{page}";
 
-/// Most values in a completion, the limit of MCP.
+/// Maximum number of values in a completion, by MCP.
 const MOST_OFFERED: usize = 100;
 
 /// The pages, by a template; they are too many to be listed.

@@ -3,27 +3,28 @@
 use crate::{pack::Pack, words::each_word};
 use std::collections::BTreeMap;
 
-/// How soon more of a word in a section counts no more, and how much the length of a section counts.
+/// The parameters of BM25: `k` for a word's frequency in a section, `b` for the section's length.
 const BM25: (f32, f32) = (1.2, 0.6);
 
 /// How much the second best section of a page adds to the score of the best.
 const SECOND: f32 = 0.25;
 
-/// The part of the score that a page has however many words of the question it lacks.
+/// The part of the score that a page keeps even if it lacks words of the question.
 const BASE: f32 = 0.35;
 
-/// What a name of the API with dots counts, and a word that stands for another.
+/// The weights of a name of the API with dots, and of a synonym. Other words have the weight 1.
 const WHOLE: f32 = 1.5;
 const SYNONYM: f32 = 0.5;
 
-/// How much it adds that words of a title are in the question, as a part of all its words, and for
-/// how many pages that is looked at.
+/// What a page's title adds, as a part of the score, if all its words are in the question (for some
+/// of the words accordingly less); and for how many of the best pages titles are looked at.
 const TITLE: (f32, usize) = (0.4, 60);
 
-/// How much it adds that a title of two words or more is in the question as a whole.
+/// What is added further, as a part of the score, if all words of a title of two words or more are
+/// in the question.
 const WHOLE_TITLE: f32 = 0.6;
 
-/// Most words of a question.
+/// Maximum number of words of a question; further ones are ignored.
 const MOST_WORDS: usize = 32;
 
 /// Words that mean other words in questions about UI5; all in indexed form.
@@ -61,7 +62,7 @@ pub struct Hit {
     pub score: f32,
 }
 
-/// The words of a question in indexed form, each with what it counts.
+/// The words of a question in indexed form, each with its weight.
 pub fn question_words(question: &str) -> Vec<(String, f32)> {
     let mut words: Vec<(String, f32)> = Vec::new();
     each_word(question, |word| {
@@ -91,7 +92,7 @@ pub fn rank(packs: &[Pack<'_>], words: &[(String, f32)]) -> Vec<Hit> {
         let own = add(packs, &mut scores, word, *weight, 1 << number, sections);
         let known = SYNONYMS.iter().find(|(known, _)| known == word);
         for other in known.into_iter().flat_map(|(_, others)| *others) {
-            // A section with a synonym lacks the word itself no more than by half: no bit.
+            // A synonym adds to the score, and sets no bit: the section lacks the word itself.
             add(packs, &mut scores, other, weight * SYNONYM, 0, sections);
         }
         rarity.push(own * weight);
@@ -136,7 +137,7 @@ fn title_bonus(title: &str, words: &[(String, f32)]) -> f32 {
     whole + TITLE.0 * f32::from(found) / f32::from(all.max(1))
 }
 
-/// Adds what a word counts to the scores of the sections that have it. Returns how rare it is.
+/// Adds a word's score to the sections that have it. Returns its inverse document frequency.
 fn add(
     packs: &[Pack<'_>],
     scores: &mut [Vec<Score>],

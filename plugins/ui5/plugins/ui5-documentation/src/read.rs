@@ -11,10 +11,10 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use std::fmt::Write as _;
 
-/// Longest part of a page in bytes: less than 2,000 tokens with what stands around it.
+/// Maximum size of a part of a page, in bytes: less than 2,000 tokens with what stands around it.
 const PART: usize = 6_000;
 
-/// Most headings in an answer.
+/// Maximum number of headings in an answer.
 const MOST_HEADINGS: usize = 30;
 
 /// Shows a page of the UI5 documentation that `search_docs` found, a long one in parts.
@@ -105,7 +105,7 @@ fn answer(pack: &Pack<'_>, page: u32, text: &str, start: usize) -> String {
     answer
 }
 
-/// Where a part ends: at a heading or an empty line, if there is one in its second half.
+/// Where a part ends: at a heading, an empty line or a line end, if there is one in its second half.
 fn end_of_part(text: &str, start: usize) -> usize {
     if text.len() - start <= PART {
         return text.len();

@@ -2,10 +2,10 @@
 
 use crate::words::each_word;
 
-/// Longest snippet in bytes, before it is cut at a word.
+/// Maximum length of a snippet, in bytes, without the ` …` at its end.
 const LONGEST: usize = 240;
 
-/// The part of a text with most of the words, in one line.
+/// The line of a text with most of the words, by weight, and the lines after it if it is short.
 pub fn snippet(text: &str, words: &[(String, f32)]) -> String {
     let lines: Vec<&str> = text
         .lines()
@@ -40,7 +40,7 @@ pub fn snippet(text: &str, words: &[(String, f32)]) -> String {
     cut(&snippet, LONGEST)
 }
 
-/// A text of at most that many bytes, cut at a word.
+/// A text as it is, or the first `most` bytes of a longer one, cut at a word and followed by ` …`.
 pub fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! The packs that are searched: embedded ones, those in the UI5 data directory, and the list of
+//! The packs that are searched: embedded ones, those in the documentation folder, and the list of
 //! contents from the network.
 
 use crate::{online, pack::Pack};
@@ -13,10 +13,10 @@ pub const SETTING: &str = "documentation-dir";
 /// The name of the pack with the documentation of OpenUI5.
 pub const OPENUI5: &str = "openui5";
 
-/// Largest pack in the folder, in bytes.
+/// Maximum size of a pack in the folder, in bytes.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Most packs in the folder.
+/// Maximum number of packs in the folder; further ones are ignored.
 const MOST_PACKS: usize = 16;
 
 /// The bytes of packs that are no part of the program, and what went wrong with others.
@@ -29,8 +29,8 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Reads the packs of the folder; without the documentation of OpenUI5 in it or in the program,
-    /// gets the list of its contents.
+    /// Reads the packs of the folder. If neither the folder nor the program has the documentation
+    /// of OpenUI5, fetches the list of its contents.
     pub fn read() -> Self {
         let mut sources = Self::default();
         if let Some(folder) = settings::get(SETTING).filter(|folder| !folder.is_empty()) {
@@ -74,7 +74,7 @@ impl Sources {
         }
     }
 
-    /// The packs; a pack from the folder stands for an embedded one with its name.
+    /// The packs; a pack from the folder replaces an embedded one with the same name.
     pub fn packs(&self) -> Vec<Pack<'_>> {
         let mut packs: Vec<Pack<'_>> = Vec::new();
         let brought = self.brought.iter().map(Vec::as_slice);

@@ -9,7 +9,7 @@ const IGNORED: [&str; 62] = [
     "used", "want", "was", "we", "what", "when", "which", "why", "with",
 ];
 
-/// Longest word in bytes; longer ones are no words.
+/// Maximum length of a word, in bytes; longer ones are ignored.
 const LONGEST: usize = 80;
 
 /// Calls `take` with each word of a text, in its indexed form: lower case, without common endings.

@@ -13,7 +13,7 @@ use ui5_documentation::{
 /// The name of the pack that is not embedded everywhere.
 const OPENUI5: &str = "openui5";
 
-/// How many of the questions about a pack have to be answered, in percent.
+/// How many of the questions have to be answered, in percent.
 const LEAST: usize = 90;
 
 #[test]

@@ -171,7 +171,7 @@ fn write(manifest: &Manifest, path: &Path, content: &Value) -> Result<(), String
         .map_err(|error| format!("The manifest was not changed: {error}."))
 }
 
-/// The manifest of an app, by a folder of the app.
+/// The manifest in a folder of an app, or in its `webapp`.
 fn manifest_in(folder: &Path) -> Result<PathBuf, String> {
     let places = ["manifest.json", "webapp/manifest.json"].map(|place| folder.join(place));
     places.into_iter().find(|path| path.is_file()).ok_or_else(|| {
@@ -182,7 +182,7 @@ fn manifest_in(folder: &Path) -> Result<PathBuf, String> {
     })
 }
 
-/// The local copy of the metadata of the service of the app's main model.
+/// The local copy of the metadata of the main model's service.
 fn local_metadata(manifest: &Manifest, path: &Path) -> Option<Metadata> {
     let main = manifest.content["sap.ui5"]["models"][""]["dataSource"].as_str()?;
     let service = manifest.services().into_iter().find(|service| service.name == main)?;
@@ -191,7 +191,7 @@ fn local_metadata(manifest: &Manifest, path: &Path) -> Option<Metadata> {
     is_beneath.then(|| Metadata::read(&path.parent()?.join(local)))?
 }
 
-/// Whether it is a simple identifier of OData in ASCII.
+/// Whether the text is a simple identifier of OData in ASCII.
 fn is_name(text: &str) -> bool {
     (1..=128).contains(&text.len())
         && !text.starts_with(|c: char| c.is_ascii_digit())

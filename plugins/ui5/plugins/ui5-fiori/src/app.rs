@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::{fs, io::Read, path::Path};
 
-/// Largest manifest in bytes, far above real ones.
+/// Maximum size of a manifest, in bytes; far above real ones.
 const LARGEST: u64 = 1024 * 1024;
 
-/// The name of templates of SAP Fiori elements for OData V4 begins with this.
+/// The start of the names of templates of SAP Fiori elements for OData V4.
 const TEMPLATES: &str = "sap.fe.templates.";
 
 /// A manifest as it is on disk.
@@ -200,10 +200,10 @@ fn name_of(target: &Value) -> Option<&str> {
     target.as_str().or_else(|| target.get("name").and_then(Value::as_str))
 }
 
-/// Most levels of pages in pages of apps for OData V2.
+/// Maximum depth of nested pages in apps for OData V2.
 const DEEPEST: usize = 16;
 
-/// Pages of apps for OData V2, which stand within each other, in a list or by name.
+/// Collects the pages of an app for OData V2, which are nested, in lists or by name.
 fn generic_pages(pages: &Value, into: &mut Vec<Page>, depth: usize) {
     if depth > DEEPEST {
         return;

@@ -31,7 +31,7 @@ pub fn keeps_format(manifest: &Manifest) -> bool {
     text.trim_start_matches('\u{feff}') == manifest.text
 }
 
-/// The white space before the first line that has some; a tab without any.
+/// The white space before the first line that has some; a tab if no line has any.
 fn indentation(text: &str) -> &str {
     let line = text.lines().find(|line| line.starts_with([' ', '\t']));
     line.map_or("\t", |line| &line[..line.len() - line.trim_start_matches([' ', '\t']).len()])

@@ -5,13 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Levels of folders that are searched.
+/// Maximum depth of folders that are searched.
 const DEEPEST: usize = 10;
 
-/// Entries of folders that are looked at, far more than projects have outside of `node_modules`.
+/// Maximum number of directory entries, far more than projects have outside of `node_modules`.
 const MOST_ENTRIES: usize = 50_000;
 
-/// Folders with files of others, or made by programs.
+/// Folders that are skipped: with files of others, or files made by programs.
 const SKIPPED: [&str; 5] = ["node_modules", "dist", "target", "gen", "mta_archives"];
 
 /// The manifests of a folder.

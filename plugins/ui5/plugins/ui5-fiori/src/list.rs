@@ -7,10 +7,11 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use std::path::Path;
 
-/// Most bytes of the apps in one answer, which has them twice: as text and as structured content.
+/// Maximum size of the apps in one answer, in bytes of JSON. The answer has them twice, as text and as
+/// structured content.
 const APPS: usize = 2_900;
 
-/// Most bytes of the notes in one answer.
+/// Maximum size of the notes in one answer, in bytes.
 const NOTES: usize = 700;
 
 /// Find the SAP Fiori elements apps in a folder, with their pages and OData services. Call this before changing such an app or adding a page to one.

@@ -7,16 +7,16 @@ use std::{
     path::Path,
 };
 
-/// Largest metadata in bytes, far above real ones.
+/// Maximum size of metadata, in bytes; far above real ones.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
-/// Most elements of metadata.
+/// Maximum number of XML nodes in metadata.
 const MOST_NODES: u32 = 2_000_000;
 
-/// Most base types that are followed: the chain may be a circle.
+/// Maximum number of types in a chain of base types: the chain may be a circle.
 const LONGEST_CHAIN: usize = 32;
 
-/// Names in one message.
+/// Maximum number of names in one message.
 const NAMED: usize = 20;
 
 /// Entity sets and navigation properties of a service.
@@ -35,7 +35,7 @@ struct EntityType {
 }
 
 impl Metadata {
-    /// Reads a file. `None` if it is missing or is no metadata of OData V4.
+    /// Reads a file. `None` if it is missing, too large, or no metadata of OData V4.
     pub fn read(path: &Path) -> Option<Self> {
         if fs::metadata(path).ok()?.len() > LARGEST {
             return None;

@@ -4,13 +4,13 @@ use portcullis_plugin::prelude::*;
 
 /// A skill.
 pub struct Skill {
-    /// The end of its URI, which is also the name of its file without `.md`.
+    /// The name of its file and the last part of its URI, both without `.md`.
     pub name: &'static str,
     /// The text, as Markdown.
     pub text: &'static str,
-    /// What is asked of the model; the project follows.
+    /// What is asked of the model: the start of a sentence that goes on with the project.
     task: &'static str,
-    /// What is worked on if the call does not say it.
+    /// The scope if the call names none.
     whole: &'static str,
     /// Suggested scopes.
     scopes: &'static [&'static str],

@@ -5,7 +5,7 @@ use portcullis_plugin::rehearsal::Rehearsal;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// The tools of the UI5 family; a guide must name no others.
+/// The tools of the UI5 family that a guide may name.
 const TOOLS: [&str; 12] = [
     "create_integration_card",
     "create_ui5_app",

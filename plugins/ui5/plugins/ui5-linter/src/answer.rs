@@ -11,22 +11,22 @@ use ui5::{
 };
 use ui5_lint_context::{Details, FileFindings, Finding, Severity, api_names, within_budget};
 
-/// Most bytes of findings in a full answer, unless the setting `findings-bytes` is set.
+/// Maximum size of the findings in a full answer, in bytes; the setting `findings-bytes` changes it.
 const FINDINGS_BYTES: usize = 40_000;
 
-/// Most bytes of API descriptions in a full answer, unless the setting `api-bytes` is set.
+/// Maximum size of API descriptions in a full answer, in bytes; the setting `api-bytes` changes it.
 const API_BYTES: usize = 24_000;
 
-/// Most bytes of findings in a brief answer, as JSON; the text beside them is about as long.
+/// Maximum size of the findings in a brief answer, in bytes of JSON; their text is about as long.
 const BRIEF_FINDINGS: usize = 2_100;
 
-/// Most bytes of the descriptions of rules in a brief answer, which has them twice.
+/// Maximum size of the rules in a brief answer, in bytes. It has them twice, as text and as JSON.
 const BRIEF_RULES: usize = 700;
 
-/// Most documents and most names of API in a brief answer.
+/// Maximum number of documentation pages, and of API names, in a brief answer.
 const BRIEF_NAMES: usize = 5;
 
-/// The answer in brief: findings line by line, the rules, and the names of what helps.
+/// The answer in brief: findings line by line, the rules, titles of documents, and names of API.
 pub fn brief(
     project: &Project,
     report: Vec<FileFindings>,
@@ -161,7 +161,7 @@ fn line(text: &mut String, finding: &Finding) {
     text.push('\n');
 }
 
-/// Says what helps with the findings, and how to get it.
+/// Says which documents and API descriptions help with the findings, and how to get them.
 fn helps(titles: &[String], names: &[String]) -> Option<String> {
     let mut sentences = Vec::new();
     if !titles.is_empty() {

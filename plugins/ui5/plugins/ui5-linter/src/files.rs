@@ -3,7 +3,7 @@
 use portcullis_plugin::serde::Serialize;
 use std::{collections::BTreeMap, fs, io, path::Path};
 
-/// The kinds of files that the linter reads. Of other files, it only needs the names.
+/// Extensions of the files that the linter reads. Of other files, it needs only the paths.
 const READ: [&str; 13] = [
     "cjs",
     "css",
@@ -20,33 +20,33 @@ const READ: [&str; 13] = [
     "yml",
 ];
 
-/// Most bytes of the contents of all files.
+/// Maximum size of the contents of all files together, in bytes.
 const MOST_BYTES: u64 = 48 << 20;
 
-/// Most files.
+/// Maximum number of files, with those of which only the paths are needed.
 const MOST_FILES: usize = 20_000;
 
-/// Most directories above a file in a project.
+/// Maximum number of directories between the project's directory and a file.
 const MOST_LEVELS: usize = 64;
 
-/// The files of a project, by their paths in it, with `/` between names.
+/// The files of a project. Paths are relative to the project, with `/` between names.
 #[derive(Debug, Default, PartialEq, Serialize)]
 #[serde(crate = "portcullis_plugin::serde")]
 pub struct Files {
-    /// The contents of files that the linter reads.
+    /// The contents of the files that the linter reads, by path.
     pub files: BTreeMap<String, String>,
-    /// The names of the others.
+    /// The paths of all other files.
     pub others: Vec<String>,
 }
 
-/// Why the files of a project cannot be handed over.
+/// Why the files of a project cannot be sent to the linter.
 #[derive(Debug)]
 pub enum Unsuitable {
-    /// There are more than [`MOST_FILES`] or more than [`MOST_BYTES`], or they lie deeper than [`MOST_LEVELS`].
+    /// The project exceeds [`MOST_FILES`], [`MOST_BYTES`] or [`MOST_LEVELS`].
     TooLarge,
     /// A directory of the project is a symbolic link.
     LinkedDirectory,
-    /// A file cannot be read, or its name is not UTF-8.
+    /// A file or directory cannot be read, or its name is not UTF-8.
     Unreadable,
 }
 
@@ -56,8 +56,8 @@ impl From<io::Error> for Unsuitable {
     }
 }
 
-/// Reads the files of a project, without `node_modules` and whatever begins with a dot, except for `.library` files: the
-/// linter reads nothing else.
+/// Reads the files of a project. Leaves out `node_modules` and names that begin with a dot, except `.library`:
+/// the linter does not read them.
 pub fn read(project: &Path) -> Result<Files, Unsuitable> {
     let mut found = Files::default();
     let mut bytes = 0;
@@ -84,7 +84,7 @@ pub fn read(project: &Path) -> Result<Files, Unsuitable> {
                     bytes += if is_read(&name) { target.len() } else { 0 };
                     true
                 }
-                // It leads out of the project, or nowhere.
+                // The link leads out of the project, or nowhere.
                 Err(_) if kind.is_symlink() => false,
                 Err(error) => return Err(error.into()),
             };

@@ -1,8 +1,9 @@
 //! Runs the linter as a worker, a process that the host keeps for the next call.
 //!
-//! One worker lints all projects: the plugin sends it the files, so that the worker needs access to no project. Only where
-//! that cannot be done, a worker runs in the project's directory: if the only linter is the project's own, if the project's
-//! configuration of the linter shall be run, or if the project is [`Unsuitable`](crate::files::Unsuitable).
+//! One worker lints all projects: the plugin sends it the files, so that the worker needs no access to a
+//! project. A worker runs in the project's directory in three cases only: the only linter is the project's
+//! own, the project's configuration of the linter shall be run, or the project is
+//! [`Unsuitable`](crate::files::Unsuitable).
 
 use crate::files::{self, Files};
 use portcullis_plugin::{
@@ -30,7 +31,7 @@ struct Order {
 #[derive(Serialize)]
 #[serde(crate = "portcullis_plugin::serde")]
 struct Shared<'a> {
-    /// The directory of the project, by which the worker knows the project again.
+    /// The directory of the project, by which the worker recognises the project in the next request.
     project: &'a str,
     #[serde(flatten)]
     files: Files,
@@ -47,7 +48,7 @@ struct Answer {
     /// The fixed files.
     #[serde(default)]
     fixes: Vec<Fixed>,
-    /// No linter is installed, or none that may be used for all projects.
+    /// No linter was found, or the project can only be linted in its own directory.
     #[serde(default)]
     missing: bool,
     /// The reason why there is no report.

@@ -12,7 +12,7 @@ fn lint(
     lint_in(move |message, _| answer(message), more)
 }
 
-/// As [`lint`]; the fake linter is also told the directory that it runs in, or nothing.
+/// Like [`lint`]. The fake linter also gets the directory that it runs in; empty if there is none.
 fn lint_in(
     answer: impl Fn(&str, &str) -> Result<String, Error> + 'static,
     more: Value,

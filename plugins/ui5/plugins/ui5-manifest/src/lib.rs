@@ -16,15 +16,15 @@ use ui5::{Detail, detail};
 /// Made by `plugins/ui5/resources/make.sh`.
 static MANIFESTS: &[u8] = include_bytes!("../../../resources/manifests.pack");
 
-/// Most errors in a result. Real mistakes cause some hundred at most; more would make the result
-/// too large.
+/// Maximum number of errors in a result. Real mistakes cause some hundred at most; more would make
+/// the result too large.
 const MOST_ERRORS: usize = 5_000;
 
-/// Most bytes of the summary in a brief result.
+/// Maximum size of the summary in a brief result, in bytes.
 const BRIEF_SUMMARY: usize = 1_400;
 
-/// Most bytes of the errors in a brief result. A result has everything twice, as text and as
-/// structured content.
+/// Maximum size of the errors in a brief result, in bytes. A result has everything twice, as text
+/// and as structured content.
 const BRIEF_ERRORS: usize = detail::BRIEF / 2 - BRIEF_SUMMARY - 600;
 
 /// Validates a UI5 manifest file (manifest.json) against the schema of the manifest version it declares in `_version`, and lists everything that is wrong with it; `summary` names the root causes in plain words. Use it after every change to a manifest.json. Works for applications, components, libraries and integration cards.
@@ -163,7 +163,7 @@ fn validate(
     })
 }
 
-/// The errors that the result has, the first ones. Fails with the reason.
+/// The first errors, as many as a result may have. Fails with the reason.
 fn listed(errors: Vec<ErrorObject>, detail: Detail) -> Result<Vec<Finding>, String> {
     let (mut room, mut listed) = (BRIEF_ERRORS, Vec::new());
     for error in errors.into_iter().take(MOST_ERRORS).map(Finding::from) {

@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-/// Largest manifest in bytes, far above real ones.
+/// Maximum size of a manifest, in bytes; far above real ones.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
 /// The oldest version whose schema can be fetched and used.
@@ -70,17 +70,17 @@ fn parse(text: &str) -> Option<Version> {
     (text.len() <= 256 && numbers.iter().all(|number| *number <= MAX_SAFE)).then_some(version)
 }
 
-/// Whether the version is older than those whose schemas can be fetched. Some of these are packed.
+/// Whether the version is too old for its schema to be fetched. Some of the older schemas are packed.
 pub fn is_too_old(version: &str) -> bool {
     parse(version).is_some_and(|version| version < OLDEST)
 }
 
-/// Whether there can be a schema of that version: only plain versions are released.
+/// Whether there can be a schema of that version: pre-releases and builds are not released.
 pub fn is_plain(version: &str) -> bool {
     Version::parse(version).is_ok_and(|parsed| parsed.pre.is_empty() && parsed.build.is_empty())
 }
 
-/// Appends the versions of UI5's releases, the newest of both kinds of manifests first.
+/// Appends the manifest versions that the mapping files list, the newest first.
 pub fn with_hint(message: &str, pack: &Pack<'_>) -> String {
     let mut versions = BTreeSet::new();
     for name in ["mapping-2", "mapping"] {

@@ -45,11 +45,12 @@ impl StandIn {
     }
 }
 
-/// Finds the schema for a manifest version: packed, or from the source. If the source does not
-/// respond, or a packed schema lists the version, a packed one stands in: see `stand_in` and
-/// `nearest`. Real manifests declare versions that were never released, such as 1.74.0.
+/// Finds the schema for a manifest version: packed, or from the source. If the source fails, a packed
+/// schema that lists the version stands in: real manifests declare versions that were never released,
+/// such as 1.74.0. If none lists it, the nearest packed schema stands in.
 ///
-/// The caller has validated the version. Fails with the source's error.
+/// The caller has validated the version. Fails with the source's error if none lists the version and
+/// the source answers that there is no such schema.
 pub fn find(
     pack: &Pack<'_>,
     version: &str,
@@ -127,7 +128,8 @@ fn accept(version: &str, document: &mut Value) {
     }
 }
 
-/// The schemas of 1.67.2 to 1.68.0 declare 2020-12, but use `items` by position.
+/// Renames `items` by position to `prefixItems`: the schemas of 1.67.2 to 1.68.0 declare 2020-12, but use
+/// the older name.
 fn use_prefix_items(document: &mut Value) {
     let definitions = document.get_mut("$defs").and_then(Value::as_object_mut);
     for definition in definitions.into_iter().flat_map(|definitions| definitions.values_mut()) {
@@ -142,8 +144,8 @@ fn use_prefix_items(document: &mut Value) {
     }
 }
 
-/// Every schema lists the versions it accepts, its own and all before. The nearest newer packed one
-/// that lists this version differs least.
+/// The nearest newer packed schema that lists the version. A schema lists earlier versions that it
+/// accepts, and the nearest one differs least.
 fn stand_in<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value)> {
     let wanted = Version::parse(version).ok()?;
     newer(pack, &wanted).find_map(|name| {
@@ -182,7 +184,7 @@ pub fn without_annotations(mut schema: Value) -> Value {
     schema
 }
 
-/// Removes `format` as well: Ajv does not check formats in schemas it treats as meta-schemas.
+/// Removes annotations and `format`: Ajv does not check formats in schemas it treats as meta-schemas.
 pub fn without_formats(mut schema: Value) -> Value {
     drop_keywords(&mut schema, &|name| !is_annotation(name) && name != "format");
     schema

@@ -9,10 +9,10 @@ use ui5::fetched;
 /// The setting with a directory of schemas for offline use.
 const DIRECTORY_SETTING: &str = "schema-dir";
 
-/// The setting with another source.
+/// The setting with a URL or a directory in place of the repository.
 const SETTING: &str = "schema-source";
 
-/// The repository with the released schemas.
+/// The URL of the repository with the released schemas.
 const DEFAULT: &str = "https://raw.githubusercontent.com/UI5/manifest";
 
 /// Time limit for a server. A verdict by a similar schema is better than none.

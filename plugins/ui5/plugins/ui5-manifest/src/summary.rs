@@ -4,19 +4,19 @@ use ajv_report::{Cause, ErrorObject, Verdict};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
-/// Most causes named.
+/// Maximum number of causes named.
 const MOST_LINES: usize = 20;
 
-/// Most allowed values listed.
+/// Maximum number of allowed values listed.
 const MOST_VALUES: usize = 12;
 
-/// Longest name or value shown, in characters.
+/// Maximum length of a name or value, in characters.
 const MOST_CHARACTERS: usize = 80;
 
-/// Longest path in the manifest shown, in characters.
+/// Maximum length of a path in the manifest or of a message, in characters.
 const LONGEST_PATH: usize = 200;
 
-/// Longer names get no suggestion.
+/// Maximum length of names that are compared for suggestions, in bytes.
 const LONGEST_COMPARED: usize = 64;
 
 /// One line for each root cause in at most `most` bytes, then the number of others.

@@ -93,7 +93,7 @@ fn each_packed_schema_accepts_a_valid_manifest_of_its_own_version_and_refuses_ot
         let report = judge(&wrong).expect("it is judged");
         let paths: Vec<_> = report.errors.iter().map(|error| &*error.instance_path).collect();
         assert_eq!((report.is_valid, paths), (Some(false), vec!["/sap.app/type"]), "{version}");
-        // It accepts its own version and those that it lists, and no other.
+        // The schema accepts its own version and those that it lists, and no other.
         let schema = schema::find(&pack, version, offline).expect("it is packed");
         let known = schema.document["properties"]["_version"]["enum"].as_array().expect("a list");
         assert!(known.iter().any(|known| known == version));
@@ -249,7 +249,7 @@ fn a_version_that_no_schema_lists_and_the_source_does_not_have_is_an_error() {
 fn a_manifest_of_version_2_is_checked_by_its_own_schema() {
     let unknown = |version: &str| {
         let mut manifest = least(version);
-        // Version 2 dropped it.
+        // Version 2 dropped `sap.gui`.
         manifest["sap.gui"] = json!({});
         let report = judge(&manifest).expect("it is judged");
         assert!(report.is_valid == Some(false) && report.note.is_none(), "{report:?}");

@@ -146,7 +146,7 @@ pub(crate) struct Digested<R> {
 }
 
 impl<R> Digested<R> {
-    /// Nothing was read.
+    /// Starts before the first byte.
     pub fn new(source: R) -> Self {
         Self { source, digest: Sha256::new(), bytes: 0 }
     }

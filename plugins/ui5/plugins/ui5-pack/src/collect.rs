@@ -1,4 +1,4 @@
-//! Fetches everything that the UI5 plugins would fetch for one release.
+//! Fetches what a pack holds: the API of one release, lists of versions, and manifest schemas.
 
 use crate::{
     archive::Draft,
@@ -17,10 +17,10 @@ pub(crate) const SCHEMAS: &str = "https://raw.githubusercontent.com/UI5/manifest
 /// The branches whose `mapping.json` lists schemas: of manifests of version 1 and of version 2.
 const SCHEMA_BRANCHES: [&str; 2] = ["main", "v2"];
 
-/// No plugin fetches older schemas.
+/// The version of the oldest schema that plugins fetch.
 const OLDEST_SCHEMA: semver::Version = semver::Version::new(1, 48, 1);
 
-/// Largest list in bytes, far above real ones.
+/// Maximum size of a list, in bytes; far above real ones.
 const MOST_LIST: u64 = 8 * 1024 * 1024;
 
 /// Time limit for each wait for a server.
@@ -128,7 +128,7 @@ impl Collection<'_> {
             let text = match (self.object(&url, MOST_LIST)?, document) {
                 (Some(text), _) => text,
                 (None, Document::Versions) => return Err(absent(&url)),
-                // A mirror may lack it: it only says until when versions are maintained.
+                // A mirror may lack the overview, which only says until when versions are maintained.
                 (None, Document::Overview) => continue,
             };
             let record = json!({ "fetched": self.made, "body": String::from_utf8_lossy(&text) });

@@ -9,16 +9,16 @@ pub(crate) const CONTENTS: &str = "contents.json";
 /// The format of packs. The number changes with the format.
 const FORMAT: &str = "portcullis ui5 pack 1";
 
-/// Largest list of contents in bytes.
+/// Maximum size of the list of contents, in bytes.
 pub(crate) const MOST_CONTENTS: u64 = 4 * 1024 * 1024;
 
-/// Largest item in bytes.
+/// Maximum size of an item, in bytes.
 pub(crate) const MOST_ITEM: u64 = 64 * 1024 * 1024;
 
-/// Largest total of all items in bytes.
+/// Maximum size of all items together, in bytes.
 pub(crate) const MOST_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Largest number of items.
+/// Maximum number of items.
 const MOST_ITEMS: usize = 4000;
 
 /// The end of the file names of API references.

@@ -120,7 +120,7 @@ fn setting(key: &str) -> Option<String> {
     settings::get(key).filter(|value| !value.trim().is_empty())
 }
 
-/// In seconds since 1970.
+/// The current time, in seconds since 1970.
 fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |elapsed| elapsed.as_secs())

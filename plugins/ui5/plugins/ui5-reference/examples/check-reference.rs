@@ -2,9 +2,9 @@
 //! `cargo run -p ui5-reference --example check-reference -- DIR`.
 //!
 //! `DIR` holds `api-reference-results.json` (or `.json.xz`), a list of objects with `query` and
-//! `response`, and `openui5-1.120.30-api.tar` (or `.tar.xz`) with the `api.json` files of these
-//! answers. Of its `errors.json`, entries about other tools or about arguments that the host
-//! refuses are skipped. Suggestions after a refusal are ours and not compared.
+//! `response`, and `openui5-1.120.30-api.tar.xz` with the `api.json` files of these answers. Of
+//! its `errors.json`, entries about other tools or about arguments that the host refuses are
+//! skipped. Suggestions after a refusal are ours and not compared.
 
 use portcullis_plugin::{
     Reply,
@@ -82,7 +82,7 @@ fn refusals(directory: &Path, rehearsal: &Rehearsal) -> Result<Vec<Refusal>, Box
     Ok(result)
 }
 
-/// Creates a project of that version, and a data directory for it.
+/// Creates a project with OpenUI5 1.120.30, and a data directory for it.
 fn prepare(directory: &Path, work: &Path) -> Result<String, Box<dyn Error>> {
     let data = work.join("mcp-server/api_json_files/openui5-1.120.30");
     fs::create_dir_all(&data)?;

@@ -19,8 +19,8 @@ const OPENUI5: &[u8] = include_bytes!("../../../resources/reference/openui5.refe
 const WEB_COMPONENTS: &[u8] =
     include_bytes!("../../../resources/reference/webcomponents.reference");
 
-/// Most symbols of a module on one page, and their most bytes in total. The bytes are those in the
-/// file: known without reading the symbols, and close to the size of the result.
+/// Maximum number of symbols of a module on one page, and their maximum size together, in bytes. The
+/// size is that in the file: known without reading the symbols, and close to that of the result.
 const PAGE: (usize, u32) = (64, 160_000);
 
 /// Search the UI5 API reference for module names and symbols
@@ -84,7 +84,7 @@ fn is_bare(query: &str) -> bool {
     !query.contains(['.', '/', ':'])
 }
 
-/// The answer about a web component, or that there is none.
+/// The answer about a web component, or a [`Miss`]. Fails if the reference is damaged.
 fn component(
     project: &Project,
     query: &str,
@@ -99,7 +99,7 @@ fn component(
             let reply = Shown::of_component(&hit, detail).embed(Reply::new());
             Ok(reply.text(note.unwrap_or_else(|| version(&hit.library))))
         }
-        // A module is the component of that name: no query leads here.
+        // The name of a module is also a key of its component: no query leads here.
         Ok(Found::Module { module, .. }) => Err(Miss::from(format!(
             "Could not find symbol for query '{query}': name a component of {module}"
         ))),
@@ -111,7 +111,7 @@ fn component(
     })
 }
 
-/// Adds which UI5 controls have the name, too.
+/// Adds the names of UI5 symbols that may be meant instead.
 fn with_near(reply: Reply, reference: &mut Reference, query: &str) -> Reply {
     let name = query.split('#').next().unwrap_or_default();
     let near = reference.find(name).err().map(|miss| miss.near).unwrap_or_default();

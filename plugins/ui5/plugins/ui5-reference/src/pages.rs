@@ -17,13 +17,13 @@ const TEMPLATE: &str = "ui5://api/{framework}/{version}/{+symbol}";
 
 const JSON: &str = "application/json";
 
-/// Most symbols of a release.
+/// Maximum number of names in the list of a release.
 const MOST_NAMES: usize = 100_000;
 
-/// Most names in a completion, the limit of MCP.
+/// Maximum number of names in a completion, by MCP.
 const MOST_OFFERED: usize = 100;
 
-/// The API reference of the downloaded releases, and by a template that of any release.
+/// The API reference of the releases that need no download, and by a template that of any release.
 pub struct Pages;
 
 impl Resources for Pages {
@@ -149,7 +149,7 @@ fn releases() -> Vec<Release> {
     releases
 }
 
-/// A release that needs no download. Another release's names would be wrong.
+/// The reference of exactly this release, without a download: another's names would be wrong.
 fn exactly(release: &Release) -> Option<Reference> {
     let on_disk = directory().and_then(|directory| Reference::at_hand(&directory, release).ok());
     let carried = || Reference::carried(OPENUI5).ok().filter(|it| it.release == *release);

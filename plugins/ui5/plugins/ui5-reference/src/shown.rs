@@ -8,7 +8,7 @@ use ui5::{
     web_components,
 };
 
-/// Longest symbol that is shown in full in brief answers, in bytes: well below 2,000 tokens.
+/// Maximum size of a symbol that brief answers show in full, in bytes: well below 2,000 tokens.
 pub const BRIEF: usize = 6_000;
 
 /// Room for the sentence on how to get the rest, in bytes.

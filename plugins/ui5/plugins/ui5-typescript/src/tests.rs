@@ -141,7 +141,7 @@ fn the_prompt_says_what_to_convert() {
     assert_eq!(complete("projectDir", ""), <[String; 0]>::default());
 }
 
-/// The files of the app that `create_ui5_app` makes.
+/// The templates of `package.json` and `tsconfig.json` in `create_ui5_app`.
 const APP: [&str; 2] = [
     include_str!("../../../resources/templates/app-ts/package.json"),
     include_str!("../../../resources/templates/app-ts/tsconfig.json"),

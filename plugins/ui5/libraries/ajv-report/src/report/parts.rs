@@ -136,7 +136,8 @@ impl<'s> Report<'s, '_, '_> {
         Ok(())
     }
 
-    /// Adds the errors that the keyword's schema has for one part of the instance.
+    /// Adds the errors that the keyword's schema has for one part of the instance. Returns whether
+    /// there are any.
     fn say_part(
         &mut self,
         base: &Base<'s, '_>,

@@ -5,13 +5,14 @@ use miniz_oxide::deflate::compress_to_vec;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 
-/// Least length of a block in bytes. A larger one is smaller deflated, and takes longer to inflate.
+/// Minimum length of a block but the last, in bytes. Longer blocks compress better, and take longer
+/// to inflate.
 const BLOCK: usize = 64 * 1024;
 
 /// A symbol to be written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
-    /// The name, by which suggestions name it.
+    /// The name that suggestions show.
     pub name: String,
     /// The number of the library.
     pub library: u32,
@@ -24,8 +25,8 @@ pub struct Written {
 }
 
 /// Writes a reference: its name, its version, the libraries with their versions, and the symbols. Of
-/// equal keys the first counts. `level` is how hard to deflate, from 0 to 10. Fails if there are too
-/// many symbols.
+/// equal keys the first counts. `level` is the level of compression, from 0 to 10. Fails if there
+/// are too many symbols.
 pub fn make(
     (name, version): (&str, &str),
     libraries: &[(String, String)],

@@ -4,7 +4,7 @@ use super::{Project, in_words_of_node, read};
 use serde_json::Value;
 use std::{fs, path::Path};
 
-/// Most directories searched for a library's manifest.
+/// Maximum number of directories searched for a library's manifest.
 const MOST: usize = 5_000;
 
 /// Checks the layout and returns the source directory. Fails with what is missing or wrong.

@@ -14,7 +14,7 @@ pub struct File<'f> {
     pub text: &'f str,
 }
 
-/// A report of all violations, or `None` if there are none.
+/// A report of all violations except [`Kind::Alternatives`], or `None` if there are no others.
 pub fn report(violations: &[Violation], document: &Document, file: &File<'_>) -> Option<String> {
     let mut told: Vec<&Violation> = Vec::new();
     for violation in violations {
@@ -34,7 +34,7 @@ pub fn report(violations: &[Violation], document: &Document, file: &File<'_>) ->
     ))
 }
 
-/// The numbered lines up to a place, and a caret under it.
+/// The line of a place and the two lines before it, numbered, with a caret under the place.
 pub fn frame(text: &str, place: Place) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let last = place.line.min(lines.len());
@@ -88,7 +88,7 @@ fn message(violation: &Violation) -> String {
     }
 }
 
-/// Joins values like JavaScript.
+/// The text of a value in JavaScript's `Array.prototype.join`.
 fn in_javascript(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -35,7 +35,8 @@ pub enum Kind {
     Told(String),
     /// Another message.
     Other(String),
-    /// None of the alternatives, or more than one; the errors of each are separate violations.
+    /// No alternative holds, or more than one. If none holds, the errors of each are separate
+    /// violations.
     Alternatives,
 }
 
@@ -241,7 +242,8 @@ fn is_of_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Whether the schema has a keyword for that type: then the type's violation follows those.
+/// Whether the schema has a keyword for that type. If so, the violation of the type comes after the
+/// violations of such keywords.
 fn has_group(keywords: &Map<String, Value>, name: &str) -> bool {
     let group: &[&str] = match name {
         "string" => &["maxLength", "minLength", "pattern"],

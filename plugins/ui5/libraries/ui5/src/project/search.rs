@@ -33,7 +33,7 @@ pub fn find(path: &str) -> Result<Project, String> {
     }
 }
 
-/// Removes `.`, `..` and a trailing slash.
+/// Resolves `.` and `..` without following links, and removes a trailing slash.
 pub fn normalise(path: &str) -> String {
     let mut result = PathBuf::new();
     for component in Path::new(path).components() {

@@ -4,10 +4,10 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
 use serde_json::{Map, Number, Value};
 use std::collections::HashMap;
 
-/// Most values in a file, aliases included; far above real configurations.
+/// Maximum number of values in a file, aliases included; far above real configurations.
 const MOST: usize = 20_000;
 
-/// Deepest nesting.
+/// Maximum depth of nesting.
 const DEEPEST: usize = 64;
 
 /// A document in a file.
@@ -188,7 +188,7 @@ impl<'t> Reader<'t> {
         Ok(Value::Object(members))
     }
 
-    /// Reads a value one level deeper.
+    /// Reads the value of a key or an index, and records its position.
     fn within(
         &mut self,
         key: &str,
@@ -242,7 +242,8 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// Applies YAML's core schema: quoted scalars are strings.
+/// The value of a scalar in YAML's core schema: quoted scalars are strings. Unlike there, `.inf`
+/// and `.nan` are strings, and `0b` begins a number.
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     if style != ScalarStyle::Plain || tag.is_some_and(|tag| tag.suffix == "str") {
         return Value::String(text.to_owned());

@@ -12,27 +12,27 @@ use std::{
 };
 use ui5_data::{CORE, Data, THEIRS, api_address, list_address};
 
-/// Least bytes per second of a download, once it has taken a while.
+/// Minimum speed of a download that has taken longer than [`WHILE`], in bytes per second.
 const SLOWEST: u64 = 2_000;
 
-/// Time after which a download may be too slow.
+/// Time before which no download counts as too slow.
 const WHILE: Duration = Duration::from_secs(10);
 
-/// Largest list of libraries in bytes, far above real ones.
+/// Maximum size of a list of libraries, in bytes; far above real ones.
 const LARGEST_LIST: u64 = 8 * 1024 * 1024;
 
-/// Largest `api.json` in bytes, far above real ones.
+/// Maximum size of an `api.json`, in bytes; far above real ones.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-/// Largest total of a version in bytes.
+/// Maximum size of all files of a version together, in bytes.
 const LARGEST_IN_ALL: u64 = 512 * 1024 * 1024;
 
 /// The reason why a download failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The CDN does not have the data, or did not respond.
+    /// The CDN does not have the data or did not respond, or a download broke off.
     Cdn(fetched::Failure),
-    /// The data could not be written.
+    /// The data could not be written, or the call was cancelled.
     Disk(String),
 }
 
@@ -114,14 +114,15 @@ fn libraries(base: &str, patience: Duration) -> Result<Vec<String>, Failure> {
 /// The download of an `api.json` into a file.
 struct Download<'p> {
     path: &'p Path,
-    /// Most bytes.
+    /// Maximum size of the file, in bytes.
     most: u64,
-    /// Longest silence.
+    /// Maximum time without a byte from the server.
     patience: Duration,
 }
 
 impl Download<'_> {
-    /// Returns the size of the file. A library may have none, unless `is_required`.
+    /// Returns the size of the file in bytes, or 0 if the server does not have it. Unless
+    /// `is_required`, a missing file is no error.
     fn run(
         &self,
         url: &str,

@@ -1,4 +1,4 @@
-//! Formats a symbol: drops empty and private parts, and adds a link to the documentation.
+//! Formats symbols, without empty and private parts: in full, as summaries, and as URLs.
 
 use super::Hit;
 use crate::Framework;
@@ -29,7 +29,8 @@ pub fn full(hit: &Hit) -> Map<String, Value> {
     shown
 }
 
-/// A summary: kind, place and deprecation of a symbol. A symbol without members is shown in full.
+/// A summary: what a symbol is, where it is, and whether it is deprecated or experimental. A symbol
+/// of a kind without members is shown in full.
 pub fn summary(hit: &Hit) -> Map<String, Value> {
     let mut shown = full(hit);
     if !shown.get("kind").and_then(Value::as_str).is_some_and(|kind| WITH_PARTS.contains(&kind)) {
@@ -77,7 +78,7 @@ pub fn uri(shown: &Map<String, Value>, framework: Framework, version: &str) -> S
     format!("{site}/{version}/api/{entity}/{export}{part}")
 }
 
-/// The text of `deprecated` or `experimental`, or else the version since then.
+/// The text of `deprecated` or `experimental`, or else a text with the version since then.
 fn told(value: &Value, word: &str) -> String {
     let text = |name| value.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     match (text("text"), text("since")) {
@@ -87,8 +88,8 @@ fn told(value: &Value, word: &str) -> String {
     }
 }
 
-/// Removes empty parts; whether nothing is left. A dropped item of a list becomes `null`, as in
-/// JavaScript.
+/// Removes empty parts, and returns whether nothing is left. A dropped item of a list becomes
+/// `null`, as in JavaScript.
 fn is_empty(value: &mut Value) -> bool {
     match value {
         Value::Null => true,
@@ -117,7 +118,8 @@ fn is_private(value: &Value) -> bool {
     matches!(value.get("visibility").and_then(Value::as_str), Some("private" | "restricted"))
 }
 
-/// Descends into nested lists; of other objects checks only the direct members.
+/// Removes private objects from the members and from lists among them. Does not descend into
+/// members that are objects.
 fn drop_private(members: &mut Map<String, Value>) {
     members.retain(|_, value| !(value.is_object() && is_private(value)));
     for value in members.values_mut() {

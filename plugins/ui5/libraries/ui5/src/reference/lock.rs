@@ -14,7 +14,7 @@ const STALE: Duration = Duration::from_secs(60);
 /// Time between two attempts.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Longest wait for the lock.
+/// Maximum wait for the lock.
 const PATIENCE: Duration = Duration::from_secs(100);
 
 /// A lock that is held until it is dropped.
@@ -25,8 +25,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock, or waits until `is_done` says that it is no longer needed and returns none.
-    /// Fails with the reason.
+    /// Waits for the lock and takes it. Returns `None` as soon as `is_done` says that the lock is
+    /// not needed. Fails with the reason after 100 seconds, or if the call is cancelled.
     pub fn take(
         path: &Path,
         request: &Request<'_>,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use ui5_data::Symbol;
 
-/// Most ancestors of a class.
+/// Maximum number of ancestors that are searched.
 const MOST_ANCESTORS: usize = 100;
 
 /// A symbol, or a member of a symbol.
@@ -115,7 +115,8 @@ pub fn normalise(query: &str) -> String {
         .collect()
 }
 
-/// Splits a name into a symbol and the last member cut off.
+/// Splits a name into the symbol with the longest matching key, and the part that follows directly.
+/// The parts after that are ignored.
 fn split(data: &mut Source, wanted: &str) -> Result<(Option<Symbol>, Option<String>), Miss> {
     let (mut key, mut field) = (wanted, None);
     loop {
@@ -127,7 +128,8 @@ fn split(data: &mut Source, wanted: &str) -> Result<(Option<Symbol>, Option<Stri
     }
 }
 
-/// Finds a member in a symbol or its ancestors. Collects the names of all members.
+/// Finds a member in a symbol or its ancestors. Adds the names of the public members that it passes
+/// to `names`.
 pub(super) fn inherited(
     data: &mut Source,
     symbol: Symbol,

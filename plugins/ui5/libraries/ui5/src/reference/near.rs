@@ -2,10 +2,10 @@
 
 use super::{lookup, source::Source};
 
-/// Most names suggested.
+/// Maximum number of names suggested.
 const OFFERED: usize = 5;
 
-/// Most symbols that are read to look for a member of that name.
+/// Maximum number of symbols in which a member of that name is searched.
 const MOST_READ: usize = 8;
 
 /// The names that a query without a result may mean, best first: public symbols, and members of
@@ -16,7 +16,7 @@ pub fn suggest(source: &mut Source, wanted: &str, query: &str) -> Result<Vec<Str
     for (distance, key) in close(wanted, &keys) {
         rated.extend(source.name(key).map(|name| (distance, name)));
     }
-    // A member of a symbol: of the one before `#`, or before the last dot.
+    // The query may mean a member: its symbol is before the `#`, or before the last dot.
     let member = query.trim().rsplit_once('#').map(|(_, member)| member.trim().to_lowercase());
     let member = member.or_else(|| Some(wanted.rsplit_once('.')?.1.to_owned()));
     if let Some(member) = member.filter(|member| !member.is_empty())
@@ -51,10 +51,11 @@ pub fn suggest(source: &mut Source, wanted: &str, query: &str) -> Result<Vec<Str
     Ok(names)
 }
 
-/// The names with few letters changed, and how many; those of equal distance in their order.
+/// The names that differ from `wanted` in few letters, and in how many: the nearest first, those of
+/// equal distance in alphabetical order.
 fn close<'n>(wanted: &str, names: &'n [String]) -> Vec<(usize, &'n String)> {
     let length = wanted.chars().count();
-    // What counts is the last part: the parts before it are long, and alike everywhere.
+    // The limit depends on the last part: the parts before it are long, and shared by many names.
     let most = (last(wanted).chars().count() / 4).clamp(1, 3);
     let mut found: Vec<(usize, &String)> = names
         .iter()

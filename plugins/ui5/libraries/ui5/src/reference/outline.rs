@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-/// Longest description in an outline, in bytes.
+/// Maximum length of a description in an outline, in bytes.
 const DESCRIPTION: usize = 700;
 
-/// Longest sentence about a member in an outline, in bytes.
+/// Maximum length of the sentence about a member in an outline, in bytes.
 const SENTENCE: usize = 100;
 
-/// The lists of members in an outline, and where their members are.
+/// The lists of members in an outline, and the path of each list in the symbol.
 const LISTS: [(&str, &str); 12] = [
     ("properties", "/ui5-metadata/properties"),
     ("aggregations", "/ui5-metadata/aggregations"),
@@ -42,8 +42,9 @@ const GENERATED: [&str; 14] = [
     "fire",
 ];
 
-/// The outline of a formatted symbol: what it is, and a line for each member. Of what is still longer
-/// than `most` bytes it names the members alone, and of these as many as there is room for.
+/// The outline of a formatted symbol: what it is, and a line for each member. If it is longer than
+/// `most` bytes, the lines lose their descriptions, then all but the names; then the longest lists
+/// are cut.
 pub fn outline(shown: &Map<String, Value>, most: usize) -> Map<String, Value> {
     let mut head = Map::new();
     for (name, value) in shown {
@@ -88,7 +89,7 @@ pub fn outline(shown: &Map<String, Value>, most: usize) -> Map<String, Value> {
     outline
 }
 
-/// The members of a symbol by list, without the methods that UI5 generates for the others.
+/// The members of a symbol by list, without the methods that UI5 generates for other members.
 fn parts(shown: &Map<String, Value>) -> Vec<(&'static str, Vec<&Map<String, Value>>)> {
     let root = |pointer: &str| {
         let mut at = Some(shown);
@@ -116,7 +117,8 @@ fn parts(shown: &Map<String, Value>) -> Vec<(&'static str, Vec<&Map<String, Valu
         if list == "methods" {
             members.retain(|one| !is_generated(&name(one), &generated));
         }
-        // A control's events are listed twice. Properties are fields where there are others.
+        // A control has its events in two places. Its `/properties` are called fields if it has
+        // properties in its metadata.
         let is_known = |(known, place): (&&str, &&str)| *known == list || *place == pointer;
         if !members.is_empty() && !taken.iter().any(|(known, place)| is_known((known, place))) {
             taken.push((list, pointer));
@@ -221,8 +223,8 @@ fn size(outline: &Map<String, Value>) -> usize {
     serde_json::to_string(outline).map_or(0, |text| text.len())
 }
 
-/// The contents of a module: the names of its symbols by kind, in at most that many bytes a page.
-/// Returns the pages. Each symbol comes with its kind, its name and whether it is deprecated.
+/// The contents of a module, as pages of about `most` bytes: the names of its symbols by kind. Each
+/// item of `symbols` is a kind, a name, and whether the symbol is deprecated.
 pub fn contents(
     module: &str,
     library: &str,
@@ -260,7 +262,8 @@ pub fn contents(
     pages.into_iter().map(page).collect()
 }
 
-/// The first bytes of a text, to the end of a word, without markup that is of no use.
+/// A text of at most `most` bytes as it is; of a longer one the first bytes, up to the end of a word
+/// if there is one in the second half, and `…`.
 fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

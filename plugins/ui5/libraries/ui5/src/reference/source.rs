@@ -11,7 +11,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The symbol of a key, in lower case and with dots.
+    /// The symbol of a key; the key is in lower case, with dots.
     pub fn find(&mut self, key: &str) -> Result<Option<Symbol>, String> {
         match self {
             Self::Directory(data) => data.find(key),
@@ -19,7 +19,7 @@ impl Source {
         }
     }
 
-    /// The symbols of a module in a file; the module's name is in lower case.
+    /// The numbers of the symbols of a module in a file; the module's name is in lower case.
     pub fn module(&mut self, file: u32, module: &str) -> Result<Vec<u32>, String> {
         match self {
             Self::Directory(data) => data.module(file, module),
@@ -27,7 +27,7 @@ impl Source {
         }
     }
 
-    /// The lengths of symbols in bytes, by number and in this order.
+    /// The lengths of the symbols with these numbers, in bytes and in this order.
     pub fn lengths(&mut self, numbers: &[u32]) -> Result<Vec<u32>, String> {
         match self {
             Self::Directory(data) => data.lengths(numbers),
@@ -49,7 +49,7 @@ impl Source {
         }
     }
 
-    /// Rebuilds a damaged index; whether it was damaged.
+    /// Rebuilds the index if it is damaged, and returns whether it was.
     pub fn mend(&mut self) -> Result<bool, String> {
         match self {
             Self::Directory(data) => data.mend(),

@@ -314,7 +314,7 @@ fn a_silent_cdn_is_left_alone_for_a_while() {
     assert!(failed("1.120.30").contains("no answer within 15 seconds"));
     assert!(failed("1.121.0").contains("no answer within 15 seconds"), "one host, one silence");
     assert_eq!(rehearsal.sent().len(), 1);
-    // With other data at hand the wait is short, and so is the list's and each file's.
+    // With other data at hand the wait is short.
     open(&online(), &directory, "1.120.30").expect("it is fetched");
     let rehearsal = silent(&list.replace("1.120.30", "1.120.31"));
     let reference = open(&rehearsal, &directory, "1.120.31").expect("there is another");

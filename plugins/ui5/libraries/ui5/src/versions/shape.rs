@@ -1,15 +1,15 @@
 //! Takes from a downloaded list only what has the shape of a version, a word, or a date.
 //!
-//! What a CDN answers is shown to a model. Nothing of it gets there that is longer than it has to be,
-//! or of other letters.
+//! A model is shown what a CDN answers. So texts that are too long, or that have unexpected
+//! characters, are left out.
 
 use super::parse_minor;
 use serde_json::{Map, Value, json};
 
-/// Most minor versions in a list, far above real ones.
+/// Maximum number of entries in a list; far above real ones.
 const MOST: usize = 500;
 
-/// Longest state of support or date, in bytes.
+/// Maximum length of a state of support or a date, in bytes.
 const LONGEST: usize = 60;
 
 /// The entries of `version.json` with a version each. Fails if it names no latest version.
@@ -55,7 +55,7 @@ pub fn dates(content: &Map<String, Value>) -> Result<Map<String, Value>, String>
     Ok(dates)
 }
 
-/// Whether it is a version such as `1.120.30`, perhaps with a suffix such as `-SNAPSHOT`.
+/// Whether the text is a version such as `1.120.30`, perhaps with a suffix such as `-SNAPSHOT`.
 fn is_version(text: &str) -> bool {
     let (numbers, suffix) = text.split_once('-').map_or((text, None), |(a, b)| (a, Some(b)));
     let is_suffix = |suffix: &str| {
@@ -75,7 +75,7 @@ fn is_number(text: &str) -> bool {
     (1..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether it is a short text of letters, digits and the marks of a date: `Out of Maintenance`,
+/// Whether the text is short and of letters, digits and the marks of a date: `Out of Maintenance`,
 /// `Long-term Maintenance, Q4/2030`.
 fn is_plain(text: &str) -> bool {
     (1..=LONGEST).contains(&text.len())

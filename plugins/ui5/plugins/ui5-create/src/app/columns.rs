@@ -2,10 +2,10 @@
 
 use crate::service::{metadata::Metadata, property::Property, version::ODataVersion};
 
-/// Number of columns if the call names none.
+/// Maximum number of columns if the call names none.
 const AT_MOST: usize = 5;
 
-/// Number of entity sets to suggest if the call names none.
+/// Maximum number of entity sets to suggest if the call names none.
 const SETS_NAMED: usize = 20;
 
 /// An entity set and the properties to show.
@@ -23,7 +23,8 @@ impl Columns {
         self.properties.iter().map(|property| property.name.as_str()).collect()
     }
 
-    /// The UI5 types that bindings of these properties name, each once, in order of their names.
+    /// The UI5 types that bindings of these properties name, sorted, without duplicates. Only OData
+    /// V2 needs them.
     pub fn types(&self, version: ODataVersion) -> Vec<&'static str> {
         let formats = self.properties.iter().filter_map(|property| property.format.as_ref());
         let mut types: Vec<&str> = match version {

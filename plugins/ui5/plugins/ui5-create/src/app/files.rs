@@ -184,7 +184,7 @@ fn values(app: &App) -> Value {
         "template_version": env!("CARGO_PKG_VERSION"),
         "service_url": service.map(|service| service.app_url.as_str()),
         "service_url_is_relative": service.is_some_and(|service| service.app_url.starts_with('/')),
-        // CAP servers require a token for writing, which is fetched early. From UI5 1.141 for all servers.
+        // CAP servers require a token for writing: early requests fetch it. Since 1.141 for all servers.
         "early_requests": service.is_some_and(|service| service.is_cap())
             || *version >= Version::new(1, 141, 0),
         "entity_set": columns.map(|columns| columns.set.as_str()),

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namespace(String);
 
-/// Most characters of an app's id, by the schema of manifests. File systems allow more (255 bytes).
+/// Maximum length of an app's id in characters, by the manifest schema. File systems allow more.
 const LONGEST: usize = 70;
 
 impl Namespace {

@@ -302,8 +302,8 @@ fn packages_have_the_versions_of_the_guide() {
         let range = installed[&name].as_str();
         match name.as_str() {
             "typescript" => assert_eq!(range, Some(format!("~{version}").as_str())),
-            // The types are those of the app's UI5; the linter is run without being installed, and
-            // controls of its own are what an app begins without.
+            // The types have the version of the app's UI5, the linter is run without being
+            // installed, and a new app has no controls that need generated interfaces.
             "@openui5/types" | "@ui5/linter" | "@ui5/ts-interface-generator" => {}
             _ => assert_eq!(range, Some(format!("^{version}").as_str()), "{name}"),
         }

@@ -32,10 +32,10 @@ const COMMON: &[Template] = &[
 /// Files of component cards.
 const COMPONENT: &[Template] = &[card!("card/Component.js"), card!("card/View.view.xml")];
 
-/// The URL that a new WebPage card shows.
+/// Files of WebPage cards: the page that a new card shows.
 const WEB_PAGE: &[Template] = &[card!("card/web/page.html"), card!("card/web/page.css")];
 
-/// The values for the manifest.
+/// Parts of the manifest: its content for each type of card.
 const PARTS: &[Template] = &[
     card!("card/content/adaptive.json"),
     card!("card/content/analytical.json"),

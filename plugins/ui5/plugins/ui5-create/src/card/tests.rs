@@ -106,7 +106,7 @@ fn names_that_lead_elsewhere_are_refused() {
         call(json!({ "basePath": "rel" })).expect_err("relative"),
         "Path must be absolute: rel"
     );
-    // The name of a destination is data: nothing in it is executed.
+    // The name of a folder is data: nothing in it is executed.
     let odd = "[= card_type =] {{x}} <%= y %> ${z}";
     call(json!({ "basePath": folder.argument(), "cardFolderName": odd })).expect("it is a name");
     assert!(folder.path().join(odd).join("card/manifest.json").is_file());

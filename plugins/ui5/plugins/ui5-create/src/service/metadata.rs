@@ -4,10 +4,10 @@ use super::{property::Property, version::Spoken};
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::HashMap;
 
-/// Most elements of metadata.
+/// Maximum number of XML nodes in metadata.
 const MOST_NODES: u32 = 2_000_000;
 
-/// Most base types that are followed: the chain may be a circle.
+/// Maximum number of types in a chain of base types: the chain may be a circle.
 const LONGEST_CHAIN: usize = 32;
 
 /// The version of a service, and its entity sets.
@@ -83,13 +83,14 @@ impl<'x> EntityType<'x> {
     }
 }
 
-/// A service is untrusted: only names that an argument could have go into files and answers.
+/// Whether a name may go into files and answers: only one that an argument could be, as services are
+/// untrusted.
 pub fn is_plain(name: &str) -> bool {
     (1..=128).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Collections, complex types, streams and other binary data do not fit.
+/// Collections, complex types, binary data and geographic data do not fit.
 fn fits_into_a_cell(edm_type: &str) -> bool {
     edm_type.strip_prefix("Edm.").is_some_and(|name| {
         !matches!(name, "Stream" | "Binary")

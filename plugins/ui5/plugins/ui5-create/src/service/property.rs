@@ -3,7 +3,7 @@
 use super::version::ODataVersion;
 use roxmltree::Node;
 
-/// Types of OData V2 whose values a view has to format, with the name of the UI5 type.
+/// Types of OData V2 whose values a view has to format. The UI5 types have the same names.
 ///
 /// Strings and GUIDs are shown as they are. Models of OData V4 choose the types by themselves.
 const FORMATTED: [&str; 12] = [
@@ -26,7 +26,7 @@ const FORMATTED: [&str; 12] = [
 pub struct Property {
     /// The name, of plain characters.
     pub name: String,
-    /// What formats its values in OData V2, if needed and known.
+    /// The UI5 type that formats its values in OData V2, if needed and known.
     pub format: Option<Format>,
 }
 

@@ -10,8 +10,9 @@
 //! 2 strings  for each page: id, title, key
 //! 3 sections for each section: page, offset in the page, number of words
 //! 4 starts   for each group of terms: its offset in 5, the offset of its postings in 6
-//! 5 terms    for each term: bytes shared with the term before, and others (two bytes), the others,
-//!            the length of its postings (LEB128); the first of a group shares none
+//! 5 terms    for each term: how many bytes it shares with the term before, how many others it has
+//!            (a byte each), the others, the length of its postings (LEB128); the first of a group
+//!            shares none
 //! 6 postings for each term, for each section: distance from the section before, weight (LEB128)
 //! 7 blocks   for each block: offset in 8, length before compression
 //! 8 text     the pages, several in one block, with DEFLATE
@@ -30,13 +31,13 @@ pub const MAGIC: &[u8] = b"portcullis ui5 documentation 1\n";
 /// How many terms a group has.
 pub const GROUP: usize = 16;
 
-/// Largest block before compression, in bytes. A larger page has a block of its own.
+/// Maximum size of a block before compression, in bytes. A larger page has a block of its own.
 pub const BLOCK: usize = 48 * 1024;
 
-/// Largest page in bytes.
+/// Maximum size of a page, in bytes.
 pub const MOST_PAGE: usize = 1024 * 1024;
 
-/// Most sections of a pack.
+/// Maximum number of sections in a pack.
 const MOST_SECTIONS: usize = 1_000_000;
 
 const AREAS: usize = 9;

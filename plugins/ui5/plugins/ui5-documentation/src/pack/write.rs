@@ -5,8 +5,8 @@ use crate::{markdown, words::each_word};
 use miniz_oxide::deflate::compress_to_vec;
 use std::collections::BTreeMap;
 
-/// What a word counts in the text of a section, in its heading, and in the title of the page: there
-/// for the first section, and for the others.
+/// The weights of a word: in the text of a section, in its heading, in the title of the page for
+/// the page's first section, and in the title for the other sections.
 const WEIGHTS: (u32, u32, u32, u32) = (1, 3, 6, 2);
 
 /// A page to be packed.
@@ -22,7 +22,7 @@ pub struct Page {
     pub text: String,
 }
 
-/// What is counted of all pages.
+/// The words and the sections of all pages.
 #[derive(Default)]
 struct Index {
     /// The weights of a word by section.
@@ -35,7 +35,7 @@ struct Index {
 ///
 /// # Panics
 ///
-/// When a page is larger than [`MOST_PAGE`], or all are larger than 4 GB.
+/// When a page is larger than [`MOST_PAGE`], or the pack has 4 GiB or more.
 pub fn pack(about: &About, pages: &[Page]) -> Vec<u8> {
     let mut index = Index::default();
     let (mut table, mut strings, mut blocks, mut text) = (vec![], vec![], vec![], vec![]);

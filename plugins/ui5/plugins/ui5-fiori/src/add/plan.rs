@@ -4,7 +4,7 @@ use super::{AddPage, PageType};
 use crate::app::{Manifest, Page, is_template, last_target, object_at, targets_of};
 use serde_json::{Map, Value, json};
 
-/// The end of patterns: parameters of the URL that a page may have.
+/// The end of patterns: optional query parameters of the URL.
 const PARAMETERS: &str = ":?query:";
 
 /// The columns of an app with several pages side by side, from left to right.
@@ -73,7 +73,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Edits the content of the manifest. Fails if there is something else where an object should be.
+    /// Edits the content of the manifest. Fails if there is something else where an object should be,
+    /// or if the parent page has this navigation already.
     pub fn apply(&self, content: &mut Value) -> Result<(), String> {
         let libraries = object_at(content, &["sap.ui5", "dependencies", "libs"])?;
         libraries.entry("sap.fe.templates").or_insert_with(|| json!({}));
@@ -287,7 +288,7 @@ fn columns(plan: &Plan, manifest: &Manifest) -> Result<Option<Vec<String>>, Stri
     Ok(Some(columns))
 }
 
-/// What does not fit together in the routing: sentences.
+/// Inconsistencies of the routing, as sentences.
 pub fn faults(content: &Value) -> Vec<String> {
     let routing = &content["sap.ui5"]["routing"];
     let routes: Vec<&Value> = match &routing["routes"] {

@@ -221,7 +221,7 @@ fn inconsistencies_are_found() {
 
 #[test]
 fn the_digest_of_a_manifest_is_that_of_its_file() {
-    // By it the host refuses to replace a file that somebody changed since it was read.
+    // By this digest, the host refuses to replace a file that was changed since it was read.
     for (text, digest) in [
         ("{}", "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"),
         ("\u{feff}{}\r\n", "9e1ab83190bccc9ea53ba40f856fbe5e5718bbc45eaf43a0cbd4f42fd4f01657"),
