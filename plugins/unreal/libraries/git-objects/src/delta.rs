@@ -1,6 +1,7 @@
 //! Applies a delta of a pack to its base.
 
-/// Applies a delta. `None` if it does not fit its base, or makes more than `most` bytes.
+/// Applies a delta. `None` if the delta is malformed or has another base, or if the result would
+/// have more than `most` bytes.
 pub fn applied(base: &[u8], delta: &[u8], most: u64) -> Option<Vec<u8>> {
     let mut rest = delta;
     let of = usize::try_from(size(&mut rest)?).ok()?;
@@ -33,7 +34,7 @@ pub fn applied(base: &[u8], delta: &[u8], most: u64) -> Option<Vec<u8>> {
     (made.len() == wanted).then_some(made)
 }
 
-/// A size of seven bits a byte, the lowest first.
+/// Reads a size that is stored as seven bits per byte, the lowest first.
 fn size(rest: &mut &[u8]) -> Option<u64> {
     let mut value = 0_u64;
     for shift in (0..63).step_by(7) {
@@ -47,7 +48,8 @@ fn size(rest: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// A number of which only the bytes that `present` names are stored, the lowest first.
+/// Reads a little-endian number of `bytes` bytes. Bit N of `present` says whether byte N is
+/// stored; a byte that is not stored is zero.
 fn packed(rest: &mut &[u8], present: u8, bytes: usize) -> Option<usize> {
     let mut value = 0;
     for at in 0..bytes {

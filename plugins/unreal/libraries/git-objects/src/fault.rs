@@ -11,7 +11,7 @@ pub enum Fault {
          session's roots", .0.display()
     )]
     NoRepository(PathBuf),
-    /// The working tree belongs to a repository in another folder, which cannot be read.
+    /// The folder of the repository, or another folder that it refers to, cannot be read.
     #[error(
         "the git repository is at {}, which cannot be read: add it to the session's roots",
         .0.display()
@@ -20,13 +20,13 @@ pub enum Fault {
     /// The repository uses a format that is not supported.
     #[error("the git repository uses {0}, which is not supported")]
     Unsupported(String),
-    /// No commit has that name.
+    /// No reference and no object has that name.
     #[error("the git repository has no revision `{0}`: name a branch, a tag or a commit")]
     UnknownRevision(String),
-    /// A commit has no such parent.
+    /// A commit has no such parent, or the revision goes back too many commits.
     #[error("`{0}` leads before the first commit of the git repository")]
     NoParent(String),
-    /// The text has no form of a revision that is supported.
+    /// The text is not a supported form of a revision.
     #[error(
         "`{0}` is not a supported revision: write a branch, a tag or a commit, and then ~N or ^N, \
          such as HEAD~2"
@@ -44,7 +44,7 @@ pub enum Fault {
          first, for example with `git fetch --unshallow`"
     )]
     Missing(String),
-    /// An object has more bytes than the limit.
+    /// An object or a file of the repository has more bytes than the limit.
     #[error("an object in git has {size} bytes: at most {most} are read")]
     TooLarge {
         /// Its size in bytes.
@@ -55,7 +55,7 @@ pub enum Fault {
     /// The path is not a file in the revision.
     #[error("`{0}` is a {1} in that revision, not a file")]
     NotAFile(String, &'static str),
-    /// Git LFS has not downloaded the content: its SHA-256, and its size in bytes.
+    /// Git LFS has not downloaded the content with this SHA-256 and this size in bytes.
     #[error(
         "Git LFS has not downloaded this version ({1} bytes, SHA-256 {0}): run `git lfs fetch` \
          for that revision"

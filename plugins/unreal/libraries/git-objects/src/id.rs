@@ -10,12 +10,12 @@ const MIN_DIGITS: usize = 4;
 pub struct Id(Vec<u8>);
 
 impl Id {
-    /// An object name of the repository's length. `None` if the length differs.
+    /// The object name in `bytes`. `None` if they are not `length` bytes.
     pub fn of(bytes: &[u8], length: usize) -> Option<Self> {
         (bytes.len() == length).then(|| Self(bytes.to_vec()))
     }
 
-    /// An object name of hexadecimal digits.
+    /// Parses an object name of `length` bytes, written as hexadecimal digits. `None` for other text.
     pub fn parse(text: &str, length: usize) -> Option<Self> {
         let prefix = Prefix::parse(text, length)?;
         (prefix.digits.len() == length * 2).then_some(prefix.id)

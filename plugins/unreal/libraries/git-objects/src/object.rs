@@ -42,16 +42,16 @@ pub struct Object {
 pub struct Commit {
     /// Its name.
     pub id: Id,
-    /// Time of the commit in seconds since 1970.
+    /// Time of the commit in seconds since 1970; 0 if it cannot be parsed.
     pub seconds: i64,
-    /// The first line of its message. It is untrusted text.
+    /// The first non-empty line of its message. It is untrusted text.
     pub subject: String,
     pub(crate) tree: Id,
     pub(crate) parents: Vec<Id>,
 }
 
 impl Commit {
-    /// The first digits of its name, as git shows it.
+    /// The first nine digits of its name.
     pub fn short(&self) -> String {
         self.id.to_string().chars().take(9).collect()
     }
@@ -126,8 +126,8 @@ impl TreeMode {
     }
 }
 
-/// Finds a name in a tree: exactly, or else without regard to case, as Windows stores names.
-/// `Err` if the tree is malformed.
+/// Finds a name in a tree: the exact name, or else the first that differs in the case of ASCII
+/// letters only, since file systems of Windows ignore case. `Err` if the tree is malformed.
 pub fn entry(tree: &[u8], name: &str, length: usize) -> Result<Option<TreeEntry>, Fault> {
     let fault = || Fault::Malformed("a tree has an incomplete entry".to_owned());
     let mut alike = None;
@@ -151,8 +151,8 @@ pub fn entry(tree: &[u8], name: &str, length: usize) -> Result<Option<TreeEntry>
     Ok(alike)
 }
 
-/// A pointer of Git LFS: the SHA-256 of the content, and its size. By the format's specification
-/// in Git LFS' repository, `docs/spec.md`.
+/// Parses a pointer of Git LFS: the SHA-256 of the content, and its size in bytes. `None` for
+/// other content. The format is specified in `docs/spec.md` of Git LFS' repository.
 pub fn lfs_pointer(bytes: &[u8]) -> Option<(String, u64)> {
     if bytes.len() > 1024 {
         return None;

@@ -16,9 +16,9 @@ use std::{
 
 /// The first bytes of an index of version 2.
 const INDEX: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
-/// Size of an index' header and of its table of 256 counts.
+/// Size of an index' header with its table of 256 counts, in bytes.
 const TABLE: u64 = 8 + 256 * 4;
-/// Longest chain of deltas. Git writes chains of at most 4,095.
+/// Maximum length of a chain of deltas. Git writes at most 4,095.
 const MAX_CHAIN: usize = 4096;
 
 /// A pack and its index.
@@ -27,9 +27,9 @@ pub struct Pack {
     /// Length of an object name in bytes.
     length: usize,
     index: RefCell<File>,
-    /// How many objects have a name whose first byte is at most this.
+    /// For each byte from 0 to 255: the number of objects whose name begins with it or a lower byte.
     counts: Vec<u32>,
-    /// Opened with the first object that is read.
+    /// The file of the pack, which is opened when the first object is read.
     objects: RefCell<Option<File>>,
 }
 
@@ -76,7 +76,7 @@ impl Pack {
         })
     }
 
-    /// The position of an object in the pack.
+    /// The position of an object in the pack, in bytes. `None` if the pack does not have the object.
     pub fn position(&self, id: &Id) -> Result<Option<u64>, Fault> {
         let first = *id.bytes().first().unwrap_or(&0);
         let (start, names) = self.names_with(first)?;
@@ -95,12 +95,11 @@ impl Pack {
         Ok(())
     }
 
-    /// Reads the object at a position. `None` in place of a base that the pack does not have is
-    /// answered by `other`.
+    /// Reads the object at a position. `other` reads a base that the pack does not have.
     ///
     /// # Errors
     ///
-    /// When the pack cannot be read, is malformed, or the object is too large.
+    /// When the pack cannot be read or is malformed, or the object has more than `most` bytes.
     pub fn read(
         &self,
         id: &Id,
@@ -244,13 +243,13 @@ impl Pack {
 
 /// Why data cannot be decompressed.
 pub enum Inflate {
-    /// They are larger than the limit.
+    /// The data are larger than the limit.
     TooLarge,
-    /// They are not of the format, or have another size.
+    /// The data are not in zlib's format, or have another size than expected.
     Failed,
 }
 
-/// Decompresses data of a known size.
+/// Decompresses data in zlib's format, whose decompressed size must be `size` bytes.
 pub fn inflated(input: impl Read, size: u64, most: u64) -> Result<Vec<u8>, Inflate> {
     if size > most {
         return Err(Inflate::TooLarge);
@@ -260,8 +259,8 @@ pub fn inflated(input: impl Read, size: u64, most: u64) -> Result<Vec<u8>, Infla
     read.is_ok_and(|read| read as u64 == size).then_some(bytes).ok_or(Inflate::Failed)
 }
 
-/// The distance to the base of a delta: seven bits a byte, the highest first, each further byte
-/// counting from one. `None` if it is too large.
+/// Reads the distance to the base of a delta, in bytes: seven bits per byte, the highest first,
+/// with 1 added before each further byte. `None` if it is too large.
 fn distance(input: &mut impl Read) -> io::Result<Option<u64>> {
     let mut next = byte(input)?;
     let mut value = u64::from(next & 0x7f);

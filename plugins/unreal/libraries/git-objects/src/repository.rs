@@ -15,21 +15,23 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// Most folders searched above a file.
+/// Maximum number of folders searched above a file.
 const MAX_DEPTH: usize = 64;
-/// Largest text file of a repository in bytes, such as `packed-refs` with half a million references.
+/// Maximum size of a text file of a repository, in bytes: `packed-refs` may have half a million
+/// references.
 const MAX_TEXT: u64 = 64 << 20;
-/// Largest commit, tag or tree in bytes.
+/// Maximum size of a commit, tag or tree, in bytes.
 const MAX_SMALL: u64 = 32 << 20;
-/// Longest chain of symbolic references, as in git.
+/// Maximum length of a chain of symbolic references, as in git, and of a chain of packs whose
+/// deltas have their bases in the next pack.
 const MAX_LINKS: usize = 5;
-/// Longest chain of tags of tags.
+/// Maximum length of a chain of tags of tags.
 const MAX_TAGS: usize = 16;
-/// Most commits between a revision's name and its commit.
+/// Maximum number of steps to a parent in a revision: `HEAD~3^2` has four.
 const MAX_STEPS: u32 = 100_000;
-/// Most folders of objects, with those of other repositories.
+/// Number of folders of objects from which on no more alternates are read.
 const MAX_ALTERNATES: usize = 16;
-/// Where a name is looked for, in git's order: before and after the name.
+/// Where a reference is looked for, in git's order: the text before and after its name.
 const PLACES: &[(&str, &str)] = &[
     ("", ""),
     ("refs/", ""),
@@ -45,7 +47,7 @@ pub struct Repository {
     work_tree: PathBuf,
     /// The folder with `HEAD` of this working tree.
     git_dir: PathBuf,
-    /// The folder that several working trees share.
+    /// The folder that all working trees of the repository share.
     common_dir: PathBuf,
     /// The folders of objects.
     objects: Vec<PathBuf>,
@@ -109,8 +111,8 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// When the path is a folder there, when the content has more than `most` bytes, or when the
-    /// repository cannot be read.
+    /// When the path is a folder, a link or a submodule in the commit, when the content has more than
+    /// `most` bytes or is missing in Git LFS' folder, or when the repository cannot be read.
     pub fn file(&self, commit: &Commit, file: &Path, most: u64) -> Result<Option<Vec<u8>>, Fault> {
         let inside = file.strip_prefix(&self.work_tree).unwrap_or(file);
         let shown = inside.to_string_lossy().replace('\\', "/");
@@ -158,7 +160,7 @@ impl Repository {
         }
     }
 
-    /// The object that a reference or the digits of an object name name.
+    /// The object with a name: that of a reference, or the first digits of an object name.
     fn named(&self, name: &str) -> Result<Id, Fault> {
         if let Some(id) = Id::parse(name, self.length) {
             return Ok(id);
@@ -193,7 +195,8 @@ impl Repository {
         }
     }
 
-    /// The object of a reference with its full name. `None` if there is none.
+    /// The object of the reference with this full name. `None` if there is no such reference.
+    /// `packed` is the text of `packed-refs`.
     fn reference(&self, name: String, packed: &str) -> Result<Option<Id>, Fault> {
         let mut name = name;
         for _ in 0..=MAX_LINKS {
@@ -220,7 +223,7 @@ impl Repository {
         Err(Fault::Malformed(format!("the reference {name} leads to itself")))
     }
 
-    /// The commit of an object: the object itself, or what a tag names.
+    /// The commit of an object: the object itself, or the commit to which a tag leads.
     fn peeled(&self, text: &str, id: Id) -> Result<Commit, Fault> {
         let mut id = id;
         for _ in 0..MAX_TAGS {
@@ -252,7 +255,7 @@ impl Repository {
         self.read_within(id, most, MAX_LINKS)
     }
 
-    /// Reads an object; `packs` is how many packs its deltas may lead through.
+    /// Reads an object; `packs` is the number of further packs that may have bases of its deltas.
     fn read_within(&self, id: &Id, most: u64, packs: usize) -> Result<Object, Fault> {
         if let Some(object) = self.loose(id, most)? {
             return Ok(object);
@@ -268,7 +271,7 @@ impl Repository {
         Err(Fault::Missing(id.to_string()))
     }
 
-    /// Reads an object that has a file of its own.
+    /// Reads a loose object, which has a file of its own. `None` if there is no such file.
     fn loose(&self, id: &Id, most: u64) -> Result<Option<Object>, Fault> {
         let name = id.to_string();
         for folder in &self.objects {
@@ -337,13 +340,14 @@ impl Repository {
     }
 }
 
-/// Whether a name is one of those that git keeps in the repository's own folder, such as `HEAD`
-/// and `ORIG_HEAD`.
+/// Whether a name has the form of references in the repository's own folder, such as `HEAD` and
+/// `ORIG_HEAD`.
 fn is_upper(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
 
-/// The folder that a file names, in a submodule or a further working tree; or the folder itself.
+/// The folder at `path`, or the folder that the file at `path` names behind the text `before`:
+/// submodules and linked working trees have a file in place of `.git`.
 fn linked(base: &Path, path: &Path, before: &str) -> Result<PathBuf, Fault> {
     if path.is_dir() {
         return Ok(path.to_owned());
@@ -355,7 +359,7 @@ fn linked(base: &Path, path: &Path, before: &str) -> Result<PathBuf, Fault> {
     folder(base, named)
 }
 
-/// The folder that a repository names, relative to another folder.
+/// The folder that the text `named` in a repository's file means, relative to `base`.
 fn folder(base: &Path, named: &str) -> Result<PathBuf, Fault> {
     // `..` is resolved here, since a folder on the way may lie outside of the sandbox.
     let mut folder = PathBuf::new();
@@ -374,7 +378,8 @@ fn folder(base: &Path, named: &str) -> Result<PathBuf, Fault> {
     }
 }
 
-/// The length of object names by `config`, and a refusal of what is not supported.
+/// The length of object names in bytes, by the text of `config`. `Err` if the repository uses a
+/// format that is not supported.
 fn length_of(config: &str) -> Result<usize, Fault> {
     let mut is_extensions = false;
     let mut length = 20;
@@ -399,7 +404,7 @@ fn length_of(config: &str) -> Result<usize, Fault> {
     Ok(length)
 }
 
-/// A folder of objects, and those that it names.
+/// A folder of objects, and its alternates.
 fn with_alternates(objects: PathBuf) -> Result<Vec<PathBuf>, Fault> {
     let mut folders = vec![objects];
     let mut at = 0;

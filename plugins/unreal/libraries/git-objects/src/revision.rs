@@ -2,7 +2,7 @@
 
 use crate::fault::Fault;
 
-/// Longest text of a revision, in bytes.
+/// Maximum length of a revision's text, in bytes.
 const MAX_TEXT: usize = 1024;
 
 /// A revision: a name, and steps from the commit of that name.
@@ -16,7 +16,7 @@ pub struct Revision<'t> {
 /// A step from a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// So many times to the first parent: `~3`.
+    /// To the first parent, this number of times: `~3`.
     Back(u32),
     /// To a parent, counted from 1: `^2`.
     Parent(u32),
@@ -66,8 +66,8 @@ impl<'t> Revision<'t> {
     }
 }
 
-/// Whether a text can be the name of a reference, by `git check-ref-format`. A name that is none
-/// is never made into a path.
+/// Whether a text can be the name of a reference, by `git check-ref-format`. No other text is
+/// made into a path.
 pub fn is_name(name: &str) -> bool {
     let forbidden = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
     let is_part =

@@ -27,7 +27,7 @@ fn line(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(git(folder, arguments)).expect("text").trim().to_owned()
 }
 
-/// Bytes that do not compress, of which each version changes a few.
+/// Bytes that cannot be compressed. Each version differs in a few of them.
 fn content(version: u32) -> Vec<u8> {
     let mut state = 7_u32;
     let mut bytes: Vec<u8> = (0..200_000)
@@ -131,7 +131,7 @@ fn loose_objects_and_packs() {
     assert!(deltas.contains("count: 0") && deltas.contains("packs: 1"), "{deltas}");
     git(&dir, &["checkout", "--quiet", "main"]);
     assert_same(&dir);
-    // The base is named instead of its distance.
+    // Deltas have the object name of their base instead of its distance.
     git(&dir, &["-c", "repack.useDeltaBaseOffset=false", "repack", "-a", "-d", "-f", "--quiet"]);
     assert_same(&dir);
 }
@@ -247,7 +247,7 @@ fn a_damaged_repository_is_refused() {
     let mut state = 1_usize;
     for file in &files {
         let whole = fs::read(file).expect("it can be read");
-        // Git writes packs without the permission to write.
+        // Git makes packs read-only.
         fs::remove_file(file).expect("it can be removed");
         for round in 0..60 {
             let mut bytes = whole.clone();

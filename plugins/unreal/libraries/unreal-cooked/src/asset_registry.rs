@@ -21,7 +21,7 @@ const NEWEST: u32 = 24;
 
 /// Versions that change the layout (`FAssetRegistryVersion`).
 mod version {
-    /// The oldest that is read: assets have no groups any more; since Unreal Engine 4.16.
+    /// The oldest version that is read, since Unreal Engine 4.16: assets have no groups any more.
     pub const OLDEST: u32 = 4;
     pub const HARD_MANAGE: u32 = 5;
     pub const COOKED_HASH: u32 = 6;
@@ -45,7 +45,7 @@ mod version {
     pub const MAPPED_TAGS: u32 = 24;
 }
 
-/// A name: its place in the name table, and the number that is appended plus 1.
+/// A name: its index in the name table, and the appended number plus 1 (0 if none is appended).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
     index: u32,
@@ -61,7 +61,7 @@ pub struct Registry<'a> {
     pub assets: Vec<Asset>,
     /// What is known of the packages; empty where the registry was stripped for a packaged game.
     pub packages: Vec<PackageData>,
-    /// The parts that could not be read.
+    /// A message for each part that could not be read.
     pub warnings: Vec<String>,
     nodes: Vec<Node>,
     names: Vec<Cow<'a, str>>,
@@ -93,7 +93,7 @@ impl<'a> Registry<'a> {
     /// # Errors
     ///
     /// When the file is no registry, is older than 4.16 or newer than 5.8, or its assets are
-    /// damaged. What follows the assets is a warning.
+    /// damaged. Damage behind the assets is a warning.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Fault> {
         let mut cursor = Cursor::new(bytes, bytes.len() as u64);
         if Guid::read(&mut cursor) != Ok(GUID) {
@@ -106,7 +106,7 @@ impl<'a> Registry<'a> {
         if version > NEWEST {
             return Err(Fault::TooNew { what: WHAT, version, newest: NEWEST });
         }
-        // With editor-only data, an asset has the name of an outer.
+        // The flag says that editor-only data were filtered out; an asset with them names its outer.
         let has_outer = version < version::HEADER || !cursor.flag("header")?;
         let (names, store) = if version >= version::FIXED_TAGS {
             let names = names::batch(&mut cursor)?;
@@ -146,12 +146,12 @@ impl<'a> Registry<'a> {
         }
     }
 
-    /// The tags of an asset: keys and values.
+    /// The tags of an asset: keys and values, at most 500.
     pub fn tags(&self, asset: &Asset) -> Vec<(String, String)> {
         self.store.tags(asset.tags, &self.names)
     }
 
-    /// The dependencies of a package, or who depends on it.
+    /// The packages that a package needs, or the packages that need it.
     pub fn dependencies(&self, package: &str, needs: Need) -> Vec<Dependency> {
         dependencies::of(self, package, needs)
     }
@@ -220,7 +220,7 @@ impl Reader<'_, '_> {
         Ok(assets)
     }
 
-    /// The tags of an asset, and its bundles, which are skipped.
+    /// Reads the tags of an asset and skips its bundles.
     fn tags(&mut self) -> Result<Tags, Fault> {
         let what = "tags";
         if self.version < version::FIXED_TAGS {
@@ -243,7 +243,7 @@ impl Reader<'_, '_> {
         Ok(tags)
     }
 
-    /// What follows the assets: dependencies and packages. What cannot be read is a warning.
+    /// Reads the dependencies and the packages, which follow the assets. Faults become warnings.
     fn rest(&mut self) -> (Vec<Node>, Vec<PackageData>, Vec<String>) {
         let mut warnings = Vec::new();
         let nodes = self.nodes().unwrap_or_else(|fault| {

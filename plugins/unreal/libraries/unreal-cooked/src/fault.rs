@@ -21,7 +21,7 @@ pub enum Fault {
         /// The newest known version.
         newest: u32,
     },
-    /// The format has a version that no released engine of 4.16 or newer writes.
+    /// The version of the format is older than the versions that are read.
     #[error("{what} has version {version}, and versions before {oldest} are not read")]
     TooOld {
         /// The format.
@@ -49,14 +49,14 @@ pub enum Fault {
         /// Name of the method, such as `Oodle`.
         method: String,
     },
-    /// The part is larger than the caller wanted.
+    /// The part is larger than the caller's limit.
     #[error("{what} has {bytes} bytes: at most {most} are read")]
     TooLarge {
         /// The part.
         what: &'static str,
-        /// Its size.
+        /// Its size in bytes.
         bytes: u64,
-        /// The limit.
+        /// The limit in bytes.
         most: u64,
     },
     /// The bytes are invalid.
@@ -64,7 +64,7 @@ pub enum Fault {
     Damaged {
         /// The field.
         what: &'static str,
-        /// Offset in the file or chunk, in bytes.
+        /// Offset in the file, chunk or container, in bytes; the number of a block that is missing.
         at: u64,
     },
     /// A file cannot be read.

@@ -1,9 +1,9 @@
 //! Reads what Unreal Engine's cooker and packager write: IoStore containers (`.utoc` and `.ucas`)
 //! of 4.26 to 5.8, and asset registries (`AssetRegistry.bin`) of 4.16 to 5.8.
 //!
-//! The readers trust nothing in the files: counts are checked against the bytes left, each folder
-//! and each block is visited once, and whatever needs a key or a decompressor that is not here is
-//! an error that says so. Cooked packages in files of their own are read by
+//! The readers trust nothing in the files: counts are checked against the bytes left, and walks of
+//! folders and lists are bounded. Data that need a key, or a decompressor that this crate does not
+//! have, are an error that says so. Cooked packages in files of their own are read by
 //! [`unreal_package::Header::read_cooked`].
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Name tables as cooked files store them: a batch of names, and references to it.
+//! Reads name tables of cooked files: name batches, and the sequences of names of 4.26 and 4.27.
 
 use crate::Fault;
 use std::borrow::Cow;
@@ -6,7 +6,7 @@ use unreal_package::Cursor;
 
 /// The only hash algorithm of name batches: CityHash of 64 bits over the name in lower case.
 const HASH_ALGORITHM: u64 = 0xC164_0000;
-/// Longest name that engines write (`NAME_SIZE`), in characters.
+/// Maximum length of a name that engines write (`NAME_SIZE`), in characters.
 const MAX_NAME: usize = 1024;
 
 /// Reads a name batch (`LoadNameBatch`): number, bytes of all names, algorithm, hashes, lengths, characters.

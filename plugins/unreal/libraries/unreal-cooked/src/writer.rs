@@ -64,7 +64,7 @@ impl Ink {
     }
 }
 
-/// The place of a name in a table, which gets the name if it has none.
+/// The index of a name in a table. A name that is missing is added.
 fn place(names: &mut Vec<String>, name: &str) -> u32 {
     let at = names.iter().position(|known| known == name).unwrap_or_else(|| {
         names.push(name.to_owned());

@@ -162,7 +162,7 @@ fn damage_is_an_error_and_never_a_panic() {
     }
 }
 
-/// Reads all there is, whatever comes.
+/// Calls every reader, and ignores faults.
 fn everything(toc: &[u8], data: Vec<Vec<u8>>) {
     let Ok(toc) = Toc::read(toc) else { return };
     let (mut data, scripts) = (Data(data), ScriptObjects::default());
@@ -194,7 +194,7 @@ impl Random {
         usize::try_from(self.0 % below.max(1) as u64).unwrap_or(0)
     }
 
-    /// Changes up to three bytes, or cuts the end off.
+    /// Changes up to three bytes, and sometimes cuts the end off.
     fn damage(&mut self, bytes: &mut Vec<u8>) {
         if self.next(8) == 0 {
             bytes.truncate(self.next(bytes.len()));

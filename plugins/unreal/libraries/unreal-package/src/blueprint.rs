@@ -27,7 +27,7 @@ pub struct Blueprint {
     pub components: Vec<Component>,
     /// The widgets of a widget Blueprint, each before those within it.
     pub widgets: Vec<Component>,
-    /// What properties of widgets are bound to.
+    /// Properties of widgets that are bound to functions or variables.
     pub bindings: Vec<Binding>,
 }
 

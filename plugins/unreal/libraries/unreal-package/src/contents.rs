@@ -14,15 +14,15 @@ use crate::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// Longest text kept, in characters.
+/// Maximum length of a text that is kept, in characters.
 const MAX_TEXT: usize = 1024;
-/// Longest name kept, in characters.
+/// Maximum length of a name that is kept, in characters.
 const MAX_NAME: usize = 256;
-/// Most texts of objects outside of graphs, such as widgets, in one package.
+/// Maximum number of texts of one package's objects outside of graphs, such as widgets.
 const MAX_TEXTS: usize = 20_000;
-/// Deepest nesting of values in which texts are looked for.
+/// Maximum depth of nested values in which texts are looked for.
 const MAX_DEPTH: usize = 4;
-/// Most objects from one up to the outermost.
+/// Maximum number of outers that are followed from an object.
 const MAX_NESTING: usize = 32;
 
 /// What can be searched for in a package.
@@ -34,7 +34,7 @@ pub struct Contents {
     pub graphs: Vec<GraphContents>,
     /// Texts in the class's default values, its components and its widgets.
     pub texts: Vec<Literal>,
-    /// Whether there are more such texts than are kept.
+    /// Whether `texts` is incomplete, since the package has more than 20,000.
     pub cut: bool,
 }
 
@@ -79,7 +79,7 @@ pub struct NodeContents {
 /// What a node does with a function, a variable or an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
-    /// Nothing of these.
+    /// None of the actions below.
     #[default]
     None,
     /// Calls a function, a macro or an event dispatcher, or binds a function by its name.
@@ -172,7 +172,7 @@ impl<'a> Package<'a> {
         });
     }
 
-    /// What a node does, and the name of what it does it with.
+    /// What a node does, and its subject: the name of the function, variable or event.
     fn action(
         &self,
         class: &str,
@@ -192,7 +192,7 @@ impl<'a> Package<'a> {
             | "K2Node_ComponentBoundEvent"
             | "K2Node_CustomEvent"
             | "K2Node_Event" => Action::Event,
-            // They belong to a function and neither call it nor handle it.
+            // The ends of a function neither call the function nor handle it.
             "K2Node_FunctionEntry" | "K2Node_FunctionResult" => {
                 return (Action::None, String::new());
             }
@@ -299,7 +299,7 @@ impl<'a> Package<'a> {
 }
 
 impl From<Graph> for GraphContents {
-    /// Of a rig or a material, whose titles begin with what the node does.
+    /// Converts a graph of a rig or a material, where the titles of nodes begin with the action.
     fn from(graph: Graph) -> Self {
         let nodes = graph.nodes.into_iter().map(|node| {
             let Node { name, class, title, comment, guid, pins, fault, .. } = node;

@@ -39,7 +39,7 @@ const LAYOUTS: &[(i32, i32)] = &[
 /// The header of a cooked package.
 #[derive(Debug)]
 pub struct Cooked<'a> {
-    /// The header; if the package states no versions, of the newest engine that fits.
+    /// The header; if the package states no versions, as the newest engine that fits would read it.
     pub header: Header<'a>,
     /// The engines that fit, such as `5.4` and `5.5`, the newest first: one if the package states
     /// its versions.
@@ -82,7 +82,7 @@ impl<'a> Header<'a> {
 
 /// Whether the layout of the summary's versions fits the file.
 fn fits(bytes: &[u8], summary: &Summary<'_>) -> bool {
-    // The version of the file format is stated always, and counts down.
+    // The version of the file format is always stated, and is -8 or less since Unreal Engine 5.
     let is_of_engine = (summary.versions.ue5 > 0) == (summary.versions.legacy <= -8);
     is_of_engine
         && summary.is_stripped()

@@ -4,7 +4,7 @@
 use crate::fault::Stop;
 use std::borrow::Cow;
 
-/// Longest string, in characters of one or two bytes.
+/// Maximum length of a string, in characters of one or two bytes.
 const MAX_STRING: usize = 1 << 20;
 
 /// A position in a file, of which perhaps only the start is in memory.
@@ -17,7 +17,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the start of a file of that length; `bytes` is the whole file or its start.
+    /// A cursor at the start of a file of `file_len` bytes; `bytes` is the whole file or its start.
     pub fn new(bytes: &'a [u8], file_len: u64) -> Self {
         let end = file_len.max(bytes.len() as u64);
         Self { bytes, at: 0, end }
@@ -147,7 +147,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A count of items that take at least `least` bytes each.
+    /// A count of items of at least `least` bytes each. An error if the file has too few bytes left.
     pub fn count(&mut self, what: &'static str, least: usize) -> Result<usize, Stop> {
         let count = self.i32(what)?;
         self.checked_count(what, count, least)

@@ -12,9 +12,9 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Most changes that are listed.
+/// Maximum number of changes that are listed.
 const MAX_CHANGES: usize = 20_000;
-/// Longest value shown, in characters.
+/// Maximum length of a value that is shown, in characters.
 const MAX_SHOWN: usize = 240;
 /// Characters shown before the first difference of long values.
 const BEFORE: usize = 40;
@@ -26,7 +26,7 @@ pub struct Difference {
     pub changes: Vec<Change>,
     /// Number of nodes of which only the position has changed.
     pub moved: usize,
-    /// Whether there are more changes than are listed: 20,000.
+    /// Whether `changes` is incomplete, since there are more than 20,000.
     pub cut: bool,
     /// The parts of either version that could not be read.
     pub warnings: Vec<String>,
@@ -47,7 +47,7 @@ pub struct Change {
     pub after: Option<String>,
 }
 
-/// What a change is of.
+/// The kind of the thing that has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// The version of the engine that saved the package.
@@ -77,12 +77,12 @@ pub enum Part {
     Row,
     /// A package that this one depends on.
     Dependency,
-    /// Data that only an object's class can read; that it differs is all that is known.
+    /// Data that only an object's class can read: all that is known is their size and that they differ.
     Data,
 }
 
 impl Part {
-    /// The word for it.
+    /// The word for this kind.
     pub fn word(self) -> &'static str {
         match self {
             Self::Engine => "engine",
@@ -103,7 +103,7 @@ impl Part {
     }
 }
 
-/// Compares two versions of the package of that name.
+/// Compares two versions of a package; `package` is its name.
 pub fn difference(before: &Package<'_>, after: &Package<'_>, package: &str) -> Difference {
     let mut found = Difference::default();
     let engine = |version: &Package<'_>| version.header.summary.engine.to_string();
@@ -192,7 +192,7 @@ impl Difference {
         let none = Blueprint::default();
         for (position, new) in after.iter().enumerate() {
             let old = before.iter().find(|old| old.name == new.name);
-            // A renamed asset has another name and is still the same.
+            // A Blueprint with another name is a renamed one, if it has the same position.
             let old = old.or_else(|| before.get(position)).unwrap_or(&none);
             self.one(Part::Parent, "", &new.name, old.parent.clone(), new.parent.clone());
             let interfaces = |of: &Blueprint| {

@@ -21,14 +21,14 @@ pub enum Fault {
     BigEndian,
     /// The package was cooked without version numbers.
     Unversioned,
-    /// Saved by Unreal Engine 3 or by a preview of 4 that no later engine reads either.
+    /// The package was saved by Unreal Engine 3, or by a preview of 4 whose packages no later engine reads.
     TooOld {
         /// Version of the file format.
         legacy: i32,
         /// Object version of Unreal Engine 4.
         ue4: i32,
     },
-    /// Saved by an engine newer than this reader supports.
+    /// The package was saved by an engine that is newer than those this reader supports.
     TooNew {
         /// Version of the file format, which counts down.
         legacy: i32,

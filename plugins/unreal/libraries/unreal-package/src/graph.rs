@@ -6,9 +6,9 @@ mod rig_vm;
 
 use crate::{Guid, header::Header, object::Package, tables::Index, visible::visible};
 
-/// Longest value of a pin, in characters.
+/// Maximum length of a pin's value, in characters.
 const MAX_VALUE: usize = 2048;
-/// Longest name, in characters.
+/// Maximum length of a name, in characters.
 const MAX_NAME: usize = 512;
 
 /// A graph.
@@ -37,7 +37,7 @@ pub struct Node {
     pub comment: String,
     /// `Disabled` or `DevelopmentOnly`, or empty for an enabled node.
     pub state: String,
-    /// What identifies the node also when it is renamed; zeros if it has none.
+    /// The node's identity, which stays when the node is renamed; zeros if it has none.
     pub guid: Guid,
     /// Position in the graph.
     pub position: (i64, i64),
@@ -103,7 +103,7 @@ impl Header<'_> {
 }
 
 impl Node {
-    /// The pin of that name and direction.
+    /// The pin with this name and direction.
     fn pin_mut(&mut self, name: &str, output: bool) -> Option<&mut NodePin> {
         self.pins.iter_mut().find(|pin| pin.output == output && pin.name == name)
     }

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 /// Number of further bytes to request while the needed size is unknown.
 const STEP: u64 = 16 * 1024;
-/// Deepest nesting of objects.
+/// Maximum depth of nested objects.
 const MAX_NESTING: usize = 64;
 
 /// The header of a package.
@@ -30,7 +30,7 @@ pub struct Header<'a> {
     pub assets: Vec<Asset<'a>>,
     /// The dependencies.
     pub dependencies: Vec<Dependency<'a>>,
-    /// The parts that could not be read.
+    /// A warning for each part that could not be read.
     pub warnings: Vec<Warning>,
     pub(crate) soft_paths: Vec<SoftPath<'a>>,
 }
@@ -44,8 +44,8 @@ pub struct SoftPath<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Reads the header of a file of that length. `bytes` is the start of the file; if it is too
-    /// short, [`Fault::NeedMore`] states the needed size. 16 KiB suffice for most packages.
+    /// Reads the header of a file of `file_len` bytes. `bytes` is the start of the file; if it is
+    /// too short, [`Fault::NeedMore`] states the needed size. 16 KiB suffice for most packages.
     ///
     /// # Errors
     ///
@@ -88,7 +88,8 @@ impl<'a> Header<'a> {
         Ok(header)
     }
 
-    /// Keeps a section, or a warning in its place. Only missing bytes are a fault.
+    /// Returns a section; for a damaged one, adds a warning and returns an empty section. Only
+    /// bytes that are not in memory are a fault.
     fn keep<T: Default>(
         &mut self,
         section: &'static str,
@@ -115,7 +116,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The text of a name. A name outside the table is `None`.
+    /// The text of a name. For a name outside the table, it is the text `None`.
     pub fn name(&self, name: Name) -> Cow<'a, str> {
         match (self.names.get(name.index as usize), name.number) {
             (None, _) => Cow::Borrowed("None"),
@@ -124,7 +125,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Whether a name has that text.
+    /// Whether a name has this text and no number.
     pub fn is_named(&self, name: Name, text: &str) -> bool {
         name.number == 0 && self.names.get(name.index as usize).is_some_and(|name| name == text)
     }

@@ -44,7 +44,7 @@ impl<'a> Decoder<'_, 'a> {
         depth: usize,
     ) -> Result<Vec<Property<'a>>, Stop> {
         let mut behind = cursor.clone();
-        // Until 5.2 a mark and a version came first.
+        // Until 5.2 a magic number and a version of one byte came first.
         if behind.u32(WHAT).is_ok_and(|mark| mark == 0xABAB_ABAB) {
             behind.skip(WHAT, 1)?;
             *cursor = behind;
@@ -64,15 +64,15 @@ impl<'a> Decoder<'_, 'a> {
         Ok(vec![field("Struct", Value::Object(structure)), field("Value", value)])
     }
 
-    /// The members of an `FInstancedPropertyBag`. Each is stored with its name and type, so that the list of them
-    /// that comes first is skipped.
+    /// The members of an `FInstancedPropertyBag`. The descriptions of all members come first and are skipped, since
+    /// each member is stored with its name and type.
     fn property_bag(
         &self,
         cursor: &mut Cursor<'a>,
         depth: usize,
     ) -> Result<Vec<Property<'a>>, Stop> {
         let version = self.layout.property_bag;
-        // Before there was a custom version, one byte; version 0 has no size.
+        // Packages without the custom version have a version of one byte; at version 0, no size is stored.
         let has_size = version >= bag::CONTAINER_TYPES || cursor.u8(WHAT)? > 0;
         if !cursor.flag(WHAT)? {
             return Ok(Vec::new());
@@ -116,7 +116,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(())
     }
 
-    /// The next bytes.
+    /// A cursor over the next `size` bytes, which `cursor` skips.
     fn sized(&self, cursor: &mut Cursor<'a>, size: usize) -> Result<Cursor<'a>, Stop> {
         let start = cursor.at();
         let body = cursor.part(WHAT, start, start + size as u64)?;
@@ -124,7 +124,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(body)
     }
 
-    /// Reads a value that has to use every byte. One that does not is counted as not decoded.
+    /// Reads a value from all bytes of `body`. If it fails or leaves bytes, the value counts as not decoded.
     fn whole(
         &self,
         mut body: Cursor<'a>,

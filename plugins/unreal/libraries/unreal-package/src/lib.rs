@@ -1,4 +1,4 @@
-//! Reads Unreal Engine packages (`.uasset`, `.umap`) of versions 4.0 to 5.8, saved by the editor.
+//! Reads Unreal Engine packages (`.uasset`, `.umap`) of versions 4.0 to 5.8, and headers of cooked ones.
 //!
 //! The reader trusts nothing in the file: counts are checked against the bytes left, nesting has a
 //! limit, and an unreadable part becomes a warning while the rest is read.
@@ -64,7 +64,7 @@ pub use widgets::Binding;
 
 use std::fmt;
 
-/// Deepest nesting of values.
+/// Maximum depth of nested values.
 const MAX_DEPTH: usize = 16;
 
 /// A GUID: four numbers, written as 32 hexadecimal digits.

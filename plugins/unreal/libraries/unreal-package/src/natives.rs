@@ -104,8 +104,8 @@ fn shape(name: &str) -> Option<Shape> {
     })
 }
 
-/// Structures based on `FExpressionInput`: the constant of a material's input. Of a colour, it is a linear one since 5.6:
-/// measured on packages of that version.
+/// The layout of the constant in a structure based on `FExpressionInput`, an input of a material or an expression.
+/// The constant of a colour is linear since 5.6: measured on packages of that version.
 fn constant(name: &str, ue5: i32) -> Option<Shape> {
     use Field::{Single, U8, U32};
     Some(match name {

@@ -14,7 +14,7 @@ use crate::{
 };
 
 const WHAT: &str = "variable of Niagara";
-/// Largest value of a variable in bytes: a matrix.
+/// Maximum size, in bytes, of a value of unknown type whose bytes are kept: that of a matrix.
 const MAX_VALUE: usize = 64;
 
 /// What follows the name and the type of a variable.
@@ -42,9 +42,9 @@ impl Tail {
 /// The members of a type's value.
 #[derive(Clone, Copy)]
 enum Shape {
-    /// So many numbers of single precision.
+    /// This many numbers of single precision.
     Floats(usize),
-    /// So many whole numbers.
+    /// This many integers of 32 bits.
     Ints(usize),
     Flag,
 }
@@ -153,7 +153,7 @@ impl<'a> Decoder<'_, 'a> {
         }
     }
 
-    /// The object in a field of that name.
+    /// The object in the field with this name.
     fn object_in(&self, fields: &[Property<'a>], name: &str) -> Option<Index> {
         fields.iter().find_map(|field| match (&field.name, &field.value) {
             (Label::Name(own), Value::Object(object)) if self.header.is_named(*own, name) => {
@@ -178,7 +178,7 @@ fn whole(value: &Value<'_>) -> Option<i64> {
     if let Value::Int(number) = value { Some(*number) } else { None }
 }
 
-/// Bytes whose type is not known.
+/// The value of bytes whose type is not known; `None` if there are none.
 fn raw<'a>(bytes: &[u8]) -> Option<Value<'a>> {
     match bytes.len() {
         0 => None,

@@ -32,13 +32,13 @@ const PASSES: u64 = 24;
 pub struct Object<'a> {
     /// The properties that differ from the object's archetype.
     pub properties: Vec<Property<'a>>,
-    /// The pins, if the object is a graph node that stores its pins itself.
+    /// The pins, if the object is a graph node that contains its pins.
     pub pins: Vec<Pin<'a>>,
     /// The content of a table.
     pub rows: Option<Rows<'a>>,
     /// Number of properties, at any depth, that could not be decoded.
     pub undecoded: usize,
-    /// Offset and length of the remaining data, which only the object's class can read.
+    /// Offset and length, in bytes, of the remaining data, which only the object's class can read.
     pub native: Option<(u64, u64)>,
     /// The parts that could not be read.
     pub warnings: Vec<Warning>,
@@ -119,7 +119,7 @@ impl<'a> Package<'a> {
         if let Some((script, _)) = export.script {
             cursor = whole.part("object", start + script, end)?;
         } else if has_import_sources(&header.class_name(index)) && !header.summary.is_stripped() {
-            // The source files come first, as a list in JSON; versions before that have none.
+            // The source files come first, as a list in JSON; older versions have no such list.
             let mut behind = cursor.clone();
             let sources = behind.string("sources of an import");
             if sources.is_ok_and(|text| text.trim_start().starts_with('[')) {
@@ -168,7 +168,7 @@ impl<'a> Package<'a> {
         if let Some(table) = Table::of_class(&self.header.class_name(index))
             && !is_default
         {
-            // Rows that cannot be read are told as data that only the class can read.
+            // Rows that cannot be read count as data that only the class can read.
             let mut content = cursor.clone();
             match table.read(decoder, &mut content) {
                 Ok(rows) => (object.rows, cursor) = (Some(rows), content),
@@ -179,7 +179,7 @@ impl<'a> Package<'a> {
         Ok(())
     }
 
-    /// The actors of a level in the order of its list, if that can be read.
+    /// The actors of a level in the order of its list. `None` if the list is empty or cannot be read.
     pub fn actors(&self, level: Index) -> Option<Vec<Index>> {
         let (at, len) = self.object(level).native?;
         let whole = self.whole();
@@ -199,7 +199,7 @@ impl<'a> Package<'a> {
     }
 }
 
-/// The two paths that a link of a rig consists of; it has no properties with tags. `None` if the data are not that.
+/// Reads a link of a rig, which consists of two paths, without tagged properties. `None` for other data.
 /// Source: `URigVMLink::Serialize` of the engine.
 fn link_ends(mut cursor: Cursor<'_>) -> Option<Vec<Property<'_>>> {
     let mut ends = Vec::new();
@@ -247,7 +247,7 @@ fn is_graph(class: &str) -> bool {
     name.ends_with("Graph") && !name.contains("Node") && !OTHER_GRAPHS.contains(&name)
 }
 
-/// Whether objects of a class stand beside the nodes of a graph: pins of old versions, and what Niagara keeps there.
+/// Whether objects of a class are in graphs but are not nodes: pins of old versions, and some objects of Niagara.
 fn is_other(class: &str) -> bool {
     class == "EdGraphPin" || class == "NiagaraScriptVariable" || class.contains("Hierarchy")
 }

@@ -8,14 +8,15 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// Most names in one list.
+/// Maximum number of names in one list.
 const MAX_NAMES: usize = 16;
-/// Most nodes of a small graph: of graphs within others, such as the states of animations, these are told by name only.
+/// Maximum number of nodes of a small graph. Small graphs within others, such as states of animations, have one list
+/// of names together.
 const SMALL: usize = 5;
-/// Most graphs.
+/// Maximum number of graphs that are outlined.
 const MAX_GRAPHS: usize = 60;
 
-/// What the titles of nodes begin with, and the list that they belong to.
+/// Beginnings of nodes' titles, and the lists that these nodes belong to.
 const LISTS: &[(&str, &str)] = &[
     ("Event ", "events"),
     ("Custom event ", "events"),
@@ -66,7 +67,7 @@ impl Package<'_> {
 }
 
 impl Graph {
-    /// What this graph has, in a few lines.
+    /// The events, calls, variables and other nodes of this graph, in a few lines.
     pub fn outline(&self) -> String {
         let mut text = String::new();
         let Self { name, class, role, nodes } = self;
@@ -93,7 +94,7 @@ impl Graph {
     }
 }
 
-/// The title of a node without what it does and without its class.
+/// The title of a node without the words for its action, and without its class.
 fn subject(node: &Node) -> &str {
     let begin = LISTS.iter().find_map(|(begin, _)| node.title.strip_prefix(begin));
     let subject = begin.unwrap_or(&node.title);

@@ -19,7 +19,7 @@ const WHAT: &str = "pin";
 pub struct PinRef {
     /// The node.
     pub node: Index,
-    /// The pin's id; for pins that are separate objects, until 4.13, the number of the object.
+    /// The pin's id; for pins that are separate objects, until 4.12, the number of the object.
     pub pin: Guid,
 }
 

@@ -14,7 +14,7 @@ use crate::{
 use std::cell::Cell;
 
 const WHAT: &str = "value";
-/// Most values kept of a container of single bytes.
+/// Maximum number of items of a container of single bytes; one with more items is not decoded.
 const MAX_BYTES: usize = 4096;
 
 /// Reads the properties of the objects in one package.
@@ -159,7 +159,7 @@ impl<'h, 'a> Decoder<'h, 'a> {
                     return Ok(Value::Struct(Box::new(Struct { kind, fields })));
                 }
                 None if native == Some(true) => {
-                    // The function of some classes only asks for versions, and leaves the rest to tags.
+                    // The native function of some structures only registers versions; tagged properties follow.
                     let fields = self.properties(cursor, depth + 1)?;
                     return match fields.is_empty() {
                         true => Err(cursor.damaged("structure")),

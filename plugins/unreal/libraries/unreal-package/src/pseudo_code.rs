@@ -20,17 +20,17 @@ use std::{
 };
 use values::{last, member, shortened, value};
 
-/// Deepest nesting of expressions on one line.
+/// Maximum depth of nested expressions on one line.
 const MAX_DEPTH: usize = 10;
-/// Deepest nesting of blocks.
+/// Maximum depth of nested blocks.
 const MAX_BLOCKS: usize = 12;
-/// Longest line, in characters.
+/// Maximum length of a line, in characters.
 const MAX_LINE: usize = 2000;
-/// Longest comment, in characters.
+/// Maximum length of a comment, in characters.
 const MAX_COMMENT: usize = 240;
-/// An expression of at most so many bytes is repeated rather than named.
+/// Maximum length, in bytes, of an expression that is repeated rather than named.
 const SHORT: usize = 24;
-/// Inputs that say nothing unless they are linked.
+/// Inputs that are left out unless they are linked.
 const SILENT: &[&str] = &["LatentInfo", "WorldContextObject", "__WorldContext", "self"];
 
 /// Functions that are written as operators: the beginning of their names, and the operator.
@@ -172,7 +172,7 @@ impl<'g> Writer<'g> {
             let all = nodes.iter().enumerate().filter(|(_, node)| !is_comment(node));
             all.filter(|(_, node)| choice(node)).map(|(at, _)| at).collect()
         };
-        // What is not reached from where execution begins goes round in circles.
+        // Nodes that are not reached from a node where execution begins are in loops.
         for at in order(&begins).into_iter().chain(order(&has_exec)) {
             self.block(at, 1, 0);
             self.named_nodes();
@@ -214,7 +214,7 @@ impl<'g> Writer<'g> {
         self.line(1, &format!("@{} = {text}{rest}", self.ids[at]));
     }
 
-    /// A node that is executed, and what follows on it.
+    /// Writes a node that is executed, and the nodes that are executed after it.
     fn block(&mut self, first: usize, indent: usize, depth: usize) {
         let mut next = Some(first);
         while let Some(at) = next.take() {
@@ -330,7 +330,7 @@ impl<'g> Writer<'g> {
         format!("{of}{title}({})", values.join(", "))
     }
 
-    /// What an input gets, also where that is its own default.
+    /// What an input gets; `default` if nothing is linked and no value is stored.
     fn operand(&mut self, pin: &NodePin, depth: usize) -> String {
         let value = self.input(pin, depth);
         if value.is_empty() { "default".to_owned() } else { value }
@@ -391,7 +391,7 @@ impl<'g> Writer<'g> {
             return format!("{}{part}", self.call(at, depth + 1));
         }
         if !self.short.contains_key(&at) {
-            // Until it is known, the node is not short: it may use itself.
+            // The node may use itself, so it counts as not short until its expression is known.
             self.short.insert(at, None);
             let waiting = self.named.len();
             let text = self.call(at, MAX_DEPTH);
@@ -436,7 +436,7 @@ fn is_argument(pin: &NodePin) -> bool {
     is_value_input(pin) && (is_seen || !pin.links.is_empty())
 }
 
-/// Whether an input says something: it is linked, or has a value that is not the node's own.
+/// Whether an input is written: it is linked, or has a value that is not the node's own default.
 fn is_told(pin: &NodePin) -> bool {
     let is_value = !pin.hidden && !pin.is_default && !SILENT.contains(&pin.name.as_str());
     !pin.links.is_empty() || is_value && !value(&pin.value, &pin.kind).is_empty()

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 pub struct Asset<'a> {
     /// `BP_Door`, or for an external actor the full path of the object.
     pub path: Cow<'a, str>,
-    /// `Blueprint` until 5.0, `/Script/Engine.Blueprint` since.
+    /// `Blueprint` until 5.0, `/Script/Engine.Blueprint` since 5.1.
     pub class: Cow<'a, str>,
     /// Asset registry tags, such as `ParentClass`.
     pub tags: Vec<(Cow<'a, str>, Cow<'a, str>)>,
@@ -54,7 +54,7 @@ pub struct Dependency<'a> {
 #[derive(Debug, Default)]
 pub struct Registry<'a> {
     pub assets: Vec<Asset<'a>>,
-    /// Offset of the flags of the dependencies.
+    /// Offset in the file of the flags of the dependencies, in bytes.
     pub dependencies: Option<i64>,
 }
 

@@ -8,7 +8,7 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// Longest string shown, in characters.
+/// Maximum length of a string that is shown, in characters.
 const MAX_SHOWN: usize = 16_384;
 
 /// Writes values of one package, up to a limit.
@@ -21,7 +21,7 @@ pub struct Render<'h, 'a> {
 }
 
 impl<'h, 'a> Render<'h, 'a> {
-    /// For a package of that name; stops after `limit` bytes.
+    /// For the package with this name; begins no further value after `limit` bytes.
     pub fn new(header: &'h Header<'a>, package: &'h str, limit: usize) -> Self {
         Self { header, package, out: String::new(), limit }
     }
@@ -236,7 +236,7 @@ impl<'h, 'a> Render<'h, 'a> {
         self.out.push(')');
     }
 
-    /// The source string of a text, without its key.
+    /// The source string of a text; for an entry of a string table, the table and the key.
     pub fn plain(&self, text: &Text<'_>) -> String {
         match text {
             Text::Empty => String::new(),

@@ -24,7 +24,7 @@ pub struct Strings<'a> {
     pub namespace: Cow<'a, str>,
     /// Keys and texts, in stored order.
     pub entries: Vec<(Cow<'a, str>, Cow<'a, str>)>,
-    /// Remarks to an entry: its key, the kind of the remark, and the remark.
+    /// Metadata of entries: the key of the entry, the name of the metadata, and its text.
     pub remarks: Vec<(Cow<'a, str>, Name, Cow<'a, str>)>,
 }
 
@@ -37,7 +37,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// The kind of a class by its name, if it is that of a table.
+    /// The kind of table that the class with this name is. `None` for other classes.
     pub fn of_class(class: &str) -> Option<Self> {
         Some(match class {
             "DataTable" | "CompositeDataTable" => Self::Data,
@@ -47,7 +47,7 @@ impl Table {
         })
     }
 
-    /// Reads the content at the cursor, which ends with the object. Stops where the content does.
+    /// Reads the content and moves the cursor behind it. The cursor's end is that of the object.
     pub fn read<'a>(
         self,
         decoder: &Decoder<'_, 'a>,
@@ -57,7 +57,7 @@ impl Table {
             Self::Data => named(decoder, cursor, false).map(Rows::Named),
             Self::Strings => strings(cursor).map(Rows::Strings),
             Self::Curves => {
-                // Since 4.23 the kind of the curves precedes them: a valid content uses all bytes.
+                // Since 4.23 the kind of the curves precedes them. The right layout uses all bytes.
                 let mut with_kind = cursor.clone();
                 if let Ok(rows) = named(decoder, &mut with_kind, true)
                     && with_kind.left() == 0

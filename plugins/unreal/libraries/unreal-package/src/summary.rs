@@ -39,7 +39,8 @@ pub struct Summary<'a> {
     pub customs: Vec<(Guid, i32)>,
     /// Size of the header in bytes; the objects follow.
     pub header_size: u64,
-    /// Name under which the package was saved; it may have been moved since. `None` before 5.1.
+    /// Name under which the package was saved; it may have been moved since. Before 5.1, it is the
+    /// text `None`.
     pub saved_name: Cow<'a, str>,
     /// See [`flags`].
     pub flags: u32,
@@ -59,7 +60,7 @@ pub struct Summary<'a> {
 }
 
 impl<'a> Summary<'a> {
-    /// Reads the summary from the start of a file of that length.
+    /// Reads the summary from the start of a file of `file_len` bytes.
     ///
     /// # Errors
     ///
@@ -68,7 +69,7 @@ impl<'a> Summary<'a> {
         Self::read_assuming(bytes, file_len, None)
     }
 
-    /// Reads the summary; if it has no versions, as if it had those.
+    /// Reads the summary. If it states no versions, it is read as if it stated `assumed`.
     pub(crate) fn read_assuming(
         bytes: &'a [u8],
         file_len: u64,

@@ -35,11 +35,11 @@ pub struct T3d {
     pub text: String,
     /// The statistics.
     pub told: Told,
-    /// The parts that could not be read.
+    /// A message for each part that could not be read.
     pub warnings: Vec<String>,
 }
 
-/// Deepest nesting of objects.
+/// Maximum depth of nested objects.
 const MAX_NESTING: usize = 32;
 
 impl Package<'_> {

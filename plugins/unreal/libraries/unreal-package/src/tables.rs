@@ -8,7 +8,7 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// Longest name that engines write (`NAME_SIZE`), in bytes of UTF-8.
+/// Maximum length of a name that engines write (`NAME_SIZE`), in bytes of UTF-8.
 const MAX_NAME: usize = 1024 * 3;
 
 /// A reference to the name table; a `number` other than 0 appends `number` - 1.
@@ -35,7 +35,7 @@ impl Index {
         (self.0 < 0).then(|| self.0.unsigned_abs() as usize - 1)
     }
 
-    /// The reference to the export at that index.
+    /// The reference to the export with this index in the export table.
     pub fn of_export(position: usize) -> Self {
         Self(i32::try_from(position + 1).unwrap_or(0))
     }
@@ -73,7 +73,7 @@ pub struct Export {
     pub offset: u64,
     /// Size of its data in bytes.
     pub size: u64,
-    /// Start and end of its properties within its data, since Unreal Engine 5.4.
+    /// Start and end of its properties within its data, in bytes; since Unreal Engine 5.4.
     pub script: Option<(u64, u64)>,
 }
 

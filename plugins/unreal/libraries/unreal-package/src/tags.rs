@@ -10,7 +10,7 @@ use crate::{
 };
 
 const WHAT: &str = "property tag";
-/// Most parts of one type.
+/// Maximum number of parts of one type.
 const MAX_TYPES: usize = 64;
 
 /// The type of a property: `ArrayProperty` of `StructProperty` of `Vector`.

@@ -95,7 +95,7 @@ pub fn about(
     Some((*words, subject(render, header, value)?))
 }
 
-/// The property with the name, before member references were structures.
+/// The property that names the subject in versions where member references are no structures.
 fn older<'o, 'a>(
     header: &Header<'_>,
     object: &'o Object<'a>,

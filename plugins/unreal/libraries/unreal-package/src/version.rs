@@ -56,7 +56,7 @@ pub mod ue4 {
     pub const SEARCHABLE_NAMES: i32 = 510;
     /// Exports have sizes of 64 bits.
     pub const WIDE_EXPORTS: i32 = 511;
-    /// Soft package references are object paths with a name.
+    /// Soft object paths have the asset as a name, and soft package references are names.
     pub const SOFT_OBJECT_PATH: i32 = 514;
     /// The summary has a localization id.
     pub const LOCALIZATION_ID: i32 = 516;
@@ -100,7 +100,7 @@ pub mod ue5 {
     pub const METADATA: i32 = 1014;
     /// Verse cells are listed.
     pub const CELLS: i32 = 1015;
-    /// The constant colour of a material's input is a linear one; measured, it has no version of its own.
+    /// The constant colour of a material's input is linear. Measured on packages: no version marks this change.
     pub const LINEAR_MATERIAL_COLORS: i32 = 1015;
     /// The summary has a hash instead of a GUID.
     pub const SAVED_HASH: i32 = 1016;
@@ -139,7 +139,7 @@ pub mod custom {
 /// The version numbers of a package.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Versions {
-    /// File format version; it counts down from -2 (4.0) to -9 (5.6).
+    /// File format version; it counts down from -2 (a preview of 4.0) to -9 (since 5.6).
     pub legacy: i32,
     /// Object version of Unreal Engine 4.
     pub ue4: i32,
@@ -150,7 +150,7 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// The engine with these versions, if known; measured on packages that name theirs.
+    /// The engines that write these versions, such as `5.4`; measured on packages that state their engine.
     pub fn engine(self) -> &'static str {
         match (self.ue4, self.ue5) {
             (_, 1018..) => "5.7 or 5.8",

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The text without control and invisible characters, at most `most` characters. Line ends are kept
-/// if `lines` is set, and otherwise become spaces.
+/// The text without control and invisible characters, at most `most` characters and then `…`. Line
+/// ends and tabs are kept if `lines` is set, and otherwise become spaces.
 pub fn visible(text: &str, most: usize, lines: bool) -> Cow<'_, str> {
     let keeps = |c: char| !is_hidden(c) && (lines || !matches!(c, '\n' | '\t'));
     if text.len() <= most && text.chars().all(keeps) {

@@ -9,7 +9,7 @@ use crate::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// Most widgets of one Blueprint.
+/// Maximum number of widgets of one Blueprint.
 const MAX_WIDGETS: usize = 20_000;
 
 /// A property of a widget whose value comes from a function or another property.
@@ -39,7 +39,7 @@ impl<'a> Package<'a> {
         let within: Vec<Index> =
             all.filter(|index| header.outer(*index) == tree).take(MAX_WIDGETS).collect();
         let known: HashSet<Index> = within.iter().copied().collect();
-        // Of each widget, those in its slots, in their order.
+        // For each widget, the widgets in its slots, in their order.
         let mut children: HashMap<Index, Vec<Index>> = HashMap::new();
         let mut is_child: HashMap<Index, Index> = HashMap::new();
         for widget in &within {
@@ -60,13 +60,13 @@ impl<'a> Package<'a> {
                 class: visible(&header.class_path(widget, ""), 1024, false).into_owned(),
                 parent: is_child.get(&widget).map_or_else(String::new, |parent| name(*parent)),
             });
-            // Each widget is told once, even if the file has it in two slots.
+            // Each widget is listed once, even if the file has it in two slots.
             open.extend(children.remove(&widget).unwrap_or_default().into_iter().rev());
         }
         widgets
     }
 
-    /// What the properties of widgets are bound to.
+    /// The properties of widgets that are bound, and their sources.
     pub(crate) fn bindings(&self, blueprint: &Object<'a>) -> Vec<Binding> {
         let header = &self.header;
         let list = blueprint.get(header, "Bindings").map_or(&[][..], Value::items);

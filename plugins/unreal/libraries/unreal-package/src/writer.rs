@@ -124,7 +124,7 @@ pub struct Pin {
 }
 
 impl Draft {
-    /// An empty package of that name and version.
+    /// An empty package with this name, of the version in `profile`.
     pub fn new(profile: Profile, package: &str) -> Self {
         let Profile { engine, versions, customs, .. } = profile;
         // The oldest format has another list of custom versions, which nothing here needs.
@@ -139,8 +139,8 @@ impl Draft {
         self
     }
 
-    /// Adds an import, such as `/Script/Engine.Actor`. Its class is in `/Script/CoreUObject` or in
-    /// the package of that path. Its package becomes a dependency.
+    /// Adds an import, such as `/Script/Engine.Actor`; its package becomes a dependency. `class` is
+    /// the path of its class, or the name of a class in `/Script/CoreUObject`.
     pub fn import(&mut self, class: &str, path: &str) -> Index {
         let (package, object) = path.split_once('.').unwrap_or((path, ""));
         let outer = self.import_entry("/Script/CoreUObject", "Package", Index(0), package);
@@ -186,7 +186,7 @@ impl Draft {
         self
     }
 
-    /// Makes native data all that an object consists of.
+    /// Makes an object consist of native data only.
     pub fn raw(&mut self, object: Index, bytes: &[u8]) -> &mut Self {
         self.piece(object).is_raw = true;
         self.native(object, bytes)

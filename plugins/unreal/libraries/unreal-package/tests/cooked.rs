@@ -50,7 +50,7 @@ fn the_engine_is_found_by_its_layout() {
 #[test]
 fn a_package_that_no_layout_fits_is_refused() {
     let mut bytes = cooked(Profile::of("5.6"), false);
-    // The file version of Unreal Engine 3 is no cooked one's.
+    // No cooked package has the file version of the preview of 4.0.
     bytes[4..8].copy_from_slice(&(-2_i32).to_le_bytes());
     assert!(Header::read_cooked(&bytes).is_err());
     let bytes = cooked(Profile::of("5.3"), false);

@@ -151,7 +151,7 @@ fn measure_contents(project: &Project, index: &Index) {
     });
 }
 
-/// The shortest of several runs.
+/// Prints the shortest time of three runs, and returns the result of the last.
 fn time<T>(what: &str, run: impl Fn() -> T) -> T {
     let mut best = Duration::MAX;
     let mut last = None;

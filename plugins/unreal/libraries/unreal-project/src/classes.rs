@@ -7,7 +7,7 @@ use std::{
     rc::Rc,
 };
 
-/// Longest chain of classes.
+/// Maximum number of classes in a chain.
 const MAX_CHAIN: usize = 64;
 
 /// The classes of a project, by path.
@@ -18,7 +18,7 @@ pub struct Classes {
     parents: HashMap<u64, Rc<str>>,
 }
 
-/// The hash of a path in lower case. `buffer` is reused between calls.
+/// The hash of a path in lower case; `parts` are its parts. `buffer` is reused between calls.
 fn key(buffer: &mut String, parts: &[&str]) -> u64 {
     buffer.clear();
     parts.iter().for_each(|part| buffer.push_str(part));
@@ -105,8 +105,9 @@ impl Classes {
         class.starts_with("/script/").then(|| native_classes::parent(class_of(class))).flatten()
     }
 
-    /// Whether a class derives from `Actor`, `AActor`, `BP_Door`, `BP_Door_C`, `/Game/BP_Door` or
-    /// `/Script/Engine.Actor`. `None` if the chain is incomplete and the class is not in it.
+    /// Whether a class derives from another. `from` is written as `Actor`, `AActor`, `BP_Door`,
+    /// `BP_Door_C`, `/Game/BP_Door` or `/Script/Engine.Actor`. `None` if the chain of ancestors is
+    /// incomplete and `from` is not in it.
     pub fn derives(&self, class: &str, from: &str) -> Option<bool> {
         let (chain, is_whole) = self.ancestors(class);
         let wanted = Wanted::of(from);
@@ -148,7 +149,7 @@ impl Wanted {
         classes.iter().any(|class| self.is(class))
     }
 
-    /// Whether this is the class with that path, in lower case; packages of old versions have only its name.
+    /// Whether this is the class `ancestor`: a path in lower case, or only a name from packages of old versions.
     pub fn is(&self, ancestor: &str) -> bool {
         let bare = ancestor.strip_suffix("_c").unwrap_or(ancestor);
         if self.is_path && !ancestor.starts_with('/') {

@@ -6,9 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Largest file in bytes.
+/// Maximum size of a file that is used, in bytes.
 const MAX_SIZE: u64 = 8 << 20;
-/// Most files.
+/// Maximum number of files.
 const MAX_FILES: usize = 256;
 
 /// One line of a file.
@@ -44,9 +44,9 @@ pub struct Value {
 /// The configuration of a project.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// Every line, file by file.
+    /// Every line with a setting, file by file.
     pub settings: Vec<Setting>,
-    /// The files that could not be read.
+    /// The files that are left out, and why.
     pub warnings: Vec<String>,
 }
 
@@ -74,7 +74,8 @@ impl Config {
         config
     }
 
-    /// The result of each key, in the order of their first lines.
+    /// The result of each key of a section of a file, in the order of the keys' first lines. Keys
+    /// without a value are left out.
     pub fn values(&self) -> Vec<Value> {
         let mut values: Vec<Value> = Vec::new();
         let mut known = std::collections::HashMap::new();

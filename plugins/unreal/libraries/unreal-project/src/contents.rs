@@ -1,8 +1,9 @@
-//! What is inside the Blueprints of a project: nodes, calls, variables, events and texts, collected
-//! once per package, so that a search opens no file.
+//! What is inside the Blueprints and materials of a project: nodes, calls, variables, events and
+//! texts, collected once per package, so that a search opens no file.
 //!
-//! This is kept apart from the index, which has to be small: most calls need only the index. It is
-//! collected by the first search, and later only from packages that have changed.
+//! These contents are kept apart from the index, which has to be small: most calls need only the
+//! index. The first search collects them; later, they are collected again only from packages that
+//! have changed.
 
 mod collect;
 mod matching;
@@ -25,7 +26,7 @@ use std::{
     hash::{DefaultHasher, Hasher},
 };
 
-/// Most bytes kept, of texts and of records.
+/// Size of texts and records together, in bytes, beyond which no further package is read.
 const MAX_BYTES: usize = 24 << 20;
 
 /// The result of collecting what is inside a package.
@@ -56,7 +57,7 @@ impl State {
     ];
 }
 
-/// A package with Blueprints, and where its records are.
+/// A package that may have graphs, and where its records are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     /// Hash of the package's name and file.
@@ -66,7 +67,7 @@ struct Held {
     state: State,
     /// Number of nodes that were read only in part.
     faulty: u32,
-    /// Range in the stream: start and length.
+    /// Range in the stream: start and length, in bytes.
     records: (u32, u32),
     /// Position of the package in the index. Not stored.
     entry: u32,
@@ -95,7 +96,7 @@ pub struct Collected {
 
 impl Contents {
     /// Brings the contents up to date with an index. `go_on` gets the number of packages read and
-    /// their total; if it returns `false`, the rest waits for the next time.
+    /// the number of packages to read; if it returns `false`, the rest waits for the next time.
     pub fn update(
         old: Option<Self>,
         index: &Index,

@@ -1,7 +1,7 @@
 //! Finds the classes that a project declares in C++: `UCLASS` and `UINTERFACE` in the headers of `Source` folders.
 //!
-//! A header is scanned, not compiled: conditions of the preprocessor are ignored, and macros are not expanded, except that
-//! what stands between `class` and the name may be any words.
+//! A header is scanned, not compiled: conditions of the preprocessor are ignored, and macros are not expanded. Between
+//! `class` and the name may be any words.
 
 use crate::{
     disk::{Disk, Kind},
@@ -10,15 +10,15 @@ use crate::{
 use serde_json::json;
 use std::collections::HashMap;
 
-/// Most headers of a project.
+/// Maximum number of headers of a project.
 const MAX_HEADERS: usize = 20_000;
-/// Most folders listed.
+/// Maximum number of folders that are listed.
 const MAX_FOLDERS: usize = 10_000;
-/// Deepest level of folders.
+/// Maximum depth of folders.
 const MAX_DEPTH: usize = 24;
-/// Largest header that is read, in bytes.
+/// Maximum size of a header that is read, in bytes.
 const MAX_SIZE: u64 = 4 << 20;
-/// Most words between `class` and the body.
+/// Maximum number of words of a class, and of its parent, that are read between `class` and the body.
 const MAX_WORDS: usize = 64;
 /// Folders without headers of the project's own.
 const NOT_THERE: &[&str] =
@@ -54,7 +54,7 @@ pub fn without_prefix(name: &str) -> &str {
     }
 }
 
-/// The path of a class outside of the project, by its name in C++.
+/// The path of a class outside of the project, by its name in C++. The module in the path is a guess.
 fn outside(name: &str) -> String {
     match without_prefix(name) {
         "" => String::new(),
@@ -67,7 +67,7 @@ fn outside(name: &str) -> String {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CppClasses {
     headers: Vec<HeaderFile>,
-    /// Whether a limit was reached, or a header could not be read.
+    /// Whether classes may be missing: a limit was reached, the search was stopped, or a header could not be read.
     pub cut: bool,
 }
 
@@ -81,7 +81,8 @@ struct HeaderFile {
 }
 
 impl CppClasses {
-    /// Finds the classes; headers that did not change are taken from `old`. Returns whether something changed.
+    /// Finds the classes; those of headers that did not change are taken from `old`. `go_on` is called before a header
+    /// is read; if it returns `false`, the rest is left out. Returns also whether something changed.
     pub fn update(
         old: Option<Self>,
         project: &Project,
@@ -108,7 +109,7 @@ impl CppClasses {
                     }
                     match read(&disk, project, &header) {
                         Some(text) => header.classes = classes(&text),
-                        // It is tried again next time.
+                        // The header is read again next time.
                         None => (header.modified, new.cut) = (0, true),
                     }
                 }
@@ -231,7 +232,7 @@ impl Walk<'_> {
         }
         folders.sort();
         for name in folders {
-            // Without rules of a build, the module is the folder in `Source`.
+            // Without a `.Build.cs`, the module has the name of the folder in `Source`.
             let module = if is_source && module.is_empty() { name.clone() } else { module.clone() };
             let is_source = is_source || name == "Source";
             self.folder(&format!("{inside}{name}/"), &module, is_source, depth + 1);
@@ -239,7 +240,7 @@ impl Walk<'_> {
     }
 }
 
-/// The classes that a header declares for the engine.
+/// The classes that a header declares with `UCLASS` or `UINTERFACE`.
 fn classes(text: &str) -> Vec<Declared> {
     let text = without_comments(text);
     let mut found = Vec::new();
@@ -262,7 +263,7 @@ fn classes(text: &str) -> Vec<Declared> {
     found
 }
 
-/// What follows on the parenthesis that closes one that was opened before.
+/// The text behind the parenthesis that closes one opened before `text`; `None` if it is not closed.
 fn after_parentheses(text: &str) -> Option<&str> {
     let mut depth = 1;
     for (at, c) in text.char_indices() {

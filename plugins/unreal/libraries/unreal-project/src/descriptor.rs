@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::{borrow::Cow, fs, io, path::Path};
 
-/// Largest descriptor in bytes.
+/// Maximum size of a descriptor, in bytes.
 const MAX_SIZE: u64 = 4 << 20;
 
 /// The engine of a project.
@@ -47,11 +47,11 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// Reads a file, in UTF-8 or UTF-16, with or without a byte order mark.
+    /// Reads a file, in UTF-8 or in UTF-16 with a byte order mark.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, is too large or is not a JSON object.
+    /// When the file cannot be read, is larger than 4 MiB or is not a JSON object.
     pub fn read(path: &Path) -> io::Result<Self> {
         if fs::metadata(path)?.len() > MAX_SIZE {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is larger than 4 MiB"));
@@ -103,7 +103,8 @@ fn association(text: &str) -> Association {
     }
 }
 
-/// Decodes text in UTF-8 or UTF-16, with or without a byte order mark. Invalid parts are replaced.
+/// Decodes text: UTF-16 if it begins with a byte order mark of UTF-16, or else UTF-8. Invalid parts
+/// are replaced.
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let units = |bytes: &[u8], read: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| read([pair[0], pair[1]])).collect();

@@ -73,8 +73,8 @@ impl Disk {
 }
 
 impl File {
-    /// Fills the buffer with the first `want` bytes, or the whole file. Bytes that this file has
-    /// already read into the buffer are kept.
+    /// Fills the buffer with the first `want` bytes of the file, or all if it is shorter. The buffer
+    /// has to be empty at first; later calls keep the bytes that earlier ones read into it.
     pub fn start(&mut self, want: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
         match self {
             Self::Standard(file) => fill(file, buffer, want),

@@ -9,9 +9,9 @@ use unreal_package::{Fault, Header, Index as Object, Strength, flags};
 
 /// Bytes of a file read first: enough for most headers.
 const FIRST: usize = 16 * 1024;
-/// Largest header in bytes.
+/// Maximum size of a header, in bytes.
 const MAX_HEADER: u64 = 64 << 20;
-/// Longest stored value of a tag, in bytes.
+/// Maximum length of a tag's value, in bytes; longer values are left out.
 const MAX_TAG: usize = 1024;
 
 /// The result of reading a package.
@@ -252,7 +252,8 @@ fn outermost<'a>(header: &Header<'a>) -> HashMap<Cow<'a, str>, Object> {
         .collect()
 }
 
-/// The target of a redirector: the only object imported from another package of assets.
+/// The target of a redirector: the object that is imported from a package of assets; of several,
+/// the one with the longest path.
 fn redirected(header: &Header<'_>) -> String {
     let imports = (1..=i32::try_from(header.imports.len()).unwrap_or(0)).map(|n| Object(-n));
     let paths = imports

@@ -10,9 +10,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Deepest level of the search below a folder.
+/// Maximum depth of the search below a folder.
 const MAX_DEPTH: usize = 3;
-/// Most folders searched.
+/// Maximum number of folders searched.
 const MAX_FOLDERS: usize = 2_000;
 /// Folders that contain no projects.
 const NOT_THERE: &[&str] = &[
@@ -185,7 +185,7 @@ fn one(mut found: Vec<PathBuf>) -> Result<Project, Lost> {
     }
 }
 
-/// The files of a folder with that extension.
+/// The files of a folder with the extension `end`; `None` if there are none.
 fn here(dir: &Path, end: &str) -> Option<Vec<PathBuf>> {
     let entries = fs::read_dir(dir).ok()?;
     let files = entries.flatten().map(|entry| entry.path());

@@ -8,7 +8,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Deepest level of classes.
+/// Maximum depth of classes.
 const MAX_DEPTH: usize = 64;
 
 /// Where a class is declared.
@@ -59,13 +59,14 @@ struct All {
     children: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// The classes that derive from `root`, and `root` itself; without one, all classes of the project. `None` if there is
-/// no such class in the project, and none of its classes derives from it.
+/// The classes that derive from `root`, and `root` itself; without `root`, all classes of the project and the classes
+/// outside that they derive from directly. `None` if `root` is no class of the project and none of its classes derives
+/// from it.
 pub fn hierarchy(index: &Index, cpp: &CppClasses, root: Option<&str>) -> Option<Hierarchy> {
     let all = All::of(index, cpp);
     let mut found = Hierarchy::default();
     let Some(root) = root else {
-        // The classes that those of the project derive from.
+        // Begins at the outside classes that classes of the project derive from, and at classes without a known parent.
         for (key, class) in &all.classes {
             let has_own = all.children_of(key).any(|child| all.kind(child) != ClassKind::Outside);
             let is_top =
@@ -128,7 +129,7 @@ impl All {
     fn outsiders(&mut self) {
         let parents: Vec<String> =
             self.classes.values().filter_map(|class| class.parent.clone()).collect();
-        // First as the project writes them: the table of the engine's classes has no capitals.
+        // First the paths as the project writes them: the table of the engine's classes has no capitals.
         let mut above: Vec<String> =
             parents.iter().filter_map(|path| self.outsider(path)).collect();
         while let Some(path) = above.pop() {

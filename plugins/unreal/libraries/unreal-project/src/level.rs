@@ -8,7 +8,7 @@ use crate::{
 use std::fs;
 use unreal_package::{Header, Index as Object, Package, Property, Render, Value, get, visible};
 
-/// Largest package of an external actor that is read, in bytes.
+/// Maximum size of a package of an external actor that is read, in bytes.
 const MAX_ACTOR: u64 = 8 << 20;
 /// Classes of objects in a level that are not actors.
 const NO_ACTORS: &[&str] = &[
@@ -36,7 +36,8 @@ pub struct Actor {
     pub label: String,
     /// The path of its class.
     pub class: String,
-    /// Location in the world, if stored.
+    /// Location of the root component, if stored, in centimetres: in the world, or relative to the
+    /// actor to which this one is attached.
     pub location: Option<[f64; 3]>,
     /// Folder in the World Outliner.
     pub folder: String,
@@ -60,8 +61,8 @@ pub struct Actors {
 }
 
 impl Index {
-    /// The actors of a map, `most` of them from `offset` on: first those in its package, then
-    /// external actors. `fits` filters by class and label or name.
+    /// The actors of a map, at most `most` from `offset` on: first those in its package, then
+    /// external actors. `fits` filters by the class and by the label or, without a label, the name.
     ///
     /// # Errors
     ///

@@ -6,9 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Deepest level of the search for plugins.
+/// Maximum depth of the search for plugins.
 const MAX_DEPTH: usize = 6;
-/// Most folders searched for plugins.
+/// Maximum number of folders searched for plugins.
 const MAX_FOLDERS: usize = 5_000;
 /// Folders that contain no plugins.
 const NOT_THERE: &[&str] =
@@ -43,7 +43,7 @@ pub fn mounts(project: &Path, name: &str, descriptor: &Descriptor) -> (Vec<Mount
     if project.join("Content").is_dir() {
         found.mounts.push(Mount { name: "/Game".to_owned(), folder: "Content".to_owned() });
     }
-    // A plugin without a project.
+    // The folder is that of a plugin without a project.
     if project.join(format!("{name}.uplugin")).is_file() {
         found.mounts.clear();
         found.plugin(project, name, "");

@@ -9,9 +9,9 @@ use crate::{
 use std::{error::Error, fmt, fs, io};
 use unreal_package::{Fault, Index as Object, Package};
 
-/// Largest package read completely, in bytes: limited by the plugin's memory.
+/// Maximum size of a package that is read completely, in bytes: limited by the plugin's memory.
 const MAX_SIZE: u64 = 96 << 20;
-/// Most redirectors followed.
+/// Maximum number of redirectors that are followed.
 const MAX_REDIRECTS: usize = 16;
 
 /// A package in memory.
@@ -38,9 +38,9 @@ pub enum OpenFault {
     Elsewhere(String),
     /// The text is not the path of a package.
     NoPath(String),
-    /// The file is too large.
+    /// The file is larger than 96 MiB: the package and the size in bytes.
     TooLarge(String, u64),
-    /// The redirectors form a cycle.
+    /// More than 16 redirectors lead from one to the next, as in a cycle.
     Circle(String),
     /// The file cannot be read.
     Unreadable(String, io::Error),

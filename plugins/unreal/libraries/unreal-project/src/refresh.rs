@@ -48,7 +48,7 @@ pub struct Fresh {
     pub index: Index,
     /// What was checked.
     pub checked: Checked,
-    /// Whether the index has changed.
+    /// Whether the index has changed, even if only by the time of its check.
     pub changed: bool,
     /// Number of headers read.
     pub read: usize,
@@ -57,8 +57,8 @@ pub struct Fresh {
 }
 
 /// Updates an index. `checked` is the time of the last check of its folders, in nanoseconds since
-/// 1970. `go_on` gets the number of headers read and their total; if it returns `false`, the rest
-/// waits for the next update.
+/// 1970. `go_on` gets the number of headers read and the number of headers to read; if it returns
+/// `false`, the rest waits for the next update.
 pub fn refresh(
     project: &Project,
     old: Option<Index>,
@@ -149,7 +149,7 @@ fn renew(
         let mut found = if let Some(entry) = same(file) {
             carried.over(entry, &mut index.strings)
         } else {
-            // Not for every file: the call may cost more than a read.
+            // `go_on` is not called for every file: the call may cost more than a read.
             going = going && (read % 32 != 0 || go_on(read, to_read));
             if going {
                 read += 1;

@@ -14,7 +14,7 @@ use std::{
 };
 use unreal_package::Strength;
 
-/// Largest source file searched, in bytes, and the most files.
+/// Maximum size of a source file that is searched, in bytes, and maximum number of these files.
 const MAX_SOURCE: u64 = 1 << 20;
 const MAX_SOURCES: usize = 5_000;
 
@@ -225,8 +225,8 @@ impl<'i> Relations<'i> {
     }
 
     /// Packages that neither a map, the configuration nor the source code needs, directly or
-    /// indirectly. Only those under `path`, unless it is empty. A package that cannot be read, such as
-    /// a Git LFS pointer, counts as used: what it is, and what it needs, is not known.
+    /// indirectly. Only packages whose names begin with `path`. A package that cannot be read, such
+    /// as a Git LFS pointer, counts as used, since its kind and its dependencies are not known.
     pub fn unused(&self, project: &Project, path: &str) -> Vec<Unused> {
         let index = self.index;
         let mut used = vec![false; index.entries().len()];
@@ -305,7 +305,8 @@ impl<'i> Relations<'i> {
     }
 
     /// References to missing packages of this project's mount points, each once; and the number of references
-    /// to other mount points, such as the engine's, which cannot be checked.
+    /// to other mount points, such as the engine's, which cannot be checked. Only references of packages whose
+    /// names begin with `path`.
     pub fn broken(&self, path: &str) -> (Vec<Broken>, usize) {
         let index = self.index;
         let folder = path.trim_end_matches('/').to_ascii_lowercase();
@@ -329,7 +330,7 @@ impl<'i> Relations<'i> {
                 unknown += 1;
             }
         }
-        // A package may name another in several ways: it is told once, with the strongest.
+        // A package may depend on another in several ways: the pair is listed once, as soft only if no other is there.
         let key = |broken: &Broken| {
             let is_soft = broken.strength == Strength::Soft;
             (broken.package.clone(), broken.missing.clone(), is_soft)

@@ -80,7 +80,7 @@ impl Index {
         hits
     }
 
-    /// Whether a package lies in a folder or its subfolders.
+    /// Whether a folder or its subfolders contain a package.
     pub fn has_folder(&self, folder: &str) -> bool {
         let scope = Scope::new(&[folder.to_owned()], true);
         self.entries().iter().any(|entry| scope.has(self, entry))

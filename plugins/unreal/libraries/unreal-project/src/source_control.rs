@@ -13,11 +13,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Most folders searched above a file.
+/// Maximum number of folders searched above a file.
 const MAX_DEPTH: usize = 64;
-/// Largest git index in bytes, enough for about half a million files.
+/// Maximum size of a git index, in bytes: enough for about half a million files.
 const MAX_INDEX: u64 = 64 << 20;
-/// Largest other file in bytes.
+/// Maximum size of other files, in bytes.
 const MAX_SIZE: u64 = 1 << 20;
 /// Files and folders that mark the root of a source control.
 const MARKS: &[(&str, Mark)] = &[
@@ -53,7 +53,7 @@ enum Keeper {
         tracked: Option<Tracked>,
         is_lockable: bool,
     },
-    /// Another source control, of which files tell no more.
+    /// Another source control; files on disk tell no more about it.
     Other(&'static str),
 }
 
@@ -107,7 +107,7 @@ impl fmt::Display for SourceControl {
 fn tracked(top: &Path, file: &Path) -> Option<Tracked> {
     let mut folder = top.join(".git");
     if folder.is_file() {
-        // A submodule, or one of several working trees.
+        // The root of a submodule or of a linked working tree.
         let text = read(&folder, MAX_SIZE)?;
         let text = String::from_utf8(text).ok()?;
         folder = top.join(text.strip_prefix("gitdir:")?.trim());
@@ -117,7 +117,8 @@ fn tracked(top: &Path, file: &Path) -> Option<Tracked> {
     git_index::tracked(&index, &name, &fs::metadata(file).ok()?)
 }
 
-/// Whether the repository's `.gitattributes` marks files with that extension as lockable.
+/// Whether the `.gitattributes` in the repository's root marks files with this file's extension as
+/// lockable.
 fn is_lockable(top: &Path, file: &Path) -> bool {
     let text = read(&top.join(".gitattributes"), MAX_SIZE).unwrap_or_default();
     let end = file.extension().map(|end| end.to_string_lossy().into_owned()).unwrap_or_default();

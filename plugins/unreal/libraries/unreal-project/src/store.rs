@@ -101,7 +101,7 @@ impl Index {
     }
 }
 
-/// Size of an entry in numbers.
+/// Size of a stored entry, in integers of 32 bits.
 const ENTRY: usize = 15;
 
 fn write_entry(out: &mut Vec<u8>, entry: &Entry) {
@@ -180,7 +180,7 @@ impl<'b> Rest<'b> {
         self.take(4)?.first_chunk().copied().map(u32::from_le_bytes).map(Id)
     }
 
-    /// The number of items that follow, of at least that size each.
+    /// The number of items that follow; `None` if the bytes left are fewer than `least` for each.
     pub fn count(&mut self, least: usize) -> Option<usize> {
         let count = usize::try_from(self.number()?).ok()?;
         (count.checked_mul(least)? <= self.0.len()).then_some(count)

@@ -6,11 +6,11 @@ use crate::{
 };
 use std::path::Path;
 
-/// Most packages of a project.
+/// Maximum number of packages of a project.
 pub const MAX_FILES: usize = 200_000;
-/// Most folders listed.
+/// Maximum number of folders that are listed.
 const MAX_FOLDERS: usize = 50_000;
-/// Deepest level of folders.
+/// Maximum depth of folders.
 const MAX_DEPTH: usize = 48;
 
 /// A file with the extension of a package.
@@ -29,13 +29,15 @@ pub struct Walk {
     pub files: Vec<File>,
     /// Folders relative to the project, and their times of modification.
     pub folders: Vec<(String, u64)>,
-    /// Number of links that were not followed: to folders, out of what may be read, or to nothing.
+    /// Number of symbolic links that were not followed: to folders, to files that may not be read, or
+    /// to nothing.
     pub links: usize,
     /// Whether a limit was reached.
     pub cut: bool,
 }
 
-/// Lists the files of the mount points, in order.
+/// Lists the files of the mount points, sorted by package. Of the folders `looked`, only the times
+/// of modification are noted.
 pub fn walk(disk: &Disk, project: &Path, mounts: &[Mount], looked: &[String]) -> Walk {
     let mut walk = Walk::default();
     for folder in looked {

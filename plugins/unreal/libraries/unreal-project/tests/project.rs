@@ -143,7 +143,7 @@ fn relations_in_both_directions() {
     assert_eq!((broken.len(), unknown), (1, 1));
     assert_eq!(broken[0].missing, "/Game/Meshes/SM_Gone");
     let unused: Vec<_> = relations.unused(&project, "").into_iter().map(|u| u.package).collect();
-    // Of what cannot be read, such as a Git LFS pointer, nothing is said.
+    // Packages that cannot be read, such as Git LFS pointers, are not listed.
     assert_eq!(unused, ["/Game/BP_Lonely", "/Tools/BP_Tool"]);
     let tool = relations.unused(&project, "/Tools").remove(0);
     assert_eq!(tool.referencers, ["/Game/BP_Lonely"]);
@@ -219,7 +219,7 @@ fn links_are_not_followed_out() {
         std::os::unix::fs::symlink(to, folder.path().join(name)).expect("a link");
     };
     link(other.path(), "Content/Linked");
-    // A link that leads nowhere is told as well, as is one out of the roots in the sandbox.
+    // A link that leads nowhere is counted as well; in the sandbox, so is one that leads out of the roots.
     link(&other.path().join("None.uasset"), "Content/Gone.uasset");
     link(&folder.path().join("MyGame.uproject"), "Content/Notes.txt");
     let index = index(&project);

@@ -15,9 +15,9 @@ pub enum SourceKind {
     Live,
 }
 
-/// Most results of one call.
+/// Maximum number of results of one call.
 pub const MAX_PAGE: usize = 5_000;
-/// Longest value of a tag shown, in characters.
+/// Maximum length of a tag's value that is shown, in characters.
 const MAX_TAG: usize = 2_000;
 
 /// The default length of a page.
@@ -38,7 +38,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// The page from `offset` on, with `most` results; 0 for the largest page.
+    /// The page from `offset` on, with at most `most` results; 0 for the largest page.
     pub fn new(offset: u32, most: u32) -> Self {
         let most = if most == 0 { MAX_PAGE } else { (most as usize).min(MAX_PAGE) };
         Self { offset: offset as usize, most }

@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Most assets named in the question to the user.
+/// Maximum number of assets that are named in the question to the user.
 const NAMED: usize = 20;
 
 about_project! {
@@ -97,8 +97,8 @@ impl Tool for BatchExportAssets {
 }
 
 impl BatchExportAssets {
-    /// Has the editor export into a fresh folder, and moves from there what came. The editor follows links, and numbers
-    /// the files where a file is there: in the fresh folder there is neither.
+    /// Has the editor export into a new folder, and moves the files from there. In the output folder, the editor would
+    /// follow links, and would append a number to the name of a file that exists already.
     fn export(
         &self,
         editor: &Editor<'_>,
@@ -177,7 +177,7 @@ impl BatchExportAssets {
         self.object_paths.iter().map(name).collect()
     }
 
-    /// The files that are replaced, of those that may come.
+    /// The paths in the output folder that have a name of `files`, and so would be replaced.
     fn overwritten(&self, files: &[String]) -> Result<Vec<String>, Failure> {
         let mut found = Vec::new();
         let entries = fs::read_dir(&self.output_folder)
@@ -203,7 +203,8 @@ impl BatchExportAssets {
     }
 }
 
-/// The names of the files that may come. The editor names a file after the package, and numbers files of the same name.
+/// The names of the files that the editor may write. It names a file after the package, and numbers files of the same
+/// name.
 fn files(names: &[AssetName], format: &str) -> Vec<String> {
     let ending = format.to_lowercase();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -279,7 +280,7 @@ impl Fresh {
 impl Drop for Fresh {
     fn drop(&mut self) {
         if !self.is_kept {
-            // The folder is ours alone: what cannot be removed is seen there.
+            // Only this plugin and the editor use the folder. If it cannot be removed, it is left there.
             let _left_there = fs::remove_dir_all(&self.path);
         }
     }

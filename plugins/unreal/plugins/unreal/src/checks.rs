@@ -9,7 +9,7 @@ use portcullis_plugin::prelude::*;
 use unreal_package::Strength;
 use unreal_project::Relations;
 
-/// Most referencers listed for one unused asset.
+/// Maximum number of referencers listed for one unused asset.
 const MAX_REFERENCERS: usize = 20;
 
 about_project! {

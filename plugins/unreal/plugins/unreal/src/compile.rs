@@ -8,9 +8,9 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
 
-/// Longest part of a build's log in an answer, in characters.
+/// Maximum length of a build's log in an answer, in characters.
 const MAX_LOG: usize = 4_000;
-/// Most lines of errors and of warnings.
+/// Maximum number of lines of errors, and of warnings.
 const MAX_LINES: usize = 100;
 /// Seconds that a compilation may take, if the call has as much time.
 const MOST_SECONDS: u64 = 290;
@@ -77,7 +77,7 @@ impl Tool for CompileCode {
     }
 }
 
-/// By UnrealMCPServer, whose tool returns when the compilation ends or its time does.
+/// Compiles by UnrealMCPServer, whose tool returns when the compilation ends or when the timeout is over.
 fn by_plugin(editor: &Editor<'_>) -> Result<Compiled, Fault> {
     const TOOL: &str = "request_editor_compile";
     let left = editor.request.remaining().map_or(MOST_SECONDS, |left| left.as_secs());
@@ -108,7 +108,7 @@ fn by_plugin(editor: &Editor<'_>) -> Result<Compiled, Fault> {
     })
 }
 
-/// By Epic's server: a text that begins with `Result: ` and the name of the result, or with `Error: `.
+/// Parses the answer of Epic's server: a text that begins with `Result: ` and the result's name, or with `Error: `.
 fn by_epic(said: &str) -> Compiled {
     let first = said.lines().next().unwrap_or_default();
     let status = first.strip_prefix("Result: ").unwrap_or("NotAvailable").trim();

@@ -14,11 +14,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longest wait for the log to have what a command printed: the editor writes it in a thread of its own.
+/// Maximum time to wait for a command's output in the log, which the editor writes in a thread of its own.
 const PRINTING: Duration = Duration::from_millis(1_500);
 /// Pause between two looks at the log.
 const LOOK: Duration = Duration::from_millis(100);
-/// Most entries of the log in an answer.
+/// Maximum number of entries of the log in an answer.
 const MAX_PRINTED: usize = 100;
 
 /// Words refused anywhere in a command: they run code, run files, or end the editor.
@@ -207,7 +207,7 @@ impl LogMark {
         Ok(Self { path, length })
     }
 
-    /// What the log got since then. Waits for it until nothing more comes.
+    /// The entries that the log got since it was marked. Waits until no more come, but at most `PRINTING`.
     fn printed(&self) -> Result<Vec<String>, String> {
         let (started, mut last) = (Instant::now(), self.length);
         while started.elapsed() < PRINTING {
@@ -220,7 +220,7 @@ impl LogMark {
         }
         let tail = Tail::after(&self.path, self.length).map_err(|error| error.to_string())?;
         let entries = tail.entries();
-        // The newest count, if there are many.
+        // Of many entries, the newest are kept.
         let rest = entries.len().saturating_sub(MAX_PRINTED);
         Ok(entries.iter().skip(rest).map(|entry| shown_entry(entry)).collect())
     }

@@ -10,7 +10,7 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use unreal_project::{ContentHit, ContentKind, ContentQuery, ContentState, Contents, Found};
 
-/// Longest text shown of a hit, in characters.
+/// Maximum length of a hit's text that is shown, in characters.
 const MAX_TEXT: usize = 160;
 
 about_project! {

@@ -12,9 +12,9 @@ use std::{
     path::Path,
 };
 
-/// Largest file that is read whole, in bytes.
+/// Maximum size of a file that is read whole, in bytes.
 const MAX_FILE: u64 = 64 << 20;
-/// Most lines of a list beside the items: dependencies, tags, kinds.
+/// Maximum number of lines in each list of a package: dependencies, tags.
 const MAX_LIST: usize = 200;
 
 /// Look into what Unreal Engine has cooked or packaged, without an editor: a cooked package (.uasset, .umap), an IoStore container (.utoc with its .ucas), or an asset registry (AssetRegistry.bin). Lists objects, files or assets with their classes and sizes; with `package`, the objects and dependencies of one package. Says what needs a key or a decompressor.
@@ -231,7 +231,7 @@ impl CookedPackage {
     }
 }
 
-/// Reads a whole file.
+/// Reads a whole file of at most 64 MiB.
 fn whole(path: &Path) -> Result<Vec<u8>, Failure> {
     let name = shown(&path.to_string_lossy());
     let size = fs::metadata(path).or_fail(format!("cannot look at {name}"))?.len();

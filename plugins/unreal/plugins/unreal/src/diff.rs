@@ -12,7 +12,7 @@ use std::{
 };
 use unreal_package::{Change, Difference, Package, difference};
 
-/// Largest file that is compared, in bytes.
+/// Maximum size of a file that is compared, in bytes.
 const MAX_FILE: u64 = 64 << 20;
 /// Latest time of a commit that is shown, in seconds since 1970: the end of the year 9999.
 const MAX_SECONDS: u64 = 253_402_300_799;

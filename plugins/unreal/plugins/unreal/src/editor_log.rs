@@ -14,11 +14,11 @@ use std::{
     path::Path,
 };
 
-/// Most bytes read from the end of the file.
+/// Maximum number of bytes read from the end of the file.
 const MAX_READ: u64 = 4 << 20;
-/// Most entries asked of Epic's server, before they are chosen by severity.
+/// Maximum number of entries asked of Epic's server, before they are chosen by severity.
 const MAX_ASKED: u32 = 1_000;
-/// Longest entry shown, in characters.
+/// Maximum length of an entry that is shown, in characters.
 const MAX_ENTRY: usize = 2_000;
 
 /// Which entries.
@@ -80,8 +80,8 @@ impl Asked for EditorLog {
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<LogEntries, Fault> {
         let (path, entries, is_cut) = match editor.seen.kind {
             Kind::Epic => {
-                // The category is sent, since the server's default is one that does not exist. An empty one stands for
-                // all; the pattern finds a category whatever its case.
+                // An empty category is sent, which stands for all: the server's default is one that does not exist. The
+                // pattern finds a category whatever its case.
                 let category = self.category.trim();
                 let wanted = match category.is_empty() {
                     true => pattern(&self.text),
@@ -165,12 +165,12 @@ impl EditorLog {
     }
 }
 
-/// An entry of a log as it is shown: over several lines, without what cannot be seen.
+/// An entry of a log as it is shown: over several lines, without invisible characters.
 pub fn shown_entry(entry: &str) -> String {
     unreal_package::visible(entry, MAX_ENTRY, true).into_owned()
 }
 
-/// A regular expression for a text, whatever its case. Epic's server takes those of ICU.
+/// A regular expression that finds a text, whatever its case, in the syntax of ICU, which Epic's server uses.
 fn pattern(text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -206,7 +206,7 @@ impl Tail {
         Ok(tail)
     }
 
-    /// Reads what stands behind this many bytes, at most 4 MiB.
+    /// Reads the file from this offset on, at most 4 MiB.
     ///
     /// # Errors
     ///
@@ -260,7 +260,7 @@ impl<'e> Head<'e> {
         });
         match named {
             Some((category, message)) => Some(Self { category, severity: severity(message) }),
-            // The display of some categories is switched off.
+            // Some entries have a time and no category, since the display of their category is switched off.
             None => has_time.then(Self::default),
         }
     }

@@ -13,13 +13,13 @@ use portcullis_plugin::prelude::*;
 use risk::{Risk, is_granted};
 use serde_json::{Map, Value};
 
-/// Most tools in one answer.
+/// Maximum number of tools in one answer.
 const MAX_FOUND: u32 = 100;
-/// Longest answer of a tool, in characters; pictures and more have tools of their own.
+/// Maximum length of a tool's answer, in characters; pictures and other large answers have tools of their own.
 const MAX_ANSWER: usize = 60_000;
-/// Longest description in a list, in characters.
+/// Maximum length of a description in a list, in characters.
 const BRIEF: usize = 120;
-/// Most tools found of which the schema is shown too.
+/// If at most this many tools are found, their schemas are shown too.
 const IN_FULL: usize = 2;
 
 about_project! {
@@ -202,7 +202,7 @@ impl Tool for CallEditorTool {
             )));
         }
         let editor = epics(request, self.project_dir.as_deref())?;
-        // The editor finds toolsets by their full names only. Another name would be another tool than the one named.
+        // The editor finds toolsets by their full names only, so that no other names are sent.
         if !editor.seen.toolsets.iter().any(|known| known == toolset) {
             return Err(Failure::new(format!(
                 "the editor has no toolset `{}`: search_editor_tools tells the full names",

@@ -13,9 +13,9 @@ use crate::{
 use portcullis_plugin::{prelude::*, serde::Serialize};
 use serde_json::Value;
 
-/// The longest text of one call, in bytes.
+/// Maximum length of the text of one call, in bytes.
 const MAX_TEXT: usize = 4 << 20;
-/// Most warnings about one text in an answer.
+/// Maximum number of warnings about one text in an answer.
 const MAX_WARNINGS: usize = 20;
 
 about_project! {
@@ -135,7 +135,7 @@ impl Exports for ExportAsset {
 
 /// Tools that answer with the text of an object.
 pub trait Exports: Asked + Tool {
-    /// Most characters of the text.
+    /// Maximum length of the text, in characters.
     fn max_chars(&self) -> u32;
 
     /// The text reconstructed from the files, or the reason why there is none.
@@ -192,7 +192,7 @@ where
             let (content, cut) = told_by_editor(content, asked.max_chars());
             Ok(Text { content, warnings: cut.into_iter().collect(), told: None })
         }
-        // Newer versions export no Blueprint into an answer.
+        // Newer versions of UnrealMCPServer export no Blueprint into an answer.
         Err(Fault::Failed(said)) if said.contains("batch_export_assets") => {
             return Err(Fault::Refuses(
                 "the editor exports no Blueprint into an answer: the files answer, without what is \
@@ -226,7 +226,7 @@ where
     if is_made { Ok(answer) } else { Err(failed(&answer)) }
 }
 
-/// The text from the editor, cut to the length limit.
+/// The text from the editor, cut to the length limit, and a warning if it was cut.
 fn told_by_editor(content: &str, most: u32) -> (String, Option<String>) {
     let most = (most as usize).min(MAX_TEXT);
     let is_cut = content.len() > most;

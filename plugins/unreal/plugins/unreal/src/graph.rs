@@ -13,7 +13,7 @@ use unreal_package::{Graph, Node, Package};
 
 mod pages;
 
-/// Longest text of one call, in bytes.
+/// Maximum length of the text of one call, in bytes.
 const MAX_TEXT: usize = 1 << 20;
 
 about_project! {

@@ -16,7 +16,7 @@ use std::{
 };
 use unreal_project::{Mount, Project, SourceControl};
 
-/// The largest file that is imported, in bytes.
+/// Maximum size of a file that is imported, in bytes.
 const MAX_FILE: u64 = 2 << 30;
 /// The first words of texts that this plugin reconstructed: the engine would accept them as its own.
 const RECONSTRUCTED: &[u8] = b"; Reconstructed from";
@@ -169,7 +169,8 @@ fn check_file(path: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the editor resolves a path as this plugin does: the path is absolute and has no `.` or `..`.
+/// Whether the editor resolves a path as this plugin does: the path is absolute, is not of a network, and has no `..`
+/// and no invisible characters. The error is the reason why not.
 pub fn check_path(path: &str) -> Result<(), &'static str> {
     let is_hidden = shown(path) != path;
     let network = path.starts_with("//") || path.starts_with("\\\\");
@@ -258,7 +259,7 @@ impl Target {
         })
     }
 
-    /// Describes the file of the asset, and what source control knows of it; `None` if there is none.
+    /// Describes the file of the asset, and what source control knows of it; `None` if there is no file.
     pub fn file(&self, project: &Project, mounts: &[Mount]) -> Option<String> {
         let package = format!("{}/{}", self.folder, self.name);
         let files = mounts.iter().filter_map(|mount| Some((mount, mount.below(&package)?)));
@@ -293,7 +294,7 @@ impl Target {
     }
 }
 
-/// The class of that path, if it may be imported.
+/// The class with this path, if it may be imported.
 fn class(path: &str) -> Result<&str, Failure> {
     let path = path.trim();
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');

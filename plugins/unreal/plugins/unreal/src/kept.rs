@@ -7,7 +7,7 @@ use unreal_project::{Contents, CppClasses, Index};
 
 /// Size of one value in the cache, in bytes: the host's limit is 32 MiB.
 const PIECE: usize = 16 << 20;
-/// Most pieces read.
+/// Maximum number of pieces that are read.
 const MAX_PIECES: u64 = 16;
 
 /// The metadata of stored data.
@@ -15,7 +15,7 @@ const MAX_PIECES: u64 = 16;
 struct Head {
     /// Identifies the data; each piece begins with it.
     generation: u64,
-    /// Time of the last check of the project's folders.
+    /// Time of the last check of the project's folders, in nanoseconds since 1970; 0 for other data than the index.
     checked: u64,
     pieces: u64,
     len: u64,
@@ -36,7 +36,7 @@ impl Head {
     }
 }
 
-/// Data of a project: `index`, `contents` or `cpp`.
+/// Data of a project: `index`, `contents` or `cpp`; and the project's folder.
 struct Place<'p>(&'static str, &'p Path);
 
 impl Place<'_> {

@@ -30,7 +30,7 @@ const READING: Duration = Duration::from_secs(30);
 const WRITING: Duration = Duration::from_secs(300);
 /// Time for which an answer is cached.
 const KEPT: Duration = Duration::from_secs(2);
-/// Largest cached answer, in bytes.
+/// Maximum size of a cached answer, in bytes.
 const MAX_KEPT: usize = 1 << 20;
 
 /// An editor that has the requested project open.
@@ -53,7 +53,7 @@ pub fn address(kind: Kind) -> Option<String> {
     Some(if has_path { set.to_owned() } else { format!("{set}/mcp") })
 }
 
-/// Every configured URL, with the server found there.
+/// Every configured URL, with the server found there, or the reason why none is used.
 pub fn looked_at<'r>(
     request: &'r Request<'r>,
     project: Option<&Project>,
@@ -181,7 +181,7 @@ impl<'r> Editor<'r> {
         }
     }
 
-    /// Asks a tool of Epic's server for what changes without this plugin, so that no earlier answer is taken.
+    /// Calls a tool of Epic's server whose answer changes without this plugin. No cached answer is taken.
     pub fn epic_now(&self, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
         let params = epic::call(&self.seen, set, tool, arguments)?;
         let _turn = self.wire().turn();
@@ -227,7 +227,7 @@ impl<'r> Editor<'r> {
         let told = value::of_tool(&self.change(&params, tool)?)?;
         match value::Reply::of(tool, &told).object("") {
             Ok(_) => Ok(told),
-            // The editor did what it was asked, or not: its words do not say it.
+            // The malformed answer does not tell whether the editor has made the change.
             Err(misshapen) => Err(Fault::Unknown(Box::new(misshapen))),
         }
     }
@@ -304,7 +304,7 @@ impl<'r> Editor<'r> {
         Wire { request: self.request, url: &self.url }
     }
 
-    /// Part of the cache key; changes with every change of the project.
+    /// Part of the cache key; differs after every change that this plugin asked the editor for.
     fn generation(&self) -> String {
         let kept = cache::get(&changes_key(&self.url)).unwrap_or_default();
         String::from_utf8(kept).unwrap_or_default()

@@ -10,7 +10,7 @@ use portcullis_plugin::prelude::*;
 use std::path::PathBuf;
 use unreal_project::Project;
 
-/// The log that an editor tells.
+/// The path of the log, as the editor tells it.
 ///
 /// # Errors
 ///
@@ -23,7 +23,7 @@ pub fn told(editor: &Editor<'_>) -> Result<String, Fault> {
     value::Reply::of(LogFilePath::NAME, &result).text("logFilePath")
 }
 
-/// The log of the first editor that has a project open; others of the same project number theirs.
+/// The path of the log of the first editor that has a project open. The logs of further editors have numbers.
 pub fn of_project(project: &Project) -> PathBuf {
     project.dir.join("Saved/Logs").join(format!("{}.log", project.name))
 }

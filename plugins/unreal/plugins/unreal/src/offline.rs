@@ -17,9 +17,9 @@ use unreal_project::{
 const READING: Duration = Duration::from_secs(12);
 /// Time that has to be left to store the index and to answer.
 const RESERVE: Duration = Duration::from_secs(6);
-/// Longest warning about the project that stands in each answer, in bytes.
+/// Maximum length of a single warning about the project that is repeated in each answer, in bytes.
 const MAX_LINE: usize = 120;
-/// Most warnings of an answer.
+/// Maximum number of warnings of an answer.
 const MAX_WARNINGS: usize = 50;
 
 /// A project on disk with its index.
@@ -82,7 +82,7 @@ impl Offline {
         })
     }
 
-    /// Whether there is still time to read, and reports progress: for the reading of many packages.
+    /// A function for the reading of many files, which reports progress and returns whether there is time to go on.
     pub fn go_on<'r>(
         &self,
         request: &'r Request<'_>,
@@ -91,7 +91,7 @@ impl Offline {
         go_on(request, self.started, what)
     }
 
-    /// The classes that the project declares in C++, and a warning if there are more.
+    /// The classes that the project declares in C++, and a warning if some may be missing.
     pub fn cpp_classes(&self, request: &Request<'_>) -> (CppClasses, Option<String>) {
         let dir = &self.project.dir;
         let go_on = self.go_on(request, "reading headers");
@@ -125,8 +125,8 @@ impl Offline {
         })
     }
 
-    /// Warnings of an answer: those about its own completeness, one line for all about the project, and more. The
-    /// project's own are the same in each answer, so that they are told once, by `unreal_status`.
+    /// Warnings of an answer: those about its own completeness, at most one line about the project, and `more`. Only
+    /// `unreal_status` lists all warnings about the project, since they are the same in each answer.
     pub fn warnings_and(&self, more: impl IntoIterator<Item = String>) -> Vec<String> {
         let project = match self.warnings.as_slice() {
             [] => None,

@@ -8,7 +8,7 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
 
-/// Largest thumbnail returned, in bytes.
+/// Maximum size of a thumbnail that is returned, in bytes.
 const MAX_PICTURE: usize = 8 << 20;
 
 about_project! {

@@ -7,7 +7,7 @@ use crate::{
 };
 use portcullis_plugin::prelude::*;
 
-/// The toolset of Epic's server.
+/// The toolset of Epic's server that starts and stops games.
 const TOOLSET: &str = "EditorAppToolset";
 
 about_project! {
@@ -40,7 +40,7 @@ told! {
     }
 }
 
-/// What both tools do: one deed of the editor, after the question for it.
+/// What both tools do: ask the user, `run` one call to the editor, and look whether a game runs.
 fn play(
     request: &Request<'_>,
     project_dir: Option<&str>,
@@ -78,7 +78,7 @@ impl Tool for StartPlaySession {
             true => ("simulate the current level", "PlayMode_Simulate"),
             false => ("play the current level", "PlayMode_InViewPort"),
         };
-        // The server demands each option that has a default.
+        // The server requires all options, also those with a default.
         let options = json!({ "options": {
             "bSimulate": self.simulate,
             "playMode": mode,

@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, fs::File, io::Read};
 use unreal_package::{Fault as PackageFault, Header};
 use unreal_project::{Entry, Hit, Index, object_path};
 
-/// Largest header in bytes.
+/// Maximum size of a header, in bytes.
 const MAX_HEADER: u64 = 64 << 20;
 
 about_project! {
@@ -220,7 +220,7 @@ struct Found {
     object_path: String,
 }
 
-/// The asset with that name in a package; by default the one named like the package.
+/// The asset with this name in a package; by default the one named like the package, or else the first.
 fn hit<'i>(index: &'i Index, entry: &'i Entry, object: &str) -> Option<Hit<'i>> {
     let assets = index.assets_of(entry);
     let package = index.text(entry.package);
@@ -254,7 +254,7 @@ fn fault(offline: &Offline, entry: &Entry) -> Option<String> {
     }
 }
 
-/// The bytes of a package's header.
+/// The first bytes of a package's file, with the whole header. `None` if it cannot be read.
 pub fn header(offline: &Offline, entry: &Entry) -> Option<Vec<u8>> {
     read_header(offline, entry)?.ok()
 }

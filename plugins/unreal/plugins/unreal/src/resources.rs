@@ -18,9 +18,9 @@ const OF_THE_ENGINE: &str = "application/vnd.unreal.t3d";
 const RECONSTRUCTED: &str = "text/plain; profile=t3d-like";
 /// Number of resources on a page of the list.
 const PAGE: usize = 200;
-/// Most completions: the host's limit.
+/// Maximum number of completions: the host's limit.
 const MAX_COMPLETIONS: usize = 100;
-/// Longest text of one resource, in bytes.
+/// Maximum length of the text of one resource, in bytes.
 const MAX_TEXT: usize = 8 << 20;
 
 /// The resources of the session's project.

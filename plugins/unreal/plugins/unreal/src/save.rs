@@ -8,7 +8,7 @@ use crate::{
 };
 use portcullis_plugin::prelude::*;
 
-/// Most assets named in the question to the user.
+/// Maximum number of assets that are named in the question to the user.
 const NAMED: usize = 20;
 
 about_project! {

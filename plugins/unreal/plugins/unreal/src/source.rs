@@ -112,7 +112,7 @@ pub fn to_change<'r>(
 }
 
 impl Editor<'_> {
-    /// Warnings for every answer of the editor.
+    /// The warnings that belong to every answer of the editor, and `more`.
     pub fn warnings(&self, more: impl IntoIterator<Item = String>) -> Vec<String> {
         let unchecked = match &self.project {
             None => Some(

@@ -240,7 +240,7 @@ fn what_is_unused_and_what_is_broken() {
         json!([{ "package": "/Game/Lonely", "missing": "/Game/Gone", "strength": "hard" }]);
     assert_eq!((&broken["broken"], &broken["unchecked"]), (&expected, &json!(1)));
     let unused = call::<UnusedAssets>(&host, &game, json!({}));
-    // Of a Git LFS pointer it is not known what it is, and what it needs.
+    // A Git LFS pointer is not listed, since its kind and its dependencies are not known.
     assert_eq!(texts(&unused["unused"], "package"), [""; 0]);
     assert!(unused["warnings"].to_string().contains("could not be read: 1."), "{unused}");
     fs::remove_file(game.path().join("Content/Maps/Town.umap")).expect("it is there");

@@ -9,7 +9,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
 
-/// Largest picture, in bytes.
+/// Maximum size of a picture, in bytes.
 const MAX_PICTURE: usize = 12 << 20;
 /// The first bytes of each PNG file.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
@@ -53,7 +53,7 @@ impl Tool for CaptureViewport {
         }
         let deed = editor.deed("show the model a picture of the Unreal editor");
         request.ask(consent("capture", deed, "the level viewport"))?;
-        // The server demands its optional arguments.
+        // The server requires all arguments, also optional ones.
         let arguments =
             json!({ "captureTransform": null, "annotations": null, "bShowUI": self.show_ui });
         let told = editor.epic_now("EditorAppToolset", "CaptureViewport", &arguments)?;

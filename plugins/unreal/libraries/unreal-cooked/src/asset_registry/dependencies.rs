@@ -18,7 +18,7 @@ pub enum Need {
 pub struct Dependency {
     /// The other package.
     pub package: String,
-    /// Whether the other package is loaded with it.
+    /// Whether the package that is needed is loaded together with the one that needs it.
     pub is_hard: bool,
 }
 
@@ -33,7 +33,8 @@ pub struct Node {
     needed_by: Vec<u32>,
 }
 
-/// The dependencies of a package, sorted; each once, as hard if one of them is.
+/// The dependencies of a package, sorted by name. Each package is there once, as hard if one of
+/// its dependencies is hard.
 pub fn of(registry: &Registry<'_>, package: &str, need: Need) -> Vec<Dependency> {
     let is_it = |name: Name| registry.name(name).eq_ignore_ascii_case(package);
     let at = registry.nodes.iter().position(|node| node.package.is_some_and(is_it));
@@ -51,7 +52,7 @@ pub fn of(registry: &Registry<'_>, package: &str, need: Need) -> Vec<Dependency>
                 let needs = registry.nodes.get(by as usize).map(|node| node.needs.as_slice());
                 needs.unwrap_or_default().iter().any(|(to, is_hard)| *to as usize == at && *is_hard)
             };
-            // Each once: a hostile file repeats them.
+            // Each once, since a hostile file can repeat them.
             let by: BTreeSet<u32> = node.needed_by.iter().copied().collect();
             by.into_iter().filter_map(|by| dependency((by, strength(by)))).collect()
         }
@@ -62,7 +63,7 @@ pub fn of(registry: &Registry<'_>, package: &str, need: Need) -> Vec<Dependency>
 }
 
 impl Reader<'_, '_> {
-    /// Reads the graph, and goes to its end. `None` if the registry was stripped of its end.
+    /// Reads the graph and moves the cursor to its end. `None` if the file ends before the graph.
     pub(super) fn nodes(&mut self) -> Result<Option<Vec<Node>>, Fault> {
         let what = "dependencies";
         if self.cursor.left() == 0 {
@@ -99,7 +100,7 @@ impl Reader<'_, '_> {
         Ok(Node { package, needs: needs.collect(), needed_by })
     }
 
-    /// A node before 4.26: six numbers, and the nodes one after the other.
+    /// A node before 4.26: the lengths of its five or six lists of nodes, then the lists.
     fn old_node(&mut self) -> Result<Node, Fault> {
         let what = "dependencies";
         let package = self.identifier()?;
@@ -116,7 +117,8 @@ impl Reader<'_, '_> {
         Ok(Node { package, needs, needed_by: self.some(referencers)? })
     }
 
-    /// The package of a node (`FAssetIdentifier`); other nodes have more names, or others.
+    /// Reads the identifier of a node (`FAssetIdentifier`). `None` unless it has the name of a
+    /// package and no other names.
     fn identifier(&mut self) -> Result<Option<Name>, Fault> {
         let bits = self.cursor.u8("dependencies")?;
         let mut names = [None; 4];
@@ -140,21 +142,21 @@ impl Reader<'_, '_> {
         Ok(words.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect())
     }
 
-    /// Bits of that width for each of `count` dependencies, in words of 32.
+    /// Reads `width` bits for each of `count` dependencies, in words of 32 bits.
     fn flags(&mut self, count: usize, width: usize) -> Result<Vec<u32>, Fault> {
         self.some((count * width).div_ceil(32))
     }
 }
 
-/// The number in some bits of the words, the lowest first.
+/// The number in `count` bits of the words, from bit `first` on, the lowest first.
 fn bits(words: &[u32], first: usize, count: usize) -> u32 {
     let bit = |at: usize| words.get(at / 32).map_or(0, |word| word >> (at % 32) & 1);
     (0..count).fold(0, |sum, at| sum | bit(first + at) << at)
 }
 
-/// Whether one of the combinations of properties is hard (`FPropertyCombinationPack3`): numbers
-/// below 8 are one combination, of which bit 0 means hard; the others are lists of combinations,
-/// of which only 11 (game alone, build alone) has no hard one.
+/// Whether one of the combinations of properties is hard (`FPropertyCombinationPack3`). Numbers
+/// below 8 are one combination; its bit 0 means hard. Numbers from 8 on are lists of combinations;
+/// all lists but 11 (game alone, build alone) have a hard one.
 fn is_hard(packed: u32) -> bool {
     if packed < 8 { packed & 1 == 1 } else { packed != 11 }
 }

@@ -5,10 +5,10 @@ use crate::{Fault, names};
 use std::borrow::Cow;
 use unreal_package::Cursor;
 
-/// Starts the tables with texts among them, and with texts before them.
+/// First word of the tables: if the texts are among the tables, and if they are before them.
 const BEGIN: [u32; 2] = [0x1234_5678, 0x1234_5679];
 const END: u32 = 0x8765_4321;
-/// Most tags of an asset that are shown.
+/// Maximum number of tags that are returned of an asset.
 const MAX_TAGS: usize = 500;
 
 /// Where the tags of an asset are.
@@ -16,7 +16,7 @@ const MAX_TAGS: usize = 500;
 pub enum Tags {
     /// In the asset itself, before 4.27.
     Inline {
-        /// Offset of their number in the file.
+        /// Offset of their number in the file, in bytes.
         start: u64,
         /// Their number.
         count: usize,
@@ -72,7 +72,7 @@ struct Strings<'a> {
     characters: &'a [u8],
 }
 
-/// A cursor with the version.
+/// A cursor with the version and the number of names.
 struct Tables<'a, 'c> {
     cursor: &'c mut Cursor<'a>,
     version: u32,
@@ -137,7 +137,8 @@ impl<'a> Store<'a> {
         value.unwrap_or_default()
     }
 
-    /// For tags in the assets themselves: the file.
+    /// A store for registries before 4.27, whose assets contain their tags; `bytes` is the whole
+    /// file.
     pub fn inline_in(bytes: &'a [u8]) -> Self {
         Self { bytes, ..Self::default() }
     }

@@ -7,12 +7,12 @@ use std::io::{self, Read};
 
 /// The `.ucas` files of a container.
 pub trait Partitions {
-    /// Reads `len` bytes at `offset` of the file with that number: 0 for `Name.ucas`, 1 for
-    /// `Name_s1.ucas`. Fewer bytes are an error.
+    /// Reads exactly `len` bytes at `offset` of one file: `partition` is 0 for `Name.ucas`, 1 for
+    /// `Name_s1.ucas`.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or ends before.
+    /// When the file cannot be read or ends before the last of these bytes.
     fn read(&mut self, partition: u64, offset: u64, len: usize) -> io::Result<Vec<u8>>;
 }
 
@@ -81,7 +81,7 @@ impl Toc<'_> {
         })
     }
 
-    /// Appends a block to the bytes.
+    /// Decompresses a block and appends it to `bytes`.
     fn unpack(
         &self,
         block: &Block,

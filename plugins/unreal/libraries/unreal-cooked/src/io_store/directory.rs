@@ -4,11 +4,12 @@ use crate::Fault;
 use std::borrow::Cow;
 use unreal_package::Cursor;
 
-/// An entry that refers to nothing.
+/// An index that refers to nothing.
 const NONE: u32 = u32::MAX;
-/// Longest path of a file, in bytes.
+/// Maximum length of a file's path, in bytes.
 const MAX_PATH: usize = 4_096;
-/// Most bytes of all paths together: a hostile directory repeats a long folder in each path.
+/// Maximum size of all paths together, in bytes: a hostile directory can repeat a long folder in
+/// each path.
 const MAX_PATHS: usize = 64 << 20;
 
 /// A file by name.
@@ -16,7 +17,7 @@ const MAX_PATHS: usize = 64 << 20;
 pub struct PackedFile {
     /// Path as the packager wrote it, such as `../../../MyGame/Content/Doors/BP_Door.uasset`.
     pub path: String,
-    /// Place of its chunk in the table.
+    /// Index of its chunk in the table of contents.
     pub chunk: usize,
 }
 
@@ -35,7 +36,7 @@ struct File {
     chunk: u32,
 }
 
-/// Reads the directory of a container with that many chunks.
+/// Reads the directory of a container with `chunks` chunks.
 pub fn read(bytes: &[u8], chunks: usize) -> Result<Vec<PackedFile>, Fault> {
     let mut cursor = Cursor::new(bytes, bytes.len() as u64);
     let mount = cursor.string("mount point")?;
@@ -71,7 +72,7 @@ pub fn read(bytes: &[u8], chunks: usize) -> Result<Vec<PackedFile>, Fault> {
     Ok(walk.found)
 }
 
-/// Walks the folders; each folder and each file is visited at most once.
+/// Walks the folders. More visits than there are folders or files are an error: they go in a circle.
 struct Walk<'a> {
     folders: Vec<Folder>,
     files: Vec<File>,
@@ -137,8 +138,9 @@ fn join(folder: &str, name: &str) -> Option<String> {
 }
 
 /// The name of the package in a file, such as `/Game/Doors/BP_Door` for
-/// `../../../MyGame/Content/Doors/BP_Door.uasset`, `/Engine/…` for the engine's, and the plugin's
-/// name for plugins. `None` for files that are no packages of a content folder.
+/// `../../../MyGame/Content/Doors/BP_Door.uasset`. It begins with `/Engine/` for the engine's
+/// files, and with the plugin's name for those of a plugin. `None` for files that are no packages
+/// of a content folder.
 pub fn package_name(path: &str) -> Option<String> {
     let stem = path.strip_suffix(".uasset").or_else(|| path.strip_suffix(".umap"))?;
     let stem = stem.trim_start_matches("../");

@@ -7,7 +7,7 @@ use unreal_package::Cursor;
 
 /// Size of an entry of the export map, in bytes.
 const EXPORT: usize = 72;
-/// Deepest nesting of objects.
+/// Maximum depth of nested objects.
 const MAX_NESTING: usize = 64;
 /// The kind of a reference is in its two highest bits.
 const KIND_SHIFT: u32 = 62;
@@ -25,7 +25,7 @@ pub struct PackageHeader<'a> {
     pub exports: Vec<PackageExport>,
     /// Number of imported objects.
     pub imports: usize,
-    /// The imported packages by name, in the order of the container header; since 5.3, else empty.
+    /// The imported packages by name, in the order of the container header; empty before 5.3.
     pub imported_packages: Vec<String>,
     names: Vec<Cow<'a, str>>,
     is_ue5: bool,
@@ -56,8 +56,8 @@ struct Places {
 }
 
 impl<'a> PackageHeader<'a> {
-    /// The size of the header in bytes, from the first 64 bytes of the chunk; `None` if these are
-    /// too few or damaged.
+    /// The size of the header in bytes, as the first 64 bytes of the chunk state it. `None` if
+    /// `start` is too short.
     pub fn size(start: &[u8], is_ue5: bool) -> Option<u64> {
         let word = |at: usize| Some(u32::from_le_bytes(start.get(at..at + 4)?.try_into().ok()?));
         let size = match is_ue5 {
@@ -68,7 +68,7 @@ impl<'a> PackageHeader<'a> {
         Some(size)
     }
 
-    /// Reads the header; `bytes` is the start of the chunk with the whole header.
+    /// Reads the header; `bytes` is the start of the chunk, at least the whole header.
     /// `scripts` has the global names that packages of 4.26 and 4.27 use.
     ///
     /// # Errors
@@ -136,8 +136,9 @@ impl<'a> PackageHeader<'a> {
         path
     }
 
-    /// The class of an object: a path of the engine's, the name of a class of this package, or the
-    /// package that has the class. `imported` are the packages that this one imports.
+    /// The class of an object: the path of a class of the engine, the name of a class of this
+    /// package, or `a class of` another package. `imported` are the names of the packages that this
+    /// package imports, in the order of the container header.
     pub fn class(
         &self,
         export: &PackageExport,
@@ -172,9 +173,9 @@ fn as_export(reference: u64) -> Option<usize> {
 
 type Start<'a> = (Places, Vec<Cow<'a, str>>);
 
-/// The start of a header of Unreal Engine 5. 5.3 has longer headers, later engines have two more
-/// offsets before the names; nothing in the header says so. The name table does: it begins with
-/// the id of its hash algorithm.
+/// Reads the start of a header of Unreal Engine 5. Headers are longer since 5.3, and later engines
+/// add two offsets before the names. The header does not state its layout, so all layouts are
+/// tried: the right one leads to a name table, which has the id of its hash algorithm.
 fn ue5<'a>(cursor: &mut Cursor<'a>) -> Result<Start<'a>, Fault> {
     let what = "package header";
     let has_versions = cursor.u32(what)? != 0;
@@ -204,7 +205,7 @@ fn ue5<'a>(cursor: &mut Cursor<'a>) -> Result<Start<'a>, Fault> {
     Err(cursor.damaged("names").into())
 }
 
-/// Skips the rest of the summary, and reads the versions behind it.
+/// Skips the rest of the summary, `rest` bytes, and reads the versions behind it.
 fn versions(
     cursor: &mut Cursor<'_>,
     rest: usize,

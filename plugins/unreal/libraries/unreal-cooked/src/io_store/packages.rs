@@ -12,7 +12,7 @@ const NEWEST: u32 = 5;
 
 /// Versions that change the layout (`EIoContainerHeaderVersion`).
 mod version {
-    /// There is no number of packages before them.
+    /// The header has no separate number of packages any more.
     pub const OPTIONAL_SEGMENTS: u32 = 2;
     /// Entries have no numbers of exports, since Unreal Engine 5.3.
     pub const NO_EXPORT_INFO: u32 = 3;
@@ -33,7 +33,7 @@ impl fmt::Display for PackageId {
 pub struct Packages<'a> {
     ids: &'a [u8],
     entries: &'a [u8],
-    /// Size of an entry, and where the list of imports stands in it.
+    /// Size of an entry, and offset of its list of imports, in bytes.
     layout: (usize, usize),
 }
 
@@ -69,7 +69,7 @@ impl<'a> Packages<'a> {
 
     /// The packages that import a package.
     pub fn importers(&self, package: PackageId) -> Vec<PackageId> {
-        // Lists that overlap are not the cooker's, and could take for ever.
+        // Cookers write no lists that overlap. Those of a hostile file could take very long.
         let mut left = self.entries.len();
         let mut found = Vec::new();
         for (at, id) in self.ids().enumerate() {
@@ -83,7 +83,7 @@ impl<'a> Packages<'a> {
         found
     }
 
-    /// The list of an entry; a list that leaves the entries is empty.
+    /// The imports of an entry, as bytes; empty if the list would end beyond the entries.
     fn list(&self, entry: usize) -> &'a [u8] {
         let (size, field) = self.layout;
         let at = entry * size + field;
@@ -104,7 +104,7 @@ fn ids(bytes: &[u8]) -> impl Iterator<Item = PackageId> {
     bytes.chunks_exact(8).map(|id| PackageId(little(id)))
 }
 
-/// Reads up to the ids, as Unreal Engine 5 writes it.
+/// Reads a header of Unreal Engine 5 up to the ids, and returns the layout of its entries.
 fn ue5(cursor: &mut Cursor<'_>) -> Result<(usize, usize), Fault> {
     if cursor.u32(WHAT)? != MAGIC {
         return Err(Fault::Unknown(WHAT));
@@ -121,7 +121,7 @@ fn ue5(cursor: &mut Cursor<'_>) -> Result<(usize, usize), Fault> {
     Ok(if version < version::NO_EXPORT_INFO { (24, 8) } else { (16, 0) })
 }
 
-/// Reads up to the ids, as 4.26 and 4.27 write it.
+/// Reads a header of 4.26 or 4.27 up to the ids, and returns the layout of its entries.
 fn ue4(cursor: &mut Cursor<'_>) -> Result<(usize, usize), Fault> {
     cursor.skip("id of the container", 8)?;
     cursor.skip("number of packages", 4)?;

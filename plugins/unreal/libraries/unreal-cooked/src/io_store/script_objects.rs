@@ -5,9 +5,9 @@ use crate::{Fault, names};
 use std::{borrow::Cow, collections::HashMap};
 use unreal_package::Cursor;
 
-/// Deepest nesting of script objects.
+/// Maximum depth of nested script objects.
 const MAX_NESTING: usize = 16;
-/// The index of a name in a reference; the two highest bits tell the table.
+/// Mask of the index in a reference to a name; the two highest bits tell the name table.
 pub const NAME_INDEX: u32 = (1 << 30) - 1;
 
 /// The engine's own classes and their objects, by their hash.

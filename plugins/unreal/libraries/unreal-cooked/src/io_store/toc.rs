@@ -9,7 +9,7 @@ const WHAT: &str = "an IoStore table of contents";
 const HEADER: usize = 144;
 /// The newest known version (`EIoStoreTocVersion::ContainerEncryptionMethod`).
 const NEWEST: u8 = 10;
-/// Largest size of a block, in bytes: entries have three bytes for it.
+/// Maximum size of a block, in bytes: entries have three bytes for it.
 const MAX_BLOCK: u32 = 1 << 24;
 /// Size of an initialisation vector of the encryption, in bytes.
 const INITIALISATION_VECTOR: usize = 12;
@@ -47,7 +47,7 @@ pub struct Toc<'a> {
     pub block_size: u32,
     /// Number of `.ucas` files.
     pub partitions: u32,
-    /// Size of a `.ucas` file, in bytes; larger contents go on in the next one.
+    /// Maximum size of a `.ucas` file, in bytes; further blocks are in the next file.
     pub partition_size: u64,
     /// The files by name; empty where the container has no names, or encrypted ones.
     pub files: Vec<PackedFile>,
@@ -60,7 +60,7 @@ pub struct Toc<'a> {
 /// A chunk: a package, bulk data, or data of the loader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Id: of a package, that of its name.
+    /// Id; for a package, the hash of its name.
     pub id: u64,
     /// Kind of its data.
     pub kind: ChunkKind,
@@ -70,7 +70,7 @@ pub struct Chunk {
     pub size: u64,
 }
 
-/// The kind of a chunk's data (`EIoChunkType`, of which 4.26 and 4.27 have other numbers).
+/// The kind of a chunk's data (`EIoChunkType`, whose numbers are different in 4.26 and 4.27).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChunkKind {
     /// A package.
@@ -85,7 +85,7 @@ pub enum ChunkKind {
     ScriptObjects,
     /// The packages of the container and what they import.
     ContainerHeader,
-    /// Shaders and libraries of them.
+    /// Shaders and shader libraries.
     Shaders,
     /// The names of the engine's own objects, in 4.26 and 4.27.
     GlobalNames,
@@ -142,7 +142,7 @@ impl<'a> Toc<'a> {
     /// # Errors
     ///
     /// When the file is no such table, of a newer version, or damaged. Encrypted names are no
-    /// error: the files are then empty.
+    /// error: `files` is then empty.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Fault> {
         if !bytes.starts_with(MAGIC) {
             return Err(Fault::Unknown(WHAT));
@@ -200,7 +200,7 @@ impl<'a> Toc<'a> {
         self.ids.is_empty()
     }
 
-    /// The chunk at that place of the table.
+    /// The chunk with this index in the table.
     pub fn chunk(&self, at: usize) -> Option<Chunk> {
         let id = self.ids.chunks_exact(12).nth(at)?;
         let place = self.places.chunks_exact(10).nth(at)?;
@@ -295,7 +295,7 @@ fn header<'a>(cursor: &mut Cursor<'a>, version: u8) -> Result<(Toc<'a>, Counts),
     Ok((toc, counts))
 }
 
-/// Takes a table of entries of that size.
+/// Takes a table of `count` entries of `size` bytes.
 fn take<'a>(
     cursor: &mut Cursor<'a>,
     what: &'static str,
@@ -312,7 +312,7 @@ fn method(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// An integer of up to eight bytes, the lowest first.
+/// A little-endian integer of up to eight bytes.
 pub fn little(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }

@@ -13,15 +13,15 @@ const NONE: u64 = u64::MAX;
 /// A container under construction.
 #[derive(Clone, Debug)]
 pub struct Container {
-    /// Version of the table of contents: below 4 as 4.26 and 4.27 write it.
+    /// Version of the table of contents. Versions below 4 are those of 4.26 and 4.27.
     pub version: u8,
     /// Version of the container header.
     pub header_version: u32,
-    /// `Zlib`, `Oodle` (whose data are left as they are), or nothing.
+    /// The compression method that the blocks state. Only for `Zlib` are they compressed.
     pub method: Option<&'static str>,
-    /// Whether the container says to be encrypted. Nothing is.
+    /// Whether the container states that it is encrypted. Its data never are.
     pub encrypted: bool,
-    /// Size of a `.ucas` file; 0 for one.
+    /// Maximum size of a `.ucas` file, in bytes; 0 for one file of any size.
     pub partition_size: u64,
     packages: Vec<Draft>,
     chunks: Vec<(u64, u8, Vec<u8>, Option<String>)>,
@@ -52,9 +52,9 @@ impl Container {
         self.version >= 4
     }
 
-    /// Adds a package with one asset, whose class is a script object with that hash, and with a
-    /// part of that asset. `imports` are ids and names of packages; the part's class is in the
-    /// first of them.
+    /// Adds a package with an asset and a part of the asset. `class` is the hash of the script
+    /// object that is the asset's class. `imports` are ids and names of packages; in Unreal
+    /// Engine 5, the part's class is in the first of them.
     pub fn package(&mut self, id: u64, name: &str, class: u64, imports: &[(u64, &str)]) {
         let data = if self.is_ue5() { self.ue5(name, class, imports) } else { ue4(name, class) };
         let folder = name.trim_start_matches("/Game/");
@@ -223,7 +223,7 @@ fn export(ink: &mut Ink, name: u32, outer: u64, class: u64) {
     ink.u64(NONE).u64(NONE).u64(0).u32(1).u32(0);
 }
 
-/// The header of a package of 4.26 or 4.27: its names, but not its class, are its own.
+/// The header of a package of 4.26 or 4.27, with its own names, and its data.
 fn ue4(name: &str, class: u64) -> Vec<u8> {
     let asset = name.rsplit('/').next().unwrap_or(name);
     let mut names = Ink::default();
@@ -242,7 +242,7 @@ fn ue4(name: &str, class: u64) -> Vec<u8> {
     ink.0
 }
 
-/// The data of script objects: their hashes, the outers' (0 for none), and their names.
+/// The data of script objects. Each is its hash, the hash of its outer (0 for none), and its name.
 pub fn script_objects(objects: &[(u64, u64, &str)]) -> Vec<u8> {
     let names: Vec<String> = objects.iter().map(|(.., name)| (*name).to_owned()).collect();
     let mut ink = Ink::default();

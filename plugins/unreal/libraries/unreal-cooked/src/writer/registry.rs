@@ -9,7 +9,7 @@ pub struct DraftRegistry {
     pub version: u32,
     /// The assets.
     pub assets: Vec<DraftAsset>,
-    /// Packages that need packages: who, whom, and whether both are loaded together.
+    /// Dependencies: a package, the package that it needs, and whether both are loaded together.
     pub needs: Vec<(String, String, bool)>,
 }
 
@@ -22,7 +22,7 @@ pub struct DraftAsset {
     pub class: (String, String),
     /// Keys and values.
     pub tags: Vec<(String, String)>,
-    /// Size on disk.
+    /// Size of the package on disk, in bytes.
     pub size: u64,
 }
 
@@ -100,7 +100,7 @@ impl DraftRegistry {
         self.name(ink, names, &asset.package);
         self.name(ink, names, name);
         if self.version >= 15 {
-            // The name of an outer, since nothing is filtered.
+            // The name of an outer, since editor-only data are not filtered out.
             self.name(ink, names, "None");
         }
         if self.version < 8 {
@@ -121,7 +121,7 @@ impl DraftRegistry {
         ink.u32(1).u32(0).u32(0x8000_0200);
     }
 
-    /// The tags of all assets: plain strings, each once for every asset.
+    /// The tags of all assets: plain strings, which assets do not share.
     fn store(&self, ink: &mut Ink, names: &mut Vec<String>, offset: usize) {
         let tags: Vec<&(String, String)> = self.assets.iter().flat_map(|a| &a.tags).collect();
         let align = |ink: &mut Ink| {

@@ -1,8 +1,8 @@
-//! Calls every function of the reader on a file.
+//! Reads a file as a package: its Markdown, thumbnails, graphs, actors and T3D.
 
 use unreal_package::{Index, Package};
 
-/// Reads everything. Whether the file could be read as a package.
+/// Reads all of these. Returns whether the file could be read as a package.
 pub fn read(file: &[u8]) -> bool {
     let Ok(package) = Package::read(file) else { return false };
     package.markdown("/Game/X", 1 << 18);

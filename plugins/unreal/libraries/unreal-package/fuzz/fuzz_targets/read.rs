@@ -1,4 +1,4 @@
-//! Fuzz target: calls every function of the reader; none may panic, hang or use unbounded memory.
+//! Fuzz target: reads files with `everything`; no reader may panic, hang or use unbounded memory.
 //!
 //! Run `run.sh`; or, with the address sanitizer, `cargo +nightly fuzz run read -- -max_len=65536
 //! -timeout=10 -rss_limit_mb=512` in the folder of the crate.

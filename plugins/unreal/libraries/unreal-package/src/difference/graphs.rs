@@ -7,7 +7,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Longest title of a node in a place, in characters.
+/// Maximum length of a node's title in a change's place, in characters.
 const MAX_TITLE: usize = 80;
 
 impl Difference {
@@ -110,8 +110,8 @@ impl<'g> Keys<'g> {
         Self { nodes, by_name }
     }
 
-    /// The links, from outputs to inputs, named by the nodes' titles. Nodes that are in `newer` have their titles from
-    /// there, so that a link of a node that was renamed is the same link.
+    /// The links, from outputs to inputs, named by the nodes' titles. A node that is also in `newer` has its title from
+    /// `newer`, so that a link of a renamed node counts as the same link.
     fn links(&self, newer: &Keys<'_>) -> BTreeMap<String, String> {
         let title = |key: &str| {
             let node = newer.nodes.get(key).or_else(|| self.nodes.get(key));

@@ -10,7 +10,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Longest text of one property, in bytes; longer ones are compared up to there.
+/// Maximum length of a property's text, in bytes; only this much of a longer text is compared.
 const MAX_TEXT: usize = 1 << 20;
 
 /// Properties that change with every save, or say in another way what graphs, variables and components say.
@@ -73,7 +73,7 @@ impl Difference {
         self.payloads(before, after);
     }
 
-    /// An object of one version only. Graphs and nodes are told by their graphs.
+    /// Adds an object that only one version has. Graphs and nodes are left out: they are compared as graphs.
     fn only_object(&mut self, path: &str, package: &Package<'_>, index: Index, is_old: bool) {
         let header = &package.header;
         if !header.is_graph(index) && !header.is_node(index) {
@@ -138,7 +138,7 @@ impl Difference {
         let behind = |of: &Package<'_>| {
             let ends = of.header.exports.iter().map(|export| export.offset + export.size);
             let end = ends.max().unwrap_or_default();
-            // The last four bytes are the mark of a package.
+            // The last four bytes are the magic number of packages.
             let len = of.len().saturating_sub(end).saturating_sub(4);
             of.bytes_of(end, len).map(<[u8]>::to_vec).filter(|bytes| !bytes.is_empty())
         };
@@ -146,7 +146,7 @@ impl Difference {
     }
 }
 
-/// Data of at most so many bytes that are all 0: an empty list, or a flag that is not set.
+/// Maximum size, in bytes, of data that count as none if all bytes are 0: an empty list, or a flag that is not set.
 const NOTHING: usize = 16;
 
 /// Whether the engine makes objects of this class from others: from graphs when it compiles a Blueprint, or from comments.
@@ -155,7 +155,7 @@ fn is_made(class: &str) -> bool {
         || ["Function", "EdGraphPin", "PackageMetaData", "MetaData"].contains(&class)
 }
 
-/// Whether the objects of a class are told whole by the graph of a rig or of a material.
+/// Whether the graph of a rig or of a material shows all that objects of a class contain.
 fn is_in_graph(class: &str) -> bool {
     class.starts_with("MaterialExpression")
         || ["Material", "MaterialEditorOnlyData"].contains(&class)
@@ -164,7 +164,7 @@ fn is_in_graph(class: &str) -> bool {
         })
 }
 
-/// The objects by their paths, without those that the engine makes from others.
+/// The objects with their paths, without those that the engine makes from others, and those that graphs show.
 fn paths(package: &Package<'_>) -> Vec<(String, Index)> {
     let header = &package.header;
     let all = (0..header.exports.len()).map(Index::of_export);

@@ -3,7 +3,7 @@
 use super::{Change, Difference};
 
 impl Difference {
-    /// The changes from `offset` on, `most` of them, as Markdown.
+    /// The changes from `offset` on, at most `most`, as Markdown.
     pub fn markdown(&self, offset: usize, most: usize) -> String {
         let mut out = String::new();
         let mut place = None;

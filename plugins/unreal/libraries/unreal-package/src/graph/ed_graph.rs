@@ -1,4 +1,4 @@
-//! Reads Blueprint graphs (`UEdGraph`), whose pins the nodes store themselves.
+//! Reads Blueprint graphs (`UEdGraph`), whose nodes store their pins.
 
 use super::{Graph, Link, MAX_VALUE, Node, NodePin};
 use crate::{

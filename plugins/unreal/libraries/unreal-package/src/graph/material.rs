@@ -1,5 +1,5 @@
 //! Reads the graphs of materials and material functions: their expressions, and the material as the node that the
-//! graph ends in. An input stores its link; the outputs of an expression are stored where they are not the class's own.
+//! graph ends in. An input stores its link; an expression stores its outputs only if they differ from its class's.
 
 use super::{Graph, Link, MAX_NAME, MAX_VALUE, Node, NodePin};
 use crate::{
@@ -13,10 +13,10 @@ use crate::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Deepest nesting of inputs in lists and structures.
+/// Maximum depth at which inputs are looked for in lists and structures.
 const MAX_DEPTH: usize = 3;
 
-/// Properties that concern the editor, or that the graph tells in another way.
+/// Properties that are no settings: they concern the editor, or the graph shows them in another way.
 const LEFT_OUT: &[&str] = &[
     "AttributeGetTypes",
     "AttributeSetTypes",
@@ -71,7 +71,7 @@ const ABOUT: &[(&str, &str)] = &[
     ("Description", ""),
 ];
 
-/// Expressions that the words before the name say enough of.
+/// Expressions whose class is not in the title, since the words of `ABOUT` tell it.
 const TELLING: &[&str] = &[
     "Comment",
     "FunctionInput",
@@ -86,7 +86,7 @@ struct Input {
     name: String,
     /// The expression that it is linked to.
     source: Option<Index>,
-    /// Which of that expression's outputs.
+    /// Index of the output of that expression.
     output: usize,
     /// The channels that are used, such as `RG`; empty for all.
     mask: String,
@@ -154,7 +154,8 @@ impl<'a> Package<'a> {
         graph
     }
 
-    /// The material as a node, with its settings; its inputs are stored with it or, since 5.1, in an object for them.
+    /// The material as a node with its settings, and its inputs. They are stored in the material or, since 5.1, in the
+    /// object that its property `EditorOnlyData` names.
     fn material(&self, index: Index, render: &Render<'_, 'a>) -> (Node, Vec<Input>) {
         let header = &self.header;
         let object = self.object(index);

@@ -11,11 +11,11 @@ use crate::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// Deepest nesting of pins.
+/// Maximum depth of nested pins.
 const MAX_DEPTH: usize = 8;
-/// Most objects from a node up to its graph: an injected node is within a pin.
+/// Maximum number of outers from a node up to its graph: an injected node is within a pin.
 const MAX_NESTING: usize = 16;
-/// Most pins of one node, with the members of structures.
+/// Maximum number of pins of one node, with the members of structures.
 const MAX_PINS: usize = 4096;
 
 /// The objects of all rigs in a package.
@@ -31,7 +31,7 @@ struct Rigs {
 }
 
 impl<'a> Package<'a> {
-    /// The Blueprint graphs that only show the graphs of rigs: each of their nodes names a node of a rig.
+    /// The Blueprint graphs that only show the graphs of rigs: their nodes name nodes of rigs, or are comments.
     pub(crate) fn views_of_rigs(&self) -> HashSet<Index> {
         let header = &self.header;
         let all = || (0..header.exports.len()).map(Index::of_export);
@@ -129,7 +129,7 @@ impl<'a> Package<'a> {
         }
     }
 
-    /// Adds the pins within a node or a pin; returns their values as text, as the engine writes a structure.
+    /// Adds the pins within a node or a pin. Returns their values as the engine writes the members of a structure.
     fn rig_pins(&self, within: Index, path: &str, rigs: &Rigs, pins: &mut Vec<NodePin>) -> String {
         let header = &self.header;
         let inside = rigs.pins.get(&within).map_or(&[][..], Vec::as_slice);
@@ -292,7 +292,7 @@ fn split(path: &str) -> Option<(&str, &str)> {
     path.rsplit('|').next().unwrap_or(path).split_once('.')
 }
 
-/// Whether a pin is worth telling: a member of a structure is told by the structure's value, unless it is linked.
+/// Whether a pin is kept: a member of a structure is also in the structure's value, so it is kept only if it is linked.
 fn is_told(pin: &NodePin) -> bool {
     !pin.name.contains('.') || !pin.links.is_empty()
 }

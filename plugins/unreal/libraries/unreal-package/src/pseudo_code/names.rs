@@ -3,13 +3,13 @@
 use crate::{Guid, graph::Node};
 use std::collections::{HashMap, HashSet};
 
-/// Least number of digits of a GUID in the name of a node.
+/// Minimum number of digits of a GUID in the name of a node.
 const LEAST_DIGITS: usize = 4;
-/// What the names of nodes begin with, after their classes.
+/// Beginnings of nodes' names that come from the names of their classes, and are left out.
 const PREFIXES: &[&str] = &["MaterialExpression", "K2Node_", "AnimGraphNode_"];
 
-/// Short names for nodes: the least number of digits of their GUIDs that tells them apart; or their own names, where
-/// nodes have no GUID or, as copies may, the same.
+/// Short names for nodes: as many first digits of their GUIDs as tell the nodes apart. A node without a GUID, or with
+/// the GUID of another node, as a copy may have, is named by its own name.
 pub fn ids(nodes: &[Node]) -> Vec<String> {
     let mut counts: HashMap<Guid, usize> = HashMap::new();
     nodes.iter().for_each(|node| *counts.entry(node.guid).or_default() += 1);

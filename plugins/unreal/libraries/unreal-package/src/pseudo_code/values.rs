@@ -1,6 +1,6 @@
 //! Writes values in short.
 
-/// Longest value, in characters.
+/// Maximum length of a value, in characters.
 const MAX_VALUE: usize = 100;
 /// A value in short: without the class of an object, and without zeros behind a number.
 pub fn value(text: &str, kind: &str) -> String {

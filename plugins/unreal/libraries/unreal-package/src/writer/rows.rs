@@ -38,7 +38,7 @@ impl Draft {
         self.native(table, &ink.0)
     }
 
-    /// Adds entries to an object, as a StringTable stores them, with a remark to the first.
+    /// Adds entries to an object, as a StringTable stores them. `remark` is the name and text of metadata of the first.
     pub fn strings(
         &mut self,
         table: Index,

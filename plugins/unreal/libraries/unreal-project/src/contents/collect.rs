@@ -14,7 +14,7 @@ use unreal_package::{
     Action, Contents, Fault, Header, Index as Object, Literal, Package, Variable,
 };
 
-/// Largest package read, in bytes.
+/// Maximum size of a package that is read, in bytes.
 const MAX_SIZE: u64 = 64 << 20;
 /// Bytes of a map read first: most maps have no graph.
 const FIRST: u64 = 64 << 10;
@@ -121,7 +121,7 @@ fn role_code(role: &str) -> u8 {
     u8::try_from(position).unwrap_or_default()
 }
 
-/// What a graph of that code declares: a function, a macro, or the signature of a dispatcher.
+/// What a graph with this code of its role declares: a function or a macro. `None` for other roles.
 pub fn declares(code: u8) -> Option<&'static str> {
     ROLES.get(usize::from(code)).copied().filter(|role| matches!(*role, "function" | "macro"))
 }
@@ -136,7 +136,7 @@ fn action_code(action: Action) -> u8 {
     }
 }
 
-/// The action of that code.
+/// The action with this code.
 pub fn action(code: u8) -> Action {
     match code {
         1 => Action::Call,

@@ -1,4 +1,4 @@
-//! Finds the strings that have a text in them, over all strings at once.
+//! Finds the strings that contain a text, over all strings at once.
 
 use crate::strings::{Id, Strings};
 
@@ -9,9 +9,9 @@ pub struct Matching {
 }
 
 impl Matching {
-    /// The strings with `term` in them, or equal to it. The case of ASCII letters does not matter.
-    /// A term of several words also matches without the spaces, since the editor shows
-    /// `PrintString` as `Print String`.
+    /// The strings that contain `term` or, if `exact`, are equal to it. The case of ASCII letters
+    /// does not matter. A term of several words also matches without the spaces, since the editor
+    /// shows `PrintString` as `Print String`.
     pub fn of(strings: &Strings, term: &str, exact: bool) -> Self {
         let mut found = Self { bits: vec![0; strings.len().div_ceil(64)] };
         let term = term.trim();

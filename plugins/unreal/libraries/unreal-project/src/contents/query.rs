@@ -52,7 +52,7 @@ impl ContentKind {
 pub struct ContentQuery {
     /// What to look for. The case of ASCII letters does not matter.
     pub term: String,
-    /// Whether a name or text has to be equal to the term, instead of having it in it.
+    /// Whether a name or text has to be equal to the term, instead of containing it.
     pub exact: bool,
     /// The kinds to list; empty for all.
     pub kinds: Vec<ContentKind>,
@@ -60,7 +60,7 @@ pub struct ContentQuery {
     pub paths: Vec<String>,
     /// Number of hits to leave out.
     pub offset: usize,
-    /// Most hits listed.
+    /// Maximum number of hits listed.
     pub most: usize,
 }
 
@@ -69,22 +69,23 @@ pub struct ContentQuery {
 pub struct ContentHit<'c> {
     /// Its package.
     pub entry: &'c Entry,
-    /// The kind. A node that matches as several is listed as what it does.
+    /// The kind. A node that matches as several kinds is listed with the kind of its action.
     pub kind: ContentKind,
     /// The graph; empty outside of graphs.
     pub graph: &'c str,
-    /// The name of the node; empty if the hit is none.
+    /// The name of the node; empty if the hit is not in a node.
     pub node: &'c str,
     /// The title of the node, or the type of a variable.
     pub title: &'c str,
-    /// The class or Blueprint that declares what is called or accessed; empty for the same one.
+    /// The class or Blueprint that declares the function or variable; empty for the Blueprint itself.
     pub owner: &'c str,
     /// The identity of the node.
     pub guid: Option<Guid>,
-    /// The part that matched: `title`, `class`, `name`, `comment`, `function`, `variable`, `event`,
-    /// `owner`, `type`, `default`, the name of a pin, or the place of a text.
+    /// The part that matched: `title`, `class`, `name`, `comment`, `function`, `macro`, `variable`,
+    /// `event`, `owner` or `type`; for a value, the name of the pin or variable, or the place of the
+    /// text.
     pub part: &'c str,
-    /// The name or text that matched.
+    /// The name or text that matched; if the type of a variable matched, the variable's name.
     pub text: &'c str,
 }
 
@@ -95,7 +96,7 @@ pub struct Found<'c> {
     pub hits: Vec<ContentHit<'c>>,
     /// Number of hits of the wanted kinds.
     pub total: usize,
-    /// Number of packages with such hits.
+    /// Number of packages with hits of the wanted kinds.
     pub packages: usize,
     /// Number of packages searched.
     pub searched: usize,

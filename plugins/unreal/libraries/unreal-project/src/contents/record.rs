@@ -71,7 +71,7 @@ impl<'b> Record<'b> {
         out.extend_from_slice(self.extra);
     }
 
-    /// Takes the next record; `None` at the end, or where the bytes are none.
+    /// Takes the next record; `None` at the end, or where the bytes are no record.
     pub fn next(rest: &mut &'b [u8]) -> Option<Self> {
         let (code, behind) = rest.split_first()?;
         *rest = behind;

@@ -5,7 +5,7 @@ use crate::store::Rest;
 
 /// The first bytes; they change with the format.
 const BEGIN: &[u8; 8] = b"UEINSID2";
-/// Size of a package in numbers.
+/// Size of a stored package, in integers of 32 bits.
 const HELD: usize = 10;
 
 impl Contents {

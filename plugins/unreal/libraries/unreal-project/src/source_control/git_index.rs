@@ -4,7 +4,8 @@
 
 use std::{fs::Metadata, time::UNIX_EPOCH};
 
-/// Size of the fields before a name: times, device, inode, mode, owner, size, object, flags.
+/// Size in bytes of the fields before a name: times, device, inode, mode, owner, size, object,
+/// flags.
 const FIXED: usize = 62;
 /// The flag for two more bytes of flags.
 const EXTENDED: u16 = 0x4000;

@@ -16,9 +16,9 @@ use unreal_cooked::{
     },
 };
 
-/// The first bytes of a package that are read before the size of its header is known.
+/// Number of bytes of a package that are read before the size of its header is known.
 const START: u64 = 64;
-/// Largest header of a package, in bytes.
+/// Maximum size of a package's header, in bytes.
 const MAX_HEADER: u64 = 16 << 20;
 
 /// The `.ucas` files beside a table of contents.

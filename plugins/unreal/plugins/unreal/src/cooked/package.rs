@@ -5,7 +5,7 @@ use portcullis_plugin::prelude::*;
 use std::path::Path;
 use unreal_package::{Header, Index, Strength, flags};
 
-/// Reads a package's header. `wanted` cannot be chosen: there is one package.
+/// Reads a package's header. The file has one package, so `wanted` only causes a warning.
 pub fn read(path: &Path, wanted: Option<&str>) -> Result<Found, Failure> {
     let bytes = whole(path)?;
     let cooked = Header::read_cooked(&bytes).or_fail(failing(path))?;

@@ -5,13 +5,13 @@ use portcullis_plugin::prelude::*;
 use serde_json::Value;
 use std::time::Duration;
 
-/// Most toolsets that are read.
+/// Maximum number of toolsets that are read.
 const MAX_TOOLSETS: usize = 200;
-/// Most tools of one toolset.
+/// Maximum number of tools of one toolset.
 const MAX_TOOLS: usize = 500;
-/// Largest schema of a tool, in bytes.
+/// Maximum size of a tool's schema, in bytes; a larger one is replaced by a schema of any object.
 const MAX_SCHEMA: usize = 64 << 10;
-/// Longest description, in characters.
+/// Maximum length of a description, in characters.
 const MAX_DESCRIPTION: usize = 4_000;
 /// Time for which the description of a toolset is kept.
 const KEPT: Duration = Duration::from_secs(600);
@@ -34,7 +34,7 @@ pub struct EditorTool {
 /// The tools that could be read.
 pub struct Catalogue {
     pub tools: Vec<EditorTool>,
-    /// Toolsets that are not in it, each with the reason.
+    /// Messages about toolsets that could not be read, with the reasons.
     pub missing: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ impl Catalogue {
     }
 }
 
-/// The tools of one toolset, kept for some minutes: a session of the editor registers them once.
+/// The tools of one toolset, which are kept for ten minutes: a session of the editor registers them once.
 fn tools_of(editor: &Editor<'_>, toolset: &str) -> Result<Vec<EditorTool>, Fault> {
     let session = editor.seen.session.as_deref().unwrap_or_default();
     let key = format!("toolset {toolset} of {} in {session}", editor.url);
@@ -86,7 +86,7 @@ fn tools_of(editor: &Editor<'_>, toolset: &str) -> Result<Vec<EditorTool>, Fault
 }
 
 /// The tools in the description of a toolset, which has the form `{"tools": [{"name", "description", "inputSchema"}]}`.
-/// Their names have the toolset's before them.
+/// A tool's name there begins with the toolset's name.
 fn tools_in(toolset: &str, described: &Value) -> Result<Vec<EditorTool>, Fault> {
     let tools = Reply::of("describe_toolset", described).list("tools")?;
     let of_tool = |tool: &Reply<'_>| {

@@ -1,8 +1,8 @@
 //! What a tool of Epic's server may do: read, change something, or nothing at all.
 //!
-//! The server does not say which of its tools only read. Known are the names of the toolsets that come with Unreal
-//! Engine 5.8 and the verbs that their tools begin with: `GetNodeInfo`, `list_properties`. A tool of any other toolset, and
-//! any other verb, counts as a change.
+//! The server does not say which of its tools only read. This module knows the names of the toolsets that come with
+//! Unreal Engine 5.8, and the verbs at the beginning of tools that only read: `GetNodeInfo`, `list_properties`. A tool
+//! of any other toolset, or with any other verb, counts as a change.
 
 use portcullis_plugin::{prelude::*, settings};
 
@@ -89,8 +89,8 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether the operator allows a tool: a pattern of the setting `epic-tools` fits its full name, or its name behind the
-/// last part of its toolset's. In a pattern, `*` stands for any text.
+/// Whether the operator allows a tool: a pattern of the setting `epic-tools` fits its full name, or the last part of
+/// its toolset's name with its own name, such as `AssetTools.delete`. In a pattern, `*` stands for any text.
 pub fn is_granted(toolset: &str, tool: &str) -> bool {
     let set = settings::get("epic-tools").unwrap_or_default();
     let patterns = set.split([',', ' ']).map(str::trim).filter(|pattern| !pattern.is_empty());

@@ -4,7 +4,7 @@ use super::*;
 use crate::live::{Kind, names::AssetName, value::Reply};
 use std::fmt::Write;
 
-/// Most graphs read of one Blueprint.
+/// Maximum number of graphs read of one Blueprint.
 const MAX_GRAPHS: usize = 60;
 
 /// The graphs in the engine's own notation, each as a Markdown block.

@@ -3,7 +3,7 @@
 use super::{BlueprintGraph, BlueprintInfo, GraphInfo, Graphs, MAX_TEXT, NodeInfo, node};
 use unreal_package::Graph;
 
-/// About how many bytes a page has where no number was asked for: some 2,000 tokens.
+/// Size of a page if no number of items was asked for, in bytes: about 2,000 tokens.
 pub const FIRST: usize = 6_500;
 
 /// How much fits on a page: a number of items, and of bytes.
@@ -21,7 +21,7 @@ impl Room {
         }
     }
 
-    /// Takes an item of that size, if there is room; the first always has.
+    /// Takes an item of this size, if there is room. The first item is taken whatever its size.
     fn take(&mut self, bytes: usize, is_first: bool) -> bool {
         if self.items == 0 || bytes > self.bytes && !is_first {
             return false;

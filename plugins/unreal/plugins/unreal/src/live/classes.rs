@@ -3,8 +3,8 @@
 use super::names::AssetName;
 use crate::offline::Offline;
 
-/// The path of an asset's class, from the files. `told` is the class in the words of Epic's server: `StaticMesh`, or of a
-/// Blueprint the class that it makes, `BP_Door_C`. `None` if the files do not know the asset, or know another class.
+/// The path of an asset's class, from the files. `told` is the class as Epic's server names it: `StaticMesh`, or for a
+/// Blueprint its generated class, `BP_Door_C`. `None` if the files do not know the asset, or know another class.
 pub fn path(files: Option<&Offline>, name: &AssetName, told: &str) -> Option<String> {
     let index = &files?.index;
     let entry = index.find(name.package())?;

@@ -45,7 +45,7 @@ pub fn toolsets(wire: Wire<'_>, seen: &Seen) -> Result<Vec<String>, Fault> {
     Ok(found)
 }
 
-/// The parameters of a tool call in a toolset, by its full name or by the last part of it.
+/// The parameters of a call to a tool; `set` is the full name of its toolset, or the last part of that name.
 pub fn call(seen: &Seen, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
     let of_name = |full: &&String| *full == set || full.rsplit('.').next() == Some(set);
     // The editor registers toolsets one by one while it starts.
@@ -66,7 +66,7 @@ pub fn describe(seen: &Seen, toolset: &str) -> Option<Value> {
     seen.tools.contains_key(TOOL).then(|| json!({ "name": TOOL, "arguments": arguments }))
 }
 
-/// The description of a toolset in the form of the server's own, from what the list of tools says: names and arguments.
+/// The description of a toolset in the form of `describe_toolset`, made from names and arguments in the list of tools.
 pub fn described(seen: &Seen, toolset: &str) -> Value {
     let of_set = |name: &str| name.rsplit_once('.').is_some_and(|(set, _)| set == toolset);
     let tools = seen.tools.iter().filter(|(name, _)| of_set(name)).map(|(name, arguments)| {
@@ -77,7 +77,8 @@ pub fn described(seen: &Seen, toolset: &str) -> Value {
     json!({ "tools": tools.collect::<Vec<_>>() })
 }
 
-/// The `returnValue` of a tool, which has the form `{"returnValue": …}`. Tools without a result give an empty object.
+/// The `returnValue` in a tool's answer, which has the form `{"returnValue": …}`. Tools without a result answer with an
+/// empty object, for which this is `null`.
 pub fn returned(result: &Value, tool: &str) -> Result<Value, Fault> {
     let mut told = value::of_tool(result)?;
     let misshapen = |why: &str| Fault::Misshapen(tool.to_owned(), why.to_owned());
@@ -92,7 +93,7 @@ pub fn returned(result: &Value, tool: &str) -> Result<Value, Fault> {
 /// The absolute folder of the open project, from the refusal to read a file outside of it. `None` if the refusal does not
 /// name it.
 pub fn project(wire: Wire<'_>, seen: &Seen) -> Result<Option<String>, Fault> {
-    // A relative path begins at the engine's binaries, which nobody may read.
+    // A relative path begins at the engine's binaries, which the tool refuses to read.
     let arguments = json!({ "file_path": "which-project.txt" });
     let params = call(seen, "AssetTools", "read_file", &arguments)?;
     let headers = seen.headers();

@@ -33,7 +33,7 @@ pub enum Fault {
     Starting(String),
     /// The response is cut off, too long, or malformed.
     Garbled(String, String),
-    /// The answer of this tool lacks what it has to have: what.
+    /// The answer of a tool does not have the required form: the tool, and why.
     Misshapen(String, String),
     /// The editor at this URL does not tell the absolute folder of its project.
     Unidentified(String),
@@ -49,7 +49,7 @@ pub enum Fault {
     Refuses(&'static str),
     /// A change was requested, and its outcome is unknown.
     Unknown(Box<Fault>),
-    /// The call has an answer in spite of this: a failure, or a question to the user.
+    /// Not a fault of the editor: the call ends with this failure, or with a question to the user.
     Answer(Box<Failure>),
 }
 

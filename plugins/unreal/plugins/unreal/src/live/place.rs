@@ -1,12 +1,12 @@
 //! Tells which project an editor has open, and compares it with the project on this disk.
 //!
-//! Only an absolute folder identifies a project: two projects in folders of the same name are the same to an
-//! editor that names its own relative to the engine.
+//! Only an absolute folder identifies a project: an editor that names its folder relative to the engine can name the
+//! folders of two projects alike.
 
 use std::path::Path;
 
-/// The absolute folder that an editor names itself, as `get_project_config` of UnrealMCPServer does if
-/// the engine was started so; otherwise the folder of its log, which is always absolute.
+/// The absolute folder of the project, as `get_project_config` of UnrealMCPServer names it if the engine was started
+/// with it; otherwise the folder in the path of the log. `None` if neither is absolute.
 pub fn of_plugin(project_dir: &str, log: &str) -> Option<String> {
     if is_absolute(&plain(project_dir)) {
         return Some(plain(project_dir));
@@ -27,7 +27,7 @@ pub fn of_refusal(said: &str) -> Option<String> {
     (folder == same && is_absolute(folder)).then(|| folder.to_owned())
 }
 
-/// A path as Python writes it, with forward slashes.
+/// The path in a string literal of Python, with forward slashes.
 fn unquoted(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches(']');
     let inner = ['\'', '"']
@@ -66,7 +66,7 @@ pub fn contradicts(relative: &str, ours: &Path) -> bool {
     !matches!(theirs, "" | "." | "..") && !theirs.eq_ignore_ascii_case(ours)
 }
 
-/// With forward slashes, and no trailing one.
+/// The path with forward slashes, and no trailing one.
 fn plain(path: &str) -> String {
     let path = path.trim().replace('\\', "/");
     let path = path.strip_prefix("//?/").unwrap_or(&path);

@@ -19,7 +19,7 @@ const INTRODUCTION: Duration = Duration::from_secs(4);
 const BELIEVED: Duration = Duration::from_secs(5);
 /// Time for which a missing server is cached.
 const MISSED: Duration = Duration::from_secs(2);
-/// Most pages of the list of tools.
+/// Maximum number of pages of the list of tools.
 const MAX_PAGES: u32 = 20;
 
 /// Which server it is.
@@ -100,7 +100,7 @@ pub fn look(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
     known(wire.url, kind).unwrap_or_else(|| look_anew(wire, kind))
 }
 
-/// The cached server.
+/// What is cached about the server at a URL: the server, or why there is none.
 fn known(url: &str, kind: Kind) -> Option<Result<Seen, Fault>> {
     let kept = cache::get(&key(url))?;
     match kept.as_slice() {
@@ -244,7 +244,7 @@ fn message<'m>(
     Message { method, params, headers, limit: INTRODUCTION, what, number }
 }
 
-/// The tools on all pages. An empty cursor ends the list.
+/// The tools on all pages, with the names of their arguments. An empty cursor ends the list.
 fn tools(
     wire: Wire<'_>,
     headers: &[(&'static str, String)],

@@ -4,7 +4,7 @@ use super::fault::Fault;
 use crate::answer::shown;
 use serde_json::Value;
 
-/// Longest failure message shown, in characters.
+/// Maximum length of a failure message that is shown, in characters.
 const MAX_FAILURE: usize = 4_000;
 
 /// The result of a tool: its structured content, or its text parsed as JSON, or the text itself.
@@ -43,7 +43,7 @@ impl<'v> Reply<'v> {
         if key.is_empty() { self.value } else { &self.value[key] }
     }
 
-    /// A member that is a result in itself.
+    /// A member that is an object, to read members of it.
     pub fn object(self, key: &str) -> Result<Self, Fault> {
         let value = self.get(key);
         match value.is_object() {

@@ -9,7 +9,7 @@ use portcullis_plugin::{
 use serde_json::Value;
 use std::{io, time::Duration};
 
-/// Longest response in bytes.
+/// Maximum length of a response, in bytes.
 const MAX_BYTES: u64 = 32 << 20;
 /// Time limit for connecting. Loopback needs no more.
 const CONNECTING: Duration = Duration::from_secs(2);
@@ -18,7 +18,7 @@ const RESERVE: Duration = Duration::from_millis(750);
 /// Pause between two messages to an editor, unless the setting `editor-pause-ms` sets another: the
 /// editor answers in the thread that draws its windows, which should stay smooth.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Longest pause that can be set.
+/// Maximum pause that can be set.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// Time between two progress notifications during a wait.
 const REPORTED: Duration = Duration::from_secs(2);
@@ -146,7 +146,7 @@ impl Wire<'_> {
         if left.is_zero() { Err(Fault::NoTime) } else { Ok(left.min(most)) }
     }
 
-    /// The engine's server requires a Content-Length.
+    /// A POST request with a message. It has a `Content-Length`, which the engine's server requires.
     fn post(
         self,
         body: &Value,
@@ -179,7 +179,7 @@ impl Wire<'_> {
             Reason::Code(code) => self.of_code(code, limit),
             Reason::GivenUp if late => Fault::Busy(url(), limit),
             Reason::GivenUp => match self.request.remaining() {
-                // A call near its deadline counts as cancelled.
+                // Near the deadline of the call, it counts as cancelled, although nobody cancelled it.
                 Some(left) if left <= RESERVE * 4 => Fault::Busy(url(), limit),
                 Some(_) | None => Fault::Cancelled,
             },

@@ -8,19 +8,19 @@ use crate::live::{
 };
 use std::collections::HashSet;
 
-/// Most packages of a tree that the editor is asked for: each takes a message, between which the editor is left alone.
+/// Maximum number of packages of a tree that the editor is asked for: each takes a message, and a pause.
 const MOST_ASKED: usize = 60;
 
-/// Most redirectors in the warnings of an answer.
+/// Maximum number of redirectors in the warnings of an answer.
 const MAX_REDIRECTORS: usize = 10;
 
-/// The two similar tools of each server.
+/// A question about dependencies or references, for which each server has a tool.
 #[derive(Clone, Copy)]
 struct Question {
     tool: &'static str,
-    /// The member of the answer, and of the answer of the files.
+    /// The member with the list in the answer of `tool`.
     list: &'static str,
-    /// The end of the arguments' names.
+    /// The end of the names of the arguments of `tool`.
     which: &'static str,
     epic: &'static str,
 }
@@ -153,7 +153,8 @@ pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> 
     })
 }
 
-/// The dependencies of one package of a tree. A package that the editor does not know has none, but for the first one.
+/// The dependencies of one package of a tree. A package that the editor does not know counts as one without
+/// dependencies, unless it is the first.
 fn below(
     asked: &DependencyTree,
     editor: &Editor<'_>,
@@ -188,7 +189,7 @@ impl Question {
             }
             Kind::UnrealMcpServer => {
                 let mut details = Vec::new();
-                // One message for each strength: the editor finds nothing that is both.
+                // One message for each strength: asked for both at once, the editor looks for what is both.
                 for (is_asked, strength) in [(hard, "hard"), (soft, "soft")] {
                     if is_asked {
                         details.extend(self.ask_plugin(editor, name, strength)?);

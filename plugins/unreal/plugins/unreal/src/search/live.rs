@@ -3,7 +3,7 @@
 use super::*;
 use crate::live::{Kind, classes, names::AssetName, value::Reply};
 
-/// Most assets whose class is asked for one by one.
+/// Maximum number of assets whose class is asked for one by one.
 const MAX_CLASSES: usize = 50;
 
 /// The Blueprints that the editor finds.
@@ -63,7 +63,7 @@ fn blueprint(found: Reply<'_>) -> Result<FoundBlueprint, Fault> {
     })
 }
 
-/// Newer servers support paging.
+/// Adds the page to the arguments, if the server supports paging, as newer ones do. Returns whether it does.
 fn add_page(editor: &Editor<'_>, tool: &str, page: Page, arguments: &mut Value) -> bool {
     let pages = editor.offers(tool, Some("maxResults")) && editor.offers(tool, Some("offset"));
     if pages {

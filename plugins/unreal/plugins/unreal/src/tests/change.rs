@@ -1,4 +1,4 @@
-//! What has the editor change something: only what was agreed to, and once.
+//! Tests of tools that have the editor change something: only what was agreed to, and only once.
 
 use super::{
     editor::{Editor, Server, Trap},
@@ -6,7 +6,7 @@ use super::{
     *,
 };
 
-/// A file, and how it is imported.
+/// Writes a file, and returns the arguments to import it.
 pub fn import_of(game: &Game) -> Value {
     game.put("Source/door.png", PNG);
     json!({
@@ -107,7 +107,7 @@ fn exports_come_beneath_the_folder_and_nowhere_else() {
     assert_eq!(names(), ["BP_Door.t3d", "Town.t3d"], "no folder is left");
     #[cfg(unix)]
     {
-        // The editor numbers files and follows links: dangling ones led out of the root.
+        // The editor follows links: dangling ones would lead out of the root.
         let aside = tempfile::tempdir().expect("a folder");
         for name in ["BP_Door_1.t3d", "BP_Door_2.t3d"] {
             std::os::unix::fs::symlink(aside.path().join(name), out.join(name))
@@ -157,7 +157,7 @@ fn a_change_is_asked_for_once_whatever_comes_of_it() {
         assert!(fault.starts_with("the outcome is not known"), "{trap:?}: {fault}");
         assert_eq!(editor.done().len(), 1);
     }
-    // What the editor says that it did not do is no riddle.
+    // If the editor says that it did nothing, the outcome is known.
     let editor = game.editor(Server::Plugin);
     let mut wrong = import_of(&game);
     wrong["packagePath"] = json!(DOOR);

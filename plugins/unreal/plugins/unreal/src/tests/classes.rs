@@ -38,7 +38,7 @@ fn classes_in_c_plus_plus_and_blueprints_are_one_hierarchy() {
         "2 blueprint /Game/Doors/BP_Door.BP_Door_C ",
     ];
     assert_eq!(lines, wanted);
-    // A class of the engine has its classes below it, over those of the engine in between.
+    // Below a class of the engine are the project's classes, and the engine's classes in between.
     let actors = call::<ClassHierarchy>(&host, &game, json!({ "className": "AActor" }));
     assert_eq!(actors["totalCount"], 8, "{actors}");
     for name in ["BP_Door", "/Game/Doors/BP_Door", "bp_door_c"] {

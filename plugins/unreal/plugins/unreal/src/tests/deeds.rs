@@ -197,7 +197,7 @@ fn of_the_editor_s_tools_only_allowed_ones_are_called() {
         let fault = fails::<CallEditorTool>(&all(), &game, of(toolset, tool));
         assert!(fault.contains("is not called") || fault.contains("no toolset"), "{fault}");
     }
-    // What is not known to only read is asked for, with its arguments.
+    // For a tool that is not known to only read, the user is asked, with its arguments.
     for (toolset, tool) in [(app, "SetContentBrowserPath"), ("MyGame.MyToolset", "GetPlayers")] {
         let mut call = of(toolset, tool);
         call["arguments"] = json!({ "Path": "/Game" });

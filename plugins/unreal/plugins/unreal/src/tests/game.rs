@@ -24,7 +24,7 @@ impl Game {
         game
     }
 
-    /// A project with a Blueprint of each kind, a map, and unreadable files.
+    /// A project with three Blueprints, a redirector, a map, and an unreadable file.
     pub fn new() -> Self {
         let game = Self::empty();
         let bp = |package: &str, parent: &str| blueprint(Profile::of("5.6"), package, parent);

@@ -50,7 +50,7 @@ fn a_graph_as_text_and_as_data() {
     assert_eq!(fault, "/Game/Maps/Town has no Blueprint and no graph");
 }
 
-/// A Blueprint with a chain of so many calls.
+/// A Blueprint with a chain of this many calls.
 fn long_chain(calls: u32) -> Vec<u8> {
     let profile = Profile::of("5.6");
     let mut draft = blueprint(profile, "/Game/BP_Long", "/Script/Engine.Actor");

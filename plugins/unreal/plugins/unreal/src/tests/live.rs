@@ -43,7 +43,7 @@ pub fn fails<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> String
 
 /// Removes what differs between the sources.
 fn alike(mut answer: Value) -> Value {
-    // Only the files know what only the editor needs, and over which redirectors.
+    // Only the files tell whether only the editor needs a package, and the redirector in between.
     for detail in answer["details"].as_array_mut().into_iter().flatten() {
         let detail = detail.as_object_mut().expect("it is an object");
         detail.remove("editorOnly");
@@ -329,7 +329,7 @@ fn the_editor_is_asked_for_each_package_of_a_tree_once() {
         editor.arrived().iter().filter(|one| one.body["params"]["name"] == tool).count()
     };
     assert_eq!((count("get_asset_dependencies"), count("get_asset_dependency_tree")), (30, 0));
-    // A larger one is read from the files, and that is told.
+    // A larger tree is read from the files, and that is told.
     let game = chain(80);
     let editor = game.editor(Server::NewerPlugin);
     let near = host(&editor, Server::NewerPlugin).setting("editor-pause-ms", "0");

@@ -8,7 +8,7 @@ use super::{
 use serde_json::Map;
 use std::collections::BTreeSet;
 
-/// The paths of values that differ, below the value at that path.
+/// The paths of values that differ; `path` is the path of the values that are compared.
 fn differences(path: &str, live: &Value, offline: &Value) -> Vec<String> {
     match (live, offline) {
         (Value::Object(live), Value::Object(offline)) => {

@@ -1,4 +1,4 @@
-//! Editors of another project, editors that do not tell theirs, and answers of a wrong form.
+//! Tests with editors of another project, editors that do not tell their project, and answers of a wrong form.
 
 use super::{
     editor::{Editor, Server},
@@ -41,7 +41,7 @@ fn an_editor_that_does_not_tell_its_project_is_asked_and_changes_nothing() {
     let name = game.path().file_name().expect("it has one").to_string_lossy().into_owned();
     let editor = game.editor(Server::Plugin);
     let near = host(&editor, Server::Plugin);
-    // The end of a relative path is that of many projects.
+    // Many projects can have the last name of a relative path.
     for log in ["", "/var/log/unreal.log", "../../../MyGame/Saved/Logs/MyGame.log"] {
         editor.tell_project(&format!("../../../{name}/"), log);
         let answer = live::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR }));
@@ -54,7 +54,7 @@ fn an_editor_that_does_not_tell_its_project_is_asked_and_changes_nothing() {
         let fault = fails::<ConsoleCommand>(&near, &game, json!({ "command": "stat fps" }));
         assert!(fault.contains("does not tell the absolute folder"), "{fault}");
     }
-    // A relative path of another name is another project.
+    // A relative path with another last name is that of another project.
     editor.tell_project("../../../Other/", "");
     let near = host(&editor, Server::Plugin);
     let answer = ask::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR }));
@@ -62,7 +62,7 @@ fn an_editor_that_does_not_tell_its_project_is_asked_and_changes_nothing() {
         answer["warnings"][0].as_str().is_some_and(|w| w.contains("another project")),
         "{answer}"
     );
-    // An absolute one is enough without a log.
+    // An absolute path is enough without a log.
     editor.tell_project(&format!("{}/", game.path().display()), "");
     let near = host(&editor, Server::Plugin);
     assert_eq!(
