@@ -14,7 +14,7 @@ const PROGRAMS = {
 	"runtime.js": "main.js",
 	"runtime.css": "runtime.css",
 	"view.js": "view.js",
-	"shell.js": "shell.js"
+	"document.js": "document.js"
 };
 
 const HEAD =
@@ -49,7 +49,11 @@ export async function make() {
 		return [name, outputFiles[0].text];
 	});
 	const made = Object.fromEntries(await Promise.all(files));
-	return { ...made, "packed.js": pack(made["runtime.css"], made["runtime.js"]) };
+	return {
+		...made,
+		"packed.js": pack(made["runtime.css"], made["runtime.js"]),
+		"packed-document.js": pack(made["runtime.css"], made["document.js"] + made["runtime.js"])
+	};
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -7,7 +7,7 @@ import { shipped } from "./build.mjs";
 const read = (name) => readFile(path.join(shipped, name), "utf8");
 
 /**
- * @param tool as MCP lists it; @param more `view`, a specification, or `document`, a model's HTML
+ * @param tool as MCP lists it; @param more `view`, a specification, or `document`, the markup and the program of a model's HTML
  * @param plain whether the runtime stands in the page as it is, rather than packed
  * @returns the page
  */
@@ -17,8 +17,8 @@ export async function makePage(tool, more = {}, plain = false) {
 		title: (tool.title ?? tool.name).replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`),
 		style: plain ? await read("runtime.css") : "",
 		data: JSON.stringify({ tool, ...more }).replaceAll("<", "\\u003c"),
-		face: more.view ? await read("view.js") : more.document ? await read("shell.js") : "",
-		runtime: await read(plain ? "runtime.js" : "packed.js")
+		face: more.view ? await read("view.js") : more.document && plain ? await read("document.js") : "",
+		runtime: await read(plain ? "runtime.js" : more.document ? "packed-document.js" : "packed.js")
 	};
 	return (await read("page.html")).replace(/\{\{(\w+)\}\}/g, (_, name) => places[name]);
 }

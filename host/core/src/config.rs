@@ -224,7 +224,8 @@ impl Config {
 
     /// The files that the configuration names as sources of secrets, and those of the HTTP transport.
     pub fn secret_files(&self) -> impl Iterator<Item = PathBuf> {
-        self.http.files().map(|(_, file)| file.clone()).chain(self.secrets.iter().cloned())
+        let http = [&self.http.token_file, &self.http.tls_cert, &self.http.tls_key];
+        http.into_iter().flatten().chain(&self.secrets).cloned()
     }
 
     /// This configuration for a server: plugins that are for the command line only are switched off.

@@ -331,9 +331,9 @@ fn target(definition: Definition) -> Result<Target, DefinitionError> {
 
 /// A path that does not depend on the working directory of the host, or a bare name.
 fn absolute(key: &'static str, path: PathBuf) -> Result<PathBuf, DefinitionError> {
-    if let Ok(rest) = path.strip_prefix("~") {
-        let home = std::env::home_dir().ok_or(DefinitionError::NoHome(key))?;
-        return Ok(home.join(rest));
+    let path = portcullis_confine::at_home(&path);
+    if path.starts_with("~") {
+        return Err(DefinitionError::NoHome(key));
     }
     if path.as_os_str().is_empty() {
         return Err(DefinitionError::Empty(key));

@@ -1,6 +1,6 @@
 //! Checks of a configuration beyond the form of single keys: names, paths, and keys that depend on each other.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use portcullis_confine::Command;
 
@@ -14,12 +14,13 @@ impl Config {
     /// # Errors
     ///
     /// The first key that is wrong, and why.
-    pub fn check(&self) -> Result<(), ConfigError> {
+    pub fn check(&mut self) -> Result<(), ConfigError> {
         if let Some(file) = &self.host.audit_file {
             let folder = file.with_extension("").display().to_string();
             return Err(ConfigError::key("host.audit-file", Fault::AuditFile { folder }));
         }
         for (key, path) in self.paths() {
+            *path = portcullis_confine::at_home(path);
             if !path.is_absolute() {
                 let path = path.display().to_string();
                 return Err(ConfigError::key(key, Fault::RelativePath(path)));
@@ -40,19 +41,19 @@ impl Config {
     }
 
     /// The paths that must be absolute, each with its key.
-    fn paths(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        let host = &self.host;
-        let lists = (self.roots.iter().map(|path| ("roots", path)))
-            .chain(host.plugin_dirs.iter().flatten().map(|path| ("host.plugin-dirs", path)));
+    fn paths(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
+        let host = &mut self.host;
+        let lists = (self.roots.iter_mut().map(|path| ("roots", path)))
+            .chain(host.plugin_dirs.iter_mut().flatten().map(|path| ("host.plugin-dirs", path)));
         let single = [
-            ("host.audit-dir", &host.audit_dir),
-            ("host.cache-dir", &host.cache_dir),
-            ("host.store-dir", &host.store_dir),
-            ("host.lock-file", &host.lock_file),
-            ("host.login-dir", &host.login_dir),
+            ("host.audit-dir", &mut host.audit_dir),
+            ("host.cache-dir", &mut host.cache_dir),
+            ("host.store-dir", &mut host.store_dir),
+            ("host.lock-file", &mut host.lock_file),
+            ("host.login-dir", &mut host.login_dir),
         ];
-        let single = single.into_iter().filter_map(|(key, path)| Some((key, path.as_ref()?)));
-        lists.chain(single).chain(self.http.files()).map(|(key, path)| (key, path.as_path()))
+        let single = single.into_iter().filter_map(|(key, path)| Some((key, path.as_mut()?)));
+        lists.chain(single).chain(self.http.files())
     }
 
     fn check_grants(&self, name: &str, plugin: &PluginConfig) -> Result<(), ConfigError> {

@@ -24,7 +24,7 @@ pub struct InvalidVariable {
 /// - `"${set NAME}"` as a whole value is `true` if the variable is set and not empty, else `false`.
 ///   `"${unset NAME}"` is the opposite.
 ///
-/// The operator's own file is never expanded: the file alone says what it grants.
+/// Environment variables in the operator's own file are never expanded: the file alone says what it grants.
 ///
 /// # Errors
 ///

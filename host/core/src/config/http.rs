@@ -94,13 +94,13 @@ impl Default for HttpConfig {
 
 impl HttpConfig {
     /// The files that this section names, each with its key.
-    pub fn files(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
+    pub fn files(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
         let files = [
-            ("http.token-file", &self.token_file),
-            ("http.tls-cert", &self.tls_cert),
-            ("http.tls-key", &self.tls_key),
+            ("http.token-file", &mut self.token_file),
+            ("http.tls-cert", &mut self.tls_cert),
+            ("http.tls-key", &mut self.tls_key),
         ];
-        files.into_iter().filter_map(|(key, file)| Some((key, file.as_ref()?)))
+        files.into_iter().filter_map(|(key, file)| Some((key, file.as_mut()?)))
     }
 
     /// The URL scheme that clients use: `https`, or `http` without a certificate.

@@ -63,6 +63,9 @@ let progressToken;
 let calls = 0;
 let edited = false;
 
+/** How long a question must have stood in one place before it can be agreed to, in milliseconds. */
+const ARMED_AFTER = 700;
+
 /** Takes back the question that is open: what it asks about is no longer what stands in the form. */
 let dismiss;
 
@@ -74,6 +77,21 @@ function fill(value, ask) {
 	dismiss?.();
 	form.fill(value, ask);
 	edited = false;
+}
+
+/** Enables a button only after it has stood still for a while, so that no click meant for something else meets it. */
+function arm(button) {
+	let [place, since] = ["", 0];
+	const watch = () => {
+		const { x, y } = button.getBoundingClientRect();
+		const now = performance.now();
+		if (place !== `${x} ${y}`) {
+			[place, since] = [`${x} ${y}`, now];
+		}
+		button.disabled = now - since < ARMED_AFTER;
+		button.isConnected && requestAnimationFrame(watch);
+	};
+	watch();
 }
 
 /** Asks before what may destroy; `true` once the user agrees. */
@@ -91,6 +109,12 @@ function agree(anchor, args, shown) {
 			dismiss?.();
 			back?.focus?.();
 		};
+		const agreed = h(
+			"button",
+			// The second click of a double click was meant for what stood here before.
+			{ type: "button", class: "danger", onclick: (event) => event.detail > 1 || end(true)() },
+			"Run it"
+		);
 		const panel = h(
 			"div",
 			{
@@ -104,12 +128,15 @@ function agree(anchor, args, shown) {
 			h(
 				"div",
 				{ class: "actions" },
-				h("button", { type: "button", class: "danger", onclick: end(true) }, "Run it"),
+				agreed,
 				h("button", { type: "button", onclick: end(false) }, "Cancel")
 			)
 		);
-		anchor.after(panel);
+		// Above a view of a model's, so that nothing in the view can move it.
+		shown ? anchor.before(panel) : anchor.after(panel);
 		panel.querySelector(".actions").lastChild.focus();
+		panel.scrollIntoView({ block: "nearest" });
+		arm(agreed);
 	});
 }
 
@@ -123,13 +150,14 @@ async function run(anchor) {
 }
 
 /** Calls the tool; the answer, or `undefined` if nothing was called. */
-async function call(args, anchor, shown) {
+async function call(args, anchor, shown, sending) {
 	if (running || (asksFirst && !(await agree(anchor, args, shown))) || running) {
 		return undefined;
 	}
 	const before = state.result;
 	progressToken = `portcullis-${++calls}`;
 	running = new AbortController();
+	sending?.();
 	working("Running…");
 	try {
 		const result = await host.request(
@@ -207,6 +235,7 @@ function attempt(action) {
 /** Goes back to the page that is made from the schemas alone. */
 function plain(reason) {
 	face?.element.remove();
+	face?.end?.();
 	face = undefined;
 	main.classList.remove("faced", "documented");
 	notice.hidden = !reason;

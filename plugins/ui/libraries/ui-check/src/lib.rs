@@ -1,11 +1,11 @@
-//! Checks, and where possible repairs, HTML that a model wrote for display in a sandboxed frame.
+//! Checks, and where possible repairs, HTML that a model wrote for display in a view.
 //!
-//! The frame is the real barrier, since no analysis of JavaScript finds everything. This check
-//! keeps out what the frame cannot block, and tells a well-meaning model what will not work there
-//! and what to write instead.
+//! No browser runs what a model wrote. The page of a view rebuilds the markup from lists of elements and attributes, and
+//! interprets the scripts, which this crate turns into a program. The page is the barrier; the checks here tell a
+//! well-meaning model what will not work there and what to write instead.
 
 mod markup;
-mod script;
+mod program;
 mod style;
 mod words;
 
@@ -22,7 +22,33 @@ pub struct Judged {
     pub faults: Vec<String>,
 }
 
-/// Most faults that are reported.
+/// A document as the page of a view takes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// The markup without its scripts.
+    pub markup: String,
+    /// All scripts as one program: an ESTree as JSON.
+    pub program: serde_json::Value,
+}
+
+/// Splits a document that [`check`] has accepted.
+///
+/// # Errors
+///
+/// The faults of a document that is not, or no longer, accepted.
+pub fn parts(html: &str) -> Result<Document, Vec<String>> {
+    let rewritten = markup::rewrite(html).map_err(|why| vec![why])?;
+    let compiled = program::compile(&rewritten.scripts, &rewritten.ids);
+    let mut faults = rewritten.faults;
+    faults.extend(compiled.faults.iter().cloned());
+    faults.extend(rewritten.styles.iter().flat_map(|style| style::check(style)));
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    Ok(Document { markup: rewritten.markup, program: compiled.program() })
+}
+
+/// Maximum number of faults that are reported.
 const FAULTS: usize = 20;
 
 /// Checks a document of at most `most_bytes` bytes. Only `portcullis.listen` brings it results.
@@ -42,18 +68,14 @@ pub fn check(text: &str, most_bytes: usize) -> Judged {
     };
     repairs.extend(rewritten.repairs);
     faults.extend(rewritten.faults);
-    let mut listens = false;
-    for source in &rewritten.scripts {
-        let found = script::check(source);
-        listens |= found.listens;
-        faults.extend(found.faults);
-        faults.extend(contamination(source));
-    }
+    let compiled = program::compile(&rewritten.scripts, &rewritten.ids);
+    faults.extend(compiled.faults);
+    faults.extend(rewritten.scripts.iter().flat_map(|source| contamination(source)));
     for source in &rewritten.styles {
         faults.extend(style::check(source));
     }
     faults.extend(contamination(&rewritten.text));
-    if !listens {
+    if !compiled.listens {
         faults.push(
             "no script of it calls `portcullis.listen`, so that it never shows a result".to_owned(),
         );

@@ -2,11 +2,9 @@
 
 use crate::style;
 use lol_html::{
-    RewriteStrSettings, doc_comments, doctype, element,
-    html_content::{ContentType, Element},
-    rewrite_str, text,
+    RewriteStrSettings, doc_comments, doctype, element, html_content::Element, rewrite_str, text,
 };
-use std::cell::RefCell;
+use std::{cell::RefCell, collections::BTreeSet};
 
 /// Forbidden elements: they embed other documents, or change how the parser reads what follows.
 const NEVER: &[&str] = &[
@@ -64,6 +62,10 @@ pub struct Rewritten {
     pub styles: Vec<String>,
     /// The visible text.
     pub text: String,
+    /// The document without its scripts.
+    pub markup: String,
+    /// The ids of its elements.
+    pub ids: BTreeSet<String>,
 }
 
 #[derive(Default)]
@@ -73,6 +75,7 @@ struct Found {
     scripts: Vec<String>,
     styles: Vec<String>,
     text: String,
+    ids: BTreeSet<String>,
     /// Whether the current `<script>` is JavaScript.
     is_script: bool,
 }
@@ -118,8 +121,20 @@ pub fn rewrite(html: &str) -> Result<Rewritten, String> {
             Ok(())
         }));
     let html = rewrite_str(html, settings).map_err(|error| error.to_string())?;
-    let Found { repairs, faults, scripts, styles, text, .. } = found.into_inner();
-    Ok(Rewritten { html: html.trim_start().to_owned(), repairs, faults, scripts, styles, text })
+    let Found { repairs, faults, scripts, styles, text, ids, .. } = found.into_inner();
+    let html = html.trim_start().to_owned();
+    let markup = without_scripts(&html)?;
+    Ok(Rewritten { html, repairs, faults, scripts, styles, text, markup, ids })
+}
+
+/// The markup of a document alone.
+fn without_scripts(html: &str) -> Result<String, String> {
+    let settings =
+        RewriteStrSettings::new().append_element_content_handler(element!("script", |element| {
+            element.remove();
+            Ok(())
+        }));
+    rewrite_str(html, settings).map_err(|error| error.to_string())
 }
 
 impl Found {
@@ -183,11 +198,11 @@ impl Found {
             "" | "text/javascript" | "application/javascript" => {
                 self.is_script = true;
                 self.scripts.push(String::new());
-                // In strict mode, `this` in a function without an object is undefined, not the
-                // window.
-                element.prepend("\"use strict\";\n", ContentType::Html);
             }
-            "application/json" | "text/plain" => {}
+            "application/json" | "text/plain" => self.faults.push(
+                "there is a `<script>` with data: write the data as an object in the script"
+                    .to_owned(),
+            ),
             _ => self
                 .faults
                 .push(format!("there is a `<script type=\"{kind}\">`: write a plain `<script>`")),
@@ -195,6 +210,7 @@ impl Found {
     }
 
     fn attributes(&mut self, tag: &str, element: &mut Element<'_, '_>) {
+        self.ids.extend(element.get_attribute("id"));
         let attributes: Vec<(String, String)> =
             element.attributes().iter().map(|one| (one.name(), one.value())).collect();
         for (name, value) in attributes {

@@ -2,7 +2,15 @@
 
 /// The faults of a style sheet, or of the value of a `style` attribute.
 pub fn check(css: &str) -> Vec<String> {
-    let css = unescaped(css).to_ascii_lowercase();
+    // Within a text or an address, what looks like a comment is none: both readings must be right.
+    let mut faults = read(&unescaped(css, true));
+    faults.extend(read(&unescaped(css, false)));
+    faults.dedup();
+    faults
+}
+
+fn read(css: &str) -> Vec<String> {
+    let css = css.to_ascii_lowercase();
     let mut faults = Vec::new();
     for (name, instead) in [
         ("@import", "write the rules themselves"),
@@ -10,6 +18,14 @@ pub fn check(css: &str) -> Vec<String> {
         ("-moz-binding", "leave it out"),
         ("expression(", "leave it out"),
         ("@font-face", "use the fonts there are"),
+        ("@namespace", "leave it out"),
+        ("@property", "leave it out"),
+        (":host", "use `html` or `:root`"),
+        ("src(", "use one picture as `url(data:image/…)`"),
+        (" image(", "use one picture as `url(data:image/…)`"),
+        ("cross-fade(", "use one picture as `url(data:image/…)`"),
+        ("element(", "leave it out"),
+        ("paint(", "leave it out"),
     ] {
         if css.contains(name) {
             faults.push(format!("a style has `{name}`: {instead}"));
@@ -29,13 +45,13 @@ pub fn check(css: &str) -> Vec<String> {
     faults
 }
 
-/// Removes comments and decodes escapes.
-fn unescaped(css: &str) -> String {
+/// Decodes escapes; removes what looks like a comment, unless it `keeps` that.
+fn unescaped(css: &str, keeps: bool) -> String {
     let mut out = String::with_capacity(css.len());
     let mut chars = css.chars().peekable();
     while let Some(char) = chars.next() {
         match char {
-            '/' if chars.peek() == Some(&'*') => {
+            '/' if !keeps && chars.peek() == Some(&'*') => {
                 chars.next();
                 let mut last = ' ';
                 for inner in chars.by_ref() {

@@ -148,10 +148,15 @@ pub fn page_of(tool: &Entry, settings: &Settings) -> Page {
         // Of two related writes to the store, one may be missing.
         (body.digest() == indexed.digest).then_some(body)
     });
-    let face = match &body {
-        Some(kept::Body::Specification(view)) => Face::Specification(view),
-        Some(kept::Body::Document(document)) => Face::Document(document),
-        None => Face::Plain,
+    // A document that was kept before the rules became stricter is not shown.
+    let document = match &body {
+        Some(kept::Body::Document(html)) => ui_check::parts(html).ok(),
+        Some(kept::Body::Specification(_)) | None => None,
+    };
+    let face = match (&body, &document) {
+        (Some(kept::Body::Specification(view)), _) => Face::Specification(view),
+        (Some(kept::Body::Document(_)), Some(document)) => Face::Document(document),
+        (Some(kept::Body::Document(_)) | None, _) => Face::Plain,
     };
     let html = page::make(tool, face, settings.packed);
     Page { html, is_plain: matches!(face, Face::Plain) }

@@ -44,7 +44,7 @@ plugin! {
         Want::settings("destructive", "`true`: views may call tools that say that they destroy"),
         Want::settings("hide-tools", "`true`: the model does not see the `_ui_…` tools"),
         Want::settings("runtime", "`plain`: pages are not packed, for clients that let no script make a script"),
-        Want::settings("documents", "`true`: models may write documents of HTML and JavaScript, which are checked and shown in a frame without rights"),
+        Want::settings("documents", "`true`: models may write documents of HTML and JavaScript, whose script is interpreted and reaches nothing but the document and its tool"),
         Want::settings("provider", "`anthropic`, `openai`, `chat` (Chat Completions of any server) or `ollama`; none if it is not set"),
         Want::settings("model", "the provider's model, such as it is called there"),
         Want::settings("base-url", "the address of the provider, if it is not the usual one"),

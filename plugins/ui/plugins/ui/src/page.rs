@@ -5,13 +5,15 @@ use portcullis_plugin::{
     catalog::Entry,
     serde_json::{Map, Value, json},
 };
+use ui_check::Document;
 
 const TEMPLATE: &str = include_str!("../../../resources/page.html");
 const PACKED: &str = include_str!("../../../resources/packed.js");
 const RUNTIME: &str = include_str!("../../../resources/runtime.js");
 const LOOKS: &str = include_str!("../../../resources/runtime.css");
 const VIEW: &str = include_str!("../../../resources/view.js");
-const SHELL: &str = include_str!("../../../resources/shell.js");
+const DOCUMENT: &str = include_str!("../../../resources/document.js");
+const PACKED_DOCUMENT: &str = include_str!("../../../resources/packed-document.js");
 
 /// The media type of views, by MCP Apps (2026-01-26).
 pub const MIME_TYPE: &str = "text/html;profile=mcp-app";
@@ -23,8 +25,8 @@ pub enum Face<'a> {
     Plain,
     /// A view specification.
     Specification(&'a Value),
-    /// An HTML document.
-    Document(&'a str),
+    /// An HTML document that a model wrote: its markup, and its script as a program.
+    Document(&'a Document),
 }
 
 /// Builds the page of a tool. `packed`: compress the runtime, which halves the page and needs a
@@ -38,13 +40,18 @@ pub fn make(tool: &Entry, face: Face<'_>, packed: bool) -> String {
             VIEW
         }
         Face::Document(document) => {
-            data.insert("document".to_owned(), document.into());
-            SHELL
+            let Document { markup, program } = document;
+            data.insert("document".to_owned(), json!({ "markup": markup, "program": program }));
+            if packed { "" } else { DOCUMENT }
         }
     };
     let title = escaped(tool.title.as_deref().unwrap_or(&tool.name));
     let data = Value::Object(data).to_string().replace('<', "\\u003c");
-    let (style, runtime) = if packed { ("", PACKED) } else { (LOOKS, RUNTIME) };
+    let (style, runtime) = match face {
+        Face::Plain | Face::Specification(_) | Face::Document(_) if !packed => (LOOKS, RUNTIME),
+        Face::Plain | Face::Specification(_) => ("", PACKED),
+        Face::Document(_) => ("", PACKED_DOCUMENT),
+    };
     fill(|place| match place {
         "lang" => "en",
         "title" => &title,
@@ -107,7 +114,7 @@ pub fn definition(tool: &Entry) -> Value {
 
 /// The template's version: a digest of the parts that all pages share.
 pub fn template_version() -> String {
-    let all = [TEMPLATE, PACKED, RUNTIME, LOOKS, VIEW, SHELL].concat();
+    let all = [TEMPLATE, PACKED, RUNTIME, LOOKS, VIEW, DOCUMENT, PACKED_DOCUMENT].concat();
     canonical::digest_of(all.as_bytes())
 }
 
@@ -150,10 +157,12 @@ pub mod tests {
         let tool = hostile();
         let specification =
             json!({ "version": 1, "root": { "component": "Text", "text": tool.name } });
-        for face in [Face::Plain, Face::Specification(&specification), Face::Document(&tool.name)] {
+        let document = document(&tool.name);
+        for face in [Face::Plain, Face::Specification(&specification), Face::Document(&document)] {
             for packed in [true, false] {
                 let page = make(&tool, face, packed);
-                let plain = make(&Entry::new("t", "s", json!({})), face_of_nothing(face), packed);
+                let nothing = self::document("");
+                let plain = make(&Entry::new("t", "s", json!({})), face_of_nothing(face, &nothing), packed);
                 assert_eq!(page.matches("<script").count(), plain.matches("<script").count());
                 assert_eq!(page.matches("</script").count(), plain.matches("</script").count());
                 assert_eq!(page.matches("<!--").count(), plain.matches("<!--").count());
@@ -163,11 +172,15 @@ pub mod tests {
         }
     }
 
-    fn face_of_nothing(face: Face<'_>) -> Face<'_> {
+    fn document(markup: &str) -> Document {
+        Document { markup: markup.to_owned(), program: json!({ "type": "Program", "body": [] }) }
+    }
+
+    fn face_of_nothing<'a>(face: Face<'_>, nothing: &'a Document) -> Face<'a> {
         match face {
             Face::Plain => Face::Plain,
             Face::Specification(_) => Face::Specification(&Value::Null),
-            Face::Document(_) => Face::Document(""),
+            Face::Document(_) => Face::Document(nothing),
         }
     }
 
@@ -194,11 +207,14 @@ pub mod tests {
     fn a_page_is_what_the_readme_says() {
         let tool = Entry::new("t", "s", json!({ "type": "object" }));
         let packed = make(&tool, Face::Plain, true);
-        assert!(packed.contains(PACKED) && !packed.contains(VIEW) && !packed.contains(SHELL));
+        assert!(packed.contains(PACKED) && !packed.contains(VIEW) && !packed.contains(DOCUMENT));
         assert!(packed.len() < 40_000, "{}", packed.len());
         let plain = make(&tool, Face::Specification(&json!({})), false);
         assert!(plain.contains(RUNTIME) && plain.contains(LOOKS) && plain.contains(VIEW));
-        assert!(make(&tool, Face::Document("x"), true).contains(SHELL));
+        let document = document("x");
+        assert!(make(&tool, Face::Document(&document), true).contains(PACKED_DOCUMENT));
+        let plain = make(&tool, Face::Document(&document), false);
+        assert!(plain.contains(RUNTIME) && plain.contains(LOOKS) && plain.contains(DOCUMENT));
         assert!(!packed.contains("{{"), "every place is filled");
     }
 }

@@ -1,0 +1,390 @@
+//! Bounds how deep a script nests before it is parsed, since the parser is recursive.
+//!
+//! Brackets nest, and so do prefixes (`!!a`, `a = b = c`, `a ? b : c ? d : e`, `if (a) if (b) c`).
+//! This reads the script as tokens, so that brackets within texts do not count.
+
+/// What a bracket costs; a prefix costs 1. The parser needs stack in about this proportion.
+const BRACKET: usize = 5;
+/// The most that may be open at a time: 200 brackets.
+const MOST: usize = 1000;
+
+/// Why a script is not parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It nests too deep.
+    Deep,
+    /// It has a `/` that may divide or begin a regular expression.
+    Slash,
+}
+
+/// What stands before the current place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// The end of a value, such as a name or a closing bracket.
+    Value,
+    /// The name `async`, with which a function can begin.
+    Async,
+    /// Something that a value follows, such as an operator or `return`.
+    Operator,
+    /// A dot: a name of a member follows.
+    Dot,
+    /// A `}`: the end of a block or of a value.
+    Brace,
+    /// What may be a name or not, such as `yield`.
+    Either,
+}
+
+struct Level {
+    /// Whether it is a place in a template.
+    in_template: bool,
+    /// What its closing bracket is to what follows.
+    after: Before,
+    /// Open prefixes of an expression.
+    expression: usize,
+    /// Open prefixes of a statement.
+    statement: usize,
+    /// Whether a statement has just ended.
+    ended: bool,
+}
+
+impl Level {
+    const fn new(after: Before) -> Self {
+        Self { in_template: false, after, expression: 0, statement: 0, ended: false }
+    }
+}
+
+struct Scan<'s> {
+    rest: &'s str,
+    before: Before,
+    /// The last word, if nothing followed it.
+    word: &'s str,
+    /// Whether nothing but space and comments stands before on this line.
+    newline: bool,
+    levels: Vec<Level>,
+    cost: usize,
+}
+
+/// Finds whether a script is nested too deep to be parsed.
+pub fn check(source: &str) -> Result<(), Refusal> {
+    let mut scan = Scan {
+        rest: source,
+        before: Before::Operator,
+        word: "",
+        newline: true,
+        levels: vec![Level::new(Before::Value)],
+        cost: 0,
+    };
+    if source.starts_with("#!") {
+        scan.skip_line();
+    }
+    while let Some(char) = scan.rest.chars().next() {
+        scan.token(char)?;
+        if scan.cost > MOST {
+            return Err(Refusal::Deep);
+        }
+    }
+    Ok(())
+}
+
+const fn is_line_end(char: char) -> bool {
+    matches!(char, '\n' | '\r' | '\u{2028}' | '\u{2029}')
+}
+
+fn is_space(char: char) -> bool {
+    char.is_whitespace() || char == '\u{feff}'
+}
+
+fn is_of_word(char: char) -> bool {
+    char.is_ascii_alphanumeric()
+        || matches!(char, '_' | '$' | '\\' | '\u{200c}' | '\u{200d}')
+        || (!char.is_ascii() && !is_space(char))
+}
+
+impl<'s> Scan<'s> {
+    fn level(&mut self) -> &mut Level {
+        self.levels.last_mut().expect("the outermost is never closed")
+    }
+
+    fn skip(&mut self, bytes: usize) -> &'s str {
+        let (taken, rest) = self.rest.split_at(bytes);
+        self.rest = rest;
+        taken
+    }
+
+    fn skip_line(&mut self) {
+        let end = self.rest.find(is_line_end).unwrap_or(self.rest.len());
+        self.skip(end);
+    }
+
+    fn token(&mut self, char: char) -> Result<(), Refusal> {
+        if is_space(char) {
+            self.newline |= is_line_end(char);
+            self.skip(char.len_utf8());
+            return Ok(());
+        }
+        if self.comment() {
+            return Ok(());
+        }
+        match char {
+            '"' | '\'' => self.text(char),
+            '`' => {
+                self.skip(1);
+                self.template();
+            }
+            '/' => self.slash()?,
+            '(' | '[' | '{' => self.open(char),
+            ')' | ']' | '}' => self.close(char),
+            '0'..='9' => self.number(),
+            '.' if self.rest[1..].starts_with(|c: char| c.is_ascii_digit()) => self.number(),
+            '#' => {
+                self.skip(1);
+                self.before = Before::Dot;
+            }
+            char if is_of_word(char) => self.word(),
+            _ => self.operator(),
+        }
+        self.newline = false;
+        Ok(())
+    }
+
+    /// Skips a comment; `false` if there is none.
+    fn comment(&mut self) -> bool {
+        let is_line = ["//", "<!--"].iter().any(|start| self.rest.starts_with(start))
+            || (self.newline && self.rest.starts_with("-->"));
+        if is_line {
+            self.skip_line();
+            return true;
+        }
+        let Some(inner) = self.rest.strip_prefix("/*") else {
+            return false;
+        };
+        let end = inner.find("*/").map_or(self.rest.len(), |end| end + 4);
+        self.newline |= self.skip(end).contains(is_line_end);
+        true
+    }
+
+    fn text(&mut self, quote: char) {
+        self.begins_value("");
+        self.skip(1);
+        self.until(|char| char == quote || matches!(char, '\n' | '\r'));
+        self.before = Before::Value;
+    }
+
+    /// Skips what is escaped or not an end, and the end.
+    fn until(&mut self, mut is_end: impl FnMut(char) -> bool) {
+        let mut chars = self.rest.char_indices();
+        while let Some((at, char)) = chars.next() {
+            if char == '\\' {
+                chars.next();
+            } else if is_end(char) {
+                self.skip(at + char.len_utf8());
+                return;
+            }
+        }
+        self.rest = "";
+    }
+
+    /// Skips the text of a template up to its end or the next place in it.
+    fn template(&mut self) {
+        self.before = Before::Value;
+        let mut chars = self.rest.char_indices().peekable();
+        while let Some((at, char)) = chars.next() {
+            let is_place = char == '$' && chars.next_if(|(_, next)| *next == '{').is_some();
+            if is_place {
+                self.skip(at + 2);
+                self.push(Level { in_template: true, ..Level::new(Before::Value) });
+                return;
+            }
+            if char == '`' {
+                self.skip(at + 1);
+                return;
+            }
+            if char == '\\' {
+                chars.next();
+            }
+        }
+        self.rest = "";
+    }
+
+    fn slash(&mut self) -> Result<(), Refusal> {
+        match self.before {
+            Before::Either | Before::Brace => return Err(Refusal::Slash),
+            Before::Value | Before::Async => self.operator(),
+            Before::Operator | Before::Dot => {
+                self.skip(1);
+                let mut in_class = false;
+                self.until(|char| {
+                    in_class = (in_class || char == '[') && char != ']';
+                    is_line_end(char) || (char == '/' && !in_class)
+                });
+                let flags = self.rest.find(|char| !is_of_word(char)).unwrap_or(self.rest.len());
+                self.skip(flags);
+                self.before = Before::Value;
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, level: Level) {
+        self.levels.push(level);
+        self.cost += BRACKET;
+        self.before = Before::Operator;
+        self.word = "";
+    }
+
+    fn open(&mut self, bracket: char) {
+        self.starts("");
+        let after = match (bracket, self.word) {
+            ('{', _) => Before::Brace,
+            ('(', "if" | "while" | "for" | "with") => Before::Operator,
+            // `for await (…)`, or a call of something that is called `await`.
+            ('(', "await") => Before::Either,
+            _ => Before::Value,
+        };
+        self.skip(1);
+        self.push(Level::new(after));
+    }
+
+    fn close(&mut self, bracket: char) {
+        self.skip(1);
+        self.word = "";
+        self.before = Before::Value;
+        if self.levels.len() == 1 {
+            return;
+        }
+        let level = self.levels.pop().expect("there are two");
+        self.cost -= BRACKET + level.expression + level.statement;
+        if level.in_template {
+            self.template();
+            return;
+        }
+        self.before = level.after;
+        self.level().ended |= bracket == '}';
+    }
+
+    fn number(&mut self) {
+        self.begins_value("");
+        let end = self.rest.find(|char| !is_of_word(char) && char != '.');
+        self.skip(end.unwrap_or(self.rest.len()));
+        self.before = Before::Value;
+    }
+
+    fn word(&mut self) {
+        let end = self.word_end();
+        let word = self.skip(end);
+        if self.before == Before::Dot {
+            self.before = Before::Value;
+            self.word = "";
+            return;
+        }
+        self.begins_value(word);
+        self.word = word;
+        match word {
+            "if" | "for" | "while" | "with" | "do" | "else" => {
+                self.level().statement += 1;
+                self.cost += 1;
+            }
+            "typeof" | "void" | "delete" | "new" | "class" | "extends" | "async" | "await"
+            | "yield" => self.prefix(),
+            "case" | "default" => self.resets(),
+            _ => {}
+        }
+        self.before = match word {
+            "async" => Before::Async,
+            "await" | "yield" | "of" => Before::Either,
+            "break" | "case" | "catch" | "class" | "const" | "continue" | "debugger"
+            | "default" | "delete" | "do" | "else" | "enum" | "export" | "extends" | "finally"
+            | "for" | "function" | "if" | "import" | "in" | "instanceof" | "new" | "return"
+            | "switch" | "throw" | "try" | "typeof" | "var" | "void" | "while" | "with" => {
+                Before::Operator
+            }
+            _ => Before::Value,
+        };
+    }
+
+    /// The end of a word, with escapes such as `\u{61}` in it.
+    fn word_end(&self) -> usize {
+        let mut end = 0;
+        while let Some(char) = self.rest[end..].chars().next().filter(|char| is_of_word(*char)) {
+            let is_escape = self.rest[end..].starts_with("\\u{");
+            let escape = self.rest[end..].find('}').filter(|_| is_escape);
+            end += escape.map_or(char.len_utf8(), |escape| escape + 1);
+        }
+        end
+    }
+
+    /// A statement begins where a value follows a value, or where another ended.
+    fn begins_value(&mut self, word: &str) {
+        self.starts(word);
+        let joins = matches!(word, "in" | "instanceof" | "of" | "extends");
+        if matches!(self.before, Before::Value | Before::Brace) && !joins {
+            let level = self.level();
+            let prefixes = std::mem::take(&mut level.expression);
+            self.cost -= prefixes;
+            if !matches!(word, "else" | "while") {
+                self.statements_end();
+            }
+        }
+    }
+
+    /// A token begins. Open `if`s and loops end behind a statement that no `else` follows.
+    fn starts(&mut self, word: &str) {
+        let ended = std::mem::take(&mut self.level().ended);
+        if ended && !matches!(word, "else" | "while") {
+            self.statements_end();
+        }
+    }
+
+    fn statements_end(&mut self) {
+        let prefixes = std::mem::take(&mut self.level().statement);
+        self.cost -= prefixes;
+    }
+
+    fn resets(&mut self) {
+        let prefixes = std::mem::take(&mut self.level().expression);
+        self.cost -= prefixes;
+    }
+
+    fn prefix(&mut self) {
+        self.level().expression += 1;
+        self.cost += 1;
+    }
+
+    fn operator(&mut self) {
+        const LONG: &[&str] = &[
+            ">>>=", "...", "===", "!==", "**=", "<<=", ">>=", ">>>", "&&=", "||=", "??=", "=>",
+            "==", "!=", "<=", ">=", "&&", "||", "??", "**", "<<", ">>", "++", "--", "+=", "-=",
+            "*=", "/=", "%=", "&=", "|=", "^=",
+        ];
+        let char = self.rest.chars().next().map_or(0, char::len_utf8);
+        let is_chain = self.rest.starts_with("?.")
+            && !self.rest[2..].starts_with(|c: char| c.is_ascii_digit());
+        let long = LONG.iter().find(|long| self.rest.starts_with(**long));
+        let token = self.skip(if is_chain { 2 } else { long.map_or(char, |long| long.len()) });
+        let follows = matches!(self.before, Before::Value | Before::Async)
+            && !(self.newline && matches!(token, "++" | "--"));
+        self.word = "";
+        if token == ";" {
+            self.resets();
+            self.level().ended = true;
+            self.before = Before::Operator;
+            return;
+        }
+        self.starts("");
+        match token {
+            "," => self.resets(),
+            "+" | "-" | "++" | "--" if follows => {}
+            "+" | "-" | "++" | "--" | "!" | "~" | "?" | ":" | "=>" | "**" => self.prefix(),
+            "==" | "===" | "!=" | "!==" | "<=" | ">=" => {}
+            token if token.ends_with('=') => self.prefix(),
+            _ => {}
+        }
+        self.before = match token {
+            "." | "?." => Before::Dot,
+            "++" | "--" if follows => Before::Value,
+            // Then it is not known whether `++` belongs to what is before it.
+            "++" | "--" if matches!(self.before, Before::Brace | Before::Either) => Before::Either,
+            _ => Before::Operator,
+        };
+    }
+}

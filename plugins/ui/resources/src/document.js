@@ -1,0 +1,308 @@
+// Shows a model's document: its markup is rebuilt from lists, and its script is interpreted. The browser runs none of it.
+
+import { globals, library, native } from "./document/globals.js";
+import { computed, Elements } from "./document/elements.js";
+import { interpret } from "./document/interpret.js";
+import { build, SVG_NAMESPACE, sheetOf } from "./document/markup.js";
+import { beginTurn, call, Callable, exported, Facade, failure, imported, make, numberOf, Stop, table, textOf } from "./document/values.js";
+
+/** A second line of defence: from here on no text becomes a script, and only data a picture. */
+const POLICY =
+	"default-src 'none'; script-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'";
+/** How long after a click a call may follow, in milliseconds. */
+const AFTER_CLICK = 5000;
+/** Most characters of a call's arguments. */
+const LARGEST = 100_000;
+/** Most timers at a time, and the shortest, in milliseconds. */
+const TIMERS = 50;
+const SHORTEST = 15;
+
+/** The document of a page: its elements, its script, and what the script may do. */
+class Shown {
+	listeners = new Set();
+	timers = new Map();
+	ticket = 0;
+	/** The time of the last click within the document that has not led to a call. */
+	clicked = -Infinity;
+	/** The clicks that have been counted: several listeners hear one, some of them later. */
+	granted = new WeakSet();
+	isAsking = false;
+	isOver = false;
+	waiting = [];
+
+	constructor({ call: run, clean, h, isObject, page, plain, state }) {
+		Object.assign(this, { run, clean, isObject, plain, state });
+		document.head.append(h("meta", { "http-equiv": "Content-Security-Policy", content: POLICY }));
+		const { root, styles } = build(page.document.markup);
+		this.host = h("div", { class: "document" });
+		this.said = h("p", { class: "said", role: "status" });
+		const shadow = this.host.attachShadow({ mode: "open" });
+		shadow.adoptedStyleSheets = styles.map(sheetOf);
+		shadow.addEventListener("submit", (event) => event.preventDefault(), true);
+		shadow.append(root);
+		this.element = h(
+			"section",
+			{ class: "face data", "aria-label": "View" },
+			this.host,
+			this.said,
+			h("button", { type: "button", class: "link", onclick: () => plain("") }, "Show the plain form instead")
+		);
+		this.elements = new Elements(root, (work, event) => this.turn(work, event));
+		this.program = page.document.program;
+	}
+
+	/** Runs what an event or a timer begins. While the user is asked, it waits. */
+	turn(work, event) {
+		if (this.isOver) {
+			return;
+		}
+		if (this.isAsking) {
+			this.waiting.length < TIMERS && this.waiting.push([work, event]);
+			return;
+		}
+		if (event?.isTrusted && event.type === "click" && !this.granted.has(event)) {
+			this.granted.add(event);
+			this.clicked = performance.now();
+		}
+		this.elements.isActing = Boolean(event?.isTrusted);
+		try {
+			beginTurn();
+			work();
+		} catch (problem) {
+			if (problem instanceof Stop) {
+				this.plain(problem.message);
+			} else {
+				this.say(`The view could not do that: ${problem.value?.message ?? problem.message}`);
+			}
+		} finally {
+			this.elements.isActing = false;
+		}
+	}
+
+	/** Runs the script once; throws if it fails. */
+	begin() {
+		beginTurn();
+		interpret(this.program, this.#globals());
+	}
+
+	/** Tells the script what has changed; throws if a listener fails. */
+	update() {
+		if (this.isAsking) {
+			this.waiting.push([() => this.update()]);
+			return;
+		}
+		this.api.input = imported(this.state.input);
+		this.api.result = imported(this.state.result);
+		beginTurn();
+		this.#tell();
+	}
+
+	/** Takes on the page's theme. */
+	dress() {
+		this.turn(() => this.#tell());
+	}
+
+	/** Shows the user a line below the document. */
+	say(text) {
+		this.said.textContent = this.clean(text);
+	}
+
+	/** Nothing of the script runs any more. */
+	end() {
+		this.isOver = true;
+		this.timers.forEach(clearTimeout);
+	}
+
+	#tell() {
+		this.#theme();
+		this.listeners.forEach((then) => call(then, undefined, [this.api]));
+	}
+
+	#theme() {
+		const theme = document.documentElement.dataset.theme ?? "light";
+		this.api.theme = theme;
+		this.elements.root.dataset.theme = theme;
+		this.elements.root.style.colorScheme = theme;
+	}
+
+	/** Calls the tool, if the user has just clicked within the document; the answer comes to the listeners. */
+	#request(args) {
+		const given = exported(args);
+		const text = JSON.stringify(given) ?? "";
+		if (!this.isObject(given) || text.length > LARGEST) {
+			throw failure("TypeError", "`portcullis.call` takes an object of arguments, which is not too large");
+		}
+		if (performance.now() - this.clicked > AFTER_CLICK) {
+			throw failure("Error", "the tool is called when the user clicks something in the view, once for each click");
+		}
+		this.clicked = -Infinity;
+		this.#ask(JSON.parse(text), text).catch((problem) => this.say(`The view could not call the tool: ${problem.message}`));
+	}
+
+	/** Has the page ask the user where it must, and call the tool. */
+	async #ask(args, text) {
+		// The document stays as it is, and takes no part, while the user reads the question.
+		this.isAsking = true;
+		this.host.inert = true;
+		this.host.style.height = `${this.host.getBoundingClientRect().height}px`;
+		const release = () => {
+			this.isAsking = this.host.inert = false;
+			this.host.style.height = "";
+			this.waiting.splice(0).forEach(([work, event]) => this.turn(work, event));
+		};
+		try {
+			const result = await this.run(args, this.element, true, () => {
+				this.say(`Sent: ${text.slice(0, 500)}`);
+				release();
+			});
+			if (result?.isError) {
+				this.api.result = imported(result);
+				this.turn(() => this.#tell());
+			}
+		} finally {
+			release();
+		}
+	}
+
+	#later(then, wait, again, args) {
+		if (!(then instanceof Callable)) {
+			throw failure("TypeError", "a timer takes a function");
+		}
+		if (this.timers.size >= TIMERS) {
+			throw new Stop("its script has too many timers");
+		}
+		const id = ++this.ticket;
+		const begin = () =>
+			this.timers.set(
+				id,
+				setTimeout(() => {
+					again ? begin() : this.timers.delete(id);
+					this.turn(() => call(then, undefined, args ?? [performance.now()]));
+				}, Math.max(SHORTEST, numberOf(wait ?? 0) || 0))
+			);
+		begin();
+		return id;
+	}
+
+	#stop = (id) => {
+		clearTimeout(this.timers.get(id));
+		this.timers.delete(id);
+	};
+
+	#globals() {
+		const all = globals();
+		const later = native((then, wait, ...args) => this.#later(then, wait, false, args));
+		this.api = make([
+			["input", undefined],
+			["result", undefined],
+			["theme", "light"],
+			["call", native((args) => this.#request(args))],
+			[
+				"listen",
+				native((then) => {
+					if (!(then instanceof Callable)) {
+						throw failure("TypeError", "`portcullis.listen` takes a function");
+					}
+					this.listeners.add(then);
+					call(then, undefined, [this.api]);
+				})
+			]
+		]);
+		this.api.input = imported(this.state.input);
+		this.api.result = imported(this.state.result);
+		this.#theme();
+		Object.assign(all, {
+			portcullis: this.api,
+			document: this.#document(),
+			getComputedStyle: native((element) => computed(this.elements.node(element))),
+			setTimeout: later,
+			setInterval: native((then, wait, ...args) => this.#later(then, wait, true, args)),
+			requestAnimationFrame: native((then) => this.#later(then, 0, false)),
+			clearTimeout: native(this.#stop),
+			clearInterval: native(this.#stop),
+			cancelAnimationFrame: native(this.#stop)
+		});
+		all.matchMedia = native((query) => this.#media(query));
+		all.window = this.#window(all);
+		return all;
+	}
+
+	/** Listeners of the document and the window: what is over when the script begins is heard at once. */
+	#listen = (_, type, then) => {
+		const name = textOf(type);
+		if (name === "DOMContentLoaded" || name === "load") {
+			this.#later(then, 0, false);
+		} else if (name === "resize") {
+			let width;
+			new ResizeObserver(([{ contentRect }]) => {
+				if (width !== undefined && width !== contentRect.width) {
+					this.turn(() => call(then, undefined, [make([["type", "resize"]])]));
+				}
+				width = contentRect.width;
+			}).observe(this.host);
+		} else {
+			this.elements.listen(this.elements.root, name, then);
+		}
+	};
+
+	#document() {
+		const { elements } = this;
+		const { root } = elements;
+		return new Facade(
+			{},
+			table({
+				activeElement: [() => elements.wrap(root.getRootNode().activeElement)],
+				body: [() => elements.wrap(root.querySelector("body"))],
+				documentElement: [() => elements.wrap(root)],
+				hidden: [() => document.hidden],
+				readyState: [() => "complete"],
+				title: [() => "", () => undefined],
+				addEventListener: this.#listen,
+				createComment: () => elements.wrap(elements.text("")),
+				createDocumentFragment: () => elements.wrap(document.createDocumentFragment()),
+				createElement: (_, name) => elements.create(name, false),
+				createElementNS: (_, space, name) => elements.create(name, space === SVG_NAMESPACE),
+				createTextNode: (_, text) => elements.wrap(elements.text(text)),
+				getElementById: (_, id) => elements.wrap(root.querySelector(`#${CSS.escape(textOf(id))}`)),
+				getElementsByClassName: (_, name) => elements.list(root.getElementsByClassName(textOf(name))),
+				getElementsByTagName: (_, name) => elements.list(root.getElementsByTagName(textOf(name))),
+				querySelector: (_, selector) => elements.wrap(this.#find(selector)[0]),
+				querySelectorAll: (_, selector) => elements.list(this.#find(selector)),
+				removeEventListener: () => undefined
+			})
+		);
+	}
+
+	/** Finds elements; `:root` is the document's own `html`. */
+	#find(selector) {
+		const text = textOf(selector).replace(/:root\b/g, "html");
+		const found = this.elements.select(this.elements.root, text);
+		return this.elements.root.matches(text) ? [this.elements.root, ...found] : found;
+	}
+
+	#media(query) {
+		const { matches } = matchMedia(textOf(query));
+		return library({ matches, media: textOf(query), addEventListener: () => undefined, addListener: () => undefined });
+	}
+
+	#window(all) {
+		const entries = Object.fromEntries(Object.keys(all).map((name) => [name, [() => all[name]]]));
+		return new Facade(
+			{},
+			table({
+				...entries,
+				addEventListener: this.#listen,
+				devicePixelRatio: [() => devicePixelRatio],
+				innerHeight: [() => innerHeight],
+				innerWidth: [() => innerWidth],
+				removeEventListener: () => undefined
+			})
+		);
+	}
+}
+
+globalThis.portcullisFace = (tools) => {
+	const shown = new Shown(tools);
+	shown.begin();
+	return shown;
+};
