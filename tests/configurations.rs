@@ -45,7 +45,7 @@ fn target(bytes: &[u8]) {
             assert!(!error.trim().is_empty());
             assert!(error.len() <= 4 * text.len() + 4000, "{} bytes: {error}", error.len());
         }
-        Ok(config) => {
+        Ok(mut config) => {
             assert!(config.check().is_ok(), "what is accepted holds together");
             assert!(toml_table(text), "what is accepted is TOML");
             for (name, plugin) in &config.plugins {

@@ -11,7 +11,7 @@ import { FORECAST } from "./tools.mjs";
 const here = path.dirname(fileURLToPath(import.meta.url));
 
 /** What the hostile documents are given, and must not pass on. */
-const SECRET = "Secretopolis";
+export const SECRET = "Secretopolis";
 
 /**
  * The documents as the plugin compiles them: a test of `plugins/ui/libraries/ui-check` writes `compiled.json`, and
@@ -53,6 +53,12 @@ export async function listen(t) {
 	return { seen, placed };
 }
 
+/** What a hostile document has done that it must not: of a host's log. */
+export function wrong({ calls, links, others }) {
+	const escaped = calls.filter(({ arguments: args }) => /ESCAPED/.test(JSON.stringify(args)));
+	return [...escaped, ...calls.slice(1), ...links, ...others].map((one) => JSON.stringify(one));
+}
+
 /** Gives a hostile document a secret and a click, and holds that nothing came of it. */
 export async function contained(view, peer) {
 	const { app, host } = view;
@@ -71,11 +77,7 @@ export async function contained(view, peer) {
 		await host.keyboard.press("Enter");
 	}
 	await host.waitForTimeout(250);
-	const { calls, links, others } = await view.log();
-	const wrong = calls.filter(({ arguments: args }) => /ESCAPED/.test(JSON.stringify(args)));
-	assert.deepEqual(wrong, [], "nothing escaped");
-	assert.ok(calls.length <= 1, `one click, one call: ${JSON.stringify(calls)}`);
-	assert.deepEqual([links, others], [[], []]);
+	assert.deepEqual(wrong(await view.log()), []);
 	assert.deepEqual(peer.seen, []);
 	assert.deepEqual(dialogs, []);
 	assert.equal(host.url(), address);

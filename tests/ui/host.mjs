@@ -55,7 +55,10 @@ function serve(t, answer) {
 }
 
 /** Chromium, and the two origins that a host has. */
-export async function startHosts(t) {
+export const startHosts = async (t) => ({ browser: await startBrowser(t), ...(await startOrigins(t)) });
+
+/** The origin of a host's page, and the origin of its sandbox. */
+export async function startOrigins(t) {
 	const proxy = await read("proxy.html");
 	const {
 		outputFiles: [bundle]
@@ -73,8 +76,11 @@ export async function startHosts(t) {
 			? { body: "<!doctype html>", headers: { "content-security-policy": searchParams.get("csp") } }
 			: { body: proxy }
 	);
-	return { browser: await startBrowser(t), hosts, sandboxes };
+	return { hosts, sandboxes };
 }
+
+/** The address of the sandbox of a kind of host. */
+export const sandboxOf = (sandboxes, profile) => `${sandboxes}/#${encodeURIComponent(JSON.stringify(PROFILES[profile]))}`;
 
 /** Chromium, for as long as the tests run. */
 export async function startBrowser(t) {
@@ -143,7 +149,7 @@ export async function open(
 			requests.push(request.url())
 	);
 	await host.goto(hosts);
-	const address = `${sandboxes}/#${encodeURIComponent(JSON.stringify(PROFILES[profile]))}`;
+	const address = sandboxOf(sandboxes, profile);
 	await host.evaluate(
 		([page, proxy, hostContext]) => window.start(page, proxy, hostContext),
 		[html, address, { theme: "light", locale: "en-GB", timeZone: "UTC", ...context }]

@@ -77,19 +77,24 @@ pub fn present(object: Value) -> Map<String, Value> {
     object
 }
 
+/// A title, or the name of a resource, for display: one line of at most 200 characters.
+fn sanitised_title(text: &str) -> String {
+    portcullis_sanitize::line(text, 200)
+}
+
 /// A prompt, as in `prompts/list`.
 pub fn prompt(name: &str, prompt: &Prompt) -> Value {
     let argument = |argument: &PromptArgument| {
         present(json!({
             "name": argument.name,
-            "title": argument.title,
+            "title": argument.title.as_deref().map(sanitised_title),
             "description": argument.description.as_deref().map(sanitised_description),
             "required": argument.required,
         }))
     };
     let mut object = present(json!({
         "name": name,
-        "title": prompt.title.as_deref().map(|title| portcullis_sanitize::line(title, 200)),
+        "title": prompt.title.as_deref().map(sanitised_title),
         "description": prompt.description.as_deref().map(sanitised_description),
         "arguments": prompt.arguments.iter().map(argument).collect::<Vec<_>>(),
         "icons": prompt.icons.iter().map(icon).collect::<Vec<_>>(),
@@ -102,8 +107,8 @@ pub fn prompt(name: &str, prompt: &Prompt) -> Value {
 pub fn template(template: &ResourceTemplate) -> Value {
     let mut object = present(json!({
         "uriTemplate": template.uri_template,
-        "name": template.name,
-        "title": template.title,
+        "name": sanitised_title(&template.name),
+        "title": template.title.as_deref().map(sanitised_title),
         "description": template.description.as_deref().map(sanitised_description),
         "mimeType": template.mime_type,
         "icons": template.icons.iter().map(icon).collect::<Vec<_>>(),
@@ -117,8 +122,8 @@ pub fn template(template: &ResourceTemplate) -> Value {
 pub fn resource(link: &ResourceInfo) -> Value {
     let mut object = present(json!({
         "uri": link.uri,
-        "name": link.name,
-        "title": link.title,
+        "name": sanitised_title(&link.name),
+        "title": link.title.as_deref().map(sanitised_title),
         "description": link.description.as_deref().map(sanitised_description),
         "mimeType": link.mime_type,
         "size": link.size,

@@ -11,6 +11,8 @@ const POLICY =
 	"default-src 'none'; script-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'";
 /** How long after a click a call may follow, in milliseconds. */
 const AFTER_CLICK = 5000;
+/** Clicks that follow each other faster, in milliseconds, are one: a press on a label clicks its field as well. */
+const SAME_CLICK = 60;
 /** Most characters of a call's arguments. */
 const LARGEST = 100_000;
 /** Most timers at a time, and the shortest, in milliseconds. */
@@ -26,6 +28,8 @@ class Shown {
 	clicked = -Infinity;
 	/** The clicks that have been counted: several listeners hear one, some of them later. */
 	granted = new WeakSet();
+	/** When the last click was counted. */
+	granting = -Infinity;
 	isAsking = false;
 	isOver = false;
 	waiting = [];
@@ -61,8 +65,10 @@ class Shown {
 			return;
 		}
 		if (event?.isTrusted && event.type === "click" && !this.granted.has(event)) {
+			const isFirst = performance.now() - this.granting > SAME_CLICK;
 			this.granted.add(event);
-			this.clicked = performance.now();
+			this.granting = performance.now();
+			this.clicked = isFirst ? this.granting : this.clicked;
 		}
 		this.elements.isActing = Boolean(event?.isTrusted);
 		try {
@@ -171,6 +177,7 @@ class Shown {
 		if (this.timers.size >= TIMERS) {
 			throw new Stop("its script has too many timers");
 		}
+		const pause = Math.max(SHORTEST, numberOf(wait ?? 0) || 0);
 		const id = ++this.ticket;
 		const begin = () =>
 			this.timers.set(
@@ -178,7 +185,7 @@ class Shown {
 				setTimeout(() => {
 					again ? begin() : this.timers.delete(id);
 					this.turn(() => call(then, undefined, args ?? [performance.now()]));
-				}, Math.max(SHORTEST, numberOf(wait ?? 0) || 0))
+				}, pause)
 			);
 		begin();
 		return id;

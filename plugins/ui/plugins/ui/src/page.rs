@@ -162,7 +162,8 @@ pub mod tests {
             for packed in [true, false] {
                 let page = make(&tool, face, packed);
                 let nothing = self::document("");
-                let plain = make(&Entry::new("t", "s", json!({})), face_of_nothing(face, &nothing), packed);
+                let plain =
+                    make(&Entry::new("t", "s", json!({})), face_of_nothing(face, &nothing), packed);
                 assert_eq!(page.matches("<script").count(), plain.matches("<script").count());
                 assert_eq!(page.matches("</script").count(), plain.matches("</script").count());
                 assert_eq!(page.matches("<!--").count(), plain.matches("<!--").count());

@@ -60,9 +60,18 @@ function repeated(text, count) {
 }
 
 const padded = (side) => (text, length, fill) => {
-	bounded(numberOf(length) || 0);
-	return text[side](numberOf(length), fill === undefined ? " " : textOf(fill));
+	const wanted = bounded(numberOf(length) || 0);
+	return text[side](wanted, fill === undefined ? " " : textOf(fill));
 };
+
+function allMatches(text, at) {
+	const all = [];
+	for (const found of text.matchAll(pattern(at))) {
+		grown(all, found.length);
+		all.push(found);
+	}
+	return all;
+}
 
 function split(text, at, limit) {
 	const parts = at === undefined ? [text] : text.split(pattern(at), optional(limit));
@@ -89,7 +98,7 @@ offer((value) => typeof value === "string", {
 	lastIndexOf: (text, part) => text.lastIndexOf(textOf(part)),
 	localeCompare: (text, other, locale, how) => text.localeCompare(textOf(other), locales(locale), options(how)),
 	match: (text, at) => text.match(pattern(at)),
-	matchAll: (text, at) => [...text.matchAll(pattern(at))],
+	matchAll: allMatches,
 	normalize: (text, form) => text.normalize(form === undefined ? undefined : textOf(form)),
 	padEnd: padded("padEnd"),
 	padStart: padded("padStart"),
@@ -176,6 +185,7 @@ function joined(list, by) {
 function flat(list, depth = 1) {
 	const all = [];
 	for (const one of list) {
+		tick();
 		const inner = Array.isArray(one) && depth >= 1 ? flat(one, Math.min(depth, 100) - 1) : [one];
 		grown(all, inner.length);
 		inner.forEach((value) => all.push(value));

@@ -4,6 +4,8 @@ import { act, isContained, makeElement, read, setAttribute, write } from "./mark
 import { drawing } from "./canvas.js";
 import { call, Callable, Facade, failure, isNothing, make, numberOf, Stop, table, textOf, tick } from "./values.js";
 
+/** Deepest nesting of elements. */
+const DEEPEST = 250;
 /** Most elements and texts that a script makes. */
 const NODES = 50_000;
 const EVENTS = new Set(
@@ -73,10 +75,16 @@ export class Elements {
 	}
 
 	/** The nodes to put somewhere: of facades, and of everything else the text. */
-	nodes = (values) =>
-		values.map((value) =>
-			value instanceof Facade && value.thing instanceof Node ? this.#beside(value.thing) : this.text(value)
-		);
+	nodes = (values, target) => {
+		const room = DEEPEST - levelOf(target);
+		return values.map((value) => {
+			const node = value instanceof Facade && value.thing instanceof Node ? this.#beside(value.thing) : this.text(value);
+			if (isHigher(node, room)) {
+				throw new Stop("its script nests elements too deep");
+			}
+			return node;
+		});
+	};
 
 	node(value) {
 		if (!(value instanceof Facade && value.thing instanceof Node)) {
@@ -86,10 +94,11 @@ export class Elements {
 	}
 
 	select(node, selector) {
+		const text = textOf(selector);
 		try {
-			return act(node, "querySelectorAll", textOf(selector));
+			return act(node, "querySelectorAll", text);
 		} catch {
-			throw failure("SyntaxError", `“${textOf(selector)}” is not a selector`);
+			throw failure("SyntaxError", `“${text}” is not a selector`);
 		}
 	}
 
@@ -187,10 +196,10 @@ export class Elements {
 			parentNode: step("parentNode"),
 			previousElementSibling: step("previousElementSibling"),
 			previousSibling: step("previousSibling"),
-			after: (node, ...more) => act(this.#beside(node), "after", ...this.nodes(more)),
-			before: (node, ...more) => act(this.#beside(node), "before", ...this.nodes(more)),
+			after: (node, ...more) => act(this.#beside(node), "after", ...this.nodes(more, node)),
+			before: (node, ...more) => act(this.#beside(node), "before", ...this.nodes(more, node)),
 			remove: (node) => act(this.#beside(node), "remove"),
-			replaceWith: (node, ...more) => act(this.#beside(node), "replaceWith", ...this.nodes(more)),
+			replaceWith: (node, ...more) => act(this.#beside(node), "replaceWith", ...this.nodes(more, node)),
 			addEventListener: (node, type, then, how) =>
 				this.listen(node, textOf(type), then, { once: Boolean(how && typeof how === "object" && how.once) }),
 			removeEventListener: (node, type, then) => this.listen(node, textOf(type), undefined, { slot: then })
@@ -257,17 +266,17 @@ export class Elements {
 	}
 
 	#methods() {
-		const put = (name) => (node, ...values) => act(node, name, ...this.nodes(values));
+		const put = (name) => (node, ...values) => act(node, name, ...this.nodes(values, node));
 		return {
 			append: put("append"),
 			prepend: put("prepend"),
 			replaceChildren: put("replaceChildren"),
 			appendChild: (node, child) => {
-				act(node, "append", ...this.nodes([child]));
+				act(node, "append", ...this.nodes([child], node));
 				return child;
 			},
 			insertBefore: (node, child, before) => {
-				act(node, "insertBefore", ...this.nodes([child]), isNothing(before) ? null : this.node(before));
+				act(node, "insertBefore", ...this.nodes([child], node), isNothing(before) ? null : this.node(before));
 				return child;
 			},
 			removeChild: (node, child) => {
@@ -275,11 +284,11 @@ export class Elements {
 				return child;
 			},
 			replaceChild: (node, child, old) => {
-				act(node, "replaceChild", ...this.nodes([child]), this.node(old));
+				act(node, "replaceChild", ...this.nodes([child], node), this.node(old));
 				return old;
 			},
 			cloneNode: (node, deep) => {
-				this.count(deep ? 1 + act(node, "querySelectorAll", "*").length * 2 : 1);
+				this.count(deep ? sizeOf(node) : 1);
 				return this.wrap(act(node, "cloneNode", Boolean(deep)));
 			},
 			closest: (node, selector) => {
@@ -314,6 +323,42 @@ export class Elements {
 			getTotalLength: (node) => (node instanceof SVGGeometryElement ? node.getTotalLength() : 0)
 		};
 	}
+}
+
+/** How many elements an element is in. */
+function levelOf(node) {
+	let level = 0;
+	for (let one = node; one && level <= DEEPEST; one = read(one, "parentNode")) {
+		level += 1;
+	}
+	return level;
+}
+
+/** Whether elements are nested deeper in a node than there is room for. */
+function isHigher(node, room) {
+	if (room <= 0) {
+		return true;
+	}
+	tick();
+	for (let child = read(node, "firstElementChild"); child; child = read(child, "nextElementSibling")) {
+		if (isHigher(child, room - 1)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/** The number of nodes of a tree. */
+function sizeOf(node) {
+	let size = 0;
+	for (const walker = document.createTreeWalker(node); walker.currentNode; ) {
+		size += 1;
+		tick();
+		if (!walker.nextNode()) {
+			break;
+		}
+	}
+	return size;
 }
 
 const FORBIDDEN = new Set(["outerHTML", "srcdoc", "href", "action", "formAction", "target"]);

@@ -92,6 +92,9 @@ function mayHave(element, name, value) {
 		return INPUTS.has(value.toLowerCase()) || value.toLowerCase() === "submit" || value === "";
 	}
 	const isSvg = read(element, "namespaceURI") === SVG_NAMESPACE;
+	if (name === "autocomplete") {
+		return value === "off";
+	}
 	return ATTRIBUTES.has(name) && (!isSvg || isContained(value)) && (name !== "tabindex" || /^(0|-1)$/.test(value));
 }
 

@@ -214,7 +214,8 @@ export function call(called, self, args) {
 	if (!(called instanceof Callable)) {
 		throw failure("TypeError", `${textOf(called)} is not a function`);
 	}
-	tick(5);
+	// What we do for a script can take longer than a step of its own.
+	tick(called instanceof Native ? 20 : 5);
 	if (++depth > DEPTH) {
 		depth -= 1;
 		throw failure("RangeError", "too many calls within each other");
@@ -266,11 +267,10 @@ export function get(object, key, self = object) {
 	if (isNothing(object)) {
 		throw failure("TypeError", `“${toKey(key)}” cannot be read: its object is ${object}`);
 	}
-	const isList = typeof object === "string" || Array.isArray(object);
-	if (isList && (typeof key === "number" || INDEX.test(key))) {
-		return Object.hasOwn(Object(object), key) ? object[key] : undefined;
-	}
 	const name = toKey(key);
+	if ((typeof object === "string" || Array.isArray(object)) && INDEX.test(name)) {
+		return Object.hasOwn(Object(object), name) ? object[name] : undefined;
+	}
 	if (object instanceof Facade) {
 		return object.read(name);
 	}
@@ -379,11 +379,11 @@ export function set(object, key, value) {
 function setElement(array, key, value) {
 	const name = toKey(key);
 	if (name === "length" || INDEX.test(name)) {
-		const length = name === "length" ? Number(value) : Number(name) + 1;
+		const length = name === "length" ? numberOf(value) : Number(name) + 1;
 		if (!(length <= LONGEST_ARRAY)) {
 			throw new Stop("its script makes a list that is too long");
 		}
-		name === "length" ? (array.length = length) : (array[Number(name)] = value);
+		name === "length" ? (array.length = length) : (array[name] = value);
 		return;
 	}
 	throw failure("TypeError", `“${name}” cannot be set in a list`);

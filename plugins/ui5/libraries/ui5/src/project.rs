@@ -82,7 +82,7 @@ impl Project {
                 .collect(),
             source: String::new(),
         };
-        if project.name.trim().parse::<f64>().is_ok() {
+        if is_number(project.name.trim()) {
             return Err(format!(
                 "Failed to add project {} to graph: Project name must not be integer-like",
                 project.name
@@ -147,6 +147,12 @@ fn judge(document: &Document, file: &File<'_>) -> Result<(), String> {
         violations.retain(|it| !matches!(it.kind, schema::Kind::AdditionalProperty(_)));
     }
     report::report(&violations, document, file).map_or(Ok(()), Err)
+}
+
+/// Whether JavaScript's `Number()` would make a number of a name.
+fn is_number(name: &str) -> bool {
+    let is_word = name.contains(['n', 'N']) && !name.ends_with("Infinity");
+    !is_word && name.parse::<f64>().is_ok()
 }
 
 /// Whether the configuration is older than the schemas.

@@ -253,7 +253,7 @@ impl<'i> Relations<'i> {
         let mut found = Vec::new();
         for (position, entry) in index.entries().iter().enumerate() {
             let package = index.text(entry.package);
-            let inside = package.to_ascii_lowercase().starts_with(&folder);
+            let inside = is_within(package, &folder);
             if used[position] || !inside || index.redirected(entry).is_some() {
                 continue;
             }
@@ -315,7 +315,7 @@ impl<'i> Relations<'i> {
         for (from, by) in referencers {
             let entry = &index.entries()[*from as usize];
             let package = index.text(entry.package);
-            if !package.to_ascii_lowercase().starts_with(&folder) {
+            if !is_within(package, &folder) {
                 continue;
             }
             let link = &index.links_of(entry)[*by as usize];
@@ -341,6 +341,13 @@ impl<'i> Relations<'i> {
         });
         (broken, unknown)
     }
+}
+
+/// Whether a package is in a folder of the project, given in lower case and without a slash at its end.
+fn is_within(package: &str, folder: &str) -> bool {
+    let package = package.to_ascii_lowercase();
+    let rest = package.strip_prefix(folder);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Sorts relations and removes duplicates. A build dependency is dropped if there is another kind
@@ -369,5 +376,17 @@ fn source_files(folder: &Path, depth: usize, files: &mut Vec<std::path::PathBuf>
         {
             files.push(path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_within;
+
+    #[test]
+    fn a_folder_ends_at_a_slash() {
+        assert!(is_within("/Game/Doors/BP_Door", "/game/doors"));
+        assert!(is_within("/Game/Doors", "/game/doors") && is_within("/Game/Doors", ""));
+        assert!(!is_within("/Game/DoorsOld/BP_Door", "/game/doors"));
     }
 }

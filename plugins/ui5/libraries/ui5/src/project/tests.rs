@@ -235,3 +235,13 @@ fn a_byte_order_mark_is_no_part_of_a_file() {
     ]);
     assert_eq!(find(&root).expect("it is one").kind, "library");
 }
+
+#[test]
+fn a_name_is_a_number_where_javascript_says_so() {
+    for number in ["1", "-2.5", "1e3", "Infinity", "-Infinity"] {
+        assert!(is_number(number), "{number}");
+    }
+    for name in ["nan", "inf", "infinity", "NaN", "my.shop", "1a", "n1"] {
+        assert!(!is_number(name), "{name}");
+    }
+}
