@@ -252,8 +252,41 @@ test("answers", { timeout: 300_000 }, async (t) => {
 		assert.equal(await view.app.locator("table").count(), 1);
 	});
 
+	await t.test("what is referenced twice keeps the names of its places", { timeout: 30_000 }, async (t) => {
+		// As Pydantic writes a model with two places for another model.
+		const place = { title: "Place", type: "object", properties: { city: { title: "City", type: "string" } } };
+		const schema = {
+			type: "object",
+			properties: {
+				source: { $ref: "#/$defs/Place" },
+				target: { anyOf: [{ $ref: "#/$defs/Place" }, { type: "null" }], default: null },
+				via: { title: "Stops on the way", type: "array", items: { $ref: "#/$defs/Place" } }
+			},
+			required: ["source", "target"],
+			$defs: { Place: place }
+		};
+		const shown = { ...tool, inputSchema: schema, outputSchema: schema };
+		const answer = data({ source: { city: "Faro" }, target: { city: "Porto" }, via: [{ city: "Beja" }] });
+		const view = await show(t, answer, {}, shown);
+		const input = await view.app.locator("section.input").textContent();
+		const result = await view.app.locator("section.answer").textContent();
+		for (const [where, text] of Object.entries({ input, result })) {
+			assert.match(text, /Source/, where);
+			assert.match(text, /Target/, where);
+			assert.doesNotMatch(text.replace(/\{[\s\S]*/, ""), /Place/, where);
+		}
+		await behaved(view);
+	});
+
 	await t.test("numbers and times are written as the user writes them", { timeout: 30_000 }, async (t) => {
-		const view = await show(t, data({ size: 1234567.5, at: "2026-03-01T23:30:00Z", ok: true }), {
+		const view = await show(t, data({
+			size: 1234567.5,
+			at: "2026-03-01T23:30:00Z",
+			departs: "2026-03-01T10:00:00-05:00",
+			arrives: "2026-03-02T10:00:00+09:00",
+			noted: "2026-03-01T10:00:00",
+			ok: true
+		}), {
 			context: {
 				locale: "de-DE",
 				timeZone: "Asia/Tokyo",
@@ -267,7 +300,11 @@ test("answers", { timeout: 300_000 }, async (t) => {
 			}
 		});
 		await view.app.getByText("1.234.567,5").waitFor();
-		await view.app.getByText(/02\.03\.2026, 08:30/).waitFor();
+		await view.app.getByText("02.03.2026, 08:30 GMT+9", { exact: true }).waitFor();
+		// An offset stays as it is; the user's time is beside it where it differs.
+		await view.app.getByText("01.03.2026, 10:00 -05:00 (02.03.2026, 00:00 GMT+9)", { exact: true }).waitFor();
+		await view.app.getByText("02.03.2026, 10:00 +09:00", { exact: true }).waitFor();
+		await view.app.getByText("01.03.2026, 10:00", { exact: true }).waitFor();
 		await view.send("sendHostContextChange", { locale: "he-IL" });
 		await view.app.locator("html[dir=rtl]").waitFor();
 		await accessible(view);

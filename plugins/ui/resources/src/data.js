@@ -43,7 +43,8 @@ export class Viewer {
 	}
 
 	nameOf(key, schema) {
-		return this.about(schema).title ?? words(key);
+		// A referenced schema is named for what it is; the name of its place tells more.
+		return (isObject(schema) && schema.title) || words(key);
 	}
 
 	link(address) {

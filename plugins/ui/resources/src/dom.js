@@ -105,12 +105,37 @@ export const timeOf = (value) => {
 	return Number.isNaN(time) ? undefined : time;
 };
 
-/** An ISO date or time as the user writes it. A time without a zone is not moved. */
+const inZone = (time, timeZone, options) => new Intl.DateTimeFormat(user.locale, { timeZone, ...options }).format(time);
+
+/** The name of the user's zone at a time, such as `CET` or `GMT+9`. */
+const zoneName = (time) =>
+	new Intl.DateTimeFormat(user.locale, { timeZone: user.timeZone, timeZoneName: "short" })
+		.formatToParts(time)
+		.find(({ type }) => type === "timeZoneName").value;
+
+/**
+ * An ISO date or time as the user writes it. A time without a zone is not moved. A time with an offset keeps the offset and
+ * has the user's time beside it, where that differs; a time in UTC is the user's, with the zone. With `options`, as on the
+ * axis of a chart, there is no room for zones: such a time is the user's.
+ */
 export function showTime(value, options) {
-	const fixed = !value.includes("T") ? "UTC" : /(Z|[+-]\d\d:\d\d)$/.test(value) ? user.timeZone : undefined;
-	const style = value.includes("T") ? { dateStyle: "medium", timeStyle: "short" } : { dateStyle: "medium" };
+	const time = timeOf(value);
+	const zone = /(Z|[+-]\d\d:\d\d)$/.exec(value.split("T")[1] ?? "")?.[1];
 	try {
-		return new Intl.DateTimeFormat(user.locale, { timeZone: fixed, ...(options ?? style) }).format(timeOf(value));
+		if (!value.includes("T")) {
+			return inZone(time, "UTC", options ?? { dateStyle: "medium" });
+		}
+		const style = { dateStyle: "medium", timeStyle: "short" };
+		if (!zone || options) {
+			return inZone(time, zone && user.timeZone, options ?? style);
+		}
+		const users = `${inZone(time, user.timeZone, style)} ${zoneName(time)}`;
+		if (/^(Z|[+-]00:00)$/.test(zone)) {
+			return users;
+		}
+		const offset = (zone[0] === "-" ? -1 : 1) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4))) * 60_000;
+		const theirs = inZone(time + offset, "UTC", style);
+		return inZone(time, user.timeZone, style) === theirs ? `${theirs} ${zone}` : `${theirs} ${zone} (${users})`;
 	} catch {
 		return value;
 	}
