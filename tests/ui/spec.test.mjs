@@ -63,6 +63,17 @@ test("view specifications", { timeout: 240_000 }, async (t) => {
 		"constructor is no component": { version: 1, root: { component: "constructor" } },
 		"root (Table)": { version: 1, root: { component: "Table", rows: "/input" } }
 	};
+	await t.test("given up where the answer has nothing of it", { timeout: 60_000 }, async (t) => {
+		const root = { component: "Column", children: [{ component: "Text", text: "Wind: {/result/wind}, {/result/gusts}" }] };
+		const view = await open(t, hosts, await makePage(WEATHER, { view: { version: 1, root } }));
+		await view.send("sendToolResult", { content: [], structuredContent: { wind: 3 } });
+		await view.app.getByText("Wind: 3, —").waitFor();
+		await view.send("sendToolResult", { content: [], structuredContent: { city: "Faro" } });
+		await view.app.getByText("nothing of what it shows is in the answer: /result/wind, /result/gusts").waitFor();
+		await view.app.getByText("Faro").first().waitFor();
+		await behaved(view);
+	});
+
 	for (const [reason, spec] of Object.entries(wrong)) {
 		await t.test(`given up: ${reason}`, { timeout: 60_000 }, async (t) => {
 			const view = await open(t, hosts, await makePage(WEATHER, { view: spec }));

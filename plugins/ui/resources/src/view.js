@@ -16,6 +16,9 @@ let call, draw, form, h, has, image, input, isObject, jsonIn, page, point, run, 
 let data;
 let count;
 
+/** The paths into the answer that were followed, and whether there was something. */
+let sought;
+
 /** What a path leads to: `/input…`, `/result…`, `/content…`, or `@/…` within the item of a list or table. */
 function at(path, item) {
 	if (typeof path !== "string" || !/^(@|\/(input|result|content)(\/|$)|@\/)/.test(path)) {
@@ -25,7 +28,9 @@ function at(path, item) {
 		if (!path.startsWith("/input") && data.result === undefined && data.content === undefined) {
 			throw PENDING;
 		}
-		return point(data, path);
+		const found = point(data, path);
+		path.startsWith("/result") && sought.set(path, found !== undefined);
+		return found;
 	}
 	return point(item, path.slice(1));
 }
@@ -307,7 +312,12 @@ function make(kit) {
 					content?.[0]?.text
 			};
 			count = 0;
-			element.replaceChildren(...render(root, undefined, "root", 0));
+			sought = new Map();
+			const rendered = render(root, undefined, "root", 0);
+			if (sought.size > 0 && ![...sought.values()].some(Boolean)) {
+				throw new Error(`nothing of what it shows is in the answer: ${[...sought.keys()].slice(0, 5).join(", ")}`);
+			}
+			element.replaceChildren(...rendered);
 			if (!element.contains(input)) {
 				const placed = element.querySelector("button.primary");
 				rest.append(input);

@@ -135,6 +135,14 @@ impl Body {
         }
     }
 
+    /// Whether a specification has paths into the tool's answer.
+    pub fn shows_results(&self) -> bool {
+        match self {
+            Self::Specification(specification) => specification.to_string().contains("/result"),
+            Self::Document(_) => false,
+        }
+    }
+
     fn bytes(&self) -> usize {
         json!(self).to_string().len()
     }

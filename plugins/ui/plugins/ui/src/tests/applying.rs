@@ -34,6 +34,22 @@ fn a_specification_is_applied_and_shown() {
 }
 
 #[test]
+fn paths_that_nothing_can_check_are_called_unverified() {
+    let said = |house: &Rehearsal, tool: &str, text: &str| {
+        let spec = json!({ "version": 1, "root": { "component": "Text", "text": text } });
+        let told = house.call::<Apply>(json!({ "toolName": tool, "spec": spec }));
+        told.expect("it is right").as_text().contains("Not verified")
+    };
+    let silent = Entry::new("silent", "other", json!({ "type": "object" }));
+    let unseen = Rehearsal::new().catalog_tool(silent.clone()).catalog_tool(weather());
+    assert!(said(&unseen, "silent", "{/result/wind}"));
+    assert!(!said(&unseen, "silent", "Hello"));
+    assert!(!said(&unseen, "get_forecast", "{/result/city}"), "its output schema says it");
+    let seen = Rehearsal::new().catalog_tool(silent).last_result("silent", json!({ "wind": 3 }));
+    assert!(!said(&seen, "silent", "{/result/wind}"), "its last answer has it");
+}
+
+#[test]
 fn what_is_wrong_is_not_applied_and_said() {
     let house = house();
     let before = address(&house, "get_forecast");

@@ -12,6 +12,10 @@ use portcullis_plugin::{
     serde_json::{Map, Value},
 };
 
+const UNVERIFIED: &str = " Not verified: the tool has no output schema, and this plugin has seen no answer of it \
+    (grant `results` of `catalog`), so that paths into `/result` may lead nowhere. Where none of them finds \
+    something, the page shows the default view and says so.";
+
 /// Shows a tool by a view specification that you wrote. `_ui_inspect` and `_ui_refine` answer with the JSON schema of specifications (`catalogue`) and the one there is now. It is checked first; if something is wrong, the answer says what and where.
 #[arguments]
 pub struct Apply {
@@ -53,6 +57,7 @@ impl Tool for Apply {
             let list: Vec<_> = problems.iter().map(|problem| format!("- {problem}")).collect();
             Failure::new(format!("it was not applied; the UI of tool '{}' is as it was. Put this right and call again:\n{}", tool.name, list.join("\n")))
         })?;
+        let is_unverified = last.is_none() && tool.output_schema.is_none() && body.shows_results();
         let before = Addresses::new(&settings).of(&tool);
         let view = View {
             body,
@@ -70,9 +75,13 @@ impl Tool for Apply {
         let page = faces::page_of(&tool, &settings).html;
         folders::debug(request, &settings, &tool.name, "page.html", &page);
         folders::export(request, &settings, &tool.name, &page);
-        Ok(format!(
+        let mut said = format!(
             "UI applied for tool '{}'. It is {address}. Clients that show views load it with the tool's next call.",
             tool.name
-        ))
+        );
+        if is_unverified {
+            said += UNVERIFIED;
+        }
+        Ok(said)
     }
 }
