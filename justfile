@@ -47,6 +47,10 @@ ui5: _build
 views: _build
     cd tests/ui && npm ci --ignore-scripts && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm test
 
+# Show documents of models, good and hostile, in Firefox (needs npm and firefox-esr)
+views-firefox:
+    cd tests/ui && npm ci --ignore-scripts && npm run firefox
+
 # Read the Unreal packages of a folder, and compare them with a facts file (FOLDER [FACTS])
 check-unreal folder *facts:
     cargo run --release --package unreal-package --example check-unreal -- {{folder}} {{facts}}

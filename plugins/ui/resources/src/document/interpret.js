@@ -204,7 +204,7 @@ function named(node, target) {
 	return isNameless && target?.type === "Identifier" ? expression({ ...node, given: target.name }) : expression(node);
 }
 
-/** Makes a function in a scope. `isMethod`: it can use `super`. */
+/** A function: called with a scope, and with its class if it is a method, it gives the value. */
 function functionOf(node) {
 	const isArrow = node.type === "ArrowFunctionExpression";
 	const rest = node.params.findIndex(({ type }) => type === "RestElement");
