@@ -151,6 +151,22 @@ fn tampering_is_found_and_named() {
 }
 
 #[test]
+fn an_audit_whose_segments_are_all_gone_is_no_new_one() {
+    let new = Home::new();
+    assert_eq!(new.run(&["check"]).code, Some(0), "nothing was recorded yet");
+    let home = home();
+    for entry in fs::read_dir(home.audit_folder()).expect("it is there") {
+        let path = entry.expect("an entry").path();
+        if path.to_string_lossy().contains("Z-") {
+            fs::remove_file(path).expect("it can be removed");
+        }
+    }
+    let checked = home.run(&["check"]);
+    assert_eq!(checked.code, Some(1), "{checked:?}");
+    assert!(checked.stdout.contains("shows signs of tampering"), "{checked:?}");
+}
+
+#[test]
 fn the_audit_has_the_size_that_the_operator_chose() {
     let config = "[host]\nbundled = false\naudit-bytes = 40000\naudit-days = 30\n[plugins.echo]\n";
     let home = Home::with(&["echo"], config);

@@ -85,8 +85,11 @@ fn verify_audit(folder: &Path, findings: &mut Findings) {
     let shown = folder.display();
     match portcullis_audit::verify(folder) {
         Err(error) => findings.faults.push(format!("the audit in {shown} cannot be read: {error}")),
-        // Without segments, nothing was recorded yet, or all segments are gone.
-        Ok(report) if report.is_whole() || report.segments.is_empty() => {
+        // Without segments and without an index, nothing was recorded yet.
+        Ok(report)
+            if report.is_whole()
+                || (report.segments.is_empty() && report.index_end.is_none()) =>
+        {
             findings.good.push(format!("audit: {shown}"));
         }
         Ok(report) => findings.faults.push(format!(

@@ -102,9 +102,9 @@ impl Known {
                 since: self.uses.since.clone(),
                 segments: verified.segments.len() as u64,
                 lines: verified.segments.iter().map(|segment| segment.lines).sum(),
-                digest: verified.index_end.map(|digest| digest.to_string()),
-                // Without segments, nothing was recorded yet, or all segments are gone.
-                faults: match verified.segments.is_empty() {
+                digest: verified.index_end.as_ref().map(ToString::to_string),
+                // Without segments and without an index, nothing was recorded yet.
+                faults: match verified.segments.is_empty() && verified.index_end.is_none() {
                     true => Vec::new(),
                     false => texts(&verified.faults),
                 },

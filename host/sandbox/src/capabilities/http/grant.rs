@@ -121,7 +121,9 @@ pub(super) fn check_methods(methods: &[String]) -> Result<(), InvalidHttpGrant> 
     if methods.is_empty() {
         return Err(InvalidHttpGrant::EmptyMethods);
     }
-    match methods.iter().find(|method| !method.bytes().all(|b| b.is_ascii_uppercase())) {
+    let is_method =
+        |method: &str| !method.is_empty() && method.bytes().all(|b| b.is_ascii_uppercase());
+    match methods.iter().find(|method| !is_method(method)) {
         Some(method) => Err(InvalidHttpGrant::LowercaseMethod(method.clone())),
         None => Ok(()),
     }
@@ -219,6 +221,15 @@ pub(super) fn targets(grant: &HttpGrant) -> Vec<String> {
 const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 
 impl HttpGrant {
+    /// Whether a request that this allows, to hosts named here or by a call, may change something at the server.
+    pub fn allows_unsafe_request(&self) -> bool {
+        let rules = self.rules.iter().map(|rule| &rule.methods[..]);
+        let named = self.arguments.iter().map(|argument| &argument.methods[..]);
+        let wanted = self.wanted_arguments.iter().map(WantedArgument::methods);
+        let mut methods = rules.chain(named).chain(wanted).flatten();
+        methods.any(|method| !SAFE_METHODS.contains(&method.as_str()))
+    }
+
     /// Whether this grant and the plugin's wants both hold a request that may change something at the server.
     pub fn shares_unsafe_request(&self, wants: &Self) -> bool {
         let share = |granted: &[String], wanted: &[String]| {

@@ -33,7 +33,7 @@ impl Registered for HttpGrant {
     }
 
     fn can_change(&self) -> bool {
-        self.shares_unsafe_request(self)
+        self.allows_unsafe_request()
     }
 
     /// Only the operator can grant private networks and headers, and say which hosts a call may name.

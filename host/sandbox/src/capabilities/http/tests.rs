@@ -34,6 +34,19 @@ fn within_is_scheme_host_port_and_method() {
 }
 
 #[test]
+fn unsafe_methods_are_seen_wherever_they_are_granted() {
+    for (text, expected) in [
+        ("hosts = [\"a.example\"]", false),
+        ("hosts = [\"a.example\"]\nmethods = [\"HEAD\", \"OPTIONS\"]", false),
+        ("hosts = [\"a.example\"]\nmethods = [\"GET\", \"PUT\"]", true),
+        ("arguments = [{ hosts = [\"a.example\"] }]", false),
+        ("arguments = [{ hosts = [\"a.example\"], methods = [\"POST\"] }]", true),
+    ] {
+        assert_eq!(grant(text).can_change(), expected, "{text}");
+    }
+}
+
+#[test]
 fn a_rule_permits_nothing_at_the_hosts_of_another_rule() {
     let granted = grant(
         "rules = [{ hosts = [\"a.example\"] }, { hosts = [\"b.example\"], methods = [\"POST\"] }]",
@@ -130,6 +143,7 @@ fn what_could_not_be_enforced_is_refused_at_load() {
         ("arguments = []", "name at least one"),
         ("arguments = [{ hosts = [] }]", "name at least one"),
         ("arguments = [{ hosts = [\"a\"], methods = [\"get\"] }]", "capitals"),
+        ("hosts = [\"a.example\"]\nmethods = [\"\"]", "capitals"),
         ("arguments = [{ hosts = [\"http://a\"] }]", "a host alone"),
         ("arguments = [{ hosts = [\"a:80\"] }]", "a host alone"),
         ("arguments = [{ hosts = [\"a/path\"] }]", "path"),
