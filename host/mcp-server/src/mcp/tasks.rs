@@ -114,6 +114,10 @@ impl TaskWork {
     async fn run(mut self, server: Server, cx: TaskContext) -> Result<CallToolResult, TaskExit> {
         loop {
             match self.round(&server, &cx).await {
+                // What a plugin answers when its work was cut short is no result.
+                Ok(PluginAnswer::Tool(_)) if cx.is_cancel_requested() => {
+                    return Err(TaskExit::Cancelled);
+                }
                 Ok(PluginAnswer::Tool(result)) => {
                     let result = convert::result(result)
                         .map_err(|error| CallFailure::BrokenPromise(error.to_string()));
