@@ -63,11 +63,11 @@ function xml(block) {
 
 // Every element with a capital letter is a control, and there are no others than those with types.
 let modules;
-const WEB_COMPONENTS = new Set(['@ui5/webcomponents', '@ui5/webcomponents-fiori', '@ui5/webcomponents-ai']);
+const WEB_COMPONENTS = ['', '-fiori', '-ai'].map((part) => `@ui5/webcomponents${part}/dist`);
 function control(element) {
   if (!/^[A-Z]/.test(element.localName)) return;
   // Web components come from npm packages that are not here; those of these packages alone may be named.
-  if (WEB_COMPONENTS.has(element.namespaceURI)) return;
+  if (WEB_COMPONENTS.includes(element.namespaceURI)) return;
   modules ??= declaredModules();
   const name = `${element.namespaceURI.replaceAll('.', '/')}/${element.localName}`;
   if (!modules.has(name) && name !== 'sap/ui/core/FragmentDefinition') throw new Error(`there is no ${name}`);
