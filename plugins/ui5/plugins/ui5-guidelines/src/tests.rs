@@ -223,7 +223,8 @@ fn scopes_are_suggested() {
 fn a_skill_is_short_and_says_when_it_is_done_and_of_when_it_is() {
     for skill in SKILLS {
         let Skill { name, text, .. } = skill;
-        assert!(text.len() < 6_500, "{name} has {} bytes", text.len());
+        // About 1,900 tokens.
+        assert!(text.len() < 7_500, "{name} has {} bytes", text.len());
         assert_eq!(headings(text).last(), Some(&"Done means"), "{name}");
     }
     let skills = SKILLS.iter().map(|skill| skill.text);
