@@ -30,6 +30,11 @@ test("documents show answers, and call their tool when the user clicks", { timeo
 			await view.send("sendToolResult", { isError: true, content: [{ type: "text", text: "no such city" }] });
 			assert.equal(await view.app.locator(".notice").isVisible(), false);
 			await view.send("sendToolResult", answer("Porto"));
+			await view.app.locator("#city").getByText("Porto").first().waitFor();
+			// Colours are judged once nothing fades in any more.
+			await view.app
+				.locator(".document")
+				.evaluate((host) => Promise.all(host.shadowRoot.getAnimations().map(({ finished }) => finished)));
 			await accessible(view);
 			await behaved(view);
 			await view.app.getByRole("button", { name: /plain form/ }).click();

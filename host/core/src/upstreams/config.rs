@@ -137,8 +137,8 @@ impl TryFrom<toml::Table> for Config {
 }
 
 impl Config {
-    /// A server of the command line: a program with its arguments, or a URL. `variables` are the names of the
-    /// environment variables that the program gets.
+    /// A server of the command line: a program with its arguments, or a URL. `variables` are the names of
+    /// environment variables that are passed to the program.
     ///
     /// # Errors
     ///

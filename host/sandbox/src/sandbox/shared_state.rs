@@ -1,4 +1,4 @@
-//! State shared by all calls of one host: notifications to clients, deferred jobs, and the tools that plugins may see.
+//! State shared by all calls of one host: notifications, deferred jobs, and the tools and answers that plugins may see.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -84,8 +84,8 @@ impl SharedState {
         let _nobody = self.news.send(news);
     }
 
-    /// Notifies all clients for a plugin. If the plugin reports a change of the list of tools, its views may have
-    /// changed.
+    /// Notifies all clients for a plugin. A change of the list of tools also marks the views of all
+    /// plugins as changed.
     pub fn tell_for_plugin(&self, news: News) {
         if news == News::List(ListKind::Tools) {
             self.views_changed.store(true, Ordering::Release);
@@ -151,7 +151,7 @@ impl SharedState {
     }
 
     /// Keeps a tool's structured answer for the caller, unless it is larger than `MAX_RESULT`. If there are too many
-    /// answers, the pair of a caller and a tool that was added first is removed.
+    /// answers, the one whose caller and tool were added first is removed.
     pub fn keep_result(
         &self,
         principal: Option<String>,
@@ -178,7 +178,7 @@ impl SharedState {
         }
     }
 
-    /// The last structured answer of a tool to this caller.
+    /// The last structured answer of a tool to this caller that was kept.
     pub fn result(&self, principal: Option<String>, tool: &str) -> Option<String> {
         self.results.lock().0.get(&(principal, tool.to_owned())).cloned()
     }

@@ -1,12 +1,12 @@
-//! Cuts a report of the linter into parts of bounded size, the most severe findings first.
+//! Cuts a report of the linter into parts of bounded size, the files with the worst findings first.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::report::{FileFindings, Finding, Severity};
 
 /// The smallest budget in bytes; smaller ones are raised to it. It holds at least one finding, if
-/// necessary with shortened texts. Only the path of a file is never shortened: a path of more than
-/// 1,000 bytes may exceed it.
+/// necessary with shortened texts. File paths and rule ids stay whole: more than 1,000
+/// bytes of them may make a part exceed it.
 pub const LEAST_BUDGET: usize = 2 * 1024;
 
 /// Maximum number of rules, and of files, named in a note.
@@ -26,20 +26,19 @@ pub enum Details {
 /// A part of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// The findings; in JSON, the tool's `results`.
+    /// The findings, by file.
     pub results: Vec<FileFindings>,
-    /// A note about the rest and how to get it; `None` if there is no rest.
+    /// What is shown, what is left, and how to get it; `None` if everything is in this part.
     pub note: Option<String>,
     /// The offset of the next part; `None` after the last one.
     pub next: Option<usize>,
 }
 
-/// The part of a report that starts at finding `offset` and takes at most `budget` bytes as JSON.
+/// The part of a report that starts at finding `offset`, with `results` of at most `budget` bytes as JSON.
 ///
 /// A report that fits keeps the linter's order. Otherwise files with fatal findings come first,
 /// then files with errors, and in each file the severe findings come first; a file is divided only
-/// if it exceeds a part. Parts requested each with the `next` of the previous one contain every
-/// finding once.
+/// if it exceeds a part. Following `next` from offset 0 gives every finding once.
 pub fn within_budget(
     report: Vec<FileFindings>,
     details: Details,
@@ -199,7 +198,7 @@ impl Page {
     }
 }
 
-/// Shortens each text of a finding to about a third of `room` bytes of JSON.
+/// Cuts the texts of a finding that exceed a third of `room` bytes of JSON.
 fn shorten(finding: &mut Finding, room: usize) {
     for text in [finding.message_details.as_mut(), Some(&mut finding.message)].into_iter().flatten()
     {
@@ -258,7 +257,7 @@ fn note(files: &[FileFindings], start: usize, end: usize, total: usize) -> Strin
     )
 }
 
-/// Names with their counts, the most frequent first, otherwise in their order.
+/// Names with their counts, the most frequent first, equal ones as they came.
 fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<(&'n str, usize)> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

@@ -20,10 +20,10 @@ const JSON: &str = "application/json";
 /// Maximum number of names in the list of a release.
 const MOST_NAMES: usize = 100_000;
 
-/// Maximum number of names in a completion, by MCP.
+/// MCP's maximum number of names in a completion.
 const MOST_OFFERED: usize = 100;
 
-/// The API reference of the releases that need no download, and by a template that of any release.
+/// Lists the releases that need no download; a template reads symbols of any release.
 pub struct Pages;
 
 impl Resources for Pages {
