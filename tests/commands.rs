@@ -102,6 +102,15 @@ fn the_configuration_is_the_one_that_is_named() {
 }
 
 #[test]
+fn a_tilde_in_a_path_of_the_configuration_is_the_users_home() {
+    let home = Home::new();
+    home.configure("roots = [\"~\"]\n[host]\naudit-dir = \"~/records\"\n");
+    let checked = home.run(&["check"]);
+    let folder = home.path().join("records").display().to_string();
+    assert!(checked.code == Some(0) && checked.stdout.contains(&folder), "{checked:?}");
+}
+
+#[test]
 fn audit_shows_a_want_whose_text_is_the_beginning_of_the_grants_text() {
     let home = Home::with(&["fetcher"], "");
     let audit = |grant: &str| {

@@ -9,6 +9,7 @@ import {
 	imported,
 	isNothing,
 	iterate,
+	joined,
 	keysOf,
 	LONGEST_ARRAY,
 	numberOf,
@@ -171,17 +172,6 @@ function grown(list, more) {
 	tick(more);
 }
 
-function joined(list, by) {
-	const between = by === undefined ? "," : textOf(by);
-	let length = 0;
-	const texts = list.map((one) => {
-		const text = isNothing(one) ? "" : textOf(one);
-		bounded((length += text.length + between.length));
-		return text;
-	});
-	return texts.join(between);
-}
-
 function flat(list, depth = 1) {
 	const all = [];
 	for (const one of list) {
@@ -237,7 +227,7 @@ offer(Array.isArray, {
 	includes: (list, value) => list.includes(value),
 	indexOf: (list, value, from) => list.indexOf(value, optional(from)),
 	item: (list, index) => list[numberOf(index)] ?? null,
-	join: joined,
+	join: (list, by) => joined(list, by === undefined ? "," : textOf(by)),
 	keys: (list) => [...list.keys()],
 	lastIndexOf: (list, value) => list.lastIndexOf(value),
 	map: calling("map"),

@@ -216,12 +216,17 @@ export function call(called, self, args) {
 	}
 	// What we do for a script can take longer than a step of its own.
 	tick(called instanceof Native ? 20 : 5);
-	if (++depth > DEPTH) {
-		depth -= 1;
+	return deeper(() => (called.run ? called.run(self, args) : construct(called, args)));
+}
+
+/** Does something one level deeper, if that is not too deep. */
+function deeper(work) {
+	if (depth >= DEPTH) {
 		throw failure("RangeError", "too many calls within each other");
 	}
+	depth += 1;
 	try {
-		return called.run ? called.run(self, args) : construct(called, args);
+		return work();
 	} finally {
 		depth -= 1;
 	}
@@ -237,16 +242,8 @@ export function construct(called, args) {
 		throw failure("TypeError", `${textOf(called)} is not a class`);
 	}
 	const made = Object.create(called.instances);
-	if (++depth > DEPTH) {
-		depth -= 1;
-		throw failure("RangeError", "too many calls within each other");
-	}
-	try {
-		const instead = called.begin(made, args);
-		return isObject(instead) ? instead : made;
-	} finally {
-		depth -= 1;
-	}
+	const instead = deeper(() => called.begin(made, args));
+	return isObject(instead) ? instead : made;
 }
 
 const TABLES = [];
@@ -424,14 +421,7 @@ export function textOf(value, level = 0) {
 		return "…";
 	}
 	if (Array.isArray(value)) {
-		let length = 0;
-		const texts = value.map((one) => {
-			const text = isNothing(one) ? "" : textOf(one, level + 1);
-			length += text.length + 1;
-			bounded(length);
-			return text;
-		});
-		return texts.join(",");
+		return joined(value, ",", level);
 	}
 	if (value instanceof Callable) {
 		return `function ${value.name}`;
@@ -446,6 +436,17 @@ export function textOf(value, level = 0) {
 	return isPlain(value) && "message" in value && Object.prototype.isPrototypeOf.call(ERROR, value)
 		? `${textOf(value.name, level + 1)}: ${textOf(value.message, level + 1)}`
 		: "[object Object]";
+}
+
+/** The texts of a list, joined. */
+export function joined(list, between, level = 0) {
+	let length = 0;
+	const texts = list.map((one) => {
+		const text = isNothing(one) ? "" : textOf(one, level + 1);
+		bounded((length += text.length + between.length));
+		return text;
+	});
+	return texts.join(between);
 }
 
 /** A primitive for an operator. */
