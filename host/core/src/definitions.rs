@@ -167,3 +167,14 @@ fn icon(icon: &Icon) -> Value {
     }))
     .into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::sanitised_title;
+
+    #[test]
+    fn a_title_is_one_line_without_characters_that_hide_others() {
+        let title = sanitised_title(&format!("in\u{202e}voice\n{}", "x".repeat(500)));
+        assert!(!title.contains(['\u{202e}', '\n']) && title.chars().count() <= 201, "{title}");
+    }
+}
