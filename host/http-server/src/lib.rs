@@ -20,7 +20,7 @@ mod oauth;
 mod origins;
 mod principal;
 mod rate_limit;
-mod refusals;
+mod refusal_log;
 mod replay;
 mod request_body;
 mod responses;

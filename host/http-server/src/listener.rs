@@ -71,7 +71,7 @@ pub(crate) async fn accept<S: ServerHandler>(
         };
         let peer = PeerAddress::of(address.ip());
         let Some(connection) = open.open(peer, Instant::now()) else {
-            router.refusals.note(peer, "all connections are busy");
+            router.refusal_log.note(peer, "all connections are busy");
             continue;
         };
         let (router, tls, signals) = (router.clone(), tls.clone(), signals.clone());

@@ -24,7 +24,7 @@ use crate::oauth::Resource;
 use crate::origins::Origins;
 use crate::principal::Principal;
 use crate::rate_limit::RateLimits;
-use crate::refusals::Refusals;
+use crate::refusal_log::RefusalLog;
 use crate::request_body::{self, Envelope};
 use crate::responses::{
     HttpResponse, bytes_response, ignore_malformed, method_not_allowed, text_response,
@@ -45,7 +45,7 @@ pub(crate) struct Router<S> {
     rates: Mutex<RateLimits<Client>>,
     per_second: NonZeroU32,
     /// Logs refused requests.
-    pub(crate) refusals: Refusals,
+    pub(crate) refusal_log: RefusalLog,
     max_body: usize,
     /// Limits the sessions of both transports together.
     session_limits: Arc<SessionLimits>,
@@ -109,7 +109,7 @@ impl<S: ServerHandler> Router<S> {
             callers: Callers::new(settings.token.as_deref(), oauth),
             rates: Mutex::new(RateLimits::new(settings.requests_per_second)),
             per_second: settings.requests_per_second,
-            refusals: Refusals::default(),
+            refusal_log: RefusalLog::default(),
             max_body,
             session_limits: SessionLimits::new(settings.sessions, settings.sessions_per_principal),
             legacy: settings.legacy_sse.then(|| Legacy::new(settings.raw.clone(), shutdown)),
@@ -183,7 +183,7 @@ impl<S: ServerHandler> Router<S> {
         if self.rates.lock().take(client, Instant::now()) {
             return Ok(());
         }
-        self.refusals.note(peer, &format!("there were over {} in a second", self.per_second));
+        self.refusal_log.note(peer, &format!("there were over {} in a second", self.per_second));
         let mut response = text_response(StatusCode::TOO_MANY_REQUESTS, "too many requests");
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         Err(response)
@@ -199,7 +199,7 @@ impl<S: ServerHandler> Router<S> {
     ) -> Result<(Option<Principal>, Client), HttpResponse> {
         let authenticated = self.callers.authenticate(request.headers()).await;
         let principal = authenticated.map_err(|error| {
-            self.refusals.note(connection.peer, &error.to_string());
+            self.refusal_log.note(connection.peer, &error.to_string());
             self.callers.refusal(&error)
         })?;
         let client = Client::of(principal.as_ref(), connection.peer);
@@ -207,7 +207,7 @@ impl<S: ServerHandler> Router<S> {
             self.count(&client, connection.peer)?;
         }
         if !connection.assign(client.clone(), Instant::now()) {
-            self.refusals.note(connection.peer, "its client has too many connections");
+            self.refusal_log.note(connection.peer, "its client has too many connections");
             let mut response =
                 text_response(StatusCode::SERVICE_UNAVAILABLE, "you have too many connections");
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -324,7 +324,7 @@ impl<S: ServerHandler> Router<S> {
         peer: PeerAddress,
     ) -> Result<SessionPlace, HttpResponse> {
         self.session_limits.take(client).map_err(|why| {
-            self.refusals.note(peer, why);
+            self.refusal_log.note(peer, why);
             text_response(StatusCode::SERVICE_UNAVAILABLE, why)
         })
     }

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::definition::Command;
 use crate::fault::Trouble;
-use crate::launch;
+use crate::keeper;
 use crate::lines::{Line, Lines};
 use crate::text::{self, Valve};
 
@@ -68,7 +68,7 @@ pub(crate) struct Pipes {
 type Said = Arc<Mutex<VecDeque<String>>>;
 
 impl Child {
-    /// Starts a command, through the program `launcher` if there is one: see [`launch::main`].
+    /// Starts a command, through the program `launcher` if there is one: see [`keeper::main`].
     pub(crate) fn start(
         command: &Command,
         launcher: Option<&Path>,
@@ -79,7 +79,7 @@ impl Child {
             Some(launcher) => {
                 let mut process = tokio::process::Command::new(launcher);
                 let this = std::process::id().to_string();
-                process.arg(launch::SUBCOMMAND).arg(this).arg(&command.program);
+                process.arg(keeper::SUBCOMMAND).arg(this).arg(&command.program);
                 process
             }
             None => tokio::process::Command::new(&command.program),
@@ -246,7 +246,7 @@ impl Group {
         #[cfg(target_os = "linux")]
         if self.is_kept {
             if let Some(keeper) = self.id() {
-                let _gone = rustix::process::kill_process(keeper, launch::END_ALL);
+                let _gone = rustix::process::kill_process(keeper, keeper::END_ALL);
             }
             return;
         }

@@ -1,8 +1,9 @@
 //! The transports to an upstream: the pipes of a child process, streamable HTTP, and HTTP with server-sent events.
 
+mod event_stream;
 mod http;
+mod legacy;
 mod requests;
-mod sse;
 mod stdio;
 
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use crate::fault::Trouble;
 use crate::message;
 
 pub(crate) use http::Http;
+pub(crate) use legacy::Sse;
 pub(crate) use requests::Requests;
-pub(crate) use sse::Sse;
 pub(crate) use stdio::Stdio;
 
 /// The era of a protocol revision: with or without a handshake.

@@ -11,10 +11,10 @@ use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::event_stream::Events;
 use super::requests::{EVENTS, JSON, Requests, SEND, Unanswered, body, is};
 use super::{Era, Outgoing};
 use crate::calls::{Done, Origin};
-use crate::events::Events;
 use crate::fault::Trouble;
 use crate::message;
 

@@ -10,9 +10,9 @@ use reqwest::header::{self, HeaderMap, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use url::Url;
 
+use super::event_stream::Event;
 use crate::calls::{Calls, Done, Origin};
 use crate::definition::Address;
-use crate::events::Event;
 use crate::fault::Trouble;
 use crate::message;
 use crate::text;

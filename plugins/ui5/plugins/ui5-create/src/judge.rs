@@ -8,7 +8,7 @@ use ui5_manifest::{pack::Pack, schema};
 
 /// Fails the test if the manifest is invalid, and lists all errors.
 pub fn assert_valid(manifest: &Value) {
-    let pack = Pack::open(include_bytes!("../../../resources/manifests.pack"));
+    let pack = Pack::open(include_bytes!("../../../resources/manifest-schemas.pack"));
     let mut manifest = manifest.clone();
     let version = manifest["_version"].as_str().expect("it has a version").to_owned();
     if version.starts_with("2.") {

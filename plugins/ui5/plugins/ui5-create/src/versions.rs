@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_table_is_that_of_the_mapping() {
-        let pack = Pack::open(include_bytes!("../../../resources/manifests.pack"));
+        let pack = Pack::open(include_bytes!("../../../resources/manifest-schemas.pack"));
         let mapping = pack.document("mapping").expect("it is packed");
         assert_eq!(mapping["latest"], Value::String(manifest_of_card()));
         for minor in 96..136 {

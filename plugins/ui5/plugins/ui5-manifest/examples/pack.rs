@@ -1,4 +1,4 @@
-//! Packs the manifest schemas and the documents they refer to; called by `plugins/ui5/resources/make.sh`.
+//! Packs the manifest schemas and the documents they refer to; called by `plugins/ui5/resources/make-manifest-schemas.sh`.
 //!
 //! `cargo run -p ui5-manifest --example pack -- SOURCES PACK`, where `SOURCES` is a directory of
 //! JSON files. The file names become the documents' names. The output is deterministic.

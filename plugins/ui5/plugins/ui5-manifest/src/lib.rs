@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 use std::cell::OnceCell;
 use ui5::{Detail, detail};
 
-/// Made by `plugins/ui5/resources/make.sh`.
-static MANIFESTS: &[u8] = include_bytes!("../../../resources/manifests.pack");
+/// Made by `plugins/ui5/resources/make-manifest-schemas.sh`.
+static MANIFESTS: &[u8] = include_bytes!("../../../resources/manifest-schemas.pack");
 
 /// Maximum number of errors in a result. Real mistakes cause some hundred at most; more would make
 /// the result too large.

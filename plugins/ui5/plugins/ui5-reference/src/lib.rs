@@ -12,7 +12,7 @@ use ui5::{
     web_components::{self, WebComponents},
 };
 
-/// The API reference of OpenUI5, made by `plugins/ui5/resources/reference/make.sh`.
+/// The API reference of OpenUI5, made by `plugins/ui5/resources/reference/make-reference.sh`.
 const OPENUI5: &[u8] = include_bytes!("../../../resources/reference/openui5.reference");
 
 /// The API reference of UI5 Web Components, made by the same script.

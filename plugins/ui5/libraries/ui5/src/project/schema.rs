@@ -8,7 +8,7 @@ use regex_lite::Regex;
 use serde_json::{Map, Value};
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
-/// Made by `plugins/ui5/resources/schemas.sh`: one line for each path and its schema.
+/// Made by `plugins/ui5/resources/make-ui5-yaml-schemas.sh`: one line for each path and its schema.
 const SCHEMAS: &str = include_str!("../../../../resources/ui5-yaml.schemas");
 
 /// A violation of the schemas.

@@ -16,9 +16,9 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// The number of refused requests that were not logged yet, by peer. `None`: all peers beyond the first [`PEERS`].
 #[derive(Clone, Default)]
-pub(crate) struct Refusals(Arc<Mutex<HashMap<Option<PeerAddress>, u64>>>);
+pub(crate) struct RefusalLog(Arc<Mutex<HashMap<Option<PeerAddress>, u64>>>);
 
-impl Refusals {
+impl RefusalLog {
     /// Counts a refused request of a peer, and logs the first. `why` must not contain what the client sent.
     pub(crate) fn note(&self, peer: PeerAddress, why: &str) {
         let mut open = self.0.lock();
@@ -58,13 +58,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn each_peer_is_logged_once_a_second_and_then_forgotten() {
-        let refusals = Refusals::default();
+        let log = RefusalLog::default();
         for number in 0..10_000_u32 {
-            refusals.note(PeerAddress::of(std::net::Ipv4Addr::from(number).into()), "a test");
+            log.note(PeerAddress::of(std::net::Ipv4Addr::from(number).into()), "a test");
         }
-        let open = || refusals.0.lock().len();
+        let open = || log.0.lock().len();
         assert_eq!(open(), PEERS + 1);
-        assert_eq!(refusals.0.lock()[&None], 10_000 - 1 - u64::try_from(PEERS).unwrap());
+        assert_eq!(log.0.lock()[&None], 10_000 - 1 - u64::try_from(PEERS).unwrap());
         tokio::time::sleep(WINDOW + WINDOW / 2).await;
         // A peer whose number was logged is counted for another second.
         assert_eq!(open(), 1);

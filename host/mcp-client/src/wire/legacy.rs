@@ -11,9 +11,9 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use url::Url;
 
+use super::event_stream::{Event, Events};
 use super::requests::{EVENTS, Requests, SEND, is};
 use crate::calls::{Done, Origin};
-use crate::events::{Event, Events};
 use crate::fault::Trouble;
 
 /// The transport to one server.

@@ -5,7 +5,7 @@
 # Needs cargo, npm, node and sha256sum, and some minutes; the packages come from the registry that npm is
 # set up for. What they are made of stands in sources.txt; the UI5 builder, whose JSDoc plugin reads the
 # libraries, in package-lock.json. Equal sources make equal files. The version of OpenUI5 is that of
-# sap.ui.core. `sh make.sh webcomponents` makes the second file alone, in seconds.
+# sap.ui.core. `sh make-reference.sh webcomponents` makes the second file alone, in seconds.
 set -eu
 cd "$(dirname "$0")"
 here=$PWD

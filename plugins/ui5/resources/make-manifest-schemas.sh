@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes manifests.pack, the manifest schemas that the plugin `ui5-manifest` carries.
+# Makes manifest-schemas.pack, the manifest schemas that the plugin `ui5-manifest` carries.
 #
-#   sh make.sh [CLONE]     CLONE: a clone of the git repository with all tags; otherwise it is cloned
+#   sh make-manifest-schemas.sh [CLONE]     CLONE: a clone of the git repository with all tags; otherwise it is cloned
 #
 # Needs cargo, git, npm, python3 with pip, and sha256sum; the packages come from the registries that npm and pip are set
 # up for. What the pack is made of stands in sources.txt; equal sources make an equal pack. A new version of the schema is
@@ -40,4 +40,4 @@ grep -v '^#' sources.txt | while read -r digest source file name; do
         pip:*) python3 -c 'import sys, zipfile; sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))' "$archive" "$file" > "$target" ;;
     esac
 done
-cargo run --quiet -p ui5-manifest --example pack -- "$sources" "$PWD/manifests.pack"
+cargo run --quiet -p ui5-manifest --example pack -- "$sources" "$PWD/manifest-schemas.pack"
