@@ -1,4 +1,5 @@
-//! Routes requests: checks the rate, the origin and the caller of each request, in this order, and serves the request.
+//! Routes requests: finds the route of a request, checks its rate, its origin and, on protected routes, its caller, in
+//! this order, and serves it.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -122,6 +123,15 @@ impl<S: ServerHandler> Router<S> {
         })
     }
 
+    /// The text of the response to a path that is not served.
+    fn nothing_here(&self) -> &'static str {
+        if self.is_streamable {
+            "nothing is served at this path; MCP is at /mcp"
+        } else {
+            "nothing is served at this path"
+        }
+    }
+
     /// Responds to a request.
     pub(crate) async fn respond(
         &self,
@@ -129,10 +139,7 @@ impl<S: ServerHandler> Router<S> {
         connection: &Connection,
     ) -> HttpResponse {
         let Some(route) = self.route(request.uri().path()) else {
-            return text_response(
-                StatusCode::NOT_FOUND,
-                "there is nothing here: MCP would be at /mcp",
-            );
+            return text_response(StatusCode::NOT_FOUND, self.nothing_here());
         };
         // A recognised caller has a rate limit of its own, even if other callers have the same address.
         let recognised = self.callers.recognise(request.headers());
@@ -216,7 +223,7 @@ impl<S: ServerHandler> Router<S> {
         Ok((principal, client))
     }
 
-    /// Serves a request whose rate and origin were checked. An error is a response, too.
+    /// Serves a request whose rate and origin were checked. `Err` holds the response of a refusal.
     async fn serve(
         &self,
         route: Route<'_>,
@@ -246,7 +253,7 @@ impl<S: ServerHandler> Router<S> {
                 Err(method_not_allowed("POST"))
             }
             ProtectedRoute::LegacyMessages(_) if !request_body::is_json(request.headers()) => {
-                let why = "a message is application/json";
+                let why = "a message needs the content type application/json";
                 Err(text_response(StatusCode::UNSUPPORTED_MEDIA_TYPE, why))
             }
             ProtectedRoute::LegacyMessages(legacy) => {
@@ -271,7 +278,7 @@ impl<S: ServerHandler> Router<S> {
         }
     }
 
-    /// Serves a request of streamable HTTP. An error is a response, too.
+    /// Serves a request of streamable HTTP. `Err` holds the response of a refusal.
     async fn streamable(
         &self,
         request: Request<Incoming>,
@@ -330,7 +337,7 @@ impl<S: ServerHandler> Router<S> {
     }
 }
 
-/// The extensions of a request for the handler: its caller.
+/// The extensions of a request: they tell the handler who calls.
 fn extension(principal: Option<Principal>) -> http::Extensions {
     let mut extensions = http::Extensions::new();
     if let Some(principal) = principal {

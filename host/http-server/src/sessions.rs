@@ -52,7 +52,7 @@ struct Session {
 }
 
 impl Sessions {
-    /// No sessions yet. A session ends when it has received no message for the time `idle`.
+    /// No sessions yet. rmcp ends a session that has received no message for the time `idle`.
     pub(crate) fn new(idle: Duration, replay_bytes: usize) -> Self {
         let mut local = LocalSessionManager::default();
         local.session_config.keep_alive = Some(idle);

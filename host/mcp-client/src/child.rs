@@ -218,7 +218,7 @@ async fn listen(stderr: ChildStderr, said: Said, upstream: Arc<str>) {
 struct Group {
     /// `None`: the group has ended.
     id: Option<u32>,
-    /// Whether its first process is a keeper: see [`launch`].
+    /// Whether its first process is a keeper: see [`keeper`].
     is_kept: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Starts a program so that the program and all processes that it started end with this process, however this process
+//! Starts an upstream server so that it, and all processes that it started, end when the host ends, however the host
 //! ends.
 //!
-//! Between the host and the program is a keeper: this program itself, started once more with
+//! Between the host and the server's program is a keeper: this program itself, started once more with
 //! [`SUBCOMMAND`]. On Linux the keeper adopts every process that the program leaves behind (it is their
 //! subreaper), also one that made itself a session of its own with `setsid`. When the program ends, when
 //! the host asks for it, or when the host is gone, the keeper ends all of them. Should the keeper itself be
@@ -20,7 +20,7 @@ pub const SUBCOMMAND: &str = "become-upstream";
 #[cfg(target_os = "linux")]
 pub(crate) const END_ALL: rustix::process::Signal = rustix::process::Signal::USR1;
 
-/// The prefix of the parent's process id, if this process has to become the program.
+/// Stands before the parent's process id in the arguments: this process becomes the program, not its keeper.
 const ITSELF: &str = "=";
 
 /// The child's side: becomes the program that the further arguments name, or its keeper. Returns only an error.
@@ -32,7 +32,7 @@ pub fn main() -> String {
         None => (cfg!(not(target_os = "linux")), first.parse::<i32>()),
     };
     let (Ok(parent), Some(program)) = (parent, arguments.next()) else {
-        return format!("{SUBCOMMAND} is an internal command of {}", env!("CARGO_PKG_NAME"));
+        return format!("{SUBCOMMAND} is an internal command of portcullis");
     };
     let arguments: Vec<OsString> = arguments.collect();
     #[cfg(target_os = "linux")]
@@ -44,17 +44,17 @@ pub fn main() -> String {
     become_program(parent, program, arguments)
 }
 
-/// Ties this process to its parent, and becomes the program.
+/// Becomes the program. On Linux, the program first is made to end with its parent, which is the keeper.
 fn become_program(parent: i32, program: OsString, arguments: Vec<OsString>) -> String {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{Signal, set_parent_process_death_signal};
         if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
-            return format!("asking to end with the host: {error}");
+            return format!("asking the system to end this process with its keeper: {error}");
         }
         // The parent may have ended before.
         if !is_parent(parent) {
-            return "the host has ended".to_owned();
+            return "the keeper has ended".to_owned();
         }
     }
     #[cfg(not(target_os = "linux"))]
@@ -100,12 +100,12 @@ mod keeper {
     enum Reason {
         /// The program has ended.
         Ended(WaitStatus),
-        /// The host sent the signal to end, or has ended itself.
+        /// The host sent the signal to end, or the host has ended.
         HostDemands,
     }
 
-    /// Starts the program, waits for a reason to end, and ends all processes. Returns only if the program cannot be
-    /// started.
+    /// Starts the program, waits for a reason to end, and ends all processes. Returns only the error of a step before
+    /// the wait.
     pub(super) fn keep(host: i32, program: OsString, arguments: Vec<OsString>) -> String {
         let (reasons, reason) = channel();
         if let Err(error) = process::set_child_subreaper(Some(process::getpid())) {
@@ -161,7 +161,7 @@ mod keeper {
         result.recv().map_err(std::io::Error::other)?
     }
 
-    /// Waits for the end of the host.
+    /// Reports the end of the host, from a thread of its own.
     fn watch(host: i32, reasons: Sender<Reason>) {
         std::thread::spawn(move || {
             let descriptor = Pid::from_raw(host)
@@ -242,7 +242,7 @@ mod keeper {
             let _no_core = process::setrlimit(process::Resource::Core, none);
             if let Some(named) = Signal::from_named_raw(signal) {
                 let _ends = process::kill_process(process::getpid(), named);
-                // A signal that this process handles does not end it. The status below then does.
+                // A signal that this process handles does not end it. It then exits with the status below.
                 std::thread::sleep(Duration::from_millis(10));
             }
             std::process::exit(128 + signal);

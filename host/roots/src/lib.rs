@@ -36,7 +36,8 @@ pub use uri::{InvalidRoot, path_of_uri, uri_of_path};
 /// A directory in which a session may work.
 #[derive(Debug)]
 pub struct Root {
-    /// The path as it was named, and the path without links. Paths of arguments may begin with either.
+    /// The path as it was named, and the path without links. Paths of arguments may begin with either. For a client's
+    /// root within one of the operator's, only the operator's part is free of links.
     spellings: [PathBuf; 2],
     dir: Dir,
     guard: Guard,
@@ -51,7 +52,7 @@ impl Root {
     #[expect(clippy::disallowed_methods, reason = "a root is where ambient authority enters")]
     pub fn open(path: &Path, host_files: &HostFiles) -> io::Result<Self> {
         if !path.is_absolute() {
-            return Err(io::Error::other("a root is an absolute path"));
+            return Err(io::Error::other("a root must be an absolute path"));
         }
         let dir = Dir::open_ambient_dir(path, ambient_authority())?;
         let guard = Guard::begin(host_files, &dir)?;
@@ -88,7 +89,7 @@ impl Root {
         uri::is_everything(&self.spellings[1]) || (cfg!(unix) && here.is_ok_and(is_it))
     }
 
-    /// The path relative to this root, if it is beneath the root.
+    /// The path relative to this root, if it is the root or beneath it.
     fn beneath<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         self.spellings.iter().find_map(|root| beneath(root, path))
     }
@@ -140,7 +141,7 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// The operator's roots. `host_files` cannot be opened in any root.
+    /// The roots of a session, all opened with these `host_files`, which cannot be opened in any root.
     pub fn new(roots: Vec<Root>, host_files: HostFiles) -> Self {
         Self { roots: roots.into_iter().map(Arc::new).collect(), host_files, unknown: false }
     }
@@ -171,8 +172,8 @@ impl Roots {
     }
 
     /// These roots, narrowed by those that a client names as URIs: each root of the client that lies within a root of
-    /// the operator, and each root of the operator that lies within a root of the client. Where the operator named
-    /// no roots, the result is the client's roots, except for the whole machine. A text that is not the URI of a root
+    /// the operator, and each root of the operator that lies within a root of the client. If the operator named no
+    /// roots, the client's are used; the whole machine is left out. A text that is not the URI of a root
     /// is left out, with a warning.
     pub fn narrowed_by_uris<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Self {
         let mut paths = Vec::new();
@@ -226,7 +227,7 @@ impl Roots {
     ///
     /// If `nearest` is not empty, the directories from the path up to its root are searched for an entry of one of
     /// these names, and the first directory that has one is opened instead. If none has one, the path itself is
-    /// opened, or the directory of a file.
+    /// opened; if it is a file, its directory.
     ///
     /// # Errors
     ///
@@ -309,7 +310,7 @@ impl fmt::Display for Roots {
     }
 }
 
-/// The path relative to a root, if the path is beneath the root. Neither is resolved: a path with `..` is beneath no
+/// The path relative to a root, if the path is the root or beneath it. Neither is resolved: a path with `..` is beneath no
 /// root.
 pub fn beneath<'a>(root: &Path, path: &'a Path) -> Option<&'a Path> {
     let has_way_up = path.components().any(|part| part == Component::ParentDir);
@@ -341,7 +342,9 @@ fn open_of_client(path: &Path, host_files: &HostFiles) -> Option<Root> {
 fn subdirectory(root: &Root, path: &Path, rest: &Path) -> Option<Root> {
     let (dir, guard) = root
         .open_dir(rest)
-        .inspect_err(|error| tracing::warn!("the client's root {}: {error}", path.display()))
+        .inspect_err(|error| {
+            tracing::warn!("the client's root {} is left out: {error}", path.display())
+        })
         .ok()?;
     let spellings = [path.components().collect(), root.spellings[1].join(rest)];
     Some(Root { spellings, dir, guard })

@@ -21,7 +21,7 @@ pub trait Ask {
     /// The capability.
     const CAPABILITY: Capability;
 
-    /// The capability's part of all grants. `None`: it is not granted, so the ask is refused.
+    /// This capability's part of all grants, or of all wants. `None`: it is not granted, so the ask is refused.
     fn grant(grants: &Grants) -> Option<&Self::Grant>;
 
     /// Whether the grant covers this ask.
@@ -37,11 +37,12 @@ pub trait Ask {
         true
     }
 
-    /// The effect and its object, for the audit record. Never contains secrets.
+    /// The effect and its object, for the audit record and for messages, where it follows "may not". Never contains
+    /// secrets.
     fn subject(&self) -> String;
 
-    /// The TOML keys of this capability in `[plugins.NAME.grants]` that would allow this ask and all that is granted
-    /// now.
+    /// The lines of `[plugins.NAME.grants]` that allow this ask and everything of this capability that is granted
+    /// already.
     fn remedy(&self, granted: Option<&Self::Grant>) -> String;
 }
 
@@ -166,7 +167,7 @@ enum Reason {
     },
     /// The wants do not cover the ask.
     Unwanted(Capability),
-    /// No grant can allow the ask. The text says why, unless the subject does.
+    /// No grant can allow the ask. With the reason, unless the subject already gives it.
     Never(Option<&'static str>),
     /// The audit cannot be written.
     Unrecorded(Arc<io::Error>),
@@ -224,8 +225,8 @@ pub struct Policy {
     /// Capabilities that the plugin can run without. They are linked even if they are not granted, and then refuse every
     /// ask.
     pub dispensable: Vec<Capability>,
-    /// Whether the plugin is a foreign component. All of its imports are linked, because imports do not show what a
-    /// component needs. Capabilities that are not granted refuse every ask.
+    /// Whether the plugin is a foreign component. If so, all of its imports are linked, because imports do not show
+    /// what a component needs. Capabilities that are not granted refuse every ask.
     pub is_foreign: bool,
 }
 
@@ -235,8 +236,8 @@ impl Policy {
         self.grants.has(capability) || self.dispensable.contains(&capability)
     }
 
-    /// The policy for one call of a tool with these arguments: a host that the operator lets calls name is granted if
-    /// the arguments name it.
+    /// The policy for one call of a tool with these arguments. The operator may let calls name hosts: such a host is
+    /// granted for this call if its arguments name it.
     pub fn of_call(self: &Arc<Self>, arguments: &Value) -> Arc<Self> {
         match self.grants.of_call(&self.wants, arguments) {
             None => self.clone(),
@@ -318,7 +319,7 @@ impl Gate {
         if let Err(error) = recorded {
             let plugin = self.trail.plugin();
             tracing::error!(
-                "the audit lacks the outcome ({}) of an ask of `{plugin}`, {subject}: {error}",
+                "the audit lacks the outcome of an ask ({}) of `{plugin}`, {subject}: {error}",
                 verdict.word()
             );
         }

@@ -79,7 +79,7 @@ const STATISTICS: &[&str] = &[
     "vulkanrhi",
 ];
 
-/// Variables that may be read: named without a value.
+/// Variables that are read without asking the user: a command that names one without a value.
 const VARIABLES: &[&str] = &[
     "r.screenpercentage",
     "r.vsync",
@@ -108,7 +108,7 @@ const VARIABLES: &[&str] = &[
 const LISTS: &[&str] = &["obj list", "obj classes", "listtextures", "mem", "listtimers"];
 
 about_project! {
-    /// Run a console command in the editor. You are asked first, unless it is a harmless query. The answer has what the editor's log got meanwhile; see also read_editor_log.
+    /// Run a console command in the editor. The user is asked first, unless it is a harmless query. The answer has the log entries that were written while it ran; see also read_editor_log.
     pub struct ConsoleCommand {
         /// One command, such as `stat fps`. No scripts, no chains, nothing that ends the editor.
         #[schemars(length(min = 1, max = 1024))]
@@ -122,9 +122,9 @@ told! {
         #[serde(rename = "bSuccess")]
         success: bool,
         command: String,
-        /// What the editor said of running it
+        /// The editor's own reply
         output: String,
-        /// Entries that the editor's log got meanwhile
+        /// Log entries that were written while the command ran
         printed: Vec<String>,
         error: String,
     }
@@ -207,7 +207,8 @@ impl LogMark {
         Ok(Self { path, length })
     }
 
-    /// The entries that the log got since it was marked. Waits until no more come, but at most `PRINTING`.
+    /// The entries that the log got since it was marked. Waits until no more come, at most for `PRINTING`; if none
+    /// come at all, it waits that long.
     fn printed(&self) -> Result<Vec<String>, String> {
         let (started, mut last) = (Instant::now(), self.length);
         while started.elapsed() < PRINTING {
@@ -246,7 +247,7 @@ impl Verdict {
             return Self::Refused("it has several lines, or control characters");
         }
         if shown(command) != command {
-            return Self::Refused("it has characters that are not seen");
+            return Self::Refused("it has invisible characters");
         }
         if command.contains(['|', ';', '`']) || command.contains("&&") {
             return Self::Refused("it is a chain of commands: run them one by one");
