@@ -1,12 +1,14 @@
 // Makes what is shipped in plugins/ui/resources from plugins/ui/resources/src: bundled, minified, and the runtime packed.
 //
-//   npm run build        writes it; a test holds that it is what the sources make
+//   npm run build              writes it; a test holds that it is what the sources make
+//   node build.mjs --read FILE writes what is packed in FILE to stdout
 
 import { build } from "esbuild";
-import { writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { inflateRawSync } from "node:zlib";
+import zopfli from "@gfx/zopfli";
 
 export const shipped = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../plugins/ui/resources");
 
@@ -17,20 +19,73 @@ const PROGRAMS = {
 	"document.js": "document.js"
 };
 
+const READ = "node tests/ui/build.mjs --read";
+
+/** Characters that a script's text, JSON and HTML hold as they are, from `#` on; two of them stand for 13 bits. */
+const BASE = 91;
+const FIRST = 35;
+
+/** Bytes as text: base 91, in which `<` and `\` are written as `!` and `~`. Denser than base64 by a twelfth. */
+function dense(bytes) {
+	let [text, bits, count] = ["", 0, 0];
+	const put = (pair) =>
+		(text += String.fromCharCode(FIRST + (pair % BASE), FIRST + Math.floor(pair / BASE))
+			.replaceAll("<", "!")
+			.replaceAll("\\", "~"));
+	for (const byte of bytes) {
+		bits |= byte << count;
+		count += 8;
+		if (count >= 13) {
+			put(bits & 8191);
+			bits >>= 13;
+			count -= 13;
+		}
+	}
+	count && put(bits);
+	return text;
+}
+
+/** The bytes of such a text. The pages have the same, in fewer letters. */
+function sparse(text) {
+	const all = text.replaceAll("!", "<").replaceAll("~", "\\");
+	const bytes = [];
+	for (let [at, bits, count] = [0, 0, 0]; at < all.length; at += 2) {
+		bits |= (all.charCodeAt(at) - FIRST + (all.charCodeAt(at + 1) - FIRST) * BASE) << count;
+		for (count += 13; count > 7; count -= 8) {
+			bytes.push(bits & 255);
+			bits >>= 8;
+		}
+	}
+	return Buffer.from(bytes);
+}
+
+/** A script that reads what is packed in it. */
 const HEAD =
-	"/* runtime.css and runtime.js, deflated; how to read them: plugins/ui/resources/README.md */\n" +
-	'(async()=>{const[s,j]=(await new Response(new Blob([Uint8Array.from(atob("';
-const TAIL =
-	'"),c=>c.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text()).split("\\0");' +
-	'for(const[n,t]of[["style",s],["script",j]]){const e=document.createElement(n);e.textContent=t;document.head.append(e)}})()\n';
+	'(async()=>{const o=[],d="';
+const MIDDLE =
+	'".replace(/!/g,"<").replace(/~/g,"\\\\");for(let i=0,b=0,n=0;i<d.length;i+=2){b|=(d.charCodeAt(i)-35+(d.charCodeAt(i+1)-35)*91)<<n;for(n+=13;n>7;n-=8)o.push(b&255),b>>=8}' +
+	'return new Response(new Blob([Uint8Array.from(o).slice(0,';
+const END = ')]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text()})()';
 
-const pack = (style, script) => HEAD + deflateRawSync(`${style}\0${script}`, { level: 9 }).toString("base64") + TAIL;
+async function packed(text) {
+	const bytes = await zopfli.deflateAsync(Buffer.from(text), { numiterations: 50 });
+	return HEAD + dense(bytes) + MIDDLE + bytes.length + END;
+}
 
-/** The looks and the script within a packed runtime. */
-export const unpack = (text) =>
-	inflateRawSync(Buffer.from(text.slice(HEAD.length, -TAIL.length), "base64"))
-		.toString()
-		.split("\0");
+/** The text within a packed file. */
+export function unpack(file) {
+	const [, data, length] = /const o=\[\],d="([^"]*)"[^]*?\.slice\(0,(\d+)/.exec(file);
+	return inflateRawSync(sparse(data).subarray(0, Number(length))).toString();
+}
+
+/** The looks and the script, deflated, and what puts them into the page. */
+const program = async (style, script) =>
+	`/* runtime.css and runtime.js, deflated; to read them: ${READ} plugins/ui/resources/packed.js */\n` +
+	`${await packed(`${style}\0${script}`)}.then(t=>{t.split("\\0").map((t,i)=>{const e=document.createElement(i?"script":"style");e.textContent=t;document.head.append(e)})})\n`;
+
+/** The messages of a language, deflated, as a promise of them. */
+const messages = async (language, text) =>
+	`(globalThis.portcullisMessages??={}).${language}=${await packed(text)}.then(JSON.parse)\n`;
 
 /** What each file that is shipped must hold. */
 export async function make() {
@@ -49,14 +104,23 @@ export async function make() {
 		return [name, outputFiles[0].text];
 	});
 	const made = Object.fromEntries(await Promise.all(files));
+	const folder = path.join(shipped, "src/messages");
+	for (const file of (await readdir(folder)).filter((name) => name !== "en.json")) {
+		const text = JSON.stringify(JSON.parse(await readFile(path.join(folder, file), "utf8")));
+		const language = path.basename(file, ".json");
+		made[`messages/${language}.js`] = await messages(language, text);
+	}
 	return {
 		...made,
-		"packed.js": pack(made["runtime.css"], made["runtime.js"]),
-		"packed-document.js": pack(made["runtime.css"], made["document.js"] + made["runtime.js"])
+		"packed.js": await program(made["runtime.css"], made["runtime.js"]),
+		"packed-document.js": await program(made["runtime.css"], made["document.js"] + made["runtime.js"])
 	};
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (process.argv[2] === "--read") {
+	process.stdout.write(unpack(await readFile(process.argv[3], "utf8")));
+} else if (process.argv[1] === fileURLToPath(import.meta.url)) {
+	await mkdir(path.join(shipped, "messages"), { recursive: true });
 	for (const [name, text] of Object.entries(await make())) {
 		await writeFile(path.join(shipped, name), text);
 		console.log(`${name}: ${Buffer.byteLength(text)} bytes`);

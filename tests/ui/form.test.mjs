@@ -97,17 +97,23 @@ const ROUND = {
 	]
 };
 
-/** A schema, what the user does, and what is sent. */
+/** Defaults: those of optional values are shown and left to the tool. */
 const DEFAULTS = [
-	object({
-		zero: { type: "number", default: 0 },
-		no: { type: "boolean", default: false },
-		blank: { type: "string", default: "" },
-		list: { type: "array", items: { type: "integer" }, default: [0] },
-		nothing: { type: ["string", "null"], default: null },
-		unset: { type: "string" }
-	}),
-	{ zero: 0, no: false, blank: "", list: [0], nothing: null }
+	object(
+		{
+			zero: { type: "number", default: 0 },
+			no: { type: "boolean", default: false },
+			unit: { enum: ["m", "ft"], enumNames: ["Metres", "Feet"], default: "ft" },
+			names: { type: "array", items: { type: "string" }, default: ["a", "b"] },
+			list: { type: "array", items: { type: "integer" }, default: [0] },
+			must: { type: "integer", default: 3 },
+			blank: { type: "string", default: "" },
+			nothing: { type: ["string", "null"], default: null },
+			unset: { type: "string" }
+		},
+		{ required: ["must"] }
+	),
+	{ must: 3, blank: "", nothing: null }
 ];
 
 test("forms", { timeout: 300_000 }, async (t) => {
@@ -132,10 +138,20 @@ test("forms", { timeout: 300_000 }, async (t) => {
 		});
 	}
 
-	await t.test("defaults are sent as they are", { timeout: 30_000 }, async (t) => {
+	await t.test("defaults are shown where nothing is set, and left to the tool", { timeout: 30_000 }, async (t) => {
 		const view = await show(t, DEFAULTS[0]);
+		const { app } = view;
+		assert.equal(await app.getByLabel("Zero").getAttribute("placeholder"), "0 (default)");
+		assert.equal(await app.getByLabel("No", { exact: true }).locator("option").first().textContent(), "No (default)");
+		assert.equal(await app.getByLabel("Unit").locator("option").first().textContent(), "Feet (default)");
+		assert.equal(await app.getByLabel("Names").getAttribute("placeholder"), "a, b (default)");
+		await app.getByText("Default: [0]").waitFor();
 		await run(view);
 		assert.deepEqual((await view.calls(1))[0].arguments, DEFAULTS[1]);
+		await app.getByRole("button", { name: "Edit input" }).click();
+		await app.getByRole("switch", { name: "List" }).check();
+		await run(view);
+		assert.deepEqual((await view.calls(2))[1].arguments, { ...DEFAULTS[1], list: [0] }, "switched on, it begins with it");
 	});
 
 	await t.test("filled in by hand", { timeout: 60_000 }, async (t) => {
@@ -180,8 +196,6 @@ test("forms", { timeout: 300_000 }, async (t) => {
 			{
 				text: "hi",
 				empty: "",
-				zero: 0,
-				off: false,
 				must: true,
 				fixed: "v1",
 				optional: null,
@@ -256,7 +270,10 @@ test("forms", { timeout: 300_000 }, async (t) => {
 			await run(view);
 			await view.app.locator("p.error", { hasText: message }).waitFor();
 			assert.deepEqual((await view.log()).calls, []);
-			assert.equal(await view.app.locator(".summary").evaluate((box) => box === document.activeElement), true);
+			const label = view.app.locator(".head, legend", { has: view.app.locator("label, .tick, span") }).first();
+			assert.ok(await label.isVisible());
+			const focused = view.app.locator(":focus");
+			assert.ok(await focused.evaluate((one) => one.matches("input, textarea, button, select")), "the focus is at it");
 			await accessible(view);
 		});
 	}

@@ -2,8 +2,12 @@
 
 import { AppBridge, PostMessageTransport } from "@modelcontextprotocol/ext-apps/app-bridge";
 
-const log = { messages: [], calls: [], links: [], sizes: [], ready: false, others: [] };
+const log = { messages: [], calls: [], links: [], sizes: [], ready: false, others: [], modes: [] };
 let bridge;
+
+/** What the host answers to requests that are not calls, by the name of the bridge's handler. */
+const replies = {};
+window.reply = (name, result) => (replies[name] = () => result);
 let answer = () => ({ content: [{ type: "text", text: "ok" }] });
 
 window.log = log;
@@ -23,7 +27,7 @@ window.progress = (params) =>
 window.send = (what, params) => bridge[what](params);
 
 /** Embeds `html` behind the sandbox proxy of another origin, as the specification has it. */
-window.start = async (html, proxy, hostContext) => {
+window.start = async (html, proxy, hostContext, capabilities) => {
 	const frame = document.createElement("iframe");
 	frame.title = "view";
 	frame.sandbox = "allow-scripts allow-same-origin";
@@ -35,7 +39,7 @@ window.start = async (html, proxy, hostContext) => {
 	bridge = new AppBridge(
 		null,
 		{ name: "host", version: "1" },
-		{ openLinks: {}, serverTools: {}, logging: {} },
+		{ openLinks: {}, serverTools: {}, logging: {}, ...capabilities },
 		{ hostContext }
 	);
 	bridge.oninitialized = () => (log.ready = true);
@@ -51,6 +55,10 @@ window.start = async (html, proxy, hostContext) => {
 		log.links.push(url);
 		return {};
 	};
+	bridge.onrequestdisplaymode = async ({ mode }) => {
+		log.modes.push(mode);
+		return { mode };
+	};
 	for (const name of [
 		"onmessage",
 		"onupdatemodelcontext",
@@ -60,7 +68,7 @@ window.start = async (html, proxy, hostContext) => {
 	]) {
 		bridge[name] = async (params) => {
 			log.others.push([name, params]);
-			return {};
+			return replies[name]?.(params) ?? {};
 		};
 	}
 	const ready = new Promise((resolve) => (bridge.onsandboxready = resolve));

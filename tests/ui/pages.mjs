@@ -7,16 +7,19 @@ import { shipped } from "./build.mjs";
 const read = (name) => readFile(path.join(shipped, name), "utf8");
 
 /**
- * @param tool as MCP lists it; @param more `view`, a specification, or `document`, the markup and the program of a model's HTML
+ * @param tool as MCP lists it; @param more `view`, a specification, or `document`, the markup and the program of a model's HTML;
+ *   `callable`, `false` if views may not call the tool
+ * @param languages those whose messages stand in the page
  * @param plain whether the runtime stands in the page as it is, rather than packed
  * @returns the page
  */
-export async function makePage(tool, more = {}, plain = false) {
+export async function makePage(tool, more = {}, plain = false, languages = []) {
 	const places = {
 		lang: "en",
 		title: (tool.title ?? tool.name).replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`),
 		style: plain ? await read("runtime.css") : "",
 		data: JSON.stringify({ tool, ...more }).replaceAll("<", "\\u003c"),
+		messages: (await Promise.all(languages.map((language) => read(`messages/${language}.js`)))).join(""),
 		face: more.view ? await read("view.js") : more.document && plain ? await read("document.js") : "",
 		runtime: await read(plain ? "runtime.js" : more.document ? "packed-document.js" : "packed.js")
 	};

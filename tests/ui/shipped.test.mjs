@@ -12,7 +12,8 @@ const read = (name) => readFile(path.join(shipped, name), "utf8");
 for (const [name, text] of Object.entries(made)) {
 	test(`${name} is what its sources make`, async () => {
 		// The same text may be packed in more than one way.
-		const same = name.startsWith("packed") ? [unpack(await read(name)), unpack(text)] : [await read(name), text];
+		const isPacked = /^(packed|messages)/.test(name);
+		const same = isPacked ? [await read(name), text].map(unpack) : [await read(name), text];
 		assert.deepEqual(same[0], same[1], "run: npm run build");
 	});
 	test(`${name} neither ends its element nor reaches out`, () => {
@@ -28,17 +29,17 @@ for (const [name, text] of Object.entries(made)) {
 	});
 }
 
-test("the runtime is under 30 KB, script and looks together", async () => {
+test("the runtime is under 38 KB, script and looks together", async () => {
 	const size = Buffer.byteLength(await read("packed.js"));
-	assert.ok(size < 30_000, `${size} bytes`);
+	assert.ok(size < 38_000, `${size} bytes`);
 });
 
-test("the runtime with the interpreter of documents is under 55 KB", async () => {
+test("the runtime with the interpreter of documents is under 60 KB", async () => {
 	const size = Buffer.byteLength(await read("packed-document.js"));
-	assert.ok(size < 55_000, `${size} bytes`);
+	assert.ok(size < 60_000, `${size} bytes`);
 });
 
 test("the runtime does not grow unseen", () => {
 	const size = Buffer.byteLength(made["runtime.js"]) + Buffer.byteLength(made["runtime.css"]);
-	assert.ok(size < 55_000, `${size} bytes before it is packed`);
+	assert.ok(size < 80_000, `${size} bytes before it is packed`);
 });

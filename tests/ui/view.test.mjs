@@ -28,6 +28,7 @@ test("views", { timeout: 300_000 }, async (t) => {
 			await app.getByRole("img", { name: /Line chart/ }).waitFor();
 			assert.deepEqual((await view.log()).calls, [], "nothing is called before the user acts");
 
+			await app.getByRole("button", { name: "Edit input (2 set)" }).click();
 			await app.getByLabel("City").fill("Faro");
 			await app.getByLabel("Days").fill("3");
 			await view.answers(answer({ ...FORECAST, city: "Faro" }));

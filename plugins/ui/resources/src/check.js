@@ -1,6 +1,7 @@
 // Says what is wrong with a value, by JSON Schema 2020-12 (and what older drafts wrote otherwise).
 
 import { canon, equal, has, isObject, showNumber } from "./dom.js";
+import { say } from "./say.js";
 
 const LEVELS = 40;
 
@@ -14,14 +15,15 @@ const TYPES = {
 	object: isObject
 };
 
+/** Messages that say what is wanted. */
 const CALLED = {
-	string: "text",
-	number: "a number",
-	integer: "a whole number",
-	boolean: "yes or no",
-	null: "nothing",
-	array: "a list",
-	object: "a group"
+	string: "aText",
+	number: "aNumber",
+	integer: "aWhole",
+	boolean: "aBoolean",
+	null: "aNothing",
+	array: "aList",
+	object: "aGroup"
 };
 
 const isDate = (text) =>
@@ -30,17 +32,17 @@ const isTime = (text) => /^([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(z|[+-]([
 
 /** The formats that are checked, with what to write. */
 const FORMATS = {
-	date: [isDate, "a date such as 2026-03-01"],
-	time: [isTime, "a time with its offset such as 14:30:00Z"],
+	date: [isDate, "aDate"],
+	time: [isTime, "aTime"],
 	"date-time": [
 		(text) => isDate(text.slice(0, 10)) && /^t/i.test(text[10] ?? "") && isTime(text.slice(11)),
-		"a date and time with its offset such as 2026-03-01T14:30:00Z"
+		"aDateTime"
 	],
-	email: [(text) => /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)*$/.test(text), "an e-mail address"],
-	uri: [(text) => /^[a-z][a-z\d+.-]*:\S+$/i.test(text), "an address such as https://example.com"],
-	uuid: [(text) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text), "a UUID"],
-	ipv4: [(text) => /^((25[0-5]|2[0-4]\d|1?\d?\d)(\.(?!$)|$)){4}$/.test(text), "an IPv4 address"],
-	color: [(text) => /^#([\da-f]{3}|[\da-f]{6})$/i.test(text), "a colour such as #3366ff"]
+	email: [(text) => /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)*$/.test(text), "anEmail"],
+	uri: [(text) => /^[a-z][a-z\d+.-]*:\S+$/i.test(text), "anAddress"],
+	uuid: [(text) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text), "aUuid"],
+	ipv4: [(text) => /^((25[0-5]|2[0-4]\d|1?\d?\d)(\.(?!$)|$)){4}$/.test(text), "anIp"],
+	color: [(text) => /^#([\da-f]{3}|[\da-f]{6})$/i.test(text), "aColour"]
 };
 
 /** A pattern as an expression; `undefined` if it is none. */
@@ -55,56 +57,21 @@ function expression(pattern) {
 	return undefined;
 }
 
-/** The limits of a value: keyword, whom it concerns, whether it is broken, and what to say. */
+/** The limits of a value: the keyword, which names the message as well, whom it concerns, and whether it is broken. */
 const LIMITS = [
-	["minimum", "number", (value, limit) => value < limit, (limit) => `Must be ${limit} or more.`],
-	["maximum", "number", (value, limit) => value > limit, (limit) => `Must be ${limit} or less.`],
-	["exclusiveMinimum", "number", (value, limit) => value <= limit, (limit) => `Must be more than ${limit}.`],
-	["exclusiveMaximum", "number", (value, limit) => value >= limit, (limit) => `Must be less than ${limit}.`],
-	[
-		"multipleOf",
-		"number",
-		(value, step) => Math.abs(value / step - Math.round(value / step)) > 1e-9,
-		(step) => `Must be a multiple of ${step}.`
-	],
-	[
-		"minLength",
-		"string",
-		(value, limit) => [...value].length < limit,
-		(limit) => `Must have ${limit} characters or more.`
-	],
-	[
-		"maxLength",
-		"string",
-		(value, limit) => [...value].length > limit,
-		(limit) => `Must have ${limit} characters or fewer.`
-	],
-	[
-		"pattern",
-		"string",
-		(value, pattern) => expression(pattern)?.test(value) === false,
-		(pattern) => `Must match ${pattern}`
-	],
-	["minItems", "array", (value, limit) => value.length < limit, (limit) => `Needs ${limit} or more.`],
-	["maxItems", "array", (value, limit) => value.length > limit, (limit) => `Takes ${limit} or fewer.`],
-	[
-		"uniqueItems",
-		"array",
-		(value, on) => on === true && new Set(value.map(canon)).size < value.length,
-		() => "Each may be there only once."
-	],
-	[
-		"minProperties",
-		"object",
-		(value, limit) => Object.keys(value).length < limit,
-		(limit) => `Needs ${limit} or more entries.`
-	],
-	[
-		"maxProperties",
-		"object",
-		(value, limit) => Object.keys(value).length > limit,
-		(limit) => `Takes ${limit} or fewer entries.`
-	]
+	["minimum", "number", (value, limit) => value < limit],
+	["maximum", "number", (value, limit) => value > limit],
+	["exclusiveMinimum", "number", (value, limit) => value <= limit],
+	["exclusiveMaximum", "number", (value, limit) => value >= limit],
+	["multipleOf", "number", (value, step) => Math.abs(value / step - Math.round(value / step)) > 1e-9],
+	["minLength", "string", (value, limit) => [...value].length < limit],
+	["maxLength", "string", (value, limit) => [...value].length > limit],
+	["pattern", "string", (value, pattern) => expression(pattern)?.test(value) === false],
+	["minItems", "array", (value, limit) => value.length < limit],
+	["maxItems", "array", (value, limit) => value.length > limit],
+	["uniqueItems", "array", (value, on) => on === true && new Set(value.map(canon)).size < value.length],
+	["minProperties", "object", (value, limit) => Object.keys(value).length < limit],
+	["maxProperties", "object", (value, limit) => Object.keys(value).length > limit]
 ];
 
 /**
@@ -117,61 +84,62 @@ const LIMITS = [
 export function checker(follow) {
 	function check(schema, value, path = [], level = 0) {
 		if (schema === false) {
-			return [{ path, message: "Must not be there." }];
+			return [{ path, message: say("notThere") }];
 		}
 		if (!isObject(schema) || level > LEVELS) {
 			return [];
 		}
 		const found = [];
-		const say = (message, ...more) => found.push({ path: [...path, ...more], message });
+		const fault = (message, ...more) => found.push({ path: [...path, ...more], message });
 		const also = (inner, part = value, ...more) => found.push(...check(inner, part, [...path, ...more], level + 1));
 		const holds = (inner, part = value) => check(inner, part, [], level + 1).length === 0;
 
 		const types = [schema.type ?? []].flat();
 		if (types.length && !types.some((type) => TYPES[type]?.(value))) {
-			return [
-				{ path, kind: true, message: `Must be ${types.map((type) => CALLED[type] ?? type).join(" or ")}.` }
-			];
+			const names = types.map((type) => (has(CALLED, type) ? say(CALLED[type]) : String(type)));
+			const what = names.reduce((one, other) => say("or", { one, other }));
+			return [{ path, kind: true, message: say("mustBe", { what }) }];
 		}
-		has(schema, "const") && !equal(schema.const, value) && say(`Must be ${canon(schema.const)}.`);
-		schema.enum?.some?.((one) => equal(one, value)) === false && say("Must be one of the choices.");
+		has(schema, "const") && !equal(schema.const, value) && fault(say("mustBe", { what: canon(schema.const) }));
+		schema.enum?.some?.((one) => equal(one, value)) === false && fault(say("oneOfChoices"));
 		const called = LIMITS.filter(
 			([keyword, type, broken]) => has(schema, keyword) && TYPES[type](value) && broken(value, schema[keyword])
 		);
-		called.forEach(([keyword, , , message]) =>
-			say(message(typeof schema[keyword] === "number" ? showNumber(schema[keyword]) : schema[keyword]))
-		);
+		called.forEach(([keyword]) => {
+			const limit = schema[keyword];
+			fault(say(keyword, { limit: typeof limit === "number" ? showNumber(limit) : limit }));
+		});
 		const format = typeof value === "string" && has(FORMATS, schema.format) && FORMATS[schema.format];
-		format && !format[0](value) && say(`Must be ${format[1]}.`);
+		format && !format[0](value) && fault(say("mustBe", { what: say(format[1]) }));
 
 		const reference = schema.$ref ?? schema.$dynamicRef;
 		reference === undefined || also(follow(reference));
 		schema.allOf?.forEach((part) => also(part));
-		has(schema, "not") && holds(schema.not) && say("Must not be this.");
+		has(schema, "not") && holds(schema.not) && fault(say("notThis"));
 		has(schema, "if") && also((holds(schema.if) ? schema.then : schema.else) ?? true);
 		for (const key of ["anyOf", "oneOf"]) {
 			const each = schema[key]?.map?.((part) => check(part, value, path, level + 1)) ?? [];
 			const fits = each.filter((faults) => faults.length === 0).length;
-			fits > 1 && key === "oneOf" && say("Fits more than one of the alternatives.");
+			fits > 1 && key === "oneOf" && fault(say("fitsMore"));
 			each.length && !fits && found.push(...each[nearest(schema[key], value, each, path.length)]);
 		}
-		Array.isArray(value) && ofList(schema, value, also, holds, say);
-		isObject(value) && ofObject(schema, value, also, say);
+		Array.isArray(value) && ofList(schema, value, also, holds, fault);
+		isObject(value) && ofObject(schema, value, also, fault);
 		return found;
 	}
 
-	function ofList(schema, value, also, holds, say) {
+	function ofList(schema, value, also, holds, fault) {
 		const { first, rest } = tuple(schema);
 		value.forEach((item, index) => also(index < first.length ? first[index] : (rest ?? true), item, index));
 		if (has(schema, "contains")) {
 			const count = value.filter((item) => holds(schema.contains, item)).length;
-			count < (schema.minContains ?? 1) && say("Something that must be in it is missing.");
-			count > (schema.maxContains ?? Infinity) && say("Has too many of a kind.");
+			count < (schema.minContains ?? 1) && fault(say("missesItem"));
+			count > (schema.maxContains ?? Infinity) && fault(say("manyOfKind"));
 		}
 	}
 
-	function ofObject(schema, value, also, say) {
-		const missing = (names) => names.filter((name) => !has(value, name)).forEach((name) => say("Required.", name));
+	function ofObject(schema, value, also, fault) {
+		const missing = (names) => names.filter((name) => !has(value, name)).forEach((name) => fault(say("required"), name));
 		Array.isArray(schema.required) && missing(schema.required);
 		for (const [name, needs] of Object.entries({
 			...schema.dependencies,

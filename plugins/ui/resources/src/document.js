@@ -34,8 +34,8 @@ class Shown {
 	isOver = false;
 	waiting = [];
 
-	constructor({ call: run, clean, h, isObject, page, plain, state }) {
-		Object.assign(this, { run, clean, isObject, plain, state });
+	constructor({ call: run, clean, h, isObject, page, plain, say, state }) {
+		Object.assign(this, { run, clean, isObject, message: say, plain, state });
 		document.head.append(h("meta", { "http-equiv": "Content-Security-Policy", content: POLICY }));
 		const { root, styles } = build(page.document.markup);
 		this.host = h("div", { class: "document" });
@@ -46,10 +46,10 @@ class Shown {
 		shadow.append(root);
 		this.element = h(
 			"section",
-			{ class: "face data", "aria-label": "View" },
+			{ class: "face data", "aria-label": say("view") },
 			this.host,
 			this.said,
-			h("button", { type: "button", class: "link", onclick: () => plain("") }, "Show the plain form instead")
+			h("button", { type: "button", class: "link", onclick: () => plain("") }, say("plainForm"))
 		);
 		this.elements = new Elements(root, (work, event) => this.turn(work, event));
 		this.program = page.document.program;
@@ -158,7 +158,7 @@ class Shown {
 		};
 		try {
 			const result = await this.run(args, this.element, true, () => {
-				this.say(`Sent: ${text.slice(0, 500)}`);
+				this.say(this.message("sent", { what: text.slice(0, 500) }));
 				release();
 			});
 			if (result?.isError) {

@@ -1,5 +1,7 @@
 // Makes elements from text that nobody trusts, and shows numbers and times as the host's user writes them.
 
+import { say } from "./say.js";
+
 /** What the host says about its user; filled in by main.js. */
 export const user = { locale: undefined, timeZone: undefined };
 
@@ -144,17 +146,48 @@ export function showTime(value, options) {
 /** Puts `items` into `box` bit by bit: `size` at first, the rest when the user asks. */
 export function cut(box, items, size, make) {
 	let shown = 0;
-	const more = h("button", { type: "button", class: "link", onclick: () => grow() });
+	const more = h("button", {
+		type: "button",
+		class: "link",
+		onclick: () => {
+			grow();
+			// The focus does not stay on what has gone.
+			if (more.hidden) {
+				box.tabIndex = -1;
+				box.focus({ preventScroll: true });
+			}
+		}
+	});
 	const grow = () => {
 		const next = items.slice(shown, shown + size);
 		shown += next.length;
 		more.before(...[make(next)].flat());
-		more.textContent = `Show more (${showNumber(items.length - shown)} left)`;
+		more.textContent = say("more", { count: items.length - shown });
 		more.hidden = shown >= items.length;
 	};
 	box.append(more);
 	grow();
 	return box;
+}
+
+/** The places of an element within a box, from the box down. */
+function wayTo(box, element) {
+	const way = [];
+	for (let at = element; at !== box; at = at.parentNode) {
+		way.unshift([...at.parentNode.children].indexOf(at));
+	}
+	return way;
+}
+
+/** Makes a box anew by `work`, and has the focus stay where it was in it: at the same place, or else at the box. */
+export function steady(box, work) {
+	const held = document.activeElement;
+	const way = box.contains(held) && held !== box && wayTo(box, held);
+	work();
+	if (way && !held.isConnected) {
+		const same = way.reduce((at, place) => at?.children[place], box);
+		(same?.tagName === held.tagName ? same : box).focus({ preventScroll: true });
+	}
 }
 
 /** A long text, cut. */

@@ -1,6 +1,8 @@
 // The fields of a form that hold one value: text, numbers, choices, times, and JSON for what is left.
 
-import { canon, clean, equal, freshId, h, isObject, pretty, showNumber, words } from "./dom.js";
+import { canon, clean, equal, freshId, h, has, isObject, pretty, showNumber, words } from "./dom.js";
+import { say } from "./say.js";
+import { upload } from "./upload.js";
 
 /**
  * A label, what it is for, what explains it and what is wrong with it.
@@ -33,10 +35,9 @@ export function frame(schema, ask, control, id, ...extras) {
 		element: h(
 			"div",
 			{ class: check ? "field check" : "field" },
-			check ? [control, label] : [label, control],
+			check ? [control, label, error] : [h("div", { class: "head" }, label, error), control],
 			extras,
-			description,
-			error
+			description
 		),
 		say(message) {
 			error.textContent = clean(message ?? "");
@@ -47,25 +48,44 @@ export function frame(schema, ask, control, id, ...extras) {
 	};
 }
 
-export const title = (schema, ask) =>
-	(ask.item ? ask.name : (schema.title ?? words(ask.name ?? "Value"))) + (schema.deprecated ? " (deprecated)" : "");
-
-const hint = (schema) => {
-	const example = schema.examples?.[0] ?? schema.example;
-	return example === undefined || example === null
-		? undefined
-		: typeof example === "object"
-			? canon(example)
-			: String(example);
+export const title = (schema, ask) => {
+	const name = ask.item ? ask.name : (schema.title ?? (ask.name === undefined ? say("value") : words(ask.name)));
+	return schema.deprecated ? say("deprecated", { name }) : name;
 };
+
+const brief = (value) => (typeof value === "string" ? value : canon(value));
+
+/** Whether the tool takes a value of its own where none is sent. */
+export const hasDefault = (schema, ask) =>
+	!ask.required && has(schema, "default") && schema.default !== null && schema.default !== "";
+
+/** What stands in a field while it is empty: what the tool takes then, or an example. */
+const hint = (schema, ask) => {
+	const example = schema.examples?.[0] ?? schema.example;
+	return hasDefault(schema, ask)
+		? say("isDefault", { value: brief(schema.default) })
+		: example === undefined || example === null
+			? undefined
+			: brief(example);
+};
+
+/** How wide a text's field is: as wide as what it is for. */
+const widthOf = ({ format, maxLength }) =>
+	maxLength <= 16 || /^(date|time|ipv4|color)$/.test(format)
+		? "short"
+		: maxLength <= 50 || /^(email|uuid|password|hostname)$/.test(format)
+			? "middle"
+			: undefined;
 
 /**
  * A field whose value is exactly what was given until the user changes it.
  *
  * @param read gives the value as it stands in the control; what it throws is shown
+ * @param put shows another value that is given, if it can
  */
-function leaf(schema, value, ask, control, read, extras = [], id = control.id) {
+function leaf(schema, given, ask, control, read, extras = [], id = control.id, put = () => false) {
 	let touched = false;
+	let value = given;
 	const shown = frame(schema, ask, control, id, ...extras);
 	const touch = () => (touched = true);
 	shown.element.addEventListener("input", touch);
@@ -79,6 +99,11 @@ function leaf(schema, value, ask, control, read, extras = [], id = control.id) {
 				problems.push({ path, message: problem.message });
 				return undefined;
 			}
+		},
+		set(next) {
+			const done = !touched && put(next);
+			value = done ? next : value;
+			return done;
 		}
 	};
 }
@@ -105,11 +130,16 @@ function text(schema, value, ask) {
 		/^text\//.test(schema.contentMediaType) ||
 		schema.contentEncoding;
 	const secret = format === "password" || schema.writeOnly;
-	const attributes = { id, placeholder: hint(schema), dir: "auto", spellcheck: "false", autocomplete: "off" };
+	const attributes = { id, placeholder: hint(schema, ask), dir: "auto", spellcheck: "false", autocomplete: "off" };
 	const input =
 		long && !secret
-			? h("textarea", { ...attributes, rows: 4 })
-			: h("input", { type: secret ? "password" : "text", ...attributes, ...INPUTS[format] });
+			? h("textarea", { ...attributes, rows: schema.maxLength > 1000 ? 8 : 4 })
+			: h("input", {
+					type: secret ? "password" : "text",
+					class: widthOf(schema),
+					...attributes,
+					...INPUTS[format]
+				});
 	input.value = said;
 	// A browser that cannot show what was given shows it as text rather than not at all.
 	if (!long && input.value !== said) {
@@ -129,19 +159,34 @@ function text(schema, value, ask) {
 				input.dispatchEvent(new Event("change", { bubbles: true }));
 			}
 		},
-		"Send it empty"
+		say("sendEmpty")
 	);
 	const extras = [allow];
+	const file = schema.contentEncoding === "base64" ? upload(schema, input, title(schema, ask)) : undefined;
+	file && extras.push(file.element);
 	if (format === "color") {
 		const picker = h("input", {
 			type: "color",
-			"aria-label": `Pick ${title(schema, ask)}`,
+			"aria-label": say("pick", { name: title(schema, ask) }),
 			oninput: () => (input.value = picker.value)
 		});
 		picker.value = /^#[\da-f]{6}$/i.test(said) ? said : "#000000";
 		extras.push(picker);
 	}
-	const field = leaf(schema, value, ask, input, () => input.value || (empty ? "" : undefined), extras);
+	const field = leaf(
+		schema,
+		value,
+		ask,
+		input,
+		() => file?.content() ?? (input.value || (empty ? "" : undefined)),
+		extras,
+		id,
+		(next) => {
+			const fits = typeof next === "string" && (input.rows || (next.length <= LONG && !/\n/.test(next)));
+			input.value = fits ? next : input.value;
+			return fits && input.value === next;
+		}
+	);
 	return {
 		...field,
 		say(message) {
@@ -166,8 +211,8 @@ function time(schema, value, ask) {
 	const offset = h("input", {
 		type: "text",
 		class: "short",
-		"aria-label": `${title(schema, ask)}: offset from UTC`,
-		placeholder: "+02:00 or Z",
+		"aria-label": say("offset", { name: title(schema, ask) }),
+		placeholder: say("offsetHint"),
 		dir: "ltr"
 	});
 	const read = () => {
@@ -191,10 +236,10 @@ const INTEGER = /^[+-]?\d+$/;
 export function parseNumber(typed) {
 	const number = Number(typed);
 	if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(typed) || !Number.isFinite(number)) {
-		throw new Error("Must be a number, such as 12 or 0.5.");
+		throw new Error(say("mustNumber"));
 	}
 	if (INTEGER.test(typed) && !Number.isSafeInteger(number)) {
-		throw new Error(`Cannot be sent exactly: whole numbers go up to ${showNumber(Number.MAX_SAFE_INTEGER)}.`);
+		throw new Error(say("notExact", { limit: showNumber(Number.MAX_SAFE_INTEGER) }));
 	}
 	return number;
 }
@@ -203,10 +248,11 @@ function number(schema, value, ask) {
 	const input = h("input", {
 		id: freshId(),
 		type: "text",
+		class: "short",
 		dir: "ltr",
 		autocomplete: "off",
 		inputmode: schema.minimum >= 0 ? (schema.type === "integer" ? "numeric" : "decimal") : undefined,
-		placeholder: hint(schema) ?? range(schema)
+		placeholder: hint(schema, ask) ?? range(schema)
 	});
 	input.value = value === undefined ? "" : String(value);
 	return leaf(schema, value, ask, input, () => (input.value.trim() ? parseNumber(input.value.trim()) : undefined));
@@ -222,19 +268,25 @@ function boolean(schema, value, ask) {
 		return leaf(schema, value ?? false, ask, box, () => box.checked);
 	}
 	return choice(schema, value, ask, [
-		{ value: true, title: "Yes" },
-		{ value: false, title: "No" }
+		{ value: true, title: say("yes") },
+		{ value: false, title: say("no") }
 	]);
 }
 
+/** A choice in a word. */
+export const nameOf = (one) => one.title ?? brief(one.value);
+
 function choice(schema, value, ask, choices) {
+	const own = hasDefault(schema, ask) && choices.find((one) => equal(one.value, schema.default));
 	const select = h(
 		"select",
 		{ id: freshId() },
-		h("option", { value: "" }, ask.required ? "Choose…" : "Not set"),
-		choices.map((one, index) =>
-			h("option", { value: index }, one.title ?? (typeof one.value === "string" ? one.value : canon(one.value)))
-		)
+		h(
+			"option",
+			{ value: "" },
+			own ? say("isDefault", { value: nameOf(own) }) : say(ask.required ? "choose" : "notSet")
+		),
+		choices.map((one, index) => h("option", { value: index }, nameOf(one)))
 	);
 	select.value = value === undefined ? "" : String(choices.findIndex((one) => equal(one.value, value)));
 	return leaf(schema, value, ask, select, () => choices[select.value]?.value);
@@ -254,12 +306,7 @@ export function several(schema, value, ask, choices) {
 				}
 			});
 			tick.checked = chosen.some((other) => equal(other, one.value));
-			return h(
-				"label",
-				{ class: "tick" },
-				tick,
-				one.title ?? (typeof one.value === "string" ? one.value : canon(one.value))
-			);
+			return h("label", { class: "tick" }, tick, nameOf(one));
 		})
 	);
 	return { box, get: () => chosen };
@@ -279,7 +326,7 @@ export function json(schema, value, ask, note) {
 		rows: 4,
 		spellcheck: "false",
 		dir: "ltr",
-		placeholder: hint(schema) ?? (schema.type === "object" ? "{ }" : 'JSON, such as "text", 12 or [1, 2]')
+		placeholder: hint(schema, ask) ?? (schema.type === "object" ? "{ }" : say("jsonHint"))
 	});
 	area.value = value === undefined ? "" : JSON.stringify(value, null, 2);
 	const read = () => {
@@ -287,10 +334,10 @@ export function json(schema, value, ask, note) {
 		try {
 			parsed = area.value.trim() ? JSON.parse(area.value) : undefined;
 		} catch (problem) {
-			throw new Error(`Is not JSON: ${problem.message}`);
+			throw new Error(say("notJson", { reason: problem.message }));
 		}
 		if (tooLarge(parsed)) {
-			throw new Error("Holds a whole number that cannot be sent exactly.");
+			throw new Error(say("holdsInexact"));
 		}
 		return parsed;
 	};

@@ -1,13 +1,14 @@
-// The form of a tool: made of its schema, checked before it is sent, with all that is wrong in one place.
+// The form of a tool: made of its schema, checked before it is sent, with what is wrong beside each label.
 
 import { canon, h, isObject } from "./dom.js";
 import { Nodes } from "./nodes.js";
+import { say } from "./say.js";
 
 /**
  * The form of a tool.
  *
  * @returns its `element`; `fill(value, ask)`; `read()`, what it yields; `submit()`, the same, or `undefined` once it has
- *          shown what is wrong; `part(name)`, the element of one argument
+ *          shown what is wrong; `part(name)`, the element of one argument; `isEmpty()`, whether there is nothing to fill in
  */
 export function makeForm(schema) {
 	const root = asObject(schema);
@@ -17,8 +18,14 @@ export function makeForm(schema) {
 	let node;
 	let wrong = [];
 	let judging = false;
+	let partial;
 
 	function fill(value, ask) {
+		// While the input is being written, what has not changed stays as it is.
+		if (ask?.partial && partial && node.update?.(value)) {
+			return;
+		}
+		partial = ask?.partial;
 		nodes.renew();
 		node = nodes.inside(root, value, { required: true, depth: 0, ...ask });
 		element.replaceChildren(summary, ...node.parts);
@@ -38,6 +45,7 @@ export function makeForm(schema) {
 		return found;
 	};
 
+	/** Shows what is wrong beside the labels, and all of it above where it is more than one thing; the nodes in order. */
 	function show(problems) {
 		wrong.forEach((one) => one.say?.());
 		const byNode = new Map();
@@ -46,13 +54,13 @@ export function makeForm(schema) {
 			byNode.has(at) || byNode.set(at, { path, message });
 		});
 		const inOrder = [...byNode].sort(([a], [b]) =>
-			a.element && b.element ? (b.element.compareDocumentPosition(a.element) & 4 ? -1 : 1) : 0
+			a.element && b.element ? (a.element.compareDocumentPosition(b.element) & 4 ? -1 : 1) : 0
 		);
 		wrong = [...byNode.keys()];
 		byNode.forEach(({ message }, at) => at.say?.(message));
-		summary.hidden = byNode.size === 0;
+		summary.hidden = byNode.size === 0 || (byNode.size === 1 && Boolean(wrong[0].say));
 		summary.replaceChildren(
-			h("p", {}, byNode.size === 1 ? "One thing needs attention:" : `${byNode.size} things need attention:`),
+			h("p", {}, say("attention", { count: byNode.size })),
 			h(
 				"ul",
 				{},
@@ -65,13 +73,14 @@ export function makeForm(schema) {
 							h(
 								"button",
 								{ type: "button", class: "link", onclick: () => at.focus?.() },
-								path.join(" › ") || "Input"
+								path.join(" › ") || say("input")
 							),
 							` ${message}`
 						)
 					)
 			)
 		);
+		return inOrder.map(([at]) => at);
 	}
 
 	function judge() {
@@ -80,8 +89,7 @@ export function makeForm(schema) {
 		const bad = problems.map(({ path }) => canon(path));
 		const more = nodes.check(root, value).filter(({ path }) => !bad.includes(canon(path)));
 		const all = [...problems, ...more];
-		show(all);
-		return all.length ? undefined : { value };
+		return { value, faulty: show(all) };
 	}
 
 	const again = () => judging && judge();
@@ -91,13 +99,23 @@ export function makeForm(schema) {
 		element,
 		fill,
 		read: () => node.get([], []),
+		isDrafted() {
+			const problems = [];
+			node.get(problems, []);
+			return problems.length > 0;
+		},
 		submit() {
 			judging = true;
-			const done = judge();
-			done || summary.focus();
-			return done;
+			const { value, faulty } = judge();
+			if (!faulty.length) {
+				return { value };
+			}
+			const [first] = faulty;
+			first.focus ? first.focus() : summary.focus();
+			return undefined;
 		},
-		part: (name) => node.named?.get(name)?.element
+		part: (name) => node.named?.get(name)?.element,
+		isEmpty: () => !element.querySelector("input,select,textarea,button,output")
 	};
 }
 

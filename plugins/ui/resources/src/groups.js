@@ -3,6 +3,7 @@
 import { extra, tuple } from "./check.js";
 import { canon, equal, freshId, h, has, isObject } from "./dom.js";
 import { several } from "./fields.js";
+import { say } from "./say.js";
 import { branchTitle, shapeOf } from "./schema.js";
 
 const CHECKBOXES = 30;
@@ -65,11 +66,27 @@ export function object(nodes, schema, value = {}, ask) {
 		box.addEventListener("input", again);
 		box.addEventListener("change", again);
 	}
+	let seen = value;
 	return {
 		parts: rest ? [box, rest.element] : [box],
 		get,
 		child: (name) => named.get(name) ?? rest?.child?.(name),
-		named
+		named,
+		/** Shows another value where it differs from the last; whether that could be done. */
+		update(next) {
+			if (rest || !Object.keys(next).every((name) => named.has(name))) {
+				return false;
+			}
+			named.forEach((node, name) => {
+				const [was, is] = [seen, next].map((one) => (has(one, name) ? one[name] : undefined));
+				if (!equal(was, is) && !node.set?.(is)) {
+					node.key = undefined;
+				}
+			});
+			seen = next;
+			lay(next);
+			return true;
+		}
 	};
 }
 
@@ -91,7 +108,7 @@ function entries(nodes, schema, given, ask) {
 			if (canon(part) !== canon(entry.part)) {
 				entry.part = part;
 				entry.node = nodes.build(part, current, {
-					name: "Value",
+					name: say("value"),
 					item: true,
 					required: true,
 					fresh,
@@ -106,17 +123,17 @@ function entries(nodes, schema, given, ask) {
 		const row = h(
 			"div",
 			{ class: "item" },
-			h("div", { class: "field" }, h("label", { for: id }, "Name"), input),
+			h("div", { class: "field" }, h("label", { for: id }, say("name")), input),
 			slot,
 			button(
-				"Remove",
+				say("remove"),
 				() => {
 					all = all.filter((other) => other !== entry);
 					row.remove();
 					more.focus();
 					change(element);
 				},
-				{ class: "link", "aria-label": "Remove entry" }
+				{ class: "link", "aria-label": say("removeEntry") }
 			)
 		);
 		all.push(entry);
@@ -124,7 +141,7 @@ function entries(nodes, schema, given, ask) {
 		return input;
 	}
 	const more = button(
-		"Add entry",
+		say("addEntry"),
 		() => {
 			add("", undefined, true).focus();
 			change(element);
@@ -142,10 +159,10 @@ function entries(nodes, schema, given, ask) {
 				(taken || (name === "" && given[index]?.[0] !== "")) &&
 					problems.push({
 						path: [...path, name],
-						message: taken ? "This name is there already." : "Needs a name."
+						message: taken ? say("nameTaken") : say("needsName")
 					});
 				const value = entry.node.get(problems, [...path, name]);
-				value === undefined && problems.push({ path: [...path, name], message: "Required." });
+				value === undefined && problems.push({ path: [...path, name], message: say("required") });
 				return value === undefined ? [] : [[name, value]];
 			}),
 		child: (name) => all.findLast((entry) => entry.name() === name)?.node
@@ -174,7 +191,7 @@ export function array(nodes, schema, value, ask) {
 	const least = schema.minItems ?? 0;
 	const may = () => items.length < (schema.maxItems ?? Infinity) && (items.length < first.length || rest !== false);
 	const more = button(
-		"Add item",
+		say("addItem"),
 		() => {
 			nodes.renew();
 			add(undefined, true).node.focus();
@@ -184,8 +201,8 @@ export function array(nodes, schema, value, ask) {
 	);
 	function number() {
 		items.forEach(({ row, remove, own }, index) => {
-			own || (row.querySelector("[data-name]").textContent = `Item ${index + 1}`);
-			remove.setAttribute("aria-label", `Remove item ${index + 1}`);
+			own || (row.querySelector("[data-name]").textContent = say("item", { count: index + 1 }));
+			remove.setAttribute("aria-label", say("removeWhat", { name: say("item", { count: index + 1 }) }));
 			remove.hidden = items.length <= least || (first.length > 0 && index < items.length - 1);
 		});
 		more.hidden = !may();
@@ -194,7 +211,7 @@ export function array(nodes, schema, value, ask) {
 		const part = items.length < first.length ? first[items.length] : (rest ?? true);
 		const own = items.length < first.length && nodes.look(part).title;
 		const node = nodes.build(part, given, {
-			name: own || `Item ${items.length + 1}`,
+			name: own || say("item", { count: items.length + 1 }),
 			item: true,
 			required: true,
 			fresh,
@@ -202,7 +219,7 @@ export function array(nodes, schema, value, ask) {
 			depth: ask.depth + 1
 		});
 		const remove = button(
-			"Remove",
+			say("remove"),
 			() => {
 				items = items.filter((other) => other !== item);
 				row.remove();
@@ -231,7 +248,7 @@ export function array(nodes, schema, value, ask) {
 				const one = node.get(problems, [...path, index]);
 				one === undefined &&
 					problems.length === before &&
-					problems.push({ path: [...path, index], message: "Required." });
+					problems.push({ path: [...path, index], message: say("required") });
 				return one;
 			}),
 		child: (index) => items[index]?.node
@@ -275,7 +292,7 @@ export function union(nodes, { branches }, value, ask) {
 	});
 	show(value, ask.fresh);
 	return {
-		parts: [h("div", { class: "field" }, h("label", { for: id }, "Kind"), select), body],
+		parts: [h("div", { class: "field" }, h("label", { for: id }, say("kind")), select), body],
 		get: (...where) => node.get(...where),
 		child: (key) => node.child?.(key),
 		say: (message) => node.child || node.say?.(message)

@@ -1,6 +1,11 @@
 // The view's half of MCP Apps (2026-01-26): JSON-RPC with whoever embeds the page.
 
+import { say } from "./say.js";
+
 const VERSION = "2026-01-26";
+
+/** The pause between two reports of the page's size, in milliseconds. */
+const REPORT_EVERY = 250;
 
 /**
  * Talks with the host.
@@ -39,7 +44,7 @@ export function talk(heard) {
 			signal?.addEventListener("abort", () => {
 				if (waiting.delete(id)) {
 					notify("notifications/cancelled", { requestId: id, reason: "the user stopped it" });
-					failed(new Error("Stopped. The tool may still be at work."));
+					failed(new Error(say("stopped")));
 				}
 			});
 			post({ id, method, params });
@@ -59,13 +64,19 @@ export async function greet({ request, notify }) {
 	return answer;
 }
 
-/** Tells the host how large the page is, now and whenever it changes. */
+/** Tells the host how large the page is, now and whenever it changes; a few times a second at most. */
 export function reportSize({ notify }) {
 	let told = "";
+	let pause;
 	const tell = () => {
 		const size = { width: Math.ceil(innerWidth), height: Math.ceil(document.body.getBoundingClientRect().height) };
-		if (told !== (told = `${size.width} ${size.height}`)) {
+		if (!pause && told !== (told = `${size.width} ${size.height}`)) {
 			notify("ui/notifications/size-changed", size);
+			// What changes meanwhile is told together, once the pause is over.
+			pause = setTimeout(() => {
+				pause = undefined;
+				tell();
+			}, REPORT_EVERY);
 		}
 	};
 	new ResizeObserver(tell).observe(document.body);

@@ -1,11 +1,15 @@
 // The page of a tool: asks for its input, calls it when the user says so, and shows what it answers.
 
 import { draw } from "./chart.js";
+import { agree, dismiss } from "./consent.js";
+import { dress, settle } from "./context.js";
+import { converse } from "./conversation.js";
 import { Viewer } from "./data.js";
-import { clean, cut, equal, h, has, isObject, pretty, showNumber, user } from "./dom.js";
+import { clean, cut, equal, freshId, h, has, isObject, showNumber, steady } from "./dom.js";
 import { makeForm } from "./form.js";
 import { greet, reportSize, talk } from "./host.js";
 import { image, jsonIn, raw, resultOf } from "./result.js";
+import { say } from "./say.js";
 import { point, reader } from "./schema.js";
 
 const page = JSON.parse(document.getElementById("portcullis").textContent);
@@ -19,146 +23,142 @@ const name = tool.title ?? hints.title ?? tool.name;
 const state = { input: undefined, result: undefined };
 
 const host = talk(heard);
+const conversation = converse(host, tell);
 const output = isObject(tool.outputSchema) ? tool.outputSchema : undefined;
 const view = new Viewer(reader(output ?? {}).look, (url) =>
 	host.request("ui/open-link", { url }).then(
-		(answer) => answer?.isError && tell("The host did not open the link."),
-		(problem) => tell(`The host did not open the link: ${problem.message}`)
+		(answer) => answer?.isError && tell(say("linkNotOpened")),
+		({ message }) => tell(`${say("linkNotOpened")} ${message}`)
 	)
 );
 const form = makeForm(tool.inputSchema);
 
+/** What is known of the host's surroundings. */
+let context = {};
+/** Whether this page may call its tool; otherwise the assistant may. */
+let isCallable = page.callable !== false;
+
+const button = (onclick, attributes) => h("button", { type: "button", ...attributes, onclick });
 const status = h("p", { role: "status", class: "status" });
-const progress = h("progress", { "aria-label": "Progress", hidden: true });
-const stop = h("button", { type: "button", hidden: true, onclick: () => running?.abort() }, "Stop");
-const start = h(
-	"button",
-	{ type: "button", class: "primary", onclick: () => run(actions) },
-	asksFirst ? "Run…" : "Run"
-);
-const reset = h("button", { type: "button", onclick: () => fill(undefined, { fresh: true }) }, "Reset");
+const progress = h("progress", { hidden: true });
+const stop = button(() => running?.abort(), { hidden: true });
+const start = button(() => run(actions), { class: "primary" });
+const reset = button(() => fill(undefined, { fresh: true }));
 const actions = h("div", { class: "actions" }, start, reset, stop, progress, status);
-const input = h("section", { class: "input", "aria-label": "Input" }, form.element, actions);
-const answer = h("section", { class: "answer", "aria-label": "Result", tabindex: -1, hidden: true });
+const foldId = freshId();
+const toggle = button(() => ((keepsOpen = isFolded), fold(!isFolded)), {
+	class: "fold",
+	"aria-controls": foldId,
+	hidden: true
+});
+const whole = button(changeMode, { hidden: true });
+const badge = h("span", { class: asksFirst ? "badge warn" : "badge" });
+const lead =
+	tool.description && cut(h("p", { class: "lead" }), clean(tool.description), 400, (piece) => h("span", {}, piece));
+const only = h("p", { class: "hint", hidden: true });
+const draft = h("div", { class: "input", id: foldId }, lead, only, form.element);
+const input = h("section", { class: "input" }, draft, actions);
+const answer = h("section", { class: "answer", tabindex: -1, hidden: true });
 const notice = h("p", { class: "notice", hidden: true });
-const header = h(
-	"header",
-	{},
-	h(
-		"div",
-		{ class: "title" },
-		h("h1", {}, name),
-		h(
-			"span",
-			{ class: asksFirst ? "badge warn" : "badge" },
-			hints.readOnlyHint ? "Read-only" : asksFirst ? "May change or delete" : "Adds or updates"
-		)
-	),
-	tool.description && cut(h("p", { class: "lead" }), clean(tool.description), 400, (piece) => h("span", {}, piece))
-);
+const title = h("div", { class: "title" }, h("h1", {}, name), badge, toggle, whole);
+const header = h("header", {}, title);
 const main = h("main", {}, header, notice, input, answer);
 
 let running;
 let progressToken;
 let calls = 0;
 let edited = false;
-
-/** How long a question must have stood in one place before it can be agreed to, in milliseconds. */
-const ARMED_AFTER = 700;
-
-/** Takes back the question that is open: what it asks about is no longer what stands in the form. */
-let dismiss;
+/** Whether the form is folded, and whether the user wants it open whatever is answered. */
+let isFolded = false;
+let keepsOpen = false;
 
 let face;
 
-const tell = (text) => (status.textContent = clean(text));
+function tell(text) {
+	status.textContent = clean(text);
+}
 
 function fill(value, ask) {
-	dismiss?.();
+	dismiss();
 	form.fill(value, ask);
 	edited = false;
+	label();
 }
 
-/** Enables a button only after it has stood still for a while, so that no click meant for something else meets it. */
-function arm(button) {
-	let [place, since] = ["", 0];
-	const watch = () => {
-		const { x, y } = button.getBoundingClientRect();
-		const now = performance.now();
-		if (place !== `${x} ${y}`) {
-			[place, since] = [`${x} ${y}`, now];
-		}
-		button.disabled = now - since < ARMED_AFTER;
-		button.isConnected && requestAnimationFrame(watch);
-	};
-	watch();
+/** Writes the page's own words. */
+function label() {
+	const count = Object.keys(form.read() ?? {}).length;
+	toggle.textContent = count ? say("editSet", { count }) : say("edit");
+	start.textContent = isCallable ? say(asksFirst ? "runAsking" : "run") : say("askAssistant");
+	reset.textContent = say("reset");
+	stop.textContent = say("stop");
+	only.textContent = say("onlyAssistant");
+	badge.textContent = say(hints.readOnlyHint ? "reads" : asksFirst ? "destroys" : "adds");
+	progress.setAttribute("aria-label", say("progress"));
+	input.setAttribute("aria-label", say("input"));
+	answer.setAttribute("aria-label", say("result"));
+	whole.textContent = say(context.displayMode === "fullscreen" ? "leaveFull" : "fullScreen");
 }
 
-/** Asks before what may destroy; `true` once the user agrees. */
-function agree(anchor, args, shown) {
-	return new Promise((done) => {
-		dismiss?.();
-		const back = document.activeElement;
-		dismiss = () => {
-			dismiss = undefined;
-			panel.remove();
-			done(false);
-		};
-		const end = (yes) => () => {
-			done(yes);
-			dismiss?.();
-			back?.focus?.();
-		};
-		const agreed = h(
-			"button",
-			// The second click of a double click was meant for what stood here before.
-			{ type: "button", class: "danger", onclick: (event) => event.detail > 1 || end(true)() },
-			"Run it"
-		);
-		const panel = h(
-			"div",
-			{
-				class: "confirm",
-				role: "alertdialog",
-				"aria-label": "Confirm",
-				onkeydown: (event) => event.key === "Escape" && end(false)()
-			},
-			h("p", {}, h("strong", {}, `Run “${name}”?`), " It may change or delete something."),
-			shown && h("pre", {}, pretty(args).slice(0, 4000)),
-			h(
-				"div",
-				{ class: "actions" },
-				agreed,
-				h("button", { type: "button", onclick: end(false) }, "Cancel")
-			)
-		);
-		// Above a view of a model's, so that nothing in the view can move it.
-		shown ? anchor.before(panel) : anchor.after(panel);
-		panel.querySelector(".actions").lastChild.focus();
-		panel.scrollIntoView({ block: "nearest" });
-		arm(agreed);
-	});
+/** What the page offers, as the tool, the host and the answer allow. */
+function arrange() {
+	const isFull = context.displayMode === "fullscreen";
+	whole.hidden =
+		!context.availableDisplayModes?.includes(isFull ? "inline" : "fullscreen") ||
+		!(isFull || main.querySelector("table,svg,canvas"));
+	document.documentElement.dataset.mode = context.displayMode ?? "";
+	only.hidden = isCallable;
+	start.hidden = isFolded || !(isCallable || conversation.canAsk());
+	reset.hidden = isFolded || start.hidden || form.isEmpty();
+	draft.inert = !isCallable && !conversation.canAsk();
+	draft.hidden = isFolded;
+	toggle.hidden = !state.result || Boolean(face) || form.isEmpty();
+	toggle.setAttribute("aria-expanded", String(!isFolded));
+	main.classList.toggle("folded", isFolded);
+	label();
+}
+
+/** Folds the form, or unfolds it; the focus does not stay on what has gone. */
+function fold(to) {
+	const held = input.contains(document.activeElement);
+	isFolded = to;
+	arrange();
+	held && to && toggle.focus({ preventScroll: true });
+}
+
+async function changeMode() {
+	try {
+		const mode = context.displayMode === "fullscreen" ? "inline" : "fullscreen";
+		context.displayMode = (await host.request("ui/request-display-mode", { mode }))?.mode;
+		arrange();
+	} catch ({ message }) {
+		tell(say("hostRefused", { reason: message }));
+	}
 }
 
 /** Calls the tool with what the form yields. */
 async function run(anchor) {
-	const done = form.submit();
+	const done = !running && form.submit();
 	if (!done) {
-		tell("Not sent: see what needs attention.");
+		running || tell(say("notSent"));
 	}
 	return done && call(done.value, anchor);
 }
 
 /** Calls the tool; the answer, or `undefined` if nothing was called. */
 async function call(args, anchor, shown, sending) {
-	if (running || (asksFirst && !(await agree(anchor, args, shown))) || running) {
+	if (!isCallable) {
+		(await conversation.askToRun(tool.name, args)) && tell(say("asked"));
+		return undefined;
+	}
+	if (running || (asksFirst && !(await agree(name, anchor, args, shown))) || running) {
 		return undefined;
 	}
 	const before = state.result;
 	progressToken = `portcullis-${++calls}`;
 	running = new AbortController();
 	sending?.();
-	working("Running…");
+	working(say("running"));
 	try {
 		const result = await host.request(
 			"tools/call",
@@ -169,10 +169,10 @@ async function call(args, anchor, shown, sending) {
 		if (state.result === before || !equal(state.result, result)) {
 			state.input = args;
 			present(result);
-			main.append(answer);
 			answer.scrollIntoView({ block: "nearest" });
 		}
-		tell(result?.isError ? "The tool reports an error." : "Done.");
+		conversation.report(tool.name, args, result);
+		tell(say(result?.isError ? "toolError" : "done"));
 		return result;
 	} catch (problem) {
 		failed(problem.message);
@@ -190,25 +190,26 @@ function failed(message) {
 		h(
 			"div",
 			{ class: "alert", role: "alert" },
-			h("strong", {}, "The tool was not called, or gave no answer"),
+			h("strong", {}, say("notCalled")),
 			h("p", {}, message)
 		)
 	);
-	main.append(answer);
 }
 
 function working(text) {
 	tell(text);
 	progress.hidden = false;
 	progress.removeAttribute("value");
-	start.disabled = Boolean(running);
+	// Not `disabled`: that would take the focus away.
+	start.setAttribute("aria-disabled", String(Boolean(running)));
 	stop.hidden = !running;
 	main.setAttribute("aria-busy", "true");
 }
 
 function rest() {
+	stop === document.activeElement && start.focus({ preventScroll: true });
 	progress.hidden = stop.hidden = true;
-	start.disabled = false;
+	start.setAttribute("aria-disabled", "false");
 	main.removeAttribute("aria-busy");
 }
 
@@ -217,8 +218,14 @@ function present(result) {
 	state.result = result;
 	answer.hidden = false;
 	const shown = face && !result?.isError && attempt(() => face.update(state));
-	answer.replaceChildren(h("h2", {}, "Result"), shown ? raw(result) : resultOf(result, view, output));
+	steady(answer, () =>
+		answer.replaceChildren(
+			h("h2", { class: "unseen" }, say("result")),
+			shown ? raw(result) : resultOf(result, view, output)
+		)
+	);
 	answer.classList.toggle("bare", Boolean(shown));
+	fold(!face && !keepsOpen && !form.isEmpty() && (isFolded || !result?.isError));
 }
 
 /** Whether the face did it; if not, it goes, and the page says why. */
@@ -239,10 +246,10 @@ function plain(reason) {
 	face = undefined;
 	main.classList.remove("faced", "documented");
 	notice.hidden = !reason;
-	notice.textContent = clean(`This tool’s own view cannot be shown: ${reason}`);
+	notice.textContent = clean(say("viewFailed", { reason }));
 	fill(form.read(), {});
 	notice.after(input);
-	main.append(answer);
+	arrange();
 	state.result && present(state.result);
 }
 
@@ -251,36 +258,31 @@ function heard(method, params) {
 		case "ui/notifications/tool-input":
 		case "ui/notifications/tool-input-partial": {
 			const partial = method.endsWith("partial");
-			working(partial ? "The input is being written…" : "The tool is running…");
+			working(say(partial ? "inputComing" : "toolRuns"));
 			state.input = params.arguments ?? {};
-			// What the user has typed is not taken away.
-			edited || running || fill(state.input, { partial });
-			face && attempt(() => face.update(state));
+			partial ? (waiting ??= requestAnimationFrame(() => takeIn(true))) : takeIn(false);
 			break;
 		}
 		case "ui/notifications/tool-result":
 			if (!equal(params, state.result)) {
 				present(params);
-				running || face || notice.after(answer);
 			}
 			running || tell("");
 			running || rest();
 			break;
 		case "ui/notifications/tool-cancelled":
 			rest();
-			tell(`Cancelled${params.reason ? `: ${params.reason}` : "."}`);
+			tell(params.reason ? say("cancelledWhy", params) : say("cancelled"));
 			break;
 		case "ui/notifications/host-context-changed":
-			dress(params);
+			surround(params);
 			break;
 		case "notifications/progress":
 			if (running && params.progressToken === progressToken) {
 				progress.max = params.total ?? 1;
 				params.total && (progress.value = params.progress);
-				tell(
-					params.message ??
-						`Running… ${showNumber(params.progress)}${params.total ? ` of ${showNumber(params.total)}` : ""}`
-				);
+				const { message, progress: done, total } = params;
+				tell(message ?? say(total ? "runningOf" : "runningDone", { done, total }));
 			}
 			break;
 		// What else a host tells does not concern this page.
@@ -288,34 +290,37 @@ function heard(method, params) {
 	}
 }
 
-/** Takes on the host's looks and its user's ways of writing. */
-function dress(context) {
-	const root = document.documentElement;
-	if (/^(light|dark)$/.test(context.theme)) {
-		root.dataset.theme = context.theme;
+let waiting;
+
+/** Shows the input that the host tells of, at most once for each frame that is drawn while it is being written. */
+function takeIn(partial) {
+	cancelAnimationFrame(waiting);
+	waiting = undefined;
+	// What the user has typed is not taken away.
+	edited || running || fill(state.input, { partial });
+	face && attempt(() => face.update(state));
+}
+
+const read = async (uri) => (await host.request("resources/read", { uri })).contents[0].text;
+
+/** Takes on what the host says of the page's surroundings, and its user's language. */
+async function surround(news) {
+	context = { ...context, ...news };
+	dress(news);
+	const { visibility } = context.toolInfo?.tool?._meta?.ui ?? {};
+	isCallable &&= !Array.isArray(visibility) || visibility.includes("app");
+	arrange();
+	face?.dress?.(document.documentElement.dataset.theme);
+	if (await settle(context, read)) {
+		if (!edited) {
+			fill(state.input, { fresh: !state.input });
+		} else if (!form.isDrafted()) {
+			// What is in the fields and cannot be read yet is not taken away.
+			form.fill(form.read(), {});
+		}
+		state.result && present(state.result);
+		arrange();
 	}
-	for (const [key, value] of Object.entries(context.styles?.variables ?? {})) {
-		// An address would be fetched.
-		/^--[\w-]+$/.test(key) &&
-			typeof value === "string" &&
-			!/url\(|image-set\(/i.test(value) &&
-			root.style.setProperty(key, value);
-	}
-	if (context.safeAreaInsets) {
-		const { top, right, bottom, left } = context.safeAreaInsets;
-		document.body.style.padding = [top, right, bottom, left].map((inset) => `${Number(inset) || 0}px`).join(" ");
-	}
-	const old = JSON.stringify(user);
-	user.locale = context.locale ?? user.locale;
-	user.timeZone = context.timeZone ?? user.timeZone;
-	try {
-		const { language, script } = new Intl.Locale(user.locale).maximize();
-		root.dir = /^(Arab|Hebr|Thaa|Syrc|Nkoo|Adlm)$/.test(script) || language === "ar" ? "rtl" : "ltr";
-	} catch {
-		user.locale = undefined;
-	}
-	old === JSON.stringify(user) || (state.result && present(state.result));
-	face?.dress?.(root.dataset.theme);
 }
 
 const LINES = ["INPUT", "SELECT"];
@@ -335,15 +340,36 @@ input.addEventListener("keydown", (event) => {
 for (const kind of ["input", "change"]) {
 	form.element.addEventListener(kind, ({ isTrusted }) => {
 		edited = true;
+		label();
 		// A field that the focus has left for the question says so by a change of its own.
 		(kind === "input" || !isTrusted) && dismiss?.();
 	});
 }
 
-fill(undefined, { fresh: true });
-document.body.replaceChildren(main);
-const wants = page.view ? "its specification" : page.document ? "its document" : "";
-if (wants) {
+/** Shows the page, in the browser's language as long as the host has not said another. */
+async function begin() {
+	await settle({}, () => Promise.reject(new Error("there is no host yet")));
+	fill(undefined, { fresh: true });
+	arrange();
+	document.body.replaceChildren(main);
+	put();
+	try {
+		const { hostContext = {}, hostCapabilities } = await greet(host);
+		conversation.learn(hostCapabilities);
+		view.conversation = conversation;
+		surround(hostContext);
+		reportSize(host);
+	} catch (problem) {
+		tell(say("viewRefused", { reason: problem.message }));
+	}
+}
+
+/** Puts the tool's own view into the page, if there is one. */
+function put() {
+	const wants = page.view ? "its specification" : page.document ? "its document" : "";
+	if (!wants) {
+		return;
+	}
 	attempt(() => {
 		if (!globalThis.portcullisFace) {
 			throw new Error(`the page has ${wants} and nothing that shows it`);
@@ -351,6 +377,7 @@ if (wants) {
 		face = globalThis.portcullisFace({
 			call,
 			clean,
+			conversation,
 			draw,
 			form,
 			h,
@@ -364,8 +391,10 @@ if (wants) {
 			plain,
 			point,
 			run,
+			say,
 			showNumber,
 			state,
+			steady,
 			tell,
 			tool,
 			view
@@ -375,10 +404,5 @@ if (wants) {
 		face.update(state);
 	});
 }
-greet(host).then(
-	({ hostContext = {} }) => {
-		dress(hostContext);
-		reportSize(host);
-	},
-	(problem) => tell(`The host refused this view: ${problem.message}`)
-);
+
+begin();

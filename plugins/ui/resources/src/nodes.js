@@ -1,9 +1,11 @@
 // The nodes of a form, one for each part of a schema: what is asked by name, what may be left out, what may be null.
 
 import { checker } from "./check.js";
-import { clean, equal, freshId, h, has, isObject } from "./dom.js";
-import { constant, FIELDS, fixed, json, title } from "./fields.js";
+import { canon, clean, equal, freshId, h, has, isObject } from "./dom.js";
+import { chips, isOfChips } from "./chips.js";
+import { constant, FIELDS, fixed, hasDefault, json, title } from "./fields.js";
 import { array, object, union } from "./groups.js";
+import { say } from "./say.js";
 import { reader, shapeOf } from "./schema.js";
 
 const DEPTH = 16;
@@ -70,11 +72,18 @@ export class Nodes {
 		const whole = isObject(schema) ? { ...this.look(schema), title: schema.title } : this.look(schema);
 		const shape = shapeOf(whole, this.look);
 		const value =
-			given === undefined && ask.fresh && has(whole, "default") ? structuredClone(whole.default) : given;
+			given === undefined && ask.fresh && has(whole, "default") && !hasDefault(whole, ask)
+				? structuredClone(whole.default)
+				: given;
 		if (whole.readOnly) {
 			return fixed(whole, value, ask);
 		}
-		const group = has(GROUPS, shape.kind) && !isFree(shape) && fits(shape, value) && !this.isSpent(ask);
+		const group =
+			has(GROUPS, shape.kind) &&
+			!isFree(shape) &&
+			fits(shape, value) &&
+			!this.ofChips(shape, value) &&
+			!this.isSpent(ask);
 		return group
 			? this.fieldset(whole, shape, value, ask)
 			: shape.nullable
@@ -87,10 +96,20 @@ export class Nodes {
 		return --this.budget < 0 || ask.depth > DEPTH;
 	}
 
+	/** The shape of a list's items, if the list is one of chips. */
+	ofChips({ kind, schema }, value) {
+		const each = kind === "array" && shapeOf(this.look(schema.items ?? true), this.look);
+		return each && isOfChips(schema, each, value ?? undefined) ? each : undefined;
+	}
+
 	plain(shape, given, ask) {
 		const { kind, schema, choices } = shape;
 		const bad = !fits(shape, given);
 		const value = bad && ask.partial ? undefined : given;
+		const each = this.ofChips(shape, value);
+		if (each) {
+			return chips(schema, value, ask, each);
+		}
 		if (has(GROUPS, kind) || kind === "any" || kind === "never" || (bad && !ask.partial)) {
 			return kind === "never" && value === undefined
 				? { element: h("span", { hidden: true }), get: () => undefined, say() {}, focus() {} }
@@ -98,7 +117,7 @@ export class Nodes {
 						schema,
 						value,
 						ask,
-						bad && "What was given is not of the expected kind, so it is shown as JSON."
+						bad && say("unexpectedKind")
 					);
 		}
 		if (kind === "const" || kind === "null") {
@@ -112,7 +131,7 @@ export class Nodes {
 		const whole = this.look(schema);
 		const shape = shapeOf(whole, this.look);
 		if (!has(GROUPS, shape.kind) || value === null || !fits(shape, value) || (isFree(shape) && ask.depth)) {
-			const node = this.build(schema, value, { ...ask, name: "Value", item: true });
+			const node = this.build(schema, value, { ...ask, name: say("value"), item: true });
 			return { ...node, parts: [node.element] };
 		}
 		return GROUPS[shape.kind](this, shape.kind === "union" ? shape : shape.schema, value, ask);
@@ -132,6 +151,7 @@ export class Nodes {
 		return {
 			...node,
 			element,
+			set: undefined,
 			get: (...where) => (tick.checked ? null : node.get(...where)),
 			focus: () => (tick.checked ? tick.focus() : node.focus())
 		};
@@ -151,6 +171,9 @@ export class Nodes {
 			{ "aria-describedby": id },
 			h("legend", { class: ask.required && "must" }, on ? h("label", { class: "tick" }, on, name) : name),
 			schema.description && h("p", { class: "hint" }, schema.description),
+			hasDefault(schema, ask) &&
+				value === undefined &&
+				h("p", { class: "hint" }, say("defaultIs", { value: canon(schema.default) })),
 			none && h("label", { class: "tick" }, none, "null"),
 			body,
 			error
@@ -166,7 +189,7 @@ export class Nodes {
 			// Built when it is first wanted: a schema that holds itself has no end.
 			if (there() && !node) {
 				event && this.renew();
-				node = this.inside(schema, value ?? undefined, {
+				node = this.inside(schema, value ?? (event ? schema.default : undefined) ?? undefined, {
 					...ask,
 					depth: ask.depth + 1,
 					fresh: ask.fresh || Boolean(event)

@@ -1,6 +1,7 @@
 // Reads JSON Schema for people: references followed, parts put together, and what kind of thing is wanted.
 
 import { canon, equal, has, isObject } from "./dom.js";
+import { say } from "./say.js";
 
 const MORE = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"];
 const LESS = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
@@ -247,14 +248,14 @@ export function shapeOf(schema, look) {
 }
 
 const KINDS = {
-	string: "Text",
-	number: "Number",
-	integer: "Whole number",
-	boolean: "Yes or no",
-	array: "List",
-	object: "Group",
-	null: "Nothing",
-	any: "Anything"
+	string: "kindText",
+	number: "kindNumber",
+	integer: "kindWhole",
+	boolean: "kindBoolean",
+	array: "kindList",
+	object: "kindGroup",
+	null: "kindNothing",
+	any: "kindAny"
 };
 
 /** A branch of a union in a word: its title, the value that tells it from the others, or its kind. */
@@ -275,6 +276,6 @@ export function branchTitle(branch, all, look) {
 			? String(mark[1])
 			: has(branch, "const")
 				? canon(branch.const)
-				: (branch.description?.slice(0, 60) ?? KINDS[shapeOf(branch, look).kind] ?? "Choice"))
+				: (branch.description?.slice(0, 60) ?? say(KINDS[shapeOf(branch, look).kind] ?? "kindChoice")))
 	);
 }

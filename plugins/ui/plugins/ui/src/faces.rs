@@ -1,8 +1,8 @@
 //! Assigns views to tools, and serves the views as resources.
 
 use crate::{
-    address, canonical, folders, generate, kept,
-    page::{self, Face},
+    address, canonical, folders, generate, kept, messages,
+    page::{self, Face, Manner},
     settings::{Generate, Settings},
     time,
 };
@@ -31,13 +31,18 @@ fn dressing(tool: &Entry, settings: &Settings, addresses: &Addresses) -> Option<
         return None;
     }
     let view = gets_view(tool, settings).then(|| addresses.of(tool));
-    let may_destroy = tool.hints.destructive == Some(true) && tool.hints.read_only != Some(true);
     Some(Dressing {
         tool: tool.name.clone(),
         for_model: !(tool.of_this_plugin && settings.hide_tools),
-        for_views: view.is_some() && (settings.destructive || !may_destroy),
+        for_views: view.is_some() && is_callable(tool, settings),
         view,
     })
+}
+
+/// Whether views may call the tool.
+fn is_callable(tool: &Entry, settings: &Settings) -> bool {
+    let may_destroy = tool.hints.destructive == Some(true) && tool.hints.read_only != Some(true);
+    settings.destructive || !may_destroy
 }
 
 /// Whether this plugin provides a view for the tool.
@@ -46,21 +51,21 @@ pub fn gets_view(tool: &Entry, settings: &Settings) -> bool {
 }
 
 /// What is needed to compute the URIs of views.
-pub struct Addresses {
+pub struct Addresses<'a> {
     template: String,
-    packed: bool,
+    settings: &'a Settings,
     documents: bool,
     index: kept::Index,
     cache: crate::settings::Cache,
     now: u64,
 }
 
-impl Addresses {
+impl<'a> Addresses<'a> {
     /// The current state.
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(settings: &'a Settings) -> Self {
         Self {
             template: page::template_version(),
-            packed: settings.packed,
+            settings,
             documents: settings.documents,
             index: kept::index(),
             cache: settings.cache,
@@ -71,7 +76,11 @@ impl Addresses {
     /// The URI of the tool's current view.
     pub fn of(&self, tool: &Entry) -> String {
         let view = self.view(tool).map(|view| view.digest.as_str());
-        let parts = json!([self.template, self.packed, page::definition(tool), view]);
+        let Settings { packed, languages, .. } = self.settings;
+        let languages: Vec<_> = languages.iter().map(|language| language.name).collect();
+        let callable = is_callable(tool, self.settings);
+        let parts =
+            json!([self.template, packed, page::definition(tool), view, languages, callable]);
         address::of(&tool.name, &canonical::digest(&parts))
     }
 
@@ -105,6 +114,10 @@ impl Resources for Pages {
     }
 
     fn read(request: &Request<'_>, uri: &str) -> Result<Contents, Failure> {
+        if let Some(messages) = messages::at(uri) {
+            let contents = Contents::text(uri, "application/json", messages.to_owned());
+            return Ok(contents.fresh(Duration::ZERO, Scope::Public));
+        }
         let settings = Settings::read();
         let tool = dressed_at(uri, &settings).ok_or_else(|| Failure::not_found(uri))?;
         let page = page_of(&tool, &settings);
@@ -122,6 +135,9 @@ impl Resources for Pages {
     }
 
     fn version(_request: &Request<'_>, uri: &str) -> Result<Option<String>, Failure> {
+        if let Some(messages) = messages::at(uri) {
+            return Ok(Some(canonical::digest_of(messages.as_bytes())));
+        }
         let settings = Settings::read();
         let tool = dressed_at(uri, &settings).ok_or_else(|| Failure::not_found(uri))?;
         Ok(Some(Addresses::new(&settings).of(&tool)))
@@ -158,7 +174,12 @@ pub fn page_of(tool: &Entry, settings: &Settings) -> Page {
         (Some(kept::Body::Document(_)), Some(document)) => Face::Document(document),
         (Some(kept::Body::Document(_)) | None, _) => Face::Plain,
     };
-    let html = page::make(tool, face, settings.packed);
+    let manner = Manner {
+        packed: settings.packed,
+        languages: &settings.languages,
+        callable: is_callable(tool, settings),
+    };
+    let html = page::make(tool, face, manner);
     Page { html, is_plain: matches!(face, Face::Plain) }
 }
 

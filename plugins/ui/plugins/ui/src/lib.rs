@@ -9,6 +9,7 @@ mod folders;
 mod generate;
 mod judge;
 mod kept;
+mod messages;
 mod page;
 mod prompt;
 mod provider;
@@ -44,6 +45,7 @@ plugin! {
         Want::settings("destructive", "`true`: views may call tools that say that they destroy"),
         Want::settings("hide-tools", "`true`: the model does not see the `_ui_…` tools"),
         Want::settings("runtime", "`plain`: pages are not packed, for clients that let no script make a script"),
+        Want::settings("languages", "locales with commas between, whose messages are within each page; other languages are read through the client"),
         Want::settings("documents", "`true`: models may write documents of HTML and JavaScript, whose script is interpreted and reaches nothing but the document and its tool"),
         Want::settings("provider", "`anthropic`, `openai`, `chat` (Chat Completions of any server) or `ollama`; none if it is not set"),
         Want::settings("model", "the provider's model, such as it is called there"),

@@ -1,6 +1,9 @@
 //! Builds the HTML page of a view from the templates in `plugins/ui/resources`.
 
-use crate::canonical;
+use crate::{
+    canonical,
+    messages::{self, Language},
+};
 use portcullis_plugin::{
     catalog::Entry,
     serde_json::{Map, Value, json},
@@ -29,10 +32,26 @@ pub enum Face<'a> {
     Document(&'a Document),
 }
 
-/// Builds the page of a tool. `packed`: compress the runtime, which halves the page and needs a
-/// host that lets scripts create scripts.
-pub fn make(tool: &Entry, face: Face<'_>, packed: bool) -> String {
+/// How a page is made, besides its content.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner<'a> {
+    /// Compress the runtime, which halves the page and needs a host that lets scripts create
+    /// scripts.
+    pub packed: bool,
+    /// Languages whose messages are in the page.
+    pub languages: &'a [&'static Language],
+    /// Whether views may call the tool; if not, the page offers to ask the assistant.
+    pub callable: bool,
+}
+
+/// Builds the page of a tool.
+pub fn make(tool: &Entry, face: Face<'_>, manner: Manner<'_>) -> String {
+    let packed = manner.packed;
     let mut data = Map::from_iter([("tool".to_owned(), definition(tool))]);
+    if !manner.callable {
+        data.insert("callable".to_owned(), false.into());
+    }
+    let messages: String = manner.languages.iter().map(|language| language.script).collect();
     let script = match face {
         Face::Plain => "",
         Face::Specification(view) => {
@@ -57,6 +76,7 @@ pub fn make(tool: &Entry, face: Face<'_>, packed: bool) -> String {
         "title" => &title,
         "style" => style,
         "data" => &data,
+        "messages" => &messages,
         "face" => script,
         "runtime" => runtime,
         other => unreachable!("page.html has no place `{other}`"),
@@ -114,7 +134,8 @@ pub fn definition(tool: &Entry) -> Value {
 
 /// The template's version: a digest of the parts that all pages share.
 pub fn template_version() -> String {
-    let all = [TEMPLATE, PACKED, RUNTIME, LOOKS, VIEW, DOCUMENT, PACKED_DOCUMENT].concat();
+    let mut all = [TEMPLATE, PACKED, RUNTIME, LOOKS, VIEW, DOCUMENT, PACKED_DOCUMENT].concat();
+    all.extend(messages::ALL.iter().map(|language| language.script));
     canonical::digest_of(all.as_bytes())
 }
 
@@ -128,6 +149,10 @@ pub fn meta() -> Value {
 pub mod tests {
     use super::*;
     use portcullis_plugin::serde_json;
+
+    fn manner(packed: bool) -> Manner<'static> {
+        Manner { packed, languages: &[], callable: true }
+    }
 
     fn hostile() -> Entry {
         let text = "</script><script>alert(1)</script><!-- {{runtime}} & \" {{data}} \u{2028}";
@@ -160,10 +185,13 @@ pub mod tests {
         let document = document(&tool.name);
         for face in [Face::Plain, Face::Specification(&specification), Face::Document(&document)] {
             for packed in [true, false] {
-                let page = make(&tool, face, packed);
+                let page = make(&tool, face, manner(packed));
                 let nothing = self::document("");
-                let plain =
-                    make(&Entry::new("t", "s", json!({})), face_of_nothing(face, &nothing), packed);
+                let plain = make(
+                    &Entry::new("t", "s", json!({})),
+                    face_of_nothing(face, &nothing),
+                    manner(packed),
+                );
                 assert_eq!(page.matches("<script").count(), plain.matches("<script").count());
                 assert_eq!(page.matches("</script").count(), plain.matches("</script").count());
                 assert_eq!(page.matches("<!--").count(), plain.matches("<!--").count());
@@ -190,32 +218,48 @@ pub mod tests {
         let page = make(
             &Entry { title: Some("a<b>&\"".to_owned()), ..Entry::new("t", "s", json!({})) },
             Face::Plain,
-            true,
+            manner(true),
         );
         assert!(page.contains("<title>a&#60;b&#62;&#38;&#34;</title>"));
         assert!(
-            make(&Entry::new("t<", "s", json!({})), Face::Plain, true)
+            make(&Entry::new("t<", "s", json!({})), Face::Plain, manner(true))
                 .contains("<title>t&#60;</title>")
         );
     }
 
     #[test]
     fn the_same_tool_gives_the_same_bytes() {
-        assert_eq!(make(&hostile(), Face::Plain, true), make(&hostile(), Face::Plain, true));
+        assert_eq!(
+            make(&hostile(), Face::Plain, manner(true)),
+            make(&hostile(), Face::Plain, manner(true))
+        );
+    }
+
+    #[test]
+    fn a_page_has_the_messages_of_its_languages_and_says_whether_it_may_call() {
+        let tool = Entry::new("t", "s", json!({ "type": "object" }));
+        let plain = make(&tool, Face::Plain, manner(true));
+        assert_eq!(data(&plain).get("callable"), None);
+        let languages = messages::named("de");
+        let manner = Manner { languages: &languages, callable: false, ..manner(true) };
+        let page = make(&tool, Face::Plain, manner);
+        assert!(page.contains(languages[0].script) && !plain.contains(languages[0].script));
+        assert_eq!(data(&page)["callable"], false);
+        assert!(page.len() < 40_000, "{}", page.len());
     }
 
     #[test]
     fn a_page_is_what_the_readme_says() {
         let tool = Entry::new("t", "s", json!({ "type": "object" }));
-        let packed = make(&tool, Face::Plain, true);
+        let packed = make(&tool, Face::Plain, manner(true));
         assert!(packed.contains(PACKED) && !packed.contains(VIEW) && !packed.contains(DOCUMENT));
         assert!(packed.len() < 40_000, "{}", packed.len());
-        let plain = make(&tool, Face::Specification(&json!({})), false);
+        let plain = make(&tool, Face::Specification(&json!({})), manner(false));
         assert!(plain.contains(RUNTIME) && plain.contains(LOOKS) && plain.contains(VIEW));
         let document = document("x");
-        assert!(make(&tool, Face::Document(&document), true).contains(PACKED_DOCUMENT));
-        let plain = make(&tool, Face::Document(&document), false);
+        assert!(make(&tool, Face::Document(&document), manner(true)).contains(PACKED_DOCUMENT));
+        let plain = make(&tool, Face::Document(&document), manner(false));
         assert!(plain.contains(RUNTIME) && plain.contains(LOOKS) && plain.contains(DOCUMENT));
-        assert!(!packed.contains("{{"), "every place is filled");
+        assert!(!packed.replace(PACKED, "").contains("{{"), "every place is filled");
     }
 }

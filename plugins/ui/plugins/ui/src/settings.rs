@@ -1,5 +1,6 @@
 //! The operator's settings, read once per call. A wrong value counts as unset and is reported.
 
+use crate::messages::{self, Language};
 use crate::provider::Service;
 use portcullis_plugin::settings;
 use std::time::Duration;
@@ -15,6 +16,8 @@ pub struct Settings {
     pub hide_tools: bool,
     /// Whether pages contain the runtime compressed.
     pub packed: bool,
+    /// Languages whose messages are within each page.
+    pub languages: Vec<&'static Language>,
     /// Whether a model may write HTML documents instead of specifications.
     pub documents: bool,
     /// The service that writes views where the client's model does not.
@@ -89,6 +92,7 @@ impl Settings {
             destructive: read.flag("destructive", false),
             hide_tools: read.flag("hide-tools", false),
             packed: read.one_of("runtime", &[("packed", true), ("plain", false)], true),
+            languages: text("languages").map_or_else(Vec::new, |list| messages::named(&list)),
             documents: read.flag("documents", false),
             provider: read.provider(),
             generate: read.one_of(
@@ -231,8 +235,10 @@ mod tests {
             .setting("foreground-ms", "9_000")
             .setting("cache-ttl-ms", "5")
             .setting("generate", "asked")
+            .setting("languages", "de_DE.UTF-8")
             .setting("runtime", "plain");
         let settings = Settings::read();
+        assert_eq!(settings.languages[0].name, "de");
         assert!(
             settings.allows("get_weather")
                 && settings.allows("db_query")

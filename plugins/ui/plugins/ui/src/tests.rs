@@ -268,7 +268,7 @@ fn hostile_names_are_only_names() {
         let address = address(&house, name);
         let page = page_at(&house, &address);
         assert_eq!(page::tests::data(&page)["tool"]["name"], name);
-        assert_eq!(page.matches("<script").count(), 3, "{name}");
+        assert_eq!(page.matches("<script").count(), 4, "{name}");
     }
 }
 
