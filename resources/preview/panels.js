@@ -3,11 +3,26 @@
 import { viewOf, visibleTo } from "./calls.js";
 import { block, bytes, cut, h, isObject, pretty } from "./text.js";
 
-/** The tools whose name or words hold all that is looked for; `select(name)` hears which is chosen. */
+/** Kinds of tools to look for. */
+const KINDS = {
+	view: (tool) => viewOf(tool) !== undefined,
+	none: (tool) => viewOf(tool) === undefined,
+	reads: ({ annotations }) => annotations?.readOnlyHint === true,
+	changes: ({ annotations }) => annotations?.readOnlyHint !== true && annotations?.destructiveHint === false,
+	destroys: ({ annotations }) => annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false
+};
+
+/**
+ * Shows the tools that are looked for.
+ *
+ * @param wanted `words`, which are all in a tool's name, title or description, and `kind`, one of `KINDS` or empty
+ * @param select hears the name of the tool that is chosen
+ */
 export function showTools(place, count, tools, chosen, wanted, select) {
-	const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
+	const words = wanted.words.toLowerCase().split(/\s+/).filter(Boolean);
 	const text = (tool) => [tool.name, tool.title, tool.description].join(" ").toLowerCase();
-	const found = tools.filter((tool) => words.every((word) => text(tool).includes(word)));
+	const ofKind = tools.filter(KINDS[wanted.kind] ?? (() => true));
+	const found = ofKind.filter((tool) => words.every((word) => text(tool).includes(word)));
 	const label = (tool) => cut(tool.title ?? tool.annotations?.title ?? tool.name, 100);
 	const button = (tool) =>
 		h(
@@ -26,7 +41,7 @@ export function showTools(place, count, tools, chosen, wanted, select) {
 	place.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
 	const views = tools.filter(viewOf).length;
 	count.textContent =
-		words.length > 0 ? `${found.length} of ${tools.length}` : `${tools.length} tools, ${views} with a view`;
+		words.length > 0 || wanted.kind ? `${found.length} of ${tools.length}` : `${tools.length} tools, ${views} with a view`;
 	place.onkeydown = (event) => {
 		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
 		if (step) {

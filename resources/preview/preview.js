@@ -1,9 +1,11 @@
 // The page: a small host for the views of one server, for those who write and those who review them.
 
 import { answer } from "./dialogs.js";
+import { hostile } from "./hostile.js";
 import { example, showAnswer, showFacts, showTools } from "./panels.js";
 import { Failure, list, listen, request } from "./mcp.js";
 import { load, Stage } from "./stage.js";
+import { HOSTS, LOCALES } from "./surroundings.js";
 import { cut, h, isObject } from "./text.js";
 import { viewOf } from "./calls.js";
 
@@ -22,6 +24,11 @@ chosen.theme = ["light", "dark", "both"].includes(chosen.theme)
 		? "dark"
 		: "light";
 chosen.width = ["360", "600", "wide"].includes(chosen.width) ? chosen.width : "wide";
+chosen.locale = LOCALES.includes(chosen.locale) ? chosen.locale : "";
+chosen.host = Object.hasOwn(HOSTS, chosen.host ?? "") ? chosen.host : "specification";
+chosen.answers = chosen.answers === "hostile" ? "hostile" : "real";
+// For pictures: the view alone, without what stands around it.
+document.body.classList.toggle("bare", chosen.bare === "1");
 
 let tools = [];
 let listed = false;
@@ -70,12 +77,25 @@ function select(name) {
 		showRunning(call);
 		showAnswer(at("answer"), call?.result, call?.failure);
 	}
+	showEffect();
+	return show();
+}
+
+/** What a call of the tool that is chosen does. */
+function showEffect() {
+	const tool = selected();
 	at("effect").textContent = !tool
 		? ""
+		: chosen.answers === "hostile"
+			? "Nothing is called: hostile answers are made up, one kind after the other."
 		: tool.annotations?.readOnlyHint === true
 			? "It only reads, says the tool."
 			: "This is no rehearsal: what the tool changes is changed.";
-	return show();
+}
+
+function showList() {
+	const wanted = { words: at("search").value, kind: at("kind").value };
+	showTools(at("tools"), at("count"), tools, chosen.tool, wanted, select);
 }
 
 let shows = 0;
@@ -103,7 +123,7 @@ async function show() {
 		return;
 	}
 	try {
-		const page = await load(viewOf(tool), answer);
+		const page = await load(viewOf(tool), answer, chosen.host);
 		if (turn === shows) {
 			at("size").textContent = page.words;
 			showFacts(at("facts"), tool, page);
@@ -149,7 +169,8 @@ async function run() {
 	try {
 		const params = { name: tool.name, arguments: args };
 		const more = { signal: stop.signal, progress, ask: answer, schema: tool.inputSchema };
-		call.result = await request("tools/call", params, more);
+		call.result =
+			chosen.answers === "hostile" ? hostile(tool) : await request("tools/call", params, more);
 	} catch (error) {
 		call.failure = error.message;
 	}
@@ -181,7 +202,7 @@ async function refresh() {
 	listed = true;
 	tools = fresh;
 	if (first || JSON.stringify(tools) !== before) {
-		showTools(at("tools"), at("count"), tools, chosen.tool, at("search").value, select);
+		showList();
 	}
 	if (first && !chosen.tool) {
 		chosen.tool = (tools.find(viewOf) ?? tools[0])?.name ?? "";
@@ -189,7 +210,7 @@ async function refresh() {
 	}
 	if (first || JSON.stringify(selected()) !== was) {
 		await select(chosen.tool ?? "");
-	} else if (selected() && viewOf(selected()) && (await stage.isStale((uri) => load(uri, answer)))) {
+	} else if (selected() && viewOf(selected()) && (await stage.isStale((uri) => load(uri, answer, chosen.host)))) {
 		await show();
 	}
 }
@@ -279,13 +300,26 @@ for (const [group, key] of [
 	at(group).addEventListener("change", ({ target }) => {
 		chosen[key] = target.value;
 		remember();
-		stage.look(chosen.theme, chosen.width);
+		stage.look(chosen);
 	});
 }
-stage.look(chosen.theme, chosen.width);
-at("search").addEventListener("input", () =>
-	showTools(at("tools"), at("count"), tools, chosen.tool, at("search").value, select)
-);
+const option = (value, text = value) => h("option", { value }, text);
+at("locale").append(...LOCALES.map((locale) => option(locale, locale || `${navigator.language} (browser)`)));
+at("host").append(...Object.keys(HOSTS).map((host) => option(host)));
+for (const key of ["locale", "host", "answers"]) {
+	at(key).value = chosen[key];
+	at(key).addEventListener("change", () => {
+		chosen[key] = at(key).value;
+		remember();
+		stage.look(chosen);
+		showEffect();
+		// A policy is that of a page from its beginning.
+		key === "host" && show();
+	});
+}
+stage.look(chosen);
+at("search").addEventListener("input", showList);
+at("kind").addEventListener("change", showList);
 at("reload").addEventListener("click", show);
 at("call").addEventListener("click", run);
 at("cancel").addEventListener("click", () => known.get(chosen.tool)?.call?.stop.abort(new Failure("it was cancelled")));

@@ -2,8 +2,9 @@
 
 import { Allowance, called, needsConsent } from "./calls.js";
 import { answer, isWeb, mayCall, mayOpen, openTab } from "./dialogs.js";
+import { hostile } from "./hostile.js";
 import { list, request } from "./mcp.js";
-import { policyOf } from "./surroundings.js";
+import { HOSTS, policyOf } from "./surroundings.js";
 import { block, bytes, clean, cut, h, isObject, pretty } from "./text.js";
 import { Refusal, View } from "./view.js";
 
@@ -21,9 +22,10 @@ const LONGEST = 200_000;
 /**
  * Reads a view.
  *
+ * @param host the kind of host that it is shown in: a name of `HOSTS`
  * @returns `html`, the `policy` it is under, `faults` known beforehand, `words` on its size, its `meta` and `uri`
  */
-export async function load(uri, ask) {
+export async function load(uri, ask, host) {
 	if (!uri.startsWith("ui://")) {
 		throw new Error(`its address is \`${uri}\`, which does not begin with \`ui://\``);
 	}
@@ -38,7 +40,7 @@ export async function load(uri, ask) {
 	const html = typeof item.text === "string" ? item.text : decoded(item.blob);
 	const size = new TextEncoder().encode(html).length;
 	const meta = item._meta?.ui ?? (await listedMeta(uri));
-	const { policy, refused } = policyOf(meta?.csp);
+	const { policy, refused } = policyOf(meta?.csp, HOSTS[host]);
 	const permissions = Object.keys(isObject(meta?.permissions) ? meta.permissions : {});
 	const faults = [
 		...refused.map((one) => ["policy", `it declares what is no origin, which is left out: ${one}`]),
@@ -67,7 +69,7 @@ export class Stage {
 	#tool;
 	#call;
 	#themes = [];
-	#width = "wide";
+	#look = {};
 	#shown = [];
 	#turn = 0;
 	#log = { items: document.getElementById("log"), none: document.getElementById("no-log"), count: 0 };
@@ -109,12 +111,18 @@ export class Stage {
 		this.#fill();
 	}
 
-	/** How views are looked at: `theme` is light, dark or both; `width` in pixels or wide. */
-	async look(theme, width) {
+	/**
+	 * How views are looked at.
+	 *
+	 * @param look `theme` is light, dark or both; `width` in pixels or wide; `locale`; `host`, a name of `HOSTS`; `answers`, the
+	 *   tool's or hostile ones
+	 */
+	async look(look) {
+		const { theme, width } = look;
 		const themes = theme === "both" ? ["light", "dark"] : [theme];
 		const before = this.#themes;
 		this.#themes = themes;
-		this.#width = width;
+		this.#look = { ...look };
 		this.place.dataset.width = width;
 		if (before.length === 1 && themes.length === 1 && this.#shown.length === 1) {
 			this.#shown[0].theme = theme;
@@ -210,7 +218,8 @@ export class Stage {
 				}
 			}
 		};
-		const setting = { tool: this.#tool, theme, mode: "inline", width: body.clientWidth, id };
+		const { locale, host: kind } = this.#look;
+		const setting = { tool: this.#tool, theme, mode: "inline", width: body.clientWidth, id, locale, host: kind };
 		one.view = new View(body, this.around.sandbox, this.#page, setting, host);
 		if (one.call) {
 			one.view.input(one.call.args);
@@ -239,6 +248,7 @@ export class Stage {
 		one.view.surround({
 			theme: one.theme,
 			mode: one.mode,
+			locale: this.#look.locale,
 			width: Math.floor(width),
 			height: full ? Math.floor(height) : undefined
 		});
@@ -263,6 +273,7 @@ export class Stage {
 				return this.#logged(one, method, params, () => this.#opens(one, params, more));
 			case "ui/message":
 			case "ui/update-model-context":
+			case "ui/download-file":
 				return this.#logged(one, method, params, () => ({}));
 			case "ui/request-display-mode":
 				return this.#logged(one, method, params, () => {
@@ -284,6 +295,9 @@ export class Stage {
 				const tool = called(this.around.tools(), this.#tool, typeof name === "string" ? name : "");
 				if (!isObject(args)) {
 					throw new Refusal("`arguments` are an object");
+				}
+				if (this.#look.answers === "hostile") {
+					return hostile(tool);
 				}
 				if (needsConsent(tool, this.#tool, one.view.pressed)) {
 					await this.#consent(one, tool, args, more.signal);

@@ -3,19 +3,40 @@
 import { isObject } from "./text.js";
 
 /** What this host does for views, as MCP Apps has it. */
-export const CAPABILITIES = {
+const CAPABILITIES = {
 	openLinks: {},
 	serverTools: {},
 	serverResources: {},
 	logging: {},
+	downloadFile: {},
 	updateModelContext: { text: {}, structuredContent: {} },
 	message: { text: {} }
 };
 
+const FULL = { capabilities: CAPABILITIES, modes: ["inline", "fullscreen"] };
+const DATA = "'self' data:";
+const INLINE = { "script-src": "'unsafe-inline'", "style-src": "'unsafe-inline'", "img-src": "", "media-src": "" };
+const WIDE = { "img-src": "'self' data: blob:", "media-src": "'self' data: blob:", "font-src": "'self' data:" };
+
+/**
+ * Kinds of hosts: what they were seen to allow views, and to do for them. `sources` differ from the specification's; `forms`:
+ * a form's event is sent. What no kind has here: an origin of the view's own, `eval`, and scripts of data.
+ */
+export const HOSTS = {
+	"specification": { ...FULL, sources: {} },
+	"basic-host": { ...FULL, forms: true, sources: WIDE },
+	"claude": { ...FULL, forms: true, sources: WIDE },
+	"inspector": { ...FULL, forms: true, sources: INLINE },
+	"mcpjam": { ...FULL, forms: true, sources: { ...INLINE, "img-src": "data:" } },
+	"goose": { ...FULL, sources: { ...INLINE, "img-src": "data:", "media-src": "data:" } },
+	"strict": { capabilities: { openLinks: {}, serverTools: {} }, modes: ["inline"], sources: INLINE }
+};
+
+/** Locales to look at a view in; the first is the browser's. */
+export const LOCALES = ["", "en-GB", "de-DE", "fr-FR", "es-ES", "ja-JP", "zh-CN", "ar-EG", "he-IL"];
+
 /** How high a view may be, in pixels. */
 export const MAX_HEIGHT = 4000;
-
-export const MODES = ["inline", "fullscreen"];
 
 /** A source of a policy: nothing but an origin, perhaps of all names beneath one. */
 const SOURCE = /^(https?|wss?):\/\/(\*\.)?[a-z\d.-]+(:(\d+|\*))?\/?$/i;
@@ -23,10 +44,10 @@ const SOURCE = /^(https?|wss?):\/\/(\*\.)?[a-z\d.-]+(:(\d+|\*))?\/?$/i;
 /**
  * The policy for a view: what the specification has when nothing is declared, and else what it has for it.
  *
- * @param declared `_meta.ui.csp` of the resource
+ * @param declared `_meta.ui.csp` of the resource; @param host one of `HOSTS`
  * @returns `policy`, as the header has it, and `refused`, what was declared and is no origin
  */
-export function policyOf(declared) {
+export function policyOf(declared, { sources: own } = HOSTS.specification) {
 	const refused = [];
 	const sources = (key) => {
 		const all = isObject(declared) && Array.isArray(declared[key]) ? declared[key] : [];
@@ -36,13 +57,17 @@ export function policyOf(declared) {
 	};
 	const from = sources("resourceDomains");
 	const [connect, frames, bases] = ["connectDomains", "frameDomains", "baseUriDomains"].map(sources);
+	const loads = {
+		"script-src": "'self' 'unsafe-inline'",
+		"style-src": "'self' 'unsafe-inline'",
+		"img-src": DATA,
+		"media-src": DATA,
+		"font-src": "",
+		...own
+	};
 	const policy = [
 		"default-src 'none'",
-		`script-src 'self' 'unsafe-inline'${from}`,
-		`style-src 'self' 'unsafe-inline'${from}`,
-		`img-src 'self' data:${from}`,
-		`media-src 'self' data:${from}`,
-		`font-src ${from.trim() || "'none'"}`,
+		...Object.entries(loads).map(([name, usual]) => `${name} ${`${usual}${from}`.trim() || "'none'"}`),
 		`connect-src ${connect.trim() || "'none'"}`,
 		`frame-src ${frames.trim() || "'none'"}`,
 		`base-uri ${bases.trim() || "'none'"}`,
@@ -53,13 +78,13 @@ export function policyOf(declared) {
 }
 
 /** What a view is told of its host: where it is, for whom, how it should look. */
-export const contextOf = ({ theme, width, height, mode, tool, id }) => ({
+export const contextOf = ({ theme, width, height, mode, tool, id, locale, host }) => ({
 	theme,
 	styles: { variables: VARIABLES[theme] },
 	displayMode: mode,
-	availableDisplayModes: MODES,
+	availableDisplayModes: HOSTS[host].modes,
 	containerDimensions: { width, ...(height === undefined ? { maxHeight: MAX_HEIGHT } : { height }) },
-	locale: navigator.language,
+	locale: locale || navigator.language,
 	timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
 	userAgent: "portcullis-preview/1",
 	platform: "web",

@@ -1,6 +1,6 @@
 // One view in its two frames: the host's side of MCP Apps (2026-01-26), and how much a view may say.
 
-import { CAPABILITIES, MAX_HEIGHT, MODES, contextOf } from "./surroundings.js";
+import { HOSTS, MAX_HEIGHT, contextOf } from "./surroundings.js";
 import { bytes, clean, isObject } from "./text.js";
 
 /** What a view may use up before it is cut off. Times are in milliseconds, sizes in characters. */
@@ -68,7 +68,7 @@ export class View {
 	 * @param place the element that its frame is put into
 	 * @param sandbox the address of the sandbox, on an origin of its own
 	 * @param page `html` and the `policy` it is under
-	 * @param setting `tool`, `theme`, `width`, `mode`, `id` of the call that it is for
+	 * @param setting `tool`, `theme`, `width`, `mode`, `locale`, `host` (one of `HOSTS`), `id` of the call that it is for
 	 * @param host what is done for it: `request(method, params, more)` answers it, `noted(method, params)` hears what
 	 *   it says without a question, `fault(kind, text)` what is wrong with it, `state(name, text)` how it is
 	 */
@@ -79,7 +79,7 @@ export class View {
 		this.#setting = setting;
 		const frame = document.createElement("iframe");
 		frame.title = clean(`View of ${setting.tool.name}, ${setting.theme}`);
-		frame.setAttribute("sandbox", "allow-scripts allow-same-origin");
+		frame.setAttribute("sandbox", `allow-scripts allow-same-origin ${this.#kind.forms ? "allow-forms" : ""}`);
 		frame.referrerPolicy = "no-referrer";
 		frame.src = sandbox;
 		this.#frame = frame;
@@ -94,6 +94,11 @@ export class View {
 			this.#fault("silent", words);
 			host.state("silent", "No answer");
 		}, LIMITS.start);
+	}
+
+	/** The kind of host that this page is for the view. */
+	get #kind() {
+		return HOSTS[this.#setting.host];
 	}
 
 	/** Whether a person has just pressed something within the view, and nothing outside of it since. */
@@ -250,7 +255,7 @@ export class View {
 		this.#state = "delivered";
 		this.#host.state("delivered", "Starting");
 		const { html, policy } = this.#page;
-		const params = { html, policy, messages: LIMITS.messages };
+		const params = { html, policy, forms: this.#kind.forms, messages: LIMITS.messages };
 		this.#post({ method: "ui/notifications/sandbox-resource-ready", params });
 	}
 
@@ -318,7 +323,7 @@ export class View {
 			throw new Refusal(`\`${method}\` was asked before \`ui/initialize\``, INVALID_REQUEST);
 		}
 		if (method === "ui/request-display-mode") {
-			const mode = MODES.includes(params.mode) ? params.mode : this.#setting.mode;
+			const mode = this.#kind.modes.includes(params.mode) ? params.mode : this.#setting.mode;
 			await this.#host.request(method, { mode });
 			return { mode: this.#setting.mode };
 		}
@@ -350,7 +355,7 @@ export class View {
 		return {
 			protocolVersion: "2026-01-26",
 			hostInfo: { name: "portcullis-preview", version: "1" },
-			hostCapabilities: CAPABILITIES,
+			hostCapabilities: this.#kind.capabilities,
 			hostContext: contextOf(this.#setting)
 		};
 	}

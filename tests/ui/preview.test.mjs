@@ -24,7 +24,7 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 		]);
 		await log.getByText("tools/call get_weather").click();
 		await log.getByText('"city": "Faro"').first().waitFor();
-		await log.getByText(/^done/).waitFor();
+		await log.getByText(/^done/).first().waitFor();
 		await answer.getByText("Weather of Faro").waitFor();
 
 		await call({ city: "Porto", days: 3 });
@@ -73,6 +73,76 @@ test("the preview", { timeout: 300_000 }, async (t) => {
 			await answer.getByText("Weather of Lisbon").waitFor();
 			await readable(page.mainFrame());
 			await page.close();
+		}
+	});
+
+	await part("tools are filtered by kind", async (t) => {
+		const { server } = await startWorld(t);
+		const { page } = await visit(t, browser, server);
+		const names = () => page.locator("#tools button").evaluateAll((all) => all.map((one) => one.dataset.name));
+		for (const [kind, found] of [
+			["Only read", ["get_weather", "plain"]],
+			["May destroy", ["delete_file"]],
+			["Without a view", ["plain"]],
+			["May change", []],
+			["All tools", ["get_weather", "delete_file", "plain"]]
+		]) {
+			await page.getByLabel("Kind").selectOption(kind);
+			assert.deepEqual(await names(), found, kind);
+		}
+	});
+
+	await part("in another locale, and in each kind of host", async (t) => {
+		const { server } = await startWorld(t);
+		const { page, view, ready, findings, errors } = await visit(t, browser, server);
+		await ready();
+		await view().getByLabel("City").fill("Faro");
+		await page.getByLabel("Locale").selectOption("ar-EG");
+		await view().locator("html[dir=rtl]").waitFor();
+		assert.equal(await view().getByLabel("City").inputValue(), "Faro", "the view is not loaded anew");
+		for (const host of ["basic-host", "claude", "inspector", "mcpjam", "goose", "strict"]) {
+			await page.locator("#host").selectOption(host);
+			await view().getByRole("button", { name: "Run", exact: true }).waitFor();
+			await page.getByText("Policy of the view").click();
+			const policy = await page.locator("#facts pre").first().textContent();
+			assert.equal(/blob:/.test(policy), /basic-host|claude/.test(host), host);
+			assert.equal(/img-src 'none'/.test(policy), /inspector|strict/.test(host), host);
+			assert.match(policy, /connect-src 'none'/, host);
+			assert.match(page.url(), new RegExp(`host=${host}`));
+		}
+		assert.equal(await findings.getByRole("listitem").count(), 0);
+		assert.deepEqual(errors, []);
+	});
+
+	await part("hostile answers: nothing is called, and our view shows each of them", async (t) => {
+		const { server } = await startWorld(t);
+		const { page, view, ready, findings, log, errors } = await visit(t, browser, server);
+		await ready();
+		await page.getByLabel("Answers").selectOption("hostile, made up");
+		await page.getByText("Nothing is called").waitFor();
+		await view().getByLabel("City").fill("Faro");
+		await view().getByRole("button", { name: "Run", exact: true }).click();
+		const edit = view().getByRole("button", { name: /^Edit input/ });
+		await edit.click();
+		for (let count = 1; count <= 11; count++) {
+			await log.getByText(/^(done|error)/).nth(count - 1).waitFor();
+			await view().locator("main:not([aria-busy])").waitFor();
+			assert.ok((await view().locator(".answer").textContent()).length > 0);
+			await view().getByRole("button", { name: "Run", exact: true }).click();
+		}
+		assert.deepEqual(server.calls, []);
+		assert.equal(await findings.getByRole("listitem").count(), 0, await findings.textContent());
+		assert.deepEqual(errors, []);
+	});
+
+	await part("the view alone, for a picture", async (t) => {
+		const { server } = await startWorld(t);
+		const page = await browser.newPage({ viewport: { width: 480, height: 600 } });
+		t.after(() => page.close());
+		await page.goto(`${server.url}#tool=get_weather&theme=dark&bare=1`);
+		await page.frameLocator("figure iframe").frameLocator("iframe").getByLabel("City").waitFor();
+		for (const around of ["header", "nav", "aside", ".bar", "figcaption"]) {
+			assert.equal(await page.locator(around).first().isVisible(), false, around);
 		}
 	});
 

@@ -37,6 +37,7 @@ const SANDBOX: &str = include_str!("../../../../resources/preview/sandbox.html")
 const FILES: &[(&str, &str)] = &[
     ("/calls.js", include_str!("../../../../resources/preview/calls.js")),
     ("/dialogs.js", include_str!("../../../../resources/preview/dialogs.js")),
+    ("/hostile.js", include_str!("../../../../resources/preview/hostile.js")),
     ("/mcp.js", include_str!("../../../../resources/preview/mcp.js")),
     ("/panels.js", include_str!("../../../../resources/preview/panels.js")),
     ("/preview.css", include_str!("../../../../resources/preview/preview.css")),
