@@ -9,12 +9,14 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { inflateRawSync } from "node:zlib";
 import zopfli from "@gfx/zopfli";
+import { minify } from "terser";
 
 export const shipped = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../plugins/ui/resources");
 
+/** What is shipped as it is: the whole runtime, and what stands beside it. */
 const PROGRAMS = {
-	"runtime.js": "main.js",
-	"runtime.css": "runtime.css",
+	"runtime.js": "main-more.js",
+	"runtime.css": "more.css",
 	"view.js": "view.js",
 	"document.js": "document.js"
 };
@@ -72,6 +74,10 @@ async function packed(text) {
 	return HEAD + dense(bytes) + MIDDLE + bytes.length + END;
 }
 
+/** A script in fewer letters. */
+const small = async (script) =>
+	(await minify(script, { ecma: 2020, compress: { passes: 3 }, format: { ascii_only: false } })).code;
+
 /** The text within a packed file. */
 export function unpack(file) {
 	const [, data, length] = /const o=\[\],d="([^"]*)"[^]*?\.slice\(0,(\d+)/.exec(file);
@@ -89,7 +95,7 @@ const messages = async (language, text) =>
 
 /** What each file that is shipped must hold. */
 export async function make() {
-	const files = Object.entries(PROGRAMS).map(async ([name, source]) => {
+	const bundle = async (source) => {
 		const { outputFiles } = await build({
 			entryPoints: [path.join(shipped, "src", source)],
 			bundle: true,
@@ -101,9 +107,12 @@ export async function make() {
 			legalComments: "none",
 			logLevel: "error"
 		});
-		return [name, outputFiles[0].text];
-	});
+		return outputFiles[0].text;
+	};
+	const files = Object.entries(PROGRAMS).map(async ([name, source]) => [name, await bundle(source)]);
 	const made = Object.fromEntries(await Promise.all(files));
+	// What most tools need: smaller than the whole.
+	const [script, looks] = [await small(await bundle("main.js")), await bundle("runtime.css")];
 	const folder = path.join(shipped, "src/messages");
 	for (const file of (await readdir(folder)).filter((name) => name !== "en.json")) {
 		const text = JSON.stringify(JSON.parse(await readFile(path.join(folder, file), "utf8")));
@@ -112,8 +121,9 @@ export async function make() {
 	}
 	return {
 		...made,
-		"packed.js": await program(made["runtime.css"], made["runtime.js"]),
-		"packed-document.js": await program(made["runtime.css"], made["document.js"] + made["runtime.js"])
+		"packed.js": await program(looks, script),
+		"packed-more.js": await program(made["runtime.css"], await small(made["runtime.js"])),
+		"packed-document.js": await program(looks, (await small(made["document.js"])) + script)
 	};
 }
 

@@ -11,9 +11,10 @@ const read = (name) => readFile(path.join(shipped, name), "utf8");
  *   `callable`, `false` if views may not call the tool
  * @param languages those whose messages stand in the page
  * @param plain whether the runtime stands in the page as it is, rather than packed
+ * @param usual whether the page has only what most tools need
  * @returns the page
  */
-export async function makePage(tool, more = {}, plain = false, languages = []) {
+export async function makePage(tool, more = {}, plain = false, languages = [], usual = false) {
 	const places = {
 		lang: "en",
 		title: (tool.title ?? tool.name).replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`),
@@ -21,7 +22,7 @@ export async function makePage(tool, more = {}, plain = false, languages = []) {
 		data: JSON.stringify({ tool, ...more }).replaceAll("<", "\\u003c"),
 		messages: (await Promise.all(languages.map((language) => read(`messages/${language}.js`)))).join(""),
 		face: more.view ? await read("view.js") : more.document && plain ? await read("document.js") : "",
-		runtime: await read(plain ? "runtime.js" : more.document ? "packed-document.js" : "packed.js")
+		runtime: await read(plain ? "runtime.js" : more.document ? "packed-document.js" : usual ? "packed.js" : "packed-more.js")
 	};
 	return (await read("page.html")).replace(/\{\{(\w+)\}\}/g, (_, name) => places[name]);
 }

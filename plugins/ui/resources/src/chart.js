@@ -1,9 +1,11 @@
-// Draws numbers beside a table that holds them: a line over time, bars otherwise.
+// Draws numbers beneath a table that holds them: a line over time, bars otherwise.
 
-import { h, has, showNumber, showTime, timeOf } from "./dom.js";
+import { clean, h, showNumber, showTime, timeOf } from "./dom.js";
+import { say } from "./say.js";
+import { axisOf, reading } from "./values.js";
 
 const HEIGHT = 240;
-const LEFT = 56;
+const LEFT = 64;
 const BOTTOM = 28;
 const TOP = 10;
 const MOST = 300;
@@ -23,29 +25,37 @@ function ticks(low, high) {
 const short = (value) =>
 	showNumber(value, "", { notation: Math.abs(value) >= 1e5 ? "compact" : "standard", maximumFractionDigits: 3 });
 
-/** A chart of records, if they are fit for one: a column of names that are all different, and numbers. */
+/** A chart of records, if they are fit for one: numbers that are measured, over time or by names that are all different. */
 export function chartOf(records, columns, ordinal) {
-	if (records.length < 2 || records.length > MOST) {
+	if (records.length < 3 || records.length > MOST) {
 		return undefined;
 	}
-	const numbers = columns.filter(
-		({ key }) =>
-			records.every((record) => typeof record[key] === "number" && Number.isFinite(record[key])) &&
+	const all = columns.map((column) => {
+		const values = records.map((record) => record[column.key]);
+		const read = reading(column.key, column.schema, values, records);
+		return { ...column, values, read, label: column.label ?? read.label };
+	});
+	const measures = all.filter(
+		({ key, values, read }) =>
+			values.every((value) => typeof value === "number" && Number.isFinite(value)) &&
 			key !== "#" &&
-			!/(^|_)id$/i.test(key)
+			!read.isName &&
+			!read.time &&
+			!axisOf(key) &&
+			new Set(values).size > 1
 	);
-	const unique = ({ key }) =>
-		records.every((record) => has(record, key) && typeof record[key] === "string") &&
-		new Set(records.map((record) => record[key])).size === records.length;
-	const named = columns.filter((column) => unique(column));
-	const across = ordinal
-		? columns[0]
-		: (named.find(({ key }) => records.every((record) => timeOf(record[key]) !== undefined)) ?? named[0]);
-	const timed = across && records.every((record) => timeOf(record[across.key]) !== undefined);
-	if (!across || !numbers.length || (!timed && !ordinal && records.length > 30)) {
+	const named = all.filter(({ values, read }) => !read.tagged && values.every((value) => typeof value === "string" && value.length <= 30 && !/^https?:|^\d{4}-\d\d/.test(value)) && new Set(values).size === records.length);
+	// When something was changed is no course of time.
+	const time = all.find(({ key, values, read }, index) => (!index || /(date|time|day|hour|minute|week|month|year|timestamp|period|ts)$/i.test(key)) && (read.time || values.every((value) => timeOf(value) !== undefined)) && new Set(values).size === records.length);
+	const across = ordinal ? all[0] : (time ?? named[0]);
+	// Of several measures none is the obvious one, unless all are of one unit.
+	const isOne = measures.length === 1 || (measures.length > 1 && measures.every(({ read }) => read.unit && read.unit === measures[0].read.unit));
+	if (!across || !measures.length || (across !== time && !ordinal && (records.length > 30 || !isOne))) {
 		return undefined;
 	}
-	return draw(records, across, numbers.slice(0, SERIES), timed || ordinal ? "line" : "bar");
+	const isEpoch = across === time && across.read.time;
+	const shown = isEpoch ? records.map((record) => ({ ...record, [across.key]: new Date(across.read.time(record[across.key])).toISOString() })) : records;
+	return draw(shown, across, measures.slice(0, SERIES), across === time || ordinal ? "line" : "bar");
 }
 
 /**
@@ -55,12 +65,63 @@ export function chartOf(records, columns, ordinal) {
  */
 export function draw(records, across, series, kind) {
 	const size = ({ key }) => Math.max(...records.map((record) => Math.abs(Number(record[key]) || 0)));
-	// What is of another magnitude would lie flat on the axis: it is there when the user wants it.
+	// What is of another unit or magnitude says nothing on the same axis: it is there when the user wants it.
 	const on = new Set(
-		series.filter((column) => size(column) <= 5 * size(series[0]) && size(column) * 5 >= size(series[0]))
+		series.filter((column) => column.read?.unit === series[0].read?.unit && size(column) <= 5 * size(series[0]) && size(column) * 5 >= size(series[0]))
 	);
-	const slot = h("div", {});
-	const paint = () => slot.replaceChildren(picture(records, across, series, on, kind));
+	const slot = h("div", { class: "plot" });
+	const said = h("p", { "class": "hint", "aria-hidden": "true" });
+	const line = h("i", { class: "line", hidden: true });
+	let places;
+	let at = 0;
+	const telling = () =>
+		`${timeOf(records[at][across.key]) === undefined ? records[at][across.key] : showTime(records[at][across.key])}: ${series
+			.filter((column) => on.has(column))
+			.map(({ key, label, read }) => `${label} ${records[at][key] === null || records[at][key] === undefined ? "—" : (read?.bare ?? read?.text ?? showNumber)(Number(records[at][key]))}`)
+			.join(", ")}`;
+	const cursor = h(
+		"div",
+		{
+			"role": "slider",
+			"tabindex": 0,
+			"aria-label": say("valuesBy", { across: across.label }),
+			"aria-valuemin": 1,
+			"aria-valuemax": records.length,
+			"onkeydown": (event) => {
+				const now = places.findIndex(([, index]) => index === at);
+				const next = { ArrowRight: now + 1, ArrowUp: now + 1, ArrowLeft: now - 1, ArrowDown: now - 1, Home: 0, End: places.length - 1 }[event.key];
+				if (next !== undefined) {
+					event.preventDefault();
+					point((places[next] ?? places[now])[1]);
+				}
+			},
+			"onfocus": () => point(at),
+			"onpointermove": ({ clientX }) => {
+				const { left, width } = cursor.getBoundingClientRect();
+				const near = ([x]) => Math.abs(x - (clientX - left) / width);
+				point(places.reduce((best, one) => (near(one) < near(best) ? one : best))[1]);
+			}
+		},
+		line
+	);
+	/** Shows and tells the values at a place. */
+	function point(index) {
+		at = index;
+		line.hidden = false;
+		line.style.left = `${100 * places.find(([, one]) => one === at)[0]}%`;
+		said.textContent = clean(telling());
+		tellWhere();
+	}
+	function tellWhere() {
+		cursor.setAttribute("aria-valuenow", places.findIndex(([, one]) => one === at) + 1);
+		cursor.setAttribute("aria-valuetext", clean(telling()));
+	}
+	const paint = () => {
+		const [drawn, where] = picture(records, across, series, on, kind);
+		places = where;
+		slot.replaceChildren(drawn, cursor);
+		line.hidden ? tellWhere() : point(at);
+	};
 	const switches = series.map((column, index) => {
 		const button = h(
 			"button",
@@ -83,9 +144,10 @@ export function draw(records, across, series, kind) {
 		"div",
 		{ class: "chart" },
 		series.length > 1
-			? h("div", { class: "legend", role: "group", "aria-label": "Series" }, switches)
+			? h("div", { class: "legend", role: "group", "aria-label": say("series") }, switches)
 			: h("p", { class: "legend" }, series[0].label),
-		slot
+		slot,
+		said
 	);
 }
 
@@ -124,12 +186,14 @@ function picture(records, across, series, on, kind) {
 	const step = Math.ceil(records.length / fit);
 	const letters = Math.floor(room / Math.min(records.length, fit) / 7);
 
+	const scaled = shown.every(({ read }) => read && !read.bare) && shown[0].read.text;
+	const tick = scaled || short;
 	const grid = marks.map((mark) =>
 		h(
 			"g",
 			{},
 			h("line", { class: "grid", x1: LEFT, x2: width - 12, y1: y(mark), y2: y(mark) }),
-			h("text", { x: LEFT - 8, y: y(mark) + 4, "text-anchor": "end" }, short(mark))
+			h("text", { x: LEFT - 8, y: y(mark) + 4, "text-anchor": "end" }, tick(mark))
 		)
 	);
 	const labels = records.map(
@@ -145,12 +209,6 @@ function picture(records, across, series, on, kind) {
 				name(index).length > letters ? `${name(index).slice(0, letters - 1)}…` : name(index)
 			)
 	);
-	const tip = (record, column) =>
-		h(
-			"title",
-			{},
-			`${timed ? showTime(record[across.key]) : record[across.key]} · ${column.label}: ${showNumber(value(record, column))}`
-		);
 	const body = shown.map((column) => {
 		const place = series.indexOf(column);
 		const points = records
@@ -168,8 +226,8 @@ function picture(records, across, series, on, kind) {
 						)
 						.join("")
 				}),
-				points.map(([index, record, number]) =>
-					h("circle", { cx: x(index), cy: y(number), r: points.length > 60 ? 1.5 : 3.5 }, tip(record, column))
+				points.map(([index, , number]) =>
+					h("circle", { cx: x(index), cy: y(number), r: points.length > 60 ? 1.5 : 3.5 })
 				)
 			);
 		}
@@ -177,7 +235,7 @@ function picture(records, across, series, on, kind) {
 		return h(
 			"g",
 			{ class: `s${place}` },
-			points.map(([index, record, number]) =>
+			points.map(([index, , number]) =>
 				h(
 					"rect",
 					{
@@ -186,18 +244,20 @@ function picture(records, across, series, on, kind) {
 						y: Math.min(y(number), y(0)),
 						height: Math.max(1, Math.abs(y(0) - y(number))),
 						rx: 2
-					},
-					tip(record, column)
+					}
 				)
 			)
 		);
 	});
-	const says = `${kind === "line" ? "Line" : "Bar"} chart of ${shown.map(({ label }) => label).join(", ")} by ${across.label}: ${records.length} values from ${short(least)} to ${short(most)}. The table holds the same.`;
-	return h(
-		"svg",
-		{ viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": says, direction: "ltr" },
-		grid,
-		labels,
-		body
-	);
+	const says = say(kind === "line" ? "lineChart" : "barChart", {
+		what: shown.map(({ label }) => label).join(", "),
+		across: across.label,
+		count: records.length,
+		low: tick(least),
+		high: tick(most)
+	});
+	return [
+		h("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": says, direction: "ltr" }, grid, labels, body),
+		records.map((_, index) => [x(index) / width, index]).sort(([a], [b]) => a - b)
+	];
 }

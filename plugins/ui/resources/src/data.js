@@ -1,27 +1,43 @@
-// Shows any JSON: tables, lists of names and values, and text, by its shape and by what the output schema says.
+// Shows any JSON: tables, trees, lists of names and values, and text, by its shape and by what the output schema says.
 
 import { chartOf } from "./chart.js";
-import { cut, h, has, isObject, longText, pretty, showNumber, showTime, timeOf, words } from "./dom.js";
+import { clean, cut, h, has, isObject, pretty } from "./dom.js";
+import { arrange, GENERIC, isScalar, isShortList, plain } from "./order.js";
+import { parts } from "./parts.js";
+import { recordsIn } from "./records.js";
+import { say } from "./say.js";
 import { shapeOf } from "./schema.js";
 import { table } from "./table.js";
+import { code, textOf } from "./text.js";
+import { reading } from "./values.js";
+import { labelOf } from "./words.js";
 
 const DEPTH = 10;
 const COLUMNS = 30;
 
-/** As many records say which columns there are. */
-const SAMPLE = 1000;
+const NAMED = /^(name|title|label|display_?name|login|email|id|key|path|url)$/i;
 
-const isScalar = (value) => typeof value !== "object" || value === null;
+/** What a value that does not fit says of itself. */
+function summary(value) {
+	const count = Object.keys(value).length;
+	if (Array.isArray(value)) {
+		return say("items", { count });
+	}
+	const name = Object.keys(value).find((key) => NAMED.test(key) && isScalar(value[key]) && value[key] !== null);
+	return name ? String(value[name]) : say("fields", { count });
+}
 
 /**
  * What shows data.
  *
  * @param look reads the output schema's parts
  * @param open called with an address that the user wants to open
+ * @param deeds what else the user can do: `copy(text)`, and where `canSave()` and `canAsk()` say so, `save(name, mimeType, text)` and
+ *   `ask(anchor, value)`
  */
 export class Viewer {
-	constructor(look, open) {
-		Object.assign(this, { look, open });
+	constructor(look, open, deeds) {
+		Object.assign(this, { look, open, deeds });
 	}
 
 	/** The schema of a part, as far as there is one. */
@@ -42,178 +58,68 @@ export class Viewer {
 		return schema ? this.look(schema) : {};
 	}
 
-	nameOf(key, schema) {
-		// A referenced schema is named for what it is; the name of its place tells more.
-		return (isObject(schema) && schema.title) || words(key);
-	}
-
-	link(address) {
-		return h("button", { type: "button", class: "link", onclick: () => this.open(address) }, address);
+	/** A schema as it stands at its place: a referenced one is named for what it is, and its place tells more. */
+	placed(schema) {
+		return schema && { ...this.about(schema), title: schema.title };
 	}
 
 	/** One value, in a word or a sentence. */
-	scalar(value, name, schema) {
-		const { format, writeOnly } = this.about(schema);
-		if (writeOnly || format === "password") {
-			return "••••••";
-		}
-		if (value === null || value === undefined || value === "") {
-			return h("span", { class: "none" }, value === "" ? "empty" : "—");
-		}
-		if (typeof value === "number") {
-			return h(
-				"span",
-				{
-					class: "number",
-					title: Number.isInteger(value) && !Number.isSafeInteger(value) && "may have been rounded on its way"
-				},
-				showNumber(value, name)
-			);
-		}
-		if (typeof value === "boolean") {
-			return h("span", { class: value ? "badge yes" : "badge" }, value ? "Yes" : "No");
-		}
-		if (timeOf(value) !== undefined) {
-			return h("time", { datetime: value, title: value }, showTime(value));
-		}
-		if (/^https?:\/\/\S{1,2000}$/i.test(value)) {
-			return this.link(value);
-		}
-		return value.length > 400 ? longText(value, "p") : h("span", { dir: "auto" }, value);
+	scalar(value, name = "", schema, beside) {
+		return reading(name, this.placed(schema), [value], beside && [beside]).show(value, this.open);
 	}
 
-	/** A value within a table or a list. */
-	cell(value, name, schema, depth) {
+	/** A value within a table: short, with what is left out in the details of its row. */
+	cell(value, name, schema, read) {
 		if (isScalar(value)) {
-			return this.scalar(value, name, schema);
+			return read.show(value, this.open, true);
 		}
-		const keys = Object.keys(value);
-		if (
-			Array.isArray(value) &&
-			value.length <= 6 &&
-			value.every((one) => isScalar(one) && String(one).length < 40)
-		) {
-			return value.length
-				? h(
-						"span",
-						{ class: "chips" },
-						value.map((one, index) =>
-							h("span", { class: "chip" }, this.scalar(one, name, this.within(schema, index)))
-						)
-					)
-				: this.scalar(null);
-		}
-		const count = `${showNumber(keys.length)} ${Array.isArray(value) ? "item" : "field"}${keys.length === 1 ? "" : "s"}`;
-		const box = h("details", {}, h("summary", {}, count));
-		box.addEventListener(
-			"toggle",
-			() => box.children.length < 2 && box.append(this.show(value, name, schema, depth + 1))
-		);
-		return box;
+		return isShortList(value) ? this.chips(value, name, schema) : h("span", { class: "hint" }, summary(value));
+	}
+
+	chips(value, name, schema) {
+		return value.length
+			? h("span", { class: "chips" }, value.map((one, index) => h("span", { class: "chip" }, this.scalar(one, name, this.within(schema, index)))))
+			: h("span", { class: "none" }, say("none"));
 	}
 
 	/** Any value. */
 	show(value, name = "", schema, depth = 0) {
+		if (typeof value === "string" && (value.length > 400 || value.includes("\n")) && !this.about(schema).writeOnly) {
+			return textOf(value, this, { depth: depth + 1, level: Math.min(6, depth + 2) });
+		}
 		if (isScalar(value)) {
-			return typeof value === "string" &&
-				(value.length > 400 || value.includes("\n")) &&
-				!this.about(schema).writeOnly
-				? longText(value)
-				: h("p", { class: "value" }, this.scalar(value, name, schema));
+			return h("p", { class: "value" }, this.scalar(value, name, schema));
 		}
 		if (depth > DEPTH) {
-			return longText(pretty(value));
+			return code(pretty(value), "JSON");
 		}
-		const rows = this.rowsOf(value, schema);
+		const shape = parts.shape?.(value, this, schema, depth);
+		if (shape) {
+			return shape;
+		}
+		const rows = recordsIn(value, this, schema, name);
 		if (rows) {
-			const { records, columns, ordinal } = rows;
-			return h("div", { class: "data" }, chartOf(records, columns, ordinal), this.table(records, columns, depth));
+			const columns = rows.columns.slice(0, COLUMNS);
+			return h(
+				"div",
+				{ class: "data" },
+				this.table(rows.records, columns, depth, name && labelOf(name)),
+				chartOf(rows.records, columns, rows.ordinal),
+				parts.map?.(rows.records, columns)
+			);
 		}
 		return Array.isArray(value) ? this.sequence(value, name, schema, depth) : this.object(value, schema, depth);
 	}
 
-	/** Data as a table: its records and columns; `undefined` if it is no such thing. */
-	rowsOf(value, schema) {
-		const columnsOf = (records, item) => {
-			const keys = [
-				...new Set([
-					...Object.keys(this.about(item).properties ?? {}),
-					...records.slice(0, SAMPLE).flatMap((record) => Object.keys(record))
-				])
-			].filter((key) => records.some((record) => has(record, key)));
-			return keys.slice(0, COLUMNS).map((key) => ({
-				key,
-				label: this.nameOf(key, this.within(item, key)),
-				schema: this.within(item, key)
-			}));
-		};
-		if (Array.isArray(value)) {
-			if (!value.length) {
-				return undefined;
-			}
-			if (value.every(isObject)) {
-				const item = this.within(schema, 0);
-				return { records: value, columns: columnsOf(value, item) };
-			}
-			if (value.length > 1 && value.every((one) => typeof one === "number")) {
-				return {
-					records: value.map((one, index) => ({ "#": index + 1, value: one })),
-					columns: [
-						{ key: "#", label: "#" },
-						{ key: "value", label: "Value" }
-					],
-					ordinal: true
-				};
-			}
-			const width = value[0]?.length;
-			return width && value.every((row) => Array.isArray(row) && row.length === width && row.every(isScalar))
-				? {
-						records: value.map((row) => ({ ...row })),
-						columns: value[0]
-							.slice(0, COLUMNS)
-							.map((_, index) => ({ key: String(index), label: String(index + 1) }))
-					}
-				: undefined;
-		}
-		const parts = Object.entries(value);
-		const length = parts[0]?.[1]?.length;
-		// Columns side by side, as measurements often come.
-		if (
-			parts.length > 1 &&
-			length > 1 &&
-			parts.every(([, part]) => Array.isArray(part) && part.length === length && part.every(isScalar))
-		) {
-			const records = parts[0][1].map((_, index) =>
-				Object.fromEntries(parts.map(([key, part]) => [key, part[index]]))
-			);
-			return {
-				records,
-				columns: parts.slice(0, COLUMNS).map(([key]) => ({
-					key,
-					label: this.nameOf(key, this.within(schema, key)),
-					schema: this.within(this.within(schema, key) ?? {}, 0)
-				}))
-			};
-		}
-		// A map of counts: names that no schema lists.
-		if (parts.length > 2 && !this.about(schema).properties && parts.every(([, part]) => typeof part === "number")) {
-			return {
-				records: parts.map(([name, part]) => ({ name, value: part })),
-				columns: [
-					{ key: "name", label: "Name" },
-					{ key: "value", label: "Value" }
-				]
-			};
-		}
-		return undefined;
-	}
-
 	sequence(value, name, schema, depth) {
 		if (!value.length) {
-			return h("p", { class: "none" }, "No entries");
+			return h("p", { class: "none" }, say("noEntries"));
+		}
+		if (isShortList(value)) {
+			return this.chips(value, name, schema);
 		}
 		return cut(
-			h("ul", {}),
+			h("ul", { class: "list" }),
 			value.map((one, index) => [one, index]),
 			50,
 			(some) =>
@@ -221,7 +127,7 @@ export class Viewer {
 					h(
 						"li",
 						{},
-						isScalar(one)
+						isScalar(one) && !/\n/.test(one)
 							? this.scalar(one, name, this.within(schema, index))
 							: this.show(one, name, this.within(schema, index), depth + 1)
 					)
@@ -235,39 +141,57 @@ export class Viewer {
 			.map(([key, part]) => [key, part, this.within(schema, key)])
 			.sort(([a], [b]) => (order.indexOf(a) + 1 || 1e6) - (order.indexOf(b) + 1 || 1e6));
 		if (!all.length) {
-			return h("p", { class: "none" }, "No entries");
+			return h("p", { class: "none" }, say("noEntries"));
 		}
-		const small = all.filter(
-			([, part]) =>
-				(isScalar(part) && String(part).length <= 400) ||
-				(Array.isArray(part) &&
-					part.length <= 6 &&
-					part.every((one) => isScalar(one) && String(one).length < 40))
-		);
-		const large = all.filter((one) => !small.includes(one));
+		const { title, pieces } = arrange(all, ([key, part, inner]) => Boolean(recordsIn(part, this, inner, key)), depth === 0);
+		const sections = pieces.filter(({ kind }) => kind === "section");
+		const level = `h${Math.min(6, depth + 2)}`;
+		// A part alone, or one named "items", needs no heading of its own.
+		const isPlain = (key) => sections.length < 2 && (sections.length === pieces.filter(({ kind }) => kind !== "book").length || GENERIC.test(plain(key)));
 		return h(
 			"div",
 			{ class: "data" },
-			small.length > 0 &&
-				this.details(
-					small.map(([key, part, inner]) => ({
-						label: this.nameOf(key, inner),
-						hint: this.about(inner).description,
-						value: this.cell(part, key, inner, depth)
-					}))
-				),
-			large.length > 0 &&
-				cut(h("div", { class: "data" }), large, 20, (some) =>
-					some.map(([key, part, inner]) =>
-						h(
-							"section",
-							{},
-							h(`h${Math.min(6, depth + 3)}`, {}, this.nameOf(key, inner)),
-							this.show(part, key, inner, depth + 1)
-						)
-					)
+			title && h(level, { class: "name", dir: "auto" }, title[1]),
+			cut(h("div", { class: "data" }), pieces, 20, (some) =>
+				some.flatMap((part) =>
+					part.kind === "facts"
+						? this.details(part.entries.map((entry) => this.fact(entry, value, depth)))
+						: part.kind === "book"
+							? (this.book(part.entries, value) ?? [])
+							: part.entries.map(([key, one, inner]) =>
+									isPlain(key)
+										? this.show(one, key, inner, depth)
+										: h("section", {}, h(level, {}, labelOf(key, inner)), this.show(one, key, inner, depth + 1))
+								)
 				)
+			)
 		);
+	}
+
+	fact([key, part, inner], beside, depth) {
+		const read = reading(key, this.placed(inner), [isScalar(part) ? part : ""], [beside]);
+		return {
+			label: read.label,
+			hint: this.about(inner).description,
+			value: isScalar(part)
+				? read.show(part, this.open)
+				: Array.isArray(part)
+					? this.chips(part, key, inner)
+					: Object.keys(part).length
+						? this.show(part, key, inner, depth + 1)
+						: h("span", { class: "none" }, say("none"))
+		};
+	}
+
+	/** Counts, offsets, sources: one quiet line. */
+	book(entries, beside) {
+		const said = entries
+			.filter(([, part]) => part !== null && part !== "")
+			.map(([key, part, inner]) => {
+				const { label, value } = this.fact([key, part, inner], beside, 0);
+				return h("span", {}, typeof part === "object" && !Object.keys(part).length ? `${label}: ${say("none")}` : [`${label} `, value]);
+			});
+		return said.length ? h("p", { class: "book" }, said) : undefined;
 	}
 
 	/** Names and values. */
@@ -281,7 +205,14 @@ export class Viewer {
 		);
 	}
 
-	table(records, columns, depth = 0) {
-		return table(records, columns, (value, name, schema) => this.cell(value, name, schema, depth));
+	table(records, columns, depth = 0, name) {
+		const tools = {
+			about: (schema) => this.placed(schema),
+			cell: (...given) => this.cell(...given),
+			deeds: this.deeds,
+			detail: columns.some(({ show }) => show) ? undefined : (record) => this.object(record, undefined, depth + 1)
+		};
+		return table(records, columns, tools, name && clean(name));
 	}
+
 }

@@ -1,6 +1,7 @@
 // Makes elements from text that nobody trusts, and shows numbers and times as the host's user writes them.
 
 import { say } from "./say.js";
+import { words } from "./words.js";
 
 /** What the host says about its user; filled in by main.js. */
 export const user = { locale: undefined, timeZone: undefined };
@@ -74,17 +75,8 @@ export const pretty = (value) =>
 		(char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`
 	);
 
-/** "maxItemCount" and "max_item_count" as words. */
-export const words = (key) => {
-	const text = String(key)
-		.replace(/([a-z\d])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`)
-		.replace(/[_-]+/g, " ")
-		.trim();
-	return text.charAt(0).toUpperCase() + text.slice(1);
-};
-
 /** Numbers that name something rather than count it are written without separators. */
-const NAMES = /(^|[\s_-])(id|year|code|zip|port|version|number)$/i;
+const NAMES = /(^|[\s_-])(id|year|code|zip|port|version|number|line|pid)$/i;
 
 export function showNumber(value, name = "", options = {}) {
 	try {
@@ -191,4 +183,4 @@ export function steady(box, work) {
 }
 
 /** A long text, cut. */
-export const longText = (text, tag = "pre") => cut(h(tag, { class: "text" }), text, 4000, clean);
+export const longText = (text, tag = "pre") => cut(h(tag, { class: "text", ...(tag === "pre" && { "tabindex": 0, "role": "group", "aria-label": say("text") }) }), text, 4000, clean);

@@ -1,8 +1,9 @@
 // The fields of a form that hold one value: text, numbers, choices, times, and JSON for what is left.
 
-import { canon, clean, equal, freshId, h, has, isObject, pretty, showNumber, words } from "./dom.js";
+import { canon, clean, equal, freshId, h, has, isObject, pretty, showNumber } from "./dom.js";
 import { say } from "./say.js";
 import { upload } from "./upload.js";
+import { labelOf } from "./words.js";
 
 /**
  * A label, what it is for, what explains it and what is wrong with it.
@@ -49,7 +50,7 @@ export function frame(schema, ask, control, id, ...extras) {
 }
 
 export const title = (schema, ask) => {
-	const name = ask.item ? ask.name : (schema.title ?? (ask.name === undefined ? say("value") : words(ask.name)));
+	const name = ask.item ? ask.name : ask.name === undefined ? (schema.title ?? say("value")) : labelOf(ask.name, schema, /number|integer/.test(schema.type));
 	return schema.deprecated ? say("deprecated", { name }) : name;
 };
 

@@ -4,13 +4,17 @@ import { draw } from "./chart.js";
 import { agree, dismiss } from "./consent.js";
 import { dress, settle } from "./context.js";
 import { converse } from "./conversation.js";
+import { copy } from "./copy.js";
 import { Viewer } from "./data.js";
-import { clean, cut, equal, freshId, h, has, isObject, showNumber, steady } from "./dom.js";
+import { clean, equal, freshId, h, has, isObject, showNumber, steady } from "./dom.js";
 import { makeForm } from "./form.js";
 import { greet, reportSize, talk } from "./host.js";
-import { image, jsonIn, raw, resultOf } from "./result.js";
+import { parts } from "./parts.js";
+import { dataIn, image, raw, resultOf } from "./result.js";
 import { say } from "./say.js";
 import { point, reader } from "./schema.js";
+import { jsonIn } from "./text.js";
+import { sentence } from "./words.js";
 
 const page = JSON.parse(document.getElementById("portcullis").textContent);
 const { tool } = page;
@@ -25,11 +29,20 @@ const state = { input: undefined, result: undefined };
 const host = talk(heard);
 const conversation = converse(host, tell);
 const output = isObject(tool.outputSchema) ? tool.outputSchema : undefined;
-const view = new Viewer(reader(output ?? {}).look, (url) =>
-	host.request("ui/open-link", { url }).then(
-		(answer) => answer?.isError && tell(say("linkNotOpened")),
-		({ message }) => tell(`${say("linkNotOpened")} ${message}`)
-	)
+const view = new Viewer(
+	reader(output ?? {}).look,
+	(url) =>
+		host.request("ui/open-link", { url }).then(
+			(answer) => answer?.isError && tell(say("linkNotOpened")),
+			({ message }) => tell(`${say("linkNotOpened")} ${message}`)
+		),
+	{
+		copy,
+		canSave: conversation.canDownload,
+		save: conversation.download,
+		canAsk: conversation.canAsk,
+		ask: conversation.ask
+	}
 );
 const form = makeForm(tool.inputSchema);
 
@@ -54,7 +67,7 @@ const toggle = button(() => ((keepsOpen = isFolded), fold(!isFolded)), {
 const whole = button(changeMode, { hidden: true });
 const badge = h("span", { class: asksFirst ? "badge warn" : "badge" });
 const lead =
-	tool.description && cut(h("p", { class: "lead" }), clean(tool.description), 400, (piece) => h("span", {}, piece));
+	tool.description && h("p", { class: "lead" }, sentence(tool.description));
 const only = h("p", { class: "hint", hidden: true });
 const draft = h("div", { class: "input", id: foldId }, lead, only, form.element);
 const input = h("section", { class: "input" }, draft, actions);
@@ -221,11 +234,18 @@ function present(result) {
 	steady(answer, () =>
 		answer.replaceChildren(
 			h("h2", { class: "unseen" }, say("result")),
-			shown ? raw(result) : resultOf(result, view, output)
+			...(shown ? [raw(result)] : [resultOf(result, view, output, state.input), pages(result)].filter(Boolean))
 		)
 	);
 	answer.classList.toggle("bare", Boolean(shown));
 	fold(!face && !keepsOpen && !form.isEmpty() && (isFolded || !result?.isError));
+}
+
+/** Buttons for the pages before and after this one, if the tool leafs. */
+function pages(result) {
+	const { next, previous } = (isCallable && !result?.isError && parts.pages?.(tool.inputSchema, state.input, dataIn(result))) || {};
+	const leaf = (key, args) => args && h("button", { type: "button", onclick: (event) => call(args, event.currentTarget) }, say(key));
+	return (next || previous) && h("nav", { class: "pages", "aria-label": say("pages") }, leaf("previousPage", previous), leaf("nextPage", next));
 }
 
 /** Whether the face did it; if not, it goes, and the page says why. */

@@ -1,6 +1,9 @@
 // Shows what a tool answered: its data, its texts, pictures, sounds and links, and always the JSON itself.
 
-import { equal, h, isObject, longText, pretty, showNumber } from "./dom.js";
+import { equal, h, isObject, pretty } from "./dom.js";
+import { say } from "./say.js";
+import { code, jsonIn, textOf } from "./text.js";
+import { showBytes } from "./values.js";
 
 /** Base64 longer than this is not decoded: some 24 MB. */
 const LARGEST = 32e6;
@@ -14,26 +17,8 @@ function bytes(base64) {
 	return Uint8Array.from(atob(base64.replace(/\s/g, "")), (char) => char.charCodeAt(0));
 }
 
-/** JSON in a text; whole numbers that would be rounded stay as they are written. */
-export function jsonIn(text) {
-	try {
-		return /^\s*[[{]/.test(text)
-			? JSON.parse(text, (_, value, context) =>
-					typeof value === "number" &&
-					Number.isInteger(value) &&
-					!Number.isSafeInteger(value) &&
-					/^-?\d+$/.test(context?.source)
-						? context.source
-						: value
-				)
-			: undefined;
-	} catch {
-		return undefined;
-	}
-}
-
 /** A picture, drawn: hosts forbid addresses of data, but none forbids a canvas. */
-export function image(data, mimeType, label = "Picture") {
+export function image(data, mimeType, label = say("picture")) {
 	const box = h("div", { class: "picture" });
 	(async () => {
 		const bitmap = await createImageBitmap(new Blob([bytes(data)], { type: mimeType }));
@@ -44,7 +29,7 @@ export function image(data, mimeType, label = "Picture") {
 		canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height);
 		bitmap.close();
 		box.append(canvas);
-	})().catch(() => box.append(note(`${label}: ${mimeType} cannot be shown here.`)));
+	})().catch(() => box.append(note(say("pictureFailed", { name: label, type: mimeType }))));
 	return box;
 }
 
@@ -52,7 +37,7 @@ export function image(data, mimeType, label = "Picture") {
 function audio(data, mimeType) {
 	let context;
 	let source;
-	const button = h("button", { type: "button", onclick: play }, "Play");
+	const button = h("button", { type: "button", onclick: play }, say("play"));
 	const box = h("div", { class: "sound" }, button, h("span", { class: "hint" }, mimeType));
 	async function play() {
 		if (source) {
@@ -67,54 +52,59 @@ function audio(data, mimeType) {
 			source.connect(context.destination);
 			source.onended = () => {
 				source = undefined;
-				button.textContent = "Play";
+				button.textContent = say("play");
 			};
 			source.start();
-			button.textContent = "Stop";
+			button.textContent = say("stop");
 		} catch {
-			box.replaceChildren(note(`${mimeType} cannot be played here.`));
+			box.replaceChildren(note(say("soundFailed", { type: mimeType })));
 		}
 	}
 	return box;
 }
 
-function resource({ uri, mimeType = "", text, blob = "" }) {
+/** The last part of an address, which names a file. */
+const nameIn = (uri) => /([^/]+)\/?$/.exec(uri)?.[1] ?? uri;
+
+function resource({ uri = "", mimeType = "", text, blob = "" }, view) {
 	const body =
 		text !== undefined
-			? longText(text)
+			? textOf(text, view, { name: uri, mimeType })
 			: mimeType.startsWith("image/")
-				? image(blob, mimeType, uri)
-				: note(`${mimeType || "Data"}, about ${showNumber(Math.round(blob.length * 0.75))} bytes`);
-	return h("figure", {}, h("figcaption", {}, uri), body);
+				? image(blob, mimeType, nameIn(uri))
+				: mimeType.startsWith("audio/")
+					? audio(blob, mimeType)
+					: note([mimeType, showBytes(Math.round(blob.length * 0.75))].filter(Boolean).join(" · "));
+	return h("figure", {}, h("figcaption", { title: uri }, nameIn(uri)), body);
 }
 
-/** One item of an answer's content. */
-function block(item, view, schema) {
-	switch (item?.type) {
-		case "text": {
-			const data = jsonIn(item.text);
-			return data === undefined
-				? longText(item.text, item.text.includes("\n") ? "pre" : "p")
-				: view.show(data, "", schema);
-		}
-		case "image":
-			return image(item.data, item.mimeType);
-		case "audio":
-			return audio(item.data, item.mimeType);
-		case "resource":
-			return resource(item.resource);
-		case "resource_link":
-			return h(
-				"div",
-				{ class: "card" },
-				h("strong", {}, item.title ?? item.name),
-				item.description && h("p", { class: "hint" }, item.description),
-				/^https?:\/\//i.test(item.uri) ? view.link(item.uri) : h("code", {}, item.uri)
-			);
-		default:
-			return longText(pretty(item));
-	}
+function link({ uri = "", name, title, description, mimeType, size }, view) {
+	const facts = [description, mimeType, typeof size === "number" && showBytes(size)].filter(Boolean).join(" · ");
+	return h(
+		"div",
+		{ class: "card" },
+		h("strong", {}, title ?? name),
+		facts && h("p", { class: "hint" }, facts),
+		/^https?:\/\//i.test(uri) ? view.scalar(uri) : h("code", {}, uri)
+	);
 }
+
+const BLOCKS = {
+	text: ({ text = "" }, view, about) => textOf(text, view, about),
+	image: ({ data, mimeType }) => image(data, mimeType),
+	audio: ({ data, mimeType }) => audio(data, mimeType),
+	resource: (item, view) => resource(item.resource ?? {}, view),
+	resource_link: link
+};
+
+/** One item of an answer's content. */
+const block = (item, view, about) => (Object.hasOwn(BLOCKS, item?.type) ? BLOCKS[item.type](item, view, about) : code(pretty(item), "JSON"));
+
+/** Whether an item is for the user too: some are for the assistant alone. */
+const isForUser = (item) => !Array.isArray(item?.annotations?.audience) || item.annotations.audience.includes("user");
+
+/** The data of an answer: what is structured, or else the first JSON in its texts. */
+export const dataIn = (result) => result?.structuredContent ?? result?.content?.map?.((one) => jsonIn(one?.text ?? "")).find((one) => one !== undefined);
 
 /** Whether a text only says again, for clients that know no data, what the data says. */
 function repeats(text, data) {
@@ -131,14 +121,14 @@ function safely(make, value) {
 	try {
 		return make();
 	} catch (problem) {
-		return h("div", {}, note(`Cannot be shown otherwise: ${problem.message}`), longText(pretty(value)));
+		return h("div", {}, note(say("otherwise", { reason: problem.message })), code(pretty(value), "JSON"));
 	}
 }
 
 /** The JSON of an answer, written when it is opened. */
 export function raw(result) {
-	const box = h("details", { class: "raw" }, h("summary", {}, "Raw JSON"));
-	box.addEventListener("toggle", () => box.children.length < 2 && box.append(longText(pretty(result))));
+	const box = h("details", { class: "raw" }, h("summary", {}, say("raw")));
+	box.addEventListener("toggle", () => box.children.length < 2 && box.append(code(pretty(result), "JSON")));
 	return box;
 }
 
@@ -146,25 +136,33 @@ export function raw(result) {
  * A tool's answer.
  *
  * @param result a CallToolResult, or what a host made of one
- * @param view what shows data, and links
+ * @param view what shows data, and links; @param input of the call, which may name a file
  */
-export function resultOf(result, view, schema) {
+export function resultOf(result, view, schema, input) {
+	view.file = Object.entries(input ?? {}).find(([key, value]) => /^(file_?)?(path|name)$|^(file|uri)$/i.test(key) && typeof value === "string")?.[1];
 	const content = Array.isArray(result?.content) ? result.content : [];
-	const data = result?.structuredContent;
-	const parts = content
+	const { structuredContent } = result ?? {};
+	// Some servers repeat the blocks themselves.
+	const data = isObject(structuredContent) && content.length > 0 && Object.values(structuredContent).some((one) => equal(one, content)) ? undefined : structuredContent;
+	const mine = content.filter(isForUser);
+	const shown = mine
 		.filter((item) => data === undefined || item?.type !== "text" || !repeats(item.text, data))
-		.map((item) =>
-			safely(() => block(item, view, data === undefined && !result.isError ? schema : undefined), item)
-		);
-	const shown = [data !== undefined && safely(() => view.show(data, "", schema), data), parts].flat().filter(Boolean);
+		.map((item) => [item, safely(() => block(item, view, { schema: data === undefined && !result.isError ? schema : undefined }), item)]);
+	const isSeen = ([{ type, resource: inner }]) => type === "image" || /^image\//.test(inner?.mimeType);
+	const pictures = shown.filter(isSeen).map(([, element]) => element);
+	const facts = [
+		data !== undefined && safely(() => view.show(data, "", schema), data),
+		...shown.filter((one) => !isSeen(one)).map(([, element]) => element)
+	].filter(Boolean);
+	// A picture is what was asked for; what is said of it stands beside it.
+	const all = pictures.length && facts.length ? [h("div", { class: "beside" }, h("div", { class: "data" }, pictures), h("div", { class: "data" }, facts))] : [...pictures, ...facts];
+	const empty = !isObject(result)
+		? say("noAnswer")
+		: content.length > mine.length
+			? say("forAssistant")
+			: say("noContent");
 	const body = result?.isError
-		? h("div", { class: "alert", role: "alert" }, h("strong", {}, "The tool reports an error"), shown)
-		: h(
-				"div",
-				{ class: "data" },
-				shown.length
-					? shown
-					: note(isObject(result) ? "Done. The tool answered without content." : "The tool answered nothing.")
-			);
+		? h("div", { class: "alert", role: "alert" }, h("strong", {}, say("toolError")), all)
+		: h("div", { class: "data" }, all.length ? all : note(empty));
 	return h("div", { class: "data" }, body, raw(result));
 }

@@ -1,116 +1,281 @@
-// A table that can be sorted and leafed through.
+// A table that can be filtered, sorted, copied and looked into; of a long one only the rows in sight are made.
 
-import { h, has, pretty, showNumber } from "./dom.js";
+import { freshId, h, has, user } from "./dom.js";
+import { say } from "./say.js";
+import { reading } from "./values.js";
 
-const PAGE = 20;
+/** Longer tables are made row by row as they are scrolled. */
+const WHOLE = 100;
+const AHEAD = 400;
+const FILTERED = 7;
 
-/** What is not there stands last, whichever way it is sorted. */
-function compare(a, b, sign) {
-	const isMissing = (value) => value === undefined || value === null;
-	if (isMissing(a) || isMissing(b)) {
-		return isMissing(a) - isMissing(b);
-	}
-	const text = (value) => (typeof value === "object" ? pretty(value) : String(value));
-	return (
-		sign *
-		(typeof a === "number" && typeof b === "number"
-			? a - b
-			: text(a).localeCompare(text(b), undefined, { numeric: true }))
-	);
+const isMissing = (value) => value === undefined || value === null;
+const asText = (value) => (isMissing(value) ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
+
+/** The order of values; what is not there stands last, whichever way it is sorted. */
+function compared(sign) {
+	const { compare } = new Intl.Collator(user.locale, { numeric: true });
+	return ([a], [b]) =>
+		isMissing(a) || isMissing(b)
+			? isMissing(a) - isMissing(b)
+			: sign * (typeof a === "number" && typeof b === "number" ? a - b : compare(asText(a), asText(b)));
 }
 
+/** Records as text with separators; values as they came. */
+export const separated = (records, columns, mark) => {
+	const part = (text) => (/["\n\r]/.test(text) || text.includes(mark) ? `"${text.replaceAll('"', '""')}"` : text);
+	return [columns.map(({ label }) => part(String(label))), ...records.map((record) => columns.map(({ key }) => part(asText(record[key]))))]
+		.map((row) => row.join(mark))
+		.join("\r\n");
+};
+
+/** Whether a cell cannot show all of a value. */
+const isMore = (value) => (typeof value === "object" ? value !== null : typeof value === "string" && value.length > 90);
+
 /**
- * A table that can be sorted and leafed through.
+ * A table.
  *
- * @param columns `key`, `label`, and `show(record)` for what is shown otherwise; @param cell shows a value
+ * @param columns `key`, `label`, `schema`, and `show(record)` for what is shown otherwise
+ * @param view `about(schema)` reads a schema, `cell(value, key, schema, read)` shows a value, `detail(record)` a whole record; `deeds` as of the viewer
  */
-export function table(records, columns, cell) {
+export function table(records, columns, view, name = say("table")) {
 	let order = records;
-	let page = 0;
-	let by;
-	const isNumeric = ({ key }) =>
-		records.every((record) => record[key] === undefined || record[key] === null || typeof record[key] === "number");
-	const numeric = columns.map(
-		(column) => isNumeric(column) && records.some((record) => typeof record[column.key] === "number")
-	);
-	const heads = columns.map((column, index) =>
-		h(
-			"th",
-			{ scope: "col", class: numeric[index] && "right" },
-			h(
-				"button",
-				{ type: "button", onclick: () => sort(index) },
-				column.label,
-				h("span", { "aria-hidden": "true", class: "arrow" })
-			)
-		)
-	);
+	let [by, wanted] = [undefined, ""];
+	const all = columns.map((column) => {
+		const read = reading(column.key, view.about(column.schema), records.map((record) => record[column.key]), records);
+		return {
+			...column,
+			read,
+			label: column.label ?? read.label,
+			empty: !column.show && records.every((record) => isMissing(record[column.key]) || record[column.key] === ""),
+			on: true
+		};
+	});
+	all.forEach((column) => (column.on = !column.empty || all.every(({ empty }) => empty)));
+	const seen = () => all.filter(({ on }) => on);
+	const isLong = records.length > WHOLE;
+	const isDeep = view.detail && (all.some(({ empty, on }) => !empty && !on) || records.slice(0, 1000).some((record) => all.some(({ key, show }) => !show && isMore(record[key]))));
+
+	const rows = new Map();
+	const open = new Map();
+	let height = 38;
+	const [above, below] = [0, 1].map(() => h("tbody", { "aria-hidden": "true" }, h("tr", {}, h("td", { class: "space" }))));
+	const head = h("tr", {});
 	const body = h("tbody", {});
-	const where = h("span", { role: "status" });
-	const [back, on] = [
-		["Previous", -1],
-		["Next", 1]
-	].map(([text, step]) =>
-		h(
-			"button",
-			{
-				type: "button",
-				onclick: () => {
-					page += step;
-					draw();
-				}
-			},
-			text
-		)
-	);
-	function sort(index) {
-		by = { index, sign: by?.index === index ? -by.sign : 1 };
-		const { key } = columns[index];
-		order = [...records].sort((a, b) => compare(a[key], b[key], by.sign));
-		heads.forEach((head, place) =>
-			place === index
-				? head.setAttribute("aria-sort", by.sign > 0 ? "ascending" : "descending")
-				: head.removeAttribute("aria-sort")
+	const inner = h("table", {}, h("thead", {}, head), isLong && above, body, isLong && below);
+	const scroll = h("div", { class: isLong ? "scroll long" : "scroll", tabindex: 0, role: "group", "aria-label": name }, inner);
+	const count = h("span", { role: "status", class: "count" });
+
+	function headings() {
+		head.replaceChildren(
+			...(isDeep ? [h("td", { class: "look" })] : []),
+			...seen().map((column) => {
+				const cell = h(
+					"th",
+					{ scope: "col", class: column.read.right && "right" },
+					h("button", { type: "button", onclick: () => sort(column) }, column.label, h("span", { "aria-hidden": "true", "class": "arrow" }))
+				);
+				by?.column === column && cell.setAttribute("aria-sort", by.sign > 0 ? "ascending" : "descending");
+				return cell;
+			})
 		);
-		page = 0;
+	}
+
+	function sort(column) {
+		by = by?.column !== column ? { column, sign: 1 } : by.sign > 0 ? { column, sign: -1 } : undefined;
+		arrange();
+		headings();
+		[...head.querySelectorAll("th button")][seen().indexOf(column)]?.focus();
+	}
+
+	function arrange() {
+		const said = wanted.toLowerCase();
+		const found = said ? records.filter((record) => all.some(({ key }) => asText(record[key]).toLowerCase().includes(said))) : records;
+		order = by
+			? found
+					.map((record) => [record[by.column.key], record])
+					.sort(compared(by.sign))
+					.map(([, record]) => record)
+			: found;
+		count.textContent = found.length < records.length ? say("rowsOf", { found: found.length, count: records.length }) : say("rows", { count: records.length });
+		renew();
+	}
+
+	function renew() {
+		rows.clear();
+		body.replaceChildren();
+		scroll.scrollTop = 0;
+		inner.setAttribute("aria-rowcount", order.length + 1);
 		draw();
 	}
-	function draw() {
-		const from = page * PAGE;
-		body.replaceChildren(
-			...order.slice(from, from + PAGE).map((record) =>
+
+	function row(record, index) {
+		const id = freshId();
+		const line = h(
+			"tr",
+			{ "aria-rowindex": index + 2 },
+			isDeep &&
 				h(
-					"tr",
-					{},
-					columns.map((column, index) =>
-						h(
-							"td",
-							{ class: numeric[index] && "right" },
-							column.show
-								? column.show(record)
-								: cell(
-										has(record, column.key) ? record[column.key] : undefined,
-										column.key,
-										column.schema
-									)
-						)
-					)
+					"td",
+					{ class: "look" },
+					h("button", { "type": "button", "aria-expanded": String(open.has(record)), "aria-label": say("rowDetails", { count: index + 1 }), "aria-controls": id, "onclick": (event) => look(record, index, id, event.currentTarget) })
+				),
+			seen().map((column) =>
+				h(
+					"td",
+					{ class: column.read.right && "right" },
+					column.show?.(record) ?? view.cell(has(record, column.key) ? record[column.key] : undefined, column.key, column.schema, column.read)
 				)
 			)
 		);
-		where.textContent = `${showNumber(from + 1)}–${showNumber(Math.min(from + PAGE, order.length))} of ${showNumber(order.length)}`;
-		back.disabled = page === 0;
-		on.disabled = from + PAGE >= order.length;
+		return open.has(record) ? [line, detail(record, id)] : [line];
 	}
-	draw();
-	return h(
-		"div",
-		{ class: "table" },
-		h(
-			"div",
-			{ class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" },
-			h("table", {}, h("thead", {}, h("tr", {}, heads)), body)
-		),
-		records.length > PAGE && h("div", { class: "pages" }, back, where, on)
-	);
+
+	const detail = (record, id) => h("tr", { class: "detail", id }, h("td", { colspan: seen().length + 1 }, view.detail(record)));
+
+	function look(record, index, id, button) {
+		const there = rows.get(record);
+		if (open.delete(record)) {
+			there.pop().remove();
+		} else {
+			there.push(detail(record, id));
+			there[0].after(there[1]);
+			open.set(record, there[1].offsetHeight);
+		}
+		button.setAttribute("aria-expanded", String(open.has(record)));
+	}
+
+	function draw() {
+		let [from, to, before, behind] = [0, order.length, 0, 0];
+		if (isLong) {
+			const [top, bottom] = [scroll.scrollTop - AHEAD, scroll.scrollTop + (scroll.clientHeight || 520) + AHEAD];
+			to = 0;
+			let place = 0;
+			order.forEach((record, index) => {
+				const end = place + height + (open.get(record) ?? 0);
+				if (end < top) {
+					[from, before] = [index + 1, end];
+				} else if (place < bottom) {
+					to = index + 1;
+				} else {
+					behind += end - place;
+				}
+				place = end;
+			});
+		}
+		const wantedRows = new Set(order.slice(from, to));
+		for (const [record, elements] of rows) {
+			if (!wantedRows.has(record)) {
+				elements.some((element) => element.contains(document.activeElement)) && scroll.focus({ preventScroll: true });
+				elements.forEach((element) => element.remove());
+				rows.delete(record);
+			}
+		}
+		let next = body.firstChild;
+		for (let index = from; index < to; index++) {
+			const there = rows.get(order[index]);
+			if (there) {
+				next = there.at(-1).nextSibling;
+			} else {
+				const made = row(order[index], index);
+				rows.set(order[index], made);
+				made.forEach((element) => body.insertBefore(element, next));
+			}
+		}
+		above.hidden = !before;
+		below.hidden = !behind;
+		above.querySelector("td").style.height = `${before}px`;
+		below.querySelector("td").style.height = `${behind}px`;
+	}
+
+	if (isLong) {
+		let due = 0;
+		scroll.addEventListener("scroll", () => {
+			due ||= requestAnimationFrame(() => {
+				due = 0;
+				height = rows.values().next().value?.[0].offsetHeight || height;
+				[...head.children].forEach((cell) => (cell.style.minWidth = `${cell.offsetWidth}px`));
+				draw();
+			});
+		});
+	}
+	headings();
+	arrange();
+	return h("div", { class: "table" }, records.length > 1 && tools(), scroll);
+
+	/** What can be done with the table, on one line above it. */
+	function tools() {
+		const { deeds } = view;
+		const said = h("span", { role: "status", class: "hint" });
+		const done = (promise, text) => promise.then(() => (said.textContent = text), (problem) => (said.textContent = problem.message));
+		const button = (text, onclick) => h("button", { type: "button", class: "small", onclick }, text);
+		const options = h("div", { class: "options", hidden: true });
+		const more = h(
+			"button",
+			{
+				"type": "button",
+				"class": "small",
+				"aria-expanded": "false",
+				"aria-label": say("options", { name }),
+				"onclick": () => {
+					options.hidden = !options.hidden;
+					more.setAttribute("aria-expanded", String(!options.hidden));
+					options.children.length || fill();
+				}
+			},
+			"⋯"
+		);
+		const csv = () => separated(order, seen(), ",");
+		function fill() {
+			options.append(
+				h(
+					"fieldset",
+					{},
+					h("legend", {}, say("columns")),
+					all.map((column) => {
+						const tick = h("input", {
+							type: "checkbox",
+							onchange: () => {
+								column.on = tick.checked || seen().length < 2;
+								tick.checked = column.on;
+								headings();
+								renew();
+							}
+						});
+						tick.checked = column.on;
+						return h("label", { class: "tick" }, tick, column.label);
+					})
+				),
+				h(
+					"div",
+					{ class: "actions" },
+					button(say("copy"), () => done(deeds.copy(separated(order, seen(), "\t")), say("copied"))),
+					deeds.canSave()
+						? button(say("downloadCsv"), () => deeds.save(`${name}.csv`, "text/csv", csv()))
+						: button(say("copyCsv"), () => done(deeds.copy(csv()), say("copied"))),
+					said
+				)
+			);
+		}
+		return [
+			h(
+				"div",
+				{ class: "tools" },
+				records.length > FILTERED &&
+					h("input", {
+						"type": "search",
+						"placeholder": say("filter"),
+						"aria-label": say("filterWhat", { name }),
+						"oninput": (event) => {
+							wanted = event.target.value.trim();
+							arrange();
+						}
+					}),
+				count,
+				more
+			),
+			options
+		];
+	}
 }
+

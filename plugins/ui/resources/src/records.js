@@ -1,0 +1,100 @@
+// Finds the rows and columns in data: lists of objects, columns side by side, maps of like objects, points of GeoJSON.
+
+import { has, isObject } from "./dom.js";
+import { isScalar } from "./order.js";
+
+/** As many records say which columns there are. */
+const SAMPLE = 1000;
+
+/** Names of maps whose numbers are compared. */
+const COUNTS = /count|total|by[A-Z_]|per[A-Z_]|distribution|histogram|stat|size|usage|votes|score/i;
+
+/** Whether objects are of one kind: most of their keys are the same. */
+function areAlike(all) {
+	const counts = new Map();
+	all.forEach((one) => Object.keys(one).forEach((key) => counts.set(key, (counts.get(key) ?? 0) + 1)));
+	const shared = [...counts.values()].filter((count) => count > all.length / 2).length;
+	return shared > 0 && (all.length === 2 ? shared === counts.size : shared * 2 >= counts.size);
+}
+
+/** GeoJSON points as records. */
+function pointsIn({ type, features }) {
+	return type === "FeatureCollection" && Array.isArray(features) && features.length && features.every(({ geometry }) => geometry?.type === "Point")
+		? features.map(({ id, properties, geometry }) => ({ ...(id === undefined ? {} : { id }), ...properties, latitude: geometry.coordinates[1], longitude: geometry.coordinates[0] }))
+		: undefined;
+}
+
+/**
+ * Data as a table.
+ *
+ * @param view reads the schema's parts
+ * @param name of the data, where it has one
+ * @returns its `records` and `columns`, and `ordinal` for numbers in a row; `undefined` if it is no table
+ */
+export function recordsIn(value, view, schema, name = "") {
+	const columnsOf = (records, item) =>
+		[
+			...new Set([
+				...Object.keys(view.about(item).properties ?? {}),
+				...records.slice(0, SAMPLE).flatMap((record) => Object.keys(record))
+			])
+		]
+			.filter((key) => records.some((record) => has(record, key)))
+			.map((key) => ({ key, schema: view.within(item, key) }));
+	if (Array.isArray(value)) {
+		if (!value.length) {
+			return undefined;
+		}
+		if (value.every(isObject)) {
+			return { records: value, columns: columnsOf(value, view.within(schema, 0)) };
+		}
+		if (value.length > 6 && value.every((one) => typeof one === "number") && !/ids?$|lines?$|numbers?$/i.test(name)) {
+			return {
+				records: value.map((one, index) => ({ "#": index + 1, value: one })),
+				columns: [{ key: "#" }, { key: "value" }],
+				ordinal: true
+			};
+		}
+		const width = value[0]?.length;
+		return width && value.length > 1 && value.every((row) => Array.isArray(row) && row.length === width && row.every(isScalar))
+			? {
+					records: value.map((row) => ({ ...row })),
+					columns: value[0].map((_, index) => ({ key: String(index), label: String(index + 1) }))
+				}
+			: undefined;
+	}
+	if (!isObject(value)) {
+		return undefined;
+	}
+	const points = pointsIn(value);
+	if (points) {
+		return { records: points, columns: columnsOf(points) };
+	}
+	const parts = Object.entries(value);
+	const length = parts[0]?.[1]?.length;
+	// Columns side by side, as measurements often come.
+	if (
+		parts.length > 1 &&
+		length > 1 &&
+		parts.every(([, part]) => Array.isArray(part) && part.length === length && part.every(isScalar)) &&
+		(length > 2 || parts.length > 2)
+	) {
+		return {
+			records: parts[0][1].map((_, index) => Object.fromEntries(parts.map(([key, part]) => [key, part[index]]))),
+			columns: parts.map(([key]) => ({ key, schema: view.within(view.within(schema, key) ?? {}, 0) }))
+		};
+	}
+	if (parts.length < 2 || view.about(schema).properties) {
+		return undefined;
+	}
+	// A map of counts, or of objects of one kind: names that no schema lists.
+	if (parts.length > 2 && (parts.length > 7 || COUNTS.test(name)) && parts.every(([, part]) => typeof part === "number")) {
+		return { records: parts.map(([key, part]) => ({ name: key, value: part })), columns: [{ key: "name" }, { key: "value" }] };
+	}
+	if (parts.every(([, part]) => isObject(part) && Object.keys(part).length) && areAlike(parts.map(([, part]) => part))) {
+		const first = ["name", "key", "entry"].find((key) => parts.every(([, part]) => !has(part, key))) ?? "#";
+		const records = parts.map(([key, part]) => ({ [first]: key, ...part }));
+		return { records, columns: [{ key: first }, ...columnsOf(parts.map(([, part]) => part), view.within(schema, parts[0][0]))] };
+	}
+	return undefined;
+}

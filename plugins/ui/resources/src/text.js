@@ -1,0 +1,70 @@
+// Shows a text: data that it holds, code with its language, words as they run on; what else it may be is in texts.js.
+
+import { cut, h } from "./dom.js";
+import { parts } from "./parts.js";
+import { say } from "./say.js";
+
+/** Longer texts are not looked into. */
+const LONGEST = 400_000;
+
+/** JSON in a text; whole numbers that would be rounded stay as they are written. */
+export function jsonIn(text) {
+	try {
+		return /^\s*[[{]/.test(text)
+			? JSON.parse(text, (_, value, context) =>
+					typeof value === "number" &&
+					Number.isInteger(value) &&
+					!Number.isSafeInteger(value) &&
+					/^-?\d+$/.test(context?.source)
+						? context.source
+						: value
+				)
+			: undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+/** Text as it is, in a box that a keyboard can scroll. */
+export const code = (text, language) =>
+	h(
+		"figure",
+		{ class: "code" },
+		language && h("figcaption", {}, language),
+		cut(h("pre", { class: "text", tabindex: 0, role: "group", "aria-label": language || say("text") }), text, 4000, (piece) => [piece])
+	);
+
+const LANGUAGES = { xml: "XML", html: "HTML", svg: "SVG", css: "CSS", js: "JavaScript", mjs: "JavaScript", ts: "TypeScript", tsx: "TypeScript", py: "Python", rs: "Rust", sh: "Shell", toml: "TOML", yml: "YAML", yaml: "YAML", sql: "SQL", h: "C++", cpp: "C++", c: "C", java: "Java", go: "Go", ini: "INI" };
+
+const languageOf = (text, { name = "", mimeType = "" }) =>
+	LANGUAGES[/\.(\w+)$/.exec(name)?.[1]] ??
+	LANGUAGES[/(?:\/|\+|-)(xml|html|css|toml|yaml|sql)\b/.exec(mimeType)?.[1]] ??
+	(/^\s*<\?xml|^\s*<([\w:-]+)[^<]*>[\s\S]*<\/\1>\s*$/.test(text) ? (/^\s*<(!doctype html|html)/i.test(text) ? "HTML" : "XML") : undefined);
+
+/**
+ * A text by what it is.
+ *
+ * @param view shows data and tables, and opens links
+ * @param more `schema` of data in it, `name` and `mimeType` of the file it is from, `level` of its first heading, `depth` of the data around it
+ */
+export function textOf(text, view, more = {}) {
+	const about = { name: view.file, ...more };
+	if (text.length > LONGEST || !text.trim()) {
+		return code(text);
+	}
+	const data = jsonIn(text);
+	if (data !== undefined) {
+		return view.show(data, "", about.schema, about.depth);
+	}
+	const language = languageOf(text, about);
+	const special = !language && parts.text?.(text, view, about);
+	if (special) {
+		return special;
+	}
+	const lines = text.trim().split("\n");
+	// What is set in lines or columns is kept so; what is written in sentences runs on.
+	const isSet =
+		lines.some((line) => /^(\s{2,}|\t)\S|\S {3,}\S|[{};]\s*$/.test(line)) ||
+		(lines.length > 3 && lines.every((line) => line.length < 160 && !/[.!?:]$/.test(line.trim())));
+	return language || isSet ? code(text, language) : cut(h("p", { class: "text", dir: "auto" }), text.trim(), 4000, (piece) => [piece]);
+}

@@ -1,0 +1,139 @@
+// Reads what a text is: a table, a difference, Markdown, pairs of names and values, or a sentence with data beneath it.
+
+import { diffOf, isDiff } from "./diff.js";
+import { h, isObject } from "./dom.js";
+import { inline, isMarkdown, markdown } from "./markdown.js";
+import { code, jsonIn } from "./text.js";
+
+/** The rows of a text with separators, quotes as RFC 4180 has them. */
+function separated(text, mark) {
+	const rows = [[]];
+	const part = new RegExp(`(?:"((?:[^"]|"")*)"|([^"${mark}\\n]*))(${mark}|\\r?\\n|$)`, "gy");
+	for (let found = part.exec(text); found; found = part.exec(text)) {
+		rows.at(-1).push(found[1]?.replaceAll('""', '"') ?? found[2].replace(/\r$/, ""));
+		if (part.lastIndex >= text.length) {
+			return found[3] === mark ? [...rows.slice(0, -1), [...rows.at(-1), ""]] : rows;
+		}
+		found[3] === mark || rows.push([]);
+	}
+	return [];
+}
+
+/** Rows of equal length, with a head of different names. */
+const isTable = ([head, ...rows], fewest = 2) =>
+	rows.length > 0 &&
+	head.length >= fewest &&
+	rows.every((row) => row.length === head.length) &&
+	new Set(head).size === head.length &&
+	head.every((one) => one.trim() && one.length < 60 && !/^-?[\d.]+$/.test(one));
+
+function rowsIn(text) {
+	const body = text.trim();
+	for (const mark of ["\t", ";", ","]) {
+		const rows = separated(body, mark);
+		// Sentences have commas too, but with a blank behind them and not so many of them.
+		if (isTable(rows) && (mark === "\t" || !rows.flat().some((one) => /^ \S/.test(one) && mark === ",")) && (rows[0].length > 2 || rows.length > 2)) {
+			return rows;
+		}
+	}
+	return aligned(body);
+}
+
+/** The rows of a text whose columns are aligned by blanks, as commands print them. */
+function aligned(text) {
+	const lines = text.split("\n").filter((line) => line.trim() && !/^[-=+\s|]+$/.test(line));
+	if (lines.length < 3 || lines.length > 5000 || lines.some((line) => /\t/.test(line))) {
+		return undefined;
+	}
+	const width = Math.max(...lines.map((line) => line.length));
+	const isBlank = Array.from({ length: width }, (_, at) => lines.every((line) => (line[at] ?? " ") === " "));
+	const starts = [];
+	for (let at = 0; at < width; at++) {
+		!isBlank[at] && (at === 0 || (isBlank[at - 1] && (at === 1 || isBlank[at - 2]))) && starts.push(at);
+	}
+	const rows = lines.map((line) => starts.map((start, index) => line.slice(start, starts[index + 1]).trim()));
+	return isTable(rows) && rows[0].length === rows[0].filter((one) => one.split("  ").length === 1).length ? rows : undefined;
+}
+
+/** What a text says: numbers only where JavaScript writes them the same, so that nothing is lost. */
+const valueOf = (text) => /^(true|false)$/i.test(text) ? /^t/i.test(text) : (text !== "" && String(Number(text)) === text && Number.isSafeInteger(Math.trunc(Number(text))) ? Number(text) : text);
+
+/** Records from a head and rows; a column holds what its texts say only if all in it are of one kind. */
+export function recordsOf(head, rows) {
+	const kinds = head.map((_, index) => new Set(rows.map((row) => row[index]).filter(Boolean).map((text) => typeof valueOf(text))));
+	return rows.map((row) => Object.fromEntries(head.map((name, index) => [name, row[index] ? (kinds[index].size < 2 ? valueOf(row[index]) : row[index]) : null])));
+}
+
+const PAIR = /^\s*([\p{L}_][\p{L}\d _()./-]{0,38}?)\s*:\s+(\S.*)$/u;
+
+/** "name: value" line by line, perhaps in several paragraphs with the same names. */
+function pairsIn(text) {
+	const blocks = text
+		.trim()
+		// A first line may say what follows.
+		.replace(/^[^\n:]{1,60}:\n/, "")
+		.split(/\n\s*\n/)
+		.map((block) => block.split("\n").map((line) => PAIR.exec(line)));
+	const good = blocks.every((block) => block.length > (blocks.length > 1 ? 0 : 1) && block.every(Boolean));
+	const records = good && blocks.map((block) => Object.fromEntries(block.map(([, name, value]) => [name, valueOf(value.trim())])));
+	const names = good && records.map((record) => Object.keys(record).join());
+	return !good || (blocks.length > 1 && new Set(names).size > 2) || records.some((record, index) => Object.keys(record).length < blocks[index].length)
+		? undefined
+		: records.length > 1
+			? records
+			: records[0];
+}
+
+/** "[FILE] name" line by line. */
+const KINDS = /^\[([A-Z]{2,10})\] (.+)$/;
+
+/** A text by what it is; `undefined` for plain words. The parameters are those of `textOf`. */
+export function readText(text, view, about) {
+	if (!/^\s*[`~]{3}/.test(text) && isDiff(text)) {
+		return diffOf(text);
+	}
+	const lines = text.trim().split("\n");
+	const each = lines.length > 1 && lines.length < 5000 && lines.every((line) => /^\s*\{.*\}\s*$/.test(line)) && lines.map(jsonIn);
+	if (each && each.every(isObject)) {
+		return view.show(each);
+	}
+	// A sentence, and data beneath it.
+	const [, before, after] = /^([^{[][^\n]*(?:\n[^{[][^\n]*){0,4}?)\n+\s*([{[][\s\S]*)$/.exec(text.trim()) ?? [];
+	const below = after && jsonIn(after);
+	if (below && typeof below === "object") {
+		return h("div", { class: "data" }, h("p", { class: "text", dir: "auto" }, before), view.show(below, "", about.schema));
+	}
+	const kinds = lines.map((line) => KINDS.exec(line.trim()));
+	if (lines.length > 1 && kinds.every(Boolean)) {
+		return view.show(kinds.map(([, kind, name]) => ({ name, kind: kind.charAt(0) + kind.slice(1).toLowerCase() })));
+	}
+	const rows = lines.length > 1 && rowsIn(text);
+	if (rows) {
+		const isShouted = rows[0].every((one) => one === one.toUpperCase());
+		return view.show(recordsOf(isShouted ? rows[0].map((one) => one.toLowerCase()) : rows[0], rows.slice(1)));
+	}
+	const pairs = pairsIn(text);
+	if (pairs) {
+		return view.show(pairs);
+	}
+	if (isMarkdown(text) || /markdown/.test(about.mimeType) || /\.(md|markdown)$/i.test(about.name)) {
+		return markdown(
+			text,
+			{
+				open: view.open,
+				code: (said, kind) => isDiff(said) ? diffOf(said) : code(said, kind),
+				table: (head, body) =>
+					view.table(
+						recordsOf(Object.keys(head), body),
+						head.map((label, key) => ({
+							key,
+							label,
+							show: (record) => (typeof record[key] === "string" ? h("span", { class: "lines" }, inline(record[key], view.open)) : undefined)
+						}))
+					)
+			},
+			about.level
+		);
+	}
+	return undefined;
+}

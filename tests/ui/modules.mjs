@@ -1,0 +1,96 @@
+// The modules of the runtime, for tests that need no browser: what they make is kept in plain objects instead of elements.
+
+import { build } from "esbuild";
+import path from "node:path";
+import { shipped } from "./build.mjs";
+
+/** As much of an element as the runtime's display of answers asks for before it stands in a page. */
+class Element {
+	constructor(tag) {
+		Object.assign(this, { tag, tagName: tag.toUpperCase(), children: [], attributes: {}, style: {}, dataset: {} });
+	}
+
+	append(...all) {
+		this.children.push(...all);
+		all.filter((one) => one instanceof Element).forEach((one) => (one.parent = this));
+	}
+
+	before(...all) {
+		this.parent.children.splice(this.parent.children.indexOf(this), 0, ...all);
+		all.filter((one) => one instanceof Element).forEach((one) => (one.parent = this.parent));
+	}
+
+	insertBefore(element, next) {
+		this.append(element);
+		next && (this.children = [...this.children.slice(0, -1).flatMap((one) => (one === next ? [element, one] : [one]))]);
+	}
+
+	replaceChildren(...all) {
+		this.children = [];
+		this.append(...all);
+	}
+
+	setAttribute(name, value) {
+		this.attributes[name] = String(value);
+	}
+
+	removeAttribute(name) {
+		delete this.attributes[name];
+	}
+
+	addEventListener() {}
+
+	contains(other) {
+		return other === this;
+	}
+
+	focus() {}
+
+	get firstChild() {
+		return this.children[0];
+	}
+
+	set textContent(text) {
+		this.children = [text];
+	}
+
+	get textContent() {
+		return this.children.map((one) => (one instanceof Element ? one.textContent : String(one))).join("");
+	}
+
+	/** All elements with a tag, in order, this one included. */
+	all(tag) {
+		return [this.tag === tag ? [this] : [], ...this.children.filter((one) => one instanceof Element).map((one) => one.all(tag))].flat();
+	}
+
+	querySelector(tag) {
+		return this.all(tag)[0];
+	}
+
+	querySelectorAll(tag) {
+		return this.all(tag);
+	}
+}
+
+globalThis.Node = Element;
+globalThis.document = {
+	createElement: (tag) => new Element(tag),
+	createElementNS: (_, tag) => new Element(tag),
+	activeElement: null
+};
+globalThis.innerWidth = 800;
+
+/** What the named modules of the runtime export, all with one another's state. */
+export async function modules(...names) {
+	const { outputFiles } = await build({
+		stdin: {
+			contents: names.map((name) => `export * from ${JSON.stringify(`./${name}.js`)};`).join("\n"),
+			resolveDir: path.join(shipped, "src")
+		},
+		bundle: true,
+		write: false,
+		format: "esm",
+		logLevel: "error"
+	});
+	return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
+}

@@ -1,0 +1,96 @@
+// Texts that are something: Markdown, tables, data, differences, pairs; and that nothing of them is markup.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { modules } from "./modules.mjs";
+
+const { Viewer, reader, textOf, user } = await modules("more", "data", "schema", "text", "dom");
+user.locale = "en-GB";
+user.timeZone = "UTC";
+
+const opened = [];
+const view = new Viewer(reader({}).look, (address) => opened.push(address), { canSave: () => false, canAsk: () => false });
+const made = (text, about) => textOf(text, view, about);
+const texts = (element, tag) => element.all(tag).map((one) => one.textContent);
+
+test("Markdown", () => {
+	const element = made(
+		"# One\n\nA **bold** and _slanted_ `code` with [a link](https://example.com/a) and https://example.com/b.\nNext line\n\n### Three\n\n1. first\n2. second\n   - inner\n\n> said\n\n```rust\nfn main() {}\n```\n\n| A | B |\n|---|--:|\n| x | 1 |\n| **y** | 2 |\n\n- [x] done\n- [ ] open\n\n---\n"
+	);
+	assert.deepEqual(texts(element, "h2"), ["One"]);
+	assert.deepEqual(texts(element, "h3"), ["Three"], "no level of headings is left out");
+	assert.deepEqual(texts(element, "strong"), ["bold", "y"]);
+	assert.deepEqual(texts(element, "em"), ["slanted"]);
+	assert.deepEqual(texts(element, "code"), ["code"]);
+	assert.deepEqual(texts(element, "button").filter((one) => /link|example/.test(one)), ["a link", "https://example.com/b"]);
+	assert.equal(element.all("ol")[0].all("ul").length, 1);
+	assert.deepEqual(texts(element, "blockquote"), ["said"]);
+	assert.deepEqual(texts(element, "figcaption"), ["rust"]);
+	assert.equal(element.all("pre")[0].attributes.tabindex, "0", "a keyboard can scroll it");
+	assert.deepEqual(texts(element, "td").filter(Boolean), ["x", "1", "y", "2"]);
+	assert.equal(element.all("hr").length, 1);
+	assert.equal(element.all("br").length, 1, "newlines are kept");
+});
+
+test("no markup, no scheme but http, https and mailto, nothing fetched", () => {
+	const element = made(
+		"# Hi\n\n<img src=x onerror=alert(1)> <script>alert(2)</script> [run](javascript:alert(3)) [file](file:///etc/passwd) ![pic](https://example.com/p.png) [d](data:text/html,x)\n\n<b>bold</b> \\*not\\*\n"
+	);
+	assert.equal(["img", "script", "a", "b", "iframe", "em"].flatMap((tag) => element.all(tag)).length, 0);
+	assert.match(element.textContent, /<script>alert\(2\)<\/script>/);
+	assert.deepEqual(texts(element, "button"), ["pic"]);
+	assert.match(element.textContent, /\*not\*/);
+});
+
+test("Markdown of any kind ends soon", () => {
+	for (const text of ["*".repeat(3000), "[".repeat(3000), "`".repeat(3001), "**a".repeat(1500), "- ".repeat(2000), "> ".repeat(800), "|".repeat(3000) + "\n|-|-|", "_a".repeat(2000), "[a](".repeat(1000), "~~".repeat(1500)]) {
+		const start = performance.now();
+		made(`# T\n\n${text}`);
+		assert.ok(performance.now() - start < 1500, text.slice(0, 10));
+	}
+});
+
+test("tables in texts", () => {
+	const csv = made('name,size,ok\n"a, b",10,true\nc,,false\n');
+	assert.deepEqual(texts(csv, "th"), ["Name", "Size", "Ok"]);
+	assert.match(csv.textContent, /a, b/);
+	const aligned = made("NAME        READY   STATUS\nweb-1       1/1     Running\nweb-2       0/1     Pending\n");
+	assert.deepEqual(texts(aligned, "th"), ["Name", "Ready", "Status"]);
+	assert.deepEqual(texts(aligned, "td").filter(Boolean), ["web-1", "1/1", "Running", "web-2", "0/1", "Pending"]);
+	for (const prose of ["Hello, Ada, and Bo\nGood bye, Ada, and Cy", "One line, two parts", "a,b\n1,2,3\n4,5", "First, this\nThen, that"]) {
+		assert.equal(made(prose).all("table").length, 0, prose);
+	}
+	const leading = made("code,count\n007,1\n008,2\n009,3");
+	assert.deepEqual(texts(leading, "td").filter(Boolean).slice(0, 2), ["007", "1"], "a text that is no number stays as it is");
+});
+
+test("data in texts", () => {
+	assert.deepEqual(texts(made('Found 2:\n[{"name":"Ada"},{"name":"Bo"}]'), "td"), ["Ada", "Bo"]);
+	assert.deepEqual(texts(made('{"n":1}\n{"n":2}'), "td"), ["1", "2"]);
+	assert.deepEqual(texts(made("size: 74\nname: a.txt\nisFile: true"), "dt"), ["Size", "Is file"]);
+	const log = made("History:\nCommit: 33c0087500d677aca1af127edbd40f8405604bcc\nAuthor: Ada\n\nCommit: a099df01c2ef6b8f08405604bcc33c0087500d67\nAuthor: Bo");
+	assert.deepEqual(texts(log, "th"), ["Commit", "Author"]);
+	assert.deepEqual(texts(made("[FILE] a.txt\n[DIR] docs"), "th"), ["Name", "Kind"]);
+});
+
+test("differences", () => {
+	const text = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n";
+	const kinds = made(text).all("span").map((one) => [one.attributes.class, one.textContent.trim()]);
+	assert.ok(kinds.some(([kind, line]) => kind === "add" && line === "+new"));
+	assert.ok(kinds.some(([kind, line]) => kind === "cut" && line === "-old"));
+	assert.equal(made(text).all("pre")[0].textContent.replace(/\n+$/, ""), text.trim(), "all of it, as it was");
+	const change = view.show({ before: { port: 8080, host: "a" }, after: { port: 9090, host: "a" } });
+	assert.deepEqual(texts(change, "td").filter(Boolean), ["Port", "8080", "9090"]);
+	assert.match(view.show({ old: "a\nb\nc", new: "a\nx\nc" }).textContent, / a\n-b\n\+x\n c/);
+});
+
+test("code keeps its language, prose runs on, and nothing is lost", () => {
+	assert.deepEqual(texts(made("fn main() {\n\tx();\n}", { name: "src/main.rs" }), "figcaption"), ["Rust"]);
+	assert.deepEqual(texts(made("<a><b>1</b></a>"), "figcaption"), ["XML"]);
+	assert.equal(made("Just a sentence.").tag, "p");
+	assert.equal(made("  indented\n    more").all("pre").length, 1);
+	for (const text of ["# not a heading: a comment\nimport os\nprint(1)", "a: b", "key: value\nno pair", "1. one", "x * y * z", "snake_case_name and other_name_here", "2 < 3 > 1"]) {
+		const said = made(text).textContent.replace(/Show more \(0 left\)/g, "");
+		assert.equal(said.replace(/\s+/g, " ").trim(), text.replace(/\s+/g, " ").trim(), text);
+	}
+});

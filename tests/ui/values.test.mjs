@@ -1,0 +1,118 @@
+// What values are read as, and how they are written; the exact value stays within reach.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { modules } from "./modules.mjs";
+
+const { reading, showBytes, showDuration, showPeriod, user } = await modules("values", "dom");
+user.locale = "en-GB";
+user.timeZone = "UTC";
+
+const shown = (key, value, schema, beside) => reading(key, schema, [value], beside && [beside]).show(value, () => {});
+const column = (key, values, records) => {
+	const read = reading(key, undefined, values, records);
+	return [read.label, ...values.map((value) => read.show(value, () => {}, true).textContent)];
+};
+const titleOf = (element) => element.attributes.title;
+
+test("bytes and durations are scaled", () => {
+	for (const [value, text] of [[0, "0 bytes"], [999, "999 bytes"], [12345, "12.3 kB"], [5e12, "5.0 TB"], [-2048, "-2.0 kB"]]) {
+		assert.equal(showBytes(value), text);
+	}
+	for (const [seconds, text] of [
+		[0, "0 s"], [0.0000004, "400 ns"], [0.04, "40 ms"], [3.25, "3.25 s"], [59.999, "60 s"], [90, "1 min 30 s"], [3599.9, "60 min"], [7500, "2 h 5 min"], [200000, "2 d 8 h"], [-90, "−1 min 30 s"]
+	]) {
+		assert.equal(showDuration(seconds), text);
+	}
+	assert.equal(showPeriod("P1DT2H30M"), "1 d 2 h 30 min");
+	assert.equal(showPeriod("PT0.5S"), "0.5 s");
+});
+
+test("a number is read by its name, and its title is the number itself", () => {
+	for (const [key, value, text] of [
+		["size_bytes", 12345, "12.3 kB"],
+		["duration_ms", 92345, "1 min 32 s"],
+		["cpu_percent", 12.5, "12.5%"],
+		["high_c", 18.5, "18.5 °C"],
+		["price_eur", 1234.5, "€1,234.50"],
+		["confidence", 0.97131, "97.1%"],
+		["created_at", 1772359200, "1 Mar 2026, 10:00 UTC"],
+		["mtime", 1772359200000, "1 Mar 2026, 10:00 UTC"],
+		["latitude", 38.72231234, "38.72231°"],
+		["year", 2026, "2026"],
+		["id", 1234567, "1234567"],
+		["count", 1234567, "1,234,567"],
+		["share_price", 1.23456789, "1.235"]
+	]) {
+		const element = shown(key, value);
+		assert.equal(element.textContent, text, key);
+		assert.equal(titleOf(element), String(value), key);
+	}
+});
+
+test("nothing is a time, a share or money by its size alone", () => {
+	for (const [key, value, text] of [
+		["population", 1772359200, "1,772,359,200"],
+		["updated_rows", 12, "12"],
+		["probability", 12, "12"],
+		["vitamin_c", 12, "12"],
+		["latitude", 1200, "1200"]
+	]) {
+		assert.equal(shown(key, value).textContent, text, key);
+	}
+	// Whole numbers beside a code in lower case are cents in many an interface.
+	assert.equal(shown("amount", 1999, {}, { amount: 1999, currency: "usd" }).textContent, "1999");
+	assert.equal(shown("amount", 19.5, {}, { amount: 19.5, currency: "USD" }).textContent, "US$19.50");
+});
+
+test("a column has one unit and one number of digits", () => {
+	assert.deepEqual(column("high_c", [18.5, 9, 20.25]), ["High (°C)", "18.50", "9.00", "20.25"]);
+	assert.deepEqual(column("diameter_km", [4879, 142984]), ["Diameter (km)", "4,879", "142,984"]);
+	assert.deepEqual(column("size_bytes", [10, 20000]), ["Size", "10 bytes", "20.0 kB"]);
+	assert.deepEqual(column("score", [0.123456789, 0.5]), ["Score", "0.1235", "0.5000"]);
+	assert.deepEqual(column("n", [1, null, 3]), ["N", "1", "—", "3"]);
+});
+
+test("texts are known by their form", () => {
+	for (const [value, tag, part] of [
+		["2026-03-01T10:00:00Z", "time", "1 Mar 2026"],
+		["2026-03-01 10:00:00+00:00", "time", "1 Mar 2026"],
+		["Sun Mar 01 2026 10:00:00 GMT+0000 (Coordinated Universal Time)", "time", "1 Mar 2026"],
+		["Sun, 01 Mar 2026 10:00:00 GMT", "time", "1 Mar 2026"],
+		["https://example.com/a", "button", "https://example.com/a"],
+		["ada@example.com", "button", "ada@example.com"],
+		["PT1H30M", "span", "1 h 30 min"]
+	]) {
+		const element = shown("x", value);
+		assert.equal(element.tag, tag, value);
+		assert.ok(element.textContent.includes(part), element.textContent);
+	}
+	assert.equal(titleOf(shown("x", "Sun Mar 01 2026 10:00:00 GMT-0500")), "Sun Mar 01 2026 10:00:00 GMT-0500");
+	assert.match(shown("x", "Sun Mar 01 2026 10:00:00 GMT-0500").textContent, /10:00 -05:00/);
+	for (const [value, kind] of [
+		["/srv/project/packages/source/InputField.tsx", "path"],
+		["src/main.rs", "path"],
+		["C:\\Users\\ada\\file.txt", "path"],
+		["2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", "hash"],
+		["123e4567-e89b-12d3-a456-426614174000", "hash"],
+		["v2.3.1-rc.1", "mono"]
+	]) {
+		const element = shown("x", value);
+		assert.match(element.attributes.class, new RegExp(kind), value);
+		assert.equal(element.textContent, value, "whole for who copies it or has it read aloud");
+	}
+	for (const value of ["and/or", "1/2", "He said: a/b testing is fine", "n/a", "either / or", "#hello", "3.5", "TCP/IP"]) {
+		assert.doesNotMatch(shown("x", value).attributes.class ?? "", /path|hash|mono/, value);
+	}
+	assert.equal(shown("x", "#3366ff").children[0].style.background, "#3366ff");
+	assert.equal(shown("x", "url(https://evil.example/)").children[0].style, undefined);
+});
+
+test("yes and no are marks with words, states are tags, secrets stay secret", () => {
+	assert.match(shown("ok", true).textContent, /✓.*Yes/);
+	assert.match(shown("ok", false).textContent, /✕.*No/);
+	assert.equal(shown("status", "failed").attributes.class, "tag bad");
+	assert.equal(shown("name", "failed").attributes.class ?? "", "");
+	assert.equal(shown("token", "hush", { writeOnly: true }), "••••••");
+	assert.equal(shown("token", null).textContent, "—");
+});
