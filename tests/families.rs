@@ -77,7 +77,8 @@ fn a_plugin_for_the_command_line_only_is_hidden_from_clients() {
     let home = Home::new();
     let listed = home.run(&["tools", "--json"]);
     assert!(listed.stdout.contains("\"pack_ui5_data\""), "{listed:?}");
-    let mut client = Client::start(&home, Era::Legacy);
+    let mut client =
+        Client::start_with(&home, &["serve", "--tools", "all"], Era::Legacy, json!({}));
     let id = client.request("tools/list", json!({}));
     let served = client.finish(id);
     let tools = served["result"]["tools"].as_array().expect("a list");

@@ -25,6 +25,7 @@ mod generation_traces;
 mod grants;
 mod http_server;
 mod isolation;
+mod listing;
 mod offers;
 mod ownership;
 mod paths;

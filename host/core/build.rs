@@ -58,10 +58,26 @@ fn families() -> String {
          /// `info` or `debug`).\n\
          pub const LOG_LEVELS: &[(&str, &str, &str)] = &{:?};\n\
          /// The plugin that makes views of other tools.\n\
-         pub const VIEW_PLUGIN: Option<&str> = {:?};\n",
+         pub const VIEW_PLUGIN: Option<&str> = {:?};\n\
+         /// The families.\n\
+         pub const FAMILIES: &[Family] = &[{}];\n",
         portcullis_bundle::SCRIPTS,
         portcullis_bundle::RESERVED_URIS,
         portcullis_bundle::LOG_LEVELS,
         portcullis_bundle::VIEW_PLUGIN,
+        portcullis_bundle::FAMILIES.iter().map(family).collect::<String>(),
+    )
+}
+
+/// A family, as Rust source.
+fn family(family: &portcullis_bundle::Family) -> String {
+    let portcullis_bundle::Family { name, plugins, marks, skipped, without_project } = family;
+    let mark = |mark: &portcullis_bundle::Mark| {
+        format!("Mark {{ file: {:?}, contains: &{:?} }}, ", mark.file, mark.contains)
+    };
+    let marks: String = marks.iter().map(mark).collect();
+    format!(
+        "Family {{ name: {name:?}, plugins: &{plugins:?}, marks: &[{marks}], skipped: &{skipped:?}, \
+         without_project: &{without_project:?} }}, "
     )
 }

@@ -27,6 +27,7 @@ const LAYERS: &[&[&str]] = &[
         "result-passthrough",
         "sanitize",
         "scrub",
+        "tool-search",
     ],
 ];
 

@@ -12,6 +12,7 @@ mod folders;
 mod form;
 mod http;
 mod lists;
+mod profiles;
 mod schema;
 mod secrets;
 mod telemetry;
@@ -34,6 +35,7 @@ pub use file::{ConfigFile, UnreadableFile};
 pub use folders::{Folders, NoHome};
 pub use http::{HttpConfig, IssuerConfig, OauthConfig};
 use portcullis_engine::{Limits, SomeLimits};
+pub use profiles::{Offer, ProfileConfig};
 pub use schema::{expected, schema};
 pub use secrets::shown;
 pub use telemetry::TelemetryConfig;
@@ -69,6 +71,10 @@ pub struct Config {
     #[serde(default)]
     #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,64}$" }))]
     pub upstreams: BTreeMap<String, crate::upstreams::Config>,
+    /// Which tools clients see, by name: over HTTP the path `/mcp/NAME`, over stdio the option `--profile NAME`.
+    #[serde(default)]
+    #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,64}$" }))]
+    pub profiles: BTreeMap<String, ProfileConfig>,
     /// Files that secrets are read from: each `file = "…"`.
     #[serde(skip)]
     secrets: Vec<PathBuf>,

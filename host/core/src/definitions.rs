@@ -46,6 +46,24 @@ pub fn tool(name: &str, tool: &Definition) -> Value {
     definition.into()
 }
 
+/// Takes from the definition of a plugin's tool what its reader does not need: hints that say nothing beside others, the title
+/// for clients of 2025-03-26 where `protocol` is a later revision, and the output schema, by which the host checks answers itself.
+pub fn make_lean(tool: &mut Map<String, Value>, protocol: &str, has_output_schema: bool) {
+    if !has_output_schema {
+        tool.shift_remove("outputSchema");
+    }
+    let title = tool.get("title").cloned();
+    let Some(hints) = tool.get_mut("annotations").and_then(Value::as_object_mut) else { return };
+    // A tool that only reads destroys nothing, and may be called again.
+    if hints.get("readOnlyHint") == Some(&Value::Bool(true)) {
+        hints.shift_remove("destructiveHint");
+        hints.shift_remove("idempotentHint");
+    }
+    if protocol >= "2025-06-18" && hints.get("title") == title.as_ref() {
+        hints.shift_remove("title");
+    }
+}
+
 fn sanitised_description(text: &str) -> String {
     let plain = portcullis_sanitize::plain(text);
     match plain.char_indices().nth(MAX_DESCRIPTION) {
@@ -170,7 +188,25 @@ fn icon(icon: &Icon) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::sanitised_title;
+    use serde_json::json;
+
+    use super::{make_lean, sanitised_title};
+
+    #[test]
+    fn a_lean_definition_says_nothing_twice() {
+        let hints = json!({"readOnlyHint": true, "idempotentHint": true, "title": "T"});
+        let whole = json!({"name": "t", "title": "T", "outputSchema": {}, "annotations": hints});
+        let lean = |protocol: &str, has_output_schema| {
+            let mut tool = whole.as_object().cloned().unwrap_or_default();
+            make_lean(&mut tool, protocol, has_output_schema);
+            serde_json::Value::Object(tool)
+        };
+        let expected = json!({"name": "t", "title": "T", "annotations": {"readOnlyHint": true}});
+        assert_eq!(lean("2025-11-25", false), expected);
+        let old = lean("2025-03-26", true);
+        assert_eq!(old["annotations"], json!({"readOnlyHint": true, "title": "T"}));
+        assert_eq!(old["outputSchema"], json!({}));
+    }
 
     #[test]
     fn a_title_is_one_line_without_characters_that_hide_others() {

@@ -43,7 +43,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use issuer::{Fetch, FetchError, HttpsUrlError, Issuer};
 pub use oauth::Oauth;
-pub use principal::Principal;
+pub use principal::{Principal, ProfileName};
 pub use settings::{Page, Settings};
 pub use settings_error::InvalidSettings;
 pub use tls::{Tls, TlsError};

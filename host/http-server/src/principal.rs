@@ -30,6 +30,11 @@ impl fmt::Display for Principal {
     }
 }
 
+/// The name in the path `/mcp/NAME` of a request, in the extensions of the request's [`http::request::Parts`]. It is one of
+/// [`Settings::profiles`](crate::Settings::profiles).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileName(pub String);
+
 /// Why a caller was not authenticated. The text is for the log.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AuthError {

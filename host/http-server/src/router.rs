@@ -1,7 +1,7 @@
 //! Routes requests: finds the route of a request, checks its rate, its origin and, on protected routes, its caller, in
 //! this order, and serves it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,7 +23,7 @@ use crate::connections::Connection;
 use crate::legacy::Legacy;
 use crate::oauth::Resource;
 use crate::origins::Origins;
-use crate::principal::Principal;
+use crate::principal::{Principal, ProfileName};
 use crate::rate_limit::RateLimits;
 use crate::refusal_log::RefusalLog;
 use crate::request_body::{self, Envelope};
@@ -51,6 +51,7 @@ pub(crate) struct Router<S> {
     /// Limits the sessions of both transports together.
     session_limits: Arc<SessionLimits>,
     raw: Raw,
+    profiles: BTreeSet<String>,
     pages: BTreeMap<String, Page>,
     sessions: Arc<Sessions>,
     streamable: StreamableHttpService<S, Sessions>,
@@ -68,7 +69,8 @@ enum Route<'a> {
 
 /// A route that needs an authenticated caller.
 enum ProtectedRoute<'a> {
-    Streamable,
+    /// With the name in the path `/mcp/NAME`.
+    Streamable(Option<ProfileName>),
     LegacyStream(&'a Arc<Legacy>),
     LegacyMessages(&'a Legacy),
     Page(&'a Page),
@@ -115,6 +117,7 @@ impl<S: ServerHandler> Router<S> {
             session_limits: SessionLimits::new(settings.sessions, settings.sessions_per_principal),
             legacy: settings.legacy_sse.then(|| Legacy::new(settings.raw.clone(), shutdown)),
             raw: settings.raw,
+            profiles: settings.profiles,
             pages: settings.pages,
             sessions,
             streamable,
@@ -167,18 +170,30 @@ impl<S: ServerHandler> Router<S> {
         let legacy = self.legacy.as_ref();
         let metadata = || self.callers.resource().and_then(|resource| resource.metadata_at(path));
         match path {
-            PATH => self.is_streamable.then_some(Route::Protected(ProtectedRoute::Streamable)),
+            PATH => self.streamable_route(None),
             SSE_PATH => legacy.map(|legacy| Route::Protected(ProtectedRoute::LegacyStream(legacy))),
             MESSAGES_PATH => {
                 legacy.map(|legacy| Route::Protected(ProtectedRoute::LegacyMessages(legacy)))
             }
             path => match metadata() {
                 Some(metadata) => Some(Route::Metadata(metadata)),
-                None => {
-                    self.pages.get(path).map(|page| Route::Protected(ProtectedRoute::Page(page)))
-                }
+                None => match self.pages.get(path) {
+                    Some(page) => Some(Route::Protected(ProtectedRoute::Page(page))),
+                    None => self.profile_route(path),
+                },
             },
         }
+    }
+
+    /// The route of streamable HTTP.
+    fn streamable_route(&self, profile: Option<ProfileName>) -> Option<Route<'_>> {
+        self.is_streamable.then_some(Route::Protected(ProtectedRoute::Streamable(profile)))
+    }
+
+    /// The route of `/mcp/NAME`.
+    fn profile_route(&self, path: &str) -> Option<Route<'_>> {
+        let name = path.strip_prefix(PATH)?.strip_prefix('/')?;
+        self.streamable_route(Some(ProfileName(self.profiles.get(name)?.clone())))
     }
 
     /// Counts a request of a client.
@@ -241,7 +256,13 @@ impl<S: ServerHandler> Router<S> {
         let (principal, client) = self.authenticate(&request, connection, counted).await?;
         let place = || self.session_place(client, connection.peer);
         match route {
-            ProtectedRoute::Streamable => self.streamable(request, principal, place).await,
+            ProtectedRoute::Streamable(profile) => {
+                let mut request = request;
+                if let Some(profile) = profile {
+                    request.extensions_mut().insert(profile);
+                }
+                self.streamable(request, principal, place).await
+            }
             ProtectedRoute::LegacyStream(_) if request.method() != Method::GET => {
                 Err(method_not_allowed("GET"))
             }

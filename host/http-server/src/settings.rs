@@ -1,6 +1,6 @@
 //! Settings of the HTTP server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -53,6 +53,8 @@ pub struct Settings {
     pub stop: CancellationToken,
     /// Unwraps whole results that were wrapped for their way through rmcp.
     pub raw: Raw,
+    /// Names under which the handler is served as well: at `/mcp/NAME`. It finds the name as [`ProfileName`](crate::ProfileName).
+    pub profiles: BTreeSet<String>,
     /// Further pages, by their paths. They are read with GET, after the same checks as `/mcp`.
     pub pages: BTreeMap<String, Page>,
 }
@@ -78,6 +80,7 @@ impl Settings {
             replay_bytes: number(4 * 1024 * 1024),
             stop: CancellationToken::new(),
             raw,
+            profiles: BTreeSet::new(),
             pages: BTreeMap::new(),
         }
     }

@@ -9,9 +9,13 @@ mod failures;
 mod input;
 mod lists;
 mod log_levels;
+mod looks;
 mod notifications;
 mod requests;
+mod results;
 mod seal;
+mod search;
+mod selection;
 mod serve;
 mod session;
 mod shared;
@@ -134,21 +138,7 @@ impl ServerHandler for Server {
         }
         capabilities.completions = offers(Feature::Completions).then(JsonObject::new);
         let implementation = Implementation::new("portcullis", env!("CARGO_PKG_VERSION"));
-        let mut info = ServerConfig::new(capabilities).with_server_info(implementation);
-        let shown = self.shared.host.shown_now();
-        let instructions = shown.map(|shown| {
-            let plugins = shown.catalog.plugins.loaded.iter();
-            let plugins = plugins.filter_map(|one| one.manifest.instructions.as_deref());
-            let upstreams = shown.catalog.upstreams.iter();
-            let upstreams = upstreams.filter_map(|one| one.listing.peer.instructions.as_deref());
-            plugins
-                .chain(upstreams)
-                .map(portcullis_sanitize::plain)
-                .collect::<Vec<_>>()
-                .join("\n\n")
-        });
-        info.instructions = instructions.filter(|text| !text.is_empty());
-        info
+        ServerConfig::new(capabilities).with_server_info(implementation)
     }
 
     async fn initialize(
@@ -157,19 +147,31 @@ impl ServerHandler for Server {
         cx: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         Box::pin(self.shared.host.wait_briefly_for_plugins()).await;
-        let result = self.negotiate_initialize(&request)?;
+        let mut result = self.negotiate_initialize(&request)?;
+        let caller = Caller::initializing(&cx, &request);
+        let selection = self.selection(&caller, &cx)?;
         if self.session.is_initialized.swap(true, Ordering::Relaxed) {
             let why = "this session is already initialized: open another one";
             return Err(ErrorData::invalid_request(why, None));
         }
         cx.peer.set_peer_info(request);
+        // The client can be asked for its roots after the answer only.
+        let projects = self.shared.projects_of_operator(&selection).await;
+        result.instructions = self.instructions(&selection, &projects);
+        if caller.capabilities.roots.is_some() {
+            *self.session.initialized_by.lock() = Some(caller);
+        }
         Ok(result)
     }
 
-    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        self.shared.host.wait_briefly_for_plugins().await;
+    async fn discover(&self, cx: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        Box::pin(self.shared.host.wait_briefly_for_plugins()).await;
+        let selection = self.selection(&Caller::of(&cx), &cx)?;
+        let projects = self.shared.projects_of_operator(&selection).await;
+        let mut info = self.get_info();
+        info.instructions = self.instructions(&selection, &projects);
         let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.get_info()))
+        Ok(DiscoverResult::from_server_info(versions, info))
     }
 
     async fn list_tools(
@@ -178,7 +180,7 @@ impl ServerHandler for Server {
         cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         lists::require_first_page(params.as_ref())?;
-        Ok(Box::pin(self.tools(&cx)).await)
+        Box::pin(self.tools(&cx)).await
     }
 
     fn get_tool(&self, name: &str) -> Option<McpTool> {
@@ -334,8 +336,8 @@ impl ServerHandler for Server {
         Ok(())
     }
 
-    async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
-        self.session.forget_roots();
+    async fn on_roots_list_changed(&self, cx: NotificationContext<RoleServer>) {
+        self.roots_have_changed(&cx);
         self.shared.host.upstreams.roots_changed().await;
     }
 

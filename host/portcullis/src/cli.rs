@@ -17,6 +17,7 @@ mod relative;
 mod report;
 mod report_facts;
 mod safety;
+mod selection;
 mod serve;
 mod setup;
 mod signals;
@@ -86,11 +87,7 @@ enum Command {
     /// Call one tool and print its result
     Call(call::Args),
     /// List the tools
-    Tools {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Tools(list::ToolsArgs),
     /// Manage plugins
     #[command(subcommand)]
     Plugin(Plugin),
@@ -198,7 +195,7 @@ pub fn main() -> ExitCode {
         | Command::Wrap(_)
         | Command::Preview(_)
         | Command::Call(_)
-        | Command::Tools { .. }
+        | Command::Tools(_)
         | Command::Plugin(_)
         | Command::Upstream(_)
         | Command::Audit(_)

@@ -166,6 +166,11 @@ impl Roots {
         Self { unknown: true, ..self.none() }
     }
 
+    /// Whether the client has roots and has not named them.
+    pub fn is_unknown(&self) -> bool {
+        self.unknown
+    }
+
     /// The host's files, which cannot be opened in any root.
     pub fn host_files(&self) -> &HostFiles {
         &self.host_files

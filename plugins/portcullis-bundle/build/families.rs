@@ -8,6 +8,8 @@ use serde::Deserialize;
 
 /// A family of plugins: a folder of `plugins/`.
 pub struct Family {
+    /// The name: that of its folder.
+    name: String,
     /// The names of its plugins.
     pub plugins: Vec<String>,
     /// The text of `defaults.toml`.
@@ -28,6 +30,34 @@ struct About {
     reserved_uris: BTreeMap<String, Vec<String>>,
     /// An environment variable that sets the log level.
     log: Option<Log>,
+    /// What a project of this family is. Missing: the family's tools are for every project.
+    #[serde(default)]
+    project: Project,
+}
+
+/// What a project of a family is, for the choice of the tools that are listed.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Project {
+    /// Files that mark a project. One of them is enough.
+    marks: Vec<Mark>,
+    /// Names of folders in which no project is looked for.
+    #[serde(default)]
+    skipped: Vec<String>,
+    /// Tools that are of use without a project, by the plugins' own names.
+    #[serde(default)]
+    without_project: Vec<String>,
+}
+
+/// A file that marks a project.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mark {
+    /// Its name, in which `*` stands for any text.
+    file: String,
+    /// Texts of which the file must contain one. Empty: the name is enough.
+    #[serde(default)]
+    contains: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -72,6 +102,7 @@ fn family(folder: &Path) -> Family {
     let scripts = folder.join("commands");
     let scripts = if scripts.exists() { entries(&scripts) } else { Vec::new() };
     Family {
+        name: name(folder),
         plugins,
         defaults: text(&folder.join("defaults.toml")),
         scripts: scripts.iter().map(|path| (name(path), text(path))).collect(),
@@ -110,9 +141,27 @@ pub fn source(families: &[Family]) -> String {
          /// `debug`).\n\
          pub const LOG_LEVELS: &[(&str, &str, &str)] = &{levels:?};\n\
          \n/// The plugin that makes views of other tools.\n\
-         pub const VIEW_PLUGIN: Option<&str> = {:?};\n",
+         pub const VIEW_PLUGIN: Option<&str> = {:?};\n\
+         \n/// What tells the projects of the families apart.\n\
+         pub const FAMILIES: &[Family] = &[{}];\n",
         defaults.join("\n"),
         views.first(),
+        families.iter().map(project).collect::<String>(),
+    )
+}
+
+/// A family with its projects, as Rust.
+fn project(family: &Family) -> String {
+    let Project { marks, skipped, without_project } = &family.about.project;
+    let mark = |Mark { file, contains }: &Mark| {
+        format!("Mark {{ file: {file:?}, contains: &{contains:?} }}, ")
+    };
+    format!(
+        "Family {{ name: {:?}, plugins: &{:?}, marks: &[{}], skipped: &{skipped:?}, \
+         without_project: &{without_project:?} }}, ",
+        family.name,
+        family.plugins,
+        marks.iter().map(mark).collect::<String>(),
     )
 }
 

@@ -18,4 +18,28 @@ pub struct Bundled {
     pub component: &'static [u8],
 }
 
+/// A family, as far as the choice of the listed tools needs it.
+#[derive(Debug)]
+pub struct Family {
+    /// The name: that of its folder.
+    pub name: &'static str,
+    /// The names of its plugins.
+    pub plugins: &'static [&'static str],
+    /// Files that mark a project of this family. Empty: its tools are for every project.
+    pub marks: &'static [Mark],
+    /// Names of folders in which no project is looked for.
+    pub skipped: &'static [&'static str],
+    /// Tools that are of use without a project, by the plugins' own names.
+    pub without_project: &'static [&'static str],
+}
+
+/// A file that marks a project.
+#[derive(Debug)]
+pub struct Mark {
+    /// Its name, in which `*` stands for any text.
+    pub file: &'static str,
+    /// Texts of which the file must contain one. Empty: the name is enough.
+    pub contains: &'static [&'static str],
+}
+
 include!(concat!(env!("OUT_DIR"), "/families.rs"));

@@ -1,5 +1,6 @@
 //! Checks of a configuration beyond the form of single keys: names, paths, and keys that depend on each other.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use portcullis_confine::Command;
@@ -37,7 +38,31 @@ impl Config {
                 return Err(ConfigError::key(key, Fault::NameOfPlugin));
             }
         }
+        self.check_profiles()?;
         self.commands().map(drop)
+    }
+
+    /// Checks the names of profiles, and that each client and each caller has one profile at most.
+    fn check_profiles(&self) -> Result<(), ConfigError> {
+        let (mut clients, mut principals) = (BTreeMap::new(), BTreeMap::new());
+        for (name, profile) in &self.profiles {
+            let key = format!("profiles.{name}");
+            check_name(&key, name, None)?;
+            let named = [
+                ("clients", &mut clients, &profile.clients),
+                ("principals", &mut principals, &profile.principals),
+            ];
+            for (list, owners, members) in named {
+                let twice = members.iter().find_map(|member| {
+                    owners.insert(member, name).filter(|other| *other != name).zip(Some(member))
+                });
+                if let Some((other, member)) = twice {
+                    let fault = Fault::TwoProfiles { member: member.clone(), other: other.clone() };
+                    return Err(ConfigError::key(format!("{key}.{list}"), fault));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The paths that must be absolute, each with its key.

@@ -96,6 +96,14 @@ pub enum Fault {
     /// An upstream server has the name of a plugin.
     #[error("a plugin has this name: write another one")]
     NameOfPlugin,
+    /// Two profiles name the same client or caller.
+    #[error("`{member}` is in the profile `{other}` already: name it in one of them")]
+    TwoProfiles {
+        /// The client or the caller.
+        member: String,
+        /// The other profile.
+        other: String,
+    },
     /// A grant names a command that is not defined.
     #[error("`{0}` is no command: define it as [commands.{0}]")]
     UndefinedCommand(String),
@@ -118,6 +126,7 @@ impl ConfigError {
             | Fault::AuditFile { folder: text }
             | Fault::Syntax { reason: text, .. }
             | Fault::Type { found: text, .. } => vec![text],
+            Fault::TwoProfiles { member, other } => vec![member, other],
             Fault::Unreadable(_)
             | Fault::Defaults(_)
             | Fault::UnknownKey { .. }

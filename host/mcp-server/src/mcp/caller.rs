@@ -5,7 +5,7 @@
 use portcullis_core::call::{Origin, is_traced};
 use portcullis_http_server::Principal;
 use rmcp::RoleServer;
-use rmcp::model::{ClientCapabilities, LoggingLevel, ProgressToken};
+use rmcp::model::{ClientCapabilities, InitializeRequestParams, LoggingLevel, ProgressToken};
 use rmcp::service::RequestContext;
 
 /// Whether the request is of the era with `initialize`.
@@ -20,6 +20,8 @@ pub struct Caller {
     pub protocol: String,
     /// Whether the client speaks 2026-07-28 or later. Such a client gets questions as the answer to its request.
     pub modern: bool,
+    /// The name of the client, as it calls itself.
+    pub client: Option<String>,
     /// The capabilities that the client declared.
     pub capabilities: ClientCapabilities,
     /// The principal, if the transport authenticates callers.
@@ -52,12 +54,24 @@ impl Caller {
         Self {
             protocol: cx.protocol_version().map_or_else(String::new, |v| v.as_str().to_owned()),
             modern: !is_legacy(cx),
+            client: cx.client_info().map(|client| client.name),
             capabilities: cx.client_capabilities().unwrap_or_default(),
             principal: principal.map(Principal::to_string),
             meta: (!meta.is_empty()).then(|| serde_json::Value::Object(meta).to_string()),
             progress: cx.meta.get_progress_token(),
             log_level: cx.meta.log_level(),
             origin: if is_traced() { origin_of(cx) } else { Origin::default() },
+        }
+    }
+
+    /// The caller of `initialize`, whose parameters say what else each request has.
+    pub fn initializing(cx: &RequestContext<RoleServer>, params: &InitializeRequestParams) -> Self {
+        Self {
+            protocol: params.protocol_version.as_str().to_owned(),
+            modern: false,
+            client: Some(params.client_info.name.clone()),
+            capabilities: params.capabilities.clone(),
+            ..Self::of(cx)
         }
     }
 

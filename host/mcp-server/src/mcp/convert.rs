@@ -100,6 +100,11 @@ pub fn error(text: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
+/// A result with one text.
+pub fn text(text: String) -> CallToolResult {
+    CallToolResult::success(vec![ContentBlock::text(text)])
+}
+
 /// The result of a tool.
 ///
 /// # Errors

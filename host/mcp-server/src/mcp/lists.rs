@@ -13,9 +13,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Server;
+use super::caller::Caller;
 use super::failures::internal;
 use super::requests::no_arguments;
 use super::seal::{Binding, Seal};
+use super::selection::Visible;
 use super::serve::{RequestFailure, RequestResult, SourceRequest};
 use portcullis_core::bindings::Page;
 use portcullis_core::bindings::types::{CacheScope as Scope, ResourceInfo};
@@ -95,7 +97,7 @@ impl Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let catalog = self.shared.host.catalog().await;
         let lists: Vec<_> = catalog.with(Feature::Resources).collect();
-        let caller = super::caller::Caller::of(cx);
+        let caller = Caller::of(cx);
         let binding = Binding {
             source: "",
             name: "resources/list",
@@ -205,11 +207,15 @@ impl Server {
         cx: &RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let catalog = self.shared.host.catalog().await;
+        // Models do not read this list, so projects do not shorten it.
+        let selection = self.selection(&Caller::of(cx), cx)?;
+        let is_listed =
+            |(_, prompt): &(&str, CatalogPrompt<'_>)| selection.may_use(prompt.source());
         let prompt = |(name, prompt): (&str, CatalogPrompt<'_>)| match prompt {
             CatalogPrompt::Plugin(_, prompt) => definitions::prompt(name, prompt),
             CatalogPrompt::Upstream(_, prompt) => renamed(name, &prompt.definition),
         };
-        let all: Vec<Value> = catalog.prompts().map(prompt).collect();
+        let all: Vec<Value> = catalog.prompts().filter(is_listed).map(prompt).collect();
         let mut result = ListPromptsResult::default();
         if catalog.upstreams.is_empty() {
             result.prompts = serde_json::from_value(all.into()).map_err(internal)?;
@@ -219,13 +225,19 @@ impl Server {
         Ok(result)
     }
 
-    pub(super) async fn tools(&self, cx: &RequestContext<RoleServer>) -> ListToolsResult {
-        let (catalog, tools) = self.shared.host.tools().await;
+    pub(super) async fn tools(
+        &self,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let caller = Caller::of(cx);
+        let selection = self.selection(&caller, cx)?;
+        let Visible { catalog, tools } = self.offered(&selection, &caller, cx).await;
         if catalog.upstreams.is_empty() {
-            return ListToolsResult::with_all_items(self.shared.typed(&tools).to_vec());
+            let typed = tools.into_iter().filter_map(|tool| serde_json::from_value(tool).ok());
+            return Ok(ListToolsResult::with_all_items(typed.collect()));
         }
-        let meta = Some(self.passthrough("tools", tools.to_vec(), None, cx));
-        ListToolsResult { meta, ..Default::default() }
+        let meta = Some(self.passthrough("tools", tools, None, cx));
+        Ok(ListToolsResult { meta, ..Default::default() })
     }
 
     /// A list that passes through rmcp unchanged: upstream servers' definitions may have unknown fields.

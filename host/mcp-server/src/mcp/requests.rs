@@ -1,6 +1,7 @@
 //! Requests of clients for a tool, a prompt, a resource or a completion.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock};
 
 use rmcp::RoleServer;
@@ -15,7 +16,7 @@ use serde_json::Value;
 use super::caller::Caller;
 use super::failures::{internal, protocol_error, tool_answer};
 use super::serve::{RequestFailure, RequestResult, SourceRequest};
-use super::{Server, convert};
+use super::{Server, convert, results, search};
 use portcullis_core::bindings::Subject;
 use portcullis_core::call::{CallFailure, PluginAnswer, ToolCall, Work};
 use portcullis_core::catalog::Catalog;
@@ -31,8 +32,27 @@ impl Server {
         params: CallToolRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let caller = Caller::of(cx);
+        let selection = self.selection(&caller, cx)?;
+        let mut params = params;
+        if search::is_own(&params.name) {
+            // Boxed: most calls do not need this future.
+            let searched = Box::pin(self.search_or_call(params, &selection, &caller, cx));
+            params = match searched.await {
+                ControlFlow::Break(answer) => return Ok(answer),
+                ControlFlow::Continue(params) => params,
+            };
+        }
         let catalog = self.shared.host.catalog_with(|all| all.tool(&params.name).is_some()).await;
+        if let Some(why) = self.exclusion(&selection, &catalog, &params.name) {
+            let name = portcullis_sanitize::line(&params.name, 80);
+            tracing::warn!("a client may not call the tool {name}: {why}");
+            return Err(ErrorData::invalid_params(format!("unknown tool: {name} ({why})"), None));
+        }
         let Some(tool) = catalog.tool(&params.name) else {
+            if params.name == results::READ && selection.bounds_results() {
+                return Ok(self.read_result(params.arguments, &caller));
+            }
             let arguments = params.arguments.unwrap_or_default();
             record_attempt(&catalog, &params.name, arguments, cx);
             return Err(unknown_tool(&catalog, &params.name));
@@ -50,13 +70,21 @@ impl Server {
             state: params.request_state.as_deref(),
             responses: params.input_responses,
         };
-        match self.serve(request, cx).await {
+        let bound = selection.result_tokens(&params.name);
+        let served = self.serve(request, cx).await;
+        self.look_again(tool, &caller, &cx.peer);
+        match served {
             Ok(RequestResult::Plugin(PluginAnswer::Tool(result))) => convert::result(result)
                 .map_or_else(
                     |error| failed_tool(&CallFailure::BrokenPromise(error.to_string())),
-                    |result| Ok(result.into()),
+                    |result| Ok(self.within_bound(result, bound, &caller).into()),
                 ),
             Ok(RequestResult::Upstream(result)) => {
+                if let Some(typed) = bound.and_then(|_| serde_json::from_value(result.clone()).ok())
+                    && results::is_longer(&typed, bound)
+                {
+                    return Ok(self.within_bound(typed, bound, &caller).into());
+                }
                 let mut carrier = CallToolResult::success(Vec::new());
                 carrier.meta = Some(self.shared.raw.wrap(result));
                 Ok(carrier.into())
@@ -74,8 +102,10 @@ impl Server {
         params: GetPromptRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        let selection = self.selection(&Caller::of(cx), cx)?;
         let catalog = self.shared.host.catalog_with(|all| all.prompt(&params.name).is_some()).await;
-        let Some(prompt) = catalog.prompt(&params.name) else {
+        let prompt = catalog.prompt(&params.name);
+        let Some(prompt) = prompt.filter(|one| selection.may_use(one.source())) else {
             let arguments = params.arguments.unwrap_or_default();
             record_attempt(&catalog, &params.name, arguments, cx);
             let name = portcullis_sanitize::line(&params.name, 80);
@@ -117,9 +147,14 @@ impl Server {
         params: ReadResourceRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        if let Some(page) = self.result_resource(&params.uri, cx) {
+            return Ok(page.into());
+        }
+        let selection = self.selection(&Caller::of(cx), cx)?;
         let catalog = self.shared.host.catalog_with(|all| all.owns(&params.uri)).await;
         let mut invalid_state = None;
-        for source in catalog.resource(&params.uri) {
+        let sources = catalog.resource(&params.uri).into_iter();
+        for source in sources.filter(|one| selection.may_use(*one)) {
             let request = SourceRequest {
                 source,
                 work: Work::Resource(params.uri.clone()),

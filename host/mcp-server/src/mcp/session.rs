@@ -3,10 +3,12 @@
 #![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use portcullis_core::projects::Projects;
 use portcullis_roots::Roots;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, LoggingLevel};
@@ -37,6 +39,10 @@ pub struct Session {
     pub end: CancelOnDrop,
     /// The session's unique name.
     pub name: UniqueName,
+    /// Who sent `initialize`, if the client has roots.
+    pub initialized_by: Mutex<Option<Caller>>,
+    /// The projects for which tools were last listed, if projects decide.
+    pub seen: Mutex<Option<Arc<Projects>>>,
     roots: Mutex<KnownRoots>,
     /// 1 + the rank of the minimum level of log records that the client wants. 0: the client has not set a level.
     level: AtomicU8,

@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use portcullis_core::host::{Host, Tools};
+use portcullis_core::listing::Selections;
 use portcullis_result_passthrough::Raw;
 use rmcp::model::Tool;
 use serde::Deserialize as _;
 
 use super::log_levels::{level_name, rank};
+use super::looks::Looks;
+use super::results::Results;
 use super::seal::Seal;
 use super::session::Session;
 use super::tasks::Tasks;
@@ -33,6 +36,12 @@ pub struct Shared {
     /// Wraps results whose fields rmcp's types would change, so that they pass through rmcp unchanged.
     pub(crate) raw: Raw,
     pub(super) tasks: Tasks,
+    /// Which tools each client sees.
+    pub(super) selections: Selections,
+    /// Answers that were too long for their clients.
+    pub(super) results: Results,
+    /// The projects beneath the sessions' roots.
+    pub(super) looks: Looks,
     calls: AtomicUsize,
     /// Sessions that have set the level of the log records that they want.
     logging: Mutex<Vec<Weak<Session>>>,
@@ -40,13 +49,16 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The shared state of a host's sessions.
-    pub fn new(host: Arc<Host>) -> Arc<Self> {
+    /// The shared state of a host's sessions, which see their tools by these selections.
+    pub fn new(host: Arc<Host>, selections: Selections) -> Arc<Self> {
         Arc::new(Self {
             host,
             seal: Seal::new(),
             raw: Raw::new().expect("the system has randomness"),
             tasks: Tasks::default(),
+            selections,
+            results: Results::default(),
+            looks: Looks::default(),
             calls: AtomicUsize::new(0),
             logging: Mutex::default(),
             typed: Mutex::default(),

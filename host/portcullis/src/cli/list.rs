@@ -8,18 +8,76 @@ use serde_json::{Value, json};
 use super::End;
 use super::setup::Setup;
 use super::style::{faint, green, red};
-use portcullis_core::catalog::CatalogTool;
+use portcullis_core::catalog::{Catalog, CatalogTool};
+use portcullis_core::definitions::listed_tool;
+use portcullis_core::listing::{self, Asker, Place, Why};
 use portcullis_core::plugins::{LoadedPlugin, Refused, folders_of};
+use portcullis_core::projects::Projects;
 use portcullis_core::upstreams::Summary;
 
-/// Lists every tool that can be called.
-pub(super) async fn tools(setup: &Setup, json: bool) -> anyhow::Result<End> {
-    let catalog = setup.catalog().await?;
-    if json {
-        let tools: Vec<_> = catalog
-            .tools()
-            .map(|(name, tool)| portcullis_core::definitions::listed_tool(name, tool))
+/// Arguments of `tools`.
+#[derive(clap::Args)]
+pub struct ToolsArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Say of each tool whether clients see it, and why
+    #[arg(long)]
+    why: bool,
+    /// With --why, as if a client had this name
+    #[arg(long, value_name = "NAME", requires = "why")]
+    client: Option<String>,
+    #[command(flatten)]
+    selection: super::selection::Flags,
+}
+
+/// Says of each tool whether clients see it, and why.
+fn why(setup: &Setup, catalog: &Catalog, args: &ToolsArgs) -> anyhow::Result<End> {
+    let asker = Asker { client: args.client.as_deref(), ..Asker::default() };
+    let selection = args.selection.selections(setup)?.choose(asker)?;
+    let projects =
+        if selection.asks_projects() { Projects::look(&setup.roots) } else { Projects::default() };
+    let judged = listing::judged(&selection, catalog, &projects);
+    let place = |why: &Why| match why.place() {
+        Place::Listed => "listed",
+        Place::Unlisted => "unlisted",
+        Place::Excluded => "excluded",
+    };
+    let listed = judged.iter().filter(|(_, _, why)| why.place() == Place::Listed);
+    let bytes = || listed.map(|(name, tool, _)| listed_tool(name, *tool).to_string().len()).sum();
+    let is_searched = selection.searches(asker.client, bytes);
+    if args.json {
+        let tools: Vec<_> = judged
+            .iter()
+            .map(|(name, tool, why)| {
+                json!({
+                    "name": name, "source": &**tool.source().name(), "place": place(why), "why": why.to_string(),
+                })
+            })
             .collect();
+        return super::print::json(&json!({ "tools": tools, "searched": is_searched }));
+    }
+    let mut text = String::new();
+    for (name, tool, why) in &judged {
+        let source = faint(&format!("({})", tool.source().name()));
+        let why = portcullis_sanitize::visible_line(&why.to_string(), 300);
+        writeln!(text, "{} {source}\n    {why}", green(name))?;
+    }
+    if is_searched {
+        text +=
+            "\nWhat is listed is offered by search: clients see `search_tools` and `call_tool`.\n";
+    }
+    super::print(&text)
+}
+
+/// Lists every tool that can be called.
+pub(super) async fn tools(setup: &Setup, args: &ToolsArgs) -> anyhow::Result<End> {
+    let catalog = setup.catalog().await?;
+    if args.why {
+        return why(setup, &catalog, args);
+    }
+    if args.json {
+        let tools: Vec<_> = catalog.tools().map(|(name, tool)| listed_tool(name, tool)).collect();
         return super::print::json(&json!({ "tools": tools }));
     }
     let mut text = String::new();

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::setup::Setup;
 use super::{End, log, signals, views};
+use portcullis_core::listing::{Selection, Selections};
 use portcullis_mcp_server::mcp::Shared;
 use portcullis_mcp_server::transport;
 
@@ -70,7 +71,8 @@ impl Args {
             .replace("{{tool}}", &tool);
         while !stop.is_cancelled() {
             let host = setup.host()?;
-            let shared = Shared::new(host.clone());
+            let all = Selection::typed(&["all".to_owned()]);
+            let shared = Shared::new(host.clone(), Selections::new(&setup.config, Some(all)));
             let mut settings = transport::http::settings(&HttpConfig::default(), &shared)?;
             settings.pages.extend(pages(&index));
             let listen = |listener: &std::net::TcpListener| {

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
 use super::setup::Setup;
-use super::{End, log, safety, signals, views};
+use super::{End, log, safety, selection, signals, views};
 use portcullis_mcp_server::mcp::Shared;
 use portcullis_mcp_server::transport;
 
@@ -34,12 +34,16 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
     #[command(flatten)]
+    selection: selection::Flags,
+    #[command(flatten)]
     views: views::Flags,
 }
 
 impl Args {
     pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
         self.views.apply(&mut setup.config)?;
+        let selections = self.selection.selections(&setup)?;
+        let profiles = selections.names().map(str::to_owned).collect();
         let host = setup.host()?;
         // Loading begins before the client sends `initialize`.
         let loading = host.clone();
@@ -48,7 +52,7 @@ impl Args {
         });
         let stop = CancellationToken::new();
         signals::listen(stop.clone())?;
-        let shared = Shared::new(host.clone());
+        let shared = Shared::new(host.clone(), selections);
         let Some(address) = self.http else {
             let exit = || signals::exit_after(STDIO_EXIT);
             let served = transport::stdio::serve(shared, stop, exit).await;
@@ -68,6 +72,7 @@ impl Args {
         config.tls_key = self.tls_key.or(config.tls_key);
         let mut settings = transport::http::settings(&config, &shared)?;
         settings.stop = stop;
+        settings.profiles = profiles;
         let listener = tokio::net::TcpListener::bind(config.listen)
             .await
             .with_context(|| format!("listening on {}", config.listen))?;

@@ -45,7 +45,7 @@ fn run(common: &Common, setup: Setup, command: Command) -> anyhow::Result<End> {
             Command::Wrap(args) => args.run(setup).await,
             Command::Preview(args) => args.run(setup).await,
             Command::Call(args) => args.run(setup).await,
-            Command::Tools { json } => super::list::tools(&setup, json).await,
+            Command::Tools(args) => super::list::tools(&setup, &args).await,
             Command::Plugin(Plugin::Folder) => super::list::folder(&setup),
             Command::Plugin(Plugin::List { json }) => super::list::plugins(&setup, json).await,
             Command::Plugin(Plugin::Diff(args)) => args.run(setup).await,

@@ -30,51 +30,51 @@ use ui5::Framework;
 /// The setting with the author of apps, where the call names none.
 pub const AUTHOR_SETTING: &str = "author";
 
-/// Create a new basic SAPUI5 or OpenUI5 application implemented in TypeScript or JavaScript
+/// Creates a SAPUI5 or OpenUI5 app in TypeScript or JavaScript, with a first view. Answers what was written.
 #[arguments]
 pub struct CreateApp {
-    /// The namespace for the application, e.g. com.myorg.myapp. Only lowercase alpha-numeric characters, underscores and dots are allowed.
+    /// Namespace of the app, such as com.myorg.myapp: lower-case letters, digits, `_` and dots.
     #[schemars(regex(pattern = r"^[a-z0-9][a-z0-9_.]*$"))]
     app_namespace: String,
-    /// Absolute base path for the creation. It must exist. The application is created either immediately inside this path or in a subdirectory (its name equals the application namespace), depending on the 'createAppDirectory' parameter. It must be absolute, not just 'app' or '.' or './something'!
+    /// Absolute path of a folder that exists. The app is made in a folder of it that is named like the namespace, or in it: see `createAppDirectory`.
     #[path(directory, write)]
     base_path: String,
-    /// Whether to create a new directory (name equals the application namespace) inside the base path. Set this to 'false' to place the app directly in the given base path; files that are there are never overwritten. In SAP CAP applications, typically give the path to the 'app' folder as basePath and set this to 'true' to create an application folder. Default: true.
+    /// `false` makes the app in `basePath` itself. Files that are there are never overwritten. In SAP CAP projects leave it `true`, with the folder `app` as `basePath`.
     #[serde(default = "yes")]
     create_app_directory: bool,
-    /// Framework to use (OpenUI5 or SAPUI5), defaults to SAPUI5
+    /// The framework.
     #[serde(default = "sapui5")]
     #[schemars(with = "String", extend("enum" = ["OpenUI5", "SAPUI5"]))]
     framework: Framework,
-    /// Framework version, defaults to latest version. Omit this when in doubt. When provided, it must be a concrete semantic version, like e.g. 1.136.0. Versions older than 1.96.0 are not supported.
+    /// Such as 1.136.0, from 1.96.0 on. Leave it out when in doubt: the latest.
     #[schemars(regex(pattern = r"^\d+\.\d+\.\d+$"))]
     framework_version: Option<String>,
-    /// Author of the application (if not provided, the one that the operator has set, if any)
+    /// Author of the app. Default: the operator's setting.
     #[schemars(regex(pattern = r"^[a-zA-Z0-9 .,'@_-]+$"))]
     author: Option<String>,
-    /// URL of an OData service, V4 or V2, if applicable. Entirely optional, but without it the generated app has no OData model configured. The version is found in the metadata of the service, and the app has the model for that version. The URL must be either a complete URL starting with http:// or https:// or a server-root-relative URL like '/odata/v4/serviceName' when the OData service runs on the same server. In this case, the prefix 'http://localhost:4004/' is assumed and used by this tool for inquiries about the service. When the port is not 4004, a complete 'http://localhost:4711/...' URL must be provided. In the generated application, any 'http://localhost:PORT' prefix is removed. HINT: when the project is a SAP CAP project and CAP/CDS tools are available, you **MUST** use them to search for OData services and entities and properties **BEFORE** calling this tool. This will help you find the correct service URL.
+    /// URL of an OData service, V4 or V2. Without it the app has no OData model. A whole URL, or a path such as /odata/v4/serviceName for a service at localhost:4004. Its metadata are read; `http://localhost:PORT` is left out in the app. In a SAP CAP project, find services, entities and properties with CAP's tools first, if there are any.
     #[serde(rename = "oDataV4Url")]
     odata_v4_url: Option<String>,
-    /// OData version of the service. Only needed when the service is not reachable while this tool runs; otherwise the metadata of the service decide.
+    /// Only where the service cannot be reached now: its metadata say it otherwise.
     #[serde(rename = "oDataVersion")]
     odata_version: Option<ODataVersion>,
-    /// Entity set of the OData service to display. Only has an effect when 'oDataV4Url' is set as well. Optional, but setting an entity set is beneficial, as it configures a basic UI in the application which displays the entity set.
+    /// Entity set of the service that the app shows in a table.
     #[serde(rename = "oDataEntitySet")]
     #[schemars(regex(pattern = r"^[a-zA-Z0-9_]+$"))]
     odata_entity_set: Option<String>,
-    /// Properties of the OData entity set to display. Only has an effect when 'oDataV4Url' and 'oDataEntitySet' are set. Optional, but useful to display initial data, when the names of existing properties are known. If not provided and the service is active and reachable at tool execution time, its first properties are displayed.
+    /// Properties of the entity set to show. Left out: the first ones in the metadata.
     #[schemars(inner(regex(pattern = r"^[a-zA-Z0-9_]+$")))]
     entity_properties: Option<Vec<String>>,
-    /// Initialize a local git repository for the application, default is 'true'
+    /// Whether to make a git repository of the app.
     #[serde(default = "yes")]
     initialize_git_repository: bool,
-    /// Execute npm install after creating the application, default is 'true'
+    /// Whether to run npm install.
     #[serde(default = "yes")]
     run_npm_install: bool,
-    /// Whether to create a TypeScript application (true) or JavaScript application (false), default is 'true'. Although the default is preferred, the user MUST know about this option before generation, but you should not require an active decision. Also, if an overall project already exists, this should influence the language choice to keep things consistent.
+    /// TypeScript, or JavaScript (`false`). Tell the user about this choice before. In an existing project use the language that is there.
     #[serde(default = "yes")]
     typescript: bool,
-    /// Only check everything and list the files that would be created, without writing anything. Default: false
+    /// Only check everything and list the files that would be written.
     #[serde(default)]
     dry_run: bool,
 }

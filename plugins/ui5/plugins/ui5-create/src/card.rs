@@ -14,7 +14,7 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// Create a new Integration Card, UI Integration Card, or UI5 Integration Card
+/// Creates a UI5 Integration Card (UI Integration Card) in a new folder, from a template for its type. Answers what was written.
 #[arguments]
 pub struct CreateCard {
     /// Absolute base path for the creation. It must exist.
@@ -23,14 +23,14 @@ pub struct CreateCard {
     /// Name of the folder to create the card in, inside the base path.
     #[serde(default = "card_folder")]
     card_folder_name: String,
-    /// Type of the Integration Card to create.
+    /// Type of the card.
     #[serde(default)]
     card_type: CardType,
-    /// List of destinations to be included in the card configuration.
+    /// Servers that the card gets data from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<Destination>")]
     destinations: Option<Vec<Destination>>,
-    /// Only check everything and list the files that would be created, without writing anything. Default: false
+    /// Only check everything and list the files that would be written.
     #[serde(default)]
     dry_run: bool,
 }

@@ -30,7 +30,7 @@ pub struct AddPage {
     /// Navigation property of the parent page's entity, such as 'chapters', whose entities the new object page shows. Only for object pages whose parent is an object page.
     #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
     navigation_property: Option<String>,
-    /// Only check everything and show what would be added, without writing anything. Default: false
+    /// Only check everything and show what would be added.
     #[serde(default)]
     dry_run: bool,
 }

@@ -12,24 +12,24 @@ use std::path::Path;
 use ui5::{Detail, detail, project};
 use ui5_lint_context::Details;
 
-/// Run UI5 linter on a UI5 project to find and optionally fix UI5 related problems like the usage of deprecated API. After making changes, you should always run the linter again to verify that no new problems have been introduced.
+/// Finds problems in a UI5 project, such as deprecated API, and can fix some. Run it again after each change. Answers the findings by file, with rule, line and how to mend them.
 #[arguments]
 struct Lint {
-    /// Root directory of the UI5 project to analyze. Must be an absolute path. Typically this the directory where the 'package.json' and 'ui5.yaml' files are located.
+    /// Absolute path of the project: the folder with `package.json` and `ui5.yaml`.
     #[path(directory, read, nearest = ["ui5-local.yaml", "ui5.yaml", "package.json", "webapp", "src"])]
     #[path(directory, write, when = "fix", nearest = ["ui5-local.yaml", "ui5.yaml", "package.json", "webapp", "src"])]
     project_dir: String,
-    /// Attempt to automatically correct certain findings in the files. Only the remaining findings will be returned.
+    /// Correct in the files what can be corrected. The answer has the findings that remain.
     #[serde(default)]
     fix: bool,
-    /// File paths or patterns to lint. If not provided, all files in the project will be linted.
+    /// Files or patterns to lint. Left out: all files.
     file_patterns: Option<Vec<String>>,
-    /// Whether to include supplementary information in the output. This includes UI5 API reference and documentation resources. When calling the tool multiple times for the same file or project, refrain from requesting additional context every time.
+    /// Whether the answer has API reference and documentation beside the findings. Once for a project is enough.
     #[serde(default = "yes")]
     provide_context_information: bool,
-    /// 'brief' answers in under 2,000 tokens: the most severe findings first, and of the context the rules and what to read. 'full' has up to 40,000 bytes of findings at once, and the texts of the context. The default is 'brief'.
+    /// 'brief', the default: under 2,000 tokens, the most severe findings first. 'full': up to 40,000 bytes of findings, and the texts of the context.
     detail: Option<Detail>,
-    /// How many findings to pass over: an earlier answer says where to go on when it could not hold all of them.
+    /// How many findings to pass over: an earlier answer says it.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_000_000))]
     offset: u32,

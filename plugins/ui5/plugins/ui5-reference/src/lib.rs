@@ -23,19 +23,19 @@ const WEB_COMPONENTS: &[u8] =
 /// size is that in the file: known without reading the symbols, and close to that of the result.
 const PAGE: (usize, u32) = (64, 160_000);
 
-/// Search the UI5 API reference for module names and symbols
+/// Shows the API reference of a UI5 class, control, module or member: constructor, properties, events, methods, in the project's version of UI5.
 #[arguments]
 pub struct GetApiReference {
-    /// The root directory of the UI5 project, containing the 'package.json' and 'ui5.yaml' files. This is used to determine the UI5 framework version and libraries used in the project.
+    /// Absolute path of the project, which says the version of UI5.
     #[path(directory, read, nearest = ["ui5-local.yaml", "ui5.yaml", "package.json", "webapp", "src"])]
     project_dir: String,
-    /// Name of the UI5 module or symbol using either dot or slash notation. Examples: 'sap.m.Button', 'sap/ui/core/Core'. Individual symbols can be requested as well, e.g. 'sap.m.Button#text', 'sap.ui.core.Core#init'. Of UI5 Web Components: 'ui5-button', '@ui5/webcomponents/dist/Button.js', 'ui5-button#design'
+    /// A module or symbol: 'sap.m.Button', 'sap/ui/core/Core', 'sap.m.Button#text'. Of UI5 Web Components: 'ui5-button', 'ui5-button#design'.
     #[schemars(regex(pattern = r#"^[^<>"'()]+$"#))]
     query: String,
-    /// Which page of the answer, when it has several: a module may have many symbols. The first is 1.
+    /// Which page of a long answer. The first is 1.
     #[schemars(range(min = 1, max = 10_000))]
     page: Option<u32>,
-    /// 'brief' shortens long answers: of a large class it lists the members, of a module the symbols. 'full' shows all there is. The default is 'brief'.
+    /// 'brief', the default, lists the members of a large class and the symbols of a module. 'full' shows all.
     detail: Option<Detail>,
 }
 

@@ -14,10 +14,10 @@ about_project! {
         /// Only this class, what it derives from and what derives from it: ADoor, Actor, BP_Door, /Game/Doors/BP_Door or /Script/MyGame.Door. Left out: all classes of the project.
         #[schemars(length(min = 1, max = 1024))]
         class_name: Option<String>,
-        /// How many classes at most; 0 for as many as one answer holds.
+        /// How many classes at most; 0: as many as fit.
         #[serde(default = "forty")]
         max_results: u32,
-        /// How many classes to leave out.
+        /// How many to leave out.
         #[serde(default)]
         offset: u32,
     }

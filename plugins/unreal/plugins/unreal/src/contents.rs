@@ -29,10 +29,10 @@ about_project! {
         /// `contains`: the term is part of the name or text. `exact`: it is the whole.
         #[serde(default = "contains", rename = "match")]
         how: How,
-        /// How many hits at most; 0 for as many as one answer holds.
+        /// How many hits at most; 0: as many as fit.
         #[serde(default = "fifteen")]
         max_results: u32,
-        /// How many hits to leave out.
+        /// How many to leave out.
         #[serde(default)]
         offset: u32,
     }

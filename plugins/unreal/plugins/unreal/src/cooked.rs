@@ -29,10 +29,10 @@ pub struct InspectCooked {
     /// Only items with this text in their path or class.
     #[schemars(length(min = 1, max = 1024))]
     query: Option<String>,
-    /// How many items at most; 0 for as many as one answer holds.
+    /// How many items at most; 0: as many as fit.
     #[serde(default = "forty")]
     max_results: u32,
-    /// How many items to leave out.
+    /// How many to leave out.
     #[serde(default)]
     offset: u32,
 }

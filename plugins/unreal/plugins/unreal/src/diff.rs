@@ -30,10 +30,10 @@ pub struct DiffAssets {
     revision_before: Option<String>,
     /// Git revision of the newer file; by default the file on disk.
     revision_after: Option<String>,
-    /// How many changes at most; 0 for as many as one answer holds.
+    /// How many changes at most; 0: as many as fit.
     #[serde(default = "forty")]
     max_results: u32,
-    /// How many changes to leave out.
+    /// How many to leave out.
     #[serde(default)]
     offset: u32,
 }

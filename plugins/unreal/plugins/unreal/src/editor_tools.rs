@@ -37,7 +37,7 @@ about_project! {
         #[serde(default = "twenty")]
         #[schemars(range(min = 1, max = 100))]
         max_results: u32,
-        /// How many results to leave out.
+        /// How many to leave out.
         #[serde(default)]
         offset: u32,
     }

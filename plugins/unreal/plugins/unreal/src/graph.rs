@@ -27,9 +27,9 @@ about_project! {
         /// `pseudo_code`: what is executed with which values, and in its place an outline if it is long and neither `graph_name`, `offset` nor `max_results` is given. `outline`: events, calls and variables without the flow. `markdown`: each node with its links. `json`: every pin, for programs.
         #[serde(default = "pseudo_code")]
         format: Format,
-        /// How many lines (with `json`: nodes) at most; 0 for as many as one answer holds. Left out: about 2,000 tokens.
+        /// How many lines (`json`: nodes) at most; 0: as many as fit. Left out: about 2,000 tokens.
         max_results: Option<u32>,
-        /// How many lines (with `json`: nodes) to leave out.
+        /// How many to leave out.
         #[serde(default)]
         offset: u32,
     }

@@ -64,7 +64,7 @@ about_project! {
         /// Also the modules of C++, /Script/….
         #[serde(default, rename = "bIncludeScript")]
         script: bool,
-        /// How many packages at most; 0 for as many as one answer holds.
+        /// How many packages at most; 0: as many as fit.
         #[serde(default = "five_hundred")]
         max_results: u32,
     }

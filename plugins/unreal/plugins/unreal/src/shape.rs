@@ -28,10 +28,10 @@ macro_rules! about_project {
             $(#[$meta])*
             pub struct $name {
                 $($fields)*
-                /// How many results at most; 0 for as many as one answer holds.
+                /// How many results at most; 0: as many as fit.
                 #[serde(default = "crate::answer::hundred")]
                 max_results: u32,
-                /// How many results to leave out.
+                /// How many to leave out.
                 #[serde(default)]
                 offset: u32,
             }
@@ -45,7 +45,7 @@ macro_rules! about_project {
         #[arguments]
         pub struct $name {
             $($fields)*
-            /// Absolute path of the project's folder, or in it. May be left out when one project is open.
+            /// Absolute path of the project. May be left out when one is open.
             #[path(directory, read, nearest = ["Content", "Config", "Source", "Plugins"])]
             project_dir: Option<String>,
         }

@@ -1,0 +1,373 @@
+//! Which tools a client sees: by the projects in its roots, or by a profile of the operator.
+//!
+//! A tool is *listed*, or *unlisted*, or *excluded*. What is unlisted for a guess, such as the tools of a family without a project,
+//! can still be called. What the operator excludes cannot.
+
+mod why;
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use crate::catalog::{Catalog, CatalogTool};
+pub use crate::config::Offer;
+use crate::config::{Config, ProfileConfig};
+use crate::families::{Family, VIEW_PLUGIN};
+use crate::pattern;
+use crate::projects::Projects;
+use crate::sandbox::Origin;
+use crate::source::Source;
+pub use why::{Place, Why};
+
+/// A list of tools that is larger than this, in bytes of JSON, is offered by search to clients that have no search of their own.
+pub const SEARCH_FROM: usize = 64 * 1024;
+
+/// The names of clients, as they call themselves, that search among many tools themselves. Such a client gets the whole list.
+///
+/// Claude Code defers tools beyond a share of its context and finds them by its own search.
+const CLIENTS_WITH_SEARCH: &[&str] = &["claude-code"];
+
+/// Whether a client searches among many tools itself.
+pub fn has_search(client: &str) -> bool {
+    CLIENTS_WITH_SEARCH.contains(&client)
+}
+
+/// Which tools a client sees, and how.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// The operator's name for it: that of a profile, or the option that selects. `None`: the projects decide.
+    pub name: Option<String>,
+    /// Families, plugins and upstream servers whose tools are listed.
+    families: Option<Vec<String>>,
+    /// Patterns of names of tools that are listed as well.
+    on: Option<Vec<String>>,
+    /// Patterns of names of tools that are excluded.
+    off: Vec<String>,
+    /// How the tools are offered.
+    pub offer: Offer,
+    /// Patterns of names of tools that are listed beside the search.
+    pinned: Vec<String>,
+    /// Whether output schemas of plugins are listed.
+    pub output_schemas: bool,
+    /// The size of an answer's text beyond which it is given in pages, in tokens of four bytes.
+    result_tokens: Option<NonZeroU32>,
+    /// As `result_tokens`, by patterns of names of tools.
+    result_tokens_of: BTreeMap<String, NonZeroU32>,
+}
+
+impl Selection {
+    /// The selection of a profile.
+    fn of_profile(name: &str, profile: &ProfileConfig) -> Self {
+        Self {
+            name: Some(format!("the profile `{name}`")),
+            families: profile.families.clone(),
+            on: profile.tools_on.clone(),
+            off: profile.tools_off.clone(),
+            offer: profile.offer.unwrap_or_default(),
+            pinned: profile.pinned.clone(),
+            output_schemas: profile.output_schemas.unwrap_or(false),
+            result_tokens: profile.result_tokens,
+            result_tokens_of: profile.result_tokens_of.clone(),
+        }
+    }
+
+    /// The selection of a profile of the configuration.
+    pub fn named(config: &Config, name: &str) -> Option<Self> {
+        Some(Self::of_profile(name, config.profiles.get(name)?))
+    }
+
+    /// The selection of a command line: names of families, plugins and upstream servers, `all`, and `search`.
+    pub fn typed(words: &[String]) -> Self {
+        let is_mode = |word: &&String| word.as_str() == "search";
+        let offer =
+            if words.iter().any(|word| is_mode(&word)) { Offer::Search } else { Offer::List };
+        let families: Vec<_> = words.iter().filter(|word| !is_mode(word)).cloned().collect();
+        Self {
+            name: Some("--tools".to_owned()),
+            on: families.iter().any(|word| word == "all").then(|| vec!["*".to_owned()]),
+            families: (!families.is_empty()).then_some(families),
+            offer,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the session's projects decide which tools are listed.
+    pub fn asks_projects(&self) -> bool {
+        self.families.is_none() && self.on.is_none()
+    }
+
+    /// Where a tool is, and why.
+    pub fn judge(&self, name: &str, tool: CatalogTool<'_>, projects: &Projects) -> Why {
+        if let Some(pattern) = first_match(&self.off, name) {
+            return Why::Off { pattern: pattern.to_owned(), by: self.shown_name() };
+        }
+        if let Some(pattern) = self.on.as_ref().and_then(|on| first_match(on, name)) {
+            return Why::On { pattern: pattern.to_owned(), by: self.shown_name() };
+        }
+        let family = family_of(tool.source());
+        let why = self.judge_source(tool.source(), projects);
+        match (why, family) {
+            (Why::NoProject { family }, Some(data))
+                if data.without_project.contains(&tool.own_name()) =>
+            {
+                Why::WithoutProject { family }
+            }
+            (why, _) => why,
+        }
+    }
+
+    /// Where the tools and prompts of a source are, and why, unless their names say otherwise.
+    pub fn judge_source(&self, source: Source<'_>, projects: &Projects) -> Why {
+        let family = family_of(source);
+        if !self.asks_projects() {
+            let names = [Some(&**source.name()), family.map(|family| family.name)];
+            let mut named = self.families.iter().flatten();
+            let found = named.find(|one| names.contains(&Some(one.as_str())));
+            return match found {
+                Some(name) => Why::Named { name: name.clone(), by: self.shown_name() },
+                None => Why::NotNamed { by: self.shown_name() },
+            };
+        }
+        let Some(family) = family.filter(|family| !family.marks.is_empty()) else {
+            return Why::EveryProject;
+        };
+        match projects.of(family) {
+            Some(at) => Why::Project { family: family.name, at: at.to_owned() },
+            None if !projects.is_complete() => Why::Unknown { family: family.name },
+            None => Why::NoProject { family: family.name },
+        }
+    }
+
+    /// Whether a client may use the prompts and resources of a source. Those of the plugin that makes views, which show other tools, are
+    /// for all clients, and so are those of all sources where tools are named one by one.
+    pub fn may_use(&self, source: Source<'_>) -> bool {
+        let makes_views = || {
+            let loaded = source.plugin().filter(|one| one.plugin.origin == Origin::Bundled);
+            loaded.is_some_and(|one| VIEW_PLUGIN == Some(&*one.plugin.name))
+        };
+        let why = self.judge_source(source, &Projects::default());
+        why.place() != Place::Excluded || self.on.is_some() || makes_views()
+    }
+
+    fn shown_name(&self) -> String {
+        self.name.clone().unwrap_or_else(|| "the default".to_owned())
+    }
+
+    /// Whether a tool is listed beside the search.
+    pub fn is_pinned(&self, name: &str) -> bool {
+        first_match(&self.pinned, name).is_some()
+    }
+
+    /// Whether tools are offered by search to a client, if their list has so many bytes.
+    pub fn searches(&self, client: Option<&str>, bytes: impl FnOnce() -> usize) -> bool {
+        match self.offer {
+            Offer::List => false,
+            Offer::Search => true,
+            Offer::Auto => !client.is_some_and(has_search) && bytes() > SEARCH_FROM,
+        }
+    }
+
+    /// Whether answers of some tools are bounded.
+    pub fn bounds_results(&self) -> bool {
+        self.result_tokens.is_some() || !self.result_tokens_of.is_empty()
+    }
+
+    /// The size of a tool's answer beyond which it is given in pages, in tokens.
+    pub fn result_tokens(&self, tool: &str) -> Option<NonZeroU32> {
+        let of_tool = self.result_tokens_of.iter().find(|(one, _)| pattern::matches(one, tool));
+        of_tool.map(|(_, tokens)| *tokens).or(self.result_tokens)
+    }
+}
+
+fn first_match<'a>(patterns: &'a [String], name: &str) -> Option<&'a str> {
+    patterns.iter().map(String::as_str).find(|one| pattern::matches(one, name))
+}
+
+/// The family of a source: only bundled plugins have one.
+fn family_of(source: Source<'_>) -> Option<&'static Family> {
+    let loaded = source.plugin().filter(|loaded| loaded.plugin.origin == Origin::Bundled)?;
+    Family::of(&loaded.plugin.name)
+}
+
+/// The selections of all profiles, and who gets which.
+#[derive(Debug, Default)]
+pub struct Selections {
+    profiles: BTreeMap<String, Profile>,
+    /// What the operator typed when the server was started.
+    typed: Option<Arc<Selection>>,
+    /// For all others: the projects decide.
+    others: Arc<Selection>,
+}
+
+#[derive(Debug)]
+struct Profile {
+    selection: Arc<Selection>,
+    clients: Vec<String>,
+    principals: Vec<String>,
+}
+
+/// Who asks for a list of tools.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Asker<'a> {
+    /// The profile that the path of the HTTP request names.
+    pub profile: Option<&'a str>,
+    /// The authenticated caller.
+    pub principal: Option<&'a str>,
+    /// The name of the client, as it calls itself.
+    pub client: Option<&'a str>,
+}
+
+/// The profile is for other callers.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("the profile `{0}` is for other callers")]
+pub struct ForOthers(String);
+
+impl Selections {
+    /// The selections of a configuration. `typed`: for all clients but those who have a profile by their path or as callers.
+    pub fn new(config: &Config, typed: Option<Selection>) -> Self {
+        let profile = |(name, profile): (&String, &ProfileConfig)| {
+            let selection = Arc::new(Selection::of_profile(name, profile));
+            let (clients, principals) = (profile.clients.clone(), profile.principals.clone());
+            (name.clone(), Profile { selection, clients, principals })
+        };
+        let profiles = config.profiles.iter().map(profile).collect();
+        Self { profiles, typed: typed.map(Arc::new), others: Arc::default() }
+    }
+
+    /// The names of the profiles.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.profiles.keys().map(String::as_str)
+    }
+
+    /// The selection for a client: that of the profile that the path names, or else that names the caller, or else what the operator
+    /// typed, or else that of the profile that names the client, or else the one for all others.
+    ///
+    /// # Errors
+    ///
+    /// The path names a profile that names other callers, or the caller has a profile and the path names another one that does not
+    /// name the caller.
+    pub fn choose(&self, asker: Asker<'_>) -> Result<Arc<Selection>, ForOthers> {
+        let is_for = |profile: &Profile| {
+            asker.principal.is_some_and(|one| profile.principals.iter().any(|name| name == one))
+        };
+        let of_caller = self.profiles.values().find(|profile| is_for(profile));
+        if let Some((name, profile)) =
+            asker.profile.and_then(|name| self.profiles.get_key_value(name))
+        {
+            let is_free = profile.principals.is_empty() && of_caller.is_none();
+            if is_free || is_for(profile) {
+                return Ok(profile.selection.clone());
+            }
+            return Err(ForOthers(name.clone()));
+        }
+        if let (None, Some(typed)) = (of_caller, &self.typed) {
+            return Ok(typed.clone());
+        }
+        let of_client = || {
+            let client = asker.client?;
+            let is_for = |profile: &&Profile| {
+                profile.principals.is_empty() && profile.clients.iter().any(|name| name == client)
+            };
+            self.profiles.values().find(is_for)
+        };
+        let found = of_caller.or_else(of_client);
+        Ok(found.map_or_else(|| self.others.clone(), |profile| profile.selection.clone()))
+    }
+}
+
+/// Whether projects make a difference to what is listed of a catalog.
+pub fn depends_on_projects(catalog: &Catalog) -> bool {
+    let mut families =
+        catalog.plugins.loaded.iter().filter_map(|one| family_of(Source::Plugin(one)));
+    families.any(|family| !family.marks.is_empty())
+}
+
+/// The tools of a catalog, each with where it is and why.
+pub fn judged<'a>(
+    selection: &Selection,
+    catalog: &'a Catalog,
+    projects: &Projects,
+) -> Vec<(&'a str, CatalogTool<'a>, Why)> {
+    let judge = |(name, tool)| (name, tool, selection.judge(name, tool, projects));
+    catalog.tools().map(judge).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selections(text: &str) -> Selections {
+        Selections::new(&Config::parse(text).unwrap(), None)
+    }
+
+    fn chosen(all: &Selections, asker: Asker<'_>) -> Option<String> {
+        all.choose(asker).unwrap().name.clone()
+    }
+
+    #[test]
+    fn the_path_the_caller_and_the_client_choose_a_profile_in_this_order() {
+        let all = selections(
+            "[profiles.a]\nclients = [\"editor\"]\n[profiles.b]\nprincipals = [\"token\"]\n[profiles.c]\n",
+        );
+        let client = Asker { client: Some("editor"), ..Asker::default() };
+        assert_eq!(chosen(&all, client).as_deref(), Some("the profile `a`"));
+        let caller = Asker { principal: Some("token"), ..client };
+        assert_eq!(chosen(&all, caller).as_deref(), Some("the profile `b`"));
+        let path = Asker { profile: Some("c"), ..client };
+        assert_eq!(chosen(&all, path).as_deref(), Some("the profile `c`"));
+        assert_eq!(chosen(&all, Asker::default()), None);
+        assert_eq!(chosen(&all, Asker { client: Some("other"), ..Asker::default() }), None);
+    }
+
+    #[test]
+    fn a_caller_with_a_profile_reaches_no_other_by_the_path() {
+        let all = selections("[profiles.a]\nprincipals = [\"x\"]\n[profiles.b]\n");
+        let asker = |principal, profile| Asker { principal, profile, client: None };
+        assert!(all.choose(asker(Some("x"), Some("b"))).is_err());
+        assert!(all.choose(asker(Some("y"), Some("a"))).is_err());
+        assert!(all.choose(asker(None, Some("a"))).is_err());
+        assert!(all.choose(asker(Some("x"), Some("a"))).is_ok());
+        assert!(all.choose(asker(Some("y"), Some("b"))).is_ok());
+    }
+
+    #[test]
+    fn what_the_operator_types_counts_more_than_the_name_of_a_client() {
+        let config = Config::parse("[profiles.a]\nclients = [\"editor\"]\n[profiles.b]\n").unwrap();
+        let all = Selections::new(&config, Some(Selection::typed(&["search".to_owned()])));
+        let client = Asker { client: Some("editor"), ..Asker::default() };
+        assert_eq!(chosen(&all, client).as_deref(), Some("--tools"));
+        let path = Asker { profile: Some("b"), ..client };
+        assert_eq!(chosen(&all, path).as_deref(), Some("the profile `b`"));
+    }
+
+    #[test]
+    fn a_client_that_names_itself_gets_no_profile_of_callers() {
+        let all = selections("[profiles.a]\nprincipals = [\"x\"]\nclients = [\"editor\"]\n");
+        let client = Asker { client: Some("editor"), ..Asker::default() };
+        assert_eq!(chosen(&all, client), None);
+    }
+
+    #[test]
+    fn large_lists_are_searched_unless_the_client_searches_itself() {
+        let selection = Selection::default();
+        assert!(selection.searches(None, || SEARCH_FROM + 1));
+        assert!(!selection.searches(None, || SEARCH_FROM));
+        assert!(!selection.searches(Some(CLIENTS_WITH_SEARCH[0]), || SEARCH_FROM + 1));
+        let typed = |words: &[&str]| {
+            Selection::typed(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+        };
+        assert!(typed(&["search"]).searches(Some(CLIENTS_WITH_SEARCH[0]), || 0));
+        assert!(typed(&["search"]).asks_projects());
+        assert!(!typed(&["a"]).searches(None, || SEARCH_FROM + 1));
+        assert!(!typed(&["a"]).asks_projects() && !typed(&["all"]).asks_projects());
+    }
+
+    #[test]
+    fn the_bound_of_a_tool_counts_before_that_of_the_profile() {
+        let text = "[profiles.a]\nresult-tokens = 100\nresult-tokens-of = { \"read_*\" = 5 }\n";
+        let selection = Selection::named(&Config::parse(text).unwrap(), "a").unwrap();
+        assert_eq!(selection.result_tokens("read_it").map(NonZeroU32::get), Some(5));
+        assert_eq!(selection.result_tokens("other").map(NonZeroU32::get), Some(100));
+        assert_eq!(Selection::default().result_tokens("other"), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! Why a tool is listed, unlisted or excluded.
+
+use std::path::PathBuf;
+
+/// Whether clients see a tool, and whether they may call it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Clients see it.
+    Listed,
+    /// Clients do not see it and may call it.
+    Unlisted,
+    /// Clients may not call it.
+    Excluded,
+}
+
+/// Why a tool is listed, unlisted or excluded. `by`: what the operator wrote that decides.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Why {
+    /// The source is for every project.
+    #[error("listed: it is for every project")]
+    EveryProject,
+    /// A project of the family was found.
+    #[error("listed: {} is a project of `{family}`", .at.display())]
+    Project {
+        /// The name of the family.
+        family: &'static str,
+        /// The file that marks the project.
+        at: PathBuf,
+    },
+    /// The roots are not known, or they were not looked at whole.
+    #[error("listed: the roots were not looked at whole, so they may have a project of `{family}`")]
+    Unknown {
+        /// The name of the family.
+        family: &'static str,
+    },
+    /// The tool is of use without a project.
+    #[error("listed: it needs no project of `{family}`")]
+    WithoutProject {
+        /// The name of the family.
+        family: &'static str,
+    },
+    /// The operator named the source or its family.
+    #[error("listed: {by} has `{name}`")]
+    Named {
+        /// The name that the operator wrote.
+        name: String,
+        /// What decides.
+        by: String,
+    },
+    /// The operator named the tool.
+    #[error("listed: {by} has the tools `{pattern}`")]
+    On {
+        /// The pattern that the operator wrote.
+        pattern: String,
+        /// What decides.
+        by: String,
+    },
+    /// No project of the family was found.
+    #[error("not listed, can be called: no project of `{family}` was found in the roots")]
+    NoProject {
+        /// The name of the family.
+        family: &'static str,
+    },
+    /// The operator named others.
+    #[error("cannot be called: {by} has neither the tool nor its source")]
+    NotNamed {
+        /// What decides.
+        by: String,
+    },
+    /// The operator switched the tool off.
+    #[error("cannot be called: {by} switches the tools `{pattern}` off")]
+    Off {
+        /// The pattern that the operator wrote.
+        pattern: String,
+        /// What decides.
+        by: String,
+    },
+}
+
+impl Why {
+    /// Whether clients see the tool, and whether they may call it.
+    pub fn place(&self) -> Place {
+        match self {
+            Self::EveryProject
+            | Self::Project { .. }
+            | Self::Unknown { .. }
+            | Self::WithoutProject { .. }
+            | Self::Named { .. }
+            | Self::On { .. } => Place::Listed,
+            Self::NoProject { .. } => Place::Unlisted,
+            Self::NotNamed { .. } | Self::Off { .. } => Place::Excluded,
+        }
+    }
+}

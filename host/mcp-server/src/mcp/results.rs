@@ -1,0 +1,312 @@
+//! Answers that are larger than a client's bound: the first page is the answer, and the rest is kept for a while.
+//!
+//! The bound counts the text that a model reads, four bytes for a token. What is kept can be read by the caller alone to whom it was
+//! answered, as a resource and by the tool `read_result`.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use portcullis_core::call::request_id;
+use rmcp::RoleServer;
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, JsonObject, ReadResourceResult};
+use rmcp::service::RequestContext;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::caller::Caller;
+use super::{Server, convert};
+
+/// The tool that reads a page.
+pub(super) const READ: &str = "read_result";
+
+/// The beginning of the URI of a page. The id of the answer and the number of the page follow.
+const SCHEME: &str = "portcullis://results/";
+
+/// Bytes of text that a token stands for.
+const TOKEN_BYTES: usize = 4;
+
+/// Maximum number of answers that are kept. The oldest is forgotten first.
+const MAX_KEPT: usize = 64;
+
+/// Maximum size of all answers that are kept, in bytes.
+const MAX_BYTES: usize = 32 * 1024 * 1024;
+
+/// How deep the summary of a shape goes.
+const MAX_DEPTH: usize = 3;
+
+/// How many members of an object a summary names.
+const MAX_MEMBERS: usize = 12;
+
+/// Answers that are kept.
+#[derive(Default)]
+pub(super) struct Results(Mutex<VecDeque<Arc<Kept>>>);
+
+/// An answer that is kept.
+struct Kept {
+    id: String,
+    owner: Owner,
+    text: String,
+    /// Where each page begins.
+    pages: Vec<usize>,
+}
+
+/// To whom an answer was given: the caller and, where there are sessions, the session.
+#[derive(PartialEq, Eq)]
+struct Owner {
+    principal: Option<String>,
+    session: Option<String>,
+}
+
+impl Kept {
+    fn page(&self, number: usize) -> Option<&str> {
+        let begin = *self.pages.get(number.checked_sub(1)?)?;
+        let end = self.pages.get(number).copied().unwrap_or(self.text.len());
+        Some(&self.text[begin..end])
+    }
+}
+
+/// Where the pages of a text begin: at most `size` bytes each, and at a line if one ends in the second half of a page.
+fn pages(text: &str, size: usize) -> Vec<usize> {
+    let mut begins = vec![0];
+    let mut begin = 0;
+    while text.len() - begin > size {
+        let end = text.floor_char_boundary(begin + size);
+        let line = text[begin..end].rfind('\n').map(|line| begin + line + 1);
+        begin = match line.filter(|line| line - begin > size / 2) {
+            Some(line) => line,
+            // A page is never empty.
+            None if end > begin => end,
+            None => text.ceil_char_boundary(begin + 1),
+        };
+        begins.push(begin);
+    }
+    begins
+}
+
+/// What a JSON value is like, such as `array of 812 objects with id, name`.
+fn shape(value: &Value, depth: usize) -> String {
+    match value {
+        Value::Array(items) => match items.first() {
+            None => "empty array".to_owned(),
+            Some(first) => format!("array of {} × {}", items.len(), shape(first, depth + 1)),
+        },
+        Value::Object(members) if depth >= MAX_DEPTH => {
+            format!("object of {} members", members.len())
+        }
+        Value::Object(members) => {
+            let named = members.iter().take(MAX_MEMBERS).map(|(name, value)| match value {
+                Value::Array(_) | Value::Object(_) => {
+                    format!("{name} ({})", shape(value, depth + 1))
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => name.clone(),
+            });
+            let named = named.collect::<Vec<_>>().join(", ");
+            let more = if members.len() > MAX_MEMBERS { ", …" } else { "" };
+            format!("object with {named}{more}")
+        }
+        Value::String(_) => "text".to_owned(),
+        Value::Number(_) => "number".to_owned(),
+        Value::Bool(_) => "true or false".to_owned(),
+        Value::Null => "null".to_owned(),
+    }
+}
+
+/// What a text is like: the shape of its JSON, or its number of lines.
+fn shape_of_text(text: &str) -> String {
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) => format!("JSON: {}", shape(&value, 0)),
+        Err(_) => format!("text of {} lines", text.lines().count()),
+    }
+}
+
+/// The definition of `read_result`.
+pub(super) fn definition() -> Value {
+    json!({
+        "name": READ,
+        "title": "Read a result",
+        "description": "Reads a further page of an answer that was too long. The answer names its id and its pages.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "id": { "type": "string" },
+                "page": { "type": "integer", "minimum": 1 },
+            },
+            "required": ["id", "page"],
+        },
+        "annotations": { "readOnlyHint": true, "openWorldHint": false },
+    })
+}
+
+/// The arguments of `read_result`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Read {
+    id: String,
+    page: usize,
+}
+
+/// The bytes of the texts of an answer.
+fn text_bytes(result: &CallToolResult) -> usize {
+    result.content.iter().filter_map(ContentBlock::as_text).map(|block| block.text.len()).sum()
+}
+
+/// The bytes that a number of tokens stands for.
+fn bytes_of(tokens: NonZeroU32) -> usize {
+    (tokens.get() as usize).saturating_mul(TOKEN_BYTES)
+}
+
+/// Whether the texts of an answer are longer than a bound.
+pub(super) fn is_longer(result: &CallToolResult, bound: Option<NonZeroU32>) -> bool {
+    bound.is_some_and(|bound| text_bytes(result) > bytes_of(bound))
+}
+
+impl Server {
+    fn owner(&self, caller: &Caller) -> Owner {
+        let session = (!caller.modern).then(|| self.session.name.0.clone());
+        Owner { principal: caller.principal.clone(), session }
+    }
+
+    /// The answer within a bound: the whole one, or its first page with the way to the others. Pictures and other blocks stay.
+    pub(super) fn within_bound(
+        &self,
+        mut result: CallToolResult,
+        bound: Option<NonZeroU32>,
+        caller: &Caller,
+    ) -> CallToolResult {
+        let Some(bound) = bound.filter(|bound| is_longer(&result, Some(*bound))) else {
+            return result;
+        };
+        let size = bytes_of(bound);
+        let texts = result.content.iter().filter_map(ContentBlock::as_text);
+        let text = texts.map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n");
+        let kept = Arc::new(Kept {
+            id: request_id(),
+            owner: self.owner(caller),
+            pages: pages(&text, size),
+            text,
+        });
+        let (id, number) = (&kept.id, kept.pages.len());
+        let told = format!(
+            "{}\n\n[Page 1 of {number}. The whole answer has about {} tokens: {}. Read page 2 with {READ} {{\"id\": \"{id}\", \"page\": 2}}.]",
+            kept.page(1).unwrap_or_default(),
+            kept.text.len() / TOKEN_BYTES,
+            shape_of_text(&kept.text),
+        );
+        result.content.retain(|block| block.as_text().is_none());
+        result.content.insert(0, ContentBlock::text(told));
+        let link = json!({
+            "type": "resource_link", "uri": format!("{SCHEME}{id}/2"), "name": "page 2", "mimeType": "text/plain",
+        });
+        result.content.extend(serde_json::from_value::<ContentBlock>(link));
+        // It would carry the whole answer a second time.
+        result.structured_content = None;
+        self.shared.results.keep(kept);
+        result
+    }
+
+    /// Serves a call of `read_result`.
+    pub(super) fn read_result(
+        &self,
+        arguments: Option<JsonObject>,
+        caller: &Caller,
+    ) -> CallToolResponse {
+        let read: Read = match serde_json::from_value(arguments.unwrap_or_default().into()) {
+            Ok(read) => read,
+            Err(error) => {
+                return convert::error(format!("the arguments are wrong: {error}")).into();
+            }
+        };
+        let kept = self.shared.results.of(&read.id, &self.owner(caller));
+        let Some(kept) = kept else {
+            let why = "there is no such answer, or it is no longer kept: call its tool again";
+            return convert::error(why.to_owned()).into();
+        };
+        match kept.page(read.page) {
+            Some(page) => {
+                let (page, number) = (page.to_owned(), kept.pages.len());
+                convert::text(format!("{page}\n\n[Page {} of {number}.]", read.page)).into()
+            }
+            None => convert::error(format!("the answer has {} pages", kept.pages.len())).into(),
+        }
+    }
+
+    /// A page as a resource. `None`: the URI is not that of a page that the caller may read.
+    pub(super) fn result_resource(
+        &self,
+        uri: &str,
+        cx: &RequestContext<RoleServer>,
+    ) -> Option<ReadResourceResult> {
+        let (id, page) = uri.strip_prefix(SCHEME)?.split_once('/')?;
+        let kept = self.shared.results.of(id, &self.owner(&Caller::of(cx)))?;
+        let text = kept.page(page.parse().ok()?)?;
+        let contents = json!([{ "uri": uri, "mimeType": "text/plain", "text": text }]);
+        Some(ReadResourceResult::new(serde_json::from_value(contents).ok()?))
+    }
+}
+
+impl Results {
+    fn keep(&self, kept: Arc<Kept>) {
+        let mut all = self.0.lock();
+        all.push_back(kept);
+        let bytes = |all: &VecDeque<Arc<Kept>>| all.iter().map(|one| one.text.len()).sum::<usize>();
+        // The newest is kept whatever its size: answers are bounded before.
+        while all.len() > 1 && (all.len() > MAX_KEPT || bytes(&all) > MAX_BYTES) {
+            all.pop_front();
+        }
+    }
+
+    fn of(&self, id: &str, owner: &Owner) -> Option<Arc<Kept>> {
+        let all = self.0.lock();
+        all.iter().find(|kept| kept.id == id && kept.owner == *owner).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_within_the_bound_and_whole_together() {
+        for text in
+            ["a\nbb\nccc\ndddd\n".repeat(50), "é".repeat(300), String::new(), "x".repeat(64)]
+        {
+            for size in [1, 3, 16, 64] {
+                let begins = pages(&text, size);
+                let ends = begins.iter().skip(1).copied().chain([text.len()]);
+                let parts: Vec<&str> =
+                    begins.iter().zip(ends).map(|(begin, end)| &text[*begin..end]).collect();
+                assert_eq!(parts.concat(), text);
+                // One character may be larger than the bound.
+                assert!(parts.iter().all(|part| part.len() <= size.max(2)), "{size}: {parts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_shape_names_members_and_numbers() {
+        let value = json!({"rows": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}], "total": 2});
+        assert_eq!(shape(&value, 0), "object with rows (array of 2 × object with id, name), total");
+        assert_eq!(shape_of_text("[]"), "JSON: empty array");
+        assert_eq!(shape_of_text("a\nb"), "text of 2 lines");
+    }
+
+    #[test]
+    fn an_answer_is_read_by_its_owner_only_and_the_oldest_is_forgotten() {
+        let owner = |name: &str| Owner { principal: None, session: Some(name.to_owned()) };
+        let kept = |number: usize| {
+            let text = "x".repeat(10);
+            let pages = pages(&text, 4);
+            Arc::new(Kept { id: number.to_string(), owner: owner("a"), text, pages })
+        };
+        let results = Results::default();
+        for number in 0..=MAX_KEPT {
+            results.keep(kept(number));
+        }
+        assert!(results.of("0", &owner("a")).is_none());
+        assert!(results.of("1", &owner("b")).is_none());
+        let found = results.of("1", &owner("a")).unwrap();
+        assert_eq!((found.page(0), found.page(3), found.page(4)), (None, Some("xx"), None));
+    }
+}

@@ -1,0 +1,287 @@
+//! Many tools offered by two: `search_tools` finds definitions of tools, and `call_tool` calls the tool that was found.
+//!
+//! A call by `call_tool` is a call of the named tool in all that follows: audit, consent, roots, schemas, views and errors.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use portcullis_core::listing::Selection;
+use portcullis_tool_search::{Document, Index};
+use rmcp::RoleServer;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject};
+use rmcp::service::RequestContext;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::caller::Caller;
+use super::selection::Visible;
+use super::{Server, convert, results};
+
+/// The tool that searches.
+pub(super) const SEARCH: &str = "search_tools";
+
+/// The tool that calls a tool.
+pub(super) const CALL: &str = "call_tool";
+
+/// Whether a tool of this module has this name.
+pub(super) fn is_own(name: &str) -> bool {
+    name == SEARCH || name == CALL
+}
+
+/// How many tools are found if the call does not say it.
+const FOUND: usize = 8;
+
+/// Maximum number of tools that are found.
+const MAX_FOUND: usize = 50;
+
+/// How many tools an answer about an unknown tool suggests.
+const SUGGESTED: usize = 3;
+
+/// How much of each tool an answer tells.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Detail {
+    Name,
+    #[default]
+    Summary,
+    Full,
+}
+
+/// The arguments of `search_tools`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Search {
+    query: String,
+    #[serde(default)]
+    detail: Detail,
+    limit: Option<usize>,
+}
+
+/// The arguments of `call_tool`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Call {
+    name: String,
+    #[serde(default)]
+    arguments: JsonObject,
+}
+
+/// The definitions of both tools. `number`: how many tools can be found.
+fn definitions(number: usize) -> [Value; 2] {
+    [
+        json!({
+            "name": SEARCH,
+            "title": "Search tools",
+            "description": format!(
+                "Finds tools for a task among {number}. Search before you say that something cannot be done. The answer names the \
+                 tools that fit best, with their arguments; call one with `{CALL}`."
+            ),
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "query": { "type": "string", "description": "What you want to do, in a few English words." },
+                    "detail": {
+                        "type": "string", "enum": ["name", "summary", "full"], "default": "summary",
+                        "description": "`full` has the schemas of the arguments."
+                    },
+                    "limit": { "type": "integer", "minimum": 1, "maximum": MAX_FOUND, "default": FOUND },
+                },
+                "required": ["query"],
+            },
+            "annotations": { "title": "Search tools", "readOnlyHint": true, "openWorldHint": false },
+        }),
+        json!({
+            "name": CALL,
+            "title": "Call a tool",
+            "description": format!("Calls a tool that `{SEARCH}` found, and answers what the tool answers."),
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "name": { "type": "string", "description": "The name of the tool." },
+                    "arguments": { "type": "object", "description": "Its arguments, by its schema." },
+                },
+                "required": ["name"],
+            },
+            "annotations": { "title": "Call a tool" },
+        }),
+    ]
+}
+
+/// Whether the tool is one for models. Some are for views only.
+fn is_for_models(tool: &Value) -> bool {
+    let visibility = tool["_meta"]["ui"]["visibility"].as_array();
+    visibility.is_none_or(|who| who.iter().any(|one| one == "model"))
+}
+
+/// The list in whose place tools are searched: both tools, those that are pinned, and those that only views call.
+pub(super) fn in_place_of(tools: Vec<Value>, selection: &Selection) -> Vec<Value> {
+    let number = tools.iter().filter(|tool| is_for_models(tool)).count();
+    let stays = |tool: &Value| {
+        let name = tool["name"].as_str().unwrap_or_default();
+        !is_own(name) && (!is_for_models(tool) || selection.is_pinned(name))
+    };
+    definitions(number).into_iter().chain(tools.into_iter().filter(stays)).collect()
+}
+
+/// An index of the tools for models. Sources are known by the names that operators gave them.
+fn index<'a>(visible: &'a Visible, tools: &[&'a Value]) -> Index {
+    Index::new(tools.iter().copied().map(|tool| {
+        let properties = tool["inputSchema"]["properties"].as_object();
+        Document {
+            name: text(tool, "name"),
+            title: text(tool, "title"),
+            description: text(tool, "description"),
+            parameters: properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect(),
+            source: source(visible, tool),
+        }
+    }))
+}
+
+/// The operator's name for the source of a tool.
+fn source<'a>(visible: &'a Visible, tool: &Value) -> &'a str {
+    visible.catalog.tool(text(tool, "name")).map_or("", |tool| &**tool.source().name())
+}
+
+/// A text of a definition.
+fn text<'a>(tool: &'a Value, key: &str) -> &'a str {
+    tool[key].as_str().unwrap_or_default()
+}
+
+/// What an answer tells of a tool.
+fn told(tool: &Value, detail: Detail) -> Value {
+    match detail {
+        Detail::Name => tool["name"].clone(),
+        Detail::Summary => json!({
+            "name": tool["name"],
+            "description": first_sentence(tool["description"].as_str().unwrap_or_default()),
+            "arguments": arguments(tool),
+        }),
+        Detail::Full => json!({
+            "name": tool["name"],
+            "description": tool["description"],
+            "inputSchema": tool["inputSchema"],
+        }),
+    }
+}
+
+/// The first sentence of a text, or its first 200 characters.
+fn first_sentence(text: &str) -> String {
+    let end = text.find(". ").or_else(|| text.find(".\n")).map_or(text.len(), |end| end + 1);
+    let sentence = &text[..end];
+    match sentence.char_indices().nth(200) {
+        Some((end, _)) => format!("{}…", &sentence[..end]),
+        None => sentence.to_owned(),
+    }
+}
+
+/// The arguments of a tool in one line: `path: string, limit?: integer`.
+fn arguments(tool: &Value) -> String {
+    let schema = &tool["inputSchema"];
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let one = |(name, schema): (&String, &Value)| {
+        let mark = if required.contains(&name.as_str()) { "" } else { "?" };
+        let choices = schema["enum"]
+            .as_array()
+            .map(|all| all.iter().map(Value::to_string).collect::<Vec<_>>().join(" | "));
+        let kind = choices.or_else(|| schema["type"].as_str().map(str::to_owned));
+        match kind {
+            Some(kind) => format!("{name}{mark}: {kind}"),
+            None => format!("{name}{mark}"),
+        }
+    };
+    let properties = schema["properties"].as_object();
+    properties.into_iter().flatten().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn parsed<T: for<'de> Deserialize<'de>>(arguments: Option<JsonObject>) -> Result<T, String> {
+    serde_json::from_value(arguments.unwrap_or_default().into())
+        .map_err(|error| format!("the arguments are wrong: {error}"))
+}
+
+impl Server {
+    /// Whether tools are offered by search to this client.
+    fn searches(&self, selection: &Selection, caller: &Caller, visible: &Visible) -> bool {
+        let bytes = || visible.tools.iter().map(|tool| tool.to_string().len()).sum();
+        selection.searches(caller.client.as_deref(), bytes)
+    }
+
+    /// The tools as the client of a request lists them.
+    pub(super) async fn offered(
+        &self,
+        selection: &Selection,
+        caller: &Caller,
+        cx: &RequestContext<RoleServer>,
+    ) -> Visible {
+        let mut visible = self.visible(selection, caller, &cx.peer).await;
+        if self.searches(selection, caller, &visible) {
+            visible.tools = in_place_of(visible.tools, selection);
+        }
+        if selection.bounds_results() && visible.catalog.tool(results::READ).is_none() {
+            visible.tools.push(results::definition());
+        }
+        visible
+    }
+
+    /// Serves a call of `search_tools` or `call_tool`, or says which tool to call with which parameters.
+    pub(super) async fn search_or_call(
+        &self,
+        params: CallToolRequestParams,
+        selection: &Selection,
+        caller: &Caller,
+        cx: &RequestContext<RoleServer>,
+    ) -> ControlFlow<CallToolResponse, CallToolRequestParams> {
+        let visible = self.visible(selection, caller, &cx.peer).await;
+        if !self.searches(selection, caller, &visible) {
+            return ControlFlow::Continue(params);
+        }
+        if params.name == SEARCH {
+            return ControlFlow::Break(match parsed::<Search>(params.arguments) {
+                Ok(search) => found(&visible, &search),
+                Err(why) => convert::error(why).into(),
+            });
+        }
+        let mut params = params;
+        match parsed::<Call>(params.arguments.take()) {
+            Ok(Call { name, .. }) if visible.catalog.tool(&name).is_none() => {
+                ControlFlow::Break(unknown(&visible, &name))
+            }
+            Ok(Call { name, arguments }) => {
+                params.name = name.into();
+                params.arguments = Some(arguments);
+                ControlFlow::Continue(params)
+            }
+            Err(why) => ControlFlow::Break(convert::error(why).into()),
+        }
+    }
+}
+
+/// The answer of `search_tools`.
+fn found(visible: &Visible, search: &Search) -> CallToolResponse {
+    let tools: Vec<&Value> = visible.tools.iter().filter(|tool| is_for_models(tool)).collect();
+    let limit = search.limit.unwrap_or(FOUND).clamp(1, MAX_FOUND);
+    let hits = index(visible, &tools).search(&search.query, limit);
+    let told: Vec<Value> =
+        hits.iter().map(|hit| told(tools[hit.document], search.detail)).collect();
+    let mut answer = json!({ "tools": told, "of": tools.len() });
+    if hits.is_empty() {
+        let sources: BTreeSet<&str> = tools.iter().map(|tool| source(visible, tool)).collect();
+        answer["hint"] = "no tool has these words: try others, such as the name of a source".into();
+        answer["sources"] = json!(sources);
+    }
+    convert::text(answer.to_string()).into()
+}
+
+/// The answer of `call_tool` for a tool that does not exist.
+fn unknown(visible: &Visible, name: &str) -> CallToolResponse {
+    let tools: Vec<&Value> = visible.tools.iter().filter(|tool| is_for_models(tool)).collect();
+    let hits = index(visible, &tools).search(name, SUGGESTED);
+    let names: Vec<&str> =
+        hits.iter().filter_map(|hit| tools[hit.document]["name"].as_str()).collect();
+    let shown = portcullis_sanitize::line(name, 80);
+    let hint = match names.as_slice() {
+        [] => format!("find one with {SEARCH}"),
+        names => format!("did you mean {}? {SEARCH} finds others", names.join(", ")),
+    };
+    convert::error(format!("unknown tool: {shown}\n{hint}")).into()
+}

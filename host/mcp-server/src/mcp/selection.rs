@@ -1,0 +1,238 @@
+//! Which tools and prompts a session sees: by its profile, or by the projects in its roots.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use portcullis_core::catalog::{Catalog, CatalogTool};
+use portcullis_core::definitions::make_lean;
+use portcullis_core::host::{Shown, Tools};
+use portcullis_core::listing::{self, Asker, Place, Selection, Why};
+use portcullis_core::projects::Projects;
+use portcullis_core::source::Source;
+use portcullis_http_server::ProfileName;
+use rmcp::RoleServer;
+use rmcp::model::ErrorData;
+use rmcp::service::{NotificationContext, Peer, RequestContext};
+use serde_json::Value;
+
+use super::Server;
+use super::caller::Caller;
+use super::shared::Shared;
+
+/// How long a list waits for a client that is asked for its roots. Its answer counts later too.
+const ROOTS_WAIT: Duration = Duration::from_millis(500);
+
+impl Shared {
+    /// Whether projects make a difference to what clients see.
+    fn asks_projects(&self, selection: &Selection) -> bool {
+        let depends = |shown: Arc<Shown>| listing::depends_on_projects(&shown.catalog);
+        selection.asks_projects() && self.host.shown_now().is_none_or(depends)
+    }
+
+    /// The projects beneath the operator's roots, if projects decide what clients see.
+    pub(super) async fn projects_of_operator(&self, selection: &Selection) -> Arc<Projects> {
+        if self.asks_projects(selection) {
+            self.looks.projects(&self.host.roots).await
+        } else {
+            Arc::default()
+        }
+    }
+}
+
+/// What a client sees, as of now.
+pub(super) struct Visible {
+    /// The tools and their sources.
+    pub catalog: Arc<Catalog>,
+    /// The definitions of the listed tools, in the order of the catalog.
+    pub tools: Vec<Value>,
+}
+
+impl Server {
+    /// The selection for a request.
+    ///
+    /// # Errors
+    ///
+    /// The path names a profile that is for other callers.
+    pub(super) fn selection(
+        &self,
+        caller: &Caller,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<Arc<Selection>, ErrorData> {
+        let parts = cx.extensions.get::<http::request::Parts>();
+        let profile = parts.and_then(|parts| parts.extensions.get::<ProfileName>());
+        let asker = Asker {
+            profile: profile.map(|name| name.0.as_str()),
+            principal: caller.principal.as_deref(),
+            client: caller.client.as_deref(),
+        };
+        let selections = &self.shared.selections;
+        selections.choose(asker).map_err(|why| ErrorData::invalid_request(why.to_string(), None))
+    }
+
+    /// The projects that decide what a session sees. A client of the era with `initialize` is asked for its roots. Where it
+    /// does not answer at once, the operator's roots count until it does.
+    pub(super) async fn projects(
+        &self,
+        selection: &Selection,
+        caller: &Caller,
+        peer: &Peer<RoleServer>,
+    ) -> Arc<Projects> {
+        if !self.shared.asks_projects(selection) {
+            return Arc::default();
+        }
+        let operator = &self.shared.host.roots;
+        let has_roots = caller.capabilities.roots.is_some();
+        if caller.modern && has_roots && operator.is_empty() {
+            // Only the answer to a call can ask such a client.
+            return Arc::new(Projects::unknown());
+        }
+        // The lists of modern clients do not depend on requests before.
+        let last = self.session.last_roots(operator, has_roots && !caller.modern);
+        if !last.is_unknown() {
+            return self.shared.looks.projects(&last).await;
+        }
+        let (server, caller, peer) = (self.clone(), caller.clone(), peer.clone());
+        let mut asking = tokio::spawn(async move {
+            server.session.roots(&server.shared.host.roots, &caller, &peer, None).await;
+            (server, peer)
+        });
+        if tokio::time::timeout(ROOTS_WAIT, &mut asking).await.is_err() {
+            // The question goes on. Its answer may change the list.
+            tokio::spawn(async move {
+                if let Ok((server, peer)) = asking.await {
+                    server.tell_if_projects_changed(&peer).await;
+                }
+            });
+        }
+        let last = self.session.last_roots(operator, true);
+        self.shared.looks.projects(if last.is_unknown() { operator } else { &last }).await
+    }
+
+    /// The tools that the client of a request sees.
+    pub(super) async fn visible(
+        &self,
+        selection: &Selection,
+        caller: &Caller,
+        peer: &Peer<RoleServer>,
+    ) -> Visible {
+        let (catalog, tools) = self.shared.host.tools().await;
+        let projects = self.projects(selection, caller, peer).await;
+        let tools = listed(selection, &catalog, &tools, &projects, &caller.protocol);
+        let asks = self.shared.asks_projects(selection);
+        *self.session.seen.lock() = asks.then_some(projects);
+        Visible { catalog, tools }
+    }
+
+    /// The instructions of the sources whose tools a client sees.
+    pub(super) fn instructions(
+        &self,
+        selection: &Selection,
+        projects: &Projects,
+    ) -> Option<String> {
+        let shown = self.shared.host.shown_now()?;
+        let is_listed =
+            |source: Source<'_>| selection.judge_source(source, projects).place() == Place::Listed;
+        let plugins = shown.catalog.plugins.loaded.iter();
+        let plugins = plugins
+            .filter(|loaded| is_listed(Source::Plugin(loaded)))
+            .filter_map(|one| one.manifest.instructions.as_deref());
+        let upstreams = shown.catalog.upstreams.iter();
+        let upstreams = upstreams
+            .filter(|offer| is_listed(Source::Upstream(offer)))
+            .filter_map(|one| one.listing.peer.instructions.as_deref());
+        let all: Vec<_> = plugins.chain(upstreams).map(portcullis_sanitize::plain).collect();
+        Some(all.join("\n\n")).filter(|text| !text.is_empty())
+    }
+
+    /// Why a client may not call a tool. `None`: it may, or there is no such tool.
+    pub(super) fn exclusion(
+        &self,
+        selection: &Selection,
+        catalog: &Catalog,
+        name: &str,
+    ) -> Option<Why> {
+        // Projects never exclude a tool.
+        let why = selection.judge(name, catalog.tool(name)?, &Projects::default());
+        (why.place() == Place::Excluded).then_some(why)
+    }
+
+    /// Tells a client of the era with `initialize` that the list of tools has changed, if the projects in its roots are not those
+    /// for which it was listed.
+    async fn tell_if_projects_changed(&self, peer: &Peer<RoleServer>) {
+        let Some(seen) = self.session.seen.lock().clone() else { return };
+        let operator = &self.shared.host.roots;
+        let has_roots = self.session.initialized_by.lock().is_some();
+        let last = self.session.last_roots(operator, has_roots);
+        let roots = if last.is_unknown() { operator } else { &last };
+        if self.shared.looks.projects(roots).await != seen
+            && let Err(error) = peer.notify_tool_list_changed().await
+        {
+            tracing::debug!("a notification did not reach the client: {error}");
+        }
+    }
+
+    /// Looks again at the projects after a tool of a plugin has run that does not only read, if the session has no project of some
+    /// family: the tool may have made one.
+    pub(super) fn look_again(
+        &self,
+        tool: CatalogTool<'_>,
+        caller: &Caller,
+        peer: &Peer<RoleServer>,
+    ) {
+        let may_write = match tool {
+            CatalogTool::Plugin(_, tool) => tool.definition.hints.read_only != Some(true),
+            CatalogTool::Upstream(..) => false,
+        };
+        let seen = self.session.seen.lock().clone();
+        if !may_write || caller.modern || seen.is_none_or(|seen| seen.has_all()) {
+            return;
+        }
+        let (server, peer) = (self.clone(), peer.clone());
+        tokio::spawn(async move {
+            server.shared.looks.forget().await;
+            server.tell_if_projects_changed(&peer).await;
+        });
+    }
+
+    /// Asks a client of the era with `initialize` for its roots anew, and tells it if the list of tools has changed with them.
+    pub(super) fn roots_have_changed(&self, cx: &NotificationContext<RoleServer>) {
+        self.session.forget_roots();
+        let Some(caller) = self.session.initialized_by.lock().clone() else { return };
+        if self.session.seen.lock().is_none() {
+            // Nothing was listed by projects.
+            return;
+        }
+        let (server, peer) = (self.clone(), cx.peer.clone());
+        tokio::spawn(async move {
+            server.session.roots(&server.shared.host.roots, &caller, &peer, None).await;
+            server.tell_if_projects_changed(&peer).await;
+        });
+    }
+}
+
+/// The definitions of the tools that a selection lists.
+fn listed(
+    selection: &Selection,
+    catalog: &Catalog,
+    tools: &Tools,
+    projects: &Projects,
+    protocol: &str,
+) -> Vec<Value> {
+    let judged = listing::judged(selection, catalog, projects);
+    let names: HashMap<&str, bool> = judged
+        .iter()
+        .filter(|(_, _, why)| why.place() == Place::Listed)
+        .map(|(name, tool, _)| (*name, tool.source().plugin().is_some()))
+        .collect();
+    let is_listed = |tool: &&Value| names.contains_key(tool["name"].as_str().unwrap_or_default());
+    let shown = |tool: &Value| {
+        let mut tool = tool.clone();
+        let is_plugins = names.get(tool["name"].as_str().unwrap_or_default()) == Some(&true);
+        if let Some(definition) = tool.as_object_mut().filter(|_| is_plugins) {
+            make_lean(definition, protocol, selection.output_schemas);
+        }
+        tool
+    };
+    tools.iter().filter(is_listed).map(shown).collect()
+}

@@ -1,0 +1,161 @@
+//! Splits text into words and reduces them to their stems.
+
+use crate::stem::stem;
+
+/// The stems of the words in a text. Words end at characters that are neither letters nor digits, and where a capital
+/// letter begins a word in names such as `getUserName` and `XMLParser`.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for run in text.split(|one: char| !one.is_alphanumeric()) {
+        let mut rest = run;
+        while !rest.is_empty() {
+            let (word, after) = rest.split_at(first_word(rest));
+            found.push(stem(word.to_lowercase()));
+            rest = after;
+        }
+    }
+    found
+}
+
+/// The length in bytes of the first word in letters and digits.
+fn first_word(run: &str) -> usize {
+    let mut before = None::<char>;
+    let mut all = run.char_indices().peekable();
+    while let Some((place, one)) = all.next() {
+        let next = all.peek().map(|(_, next)| *next);
+        let begins = one.is_uppercase()
+            && before.is_some_and(|before| {
+                // `getUser`, and `XMLParser` before its `P`. Not the `S` of a plural such as `URLs`.
+                before.is_lowercase()
+                    || (before.is_uppercase()
+                        && next.is_some_and(|next| next.is_lowercase() && next != 's'))
+            });
+        if begins {
+            return place;
+        }
+        before = Some(one);
+    }
+    run.len()
+}
+
+/// Whether a stem says nothing about what is looked for, such as that of `the`, a single letter or a number.
+pub(crate) fn is_filler(stem: &str) -> bool {
+    let is_number = || stem.bytes().all(|byte| byte.is_ascii_digit());
+    stem.len() == 1 || is_number() || FILLERS.contains(&stem)
+}
+
+/// The stems of words that questions have and that do not tell tools apart.
+const FILLERS: &[&str] = &[
+    "a",
+    "about",
+    "all",
+    "already",
+    "also",
+    "am",
+    "an",
+    "and",
+    "any",
+    "are",
+    "at",
+    "be",
+    "been",
+    "by",
+    "can",
+    "could",
+    "did",
+    "do",
+    "does",
+    "each",
+    "every",
+    "everything",
+    "for",
+    "from",
+    "give",
+    "had",
+    "has",
+    "have",
+    "here",
+    "how",
+    "i",
+    "if",
+    "in",
+    "into",
+    "is",
+    "it",
+    "its",
+    "let",
+    "like",
+    "me",
+    "my",
+    "need",
+    "now",
+    "of",
+    "on",
+    "onto",
+    "or",
+    "our",
+    "please",
+    "pleas",
+    "shall",
+    "should",
+    "so",
+    "some",
+    "someon",
+    "something",
+    "that",
+    "the",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "thes",
+    "they",
+    "this",
+    "those",
+    "thos",
+    "to",
+    "tool",
+    "us",
+    "use",
+    "using",
+    "want",
+    "was",
+    "we",
+    "what",
+    "when",
+    "where",
+    "wher",
+    "which",
+    "while",
+    "whil",
+    "who",
+    "whose",
+    "whos",
+    "why",
+    "will",
+    "with",
+    "would",
+    "you",
+    "your",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_all_styles_are_split() {
+        for (name, expected) in [
+            ("get_user_id", vec!["get", "user", "id"]),
+            ("API-get-user", vec!["api", "get", "user"]),
+            ("getUserName", vec!["get", "user", "nam"]),
+            ("XMLParser", vec!["xml", "pars"]),
+            ("sap.m.Table#rowMode", vec!["sap", "m", "tabl", "row", "mod"]),
+            ("api3 URLs v2", vec!["api3", "url", "v2"]),
+            ("", vec![]),
+        ] {
+            assert_eq!(words(name), expected, "{name}");
+        }
+    }
+}
