@@ -34,6 +34,7 @@ mod plugins;
 mod processes;
 mod protocol;
 mod report;
+mod runs;
 mod secrets;
 mod secured;
 mod shops;

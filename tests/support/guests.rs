@@ -147,6 +147,7 @@ fn show(place: &Path, components: &BTreeMap<String, PathBuf>) -> PathBuf {
             "store]\nbytes = 1",
             "cache]\nbytes = 1",
             "catalog]\nread = [\"tools\"]",
+            "tools]\ncall = [\"*\"]",
         ] {
             config += &format!("[plugins.{name}.grants.{grant}\n");
         }

@@ -206,15 +206,26 @@ impl Picture {
 
     /// Adds the audit records, one per line, grouped by request, without values that vary.
     pub fn audit(&mut self, records: &[Value]) {
-        let mut requests: Vec<(&Value, String)> = Vec::new();
+        // Calls that a plugin makes have the request of the plugin's own call, with a number of their own.
+        let mut runs: Vec<&str> = Vec::new();
+        let mut requests: Vec<(&str, String)> = Vec::new();
         for record in records {
-            let request = &record["request"];
+            let request = record["request"].as_str().expect("a record has a request");
+            let (run, call) = request.split_once('.').map_or((request, ""), |(run, _)| {
+                (run, &request[run.len()..])
+            });
+            let known = runs.iter().position(|known| *known == run);
+            let number = known.unwrap_or_else(|| {
+                runs.push(run);
+                runs.len() - 1
+            });
             let known = requests.iter().position(|(known, _)| *known == request);
             let place = known.unwrap_or_else(|| {
                 requests.push((request, String::new()));
                 requests.len() - 1
             });
-            let number = if self.unordered { String::new() } else { format!("{} ", place + 1) };
+            let number =
+                if self.unordered { String::new() } else { format!("{}{call} ", number + 1) };
             requests[place].1 += &format!("{number}{}\n", record_line(record));
         }
         let mut groups: Vec<_> = requests.into_iter().map(|(_, lines)| lines).collect();

@@ -19,6 +19,7 @@ mod index;
 mod index_entry;
 mod limits;
 mod maintenance;
+mod programs;
 mod query;
 mod record;
 mod redact;

@@ -24,7 +24,7 @@ pub struct Query {
     pub capability: Option<String>,
     /// The tool that was called.
     pub tool: Option<String>,
-    /// The id of a request.
+    /// The id of a request. It also selects the calls that the request's plugin made.
     pub request: Option<String>,
     /// Only denials.
     pub only_denied: bool,
@@ -84,11 +84,17 @@ impl Query {
             && self.until.as_deref().is_none_or(|until| record.time.as_str() < until)
             && is(&self.source, &record.plugin)
             && is(&self.tool, &record.tool)
-            && is(&self.request, &record.request)
+            && self.request.as_deref().is_none_or(|wanted| is_part_of(&record.request, wanted))
             && is(&self.capability, capability)
             && (!self.only_denied || verdict == Some(Verdict::Denied))
             && self.host.as_deref().is_none_or(|host| has_host(&record.event, host))
     }
+}
+
+/// Whether a request is the wanted one, or a call that its plugin made: the id of the request, a full stop and a number.
+fn is_part_of(request: &str, wanted: &str) -> bool {
+    let rest = request.strip_prefix(wanted);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Whether the subject of a record names this host.

@@ -117,6 +117,15 @@ impl Trail {
         &self.0.subject.request
     }
 
+    /// Keeps the text of a program that calls tools beside the records, which have its digest.
+    ///
+    /// # Errors
+    ///
+    /// The text cannot be written: the program must then not be run.
+    pub fn keep_program(&self, digest: &str, text: &str) -> io::Result<()> {
+        crate::programs::keep(self.0.audit.folder(), digest, text)
+    }
+
     /// Records an ask, with its outcome where that is known already.
     ///
     /// # Errors

@@ -35,6 +35,19 @@ impl SealKey {
         })
     }
 
+    /// A key for another purpose, made from this one. Whoever has it cannot find this one.
+    ///
+    /// # Errors
+    ///
+    /// The key can be neither read nor made.
+    pub fn derive(&self, purpose: &str) -> io::Result<[u8; KEY_BYTES]> {
+        let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(self.get()?)
+            .expect("a key of any length will do");
+        mac.update(b"portcullis derived key 1\n");
+        mac.update(purpose.as_bytes());
+        Ok(mac.finalize().into_bytes().into())
+    }
+
     fn mac(&self, head: &Head, value: &[u8]) -> io::Result<Hmac<Sha256>> {
         let Head { key, version, expires_ms, sha256: _, hmac: _ } = head;
         let mut mac = Hmac::new_from_slice(self.get()?).expect("a key of any length will do");
@@ -129,6 +142,17 @@ mod tests {
 
     use super::super::*;
     use super::*;
+
+    #[test]
+    fn a_derived_key_is_of_its_purpose_and_its_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| SealKey::at(folder.path().join(name));
+        let one = at("key").derive("a").unwrap();
+        assert_eq!(one, at("key").derive("a").unwrap(), "another process has the same");
+        assert_ne!(one, at("key").derive("b").unwrap());
+        assert_ne!(one, at("other").derive("a").unwrap());
+        assert_ne!(one.as_slice(), std::fs::read(folder.path().join("key")).unwrap());
+    }
 
     fn any(_: u64) -> bool {
         true

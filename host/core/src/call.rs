@@ -4,6 +4,7 @@
 
 pub mod client;
 mod designate;
+pub mod inner;
 mod output;
 mod plugin;
 mod traced;
@@ -52,6 +53,8 @@ pub struct Call<'a> {
     pub resumed: Option<(upstream::RoundState, Object)>,
     /// The client that is notified and asked, and that can cancel the call.
     pub client: &'a dyn Client,
+    /// The tools that a plugin can call. `None`: it can call none.
+    pub inner: Option<inner::InnerCalls>,
 }
 
 /// The user's decision on a question for consent.
@@ -130,6 +133,8 @@ pub enum SourceAnswer {
         /// could change it.
         state: upstream::RoundState,
     },
+    /// Questions of tools that a plugin has called.
+    InnerQuestions(inner::InnerQuestions),
 }
 
 impl SourceAnswer {
@@ -139,7 +144,7 @@ impl SourceAnswer {
             Self::Plugin(answer) => output::outcome(answer),
             Self::Upstream(result) if result["isError"] == true => "tool-error",
             Self::Upstream(_) => "done",
-            Self::UpstreamQuestions { .. } => "need-input",
+            Self::UpstreamQuestions { .. } | Self::InnerQuestions(_) => "need-input",
         }
     }
 
@@ -150,7 +155,7 @@ impl SourceAnswer {
             Self::Upstream(result) => {
                 serde_json::to_vec(result).map_or(0, |text| text.len() as u64)
             }
-            Self::UpstreamQuestions { .. } => 0,
+            Self::UpstreamQuestions { .. } | Self::InnerQuestions(_) => 0,
         }
     }
 
@@ -163,7 +168,10 @@ impl SourceAnswer {
             Self::Upstream(result) if result["isError"] != true => {
                 result.get("structuredContent").map(|value| value as &dyn fmt::Display)
             }
-            Self::Plugin(_) | Self::Upstream(_) | Self::UpstreamQuestions { .. } => None,
+            Self::Plugin(_)
+            | Self::Upstream(_)
+            | Self::UpstreamQuestions { .. }
+            | Self::InnerQuestions(_) => None,
         }
     }
 }
@@ -265,7 +273,7 @@ pub enum CallFailure {
 
 impl CallFailure {
     /// The failure in one word, for the audit.
-    fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::Unknown(_) => "unknown",
             Self::InvalidArguments(_) => "invalid-arguments",
@@ -388,7 +396,7 @@ async fn serve(
     }
     match source {
         Source::Plugin(loaded) => {
-            plugin::serve(loaded, trail, call, input).await.map(SourceAnswer::Plugin)
+            plugin::serve(loaded, trail, call, input).await
         }
         Source::Upstream(offered) => upstream::serve(offered, call).await,
     }

@@ -68,7 +68,18 @@ impl LoadedPlugin {
     /// Whether every call may access the session's roots, independent of its arguments.
     pub fn wants_roots(&self) -> bool {
         let grant = &self.plugin.terms.policy.grants.files;
-        grant.as_ref().is_some_and(|grant| grant.scope == Scope::Roots)
+        grant.as_ref().is_some_and(|grant| grant.scope == Scope::Roots) || self.calls_tools()
+    }
+
+    /// Whether the operator keeps the programs that decide about the plugin's calls.
+    pub fn keeps_programs(&self) -> bool {
+        let grant = &self.plugin.terms.policy.grants.tools;
+        grant.as_ref().is_some_and(|grant| grant.keeps_programs())
+    }
+
+    /// Whether the plugin may call tools of other sources. They get the session's roots.
+    pub fn calls_tools(&self) -> bool {
+        self.plugin.terms.policy.grants.tools.is_some()
     }
 }
 

@@ -98,6 +98,8 @@ limits! {
     file_entries: NonZeroU64 = 10_000 "entries",
     /// Depth of a path below a directory of the call.
     file_depth: NonZeroU32 = 64 "directories",
+    /// Calls of other tools in one call, of all its rounds together.
+    tool_calls: NonZeroU32 = 256 "calls",
     /// Calls of one plugin at the same time; more wait their turn.
     calls: NonZeroU32 = 16 "calls",
 }

@@ -6,6 +6,7 @@ mod client;
 mod consent;
 mod convert;
 mod failures;
+mod inner;
 mod input;
 mod lists;
 mod log_levels;

@@ -274,6 +274,11 @@ impl Gate {
         &self.policy.grants
     }
 
+    /// The wants of the plugin's manifest.
+    pub fn wants(&self) -> &Grants {
+        &self.policy.wants
+    }
+
     /// Judges an ask and records the verdict, before anything is done.
     ///
     /// # Errors

@@ -53,6 +53,7 @@ mod schema;
 pub mod settings;
 pub mod store;
 mod tool;
+pub mod tool_calls;
 mod view;
 
 pub use ask::{
@@ -95,7 +96,7 @@ pub mod prelude {
         Arguments, Contents, Dressing, Failure, Hints, IntoReply, Jobs, Json, Level, ListKind,
         Listing, Messages, OrFail, Prompt, Reply, Request, Resource, Resources, Template, Tool,
         Views, Want, arguments, cache, catalog, changes, consent, data, form, plugin, process,
-        roots, sample, serde_json::json, settings, store, visit,
+        roots, sample, serde_json::json, settings, store, tool_calls, visit,
     };
 }
 

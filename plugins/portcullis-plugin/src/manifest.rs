@@ -187,6 +187,12 @@ impl Want {
         Self::new("catalog", part, "", reason)
     }
 
+    /// Calls of the tools with that name, in which `*` stands for any characters: see
+    /// [`tool_calls`](crate::tool_calls).
+    pub fn tools(pattern: &str, reason: impl Into<String>) -> Self {
+        Self::new("tools", pattern, "", reason)
+    }
+
     /// Makes the want optional: the plugin works without the grant.
     ///
     /// Where all wants for a capability are optional and none is granted, the capability is linked

@@ -35,6 +35,7 @@
 //! that was created, or [entered](Rehearsal::enter), last on this thread.
 
 pub(crate) mod changes;
+pub(crate) mod tool_calls;
 mod world;
 
 #[cfg(feature = "http")]
@@ -219,6 +220,17 @@ impl Rehearsal {
     /// The catalog has no tool with that name any more.
     pub fn without_tool(self, name: &str) -> Self {
         self.world.remove_tool(name);
+        self
+    }
+
+    /// The plugin may call this tool: a function gets the arguments, and returns the value of the answer. The tools of
+    /// the catalog are those that the plugin can list.
+    pub fn callable(
+        self,
+        name: &str,
+        call: impl Fn(&Value) -> Result<Value, crate::tool_calls::Failure> + 'static,
+    ) -> Self {
+        self.world.put_callable(name, Rc::new(call));
         self
     }
 

@@ -2,7 +2,7 @@
 //! answer.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use portcullis_audit::{Trail, Verdict};
@@ -12,9 +12,10 @@ use portcullis_roots::Roots;
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::client::Notification;
+use super::client::{Client, Notification};
 use super::{
-    Call, CallFailure, PluginAnswer, ToolCall, Work, check_arguments, designate, output, request_id,
+    Call, CallFailure, SourceAnswer, ToolCall, Work, check_arguments, designate, inner, output,
+    request_id,
 };
 use crate::capabilities::actions::{ActionAsk, PermittedTool, ToolInput};
 use crate::gate::{Gate, Policy};
@@ -30,8 +31,8 @@ pub(super) async fn serve(
     trail: &Trail,
     call: Call<'_>,
     input: Option<Arc<ToolInput>>,
-) -> Result<PluginAnswer, CallFailure> {
-    let Call { work, roots, mut context, task, client, .. } = call;
+) -> Result<SourceAnswer, CallFailure> {
+    let Call { request, origin, work, roots, mut context, task, client, inner, .. } = call;
     let gate = gate(&loaded.plugin.terms.policy, trail, &work);
     if let Work::Prompt { name, arguments } = &work {
         check_prompt(loaded, name, arguments)?;
@@ -50,9 +51,26 @@ pub(super) async fn serve(
             .map_err(|error| CallFailure::Host(error.to_string()))
     })?;
     let tool = called.as_ref().map(|(place, _)| &loaded.tools[*place]);
-    let preopens = open_files(loaded, called, roots, &gate).await?;
+    let preopens = open_files(loaded, called, roots.clone(), &gate).await?;
     let limits = &loaded.plugin.terms.limits;
     let wall = if task { limits.background() } else { limits.wall() };
+    let (steps, own) = (AtomicU64::new(0), context.clone());
+    let run = inner::Run {
+        request: &request,
+        origin: &origin,
+        roots: &roots,
+        context: &own,
+        client,
+        task,
+        most: limits.tool_calls.get(),
+        steps: &steps,
+        keeps: loaded.keeps_programs().then_some(trail),
+    };
+    let mut server = None;
+    if let Some(inner) = inner {
+        let (serving, calls) = inner::Server::new(inner, run);
+        (server, context.tool_calls) = (Some(serving), Some(calls));
+    }
     let mut notices = None;
     if client.is_notified() {
         let (sender, receiver) = unbounded_channel();
@@ -61,31 +79,78 @@ pub(super) async fn serve(
     }
     let cancelled = context.cancelled.clone();
     let running = loaded.plugin.run(gate.clone(), Run { work, preopens, context, wall });
+    let outcome = outcome_of(running, server.as_mut(), client, notices, &cancelled).await?;
+    let failure = match (outcome, server) {
+        (Outcome::Guest(Ok(answer)), _) => {
+            return output::check(loaded, tool, &gate, answer).map(SourceAnswer::Plugin);
+        }
+        (Outcome::Calls(inner::End::Questions(asks)), Some(server)) => {
+            let journal = server.into_journal();
+            return Ok(SourceAnswer::InnerQuestions(inner::InnerQuestions { journal, asks }));
+        }
+        (Outcome::Calls(inner::End::TimedOut(ms)), server) => {
+            let why = format!("the run was stopped after {ms} ms, its own time limit");
+            (CallFailure::TimedOut(why), server)
+        }
+        (Outcome::Guest(Err(failure)), server) => (explain(loaded, failure, wall), server),
+        (Outcome::Calls(inner::End::Questions(_)), None) => {
+            return Err(CallFailure::Host("calls of tools that nobody serves".into()));
+        }
+    };
+    match failure {
+        (failure, Some(server)) => Err(server.explain(failure)),
+        (failure, None) => Err(failure),
+    }
+}
+
+/// What ended a round: the guest, or the tools that it called.
+enum Outcome {
+    Guest(Result<sandbox::GuestAnswer, sandbox::GuestFailure>),
+    Calls(inner::End),
+}
+
+/// Waits for the end of a round. Meanwhile, sends notices to the client and serves the calls of tools.
+async fn outcome_of(
+    running: impl Future<Output = Result<sandbox::GuestAnswer, sandbox::GuestFailure>>,
+    server: Option<&mut inner::Server<'_>>,
+    client: &dyn Client,
+    mut notices: Option<UnboundedReceiver<Notice>>,
+    cancelled: &AtomicBool,
+) -> Result<Outcome, CallFailure> {
     tokio::pin!(running);
     let gone = client.gone();
     tokio::pin!(gone);
+    let mut serving = server.map(|server| Box::pin(server.serve()));
     let outcome = loop {
         tokio::select! {
             biased;
-            outcome = &mut running => break outcome,
+            outcome = &mut running => break Outcome::Guest(outcome),
             Some(notice) = next(&mut notices) => {
                 client.notify(Notification::Plugin(notice)).await;
             }
             () = &mut gone => {
                 cancelled.store(true, Ordering::Relaxed);
                 match tokio::time::timeout(GRACE, running).await {
-                    Ok(outcome) => break outcome,
+                    Ok(outcome) => break Outcome::Guest(outcome),
                     Err(_) => return Err(CallFailure::Cancelled),
                 }
             }
+            end = ended(&mut serving) => break Outcome::Calls(end),
         }
     };
     // Notifications from before the end of the call are sent before the answer.
     while let Some(notice) = notices.as_mut().and_then(|notices| notices.try_recv().ok()) {
         client.notify(Notification::Plugin(notice)).await;
     }
-    let outcome = outcome.map_err(|failure| explain(loaded, failure, wall))?;
-    output::check(loaded, tool, &gate, outcome)
+    Ok(outcome)
+}
+
+/// Waits for the end of a round by the tools that the guest calls.
+async fn ended<F: Future<Output = inner::End> + Unpin>(serving: &mut Option<F>) -> inner::End {
+    match serving {
+        Some(serving) => serving.await,
+        None => std::future::pending().await,
+    }
 }
 
 /// The gate of one call. Only calls of tools have arguments that name hosts.

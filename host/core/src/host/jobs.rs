@@ -59,6 +59,7 @@ async fn run_one(host: Arc<Host>, later: LaterJob, _place: OwnedSemaphorePermit)
         decisions: Vec::new(),
         resumed: None,
         client: &NoClient,
+        inner: None,
     };
     let ran = call::call(Source::Plugin(loaded), call);
     let Some(ended) = host.shutdown.run_until_cancelled(ran).await else { return };

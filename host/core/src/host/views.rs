@@ -34,9 +34,7 @@ impl Host {
     pub(super) async fn with_views(&self, catalog: &Catalog) -> Tools {
         let mut tools: Vec<Value> =
             catalog.tools().map(|(name, tool)| listed_tool(name, tool)).collect();
-        let sources = catalog.tools().map(|(_, tool)| tool.source().name().to_string());
-        self.shared_state
-            .set_tools(sources.zip(&tools).map(|(from, tool)| entry(from, tool)).collect());
+        self.shared_state.set_tools(entries_of(catalog, &tools));
         let grants = |loaded: &LoadedPlugin| loaded.plugin.terms.policy.grants.catalog.clone();
         let plugins = &catalog.plugins.loaded;
         let results =
@@ -102,6 +100,7 @@ impl Host {
             decisions: Vec::new(),
             resumed: None,
             client: &NoClient,
+            inner: None,
         };
         let said = tokio::time::timeout(MAX_WAIT, call::call(Source::Plugin(loaded), call)).await;
         let why = match said {
@@ -144,6 +143,17 @@ fn add_view(tool: &mut Value, dressing: &Dressing) -> bool {
 fn view_of(tool: &Value) -> Option<&str> {
     let meta = &tool["_meta"];
     meta["ui"][VIEW_KEYS.0].as_str().or_else(|| meta[VIEW_KEYS.1].as_str())
+}
+
+/// The tools of a catalog, for plugins that may see or call them.
+pub fn entries(catalog: &Catalog) -> Vec<Entry> {
+    let tools: Vec<_> = catalog.tools().map(|(name, tool)| listed_tool(name, tool)).collect();
+    entries_of(catalog, &tools)
+}
+
+fn entries_of(catalog: &Catalog, tools: &[Value]) -> Vec<Entry> {
+    let sources = catalog.tools().map(|(_, tool)| tool.source().name().to_string());
+    sources.zip(tools).map(|(from, tool)| entry(from, tool)).collect()
 }
 
 /// A tool, in the contract's types, for plugins with the capability `catalog`.

@@ -136,6 +136,9 @@ fn changes(grants: &Grants, wants: &Grants) -> Option<&'static str> {
     if grants.store.is_some() && wants.store.is_some() {
         return Some("it may keep data in its store");
     }
+    if grants.tools.is_some() && wants.tools.is_some() {
+        return Some("it may call other tools");
+    }
     None
 }
 
@@ -146,6 +149,9 @@ fn reaches(grants: &Grants, wants: &Grants) -> Option<&'static str> {
     }
     if grants.process.is_some() && wants.process.is_some() {
         return Some("it may run commands");
+    }
+    if grants.tools.is_some() && wants.tools.is_some() {
+        return Some("it may call other tools");
     }
     None
 }

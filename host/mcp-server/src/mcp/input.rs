@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::caller::Caller;
 use super::client::{self, NoAnswer};
 use super::consent;
+use super::inner::KeptJournal;
 use portcullis_core::bindings::types::{Action, Answer, Ask, FormAnswer, Root};
 use portcullis_core::call::upstream::{MAX_ROUNDS, RoundState};
 use portcullis_core::call::{CallFailure, Decision, question};
@@ -63,6 +64,12 @@ pub struct Exchange {
     /// Answers in the first request, before any question was asked.
     #[serde(skip)]
     early_answers: InputResponses,
+    /// What the plugin did in earlier rounds, if it calls tools.
+    #[serde(default)]
+    pub(super) journal: KeptJournal,
+    /// The questions and answers of tools that the plugin has called, by the number of the call.
+    #[serde(default)]
+    pub(super) inner: BTreeMap<u32, Exchange>,
 }
 
 impl Default for Exchange {
@@ -78,6 +85,8 @@ impl Default for Exchange {
             upstream: None,
             upstream_answers: Object::new(),
             early_answers: InputResponses::new(),
+            journal: KeptJournal::default(),
+            inner: BTreeMap::new(),
         }
     }
 }
@@ -86,6 +95,11 @@ impl Exchange {
     /// A new exchange. The client may answer in its first request, before any question.
     pub fn with_early_answers(early_answers: InputResponses) -> Self {
         Self { early_answers, ..Self::default() }
+    }
+
+    /// The exchange of a call that a plugin makes: `run` is the request of the plugin's own call.
+    pub(super) fn of_call(run: &str, call: u32) -> Self {
+        Self { request: format!("{run}.{call}"), ..Self::default() }
     }
 
     /// Continues the exchange with the client's answers to the questions of the previous round.
@@ -207,6 +221,7 @@ impl Exchange {
 
     /// Accepts answers to open questions. Other answers are ignored.
     pub fn accept(&mut self, responses: InputResponses) {
+        let responses = self.accept_inner(responses);
         for (key, value) in responses {
             if let Some(kind) = self.asked.remove(&key) {
                 if let Some(question) = self.consents.remove(&key) {

@@ -196,6 +196,7 @@ async fn version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<String> {
             decisions: Vec::new(),
             resumed: None,
             client: &NoClient,
+            inner: None,
         };
         if let Ok(SourceAnswer::Plugin(PluginAnswer::Version(version))) =
             call::call(source, call).await

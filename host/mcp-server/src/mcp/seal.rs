@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use portcullis_checked_files::digest;
+use portcullis_checked_files::{SealKey, digest};
 use portcullis_core::upstreams::ANSWER_TIME;
 use portcullis_mcp_client::Object;
 use rmcp::model::{
@@ -51,14 +51,19 @@ fn sorted(object: &JsonObject) -> BTreeMap<&String, Value> {
 #[error("sealing a request's state")]
 pub struct SealError(#[from] RequestStateError);
 
-/// Seals states with a random key of this process.
+/// Seals states with a key that all processes of the user share: a state is also valid after a restart.
 pub struct Seal(RequestStateCodec);
 
 impl Seal {
-    /// A new key.
-    pub fn new() -> Self {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).expect("the system has randomness");
+    /// The seal with a key that is made from the host's own. If that can be neither read nor made, a state is valid in
+    /// this process only.
+    pub fn new(key: &SealKey) -> Self {
+        let key = key.derive("states of requests").unwrap_or_else(|error| {
+            tracing::warn!("a client cannot continue a call after a restart: {error}");
+            let mut key = [0; 32];
+            getrandom::fill(&mut key).expect("the system has randomness");
+            key
+        });
         Self(RequestStateCodec::try_new(key).expect("the key is long enough"))
     }
 
@@ -161,7 +166,9 @@ mod tests {
 
     #[test]
     fn a_state_is_valid_for_its_own_call_only() {
-        let seal = Seal::new();
+        let folder = tempfile::tempdir().unwrap();
+        let seal_of = |name: &str| Seal::new(&SealKey::at(folder.path().join(name)));
+        let seal = seal_of("key");
         let (one, two) = (arguments(r#"{"a":1,"b":2}"#), arguments(r#"{"a":2}"#));
         let mut exchange = Exchange::default();
         let asks = exchange.ask_roots();
@@ -177,6 +184,7 @@ mod tests {
         let other = Binding { principal: Some("x"), ..binding(&one) };
         assert!(seal.open(&other, Some(&state), None).is_err(), "another caller");
         assert!(seal.open(&binding(&one), Some(&format!("{state}x")), None).is_err(), "tampered");
-        assert!(Seal::new().open(&binding(&one), Some(&state), None).is_err(), "another process");
+        assert!(seal_of("other").open(&binding(&one), Some(&state), None).is_err(), "another user");
+        assert!(seal_of("key").open(&binding(&one), Some(&state), None).is_ok(), "after a restart");
     }
 }

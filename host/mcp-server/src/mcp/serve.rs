@@ -11,10 +11,11 @@ use serde_json::Value;
 
 use super::caller::Caller;
 use super::client::RequestClient;
+use super::inner::JournalError;
 use super::input::Exchange;
 use super::seal::{Binding, SealError};
 use super::{Server, tasks};
-use portcullis_core::call::{self, Call, CallFailure, PluginAnswer, SourceAnswer, Work};
+use portcullis_core::call::{self, Call, CallFailure, PluginAnswer, SourceAnswer, ToolCall, Work};
 use portcullis_core::source::Source;
 
 /// A client's request with the source that serves it.
@@ -54,7 +55,18 @@ pub enum RequestFailure {
     /// The call failed.
     Call(CallFailure),
     /// The host failed. The error is for the log.
-    Host(SealError),
+    Host(HostFault),
+}
+
+/// A fault of the host.
+#[derive(Debug, thiserror::Error)]
+pub enum HostFault {
+    /// A state could not be sealed.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    /// The journal of a run could not be kept.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
 }
 
 impl From<CallFailure> for RequestFailure {
@@ -65,7 +77,13 @@ impl From<CallFailure> for RequestFailure {
 
 impl From<SealError> for RequestFailure {
     fn from(error: SealError) -> Self {
-        Self::Host(error)
+        Self::Host(error.into())
+    }
+}
+
+impl From<JournalError> for RequestFailure {
+    fn from(error: JournalError) -> Self {
+        Self::Host(error.into())
     }
 }
 
@@ -112,6 +130,7 @@ impl Server {
         let mut exchange = seal
             .open(&binding, request.state, request.responses.clone())
             .map_err(RequestFailure::State)?;
+        self.shared.journals.load(&mut exchange.journal).await.map_err(RequestFailure::State)?;
         let Some(roots) = self.roots(&request, &caller, cx, &exchange).await else {
             let questions = exchange.ask_roots();
             let result = seal.ask(&binding, &exchange, questions)?;
@@ -130,6 +149,16 @@ impl Server {
                         let result = seal.ask_for_upstream(&binding, &exchange, requests)?;
                         return Ok(RequestResult::Upstream(result));
                     }
+                    SourceAnswer::InnerQuestions(asked) => {
+                        let questions = exchange.ask_inner(asked, &caller);
+                        if caller.modern && !questions.is_empty() {
+                            self.shared.journals.store(&mut exchange.journal).await?;
+                            let result = seal.ask(&binding, &exchange, questions)?;
+                            return Ok(RequestResult::InputRequired(result));
+                        }
+                        self.ask_during_request(&mut exchange, questions, &request, &caller, cx).await?;
+                        continue;
+                    }
                 };
             let Some(loaded) = request.source.plugin() else {
                 return Ok(RequestResult::Plugin(answer));
@@ -141,7 +170,7 @@ impl Server {
                         let result = seal.ask(&binding, &exchange, questions)?;
                         return Ok(RequestResult::InputRequired(result));
                     }
-                    ask_during_request(&mut exchange, questions, &request, &caller, cx).await?;
+                    self.ask_during_request(&mut exchange, questions, &request, &caller, cx).await?;
                 }
                 PluginAnswer::Background(_) if without_task => {
                     let why =
@@ -178,6 +207,12 @@ impl Server {
         }
         context.background = without_task;
         let client = RequestClient::new(self, caller, cx);
+        let calls_tools = matches!(request.work, Work::Tool(_))
+            && request.source.plugin().is_some_and(|loaded| loaded.calls_tools());
+        let inner = match calls_tools {
+            true => Some(exchange.take_inner(&self.shared.host, caller).await),
+            false => None,
+        };
         let call = Call {
             request: exchange.request.clone(),
             origin: caller.origin.clone(),
@@ -188,6 +223,7 @@ impl Server {
             decisions: exchange.take_decisions(),
             resumed: exchange.take_upstream_round(),
             client: &client,
+            inner,
         };
         let answer = call::call(request.source, call).await?;
         if let (Work::Tool(_), Some(structured)) = (&request.work, answer.structured()) {
@@ -199,22 +235,30 @@ impl Server {
         }
         Ok(answer)
     }
-}
 
-/// Asks a client of the era with `initialize`. If the client does not answer, open questions for consent are recorded
-/// as unanswered.
-async fn ask_during_request(
-    exchange: &mut Exchange,
-    questions: InputRequests,
-    request: &SourceRequest<'_>,
-    caller: &Caller,
-    cx: &RequestContext<RoleServer>,
-) -> Result<(), CallFailure> {
-    let answered = Box::pin(exchange.ask_peer(questions, cx)).await;
-    if answered.is_err() {
-        let (id, decisions) = (exchange.request.clone(), exchange.take_unanswered());
-        let principal = caller.principal.clone();
-        call::record_decisions(request.source, &request.work, id, principal, &decisions);
+    /// Asks a client of the era with `initialize`. If the client does not answer, open questions for consent are recorded
+    /// as unanswered.
+    async fn ask_during_request(
+        &self,
+        exchange: &mut Exchange,
+        questions: InputRequests,
+        request: &SourceRequest<'_>,
+        caller: &Caller,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<(), CallFailure> {
+        let answered = Box::pin(exchange.ask_peer(questions, cx)).await;
+        if answered.is_err() {
+            let (id, decisions) = (exchange.request.clone(), exchange.take_unanswered());
+            let principal = caller.principal.clone();
+            call::record_decisions(request.source, &request.work, id, principal.clone(), &decisions);
+            let catalog = self.shared.host.catalog().await;
+            for (work, id, decisions) in exchange.take_unanswered_inner() {
+                if let Some(tool) = catalog.tool(&work.name) {
+                    let work = Work::Tool(ToolCall { name: tool.own_name().to_owned(), ..work });
+                    call::record_decisions(tool.source(), &work, id, principal.clone(), &decisions);
+                }
+            }
+        }
+        answered
     }
-    answered
 }

@@ -5,12 +5,14 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use portcullis_checked_files::{Records, SealKey};
 use portcullis_core::host::{Host, Tools};
 use portcullis_core::listing::Selections;
 use portcullis_result_passthrough::Raw;
 use rmcp::model::Tool;
 use serde::Deserialize as _;
 
+use super::inner::Journals;
 use super::log_levels::{level_name, rank};
 use super::looks::Looks;
 use super::results::Results;
@@ -33,6 +35,8 @@ pub struct Shared {
     pub host: Arc<Host>,
     /// Seals the state that clients carry between the rounds of a call.
     pub(super) seal: Seal,
+    /// Keeps the journals of runs that are too large for clients to carry.
+    pub(super) journals: Journals,
     /// Wraps results whose fields rmcp's types would change, so that they pass through rmcp unchanged.
     pub(crate) raw: Raw,
     pub(super) tasks: Tasks,
@@ -49,11 +53,18 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The shared state of a host's sessions, which see their tools by these selections.
-    pub fn new(host: Arc<Host>, selections: Selections) -> Arc<Self> {
+    /// The shared state of a host's sessions, which see their tools by these selections. States that clients carry are
+    /// sealed with `key`; what is too large for them to carry is kept in `journals`.
+    pub fn new(
+        host: Arc<Host>,
+        selections: Selections,
+        key: &SealKey,
+        journals: Records,
+    ) -> Arc<Self> {
         Arc::new(Self {
             host,
-            seal: Seal::new(),
+            seal: Seal::new(key),
+            journals: Journals::new(journals),
             raw: Raw::new().expect("the system has randomness"),
             tasks: Tasks::default(),
             selections,

@@ -167,11 +167,14 @@ impl TaskWork {
             decisions: self.exchange.take_decisions(),
             resumed: None,
             client: &client,
+            inner: None,
         };
         match call::call(Source::Plugin(&self.loaded), call).await? {
             SourceAnswer::Plugin(answer) => Ok(answer),
-            SourceAnswer::Upstream(_) | SourceAnswer::UpstreamQuestions { .. } => {
-                Err(CallFailure::Host("a plugin answers as an upstream server does".into()))
+            SourceAnswer::Upstream(_)
+            | SourceAnswer::UpstreamQuestions { .. }
+            | SourceAnswer::InnerQuestions(_) => {
+                Err(CallFailure::Host("a task answers as no task does".into()))
             }
         }
     }

@@ -10,7 +10,8 @@ use portcullis_core::call::client::{
     BoxFuture, Client, Forwarded, Notification, unsupported_method,
 };
 use portcullis_core::call::{self, Call, CallFailure, PluginAnswer, SourceAnswer, ToolCall, Work};
-use portcullis_core::catalog::Catalog;
+use portcullis_core::call::inner::InnerCalls;
+use portcullis_core::catalog::{Catalog, CatalogTool};
 use portcullis_core::sandbox::{Context, Notice};
 use portcullis_core::upstreams::Upstreams;
 use portcullis_mcp_client::{Object, RpcError};
@@ -53,6 +54,8 @@ impl Args {
         let first_root = setup.roots.iter().next().map(Root::path);
         make_absolute(&mut arguments, tool.paths(), first_root);
         let client = Terminal { roots: setup.roots.clone() };
+        let calls_tools = tool.source().plugin().is_some_and(|loaded| loaded.calls_tools());
+        let inner = calls_tools.then(|| InnerCalls::new(catalog.clone()));
         let call = Call {
             request: call::request_id(),
             origin: call::Origin::default(),
@@ -66,6 +69,7 @@ impl Args {
             decisions: Vec::new(),
             resumed: None,
             client: &client,
+            inner,
         };
         let waiting = call::call(tool.source(), call);
         let answer = report_if_slow(&format!("waiting for {}", self.tool), waiting).await;
@@ -74,14 +78,17 @@ impl Args {
         self.with_trail(&setup, ended)
     }
 
-    /// The catalog of the bundled plugins, if it has the tool: nothing then has to be compiled, and no upstream server
-    /// started. Otherwise the complete catalog.
-    async fn catalog(&self, setup: &Setup, upstreams: &Upstreams) -> Catalog {
+    /// The catalog of the bundled plugins, if it has the tool, and the tool calls no others: nothing then has to be
+    /// compiled, and no upstream server started. Otherwise the complete catalog.
+    async fn catalog(&self, setup: &Setup, upstreams: &Upstreams) -> Arc<Catalog> {
         let mut loader = setup.loader().await;
         let bundled = loader.bundled();
         let bundled = Catalog::new(bundled.into(), Vec::new(), &upstreams.lock).await;
-        if bundled.tool(&self.tool).is_some() {
-            return bundled;
+        let calls_tools = |tool: CatalogTool<'_>| {
+            tool.source().plugin().is_some_and(|loaded| loaded.calls_tools())
+        };
+        if bundled.tool(&self.tool).is_some_and(|tool| !calls_tools(tool)) {
+            return Arc::new(bundled);
         }
         let loading = async {
             while loader.next().await {}
@@ -90,7 +97,7 @@ impl Args {
         let loading = report_if_slow("loading the plugins (new ones are compiled first)", loading);
         let (plugins, offers) = tokio::join!(loading, upstreams.offers());
         plugins.warn();
-        Catalog::new(plugins.into(), offers, &upstreams.lock).await
+        Arc::new(Catalog::new(plugins.into(), offers, &upstreams.lock).await)
     }
 
     fn with_trail(&self, setup: &Setup, ended: anyhow::Result<End>) -> anyhow::Result<End> {
@@ -127,6 +134,11 @@ impl Args {
                 asks(need.asks.iter().map(|(key, _)| key.as_str()).collect())
             }
             SourceAnswer::Plugin(_) => bail!("the plugin did not return a tool result"),
+            SourceAnswer::InnerQuestions(asked) => {
+                let names: Vec<_> = asked.tools().collect();
+                let names = portcullis_sanitize::visible_line(&names.join(", "), 200);
+                bail!("the tools {names} have questions to the client; call from an MCP client")
+            }
             SourceAnswer::UpstreamQuestions { requests, .. } => {
                 asks(requests.keys().map(String::as_str).collect())
             }

@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use super::setup::Setup;
 use super::{End, log, signals, views};
 use portcullis_core::listing::{Selection, Selections};
-use portcullis_mcp_server::mcp::Shared;
 use portcullis_mcp_server::transport;
 
 /// Arguments of `preview`.
@@ -72,7 +71,7 @@ impl Args {
         while !stop.is_cancelled() {
             let host = setup.host()?;
             let all = Selection::typed(&["all".to_owned()]);
-            let shared = Shared::new(host.clone(), Selections::new(&setup.config, Some(all)));
+            let shared = setup.shared(host.clone(), Selections::new(&setup.config, Some(all)));
             let mut settings = transport::http::settings(&HttpConfig::default(), &shared)?;
             settings.pages.extend(pages(&index));
             let listen = |listener: &std::net::TcpListener| {

@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::setup::Setup;
 use super::{End, log, safety, selection, signals, views};
-use portcullis_mcp_server::mcp::Shared;
 use portcullis_mcp_server::transport;
 
 /// The time from the end of stdin, or a signal, to the forced exit of the process.
@@ -52,7 +51,7 @@ impl Args {
         });
         let stop = CancellationToken::new();
         signals::listen(stop.clone())?;
-        let shared = Shared::new(host.clone(), selections);
+        let shared = setup.shared(host.clone(), selections);
         let Some(address) = self.http else {
             let exit = || signals::exit_after(STDIO_EXIT);
             let served = transport::stdio::serve(shared, stop, exit).await;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use portcullis_mcp_server::mcp::Shared;
 use portcullis_roots::{HostFile, HostFiles, InvalidRoot, Root, Roots};
 
 use super::Common;
@@ -12,6 +13,7 @@ use portcullis_checked_files::{Records, SealKey};
 use portcullis_core::catalog::Catalog;
 use portcullis_core::config::{self, Config, Folders};
 use portcullis_core::host::Host;
+use portcullis_core::listing::Selections;
 use portcullis_core::plugins::{Loader, Plugins};
 use portcullis_core::sandbox::Sandbox;
 use portcullis_core::upstreams::{Summary, Upstreams};
@@ -97,6 +99,12 @@ impl Setup {
         let load = move || async move { Loader::begin(sandbox, &config, &folders).await };
         let views = Records::sealed(self.folders.cache.join("views"), self.key.clone());
         Ok(Host::new(self.roots.clone(), self.upstreams()?, views, load))
+    }
+
+    /// The state that all MCP sessions of a host share.
+    pub fn shared(&self, host: Arc<Host>, selections: Selections) -> Arc<Shared> {
+        let journals = Records::sealed(self.folders.cache.join("runs"), self.key.clone());
+        Shared::new(host, selections, &self.key, journals)
     }
 
     /// The upstream servers. None is started or reached before its first use.

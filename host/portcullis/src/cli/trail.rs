@@ -1,5 +1,6 @@
 //! `portcullis trail`: prints and verifies the records of the audit.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -135,8 +136,15 @@ impl Args {
 /// Prints the records, and on stderr how many were left out.
 fn show(selection: &Selection, is_json: bool) -> anyhow::Result<End> {
     let mut text = String::new();
-    for record in &selection.records {
-        text += &line(record, is_json)?;
+    if is_json {
+        for record in &selection.records {
+            text += &line(record, is_json)?;
+        }
+    } else {
+        for (depth, record) in tree(&selection.records) {
+            text += if depth > 0 { "  └ " } else { "" };
+            text += &line(record, is_json)?;
+        }
     }
     if selection.left_out > 0 {
         let left_out = selection.left_out;
@@ -147,6 +155,37 @@ fn show(selection: &Selection, is_json: bool) -> anyhow::Result<End> {
         super::log::note("no record matches");
     }
     if is_json { super::print::untrusted(&text) } else { super::print(&text) }
+}
+
+/// The records with their depth: those of a call that a plugin made follow the record in which the plugin asked for the
+/// call. All others keep their order.
+fn tree(records: &[Record]) -> Vec<(usize, &Record)> {
+    let mut inner: BTreeMap<(&str, &str), Vec<&Record>> = BTreeMap::new();
+    for record in records {
+        if let Some(call) = record.request.split_once('.') {
+            inner.entry(call).or_default().push(record);
+        }
+    }
+    let mut all = Vec::with_capacity(records.len());
+    for record in records {
+        if record.request.contains('.') {
+            continue;
+        }
+        all.push((0, record));
+        let called = match &record.event {
+            Event::Ask { subject, .. } => subject.rsplit_once(" as call "),
+            Event::Outcome { .. } | Event::More { .. } | Event::Call { .. } | Event::Approval { .. } => None,
+        };
+        let of_call = called.and_then(|(_, call)| inner.remove(&(&*record.request, call)));
+        all.extend(of_call.into_iter().flatten().map(|record| (1, record)));
+    }
+    // The asks of these calls are not among the records.
+    for record in inner.into_values().flatten() {
+        let later = |(_, other): &(usize, &Record)| other.time > record.time;
+        let place = all.iter().position(later).unwrap_or(all.len());
+        all.insert(place, (1, record));
+    }
+    all
 }
 
 /// Prints the latest records, and then each one that is written. Ends where nobody reads the output.

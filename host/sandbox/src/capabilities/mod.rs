@@ -10,6 +10,7 @@ pub mod process;
 pub mod settings;
 mod short_form;
 pub mod store;
+pub mod tools;
 
 #[cfg(test)]
 mod within_tests;
@@ -227,6 +228,8 @@ register! {
     Actions: actions::ActionsGrant;
     /// The tools of all plugins.
     Catalog: catalog::CatalogGrant;
+    /// Calls of the tools of other plugins and servers.
+    Tools: tools::ToolsGrant;
 }
 
 impl Capability {

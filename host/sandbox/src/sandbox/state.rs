@@ -22,6 +22,7 @@ use crate::bindings::portcullis::plugin::{request, settings};
 use crate::bindings::types::Answer;
 use crate::capabilities::Capability;
 use crate::capabilities::http::Http;
+use crate::capabilities::tools::ToolCalls;
 use crate::gate::{Gate, Policy};
 use portcullis_engine::{Limiter, Limits, Output, size};
 
@@ -89,6 +90,8 @@ pub struct Context {
     pub shared: Option<Arc<SharedState>>,
     /// The roots for jobs that the plugin starts. `None`: the plugin has no jobs.
     pub job_roots: Option<Roots>,
+    /// The tools that the plugin can call, and the way to them. `None`: it can call none.
+    pub tool_calls: Option<ToolCalls>,
 }
 
 /// The data of one instance's store.

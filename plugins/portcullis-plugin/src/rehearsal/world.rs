@@ -18,6 +18,7 @@ pub struct World {
     tools: RefCell<Vec<catalog::Entry>>,
     /// The key is the name of the tool.
     results: RefCell<BTreeMap<String, String>>,
+    pub(super) calls: super::tool_calls::Calls,
     commands: process::Commands,
     #[cfg(feature = "http")]
     web: http::Web,
@@ -32,7 +33,7 @@ pub fn enter(world: Rc<World>) {
     HERE.set(world);
 }
 
-fn here() -> Rc<World> {
+pub(super) fn here() -> Rc<World> {
     HERE.with_borrow(Rc::clone)
 }
 

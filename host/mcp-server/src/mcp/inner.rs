@@ -1,0 +1,195 @@
+//! Rounds of calls that a plugin makes itself: their questions go to the client together with those of the plugin, and
+//! the journal of what was done is kept between the rounds.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use portcullis_checked_files::{Records, WriteError, digest};
+use portcullis_core::call::inner::{InnerAsk, InnerCalls, InnerQuestions, InnerRound, Journal};
+use portcullis_core::call::{CallFailure, Decision, ToolCall};
+use portcullis_core::host::Host;
+use portcullis_core::upstreams::ANSWER_TIME;
+use rmcp::model::{InputRequests, InputResponses};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::caller::Caller;
+use super::input::Exchange;
+
+/// Maximum size in bytes of a journal that the client carries. A larger one is kept on disk, and the client carries its
+/// digest.
+const MAX_CARRIED: usize = 32 * 1024;
+
+/// Maximum size in bytes of all journals on disk. The oldest are removed first.
+const MAX_KEPT: u64 = 256 * 1024 * 1024;
+
+/// A journal between two rounds.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum KeptJournal {
+    /// The journal itself.
+    Whole(Box<Journal>),
+    /// The digest of a journal on disk.
+    Stored(String),
+}
+
+impl Default for KeptJournal {
+    fn default() -> Self {
+        Self::Whole(Box::default())
+    }
+}
+
+/// Why the journal of a run could not be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// It cannot be written as JSON.
+    #[error("writing the journal of a run")]
+    Json(#[from] serde_json::Error),
+    /// Its file could not be written.
+    #[error("keeping the journal of a run")]
+    Write(#[from] WriteError),
+    /// The thread that writes it panicked.
+    #[error("keeping the journal of a run")]
+    Thread(#[from] tokio::task::JoinError),
+}
+
+/// What a client hears whose journal is no longer there.
+const GONE: &str = "the journal of this run is no longer kept: start the run again, knowing that the calls that it made had their effects";
+
+/// Keeps journals that are too large for clients to carry, for as long as states of requests are valid.
+pub(super) struct Journals(Arc<Records>);
+
+impl Journals {
+    pub(super) fn new(records: Records) -> Self {
+        Self(Arc::new(records))
+    }
+
+    /// Stores the journal if it is large.
+    pub(super) async fn store(&self, kept: &mut KeptJournal) -> Result<(), JournalError> {
+        let KeptJournal::Whole(journal) = &*kept else { return Ok(()) };
+        let text = serde_json::to_vec(journal)?;
+        if text.len() <= MAX_CARRIED {
+            return Ok(());
+        }
+        let (records, key) = (self.0.clone(), digest(&text));
+        *kept = KeptJournal::Stored(key.clone());
+        let write = move || {
+            let expires = Some(SystemTime::now() + ANSWER_TIME);
+            records.write(&key, &text, None, expires, |_| true)?;
+            records.shrink(MAX_KEPT).map_err(WriteError::from)
+        };
+        Ok(tokio::task::spawn_blocking(write).await??)
+    }
+
+    /// Reads the journal if it is stored.
+    pub(super) async fn load(&self, kept: &mut KeptJournal) -> Result<(), &'static str> {
+        let KeptJournal::Stored(key) = &*kept else { return Ok(()) };
+        let (records, key) = (self.0.clone(), key.clone());
+        let read = tokio::task::spawn_blocking(move || records.read(&key)).await;
+        let read = read.map_err(|_| GONE)?.inspect_err(|error| {
+            tracing::warn!("the journal of a run cannot be read: {error}");
+        });
+        let record = read.ok().flatten().ok_or(GONE)?;
+        let journal = serde_json::from_slice(&record.value).map_err(|_| GONE)?;
+        *kept = KeptJournal::Whole(journal);
+        Ok(())
+    }
+}
+
+/// The number of a call and the rest of the key of one of its questions.
+fn parts(key: &str) -> Option<(u32, &str)> {
+    let (call, rest) = key.split_once('.')?;
+    Some((call.parse().ok()?, rest))
+}
+
+impl Exchange {
+    /// What the plugin needs to call tools in its next round.
+    pub(super) async fn take_inner(&mut self, host: &Arc<Host>, caller: &Caller) -> InnerCalls {
+        let (catalog, _) = host.tools().await;
+        let round = |(call, exchange): (&u32, &mut Self)| {
+            let context = exchange.context(caller);
+            let decisions = exchange.take_decisions();
+            let resumed = exchange.take_upstream_round();
+            (*call, InnerRound { context, decisions, resumed })
+        };
+        let rounds = self.inner.iter_mut().map(round).collect();
+        let journal = match std::mem::take(&mut self.journal) {
+            KeptJournal::Whole(journal) => *journal,
+            // `Journals::load` has replaced it.
+            KeptJournal::Stored(_) => Journal::default(),
+        };
+        InnerCalls { catalog, shared: host.shared_state.clone(), journal, rounds }
+    }
+
+    /// The questions of the tools that the plugin has called. A question that the client cannot answer fails its call,
+    /// of which the plugin learns in its next round.
+    pub(super) fn ask_inner(&mut self, asked: InnerQuestions, caller: &Caller) -> InputRequests {
+        let InnerQuestions { mut journal, asks } = asked;
+        let mut requests = InputRequests::new();
+        // Calls that have ended have no questions any more.
+        self.inner.retain(|call, _| asks.iter().any(|(asking, _)| asking == call));
+        for (call, ask) in asks {
+            let before = self.inner.remove(&call);
+            let mut exchange = before.unwrap_or_else(|| Self::of_call(&self.request, call));
+            match exchange.ask_of_call(ask, caller) {
+                Ok(questions) => {
+                    let named = questions.into_iter().map(|(key, one)| (format!("{call}.{key}"), one));
+                    requests.extend(named);
+                    self.inner.insert(call, exchange);
+                }
+                Err(failure) => journal.fail(call, failure.code(), failure.to_string()),
+            }
+        }
+        self.journal = KeptJournal::Whole(Box::new(journal));
+        requests
+    }
+
+    /// The questions of one call, of which this is the exchange.
+    fn ask_of_call(&mut self, ask: InnerAsk, caller: &Caller) -> Result<InputRequests, CallFailure> {
+        match ask {
+            InnerAsk::Plugin(loaded, questions) => self.ask(questions, caller, &loaded),
+            InnerAsk::Upstream(requests, state) => {
+                self.set_upstream_state(state);
+                serde_json::from_value(Value::Object(requests)).map_err(|error| {
+                    CallFailure::Upstream(format!("its question is not valid MCP: {error}"))
+                })
+            }
+        }
+    }
+
+    /// Passes answers on to the calls whose questions they answer, and returns the others.
+    pub(super) fn accept_inner(&mut self, responses: InputResponses) -> InputResponses {
+        if self.inner.is_empty() {
+            return responses;
+        }
+        let mut of_calls: BTreeMap<u32, InputResponses> = BTreeMap::new();
+        let mut others = InputResponses::new();
+        for (key, value) in responses {
+            match parts(&key).filter(|(call, _)| self.inner.contains_key(call)) {
+                Some((call, rest)) => {
+                    of_calls.entry(call).or_default().insert(rest.to_owned(), value);
+                }
+                None => drop(others.insert(key, value)),
+            }
+        }
+        for (call, exchange) in &mut self.inner {
+            exchange.resume(of_calls.remove(call).unwrap_or_default());
+        }
+        others
+    }
+
+    /// The tools that the plugin has called and whose questions for consent nobody answered, each with its request id
+    /// and the decisions to record.
+    pub(super) fn take_unanswered_inner(&mut self) -> Vec<(ToolCall, String, Vec<Decision>)> {
+        let KeptJournal::Whole(journal) = &self.journal else { return Vec::new() };
+        let mut all = Vec::new();
+        for (call, exchange) in &mut self.inner {
+            let decisions = exchange.take_unanswered();
+            if let Some(name) = journal.tool(*call).filter(|_| !decisions.is_empty()) {
+                let call = ToolCall { name: name.to_owned(), arguments: Arc::default() };
+                all.push((call, exchange.request.clone(), decisions));
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,124 @@
+//! The way from a guest to the pipeline: requests over a channel, which the host's call of the guest serves.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
+
+use super::grant::ToolAsk;
+use crate::bindings::portcullis::plugin::catalog::Entry;
+use crate::bindings::portcullis::plugin::tool_calls::{Beginning, Completion, Failure};
+use crate::gate::Permit;
+
+/// The permit of a call that runs. If the run ends before the call, the record says that the call was stopped.
+pub struct CallPermit(Option<Permit<ToolAsk>>);
+
+impl CallPermit {
+    pub(super) fn new(permit: Permit<ToolAsk>) -> Self {
+        Self(Some(permit))
+    }
+
+    /// Records the outcome of the call, in a word.
+    pub fn end(mut self, outcome: &str) {
+        self.record(outcome);
+    }
+
+    fn record(&mut self, outcome: &str) {
+        if let Some(permit) = self.0.take() {
+            let recorded = permit.record(outcome);
+            debug_assert!(recorded.is_ok(), "a call is on record before it starts");
+        }
+    }
+}
+
+impl Drop for CallPermit {
+    fn drop(&mut self) {
+        self.record("stopped");
+    }
+}
+
+/// A request of a guest to the pipeline.
+pub enum ToolRequest {
+    /// A run begins.
+    Begin {
+        /// The text of the program. Empty: the plugin itself decides about the calls.
+        program: String,
+        /// The digest of the program.
+        digest: Option<String>,
+        /// The time limit of the run in milliseconds.
+        milliseconds: Option<u32>,
+        /// The receiver of the answer.
+        reply: oneshot::Sender<Result<Beginning, String>>,
+    },
+    /// A call starts.
+    Start {
+        /// The number of the call.
+        call: u32,
+        /// The tool's name, as clients know it.
+        tool: String,
+        /// The arguments, as JSON text.
+        arguments: String,
+        /// The permit. `None`: the call was permitted in an earlier round.
+        permit: Option<CallPermit>,
+    },
+    /// A call was refused before it started.
+    Refuse {
+        /// The number of the call.
+        call: u32,
+        /// The tool and the arguments.
+        started: Started,
+        /// Why.
+        failure: Failure,
+    },
+    /// The guest waits for the end of a call.
+    Next(oneshot::Sender<Option<Completion>>),
+}
+
+/// A call that was started: the journal's entry, by which the next round is compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    /// The tool's name, as clients know it.
+    pub tool: String,
+    /// The digest of the arguments' text.
+    pub arguments: String,
+}
+
+impl Started {
+    /// The entry for a call with these arguments.
+    pub fn of(tool: &str, arguments: &str) -> Self {
+        Self { tool: tool.to_owned(), arguments: digest_of(arguments) }
+    }
+}
+
+/// SHA-256 of a text, in hexadecimal.
+pub fn digest_of(text: &str) -> String {
+    portcullis_checked_files::digest(text.as_bytes())
+}
+
+/// What a guest with the capability has: the tools that it may call, and the way to the pipeline.
+#[derive(Clone)]
+pub struct ToolCalls {
+    /// The receiver of requests.
+    pub requests: UnboundedSender<ToolRequest>,
+    /// The tools of all sources.
+    pub tools: Arc<[Entry]>,
+    /// Whether a tool of this name can be called by a plugin, apart from grants.
+    pub is_callable: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// The calls of earlier rounds, which this round has to repeat.
+    pub replayed: Arc<[Started]>,
+    /// The number of calls that were started in this round. `None`: the run has not begun.
+    pub(super) started: Option<u32>,
+}
+
+impl ToolCalls {
+    /// The state before a run begins.
+    pub fn new(
+        requests: UnboundedSender<ToolRequest>,
+        tools: Arc<[Entry]>,
+        is_callable: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+        replayed: Arc<[Started]>,
+    ) -> Self {
+        Self { requests, tools, is_callable, replayed, started: None }
+    }
+}

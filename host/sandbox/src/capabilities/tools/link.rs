@@ -1,0 +1,118 @@
+//! The host's side of the interface `tool-calls`.
+
+use tokio::sync::oneshot;
+use wasmtime::bail;
+use wasmtime::component::{HasSelf, Linker};
+
+use super::calls::{Started, ToolCalls, ToolRequest, digest_of};
+use super::effect;
+use super::grant::{Act, ToolAsk};
+use crate::bindings::portcullis::plugin::catalog::Entry;
+use crate::bindings::portcullis::plugin::tool_calls::{
+    self, Beginning, Callable, Completion, Failure,
+};
+use crate::sandbox::InstanceState;
+
+/// Links the interface.
+pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
+    tool_calls::add_to_linker::<InstanceState, HasSelf<InstanceState>>(linker, |state| state)
+}
+
+impl InstanceState {
+    /// The tools that the guest may call.
+    fn callable_tools(&self) -> Vec<&Entry> {
+        let Some(calls) = &self.call.tool_calls else { return Vec::new() };
+        let (grants, wants) = (self.gate.grants(), self.gate.wants());
+        let (Some(granted), Some(wanted)) = (&grants.tools, &wants.tools) else {
+            return Vec::new();
+        };
+        let plugin = self.gate.trail().plugin();
+        let may = |name: &str| granted.has(name) && wanted.has(name) && (calls.is_callable)(name);
+        calls.tools.iter().filter(|entry| entry.source != *plugin && may(&entry.name)).collect()
+    }
+
+    /// The calls of a run that has begun, and the number of the next one.
+    fn next_call(&mut self) -> wasmtime::Result<(&mut ToolCalls, u32)> {
+        let calls = self.call.tool_calls.as_mut();
+        let begun = calls.and_then(|calls| Some((calls.started?, calls)));
+        let Some((next, calls)) = begun else { bail!("it calls a tool before its run has begun") };
+        calls.started = Some(next.saturating_add(1));
+        Ok((calls, next))
+    }
+}
+
+fn callable(entry: &Entry) -> Callable {
+    let Entry { name, source, title, description, input_schema, output_schema, hints, .. } =
+        entry.clone();
+    Callable { name, source, title, description, input_schema, output_schema, hints }
+}
+
+impl tool_calls::Host for InstanceState {
+    async fn names(&mut self) -> wasmtime::Result<Vec<(String, String)>> {
+        let tools = self.callable_tools().into_iter();
+        Ok(tools.map(|entry| (entry.name.clone(), entry.source.clone())).collect())
+    }
+
+    async fn describe(&mut self, names: Vec<String>) -> wasmtime::Result<Vec<Callable>> {
+        let is_named = |entry: &&Entry| names.is_empty() || names.contains(&entry.name);
+        Ok(self.callable_tools().into_iter().filter(is_named).map(callable).collect())
+    }
+
+    async fn begin(
+        &mut self,
+        program: String,
+        milliseconds: Option<u32>,
+    ) -> wasmtime::Result<Result<Beginning, String>> {
+        let Some(calls) = &mut self.call.tool_calls else {
+            return Ok(Err("tools cannot be called in this place".into()));
+        };
+        if calls.started.replace(0).is_some() {
+            bail!("its run has begun already");
+        }
+        let digest = (!program.is_empty()).then(|| digest_of(&program));
+        match self.gate.pass(ToolAsk(Act::Begin(digest))) {
+            Ok(permit) => match effect::begin(permit, calls, program, milliseconds).await {
+                Some(begun) => Ok(begun),
+                None => bail!("the call has ended"),
+            },
+            Err(denied) => Ok(Err(denied.to_string())),
+        }
+    }
+
+    async fn start(&mut self, name: String, arguments: String) -> wasmtime::Result<u32> {
+        let gate = self.gate.clone();
+        let (calls, call) = self.next_call()?;
+        let started = Started::of(&name, &arguments);
+        let request = match calls.replayed.get(call as usize) {
+            Some(before) if *before == started => {
+                ToolRequest::Start { call, tool: name, arguments, permit: None }
+            }
+            Some(_) => bail!(
+                "it was run again after a question, and made other calls than before: call {call}"
+            ),
+            None => match gate.pass(ToolAsk(Act::Call { call, tool: name })) {
+                Ok(permit) => {
+                    effect::start(permit, calls, arguments);
+                    return Ok(call);
+                }
+                Err(denied) => {
+                    let failure = Failure { kind: "denied".into(), message: denied.to_string() };
+                    ToolRequest::Refuse { call, started, failure }
+                }
+            },
+        };
+        // Sending fails if the call has ended.
+        let _ended = calls.requests.send(request);
+        Ok(call)
+    }
+
+    async fn next(&mut self) -> wasmtime::Result<Option<Completion>> {
+        let Some(calls) = &self.call.tool_calls else { return Ok(None) };
+        let (reply, next) = oneshot::channel();
+        let _ended = calls.requests.send(ToolRequest::Next(reply));
+        match next.await {
+            Ok(next) => Ok(next),
+            Err(_) => bail!("the call has ended"),
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Declarations of tools in TypeScript, made from their JSON Schemas: shorter than the schemas, and what models know
+//! best.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+/// How deep types are written out. Beyond, a type is `unknown`: schemas may refer to themselves.
+const MAX_DEPTH: usize = 6;
+
+/// Maximum number of values of an enumeration, and of alternatives of a union.
+const MAX_ALTERNATIVES: usize = 40;
+
+/// Maximum number of members of an object that are written.
+const MAX_MEMBERS: usize = 60;
+
+/// Maximum length of a description in characters: of a tool and of a parameter.
+const MAX_DESCRIPTION: usize = 400;
+const MAX_MEMBER: usize = 120;
+
+/// A tool to declare.
+#[derive(Debug, Clone)]
+pub struct Tool<'a> {
+    /// The name that clients use.
+    pub name: &'a str,
+    /// The plugin or server that has the tool.
+    pub source: &'a str,
+    /// What it does.
+    pub description: &'a str,
+    /// The JSON Schema of the arguments.
+    pub input: &'a Value,
+    /// The JSON Schema of the structured content of the answer.
+    pub output: Option<&'a Value>,
+}
+
+/// The declarations of tools, by their sources.
+pub fn declarations<'a>(tools: impl IntoIterator<Item = Tool<'a>>) -> String {
+    let mut sources: BTreeMap<&str, Vec<Tool<'a>>> = BTreeMap::new();
+    for tool in tools {
+        sources.entry(tool.source).or_default().push(tool);
+    }
+    let mut text = String::new();
+    for (source, tools) in sources {
+        let reached = member("tools", source);
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "// {reached}");
+        for tool in tools {
+            text += &comment(tool.description, MAX_DESCRIPTION, "");
+            let input = Schema { root: tool.input }.written(tool.input, 1);
+            let optional = if needs_arguments(tool.input) { "" } else { "?" };
+            let output = match tool.output {
+                Some(output) => Schema { root: output }.written(output, 1),
+                None => "unknown".to_owned(),
+            };
+            let call = member(&reached, tool.name);
+            let _ = writeln!(text, "{call}(args{optional}: {input}): Promise<{output}>");
+        }
+    }
+    text
+}
+
+/// A member of an object, as a program writes it.
+fn member(object: &str, name: &str) -> String {
+    if is_identifier(name) { format!("{object}.{name}") } else { format!("{object}[{}]", quoted(name)) }
+}
+
+fn is_identifier(name: &str) -> bool {
+    let mut all = name.chars();
+    let starts = all.next().is_some_and(|one| one.is_ascii_alphabetic() || matches!(one, '_' | '$'));
+    starts && all.all(|one| one.is_ascii_alphanumeric() || matches!(one, '_' | '$'))
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+fn needs_arguments(input: &Value) -> bool {
+    input["required"].as_array().is_some_and(|required| !required.is_empty())
+}
+
+/// A description as a comment of one line. It cannot end the comment.
+fn comment(description: &str, most: usize, indent: &str) -> String {
+    let words = description.split_whitespace().collect::<Vec<_>>().join(" ").replace("*/", "* /");
+    let short: String = words.chars().take(most).collect();
+    let more = if short.len() < words.len() { "…" } else { "" };
+    if short.is_empty() { String::new() } else { format!("{indent}/** {short}{more} */\n") }
+}
+
+/// A schema with its definitions.
+struct Schema<'a> {
+    root: &'a Value,
+}
+
+impl Schema<'_> {
+    /// The type of a schema.
+    fn written(&self, schema: &Value, depth: usize) -> String {
+        if depth > MAX_DEPTH {
+            return "unknown".to_owned();
+        }
+        let Some(object) = schema.as_object() else { return "unknown".to_owned() };
+        if let Some(reference) = object.get("$ref").and_then(Value::as_str) {
+            let found = reference.strip_prefix('#').and_then(|at| self.root.pointer(at));
+            return found.map_or_else(|| "unknown".into(), |found| self.written(found, depth + 1));
+        }
+        if let Some(constant) = object.get("const") {
+            return literal(constant);
+        }
+        if let Some(values) = object.get("enum").and_then(Value::as_array) {
+            return union(values.iter().map(literal));
+        }
+        for key in ["anyOf", "oneOf"] {
+            if let Some(all) = object.get(key).and_then(Value::as_array) {
+                return union(all.iter().map(|one| self.written(one, depth + 1)));
+            }
+        }
+        if let Some(all) = object.get("allOf").and_then(Value::as_array) {
+            let mut parts: Vec<_> = all.iter().map(|one| self.written(one, depth + 1)).collect();
+            if object.contains_key("properties") {
+                parts.push(self.object(object, depth));
+            }
+            return parts.join(" & ");
+        }
+        match object.get("type") {
+            Some(Value::Array(types)) => {
+                let one = |kind: &Value| self.of_type(kind.as_str().unwrap_or_default(), object, depth);
+                union(types.iter().map(one))
+            }
+            Some(Value::String(kind)) => self.of_type(kind, object, depth),
+            Some(_) | None if object.contains_key("properties") => self.object(object, depth),
+            Some(_) | None => "unknown".to_owned(),
+        }
+    }
+
+    fn of_type(&self, kind: &str, object: &Map<String, Value>, depth: usize) -> String {
+        match kind {
+            "string" => "string".into(),
+            "number" | "integer" => "number".into(),
+            "boolean" => "boolean".into(),
+            "null" => "null".into(),
+            "array" => {
+                let item = object.get("items").map_or_else(
+                    || "unknown".to_owned(),
+                    |items| self.written(items, depth + 1),
+                );
+                if item.contains([' ', '|', '&']) && !item.starts_with('{') {
+                    format!("({item})[]")
+                } else {
+                    format!("{item}[]")
+                }
+            }
+            "object" => self.object(object, depth),
+            _ => "unknown".into(),
+        }
+    }
+
+    fn object(&self, object: &Map<String, Value>, depth: usize) -> String {
+        let empty = Map::new();
+        let properties = object.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+        let additional = object.get("additionalProperties").filter(|more| more.is_object());
+        if properties.is_empty() {
+            return match additional {
+                Some(more) => format!("Record<string, {}>", self.written(more, depth + 1)),
+                None if object.get("additionalProperties") == Some(&Value::Bool(false)) => "{}".into(),
+                None => "Record<string, unknown>".into(),
+            };
+        }
+        let required = object.get("required").and_then(Value::as_array);
+        let is_required = |name: &str| {
+            required.is_some_and(|all| all.iter().any(|one| one.as_str() == Some(name)))
+        };
+        let one = |(name, schema): (&String, &Value)| {
+            let mark = if is_required(name) { "" } else { "?" };
+            let key = if is_identifier(name) { name.clone() } else { quoted(name) };
+            let about = comment(schema["description"].as_str().unwrap_or_default(), MAX_MEMBER, "");
+            let about = about.trim_end();
+            let space = if about.is_empty() { "" } else { " " };
+            format!("{about}{space}{key}{mark}: {}", self.written(schema, depth + 1))
+        };
+        let mut members: Vec<_> = properties.iter().take(MAX_MEMBERS).map(one).collect();
+        if let Some(more @ 1..) = properties.len().checked_sub(MAX_MEMBERS) {
+            members.push(format!("/* and {more} more */ [key: string]: unknown"));
+        }
+        format!("{{ {} }}", members.join("; "))
+    }
+}
+
+fn literal(value: &Value) -> String {
+    match value {
+        Value::Array(_) | Value::Object(_) => "unknown".to_owned(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
+    }
+}
+
+fn union(types: impl Iterator<Item = String>) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for one in types {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    if all.is_empty() {
+        return "never".to_owned();
+    }
+    if all.len() > MAX_ALTERNATIVES {
+        all.truncate(MAX_ALTERNATIVES);
+        all.push("unknown".to_owned());
+    }
+    all.join(" | ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn written(schema: Value) -> String {
+        Schema { root: &schema }.written(&schema, 1)
+    }
+
+    #[test]
+    fn a_schema_becomes_a_type() {
+        for (schema, expected) in [
+            (json!({ "type": "string" }), "string"),
+            (json!({ "type": "integer" }), "number"),
+            (json!({ "type": ["string", "null"] }), "string | null"),
+            (json!({ "enum": ["open", "closed", 1, null] }), "\"open\" | \"closed\" | 1 | null"),
+            (json!({ "const": "a\"b" }), "\"a\\\"b\""),
+            (json!({ "type": "array", "items": { "type": "number" } }), "number[]"),
+            (json!({ "type": "array", "items": { "type": ["string", "null"] } }), "(string | null)[]"),
+            (json!({ "type": "array" }), "unknown[]"),
+            (json!({ "anyOf": [{ "type": "string" }, { "type": "number" }, { "type": "integer" }] }), "string | number"),
+            (json!({ "type": "object", "additionalProperties": { "type": "number" } }), "Record<string, number>"),
+            (json!({ "type": "object", "additionalProperties": false }), "{}"),
+            (json!({ "type": "object" }), "Record<string, unknown>"),
+            (json!(true), "unknown"),
+            (json!({}), "unknown"),
+            (
+                json!({ "type": "object", "properties": { "a": { "type": "string", "description": "An\n a." }, "b-c": { "type": "boolean" } }, "required": ["a"] }),
+                "{ /** An a. */ a: string; \"b-c\"?: boolean }",
+            ),
+            (
+                json!({ "$defs": { "N": { "type": "number" } }, "type": "object", "properties": { "n": { "$ref": "#/$defs/N" } } }),
+                "{ n?: number }",
+            ),
+        ] {
+            assert_eq!(written(schema.clone()), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_ends() {
+        let tree = json!({ "type": "object", "properties": { "children": { "type": "array", "items": { "$ref": "#" } } } });
+        let text = written(tree);
+        assert!(text.contains("children?: { children?: ") && text.contains("unknown"), "{text}");
+        assert_eq!(written(json!({ "$ref": "https://elsewhere.example/a" })), "unknown");
+    }
+
+    #[test]
+    fn tools_are_declared_as_a_program_calls_them() {
+        let input = json!({ "type": "object", "properties": { "owner": { "type": "string" } }, "required": ["owner"] });
+        let none = json!({ "type": "object", "additionalProperties": false });
+        let output = json!({ "type": "object", "properties": { "n": { "type": "number" } }, "required": ["n"] });
+        let tool = |name, source, input, output| Tool { name, source, description: "Lists */ them.", input, output };
+        let text = declarations([
+            tool("list", "github", &input, Some(&output)),
+            tool("list-all", "my-server", &none, None),
+        ]);
+        assert_eq!(
+            text,
+            "// tools.github\n/** Lists * / them. */\ntools.github.list(args: { owner: string }): Promise<{ n: number }>\n\
+             // tools[\"my-server\"]\n/** Lists * / them. */\ntools[\"my-server\"][\"list-all\"](args?: {}): Promise<unknown>\n"
+        );
+    }
+}

@@ -1,0 +1,274 @@
+//! The JavaScript engine, Boa: the only module that knows it.
+
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::rc::Rc;
+
+use boa_engine::context::time::JsInstant;
+use boa_engine::context::{Clock, HostHooks};
+use boa_engine::object::builtins::JsPromise;
+use boa_engine::property::PropertyKey;
+use boa_engine::builtins::promise::PromiseState;
+use boa_engine::realm::Realm;
+use boa_engine::{
+    Context, JsArgs, JsError, JsNativeError, JsObject, JsResult, JsString, JsValue, NativeFunction,
+    Source, js_string,
+};
+use boa_engine::object::FunctionObjectBuilder;
+
+use crate::{Beginning, Ended, ProgramError, Surroundings};
+
+/// What a program finds around it.
+const PRELUDE: &str = include_str!("../resources/prelude.js");
+
+/// The name of the program in the engine's texts about errors.
+const PROGRAM: &str = "program";
+
+/// How deep functions may call each other. The stack of the guest has room for it.
+const MAX_DEPTH: usize = 400;
+
+/// Maximum length of the message of an error, in characters.
+const MAX_MESSAGE: usize = 2000;
+
+thread_local! {
+    /// The surroundings of the program that runs on this thread.
+    static SURROUNDINGS: RefCell<Option<Box<dyn Surroundings>>> = const { RefCell::new(None) };
+}
+
+/// Uses the surroundings of the program that runs.
+fn around<T>(use_it: impl FnOnce(&mut dyn Surroundings) -> T) -> JsResult<T> {
+    SURROUNDINGS.with_borrow_mut(|around| match around {
+        Some(around) => Ok(use_it(&mut **around)),
+        None => Err(JsNativeError::error().with_message("the run has ended").into()),
+    })
+}
+
+/// The time of the program: it stands still while the program computes, and is that of the call that ended last.
+struct Moment(Cell<u64>);
+
+impl Clock for Moment {
+    fn now(&self) -> JsInstant {
+        let milliseconds = self.0.get();
+        let nanos = u32::try_from(milliseconds % 1000).unwrap_or(0) * 1_000_000;
+        JsInstant::new(milliseconds / 1000, nanos)
+    }
+
+    fn system_time_millis(&self) -> i64 {
+        i64::try_from(self.0.get()).unwrap_or(i64::MAX)
+    }
+}
+
+/// No program is made of a text.
+struct NoPrograms;
+
+impl HostHooks for NoPrograms {
+    fn ensure_can_compile_strings(
+        &self,
+        _: Realm,
+        _: &[JsString],
+        _: &JsString,
+        _: bool,
+        _: &mut Context,
+    ) -> JsResult<()> {
+        Err(JsNativeError::eval().with_message("programs cannot be made of texts here").into())
+    }
+
+    fn local_timezone_offset_seconds(&self, _: i64) -> i32 {
+        0
+    }
+}
+
+/// Runs a program without types.
+///
+/// # Errors
+///
+/// [`ProgramError`].
+pub fn run(
+    program: &str,
+    tools: &[(String, String)],
+    beginning: Beginning,
+    surroundings: impl Surroundings + 'static,
+) -> Result<String, ProgramError> {
+    SURROUNDINGS.set(Some(Box::new(surroundings)));
+    let clock = Rc::new(Moment(Cell::new(beginning.milliseconds)));
+    let context = Context::builder().clock(clock.clone()).host_hooks(Rc::new(NoPrograms)).build();
+    let outcome = match context {
+        Ok(mut context) => run_in(&mut context, &clock, program, tools, beginning),
+        Err(error) => Err(fault(&error.to_string())),
+    };
+    SURROUNDINGS.set(None);
+    outcome
+}
+
+/// An error that is no fault of the program.
+fn fault(message: &str) -> ProgramError {
+    ProgramError { name: "InternalError".into(), message: message.into(), place: None }
+}
+
+fn run_in(
+    context: &mut Context,
+    clock: &Moment,
+    program: &str,
+    tools: &[(String, String)],
+    beginning: Beginning,
+) -> Result<String, ProgramError> {
+    context.runtime_limits_mut().set_recursion_limit(MAX_DEPTH);
+    let prelude = prepare(context, tools, beginning.seed)
+        .map_err(|error| fault(&format!("preparing the program: {error}")))?;
+    let function = format!("(async () => {{\n{program}\n}})");
+    let source = Source::from_bytes(&function).with_path(Path::new(PROGRAM));
+    let begun = context.eval(source).and_then(|function| {
+        let function = function.as_callable().ok_or_else(|| {
+            JsNativeError::syntax().with_message("a bracket is closed that was not opened")
+        })?;
+        function.call(&JsValue::undefined(), &[], context)
+    });
+    let promise = begun.map_err(|error| prelude.explain(&error, context))?;
+    let promise = promise.as_object().and_then(|object| JsPromise::from_object(object.clone()).ok());
+    let promise = promise.ok_or_else(|| fault("the program is no asynchronous function"))?;
+    loop {
+        context.run_jobs().map_err(|error| prelude.explain(&error, context))?;
+        // Also calls that the program does not wait for run to their end.
+        let next = around(|around| around.next()).map_err(|error| fault(&error.to_string()))?;
+        let Some(ended) = next else { break };
+        clock.0.set(ended.milliseconds.max(clock.0.get()));
+        prelude.settle(ended, context).map_err(|error| fault(&error.to_string()))?;
+    }
+    match promise.state() {
+        PromiseState::Fulfilled(value) => {
+            prelude.json(&value, context).map_err(|error| prelude.explain(&error, context))
+        }
+        PromiseState::Rejected(error) => {
+            Err(prelude.explain(&JsError::from_opaque(error), context))
+        }
+        PromiseState::Pending => Err(ProgramError {
+            name: "Error".into(),
+            message: "the program waits for something that never comes: nothing is under way".into(),
+            place: None,
+        }),
+    }
+}
+
+/// The functions that the prelude returns.
+struct Prelude {
+    object: JsObject,
+}
+
+fn prepare(context: &mut Context, tools: &[(String, String)], seed: u64) -> JsResult<Prelude> {
+    let prelude = context.eval(Source::from_bytes(PRELUDE))?;
+    let prelude = prelude
+        .as_callable()
+        .ok_or_else(|| JsNativeError::typ().with_message("the prelude is no function"))?;
+    let names = serde_json::to_string(tools).map_err(JsError::from_rust)?;
+    let half = |bits: u64| {
+        let low = u32::try_from(bits & 0xffff_ffff).unwrap_or(0);
+        JsValue::from(low.cast_signed())
+    };
+    let seeds = [half(seed), half(seed >> 32)];
+    let seeds = boa_engine::object::builtins::JsArray::from_iter(seeds, context);
+    let arguments = [
+        JsString::from(names.as_str()).into(),
+        seeds.into(),
+        function(context, start),
+        function(context, log),
+        function(context, search),
+        function(context, describe),
+    ];
+    let object = prelude.call(&JsValue::undefined(), &arguments, context)?;
+    let object = object
+        .as_object()
+        .ok_or_else(|| JsNativeError::typ().with_message("the prelude returned no object"))?;
+    Ok(Prelude { object: object.clone() })
+}
+
+type Native = fn(&JsValue, &[JsValue], &mut Context) -> JsResult<JsValue>;
+
+fn function(context: &Context, native: Native) -> JsValue {
+    FunctionObjectBuilder::new(context.realm(), NativeFunction::from_fn_ptr(native)).build().into()
+}
+
+fn text_at(arguments: &[JsValue], place: usize, context: &mut Context) -> JsResult<String> {
+    Ok(arguments.get_or_undefined(place).to_string(context)?.to_std_string_lossy())
+}
+
+fn start(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
+    let (tool, given) = (text_at(arguments, 0, context)?, text_at(arguments, 1, context)?);
+    Ok(around(|around| around.start(&tool, &given))?.into())
+}
+
+fn log(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
+    let (level, line) = (text_at(arguments, 0, context)?, text_at(arguments, 1, context)?);
+    around(|around| around.log(&level, &line))?;
+    Ok(JsValue::undefined())
+}
+
+fn search(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
+    let query = text_at(arguments, 0, context)?;
+    let limit = arguments.get_or_undefined(1).to_length(context)?;
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let found = around(|around| around.search(&query, limit))?;
+    Ok(JsString::from(found.as_str()).into())
+}
+
+fn describe(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
+    let names = text_at(arguments, 0, context)?;
+    let names: Vec<String> = serde_json::from_str(&names).map_err(|_| {
+        JsNativeError::typ().with_message("tools.describe takes a name or an array of names")
+    })?;
+    let described = around(|around| around.describe(&names))?;
+    Ok(JsString::from(described.as_str()).into())
+}
+
+impl Prelude {
+    fn call(&self, name: &str, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
+        let function = self.object.get(PropertyKey::from(JsString::from(name)), context)?;
+        let function = function
+            .as_callable()
+            .ok_or_else(|| JsNativeError::typ().with_message("the prelude lacks a function"))?;
+        function.call(&JsValue::undefined(), arguments, context)
+    }
+
+    /// Passes the end of a call to the program.
+    fn settle(&self, ended: Ended, context: &mut Context) -> JsResult<()> {
+        let (kind, answer) = match ended.answer {
+            Ok(value) => (String::new(), value),
+            Err((kind, message)) => (kind, message),
+        };
+        let text = |text: String| JsValue::from(JsString::from(text.as_str()));
+        self.call("settle", &[ended.call.into(), text(kind), text(answer)], context)?;
+        Ok(())
+    }
+
+    /// A value as JSON.
+    fn json(&self, value: &JsValue, context: &mut Context) -> JsResult<String> {
+        let json = self.call("toJson", std::slice::from_ref(value), context)?;
+        Ok(json.to_string(context)?.to_std_string_lossy())
+    }
+
+    /// An error of the program.
+    fn explain(&self, error: &JsError, context: &mut Context) -> ProgramError {
+        let native = error.try_native(context).map(|native| native.to_string());
+        let value = error.to_opaque(context);
+        let mut text = |function: &str| {
+            let text = self.call(function, std::slice::from_ref(&value), context);
+            text.and_then(|text| text.to_string(context)).map(|text| text.to_std_string_lossy())
+        };
+        let (name, message, stack) = (text("nameOf"), text("messageOf"), text("stackOf"));
+        let texts = [native.ok(), stack.ok(), Some(error.to_string())];
+        let place = texts.iter().flatten().find_map(|text| place_in(text));
+        let message = message.unwrap_or_else(|_| error.to_string());
+        let message = message.chars().take(MAX_MESSAGE).collect();
+        ProgramError { name: name.unwrap_or_default(), message, place }
+    }
+}
+
+/// The first place of the program that a text of the engine names, as `(program:LINE:COLUMN)`. The program has one
+/// line before it.
+fn place_in(text: &str) -> Option<(u32, u32)> {
+    let mut places = text.split(&format!("({PROGRAM}:")).skip(1);
+    places.find_map(|rest| {
+        let (line, column) = rest.split(')').next()?.split_once(':')?;
+        let line = line.parse::<u32>().ok()?.checked_sub(1).filter(|line| *line > 0)?;
+        Some((line, column.parse().ok()?))
+    })
+}

@@ -1,0 +1,97 @@
+//! Runs a program in JavaScript or TypeScript that calls tools.
+//!
+//! The program is the body of an asynchronous function: it may `await` and `return`. [`types`] removes the types of
+//! TypeScript, and [`engine`] runs the rest. Only `engine` knows the JavaScript engine.
+
+pub mod engine;
+pub mod types;
+
+use std::fmt;
+
+/// What a program reaches outside of the engine.
+pub trait Surroundings {
+    /// Starts a call of a tool and returns its number. The arguments are a JSON object.
+    fn start(&mut self, tool: &str, arguments: &str) -> u32;
+    /// Waits until a call has ended. `None`: no call is under way.
+    fn next(&mut self) -> Option<Ended>;
+    /// Takes a line that the program logs, at a level of MCP: `debug`, `info`, `warning` or `error`.
+    fn log(&mut self, level: &str, line: &str);
+    /// Searches the tools: a JSON array.
+    fn search(&mut self, query: &str, limit: usize) -> String;
+    /// The declarations of these tools, in TypeScript.
+    fn describe(&mut self, names: &[String]) -> String;
+}
+
+/// A call that has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// The number of the call.
+    pub call: u32,
+    /// When it ended, in milliseconds since 1970.
+    pub milliseconds: u64,
+    /// The value of the answer as JSON, or the kind and the message of the failure.
+    pub answer: Result<String, (String, String)>,
+}
+
+/// What is the same in each round of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Beginning {
+    /// When the run began, in milliseconds since 1970.
+    pub milliseconds: u64,
+    /// For random numbers.
+    pub seed: u64,
+}
+
+/// Why a program has no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct ProgramError {
+    /// The name of the error's class, such as `TypeError`. Empty: the program threw something that is no error.
+    pub name: String,
+    /// The message.
+    pub message: String,
+    /// Line and column in the program, from 1, if they are known.
+    pub place: Option<(u32, u32)>,
+}
+
+impl fmt::Display for ProgramError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, message, place } = self;
+        match name.as_str() {
+            "" => write!(f, "the program threw {message}")?,
+            name => write!(f, "{name}: {message}")?,
+        }
+        match place {
+            Some((line, column)) => write!(f, " (line {line}, column {column})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The program without the fences of Markdown around it, which models like to write.
+pub fn without_fences(text: &str) -> &str {
+    let trimmed = text.trim();
+    let Some(inside) = trimmed.strip_prefix("```") else { return text };
+    let Some(inside) = inside.strip_suffix("```") else { return text };
+    match inside.split_once('\n') {
+        Some((language, program)) if language.trim().chars().all(char::is_alphanumeric) => program,
+        Some(_) | None => text,
+    }
+}
+
+/// Runs a program. `tools` are the names of the tools, each with its source. Returns the value as JSON.
+///
+/// # Errors
+///
+/// [`ProgramError`].
+pub fn run(
+    program: &str,
+    tools: &[(String, String)],
+    beginning: Beginning,
+    surroundings: impl Surroundings + 'static,
+) -> Result<String, ProgramError> {
+    let program = types::removed(without_fences(program))?;
+    engine::run(&program, tools, beginning, surroundings)
+}
+
+#[cfg(test)]
+mod tests;

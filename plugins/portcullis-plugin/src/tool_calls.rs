@@ -1,0 +1,109 @@
+//! Calls of the tools of other plugins and servers, for plugins that combine tools.
+//!
+//! A plugin that wants [`tools`](crate::Want::tools) and is granted them [begins](begin) a run, [starts](start) calls
+//! and waits for [the next](next) one that has ended. If a call has a question to the client, the host runs the plugin
+//! again once there is an answer. The plugin has to make the same calls in the same order then; those that have ended
+//! are answered by the host and not made again. So the calls must not depend on the clock or on random numbers, but on
+//! those of the [`Beginning`].
+
+use crate::bindings::portcullis::plugin::tool_calls as wit;
+#[cfg(target_family = "wasm")]
+use crate::bindings::portcullis::plugin::tool_calls as host;
+#[cfg(not(target_family = "wasm"))]
+use crate::rehearsal::tool_calls as host;
+use crate::tool::Hints;
+use serde_json::Value;
+
+pub use wit::{Beginning, Completion, Failure, Outcome};
+
+/// The names of the tools that the plugin may call, each with the operator's name for its source.
+pub fn names() -> Vec<(String, String)> {
+    host::names()
+}
+
+/// These tools, or all if the list is empty. Names of no such tool are left out.
+pub fn describe(names: &[String]) -> Vec<Callable> {
+    host::describe(names).into_iter().map(Into::into).collect()
+}
+
+/// Begins a run; once, before the first call. `program` is the text that decides about the calls, or empty if the
+/// plugin itself does. The run ends after `milliseconds`, if they are fewer than the plugin's limit.
+///
+/// # Errors
+///
+/// There is no grant.
+pub fn begin(program: &str, milliseconds: Option<u32>) -> Result<Beginning, String> {
+    host::begin(program, milliseconds)
+}
+
+/// Starts a call and returns its number. The arguments are a JSON object.
+pub fn start(name: &str, arguments: &str) -> u32 {
+    host::start(name, arguments)
+}
+
+/// Waits until a call has ended. `None`: no call is under way.
+pub fn next() -> Option<Completion> {
+    host::next()
+}
+
+/// A tool that the plugin may call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Callable {
+    /// The name clients use.
+    pub name: String,
+    /// The operator's name for the plugin or other server that the tool comes from.
+    pub source: String,
+    /// The name people see.
+    pub title: Option<String>,
+    /// The description by the source.
+    pub description: Option<String>,
+    /// JSON Schema of its arguments.
+    pub input_schema: Value,
+    /// JSON Schema of the structured content of the result.
+    pub output_schema: Option<Value>,
+    /// Hints by the source; not to be relied on.
+    pub hints: Hints,
+}
+
+impl From<wit::Callable> for Callable {
+    fn from(tool: wit::Callable) -> Self {
+        let wit::Callable { name, source, title, description, input_schema, output_schema, hints } =
+            tool;
+        Self {
+            name,
+            source,
+            title,
+            description,
+            // The host wrote both as JSON. An input schema that does not parse becomes one that allows everything.
+            input_schema: serde_json::from_str(&input_schema).unwrap_or(Value::Bool(true)),
+            output_schema: output_schema.and_then(|schema| serde_json::from_str(&schema).ok()),
+            hints: hints.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{catalog::Entry, rehearsal::Rehearsal};
+    use serde_json::json;
+
+    #[test]
+    fn calls_end_in_their_order_and_then_there_is_none() {
+        let _rehearsal = Rehearsal::new()
+            .catalog_tool(Entry::new("double", "numbers", json!({})))
+            .callable("double", |arguments| Ok(json!(arguments["n"].as_i64().unwrap_or(0) * 2)));
+        assert_eq!(names(), [("double".to_owned(), "numbers".to_owned())]);
+        assert_eq!(describe(&[])[0].name, "double");
+        assert!(describe(&["other".to_owned()]).is_empty());
+        assert_eq!(begin("", None), begin("", None), "the beginning is the same in each round");
+        let (one, two) = (start("double", r#"{"n":2}"#), start("triple", "{}"));
+        let first = next().unwrap();
+        assert_eq!((first.call, first.outcome), (one, Outcome::Value("4".to_owned())));
+        let second = next().unwrap();
+        assert!(
+            matches!(second.outcome, Outcome::Failed(failure) if failure.kind == "unknown" && second.call == two)
+        );
+        assert_eq!(next(), None);
+    }
+}
