@@ -35,7 +35,7 @@ test("documents show answers, and call their tool when the user clicks", { timeo
 			await view.app
 				.locator(".document")
 				.evaluate((host) => Promise.all(host.shadowRoot.getAnimations().map(({ finished }) => finished)));
-			await accessible(view);
+			await accessible(view, ["serious", "critical"]);
 			await behaved(view);
 			await view.app.getByRole("button", { name: /plain form/ }).click();
 			await view.app.getByLabel("City").waitFor();

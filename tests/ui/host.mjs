@@ -207,22 +207,24 @@ export async function behaved({ violations, requests, log }, expected = []) {
 
 const axe = await read("node_modules/axe-core/axe.min.js");
 
-/** No finding of axe, in the frame of the view. */
-export const accessible = ({ host }) =>
-	readable(host.frames().find((one) => one.parentFrame()?.parentFrame() === host.mainFrame()));
+/** No finding of axe, in the frame of the view; of `impacts` alone where others than we wrote a part of it. */
+export const accessible = ({ host }, impacts) =>
+	readable(host.frames().find((one) => one.parentFrame()?.parentFrame() === host.mainFrame()), impacts);
 
 /** No finding of axe, in a frame. */
-export async function readable(frame) {
+export async function readable(frame, impacts) {
 	await frame.evaluate(axe);
-	const findings = await frame.evaluate(async () =>
+	const findings = await frame.evaluate(async (wanted) =>
 		(await globalThis.axe.run(document, { resultTypes: ["violations"] })).violations
+			.filter(({ impact }) => !wanted || wanted.includes(impact))
 			.map(
 				({ id, nodes }) =>
 					`${id}: ${nodes
 						.slice(0, 3)
 						.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary}`)
 						.join(" | ")}`
-			)
+			),
+		impacts
 	);
 	assert.deepEqual(findings, []);
 }

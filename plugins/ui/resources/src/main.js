@@ -269,6 +269,8 @@ function plain(reason) {
 	notice.textContent = clean(say("viewFailed", { reason }));
 	fill(form.read(), {});
 	notice.after(input);
+	// Who asks for the form wants to see it.
+	keepsOpen ||= !reason;
 	arrange();
 	state.result && present(state.result);
 }
