@@ -7,6 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use portcullis_core::host::{Host, Tools};
 use portcullis_core::listing::Selections;
+use portcullis_core::projects::Projects;
 use portcullis_result_passthrough::Raw;
 use rmcp::model::Tool;
 use serde::Deserialize as _;
@@ -40,6 +41,8 @@ pub struct Shared {
     pub(super) selections: Selections,
     /// Answers that were too long for their clients.
     pub(super) results: Results,
+    /// The projects for which tools were last listed to a client of 2026-07-28: those beneath the operator's roots.
+    pub(super) seen: Mutex<Option<Arc<Projects>>>,
     /// The projects beneath the sessions' roots.
     pub(super) looks: Looks,
     calls: AtomicUsize,
@@ -58,6 +61,7 @@ impl Shared {
             tasks: Tasks::default(),
             selections,
             results: Results::default(),
+            seen: Mutex::default(),
             looks: Looks::default(),
             calls: AtomicUsize::new(0),
             logging: Mutex::default(),
