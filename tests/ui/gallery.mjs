@@ -127,7 +127,6 @@ const SHAPES = [
 		reading("كتب"),
 		{ result: data(BOOKS), context: { locale: "ar-EG" }, languages: ["ar"] }
 	],
-	["records-japanese", "Records, for a reader of Japanese", reading("本"), { result: data(BOOKS), context: { locale: "ja-JP" }, languages: ["ja"] }],
 	["records", "Records: money, bytes, flags and numbers by what they are", reading("Find books"), { result: data(BOOKS) }],
 	[
 		"object",
