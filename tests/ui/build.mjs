@@ -8,7 +8,6 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { inflateRawSync } from "node:zlib";
-import zopfli from "@gfx/zopfli";
 import { minify } from "terser";
 
 export const shipped = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../plugins/ui/resources");
@@ -70,6 +69,8 @@ const MIDDLE =
 const END = ')]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text()})()';
 
 async function packed(text) {
+	// It takes over the process's errors, so it is loaded where it is needed only.
+	const { default: zopfli } = await import("@gfx/zopfli");
 	const bytes = await zopfli.deflateAsync(Buffer.from(text), { numiterations: 50 });
 	return HEAD + dense(bytes) + MIDDLE + bytes.length + END;
 }

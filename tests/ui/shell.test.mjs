@@ -25,23 +25,23 @@ test("the shell of views", { timeout: 300_000 }, async (t) => {
 		const view = await show(t, WEATHER);
 		const { app } = view;
 		await view.answers(answer);
-		await app.getByLabel("City").fill("Faro");
-		await app.getByLabel("City").press("Enter");
+		await app.locator(".form").getByLabel("City").fill("Faro");
+		await app.locator(".form").getByLabel("City").press("Enter");
 		const toggle = app.getByRole("button", { name: "Edit input (1 set)" });
 		await toggle.waitFor();
-		assert.equal(await app.getByLabel("City").isVisible(), false);
+		assert.equal(await app.locator(".form").getByLabel("City").isVisible(), false);
 		assert.equal(await toggle.getAttribute("aria-expanded"), "false");
 		assert.equal(await focused(view), "Edit input (1 set)", "the focus is where the form was");
 		await accessible(view);
 		await view.host.keyboard.press("Enter");
-		assert.equal(await app.getByLabel("City").inputValue(), "Faro");
-		await app.getByLabel("Days").fill("3");
+		assert.equal(await app.locator(".form").getByLabel("City").inputValue(), "Faro");
+		await app.locator(".form").getByLabel("Days").fill("3");
 		await app.getByRole("button", { name: "Edit input (2 set)" }).waitFor();
-		await app.getByLabel("Days").press("Enter");
+		await app.locator(".form").getByLabel("Days").press("Enter");
 		await view.calls(2);
 		await app.getByText("Done.").waitFor();
-		assert.equal(await app.getByLabel("Days").isVisible(), true, "it stays open");
-		assert.equal(await app.getByLabel("Days").evaluate((one) => one === document.activeElement), true);
+		assert.equal(await app.locator(".form").getByLabel("Days").isVisible(), true, "it stays open");
+		assert.equal(await app.locator(".form").getByLabel("Days").evaluate((one) => one === document.activeElement), true);
 		await app.getByRole("button", { name: "Run", exact: true }).press("Enter");
 		await view.calls(3);
 		await app.getByText("Done.").waitFor();
@@ -52,10 +52,10 @@ test("the shell of views", { timeout: 300_000 }, async (t) => {
 	await part("an error leaves the form open, and a tool without input has none to fold", async (t) => {
 		const view = await show(t, WEATHER);
 		await view.answers({ isError: true, content: [{ type: "text", text: "no such city" }] });
-		await view.app.getByLabel("City").fill("X");
-		await view.app.getByLabel("City").press("Enter");
+		await view.app.locator(".form").getByLabel("City").fill("X");
+		await view.app.locator(".form").getByLabel("City").press("Enter");
 		await view.app.getByText("no such city").waitFor();
-		assert.equal(await view.app.getByLabel("City").isVisible(), true);
+		assert.equal(await view.app.locator(".form").getByLabel("City").isVisible(), true);
 		const bare = await show(t, reading({ type: "object" }));
 		await bare.answers(answer);
 		await bare.app.getByRole("button", { name: "Run", exact: true }).click();
@@ -112,11 +112,11 @@ test("the shell of views", { timeout: 300_000 }, async (t) => {
 			(text) => window.reply("onreadresource", { contents: [{ uri: "ui://portcullis/messages/fr.json", text }] }),
 			await messages("fr")
 		);
-		await view.app.getByLabel("City").fill("Évora");
+		await view.app.locator(".form").getByLabel("City").fill("Évora");
 		await view.send("sendHostContextChange", { locale: "fr-FR" });
 		await view.app.getByRole("button", { name: "Exécuter" }).waitFor();
-		assert.equal(await view.app.getByLabel("City").inputValue(), "Évora", "what was typed stays");
-		assert.equal(await view.app.getByLabel("Units").locator("option").first().textContent(), "Celsius (par défaut)");
+		assert.equal(await view.app.locator(".form").getByLabel("City").inputValue(), "Évora", "what was typed stays");
+		assert.equal(await view.app.locator(".form").getByLabel("Units").locator("option").first().textContent(), "Celsius (par défaut)");
 		const { others } = await view.log();
 		assert.deepEqual(others, [["onreadresource", { uri: "ui://portcullis/messages/fr.json" }]]);
 		await behaved(view, ["onreadresource"]);
@@ -216,8 +216,8 @@ test("the shell of views", { timeout: 300_000 }, async (t) => {
 		const view = await show(t, WEATHER, { capabilities: { updateModelContext: { text: {} } } });
 		await view.send("sendToolResult", answer);
 		await view.answers({ content: [{ type: "text", text: "x".repeat(100_000) }] });
-		await view.app.getByRole("button", { name: /^Edit input/ }).or(view.app.getByLabel("City")).first().click();
-		await view.app.getByLabel("City").fill("Faro");
+		await view.app.getByRole("button", { name: /^Edit input/ }).or(view.app.locator(".form").getByLabel("City")).first().click();
+		await view.app.locator(".form").getByLabel("City").fill("Faro");
 		await view.app.getByRole("button", { name: "Run", exact: true }).click();
 		await view.app.getByText("Done.").waitFor();
 		const { others } = await view.log();
@@ -312,7 +312,7 @@ test("the shell of views", { timeout: 300_000 }, async (t) => {
 		for (const city of ["Li", "Lis", "Lisb", "Lisbo", "Lisbon"]) {
 			await view.send("sendToolInputPartial", { arguments: { city } });
 		}
-		await view.app.locator("input[data-mark]").and(view.app.getByLabel("City")).waitFor();
+		await view.app.locator("input[data-mark]").and(view.app.locator(".form").getByLabel("City")).waitFor();
 		await view.app.locator(".form").evaluate(
 			(form) => new Promise((done) => {
 				const look = () => (form.querySelector("input").value === "Lisbon" ? done() : requestAnimationFrame(look));

@@ -73,7 +73,7 @@ const draft = h("div", { class: "input", id: foldId }, lead, only, form.element)
 const input = h("section", { class: "input" }, draft, actions);
 const answer = h("section", { class: "answer", tabindex: -1, hidden: true });
 const notice = h("p", { class: "notice", hidden: true });
-const title = h("div", { class: "title" }, h("h1", {}, name), badge, toggle, whole);
+const title = h("div", { class: "title" }, h("h1", {}, name), badge, h("div", { class: "actions deeds" }, toggle, whole));
 const header = h("header", {}, title);
 const main = h("main", {}, header, notice, input, answer);
 

@@ -293,8 +293,8 @@ function render(component, item, where, level) {
 function make(kit) {
 	({ call, draw, form, h, has, image, input, isObject, jsonIn, page, point, run, showNumber, view } = kit);
 	const { version, root } = page.view;
-	const element = h("section", { class: "face data", "aria-label": "View" });
-	const rest = h("details", { class: "raw" }, h("summary", {}, "All input"));
+	const element = h("section", { class: "face data", "aria-label": kit.say("view") });
+	const rest = h("details", { class: "raw" }, h("summary", {}, kit.say("allInput")));
 	return {
 		element,
 		update({ input: args, result }) {

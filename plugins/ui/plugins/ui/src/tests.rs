@@ -2,6 +2,7 @@
 
 mod applying;
 mod generating;
+mod speaking;
 
 use crate::{
     faces::{Faces, Pages},
