@@ -14,13 +14,13 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::client::{Client, Notification};
 use super::{
-    Call, CallFailure, SourceAnswer, ToolCall, Work, check_arguments, designate, guest_paths, inner,
-    output, request_id,
+    Call, CallFailure, SourceAnswer, ToolCall, Work, check_arguments, designate, guest_paths,
+    inner, output, request_id,
 };
 use crate::capabilities::actions::{ActionAsk, PermittedTool, ToolInput};
 use crate::gate::{Gate, Policy};
 use crate::plugins::{LoadedPlugin, PluginTool};
-use crate::sandbox::{self, Notice, Run};
+use crate::sandbox::{self, Context, Notice, Run};
 
 /// How long a plugin may still run after its client has cancelled the call.
 const GRACE: Duration = Duration::from_millis(25);
@@ -68,12 +68,7 @@ pub(super) async fn serve(
         let (serving, calls) = inner::Server::new(inner, run);
         (server, context.tool_calls) = (Some(serving), Some(calls));
     }
-    let mut notices = None;
-    if client.is_notified() {
-        let (sender, receiver) = unbounded_channel();
-        context.notices = Some(sender);
-        notices = Some(receiver);
-    }
+    let notices = client.is_notified().then(|| notices(&mut context));
     let cancelled = context.cancelled.clone();
     let running = loaded.plugin.run(gate.clone(), Run { work, preopens, context, wall });
     let shown = Shown { client, directories: &directories };
@@ -91,9 +86,7 @@ pub(super) async fn serve(
             let why = format!("the run was stopped after {ms} ms, its own time limit");
             (CallFailure::TimedOut(why), server)
         }
-        (Outcome::Guest(Err(failure)), server) => {
-            (explain(loaded, failure, wall, &directories), server)
-        }
+        (Outcome::Guest(Err(why)), server) => (explain(loaded, why, wall, &directories), server),
         (Outcome::Calls(inner::End::Questions(_)), None) => {
             return Err(CallFailure::Host("calls of tools that nobody serves".into()));
         }
@@ -102,6 +95,13 @@ pub(super) async fn serve(
         (failure, Some(server)) => Err(server.explain(failure)),
         (failure, None) => Err(failure),
     }
+}
+
+/// The notices of a guest with this context.
+fn notices(context: &mut Context) -> UnboundedReceiver<Notice> {
+    let (sender, receiver) = unbounded_channel();
+    context.notices = Some(sender);
+    receiver
 }
 
 /// The client, and the directories whose paths it sees in its own form.
