@@ -51,6 +51,11 @@ views: _build
 views-firefox:
     cd tests/ui && npm ci --ignore-scripts && npm run firefox
 
+# Compile the crate of paths with its tests for Windows (needs gcc-mingw-w64-x86-64); with Wine, its tests run there
+platforms:
+    rustup target add x86_64-pc-windows-gnu
+    cargo test --package portcullis-roots --target x86_64-pc-windows-gnu --no-run
+
 # Read the Unreal packages of a folder, and compare them with a facts file (FOLDER [FACTS])
 check-unreal folder *facts:
     cargo run --release --package unreal-package --example check-unreal -- {{folder}} {{facts}}

@@ -4,6 +4,7 @@
 
 pub mod client;
 mod designate;
+mod guest_paths;
 pub mod inner;
 mod output;
 mod plugin;

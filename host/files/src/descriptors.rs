@@ -31,7 +31,7 @@ impl preopens::Host for FilesView<'_> {
         for index in 0..self.files.preopens.len() {
             let (handle, node) = &self.files.preopens[index];
             let (handle, node) = (handle.try_clone()?, node.clone());
-            let name = node.path.display().to_string();
+            let name = portcullis_roots::guest_path(&node.path);
             let perms = perms(node.reach.widest());
             let dir = DirDescriptor::new(handle, perms, OpenMode::READ, ALLOW_BLOCKING);
             let fd = self.table.push(Descriptor::Dir(dir))?;

@@ -1,7 +1,7 @@
 //! The preopened directories of a guest: each as a whole, or single entries of it.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use portcullis_roots::{Designated, DesignatedPart, Guard};
@@ -66,6 +66,11 @@ impl Preopen {
     ) -> Self {
         let reach = AccessRules { all: Some(access), names: Vec::new() };
         Self { directory, handle, guard, reach, origin }
+    }
+
+    /// The absolute path of the directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// The preopened directories for the path arguments of a call. Each directory is there once, as a guest

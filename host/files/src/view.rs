@@ -307,6 +307,9 @@ fn why_invalid(path: &Path) -> Option<(&'static str, ErrorCode)> {
     if path.as_os_str().len() > MAX_PATH || path.components().any(is_long) {
         return Some(("name-too-long", ErrorCode::NameTooLong));
     }
+    if portcullis_roots::refused_name(path).is_some() {
+        return Some(("malformed", ErrorCode::Invalid));
+    }
     // Whether a later `..` leads out depends on links, and is checked when the path is opened.
     match path.components().find(|part| !matches!(part, Component::CurDir))? {
         Component::Prefix(_) | Component::RootDir | Component::ParentDir => {

@@ -8,7 +8,7 @@ use cap_std::fs::Dir;
 
 use super::guard::Guard;
 use super::open::{OpenHow, Opened};
-use super::{Refusal, Root};
+use super::{Refusal, Root, windows_path};
 
 /// The kind of a path argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +151,13 @@ pub(super) fn parse(argument: &str) -> Result<PathBuf, Refusal> {
     if argument.contains('\0') {
         return Err(Refusal::Malformed("it holds a NUL character"));
     }
+    if cfg!(windows) {
+        return windows_path::normal(argument).map(PathBuf::from);
+    }
     let path = Path::new(argument);
+    if !path.is_absolute() && windows_path::is_meant(argument) {
+        return Err(Refusal::OfWindows);
+    }
     if !path.is_absolute() {
         return Err(Refusal::NotAbsolute);
     }

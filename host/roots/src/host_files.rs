@@ -10,6 +10,9 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::folded_name::fold;
+use super::guest_path::beneath;
+
 /// Maximum number of links that are followed on the path of a host's file, as on Linux.
 const MAX_LINKS: u32 = 40;
 
@@ -189,7 +192,7 @@ impl HostFiles {
 
     /// Whether a path without links is a file of the host or in one of its folders.
     pub(super) fn holds(&self, path: &Path) -> bool {
-        let inside = |own: &PathBuf| path.starts_with(own);
+        let inside = |own: &PathBuf| beneath(own, path).is_some();
         let above = |path: &Path| Id::at(path).is_ok_and(|id| self.is_folder(id));
         self.0.paths.iter().any(inside) || path.ancestors().any(above)
     }
@@ -286,13 +289,6 @@ fn push(path: &Path, at: &mut PathBuf, todo: &mut VecDeque<OsString>) {
             Component::Normal(name) => todo.push_back(name.to_owned()),
         }
     }
-}
-
-/// A name in folded case, as case-insensitive file systems compare names.
-fn fold(name: &OsStr) -> String {
-    // Folded twice, because some letters have only the same upper case (`ſ` and `s`).
-    let name = name.to_string_lossy().to_uppercase().to_lowercase();
-    if cfg!(windows) { name.trim_end_matches(['.', ' ']).to_owned() } else { name }
 }
 
 #[cfg(test)]

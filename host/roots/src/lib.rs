@@ -6,7 +6,9 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
 mod designate;
+mod folded_name;
 mod guard;
+mod guest_path;
 mod host_files;
 mod open;
 mod protected;
@@ -14,11 +16,12 @@ mod refusal;
 mod uri;
 mod virtual_file_systems;
 mod walk;
+mod windows_path;
 
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
@@ -27,6 +30,11 @@ use cap_std::io_lifetimes::AsFilelike as _;
 
 pub use designate::{Designated, DesignatedPart, Intent, Kind};
 pub use guard::{Guard, Place};
+pub use guest_path::{
+    GuestDirectories, beneath, guest_path, guest_setting, is_absolute_somewhere, native_path,
+    normal_path, refused_name,
+};
+use host_files::Id;
 pub use host_files::{HostFile, HostFiles};
 pub use open::{OpenHow, Opened};
 pub use protected::ProtectedFile;
@@ -56,11 +64,20 @@ impl Root {
         }
         let dir = Dir::open_ambient_dir(path, ambient_authority())?;
         let guard = Guard::begin(host_files, &dir)?;
-        let canonical = std::fs::canonicalize(path)?;
+        let named = normal_path(path).map_err(io::Error::other)?;
+        // A drive may stand for a share of a network, which has no path on a drive besides the named one.
+        let canonical =
+            normal_path(&std::fs::canonicalize(path)?).unwrap_or_else(|_| named.clone());
         if host_files.holds(&canonical) {
             return Err(ProtectedFile::HostFile.into());
         }
-        Ok(Self { spellings: [path.components().collect(), canonical], dir, guard })
+        // If names have no case, the root is spelled as the directory is.
+        let named = if beneath(&named, &canonical) == Some(Path::new("")) {
+            canonical.clone()
+        } else {
+            named
+        };
+        Ok(Self { spellings: [named, canonical], dir, guard })
     }
 
     /// The path of the directory, as it was named.
@@ -84,8 +101,8 @@ impl Root {
 
     /// Whether the directory is the root of the file system or a whole drive, even if the path is a link to it.
     pub fn is_everything(&self) -> bool {
-        let here = self.dir.dir_metadata().map(|metadata| host_files::Id::of(&metadata));
-        let is_it = |id| host_files::Id::at(Path::new("/")).is_ok_and(|root| root == id);
+        let here = self.dir.dir_metadata().map(|metadata| Id::of(&metadata));
+        let is_it = |id| Id::at(Path::new("/")).is_ok_and(|root| root == id);
         uri::is_everything(&self.spellings[1]) || (cfg!(unix) && here.is_ok_and(is_it))
     }
 
@@ -112,21 +129,9 @@ impl Root {
     }
 
     /// Whether the path still names the directory that was opened.
-    #[cfg(unix)]
-    #[expect(clippy::disallowed_methods, reason = "a root is where ambient authority enters")]
     fn is_in_place(&self) -> bool {
-        use cap_std::fs::MetadataExt as _;
-        use std::os::unix::fs::MetadataExt as _;
-        let (Ok(opened), Ok(named)) = (self.dir.dir_metadata(), std::fs::metadata(self.path()))
-        else {
-            return false;
-        };
-        (opened.dev(), opened.ino()) == (named.dev(), named.ino())
-    }
-
-    #[cfg(not(unix))]
-    fn is_in_place(&self) -> bool {
-        self.dir.dir_metadata().is_ok()
+        let (opened, named) = (self.dir.dir_metadata(), Id::at(self.path()));
+        opened.is_ok_and(|opened| named.is_ok_and(|named| Id::of(&opened) == named))
     }
 }
 
@@ -213,7 +218,7 @@ impl Roots {
                 if let Some(rest) = root.beneath(path) {
                     is_within = true;
                     narrowed.extend(subdirectory(root, path, rest).map(Arc::new));
-                } else if root.spellings.iter().any(|spelling| spelling.starts_with(path)) {
+                } else if root.spellings.iter().any(|spelling| beneath(path, spelling).is_some()) {
                     is_within = true;
                     narrowed.push(root.clone());
                 }
@@ -264,7 +269,9 @@ impl Roots {
         // The innermost root is the one with the shortest relative path.
         let innermost = found.min_by_key(|(_, rest)| rest.components().count());
         match innermost.map(|(root, rest)| (root, rest.to_owned())) {
-            Some((root, rest)) => Ok(Located { root, path, rest }),
+            Some((root, rest)) => {
+                Ok(Located { root, path: guest_path::spelled(root.path(), &rest, path), rest })
+            }
             None => Err(Refusal::Outside(self.to_string())),
         }
     }
@@ -280,6 +287,11 @@ pub struct Located<'a> {
 }
 
 impl Located<'_> {
+    /// The path as the guest gets it.
+    pub fn guest_path(&self) -> String {
+        guest_path(&self.path)
+    }
+
     /// Opens the file or directory. `nearest`: see [`Roots::designate`].
     ///
     /// # Errors
@@ -315,13 +327,6 @@ impl fmt::Display for Roots {
     }
 }
 
-/// The path relative to a root, if the path is the root or beneath it. Neither is resolved: a path with `..` is beneath no
-/// root.
-pub fn beneath<'a>(root: &Path, path: &'a Path) -> Option<&'a Path> {
-    let has_way_up = path.components().any(|part| part == Component::ParentDir);
-    if has_way_up { None } else { path.strip_prefix(root).ok() }
-}
-
 /// Opens a root that a client names. A failure is logged.
 fn open_of_client(path: &Path, host_files: &HostFiles) -> Option<Root> {
     match Root::open(path, host_files) {
@@ -351,7 +356,8 @@ fn subdirectory(root: &Root, path: &Path, rest: &Path) -> Option<Root> {
             tracing::warn!("the client's root {} is left out: {error}", path.display())
         })
         .ok()?;
-    let spellings = [path.components().collect(), root.spellings[1].join(rest)];
+    let named = guest_path::spelled(root.path(), rest, path.components().collect());
+    let spellings = [named, root.spellings[1].join(rest)];
     Some(Root { spellings, dir, guard })
 }
 

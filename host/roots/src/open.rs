@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsMaybeDirExt};
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 /// Options for opening a file beneath a directory.
@@ -71,6 +71,36 @@ pub(super) fn open_name(dir: &Dir, name: &Path, how: OpenHow) -> io::Result<Atte
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
         options.custom_flags(flags.bits().cast_signed());
     }
+    let opened = dir.open_with(name, &options).map(cap_std::fs::File::into_std);
+    if cfg!(windows) && is_denied(&opened) && is_directory(dir, name) {
+        return open_directory_on_windows(dir, name, how, options);
+    }
+    Attempt::of(opened, how)
+}
+
+fn is_denied(opened: &io::Result<File>) -> bool {
+    opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
+fn is_directory(dir: &Dir, name: &Path) -> bool {
+    dir.symlink_metadata(name).is_ok_and(|found| found.is_dir())
+}
+
+/// Opens a directory, which Windows does only on request. Files are not opened this way, because nothing could
+/// then replace them while they are open.
+fn open_directory_on_windows(
+    dir: &Dir,
+    name: &Path,
+    how: OpenHow,
+    mut options: OpenOptions,
+) -> io::Result<Attempt> {
+    if how.create || how.exclusive {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if how.write {
+        return Ok(Attempt::IsDirectory);
+    }
+    options.maybe_dir(true);
     Attempt::of(dir.open_with(name, &options).map(cap_std::fs::File::into_std), how)
 }
 

@@ -3,6 +3,8 @@
 
 use proptest::prelude::*;
 
+use std::path::Component;
+
 use super::*;
 
 const NAMES: &[&str] =

@@ -14,6 +14,8 @@ pub enum Refusal {
     Unknown,
     /// The path is relative.
     NotAbsolute,
+    /// The path is one of Windows, and the host runs on another system.
+    OfWindows,
     /// The path cannot be used, for this reason.
     Malformed(&'static str),
     /// The path is beneath no root. The text lists the roots.
@@ -61,6 +63,7 @@ impl Refusal {
             Self::NoRoots => "no-roots",
             Self::Unknown => "roots-unknown",
             Self::NotAbsolute => "not-absolute",
+            Self::OfWindows => "of-windows",
             Self::Malformed(_) => "malformed",
             Self::Outside(_) => "outside",
             Self::LeadsOut => "leads-out",
@@ -83,6 +86,7 @@ impl Refusal {
             | Self::Moved(_)
             | Self::Protected(_) => true,
             Self::NotAbsolute
+            | Self::OfWindows
             | Self::Malformed(_)
             | Self::Missing
             | Self::NotAFile
@@ -99,7 +103,13 @@ impl fmt::Display for Refusal {
             Self::Unknown => {
                 f.write_str("the client has roots and has not said which, so no path can be opened")
             }
+            Self::NotAbsolute if cfg!(windows) => {
+                f.write_str("the path is not absolute: it has to begin with a drive, as in C:\\")
+            }
             Self::NotAbsolute => f.write_str("the path is not absolute"),
+            Self::OfWindows => {
+                f.write_str("it is a path of Windows, and portcullis runs on another system")
+            }
             Self::Malformed(why) => write!(f, "the path cannot be used: {why}"),
             Self::Outside(roots) => {
                 write!(f, "the path is outside the roots of this session ({roots})")
@@ -124,6 +134,7 @@ impl std::error::Error for Refusal {
             Self::NoRoots
             | Self::Unknown
             | Self::NotAbsolute
+            | Self::OfWindows
             | Self::Malformed(_)
             | Self::Outside(_)
             | Self::LeadsOut

@@ -79,6 +79,27 @@ fn a_refusal_of_the_system_keeps_its_cause() {
     assert!(refusal.to_string().contains(&cause.to_string()), "{refusal}");
 }
 
+#[cfg(not(windows))]
+#[test]
+fn a_path_of_windows_is_refused_by_that_name() {
+    let folder = folder();
+    for path in [r"D:\Game\Content", "d:/game", r"\\server\share", r"\\?\D:\Game"] {
+        let refusal = designate(&roots(&folder), path).unwrap_err();
+        assert!(matches!(refusal, Refusal::OfWindows) && !refusal.is_denial(), "{path}: {refusal}");
+        assert_eq!(refusal.word(), "of-windows");
+    }
+    assert!(matches!(designate(&roots(&folder), "a:b"), Err(Refusal::NotAbsolute)));
+}
+
+#[test]
+fn a_root_in_any_spelling_of_the_client_has_the_operators() {
+    // As Visual Studio Code names a folder on Windows.
+    let path = uri::any_path_of_uri("file:///c%3A/Users/me");
+    let expected = if cfg!(windows) { r"C:\Users\me" } else { "/c:/Users/me" };
+    assert_eq!(path.as_deref(), Ok(Path::new(expected)));
+    assert_eq!(windows_path::normal("/c:/Users/me").unwrap(), r"C:\Users\me");
+}
+
 #[test]
 fn without_roots_nothing_is_opened() {
     let refusal = designate(&Roots::default(), "/etc/hostname").unwrap_err();
@@ -178,6 +199,73 @@ mod unix {
     }
 }
 
+#[cfg(windows)]
+mod windows {
+    use super::*;
+
+    #[test]
+    fn all_spellings_of_a_path_open_the_same_file_and_guests_see_one() {
+        let folder = folder();
+        let at = folder.path().to_str().unwrap().to_owned();
+        let roots = roots(&folder);
+        let expected = roots.iter().next().unwrap().path().join("file");
+        let slashes = at.replace('\\', "/");
+        for path in [
+            format!(r"{at}\root\file"),
+            format!("{slashes}/root/file"),
+            format!("/{slashes}/root/file"),
+            format!(r"{}\ROOT\file", at.to_uppercase()),
+            format!("{}/Root//./file", slashes.to_lowercase()),
+            format!(r"\\?\{at}\root\file"),
+        ] {
+            let located = roots.locate(&path).unwrap();
+            assert_eq!(located.guest_path(), guest_path(&expected), "{path}");
+            let opened = located.open(Kind::File, Intent::Read, &[]).unwrap();
+            let DesignatedPart::File { handle: Some(_), .. } = opened.reach else {
+                panic!("{path} is not opened")
+            };
+        }
+        assert!(designate(&roots, &format!(r"{at}\root2\file")).unwrap_err().is_denial());
+        for path in ["file::$DATA", "file.", "NUL", r"..\root2\file"] {
+            let refusal = designate(&roots, &format!(r"{at}\root\{path}")).unwrap_err();
+            assert!(matches!(refusal, Refusal::Malformed(_)), "{path}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn directories_are_opened_and_a_designated_file_can_still_be_removed() {
+        let folder = folder();
+        let at = folder.path();
+        let roots = roots(&folder);
+        let open = |name: &str, kind, intent| {
+            roots.designate(at.join(name).to_str().unwrap(), kind, intent, &[])
+        };
+        assert!(open("root/inner", Kind::Directory, Intent::Write).is_ok());
+        assert!(matches!(open("root/inner", Kind::File, Intent::Read), Err(Refusal::NotAFile)));
+        assert!(matches!(open("root/inner", Kind::File, Intent::Write), Err(Refusal::NotAFile)));
+        assert!(matches!(
+            open("root/file", Kind::Directory, Intent::Read),
+            Err(Refusal::NotADirectory)
+        ));
+        let _opened = open("root/file", Kind::File, Intent::Read).unwrap();
+        fs::remove_file(at.join("root/file")).unwrap();
+    }
+
+    #[test]
+    fn clients_and_operators_may_write_one_root_in_different_case() {
+        let folder = folder();
+        let at = folder.path();
+        let roots = roots(&folder);
+        let client = PathBuf::from(at.join("root/inner").to_str().unwrap().to_uppercase());
+        let narrowed = roots.narrowed_by(&[client]);
+        let paths: Vec<_> = narrowed.iter().map(Root::path).collect();
+        let root = roots.iter().next().unwrap().path();
+        assert_eq!(paths, [root.join("INNER")]);
+        let above = PathBuf::from(at.to_str().unwrap().to_lowercase());
+        assert_eq!(roots.narrowed_by(&[above]).iter().count(), 1);
+    }
+}
+
 #[test]
 fn the_nearest_directory_with_a_marker_is_used() {
     let folder = folder();
@@ -225,11 +313,16 @@ fn a_client_narrows_and_never_widens() {
 fn a_client_does_not_get_the_whole_machine() {
     let folder = folder();
     let roots = roots(&folder);
-    let everything = ["file:///", "file:///.", "file:///a/..", "file:///%2e"];
-    for uri in everything {
-        assert!(Roots::default().narrowed_by_uris([uri]).is_empty(), "{uri}");
+    // On Windows, the drive of the root.
+    let drive = match cfg!(windows) {
+        true => format!("{}/", &folder.path().to_str().unwrap()[..2]),
+        false => String::new(),
+    };
+    let everything = ["", ".", "a/..", "%2e"].map(|end| format!("file:///{drive}{end}"));
+    for uri in &everything {
+        assert!(Roots::default().narrowed_by_uris([&**uri]).is_empty(), "{uri}");
         // The operator's roots are not narrowed.
-        assert_eq!(roots.narrowed_by_uris([uri]).iter().count(), 1, "{uri}");
+        assert_eq!(roots.narrowed_by_uris([&**uri]).iter().count(), 1, "{uri}");
     }
     assert!(Roots::default().narrowed_by(&["/".into()]).is_empty());
     assert!(roots.narrowed_by_uris(["file:", "file://"]).is_empty());

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
+use super::normal_path;
+
 /// Why a URI of a client is not a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidRoot {
@@ -95,7 +97,7 @@ pub(super) fn any_path_of_uri(uri: &str) -> Result<PathBuf, InvalidRoot> {
     if parts().any(|part| matches!(part, Component::ParentDir)) {
         return Err(InvalidRoot::ParentDirectory);
     }
-    Ok(parts().collect())
+    normal_path(&path).map_err(|_| InvalidRoot::NotAPath)
 }
 
 /// Whether a path is the root of the file system or a whole drive.
@@ -112,6 +114,20 @@ pub fn uri_of_path(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
+    #[cfg(windows)]
+    #[test]
+    fn on_windows_a_root_is_on_a_drive() {
+        for uri in ["file:///c:/Users/me", "file:///c%3A/Users/me/", "file:///C:/Users/./me"] {
+            assert_eq!(path_of_uri(uri).as_deref(), Ok(Path::new(r"C:\Users\me")), "{uri}");
+        }
+        assert_eq!(path_of_uri("file:///C:/"), Err(InvalidRoot::Everything));
+        for uri in ["file:///a/b", "file:///C:/a%3Ab", "file:///C:/NUL", "file:///C:/a%5C..%5Cb"] {
+            assert!(path_of_uri(uri).is_err(), "{uri}");
+        }
+        assert_eq!(uri_of_path(Path::new(r"C:\a b")).as_deref(), Some("file:///C:/a%20b"));
+    }
+
+    #[cfg(not(windows))]
     #[test]
     fn only_the_address_of_a_folder_is_a_root() {
         use InvalidRoot::{
@@ -170,6 +186,7 @@ mod tests {
         assert!(error.to_string().ends_with(&cause), "{error}");
     }
 
+    #[cfg(not(windows))]
     #[test]
     fn a_path_becomes_a_uri_and_the_uri_the_same_path() {
         for (path, uri) in [

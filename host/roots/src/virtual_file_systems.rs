@@ -4,6 +4,12 @@
 use std::io;
 
 use super::host_files::Id;
+#[cfg(any(
+    target_os = "linux",
+    target_os = "android",
+    target_vendor = "apple",
+    target_os = "freebsd"
+))]
 use super::protected::ProtectedFile;
 
 /// Refuses an open file or directory in a virtual file system of the kernel.

@@ -81,6 +81,7 @@ fn open(
             refusal @ (Refusal::NoRoots
             | Refusal::Unknown
             | Refusal::NotAbsolute
+            | Refusal::OfWindows
             | Refusal::Malformed(_)
             | Refusal::Outside(_)
             | Refusal::LeadsOut
@@ -136,6 +137,7 @@ fn remedy(refusal: &Refusal) -> &'static str {
         }
         Refusal::Unknown => "; try again when the client has answered `roots/list`",
         Refusal::Moved(_) => "; restart portcullis",
+        Refusal::OfWindows => "; write it as this system does: in WSL, D:\\Game is /mnt/d/Game",
         Refusal::NotAbsolute
         | Refusal::Malformed(_)
         | Refusal::Outside(_)
@@ -150,7 +152,7 @@ fn remedy(refusal: &Refusal) -> &'static str {
 
 /// The paths in the arguments, each with its declaration. If several declarations of one pointer apply, the one with
 /// the widest access counts.
-fn paths_in<'a>(
+pub(super) fn paths_in<'a>(
     arguments: &'a Value,
     declarations: &'a [PathArgument],
 ) -> Vec<(&'a PathArgument, &'a str)> {

@@ -8,19 +8,19 @@ use std::time::Duration;
 use portcullis_audit::{Trail, Verdict};
 use portcullis_engine::on_a_thread;
 use portcullis_files::Preopen;
-use portcullis_roots::Roots;
+use portcullis_roots::{GuestDirectories, Roots};
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::client::{Client, Notification};
 use super::{
-    Call, CallFailure, SourceAnswer, ToolCall, Work, check_arguments, designate, inner, output,
-    request_id,
+    Call, CallFailure, SourceAnswer, ToolCall, Work, check_arguments, designate, guest_paths,
+    inner, output, request_id,
 };
 use crate::capabilities::actions::{ActionAsk, PermittedTool, ToolInput};
 use crate::gate::{Gate, Policy};
 use crate::plugins::{LoadedPlugin, PluginTool};
-use crate::sandbox::{self, Notice, Run};
+use crate::sandbox::{self, Context, Notice, Run};
 
 /// How long a plugin may still run after its client has cancelled the call.
 const GRACE: Duration = Duration::from_millis(25);
@@ -41,17 +41,14 @@ pub(super) async fn serve(
     let work = work.try_map_tool(|ToolCall { name, arguments }| {
         let place = loaded.tools.iter().position(|tool| tool.definition.name == name);
         let place = place.ok_or_else(|| CallFailure::Unknown(format!("unknown tool: {name}")))?;
-        check_input(&loaded.tools[place], &arguments)?;
         let input = input.unwrap_or_else(|| ToolInput::new(&name, arguments.clone()));
-        let needs = &loaded.tools[place].definition.needs;
-        let permit = |action: &String| gate.pass(ActionAsk::of(action, &input));
-        let permits = needs.iter().map(permit).collect::<Result<Vec<_>, _>>()?;
+        let permitted = permitted(&loaded.tools[place], input, &arguments, &roots, &gate)?;
         called = Some((place, arguments));
-        PermittedTool::new(input, needs, permits)
-            .map_err(|error| CallFailure::Host(error.to_string()))
+        Ok::<_, CallFailure>(permitted)
     })?;
     let tool = called.as_ref().map(|(place, _)| &loaded.tools[*place]);
     let preopens = open_files(loaded, called, roots.clone(), &gate).await?;
+    let directories = guest_paths::directories(&preopens);
     let limits = &loaded.plugin.terms.limits;
     let wall = if task { limits.background() } else { limits.wall() };
     let (steps, own) = (AtomicU64::new(0), context.clone());
@@ -71,17 +68,14 @@ pub(super) async fn serve(
         let (serving, calls) = inner::Server::new(inner, run);
         (server, context.tool_calls) = (Some(serving), Some(calls));
     }
-    let mut notices = None;
-    if client.is_notified() {
-        let (sender, receiver) = unbounded_channel();
-        context.notices = Some(sender);
-        notices = Some(receiver);
-    }
+    let notices = client.is_notified().then(|| notices(&mut context));
     let cancelled = context.cancelled.clone();
     let running = loaded.plugin.run(gate.clone(), Run { work, preopens, context, wall });
-    let outcome = outcome_of(running, server.as_mut(), client, notices, &cancelled).await?;
+    let shown = Shown { client, directories: &directories };
+    let outcome = outcome_of(running, server.as_mut(), shown, notices, &cancelled).await?;
     let failure = match (outcome, server) {
-        (Outcome::Guest(Ok(answer)), _) => {
+        (Outcome::Guest(Ok(mut answer)), _) => {
+            guest_paths::show_answer(&directories, &mut answer);
             return output::check(loaded, tool, &gate, answer).map(SourceAnswer::Plugin);
         }
         (Outcome::Calls(inner::End::Questions(asks)), Some(server)) => {
@@ -92,7 +86,7 @@ pub(super) async fn serve(
             let why = format!("the run was stopped after {ms} ms, its own time limit");
             (CallFailure::TimedOut(why), server)
         }
-        (Outcome::Guest(Err(failure)), server) => (explain(loaded, failure, wall), server),
+        (Outcome::Guest(Err(why)), server) => (explain(loaded, why, wall, &directories), server),
         (Outcome::Calls(inner::End::Questions(_)), None) => {
             return Err(CallFailure::Host("calls of tools that nobody serves".into()));
         }
@@ -100,6 +94,27 @@ pub(super) async fn serve(
     match failure {
         (failure, Some(server)) => Err(server.explain(failure)),
         (failure, None) => Err(failure),
+    }
+}
+
+/// The notices of a guest with this context.
+fn notices(context: &mut Context) -> UnboundedReceiver<Notice> {
+    let (sender, receiver) = unbounded_channel();
+    context.notices = Some(sender);
+    receiver
+}
+
+/// The client, and the directories whose paths it sees in its own form.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    client: &'a dyn Client,
+    directories: &'a GuestDirectories,
+}
+
+impl Shown<'_> {
+    async fn notify(self, notice: Notice) {
+        let notice = guest_paths::show_notice(self.directories, notice);
+        self.client.notify(Notification::Plugin(notice)).await;
     }
 }
 
@@ -113,12 +128,12 @@ enum Outcome {
 async fn outcome_of(
     running: impl Future<Output = Result<sandbox::GuestAnswer, sandbox::GuestFailure>>,
     server: Option<&mut inner::Server<'_>>,
-    client: &dyn Client,
+    shown: Shown<'_>,
     mut notices: Option<UnboundedReceiver<Notice>>,
     cancelled: &AtomicBool,
 ) -> Result<Outcome, CallFailure> {
     tokio::pin!(running);
-    let gone = client.gone();
+    let gone = shown.client.gone();
     tokio::pin!(gone);
     let mut serving = server.map(|server| Box::pin(server.serve()));
     let outcome = loop {
@@ -126,7 +141,7 @@ async fn outcome_of(
             biased;
             outcome = &mut running => break Outcome::Guest(outcome),
             Some(notice) = next(&mut notices) => {
-                client.notify(Notification::Plugin(notice)).await;
+                shown.notify(notice).await;
             }
             () = &mut gone => {
                 cancelled.store(true, Ordering::Relaxed);
@@ -140,7 +155,7 @@ async fn outcome_of(
     };
     // Notifications from before the end of the call are sent before the answer.
     while let Some(notice) = notices.as_mut().and_then(|notices| notices.try_recv().ok()) {
-        client.notify(Notification::Plugin(notice)).await;
+        shown.notify(notice).await;
     }
     Ok(outcome)
 }
@@ -151,6 +166,26 @@ async fn ended<F: Future<Output = inner::End> + Unpin>(serving: &mut Option<F>) 
         Some(serving) => serving.await,
         None => std::future::pending().await,
     }
+}
+
+/// Checks the arguments of a tool, and asks the gate for its actions.
+fn permitted(
+    tool: &PluginTool,
+    input: Arc<ToolInput>,
+    arguments: &Value,
+    roots: &Roots,
+    gate: &Gate,
+) -> Result<PermittedTool, CallFailure> {
+    check_input(tool, arguments)?;
+    let needs = &tool.definition.needs;
+    let permit = |action: &String| gate.pass(ActionAsk::of(action, &input));
+    let permits = needs.iter().map(permit).collect::<Result<Vec<_>, _>>()?;
+    let permitted = PermittedTool::new(input, needs, permits)
+        .map_err(|error| CallFailure::Host(error.to_string()))?;
+    Ok(match guest_paths::arguments(arguments, &tool.definition.paths, roots) {
+        Some(arguments) => permitted.with_guest_arguments(Arc::new(arguments)),
+        None => permitted,
+    })
 }
 
 /// The gate of one call. Only calls of tools have arguments that name hosts.
@@ -256,7 +291,12 @@ pub fn record_withheld_call(
     }
 }
 
-fn explain(loaded: &LoadedPlugin, failure: sandbox::GuestFailure, wall: Duration) -> CallFailure {
+fn explain(
+    loaded: &LoadedPlugin,
+    failure: sandbox::GuestFailure,
+    wall: Duration,
+    directories: &GuestDirectories,
+) -> CallFailure {
     let name = &loaded.plugin.name;
     let limits = &loaded.plugin.terms.limits;
     match failure {
@@ -278,6 +318,7 @@ fn explain(loaded: &LoadedPlugin, failure: sandbox::GuestFailure, wall: Duration
             CallFailure::PluginFailed(format!("`{name}` cannot be run"))
         }
         sandbox::GuestFailure::Protocol(mut error) => {
+            guest_paths::show(directories, &mut error.message);
             error.message = portcullis_sanitize::line(&error.message, 1000);
             CallFailure::Protocol(error)
         }

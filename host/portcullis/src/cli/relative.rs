@@ -38,7 +38,7 @@ pub fn make_absolute(
     reason = "paths in a shell are relative to its working directory"
 )]
 fn absolute(text: &str, first_root: Option<&Path>) -> Option<String> {
-    if text.is_empty() || Path::new(text).is_absolute() {
+    if text.is_empty() || portcullis_roots::is_absolute_somewhere(text) {
         return None;
     }
     let here = std::env::current_dir().ok();

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::grant::{ActionAsk, ToolInput};
 use crate::gate::{Denied, Permit};
 
@@ -41,6 +43,13 @@ impl PermittedTool {
             permit.record_done("taken")?;
         }
         Ok(Self(input))
+    }
+
+    /// The same call with the arguments as the guest gets them. They differ from the client's in the spelling of paths
+    /// only.
+    #[must_use]
+    pub fn with_guest_arguments(self, arguments: Arc<Value>) -> Self {
+        Self(ToolInput::new(self.0.name(), arguments))
     }
 
     /// The plugin's own name for the tool.

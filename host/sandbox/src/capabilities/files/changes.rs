@@ -1,6 +1,6 @@
 //! The host's side of the interface `changes`: changes several files together or not at all.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -30,17 +30,22 @@ impl From<changes::Change> for Change {
         let changes::Change { path, expected, contents } = change;
         let expected = match expected {
             changes::Expected::Nothing => Expected::Nothing,
-            changes::Expected::NewDirectory(path) => Expected::NewDirectory(path.into()),
+            changes::Expected::NewDirectory(path) => Expected::NewDirectory(native(path)),
             changes::Expected::File(digest) => Expected::File(digest),
             changes::Expected::Anything => Expected::Anything,
         };
-        Self { path: path.into(), expected, contents }
+        Self { path: native(path), expected, contents }
     }
+}
+
+/// The path that a guest names. A path that this system does not have is beneath no directory of the call.
+fn native(path: String) -> PathBuf {
+    portcullis_roots::native_path(&path).unwrap_or_else(|_| path.into())
 }
 
 impl From<ChangeError> for changes::ChangeError {
     fn from(error: ChangeError) -> Self {
-        let text = |path: &Path| path.display().to_string();
+        let text = |path: &Path| portcullis_roots::guest_path(path);
         match error {
             ChangeError::Denied(path) => Self::Denied(text(&path)),
             ChangeError::Quota(limit) => Self::Quota(limit.to_owned()),

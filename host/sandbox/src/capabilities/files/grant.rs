@@ -49,6 +49,9 @@ fn absolute<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D
             let path = path.display();
             return Err(serde::de::Error::custom(format!("{path} is not an absolute path")));
         }
+        let normal = portcullis_roots::normal_path(path);
+        *path =
+            normal.map_err(|why| serde::de::Error::custom(format!("{}: {why}", path.display())))?;
     }
     Ok(paths)
 }

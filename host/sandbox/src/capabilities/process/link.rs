@@ -33,7 +33,11 @@ impl InstanceState {
         directory: Option<String>,
         arguments: &[String],
     ) -> Result<Admitted, ProcessError> {
-        let path = directory.map(PathBuf::from);
+        // A path that this system does not have is no directory of the call.
+        let native = |path: String| {
+            portcullis_roots::native_path(&path).unwrap_or_else(|_| PathBuf::from(path))
+        };
+        let path = directory.map(native);
         let opened = path.as_ref().map(|path| self.files.directory(path));
         let known = self.places.commands.get(command);
         let fits = known.as_ref().is_none_or(|command| command.takes(arguments));

@@ -16,6 +16,6 @@ pub(super) const FORM: &str = "settings.KEY=VALUE";
 
 impl settings::Host for InstanceState {
     async fn get(&mut self, key: String) -> wasmtime::Result<Option<String>> {
-        Ok(self.settings.get(&key).cloned())
+        Ok(self.settings.get(&key).map(|value| portcullis_roots::guest_setting(value)))
     }
 }

@@ -49,6 +49,11 @@ pub enum Fault {
         /// Name of the method, such as `Oodle`.
         method: String,
     },
+    /// The index of an archive is an image of memory.
+    #[error(
+        "its index is an image of the engine's memory (`-frozenindex`), which only 4.25 writes, and which is not read here"
+    )]
+    FrozenIndex,
     /// The part is larger than the caller's limit.
     #[error("{what} has {bytes} bytes: at most {most} are read")]
     TooLarge {

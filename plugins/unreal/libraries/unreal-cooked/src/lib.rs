@@ -1,5 +1,6 @@
 //! Reads what Unreal Engine's cooker and packager write: IoStore containers (`.utoc` and `.ucas`)
-//! of 4.26 to 5.8, and asset registries (`AssetRegistry.bin`) of 4.16 to 5.8.
+//! of 4.26 to 5.8, asset registries (`AssetRegistry.bin`) of 4.16 to 5.8, and the indexes of archives
+//! (`.pak`) of all versions up to 12.
 //!
 //! The readers trust nothing in the files: counts are checked against the bytes left, and walks of
 //! folders and lists are bounded. Data that need a key, or a decompressor that this crate does not
@@ -12,9 +13,11 @@ pub mod asset_registry;
 mod fault;
 pub mod io_store;
 mod names;
+pub mod pak;
 #[cfg(feature = "writer")]
 pub mod writer;
 
 pub use asset_registry::Registry;
 pub use fault::Fault;
 pub use io_store::Toc;
+pub use pak::Pak;

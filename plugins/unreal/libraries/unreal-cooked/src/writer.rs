@@ -2,9 +2,11 @@
 //! writes was compared with files of real engines: it follows the same sources as the readers.
 
 mod container;
+mod pak;
 mod registry;
 
 pub use container::{Container, script_objects};
+pub use pak::{DraftFile, DraftPak};
 pub use registry::{DraftAsset, DraftRegistry};
 
 /// Bytes under construction.

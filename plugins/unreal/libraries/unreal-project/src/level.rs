@@ -4,6 +4,7 @@ use crate::{
     find::Project,
     index::Index,
     open::{OpenFault, Opened},
+    parts::Parts,
 };
 use std::fs;
 use unreal_package::{Header, Index as Object, Package, Property, Render, Value, get, visible};
@@ -45,6 +46,8 @@ pub struct Actor {
     pub tags: Vec<String>,
     /// The package of an external actor.
     pub package: Option<String>,
+    /// Its components and differences, if they were asked for and could be read.
+    pub parts: Option<Parts>,
 }
 
 /// The actors of a map.
@@ -62,7 +65,8 @@ pub struct Actors {
 
 impl Index {
     /// The actors of a map, at most `most` from `offset` on: first those in its package, then
-    /// external actors. `fits` filters by the class and by the label or, without a label, the name.
+    /// external actors. `with_parts` reads the parts of each. `fits` filters by the class and by the label or, without a
+    /// label, the name.
     ///
     /// # Errors
     ///
@@ -73,24 +77,28 @@ impl Index {
         path: &str,
         offset: usize,
         most: usize,
+        with_parts: bool,
         fits: impl Fn(&str, &str) -> bool,
     ) -> Result<Actors, OpenFault> {
         let opened = self.open(project, path)?;
         let package = opened.package()?;
         let mut list = Actors { map: opened.package.clone(), ..Actors::default() };
         let inside = inside(&package, &opened, &mut list.warnings);
-        let inside = inside.into_iter().filter(|actor| {
+        let inside = inside.into_iter().filter(|(_, actor)| {
             let name = if actor.label.is_empty() { &actor.name } else { &actor.label };
             fits(&actor.class, name)
         });
-        list.actors.extend(inside);
+        let inside: Vec<(Object, Actor)> = inside.collect();
         let mut outside = self.outside(&opened.package);
         outside.retain(|(_, class, label, name)| {
             fits(class, if label.is_empty() { name } else { label })
         });
-        list.total = list.actors.len() + outside.len();
-        let first = offset.saturating_sub(list.actors.len());
-        list.actors = list.actors.into_iter().skip(offset).take(most).collect();
+        list.total = inside.len() + outside.len();
+        let first = offset.saturating_sub(inside.len());
+        for (object, mut actor) in inside.into_iter().skip(offset).take(most) {
+            actor.parts = with_parts.then(|| Parts::of(&package, object, &opened.package));
+            list.actors.push(actor);
+        }
         let room = most - list.actors.len();
         for (position, class, label, name) in outside.into_iter().skip(first).take(room) {
             let entry = &self.entries[position];
@@ -102,7 +110,7 @@ impl Index {
                 ..Actor::default()
             };
             if entry.size <= MAX_ACTOR {
-                self.fill(project, position, &mut actor);
+                self.fill(project, position, with_parts, &mut actor);
             }
             list.actors.push(actor);
         }
@@ -131,7 +139,7 @@ impl Index {
     }
 
     /// Adds what an external actor's package holds beyond the index.
-    fn fill(&self, project: &Project, position: usize, actor: &mut Actor) {
+    fn fill(&self, project: &Project, position: usize, with_parts: bool, actor: &mut Actor) {
         let entry = &self.entries[position];
         let Ok(bytes) = fs::read(project.dir.join(self.text(entry.file))) else { return };
         let Ok(package) = Package::read(&bytes) else { return };
@@ -143,6 +151,7 @@ impl Index {
             let own = actor.package.take();
             *actor = one(&package, object, self.text(entry.package));
             actor.package = own;
+            actor.parts = with_parts.then(|| Parts::of(&package, object, self.text(entry.package)));
             if !label.is_empty() {
                 actor.label = label;
             }
@@ -154,7 +163,11 @@ impl Index {
 }
 
 /// The actors in the map's own package.
-fn inside(package: &Package<'_>, opened: &Opened, warnings: &mut Vec<String>) -> Vec<Actor> {
+fn inside(
+    package: &Package<'_>,
+    opened: &Opened,
+    warnings: &mut Vec<String>,
+) -> Vec<(Object, Actor)> {
     let header = &package.header;
     let all = || (0..header.exports.len()).map(Object::of_export);
     let Some(level) = all().find(|object| header.class_name(*object) == "Level") else {
@@ -173,7 +186,7 @@ fn inside(package: &Package<'_>, opened: &Opened, warnings: &mut Vec<String>) ->
         };
         all().filter(is_actor).collect()
     });
-    actors.into_iter().map(|actor| one(package, actor, &opened.package)).collect()
+    actors.into_iter().map(|actor| (actor, one(package, actor, &opened.package))).collect()
 }
 
 fn one(package: &Package<'_>, index: Object, name: &str) -> Actor {
@@ -203,6 +216,7 @@ fn one(package: &Package<'_>, index: Object, name: &str) -> Actor {
             .map(|tag| render.label(&unreal_package::Label::Name(tag)))
             .collect(),
         package: None,
+        parts: None,
     }
 }
 

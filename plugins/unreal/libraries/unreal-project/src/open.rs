@@ -57,11 +57,17 @@ impl fmt::Display for OpenFault {
                 "{package} is not a package of this project: without the editor only /Game and the \
                  project's own plugins can be read"
             ),
-            Self::NoPath(text) => write!(
-                f,
-                "`{text}` is no path of an asset: write it like /Game/Folder/Asset or \
-                 /Game/Folder/Asset.Asset"
-            ),
+            Self::NoPath(text) => match asset_of_file(text) {
+                Some(asset) => write!(
+                    f,
+                    "`{text}` is the path of a file: write that of the asset, which may be {asset}"
+                ),
+                None => write!(
+                    f,
+                    "`{text}` is no path of an asset: write it like /Game/Folder/Asset or \
+                     /Game/Folder/Asset.Asset"
+                ),
+            },
             Self::TooLarge(package, size) => {
                 write!(f, "{package} has {size} bytes: more than {MAX_SIZE} are not read")
             }
@@ -88,6 +94,20 @@ pub fn object_path(text: &str) -> Option<(&str, &str)> {
     }
 }
 
+/// The path of the asset in a file, by the usual folders: `/Game/Doors/BP_Door` for
+/// `D:\\MyGame\\Content\\Doors\\BP_Door.uasset`. `None`: the text is not the path of such a file.
+fn asset_of_file(text: &str) -> Option<String> {
+    let path = text.trim().trim_matches('"').replace('\\', "/");
+    let (stem, end) = path.rsplit_once('.')?;
+    let is_package = ["uasset", "umap"].into_iter().any(|known| end.eq_ignore_ascii_case(known));
+    let folders: Vec<&str> = stem.split('/').collect();
+    let content = folders.iter().position(|folder| folder.eq_ignore_ascii_case("Content"))?;
+    let is_plugin = folders[..content].iter().any(|it| it.eq_ignore_ascii_case("Plugins"));
+    let mount = if is_plugin { *folders.get(content.checked_sub(1)?)? } else { "Game" };
+    let inside = folders.get(content + 1..).filter(|inside| !inside.is_empty())?;
+    is_package.then(|| format!("/{mount}/{}", inside.join("/")))
+}
+
 impl Index {
     /// Reads the package of an object, and follows redirectors.
     ///
@@ -95,8 +115,9 @@ impl Index {
     ///
     /// When the package is missing or cannot be read.
     pub fn open(&self, project: &Project, path: &str) -> Result<Opened, OpenFault> {
-        let (package, object) =
-            object_path(path).ok_or_else(|| OpenFault::NoPath(path.to_owned()))?;
+        let (package, object) = object_path(path)
+            .filter(|(package, _)| self.has_mount_of(package) || asset_of_file(path).is_none())
+            .ok_or_else(|| OpenFault::NoPath(path.to_owned()))?;
         let (mut package, mut object) = (package.to_owned(), object.to_owned());
         let mut redirected_from = Vec::new();
         loop {
@@ -178,6 +199,25 @@ impl Opened {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_of_a_file_tells_the_asset() {
+        for (text, expected) in [
+            (r"D:\MyGame\Content\Doors\BP_Door.uasset", Some("/Game/Doors/BP_Door")),
+            ("d:/mygame/content/Doors/BP_Door.UASSET", Some("/Game/Doors/BP_Door")),
+            ("\"/home/ada/MyGame/Content/Maps/Main.umap\"", Some("/Game/Maps/Main")),
+            (r"D:\MyGame\Plugins\Doors\Content\X.uasset", Some("/Doors/X")),
+            (r"D:\MyGame\Content\X.png", None),
+            (r"D:\MyGame\X.uasset", None),
+            ("/Game/Doors/BP_Door.BP_Door", None),
+            ("Content.uasset", None),
+            ("", None),
+        ] {
+            assert_eq!(asset_of_file(text).as_deref(), expected, "{text}");
+        }
+        let told = OpenFault::NoPath(r"D:\MyGame\Content\A.uasset".to_owned()).to_string();
+        assert!(told.ends_with("which may be /Game/A"), "{told}");
+    }
 
     #[test]
     fn paths_of_objects() {

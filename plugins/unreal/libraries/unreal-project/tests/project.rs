@@ -154,7 +154,9 @@ fn actors_of_the_map_and_of_their_own_packages() {
     let (_folder, project) = game();
     let index = index(&project);
     let list = |offset, most| {
-        index.actors(&project, "/Game/Maps/Town.Town", offset, most, |_, _| true).expect("a map")
+        index
+            .actors(&project, "/Game/Maps/Town.Town", offset, most, false, |_, _| true)
+            .expect("a map")
     };
     let found = list(0, 10);
     let labels: Vec<_> = found.actors.iter().map(|actor| actor.label.as_str()).collect();
@@ -170,8 +172,30 @@ fn actors_of_the_map_and_of_their_own_packages() {
     assert_eq!(lamp.package.as_deref(), Some("/Game/__ExternalActors__/Maps/Town/0/AB/CDEF"));
     assert_eq!(list(1, 1).actors, std::slice::from_ref(lamp));
     assert_eq!(list(2, 5).actors, []);
+    let with_parts =
+        index.actors(&project, "/Game/Maps/Town", 0, 9, true, |_, _| true).expect("it is a map");
+    let [door, lamp] = with_parts.actors.as_slice() else { panic!("{with_parts:?}") };
+    let parts = door.parts.as_ref().expect("they were asked for");
+    assert_eq!(
+        parts.difference.properties,
+        ["bHidden=True"],
+        "what is told elsewhere is not repeated"
+    );
+    let names: Vec<_> = parts.components.iter().map(|component| component.name.as_str()).collect();
+    assert_eq!(names, ["Root", "Panel"]);
+    let [root, panel] = parts.components.as_slice() else { panic!("{parts:?}") };
+    assert_eq!(root.class, "/Script/Engine.SceneComponent");
+    assert_eq!(root.difference.properties.len(), 1, "{root:?}");
+    assert!(root.difference.properties[0].starts_with("RelativeLocation=(X=100"), "{root:?}");
+    assert_eq!(
+        (panel.attached_to.as_str(), panel.class.as_str()),
+        ("Root", "/Script/Engine.StaticMeshComponent")
+    );
+    assert_eq!(panel.difference.properties, ["CastShadow=False"]);
+    assert!(panel.difference.left_out[0].starts_with("12 bytes at "), "{panel:?}");
+    assert_eq!(lamp.parts, Some(unreal_project::Parts::default()));
     let lights =
-        index.actors(&project, "/Game/Maps/Town", 0, 9, |class, _| class.ends_with("Light"));
+        index.actors(&project, "/Game/Maps/Town", 0, 9, false, |class, _| class.ends_with("Light"));
     assert_eq!(lights.expect("a map").total, 1);
 }
 

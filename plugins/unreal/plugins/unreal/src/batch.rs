@@ -109,7 +109,7 @@ impl BatchExportAssets {
         let paths: Vec<String> = names.iter().map(AssetName::path).collect();
         let arguments = json!({
             "objectPaths": paths,
-            "outputFolder": fresh.path.display().to_string(),
+            "outputFolder": editor.path_there(&fresh.path.display().to_string())?,
             "format": self.format,
         });
         let (result, is_whole) = match editor.write(Self::NAME, &arguments) {

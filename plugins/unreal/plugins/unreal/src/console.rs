@@ -202,7 +202,8 @@ struct LogMark {
 impl LogMark {
     /// Fails, with the reason, if the editor's log cannot be read from here.
     fn set(editor: &Editor<'_>) -> Result<Self, String> {
-        let path = PathBuf::from(log_file::told(editor).map_err(|fault| fault.to_string())?);
+        let told = log_file::told(editor).map_err(|fault| fault.to_string())?;
+        let path = editor.path_here(&told);
         let length = fs::metadata(&path).map_err(|error| error.to_string())?.len();
         Ok(Self { path, length })
     }

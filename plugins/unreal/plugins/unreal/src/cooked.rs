@@ -1,5 +1,6 @@
 //! The tool `inspect_cooked`: what is in a cooked package, an IoStore container or an asset registry.
 
+mod archive;
 mod container;
 mod package;
 mod registry;
@@ -17,7 +18,7 @@ const MAX_FILE: u64 = 64 << 20;
 /// Maximum number of lines in each list of a package: dependencies, tags.
 const MAX_LIST: usize = 200;
 
-/// Look into what Unreal Engine has cooked or packaged, without an editor: a cooked package (.uasset, .umap), an IoStore container (.utoc with its .ucas), or an asset registry (AssetRegistry.bin). Lists objects, files or assets with their classes and sizes; with `package`, the objects and dependencies of one package. Says what needs a key or a decompressor.
+/// Look into what Unreal Engine has cooked or packaged, without an editor: a cooked package (.uasset, .umap), an IoStore container (.utoc with its .ucas), an archive (.pak), or an asset registry (AssetRegistry.bin). Lists objects, files or assets with their classes and sizes; with `package`, the objects and dependencies of one package. Says what needs a key or a decompressor.
 #[arguments]
 pub struct InspectCooked {
     /// Absolute path of the file, usually below Saved/Cooked or Saved/StagedBuilds.
@@ -50,6 +51,8 @@ pub enum CookedKind {
     Package,
     /// An IoStore container; its items are files
     Container,
+    /// An archive; its items are files
+    Archive,
     /// An asset registry; its items are assets
     Registry,
 }
@@ -62,13 +65,13 @@ pub struct CookedFile {
     /// Engines that write this format, such as 5.5 or 5.4
     #[serde(skip_serializing_if = "String::is_empty", default)]
     engine: String,
-    /// Version of the format of a container or registry
+    /// Version of the format of a container, archive or registry
     #[serde(skip_serializing_if = "Option::is_none")]
     format_version: Option<u32>,
-    /// Compression methods of a container
+    /// Compression methods of a container or archive
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     compression: Vec<String>,
-    /// Whether a container is encrypted
+    /// Whether a container is encrypted, or the index or any file of an archive
     #[serde(skip_serializing_if = "Option::is_none")]
     encrypted: Option<bool>,
     /// How many items there are of each class or kind, of the most frequent ones
@@ -86,7 +89,7 @@ pub struct CookedFile {
 
 /// An object, a file or an asset.
 #[data]
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CookedItem {
     path: String,
     /// Class of an object or asset, kind of a file
@@ -95,6 +98,12 @@ pub struct CookedItem {
     /// Bytes before compression
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
+    /// Bytes after compression, of a compressed file in an archive
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    stored: Option<u64>,
+    /// Compression method of a file in an archive
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    compression: Option<String>,
 }
 
 /// A package.
@@ -152,13 +161,9 @@ impl Tool for InspectCooked {
             "utoc" | "ucas" => container::read(&file.with_extension("utoc"), wanted),
             "uasset" | "umap" => package::read(file, wanted),
             "bin" => registry::read(file, wanted),
-            "pak" => Err(Failure::new(format!(
-                "{} is a .pak archive, which is not read here: `UnrealPak FILE -List` of the \
-                 engine lists it; with IoStore the packages are in the .utoc beside it",
-                shown(&self.file)
-            ))),
+            "pak" => archive::read(file, wanted),
             _ => Err(Failure::new(format!(
-                "{} has no extension of cooked content: .utoc, .uasset, .umap or .bin",
+                "{} has no extension of cooked content: .utoc, .pak, .uasset, .umap or .bin",
                 shown(&self.file)
             ))),
         }?;
@@ -210,7 +215,12 @@ fn counts(items: &[CookedItem]) -> BTreeMap<String, usize> {
 
 impl CookedItem {
     fn shown(self) -> Self {
-        Self { path: shown(&self.path), class: self.class.map(|class| shown(&class)), ..self }
+        Self {
+            path: shown(&self.path),
+            class: self.class.map(|class| shown(&class)),
+            compression: self.compression.map(|method| shown(&method)),
+            ..self
+        }
     }
 }
 

@@ -101,7 +101,7 @@ impl Asked for EditorLog {
             }
             Kind::UnrealMcpServer => {
                 let path = log_file::told(editor)?;
-                let tail = Tail::read(Path::new(&path)).map_err(|error| {
+                let tail = Tail::read(&editor.path_here(&path)).map_err(|error| {
                     Failure::new(format!(
                         "cannot read the log of the editor at {}, which is {}: {error}",
                         editor.url,

@@ -100,6 +100,10 @@ impl Tool for ImportAsset {
         if let Some(path) = &t3d {
             check_origin(path)?;
         }
+        // The editor's own spelling of the paths.
+        let there =
+            |path: &Option<String>| path.as_deref().map(|path| editor.path_there(path)).transpose();
+        let (file_there, t3d_there) = (there(&file)?, there(&t3d)?);
         let project = editor.project.as_ref().or_fail("no project is open")?;
         let target = Target::parse(&self.package_path, &project.mounts().0)?;
         let class = class(&self.class_path)?;
@@ -125,7 +129,7 @@ impl Tool for ImportAsset {
         }
         request.ask(question)?;
         request.background()?;
-        let done = how.import(&editor, file.as_deref(), t3d.as_deref(), &target, class);
+        let done = how.import(&editor, file_there.as_deref(), t3d_there.as_deref(), &target, class);
         let mut answer = Imported {
             success: false,
             count: 0,

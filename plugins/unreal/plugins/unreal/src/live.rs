@@ -19,6 +19,7 @@ use seen::{forget, look, look_anew};
 use serde_json::Value;
 use std::{
     cell::Cell,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use unreal_project::Project;
@@ -144,6 +145,22 @@ impl<'r> Editor<'r> {
             None => return Err(Fault::NotSet),
         }
         if self.is_identified() { Ok(()) } else { Err(Fault::Unidentified(self.url.clone())) }
+    }
+
+    /// A path of this plugin as the editor has to write it.
+    ///
+    /// # Errors
+    ///
+    /// The editor runs on Windows and does not find the path.
+    pub fn path_there(&self, path: &str) -> Result<String, Failure> {
+        place::for_editor(path, self.seen.project.as_deref())
+            .map_err(|why| Failure::new(format!("{}: {why}", crate::answer::shown(path))))
+    }
+
+    /// A path that the editor names, as this plugin has to write it.
+    pub fn path_here(&self, path: &str) -> PathBuf {
+        let ours = self.project.as_ref().map(|project| &*project.dir).unwrap_or(Path::new(""));
+        place::of_editor(path, self.seen.project.as_deref(), ours)
     }
 
     /// The files of the project, for what the editor does not tell; `None` if they cannot be read.

@@ -23,6 +23,8 @@ mod editor;
 mod game;
 #[path = "tests/graphs.rs"]
 mod graphs;
+#[path = "tests/levels.rs"]
+mod levels;
 #[path = "tests/live.rs"]
 mod live;
 #[path = "tests/offers.rs"]

@@ -94,6 +94,12 @@ fn town() -> Draft {
     draft.set(door, "ActorLabel", Worth::String("Front door".to_owned()));
     draft.set(door, "Tags", Worth::List(vec![Worth::Name("Exit".to_owned())]));
     draft.set(root, "RelativeLocation", Worth::Vector([100.0, -20.0, 3.5]));
+    draft.set(door, "bHidden", Worth::Bool(true));
+    let panel = draft.export("/Script/Engine.StaticMeshComponent", door, "Panel");
+    draft.set(panel, "AttachParent", Worth::Object(root));
+    draft.set(panel, "CastShadow", Worth::Bool(false));
+    draft.native(panel, &[7; 12]);
+    draft.set(door, "Panel", Worth::Object(panel));
     let mut list = 1_i32.to_le_bytes().to_vec();
     list.extend(door.0.to_le_bytes());
     draft.native(level, &list);

@@ -109,6 +109,7 @@ fn files(toc: &Toc<'_>) -> Vec<CookedItem> {
         },
         class: Some(chunk.kind.words().to_owned()),
         size: Some(chunk.size),
+        ..CookedItem::default()
     };
     let mut items: Vec<CookedItem> = toc.chunks().enumerate().map(item).collect();
     items.sort_by(|a, b| a.path.cmp(&b.path));
@@ -192,6 +193,7 @@ fn objects(
         path: header.path(at),
         class: header.class(export, &scripts, &package.depends_on),
         size: Some(export.size),
+        ..CookedItem::default()
     };
     found.items = header.exports.iter().enumerate().map(item).collect();
     Ok(())

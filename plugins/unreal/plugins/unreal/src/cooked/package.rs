@@ -24,6 +24,7 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<Found, Failure> {
             path: header.path_within(object),
             class: Some(header.class_path(object, &name)),
             size: Some(export.size),
+            ..CookedItem::default()
         })
         .collect();
     let needs = header.dependencies.iter().map(|dependency| match dependency.strength {

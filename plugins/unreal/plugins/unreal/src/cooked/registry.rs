@@ -40,6 +40,7 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<Found, Failure> {
                 path: format!("{package}.{}", registry.asset_name(asset)),
                 class: Some(registry.class(asset).into_owned()),
                 size: sizes.get(&package).copied().flatten(),
+                ..CookedItem::default()
             }
         })
         .collect();

@@ -1,9 +1,13 @@
-//! Tells which project an editor has open, and compares it with the project on this disk.
+//! Tells which project an editor has open, compares it with the project on this disk, and translates paths between the
+//! two.
+//!
+//! An editor on Windows writes `D:/Games/MyGame` or `D:\Games\MyGame`. For this plugin, the same folder is `/D:/Games/MyGame`
+//! if the host runs on Windows, too, and `/mnt/d/Games/MyGame` if the host runs in WSL.
 //!
 //! Only an absolute folder identifies a project: an editor that names its folder relative to the engine can name the
 //! folders of two projects alike.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The absolute folder of the project, as `get_project_config` of UnrealMCPServer names it if the engine was started
 /// with it; otherwise the folder in the path of the log. `None` if neither is absolute.
@@ -42,19 +46,69 @@ fn without_end<'p>(path: &'p str, end: &str) -> Option<&'p str> {
 }
 
 /// Whether the absolute folder `theirs`, in the editor's words, is the folder `ours`. Paths on a Windows drive
-/// ignore case, and may be mounted below `/mnt`.
+/// ignore case.
 pub fn is_same(theirs: &str, ours: &Path) -> bool {
-    let (theirs, ours) = (plain(theirs), plain(&ours.display().to_string()));
+    let theirs = plain(theirs);
+    let ours = plain(&ours.display().to_string());
     if ours.is_empty() {
         return false;
     }
     match drive(&theirs) {
-        Some((drive, rest)) => {
-            let mounted = format!("/mnt/{}{rest}", drive.to_ascii_lowercase());
-            [&theirs, &mounted].iter().any(|same| same.eq_ignore_ascii_case(&ours))
-        }
+        Some(_) => of_windows(&ours).is_some_and(|ours| same_letters(&ours, &theirs)),
         None => theirs.starts_with('/') && theirs == ours,
     }
+}
+
+/// A path of this plugin as the editor has to write it. `theirs`: the folder of the editor's project, in its words.
+/// Fails if the editor runs on Windows and the path is on no drive, with the reason.
+pub fn for_editor(path: &str, theirs: Option<&str>) -> Result<String, &'static str> {
+    let on_drive = path.strip_prefix('/').filter(|rest| drive(rest).is_some());
+    match (on_drive, theirs.is_some_and(|theirs| drive(&plain(theirs)).is_some())) {
+        (Some(path), _) => Ok(path.to_owned()),
+        (None, true) => of_windows(path).ok_or(
+            "the editor runs on Windows and finds files on its drives only, which WSL has below /mnt",
+        ),
+        (None, false) => Ok(path.to_owned()),
+    }
+}
+
+/// A path that the editor names, as this plugin has to write it. `theirs`: the folder of the editor's project, in its words;
+/// `ours`: the same folder for this plugin.
+pub fn of_editor(path: &str, theirs: Option<&str>, ours: &Path) -> PathBuf {
+    let path = plain(path);
+    let Some((letter, rest)) = drive(&path) else { return path.into() };
+    let within = theirs.and_then(|theirs| {
+        let theirs = plain(theirs);
+        let (start, rest) = path.split_at_checked(theirs.len())?;
+        (same_letters(start, &theirs) && rest.starts_with('/')).then(|| rest[1..].to_owned())
+    });
+    match within {
+        // The folders above may be written in another case here.
+        Some(rest) => ours.join(rest),
+        None if ours.starts_with("/mnt") => {
+            format!("/mnt/{}{rest}", letter.to_ascii_lowercase()).into()
+        }
+        None => format!("/{}:{rest}", letter.to_ascii_uppercase()).into(),
+    }
+}
+
+/// A path of this plugin as Windows writes it, with forward slashes. `None`: it is on no drive.
+fn of_windows(path: &str) -> Option<String> {
+    if let Some(on_drive) = [path, path.strip_prefix('/').unwrap_or_default()]
+        .into_iter()
+        .find(|path| drive(path).is_some())
+    {
+        return Some(on_drive.to_owned());
+    }
+    let (letter, rest) = path.strip_prefix("/mnt/")?.split_at_checked(1)?;
+    let on_drive =
+        format!("{}:{}", letter.to_ascii_uppercase(), if rest.is_empty() { "/" } else { rest });
+    drive(&on_drive).is_some().then_some(on_drive)
+}
+
+/// Whether Windows takes two paths for the same.
+fn same_letters(a: &str, b: &str) -> bool {
+    a.to_lowercase() == b.to_lowercase()
 }
 
 /// Whether a folder that is relative to the engine cannot be the folder `ours`, as its last name is another.
@@ -97,6 +151,10 @@ mod tests {
             ("D:/Games/MyGame/", "/mnt/d/games/mygame"),
             ("D:\\Games\\MyGame\\", "d:/Games/MyGame"),
             ("d:\\games\\mygame", "D:\\Games\\MyGame"),
+            ("D:\\Games\\MyGame\\", "/D:/Games/MyGame"),
+            ("d:/games/mygame/", "/D:/Games/MyGame"),
+            ("\\\\?\\D:\\Games\\MyGame", "/D:/Games/MyGame"),
+            ("D:/Sp\u{c4}ter/", "/D:/sp\u{e4}ter"),
         ] {
             assert!(is_same(theirs, Path::new(ours)), "{theirs}");
         }
@@ -112,8 +170,53 @@ mod tests {
             ("MyGame/", "/home/ada/MyGame"),
             ("", "/home/ada/MyGame"),
             ("E:/Games/MyGame/", "/mnt/d/Games/MyGame"),
+            ("E:/Games/MyGame/", "/D:/Games/MyGame"),
+            ("/D:/Games/MyGame/", "/d:/games/mygame"),
+            ("D:/Games/MyGame/", "/home/d/Games/MyGame"),
         ] {
             assert!(!is_same(theirs, Path::new(ours)), "{theirs}");
+        }
+    }
+
+    #[test]
+    fn paths_for_the_editor_and_of_the_editor() {
+        let on_drive = Some("D:/Games/MyGame/");
+        for (path, theirs, expected) in [
+            ("/D:/Art/door.png", on_drive, Some("D:/Art/door.png")),
+            ("/D:/Art/door.png", None, Some("D:/Art/door.png")),
+            ("/mnt/d/Art/door.png", on_drive, Some("D:/Art/door.png")),
+            ("/mnt/d/Art/door.png", Some("/mnt/d/MyGame"), Some("/mnt/d/Art/door.png")),
+            ("/home/ada/door.png", Some("/home/ada/MyGame"), Some("/home/ada/door.png")),
+            ("/home/ada/door.png", None, Some("/home/ada/door.png")),
+            ("/home/ada/door.png", on_drive, None),
+            ("/mnt/wsl/door.png", on_drive, None),
+        ] {
+            assert_eq!(for_editor(path, theirs).ok().as_deref(), expected, "{path}");
+        }
+        for (path, theirs, ours, expected) in [
+            (
+                "d:/games/MYGAME/Saved/Logs/x.log",
+                on_drive,
+                "/D:/Games/MyGame",
+                "/D:/Games/MyGame/Saved/Logs/x.log",
+            ),
+            (
+                r"D:\Games\MyGame\Saved\x.log",
+                on_drive,
+                "/mnt/d/Games/MyGame",
+                "/mnt/d/Games/MyGame/Saved/x.log",
+            ),
+            (
+                r"D:\Games\MyGame2\x.log",
+                on_drive,
+                "/mnt/d/Games/MyGame",
+                "/mnt/d/Games/MyGame2/x.log",
+            ),
+            (r"e:\Logs\x.log", on_drive, "/D:/Games/MyGame", "/E:/Logs/x.log"),
+            (r"e:\Logs\x.log", None, "", "/E:/Logs/x.log"),
+            ("/home/ada/x.log", Some("/home/ada"), "/home/ada", "/home/ada/x.log"),
+        ] {
+            assert_eq!(of_editor(path, theirs, Path::new(ours)), Path::new(expected), "{path}");
         }
     }
 

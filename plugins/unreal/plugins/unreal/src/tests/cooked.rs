@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::cooked::InspectCooked;
-use unreal_cooked::writer::{Container, DraftAsset, DraftRegistry, script_objects};
+use unreal_cooked::writer::{
+    Container, DraftAsset, DraftFile, DraftPak, DraftRegistry, script_objects,
+};
 use unreal_package::flags;
 
 const STATIC_MESH: u64 = 77;
@@ -87,7 +89,10 @@ fn what_is_missing_is_said() {
     assert_eq!(one["items"][0].get("class"), None, "{one}");
     let fault = refused(json!({ "file": file, "package": "/Game/No" }));
     assert!(fault.contains("has no package /Game/No"), "{fault}");
-    for (file, said) in [("Saved/X.pak", "UnrealPak"), ("Saved/X.txt", "no extension of cooked")] {
+    for (file, said) in [
+        ("Saved/X.pak", "does not begin like an archive"),
+        ("Saved/X.txt", "no extension of cooked"),
+    ] {
         game.put(file, "text");
         let path = game.path().join(file);
         let fault = refused(json!({ "file": path }));
@@ -97,6 +102,74 @@ fn what_is_missing_is_said() {
     let path = game.path().join("Saved/X.utoc");
     let fault = refused(json!({ "file": path }));
     assert!(fault.contains("X.utoc") && fault.contains("does not begin like"), "{fault}");
+}
+
+fn archive() -> DraftPak {
+    let file = |folder: &str, name: &str, size, stored, method, flags| DraftFile {
+        folder: folder.to_owned(),
+        name: name.to_owned(),
+        size,
+        stored,
+        method,
+        flags,
+    };
+    DraftPak {
+        version: 11,
+        is_4_22: false,
+        mount: "../../../MyGame/".to_owned(),
+        methods: vec!["Oodle".to_owned()],
+        key: None,
+        is_nameless: false,
+        files: vec![
+            file("Content/Doors/", "SM_Door.uasset", 900, 900, 0, 0),
+            file("Content/Doors/", "SM_Door.uexp", 5000, 2000, 1, 1),
+            file("Config/", "DefaultGame.ini", 70, 70, 0, 2),
+        ],
+    }
+}
+
+#[test]
+fn an_archive_lists_its_files_and_says_what_needs_a_key() {
+    let game = Game::empty();
+    let put = |name: &str, draft: &DraftPak| {
+        game.put(&format!("Saved/{name}.pak"), draft.bytes());
+        game.path().join(format!("Saved/{name}.pak")).display().to_string()
+    };
+    let file = put("MyGame", &archive());
+    let listed = inspect(json!({ "file": file }));
+    assert_eq!((&listed["kind"], &listed["formatVersion"]), (&json!("archive"), &json!(11)));
+    assert_eq!((&listed["compression"], &listed["encrypted"]), (&json!(["Oodle"]), &json!(true)));
+    assert_eq!(
+        listed["items"],
+        json!([
+            { "path": "../../../MyGame/Config/DefaultGame.ini", "class": "deleted", "size": 70 },
+            {
+                "path": "../../../MyGame/Content/Doors/SM_Door.uexp", "class": "objects of a package",
+                "size": 5000, "stored": 2000, "compression": "Oodle",
+            },
+            { "path": "/Game/Doors/SM_Door", "class": "package", "size": 900 },
+        ])
+    );
+    for said in ["the data of 1 files are encrypted", "1 files of other archives are deleted"] {
+        assert!(listed["warnings"].to_string().contains(said), "{listed}");
+    }
+    let one = inspect(json!({ "file": file, "package": "/game/doors/SM_Door" }));
+    assert_eq!(
+        (&one["totalCount"], &one["package"]["name"]),
+        (&json!(2), &json!("/Game/Doors/SM_Door"))
+    );
+    assert!(one["warnings"].to_string().contains("does not tell what a package needs"), "{one}");
+    assert!(refused(json!({ "file": file, "package": "/Game/No" })).contains("has no package"));
+    let file = put("Sealed", &DraftPak { key: Some([1; 16]), ..archive() });
+    let sealed = inspect(json!({ "file": file }));
+    assert_eq!((&sealed["totalCount"], &sealed["encrypted"]), (&json!(0), &json!(true)));
+    assert!(
+        sealed["warnings"][0].as_str().is_some_and(|text| text.contains("need this key")),
+        "{sealed}"
+    );
+    let file = put("Nameless", &DraftPak { is_nameless: true, ..archive() });
+    let nameless = inspect(json!({ "file": file }));
+    assert!(nameless["warnings"].to_string().contains("names of its 3 files"), "{nameless}");
 }
 
 #[test]

@@ -1,0 +1,164 @@
+//! Writes archives (`.pak`) without their data: what the index says about files is all that is read.
+
+use super::Ink;
+
+/// An archive to write.
+#[derive(Clone, Debug)]
+pub struct DraftPak {
+    /// Version of the format: 1 to 12.
+    pub version: u32,
+    /// For version 8: whether it is that of 4.22, with four methods and their numbers in one byte.
+    pub is_4_22: bool,
+    /// Folder that all paths begin with.
+    pub mount: String,
+    /// Names of the compression methods, since version 8.
+    pub methods: Vec<String>,
+    /// The key, if the index is encrypted. The index is then not readable.
+    pub key: Option<[u8; 16]>,
+    /// Whether the names of files are left out, since version 10.
+    pub is_nameless: bool,
+    /// The files.
+    pub files: Vec<DraftFile>,
+}
+
+/// A file to write.
+#[derive(Clone, Debug, Default)]
+pub struct DraftFile {
+    /// Its folder, which ends with a slash, or is empty.
+    pub folder: String,
+    /// Its name.
+    pub name: String,
+    /// Bytes before compression.
+    pub size: u64,
+    /// Bytes in the archive.
+    pub stored: u64,
+    /// Number of the compression method; 0 for none.
+    pub method: u32,
+    /// Bits: 1 for encrypted, 2 for deleted.
+    pub flags: u8,
+}
+
+impl DraftPak {
+    /// The archive.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut file = Ink::default();
+        // Data of files come first.
+        file.bytes(&[7; 64]);
+        let mut index = match self.version {
+            ..10 => self.old_index(),
+            10.. => self.index(&mut file),
+        };
+        if self.key.is_some() {
+            index.0.iter_mut().for_each(|byte| *byte ^= 0xA5);
+        }
+        let (offset, size) = (file.0.len() as u64, index.0.len() as u64);
+        file.bytes(&index.0);
+        self.footer(&mut file, offset, size);
+        file.0
+    }
+
+    fn footer(&self, file: &mut Ink, offset: u64, size: u64) {
+        if self.version >= 7 {
+            file.bytes(&self.key.unwrap_or_default());
+        }
+        if self.version >= 4 {
+            file.bytes(&[self.key.is_some().into()]);
+        }
+        file.u32(0x5A6F_12E1).u32(self.version).u64(offset).u64(size).bytes(&[0; 20]);
+        if self.version == 9 {
+            file.bytes(&[0]);
+        }
+        let methods = match self.version {
+            ..8 => 0,
+            8 if self.is_4_22 => 4,
+            8.. => 5,
+        };
+        for number in 0..methods {
+            let mut name = [0; 32];
+            let text = self.methods.get(number).map(String::as_bytes).unwrap_or_default();
+            name[..text.len()].copy_from_slice(text);
+            file.bytes(&name);
+        }
+    }
+
+    fn old_index(&self) -> Ink {
+        let mut index = Ink::default();
+        index.string(&self.mount).count(self.files.len());
+        for file in &self.files {
+            index.string(&format!("{}{}", file.folder, file.name));
+            self.entry(&mut index, file);
+        }
+        index
+    }
+
+    fn entry(&self, index: &mut Ink, file: &DraftFile) {
+        index.u64(0).u64(file.stored).u64(file.size);
+        match self.version == 8 && self.is_4_22 {
+            true => index.bytes(&[u8::try_from(file.method).unwrap_or(u8::MAX)]),
+            false => index.u32(file.method),
+        };
+        if self.version < 2 {
+            index.u64(0);
+        }
+        index.bytes(&[0; 20]);
+        if self.version >= 3 {
+            if file.method != 0 {
+                index.count(1).u64(0).u64(file.stored);
+            }
+            index.bytes(&[file.flags]).u32(0x1_0000);
+        }
+    }
+
+    /// The index since 4.26. Its folders are written to `file` before.
+    fn index(&self, file: &mut Ink) -> Ink {
+        let (mut encoded, mut whole, mut folders) =
+            (Ink::default(), Ink::default(), Ink::default());
+        let mut deleted = 0;
+        folders.count(self.files.len());
+        for file in &self.files {
+            let place = if file.flags & 2 != 0 {
+                self.entry(&mut whole, file);
+                deleted += 1;
+                -deleted
+            } else {
+                let place = i32::try_from(encoded.0.len()).unwrap_or(i32::MAX);
+                Self::encoded_entry(&mut encoded, file);
+                place
+            };
+            // Each file has a folder of its own, so folders occur more than once.
+            folders.string(&format!("/{}", file.folder)).count(1).string(&file.name);
+            folders.bytes(&place.to_le_bytes());
+        }
+        let (offset, size) = (file.0.len() as u64, folders.0.len() as u64);
+        file.bytes(&folders.0);
+        let mut index = Ink::default();
+        index.string(&self.mount).count(self.files.len()).u64(0x1234);
+        index.u32(1).u64(0).u64(0).bytes(&[0; 20]);
+        match self.is_nameless {
+            true => index.u32(0),
+            false => index.u32(1).u64(offset).u64(size).bytes(&[0; 20]),
+        };
+        index.count(encoded.0.len()).bytes(&encoded.0);
+        index.u32(deleted.unsigned_abs()).bytes(&whole.0);
+        index
+    }
+
+    /// An entry in a few bytes: numbers of eight bytes only where four are too few.
+    fn encoded_entry(encoded: &mut Ink, file: &DraftFile) {
+        let fits = |number: u64| u32::try_from(number).is_ok();
+        let bit = |is_set: bool, bit: u32| u32::from(is_set) << bit;
+        let mut bits = 0x3F | 1 << 6 | bit(file.flags & 1 != 0, 22) | file.method << 23;
+        bits |= bit(fits(file.stored), 29) | bit(fits(file.size), 30) | bit(true, 31);
+        encoded.u32(bits).u32(0x2_0000).u32(0);
+        let mut number = |number: u64| {
+            let _ink = match u32::try_from(number) {
+                Ok(short) => encoded.u32(short),
+                Err(_) => encoded.u64(number),
+            };
+        };
+        number(file.size);
+        if file.method != 0 {
+            number(file.stored);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The components of an actor, and the properties of both that differ from the defaults.
+//!
+//! A package stores a property only if it differs from the object's archetype, so what is stored is the difference.
+
+use unreal_package::{Index as Object, Package, Property, Render, Value, visible};
+
+/// Maximum number of components of an actor that are read.
+const MAX_COMPONENTS: usize = 64;
+/// Maximum number of properties of one object that are told.
+const MAX_PROPERTIES: usize = 40;
+/// Maximum length of a property with its value, in characters.
+const MAX_PROPERTY: usize = 240;
+/// Properties of actors that are told in other ways, or that only the editor needs.
+const TOLD: &[&str] = &[
+    "ActorLabel",
+    "FolderPath",
+    "FolderGuid",
+    "Tags",
+    "RootComponent",
+    "ActorGuid",
+    "ActorInstanceGuid",
+    "ContentBundleGuid",
+    "BlueprintCreatedComponents",
+    "InstanceComponents",
+    "CreationMethod",
+    "UCSSerializationIndex",
+];
+
+/// What is told of one object: an actor itself, or one of its components.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Difference {
+    /// Each property with its value, in the engine's notation: `Intensity=5000.000000`.
+    pub properties: Vec<String>,
+    /// What is not told, with numbers.
+    pub left_out: Vec<String>,
+}
+
+/// A component of an actor.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Component {
+    /// Its name in the actor.
+    pub name: String,
+    /// The path of its class.
+    pub class: String,
+    /// The component to which it is attached; empty for none.
+    pub attached_to: String,
+    /// Where it differs from its defaults.
+    pub difference: Difference,
+}
+
+/// The parts of an actor.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parts {
+    /// Where the actor itself differs from its class.
+    pub difference: Difference,
+    /// Its components, at most 64.
+    pub components: Vec<Component>,
+    /// Number of further components.
+    pub more_components: usize,
+}
+
+impl Parts {
+    /// Reads the parts of an actor in the package of this name.
+    pub(crate) fn of(package: &Package<'_>, actor: Object, name: &str) -> Self {
+        let header = &package.header;
+        let all = (0..header.exports.len()).map(Object::of_export);
+        let own: Vec<Object> = all.filter(|object| header.outer(*object) == actor).collect();
+        let mut components: Vec<Object> =
+            own.iter().copied().filter(|object| is_component(package, *object)).collect();
+        let more_components = components.len().saturating_sub(MAX_COMPONENTS);
+        components.truncate(MAX_COMPONENTS);
+        let is_own = |value: &Value<'_>| value.object().is_some_and(|object| own.contains(&object));
+        let component = |object: &Object| {
+            let read = package.object(*object);
+            let parent = read.get(header, "AttachParent").and_then(Value::object);
+            let line = |text: &str, most| visible(text, most, false).into_owned();
+            Component {
+                name: line(&header.object_name(*object), 512),
+                class: line(&header.class_path(*object, name), 1024),
+                attached_to: parent
+                    .map_or_else(String::new, |parent| line(&header.object_name(parent), 512)),
+                difference: difference(package, *object, name, |property, key| {
+                    key != "AttachParent" && !is_own(&property.value)
+                }),
+            }
+        };
+        Self {
+            difference: difference(package, actor, name, |property, _| !is_own(&property.value)),
+            components: components.iter().map(component).collect(),
+            more_components,
+        }
+    }
+}
+
+/// Whether an object in an actor is a component: by the name of its class, which for components of Blueprints is made up by
+/// their authors, so that a place or a parent counts as well.
+fn is_component(package: &Package<'_>, object: Object) -> bool {
+    let header = &package.header;
+    let class = header.class_name(object);
+    let class = class.strip_suffix("_C").unwrap_or(&class);
+    class.ends_with("Component") || {
+        let read = package.object(object);
+        ["AttachParent", "RelativeLocation"].iter().any(|key| read.get(header, key).is_some())
+    }
+}
+
+fn difference(
+    package: &Package<'_>,
+    object: Object,
+    name: &str,
+    is_told: impl Fn(&Property<'_>, &str) -> bool,
+) -> Difference {
+    let header = &package.header;
+    let read = package.object(object);
+    let mut difference = Difference::default();
+    let mut more = 0_usize;
+    for property in &read.properties {
+        let mut render = Render::new(header, name, MAX_PROPERTY);
+        let key = render.label(&property.name);
+        if TOLD.contains(&key.as_str()) || !is_told(property, &key) {
+            continue;
+        }
+        if difference.properties.len() == MAX_PROPERTIES {
+            more += 1;
+            continue;
+        }
+        render.value(&property.value);
+        let index =
+            if property.index > 0 { format!("({})", property.index) } else { String::new() };
+        let line = format!("{key}{index}={}", render.out);
+        difference.properties.push(visible(&line, MAX_PROPERTY, false).into_owned());
+    }
+    let left_out = &mut difference.left_out;
+    left_out.extend((more > 0).then(|| format!("{more} more properties")));
+    left_out.extend(
+        (read.undecoded > 0).then(|| format!("{} properties are not decoded", read.undecoded)),
+    );
+    left_out.extend(read.native.map(|(at, bytes)| {
+        format!("{bytes} bytes at {at} of the file, which only the class can read")
+    }));
+    difference
+}
