@@ -212,6 +212,39 @@ test("the shell of views", { timeout: 300_000 }, async (t) => {
 		await told.app.getByText("Only the assistant can run this tool.").waitFor();
 	});
 
+	await part("the user asks about a row, by keyboard, and saves a table, where the host can", async (t) => {
+		const view = await show(t, reading({ type: "object" }), { capabilities: { message: { text: {} }, downloadFile: {} } });
+		const { app, host } = view;
+		await view.send("sendToolResult", answer);
+		const opener = app.locator("tbody button[aria-expanded]").first();
+		await opener.focus();
+		await host.keyboard.press("Enter");
+		const ask = app.getByRole("button", { name: "Ask about this" });
+		await ask.focus();
+		await host.keyboard.press("Enter");
+		await app.getByRole("group", { name: "Ask about this" }).waitFor();
+		await accessible(view);
+		await host.keyboard.press("Escape");
+		assert.equal(await ask.evaluate((one) => one === document.activeElement), true, "the focus is where it was");
+		await host.keyboard.press("Enter");
+		await host.keyboard.type("Will it rain?");
+		await host.keyboard.press("Enter");
+		await app.getByText("The assistant was asked.").waitFor();
+		await app.getByRole("button", { name: /options/i }).first().click();
+		await app.getByRole("button", { name: /CSV/ }).click();
+		await view.host.waitForFunction(() => window.log.others.length > 1);
+		const [[, message], [, file]] = (await view.log()).others;
+		assert.match(message.content[0].text, /^Will it rain\?\n\n```json\n\{\n {2}"date": "2026-03-01"/);
+		assert.match(file.contents[0].resource.text, /2026-03-01/);
+		assert.equal(file.contents[0].resource.mimeType, "text/csv");
+		await behaved(view, ["onmessage", "ondownloadfile"]);
+		const other = await show(t, reading({ type: "object" }));
+		await other.send("sendToolResult", answer);
+		await other.app.getByRole("table").waitFor();
+		assert.equal(await other.app.getByRole("button", { name: "Ask about this" }).count(), 0);
+		assert.equal(await other.app.locator("tbody button[aria-expanded]").count(), 0);
+	});
+
 	await part("the model learns of a call by the user, in short, where the host can", async (t) => {
 		const view = await show(t, WEATHER, { capabilities: { updateModelContext: { text: {} } } });
 		await view.send("sendToolResult", answer);

@@ -68,6 +68,13 @@ export class Viewer {
 		return reading(name, this.placed(schema), [value], beside && [beside]).show(value, this.open);
 	}
 
+	/** A whole record of a table, with a way to ask the assistant about it. */
+	whole(record, depth) {
+		const shown = this.object(record, undefined, depth + 1);
+		const ask = h("button", { type: "button", class: "small", onclick: () => this.deeds.ask(ask, record) }, say("askAbout"));
+		return this.deeds.canAsk() ? h("div", { class: "data" }, shown, ask) : shown;
+	}
+
 	/** A value within a table: short, with what is left out in the details of its row. */
 	cell(value, name, schema, read) {
 		if (isScalar(value)) {
@@ -210,7 +217,7 @@ export class Viewer {
 			about: (schema) => this.placed(schema),
 			cell: (...given) => this.cell(...given),
 			deeds: this.deeds,
-			detail: columns.some(({ show }) => show) ? undefined : (record) => this.object(record, undefined, depth + 1)
+			detail: columns.some(({ show }) => show) ? undefined : (record) => this.whole(record, depth)
 		};
 		return table(records, columns, tools, name && clean(name));
 	}

@@ -378,7 +378,6 @@ async function begin() {
 	try {
 		const { hostContext = {}, hostCapabilities } = await greet(host);
 		conversation.learn(hostCapabilities);
-		view.conversation = conversation;
 		surround(hostContext);
 		reportSize(host);
 	} catch (problem) {

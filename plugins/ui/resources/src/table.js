@@ -54,7 +54,7 @@ export function table(records, columns, view, name = say("table")) {
 	all.forEach((column) => (column.on = !column.empty || all.every(({ empty }) => empty)));
 	const seen = () => all.filter(({ on }) => on);
 	const isLong = records.length > WHOLE;
-	const isDeep = view.detail && (all.some(({ empty, on }) => !empty && !on) || records.slice(0, 1000).some((record) => all.some(({ key, show }) => !show && isMore(record[key]))));
+	const isDeep = view.detail && (view.deeds.canAsk() || all.some(({ empty, on }) => !empty && !on) || records.slice(0, 1000).some((record) => all.some(({ key, show }) => !show && isMore(record[key]))));
 
 	const rows = new Map();
 	const open = new Map();
