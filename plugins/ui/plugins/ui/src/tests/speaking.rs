@@ -15,7 +15,8 @@ fn a_page_reads_the_messages_of_its_user() {
     let messages: Value = portcullis_plugin::serde_json::from_str(&text).expect("it is JSON");
     assert_eq!(messages["run"], "Ausführen");
     assert!(Pages::version(&house.request(), uri).expect("it has one").is_some());
-    Pages::read(&house.request(), "ui://portcullis/messages/xx.json").expect_err("nobody speaks it");
+    Pages::read(&house.request(), "ui://portcullis/messages/xx.json")
+        .expect_err("nobody speaks it");
 }
 
 #[test]
@@ -30,7 +31,8 @@ fn the_operators_languages_are_within_pages_and_change_their_addresses() {
 
 #[test]
 fn a_page_knows_whether_it_may_call_its_tool() {
-    let callable = |house: &_, tool| data(&page_at(house, &address(house, tool)))["callable"].clone();
+    let callable =
+        |house: &_, tool| data(&page_at(house, &address(house, tool)))["callable"].clone();
     let closed = house();
     assert_eq!(callable(&closed, "delete_everything"), false);
     assert_eq!(callable(&closed, "get_forecast"), Value::Null);
