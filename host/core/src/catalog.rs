@@ -16,7 +16,7 @@ use portcullis_mcp_client::{Object, UpstreamPrompt, UpstreamTool};
 use portcullis_name_collisions::uris::{self, Owners};
 use portcullis_name_collisions::{Names, Remark, SourceNames};
 
-/// The tools, prompts and resources that clients see: the same for all clients, in a fixed order.
+/// The tools, prompts and resources that clients may see, in a fixed order. What a client does see of them: [`crate::listing`].
 #[derive(Default)]
 pub struct Catalog {
     /// The plugins: loaded and refused.

@@ -17,6 +17,7 @@ use crate::plugins::{LoadedPlugin, Loader, Plugins};
 use crate::sandbox::{Feature, News, Origin, SharedState};
 use crate::upstreams::{UpstreamEvent, UpstreamSource, Upstreams};
 use loading::{Begin, LIST_WAIT, Loading};
+pub use views::is_for_models;
 
 mod jobs;
 mod loading;

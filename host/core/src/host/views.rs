@@ -139,6 +139,12 @@ fn add_view(tool: &mut Value, dressing: &Dressing) -> bool {
     true
 }
 
+/// Whether a tool is one for models, by its definition. Some are for views only.
+pub fn is_for_models(tool: &Value) -> bool {
+    let visibility = tool["_meta"]["ui"]["visibility"].as_array();
+    visibility.is_none_or(|who| who.iter().any(|one| one == "model"))
+}
+
 /// The URI of a tool's view.
 fn view_of(tool: &Value) -> Option<&str> {
     let meta = &tool["_meta"];

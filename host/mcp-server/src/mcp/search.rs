@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use portcullis_core::host::is_for_models;
 use portcullis_core::listing::Selection;
 use portcullis_tool_search::{Document, Index};
 use rmcp::RoleServer;
@@ -105,12 +106,6 @@ fn definitions(number: usize) -> [Value; 2] {
             "annotations": { "title": "Call a tool" },
         }),
     ]
-}
-
-/// Whether the tool is one for models. Some are for views only.
-fn is_for_models(tool: &Value) -> bool {
-    let visibility = tool["_meta"]["ui"]["visibility"].as_array();
-    visibility.is_none_or(|who| who.iter().any(|one| one == "model"))
 }
 
 /// The list in whose place tools are searched: both tools, those that are pinned, and those that only views call.

@@ -4,11 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
+use portcullis_core::bindings::portcullis::plugin::request::ListKind;
 use portcullis_core::catalog::{Catalog, CatalogTool};
 use portcullis_core::definitions::make_lean;
 use portcullis_core::host::{Shown, Tools};
 use portcullis_core::listing::{self, Asker, Place, Selection, Why};
 use portcullis_core::projects::Projects;
+use portcullis_core::sandbox::News;
 use portcullis_core::source::Source;
 use portcullis_http_server::ProfileName;
 use rmcp::RoleServer;
@@ -120,7 +123,7 @@ impl Server {
         let projects = self.projects(selection, caller, peer).await;
         let tools = listed(selection, &catalog, &tools, &projects, &caller.protocol);
         let asks = self.shared.asks_projects(selection);
-        *self.session.seen.lock() = asks.then_some(projects);
+        *self.seen(caller).lock() = asks.then_some(projects);
         Visible { catalog, tools }
     }
 
@@ -184,15 +187,26 @@ impl Server {
             CatalogTool::Plugin(_, tool) => tool.definition.hints.read_only != Some(true),
             CatalogTool::Upstream(..) => false,
         };
-        let seen = self.session.seen.lock().clone();
-        if !may_write || caller.modern || seen.is_none_or(|seen| seen.has_all()) {
-            return;
-        }
-        let (server, peer) = (self.clone(), peer.clone());
+        let seen = self.seen(caller).lock().clone();
+        let Some(seen) = seen.filter(|seen| may_write && !seen.has_all()) else { return };
+        let (server, is_modern, peer) = (self.clone(), caller.modern, peer.clone());
         tokio::spawn(async move {
-            server.shared.looks.forget().await;
-            server.tell_if_projects_changed(&peer).await;
+            let shared = &server.shared;
+            shared.looks.forget().await;
+            if !is_modern {
+                server.tell_if_projects_changed(&peer).await;
+            } else if !shared.host.roots.is_empty()
+                && shared.looks.projects(&shared.host.roots).await != seen
+            {
+                // Such a client is told by way of its subscription.
+                shared.host.shared_state.tell(News::List(ListKind::Tools));
+            }
         });
+    }
+
+    /// The projects for which tools were last listed to this client. Clients of 2026-07-28 may have no session.
+    fn seen(&self, caller: &Caller) -> &Mutex<Option<Arc<Projects>>> {
+        if caller.modern { &self.shared.seen } else { &self.session.seen }
     }
 
     /// Asks a client of the era with `initialize` for its roots anew, and tells it if the list of tools has changed with them.

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use portcullis_checked_files::{Records, SealKey};
 use portcullis_core::host::{Host, Tools};
 use portcullis_core::listing::Selections;
+use portcullis_core::projects::Projects;
 use portcullis_result_passthrough::Raw;
 use rmcp::model::Tool;
 use serde::Deserialize as _;
@@ -44,6 +45,8 @@ pub struct Shared {
     pub(super) selections: Selections,
     /// Answers that were too long for their clients.
     pub(super) results: Results,
+    /// The projects for which tools were last listed to a client of 2026-07-28: those beneath the operator's roots.
+    pub(super) seen: Mutex<Option<Arc<Projects>>>,
     /// The projects beneath the sessions' roots.
     pub(super) looks: Looks,
     calls: AtomicUsize,
@@ -69,6 +72,7 @@ impl Shared {
             tasks: Tasks::default(),
             selections,
             results: Results::default(),
+            seen: Mutex::default(),
             looks: Looks::default(),
             calls: AtomicUsize::new(0),
             logging: Mutex::default(),
