@@ -83,7 +83,7 @@ fn what_is_not_listed_for_want_of_a_project_can_be_called() {
 fn instructions_are_those_of_what_is_listed() {
     let home = Home::new();
     let unreal = instructions(&home, &["serve", "--tools", "unreal"]);
-    assert!(unreal.contains("Unreal"), "{unreal}");
+    assert!(unreal.contains("get_blueprint_graph"), "{unreal}");
     assert_eq!(instructions(&home, &["serve", "--tools", "all"]), unreal);
     assert_eq!(instructions(&home, &["serve", "--tools", "ui5"]), "");
     assert_eq!(instructions(&home, &["serve"]), "", "no root has a project");
@@ -130,14 +130,20 @@ fn a_client_that_does_not_answer_for_its_roots_gets_its_list_by_those_of_the_ope
 
 #[test]
 fn a_tool_that_makes_a_project_changes_the_list() {
-    let home = Home::new();
-    let root = home.file("");
-    let mut client = Client::start_with(&home, &["serve", "--root", &root], Era::Legacy, json!({}));
-    assert!(!has(&names(&mut client), UI5));
-    let made = client.call("create_integration_card", json!({"basePath": root}));
-    assert_ne!(made["result"]["isError"], true, "{made}");
-    client.hear(|told| told["method"] == "notifications/tools/list_changed");
-    assert!(has(&names(&mut client), UI5));
+    for era in Era::BOTH {
+        let home = Home::new();
+        let root = home.file("");
+        let mut client = Client::start_with(&home, &["serve", "--root", &root], era, json!({}));
+        if era == Era::Modern {
+            let filter = json!({"notifications": {"toolsListChanged": true}});
+            client.request("subscriptions/listen", filter);
+        }
+        assert!(!has(&names(&mut client), UI5));
+        let made = client.call("create_integration_card", json!({"basePath": root}));
+        assert_ne!(made["result"]["isError"], true, "{made}");
+        client.hear(|told| told["method"] == "notifications/tools/list_changed");
+        assert!(has(&names(&mut client), UI5));
+    }
 }
 
 #[test]
@@ -199,6 +205,8 @@ fn a_command_says_of_each_tool_why_it_is_listed() {
     assert!(place == "unlisted" && text.contains("no project of `unreal`"), "{text}");
     let (place, text) = why(&["--tools", "ui5"])(UNREAL);
     assert!(place == "excluded" && text.contains("--tools"), "{text}");
+    let only = home.run(&["tools", "--tools", "unreal"]).stdout;
+    assert!(only.contains(UNREAL) && !only.contains(UI5), "{only}");
     let shown = home.run(&["tools", "--why", "--root", &root]);
     assert!(shown.stdout.contains("not listed, can be called"), "{shown:?}");
 }

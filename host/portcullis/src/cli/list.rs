@@ -70,18 +70,22 @@ fn why(setup: &Setup, catalog: &Catalog, args: &ToolsArgs) -> anyhow::Result<End
     super::print(&text)
 }
 
-/// Lists every tool that can be called.
+/// Lists every tool that can be called or, with options that select, those that clients see.
 pub(super) async fn tools(setup: &Setup, args: &ToolsArgs) -> anyhow::Result<End> {
     let catalog = setup.catalog().await?;
     if args.why {
         return why(setup, &catalog, args);
     }
+    let selection = args.selection.selections(setup)?.choose(Asker::default())?;
+    let judged = listing::judged(&selection, &catalog, &Projects::unknown()).into_iter();
+    let is_shown = |why: &Why| !args.selection.is_given() || why.place() == Place::Listed;
+    let shown: Vec<_> = judged.filter(|(_, _, why)| is_shown(why)).collect();
     if args.json {
-        let tools: Vec<_> = catalog.tools().map(|(name, tool)| listed_tool(name, tool)).collect();
+        let tools: Vec<_> = shown.iter().map(|(name, tool, _)| listed_tool(name, *tool)).collect();
         return super::print::json(&json!({ "tools": tools }));
     }
     let mut text = String::new();
-    for (name, tool) in catalog.tools() {
+    for (name, tool, _) in shown {
         let description = match tool {
             CatalogTool::Plugin(_, tool) => tool.definition.description.as_deref(),
             CatalogTool::Upstream(_, tool) => {

@@ -24,6 +24,11 @@ pub struct Flags {
 }
 
 impl Flags {
+    /// Whether one of these options is given.
+    pub fn is_given(&self) -> bool {
+        !self.tools.is_empty() || self.profile.is_some()
+    }
+
     /// The selections of all clients.
     ///
     /// # Errors
