@@ -44,6 +44,7 @@ mod telemetry;
 mod terminal;
 mod trail;
 mod transports;
+mod turns;
 mod unreal;
 mod upstream_faults;
 mod upstream_login;

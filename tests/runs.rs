@@ -91,10 +91,18 @@ fn a_run_that_asks_is_continued_and_no_call_is_made_twice() {
         let ran = run(&mut client, program);
         assert_eq!(ran["result"]["erased"], json!(["erased a", "erased b", "erased c"]), "{era:?}");
         assert_eq!(ran["result"]["after"], "erased d");
-        assert_eq!(calls(&home, "count"), ["done"], "{era:?}: a call that has ended is not made again");
+        assert_eq!(
+            calls(&home, "count"),
+            ["done"],
+            "{era:?}: a call that has ended is not made again"
+        );
         let erased = calls(&home, "erase");
         assert_eq!(erased.iter().filter(|outcome| *outcome == "done").count(), 4, "{erased:?}");
-        assert_eq!(erased.iter().filter(|outcome| *outcome == "need-input").count(), 4, "{erased:?}");
+        assert_eq!(
+            erased.iter().filter(|outcome| *outcome == "need-input").count(),
+            4,
+            "{erased:?}"
+        );
     }
 }
 
@@ -157,7 +165,9 @@ fn the_trail_shows_a_run_with_its_program_and_its_calls() {
     client.end();
     let records = home.audit();
     let ask = records.iter().find(|one| {
-        one["subject"].as_str().is_some_and(|subject| subject.starts_with("run the program sha256:"))
+        one["subject"]
+            .as_str()
+            .is_some_and(|subject| subject.starts_with("run the program sha256:"))
     });
     let ask = ask.unwrap_or_else(|| panic!("the program is recorded: {records:#?}"));
     let request = ask["request"].as_str().expect("a request has an id");
@@ -168,7 +178,8 @@ fn the_trail_shows_a_run_with_its_program_and_its_calls() {
     let asked = lines.iter().position(|line| line.contains("call the tool echo as call 0"));
     let below = asked.and_then(|at| lines.get(at + 1)).unwrap_or_else(|| panic!("{shown}"));
     assert!(below.starts_with("  └ ") && below.contains("call echo: done"), "{shown}");
-    let digest = ask["subject"].as_str().and_then(|subject| subject.split(':').nth(1)).expect("a digest");
+    let digest =
+        ask["subject"].as_str().and_then(|subject| subject.split(':').nth(1)).expect("a digest");
     let kept = home.audit_folder().join("programs").join(format!("{digest}.txt"));
     assert_eq!(fs::read_to_string(kept).expect("the program is kept"), program);
     assert_eq!(home.run(&["trail", "verify"]).code, Some(0), "the programs are beside the audit");
@@ -177,22 +188,44 @@ fn the_trail_shows_a_run_with_its_program_and_its_calls() {
 #[test]
 fn the_definitions_of_code_mode_are_short() {
     let home = home();
-    let mut client = client(&home, Era::Modern);
+    let mut client =
+        Client::start_with(&home, &["serve", "--tools", "code"], Era::Legacy, json!({}));
     let id = client.request("tools/list", json!({}));
     let reply = client.reply(id);
     let tools = reply["result"]["tools"].as_array().expect("tools");
-    let ours = ["search_tools", "describe_tools", "run_code"];
-    let own = tools.iter().filter(|tool| ours.iter().any(|name| tool["name"] == *name));
-    let bytes: usize = own.map(|tool| tool.to_string().len()).sum();
+    let names: Vec<_> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(names, ["search_tools", "describe_tools", "run_code"], "these and no others");
     // A token of such JSON has 3.5 to 4 bytes.
-    assert!((100..5_250).contains(&bytes), "{bytes} bytes are over 1,500 tokens");
+    let bytes = reply["result"].to_string().len();
+    assert!(bytes < 5_250, "{bytes} bytes are over 1,500 tokens");
+    let found = client.text("search_tools", json!({ "query": "add numbers" }));
+    assert!(found.contains("- add (echo): Adds two numbers."), "{found}");
+    let declared = client.text("describe_tools", json!({ "names": ["add"] }));
+    assert!(declared.contains("tools.echo.add(args: { /** The first. */ a: number"), "{declared}");
+}
+
+#[test]
+fn what_a_client_may_not_call_is_not_there_for_its_programs() {
+    let home = home();
+    let serve = ["serve", "--tools", "code,deeds"];
+    let mut client = Client::start_with(&home, &serve, Era::Modern, json!({}));
+    let sources = run(&mut client, "try { tools.echo } catch (error) { return error.message }");
+    let said = sources["result"].as_str().expect("an error");
+    assert!(said.starts_with("tools has no \"echo\"; it has deeds"), "{said}");
+    let found = client.text("search_tools", json!({ "query": "add numbers" }));
+    assert!(!found.contains("echo"), "{found}");
 }
 
 #[test]
 fn the_command_line_runs_programs() {
     let home = home();
-    let ran = home.run(&["call", "run_code", r#"{"code":"return (await tools.echo.add({ a: 1, b: 2 })).sum"}"#]);
+    let ran = home.run(&[
+        "call",
+        "run_code",
+        r#"{"code":"return (await tools.echo.add({ a: 1, b: 2 })).sum"}"#,
+    ]);
     assert!(ran.stdout.contains(r#""result":3"#), "{ran:?}");
-    let asks = home.run(&["call", "run_code", r#"{"code":"await tools.deeds.erase({ what: 'a' })"}"#]);
+    let asks =
+        home.run(&["call", "run_code", r#"{"code":"await tools.deeds.erase({ what: 'a' })"}"#]);
     assert!(asks.code == Some(1) && asks.stderr.contains("erase"), "{asks:?}");
 }

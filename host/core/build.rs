@@ -59,12 +59,15 @@ fn families() -> String {
          pub const LOG_LEVELS: &[(&str, &str, &str)] = &{:?};\n\
          /// The plugin that makes views of other tools.\n\
          pub const VIEW_PLUGIN: Option<&str> = {:?};\n\
+         /// The plugin whose tools stand in place of all others where programs call these.\n\
+         pub const CODE_PLUGIN: Option<&str> = {:?};\n\
          /// The families.\n\
          pub const FAMILIES: &[Family] = &[{}];\n",
         portcullis_bundle::SCRIPTS,
         portcullis_bundle::RESERVED_URIS,
         portcullis_bundle::LOG_LEVELS,
         portcullis_bundle::VIEW_PLUGIN,
+        portcullis_bundle::CODE_PLUGIN,
         portcullis_bundle::FAMILIES.iter().map(family).collect::<String>(),
     )
 }

@@ -211,9 +211,9 @@ impl Picture {
         let mut requests: Vec<(&str, String)> = Vec::new();
         for record in records {
             let request = record["request"].as_str().expect("a record has a request");
-            let (run, call) = request.split_once('.').map_or((request, ""), |(run, _)| {
-                (run, &request[run.len()..])
-            });
+            let (run, call) = request
+                .split_once('.')
+                .map_or((request, ""), |(run, _)| (run, &request[run.len()..]));
             let known = runs.iter().position(|known| *known == run);
             let number = known.unwrap_or_else(|| {
                 runs.push(run);

@@ -73,7 +73,12 @@ mod tests {
         let programs = folder.path().join("programs");
         assert_eq!(fs::read_to_string(programs.join("first.txt")).unwrap(), "return 1");
         let old = SystemTime::UNIX_EPOCH;
-        File::options().write(true).open(programs.join("first.txt")).unwrap().set_modified(old).unwrap();
+        File::options()
+            .write(true)
+            .open(programs.join("first.txt"))
+            .unwrap()
+            .set_modified(old)
+            .unwrap();
         for number in 0..MAX_PROGRAMS {
             keep(folder.path(), &number.to_string(), "").unwrap();
         }

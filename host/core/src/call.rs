@@ -396,9 +396,7 @@ async fn serve(
         )));
     }
     match source {
-        Source::Plugin(loaded) => {
-            plugin::serve(loaded, trail, call, input).await
-        }
+        Source::Plugin(loaded) => plugin::serve(loaded, trail, call, input).await,
         Source::Upstream(offered) => upstream::serve(offered, call).await,
     }
 }

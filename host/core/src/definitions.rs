@@ -3,10 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use crate::bindings::manifest::PromptArgument;
+use crate::bindings::portcullis::plugin::catalog::Entry;
 use crate::bindings::types::{Annotations, Icon, ResourceInfo, Role};
 use crate::bindings::{Prompt, ResourceTemplate, Tool as Definition, ToolHints};
-use crate::catalog::CatalogTool;
+use crate::catalog::{Catalog, CatalogTool};
 use crate::upstreams::views;
+
+/// The keys of a tool's view in `_meta`: in `ui` by the specification, and directly for older clients.
+pub const VIEW_KEYS: (&str, &str) = ("resourceUri", "ui/resourceUri");
 
 /// Maximum length of a description in characters. Models read all descriptions in each conversation.
 const MAX_DESCRIPTION: usize = 16 * 1024;
@@ -184,6 +188,46 @@ fn icon(icon: &Icon) -> Value {
         "src": icon.src, "mimeType": icon.mime_type, "sizes": icon.sizes, "theme": icon.theme,
     }))
     .into()
+}
+
+/// The tools of a catalog, for plugins that may see or call them.
+pub fn entries(catalog: &Catalog) -> Vec<Entry> {
+    let tools: Vec<_> = catalog.tools().map(|(name, tool)| listed_tool(name, tool)).collect();
+    entries_of(catalog, &tools)
+}
+
+/// The tools of a catalog with these definitions, in the same order.
+pub fn entries_of(catalog: &Catalog, tools: &[Value]) -> Vec<Entry> {
+    let sources = catalog.tools().map(|(_, tool)| tool.source().name().to_string());
+    sources.zip(tools).map(|(from, tool)| entry(from, tool)).collect()
+}
+
+/// A tool, in the contract's types, for plugins with the capability `catalog`.
+fn entry(source: String, tool: &Value) -> Entry {
+    let text = |key: &str| tool[key].as_str().map(str::to_owned);
+    let hint = |key: &str| tool["annotations"][key].as_bool();
+    Entry {
+        name: text("name").unwrap_or_default(),
+        source,
+        of_this_plugin: false,
+        title: text("title").or_else(|| tool["annotations"]["title"].as_str().map(str::to_owned)),
+        description: text("description"),
+        input_schema: tool["inputSchema"].to_string(),
+        output_schema: tool.get("outputSchema").map(Value::to_string),
+        hints: ToolHints {
+            read_only: hint("readOnlyHint"),
+            destructive: hint("destructiveHint"),
+            idempotent: hint("idempotentHint"),
+            open_world: hint("openWorldHint"),
+        },
+        view: view_of(tool).map(str::to_owned),
+    }
+}
+
+/// The URI of a tool's view.
+pub fn view_of(tool: &Value) -> Option<&str> {
+    let meta = &tool["_meta"];
+    meta["ui"][VIEW_KEYS.0].as_str().or_else(|| meta[VIEW_KEYS.1].as_str())
 }
 
 #[cfg(test)]

@@ -23,8 +23,6 @@ mod jobs;
 mod loading;
 mod views;
 
-pub use views::entries;
-
 /// Maximum number of log records that wait for a slow client. Further ones are lost.
 const MAX_WAITING_LOGS: usize = 256;
 

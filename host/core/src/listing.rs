@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::catalog::{Catalog, CatalogTool};
 pub use crate::config::Offer;
 use crate::config::{Config, ProfileConfig};
-use crate::families::{Family, VIEW_PLUGIN};
+use crate::families::{CODE_PLUGIN, Family, VIEW_PLUGIN};
 use crate::pattern;
 use crate::projects::Projects;
 use crate::sandbox::Origin;
@@ -76,11 +76,15 @@ impl Selection {
         Some(Self::of_profile(name, config.profiles.get(name)?))
     }
 
-    /// The selection of a command line: names of families, plugins and upstream servers, `all`, and `search`.
+    /// The selection of a command line: names of families, plugins and upstream servers, `all`, `search`, and `code`.
     pub fn typed(words: &[String]) -> Self {
-        let is_mode = |word: &&String| word.as_str() == "search";
-        let offer =
-            if words.iter().any(|word| is_mode(&word)) { Offer::Search } else { Offer::List };
+        let has = |mode: &str| words.iter().any(|word| word == mode);
+        let is_mode = |word: &&String| matches!(word.as_str(), "search" | "code");
+        let offer = match (has("code"), has("search")) {
+            (true, _) => Offer::Code,
+            (false, true) => Offer::Search,
+            (false, false) => Offer::List,
+        };
         let families: Vec<_> = words.iter().filter(|word| !is_mode(word)).cloned().collect();
         Self {
             name: Some("--tools".to_owned()),
@@ -119,6 +123,9 @@ impl Selection {
     /// Where the tools and prompts of a source are, and why, unless their names say otherwise.
     pub fn judge_source(&self, source: Source<'_>, projects: &Projects) -> Why {
         let family = family_of(source);
+        if runs_programs(source) && self.offer == Offer::Code {
+            return Why::Code;
+        }
         if !self.asks_projects() {
             let names = [Some(&**source.name()), family.map(|family| family.name)];
             let mut named = self.families.iter().flatten();
@@ -127,6 +134,9 @@ impl Selection {
                 Some(name) => Why::Named { name: name.clone(), by: self.shown_name() },
                 None => Why::NotNamed { by: self.shown_name() },
             };
+        }
+        if runs_programs(source) {
+            return Why::NoCode;
         }
         let Some(family) = family.filter(|family| !family.marks.is_empty()) else {
             return Why::EveryProject;
@@ -161,10 +171,15 @@ impl Selection {
     /// Whether tools are offered by search to a client, if their list has so many bytes.
     pub fn searches(&self, client: Option<&str>, bytes: impl FnOnce() -> usize) -> bool {
         match self.offer {
-            Offer::List => false,
+            Offer::List | Offer::Code => false,
             Offer::Search => true,
             Offer::Auto => !client.is_some_and(has_search) && bytes() > SEARCH_FROM,
         }
+    }
+
+    /// Whether a tool stands in the list in which programs call the others.
+    pub fn is_listed_for_code(&self, name: &str, tool: CatalogTool<'_>) -> bool {
+        runs_programs(tool.source()) || self.is_pinned(name)
     }
 
     /// Whether answers of some tools are bounded.
@@ -187,6 +202,12 @@ fn first_match<'a>(patterns: &'a [String], name: &str) -> Option<&'a str> {
 fn family_of(source: Source<'_>) -> Option<&'static Family> {
     let loaded = source.plugin().filter(|loaded| loaded.plugin.origin == Origin::Bundled)?;
     Family::of(&loaded.plugin.name)
+}
+
+/// Whether a source is the bundled plugin whose programs call the tools of all others.
+fn runs_programs(source: Source<'_>) -> bool {
+    let loaded = source.plugin().filter(|loaded| loaded.plugin.origin == Origin::Bundled);
+    loaded.is_some_and(|loaded| CODE_PLUGIN == Some(&*loaded.plugin.name))
 }
 
 /// The selections of all profiles, and who gets which.

@@ -25,6 +25,8 @@ pub struct Family {
 struct About {
     /// The plugin that makes views of other tools. At most one family has one.
     view_plugin: Option<String>,
+    /// The plugin whose tools stand in place of all others where programs call these. At most one family has one.
+    code_plugin: Option<String>,
     /// By the name of a plugin: URI templates that it serves and that its manifest does not name.
     #[serde(default)]
     reserved_uris: BTreeMap<String, Vec<String>>,
@@ -96,7 +98,7 @@ fn family(folder: &Path) -> Family {
         .filter(|path| path.join("Cargo.toml").exists())
         .map(|path| name(path))
         .collect();
-    for plugin in about.reserved_uris.keys().chain(&about.view_plugin) {
+    for plugin in about.reserved_uris.keys().chain(&about.view_plugin).chain(&about.code_plugin) {
         assert!(plugins.contains(plugin), "{}: no plugin `{plugin}`", folder.display());
     }
     let scripts = folder.join("commands");
@@ -128,6 +130,8 @@ pub fn source(families: &[Family]) -> String {
         .flat_map(|log| log.levels.iter().map(|(value, level)| (&log.variable, value, level)))
         .map(|(variable, value, level)| (variable, value, format!("{level:?}").to_lowercase()))
         .collect();
+    let code: Vec<_> = families.iter().filter_map(|one| one.about.code_plugin.as_ref()).collect();
+    assert!(code.len() <= 1, "more than one plugin runs programs: {code:?}");
     let views: Vec<_> = families.iter().filter_map(|one| one.about.view_plugin.as_ref()).collect();
     assert!(views.len() <= 1, "more than one plugin makes views: {views:?}");
     format!(
@@ -142,10 +146,13 @@ pub fn source(families: &[Family]) -> String {
          pub const LOG_LEVELS: &[(&str, &str, &str)] = &{levels:?};\n\
          \n/// The plugin that makes views of other tools.\n\
          pub const VIEW_PLUGIN: Option<&str> = {:?};\n\
+         \n/// The plugin whose tools stand in place of all others where programs call these.\n\
+         pub const CODE_PLUGIN: Option<&str> = {:?};\n\
          \n/// What tells the projects of the families apart.\n\
          pub const FAMILIES: &[Family] = &[{}];\n",
         defaults.join("\n"),
         views.first(),
+        code.first(),
         families.iter().map(project).collect::<String>(),
     )
 }

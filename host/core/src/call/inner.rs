@@ -7,6 +7,7 @@
 
 mod client;
 mod journal;
+mod one;
 mod value;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -19,24 +20,23 @@ use futures_util::stream::FuturesUnordered;
 use portcullis_audit::Trail;
 use portcullis_mcp_client::Object;
 use portcullis_roots::Roots;
-use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::client::{BoxFuture, Client};
 use super::upstream::RoundState;
-use super::{Call, CallFailure, Decision, Origin, PluginAnswer, SourceAnswer, ToolCall, Work};
+use super::{CallFailure, Decision, Origin};
 use crate::bindings::portcullis::plugin::tool_calls::{Completion, Outcome};
 use crate::capabilities::client::PermittedQuestions;
 use crate::capabilities::tools::{CallPermit, Started, ToolCalls, ToolRequest};
 use crate::catalog::Catalog;
-use crate::host::entries;
+use crate::definitions::entries;
 use crate::plugins::LoadedPlugin;
-use crate::sandbox::{Context, Feature, SharedState};
-use crate::source::Source;
-use client::{InnerClient, step};
+use crate::sandbox::{Context, SharedState};
+use client::step;
 use journal::failure;
+use one::{CallEnd, calls_tools, made, unknown};
 
 pub use journal::Journal;
 
@@ -49,11 +49,16 @@ pub struct InnerCalls {
     pub catalog: Arc<Catalog>,
     /// State that all calls share, with the definitions of the tools.
     pub shared: Arc<SharedState>,
+    /// Whether the client may not call a tool of this name itself. The plugin then may not either.
+    pub is_excluded: Excludes,
     /// What was done in earlier rounds.
     pub journal: Journal,
     /// The client's answers to the questions of calls, by the number of the call.
     pub rounds: BTreeMap<u32, InnerRound>,
 }
+
+/// Tells by the name of a tool whether a client may not call the tool.
+pub type Excludes = Arc<dyn Fn(&Catalog, &str) -> bool + Send + Sync>;
 
 impl InnerCalls {
     /// The first round of a plugin that calls tools of this catalog, for a host without sessions.
@@ -63,6 +68,7 @@ impl InnerCalls {
         Self {
             catalog,
             shared: Arc::new(shared),
+            is_excluded: Arc::new(|_, _| false),
             journal: Journal::default(),
             rounds: BTreeMap::new(),
         }
@@ -137,27 +143,6 @@ pub(super) enum End {
     TimedOut(u32),
 }
 
-/// How a call ended.
-enum CallEnd {
-    Outcome(Outcome),
-    Asks(InnerAsk),
-}
-
-impl CallEnd {
-    fn failed(kind: &str, message: impl Into<String>) -> Self {
-        Self::Outcome(Outcome::Failed(failure(kind, message)))
-    }
-
-    /// The outcome in one word, for the audit.
-    fn word(&self) -> &str {
-        match self {
-            Self::Outcome(Outcome::Value(_)) => "done",
-            Self::Outcome(Outcome::Failed(failure)) => &failure.kind,
-            Self::Asks(_) => "need-input",
-        }
-    }
-}
-
 /// A call that waits for its turn.
 struct Queued {
     call: u32,
@@ -180,6 +165,7 @@ pub(super) struct Server<'a> {
     run: Run<'a>,
     catalog: Arc<Catalog>,
     shared: Arc<SharedState>,
+    is_excluded: Excludes,
     journal: Journal,
     rounds: BTreeMap<u32, InnerRound>,
     requests: UnboundedReceiver<ToolRequest>,
@@ -198,11 +184,12 @@ pub(super) struct Server<'a> {
 impl<'a> Server<'a> {
     /// The server, and what the guest gets.
     pub fn new(calls: InnerCalls, run: Run<'a>) -> (Self, ToolCalls) {
-        let InnerCalls { catalog, shared, journal, rounds } = calls;
+        let InnerCalls { catalog, shared, is_excluded, journal, rounds } = calls;
         let (sender, requests) = unbounded_channel();
-        let known = catalog.clone();
+        let (known, excludes) = (catalog.clone(), is_excluded.clone());
         let is_callable = move |name: &str| {
-            known.tool(name).is_some_and(|tool| !calls_tools(tool.source()))
+            let found = known.tool(name).filter(|_| !excludes(&known, name));
+            found.is_some_and(|tool| !calls_tools(tool.source()))
         };
         let replayed = journal.started().into();
         let guest = ToolCalls::new(sender, shared.tools(), Arc::new(is_callable), replayed);
@@ -210,6 +197,7 @@ impl<'a> Server<'a> {
             run,
             catalog,
             shared,
+            is_excluded,
             journal,
             rounds,
             requests,
@@ -231,7 +219,8 @@ impl<'a> Server<'a> {
     /// A failure of the plugin, with the calls that it made before: their effects remain.
     pub fn explain(&self, failure: CallFailure) -> CallFailure {
         let Some(made) = self.journal.made() else { return failure };
-        let told = |why: String| format!("{why}; it had made these calls, whose effects remain: {made}");
+        let told =
+            |why: String| format!("{why}; it had made these calls, whose effects remain: {made}");
         match failure {
             CallFailure::TimedOut(why) => CallFailure::TimedOut(told(why)),
             CallFailure::PluginFailed(why) => CallFailure::PluginFailed(told(why)),
@@ -310,9 +299,8 @@ impl<'a> Server<'a> {
                     let _gone = reply.send(Err("the host cannot keep the program".into()));
                     return;
                 }
-                let limit = milliseconds.map(|limit| {
-                    (Instant::now() + Duration::from_millis(limit.into()), limit)
-                });
+                let limit = milliseconds
+                    .map(|limit| (Instant::now() + Duration::from_millis(limit.into()), limit));
                 self.until = limit;
                 let _gone = reply.send(Ok(self.journal.begin()));
             }
@@ -323,7 +311,8 @@ impl<'a> Server<'a> {
                 }
                 if call >= self.run.most {
                     let most = self.run.most;
-                    let why = format!("this run has made {most} calls; `tool-calls` allows no more");
+                    let why =
+                        format!("this run has made {most} calls; `tool-calls` allows no more");
                     return self.refuse(call, permit, Outcome::Failed(failure("limit", why)));
                 }
                 let round = self.rounds.remove(&call);
@@ -367,6 +356,11 @@ impl<'a> Server<'a> {
     fn make(&self, queued: Queued) -> BoxFuture<'a, Finished> {
         let Queued { call, tool, arguments, permit, round } = queued;
         let (run, catalog, shared) = (self.run, self.catalog.clone(), self.shared.clone());
+        if (self.is_excluded)(&catalog, &tool) {
+            // As for the client, there is no such tool.
+            let end = unknown(&tool);
+            return Box::pin(std::future::ready(Finished { call, tool, permit, end }));
+        }
         Box::pin(async move {
             let end = made(run, &catalog, &shared, (call, &tool, &arguments), round).await;
             Finished { call, tool, permit, end }
@@ -374,111 +368,9 @@ impl<'a> Server<'a> {
     }
 }
 
-/// Whether a source is a plugin that calls tools itself. No plugin can call its tools: a run has one level.
-fn calls_tools(source: Source<'_>) -> bool {
-    source.plugin().is_some_and(|loaded| loaded.calls_tools())
-}
-
 async fn wait_until(until: Option<(Instant, u32)>) {
     match until {
         Some((until, _)) => tokio::time::sleep_until(until).await,
         None => std::future::pending().await,
     }
-}
-
-/// Makes one call, up to its end or its questions.
-async fn made(
-    run: Run<'_>,
-    catalog: &Catalog,
-    shared: &Arc<SharedState>,
-    (call, tool, arguments): (u32, &str, &str),
-    round: Option<InnerRound>,
-) -> CallEnd {
-    let Some(found) = catalog.tool(tool) else {
-        let tool = portcullis_sanitize::line(tool, 128);
-        return CallEnd::failed("unknown", format!("unknown tool: {tool}"));
-    };
-    let source = found.source();
-    if calls_tools(source) {
-        let why = format!("`{tool}` calls tools itself, so it cannot be called by a tool");
-        return CallEnd::failed("denied", why);
-    }
-    let arguments = match serde_json::from_str::<Value>(arguments) {
-        Ok(arguments @ Value::Object(_)) => Arc::new(arguments),
-        Ok(_) | Err(_) => {
-            let why = format!("the arguments of `{tool}` are not a JSON object");
-            return CallEnd::failed("invalid-arguments", why);
-        }
-    };
-    let InnerRound { mut context, mut decisions, mut resumed } =
-        round.unwrap_or_else(|| first_round(run.context));
-    context.shared = Some(shared.clone());
-    let has_jobs = source.plugin().is_some_and(|one| one.features.contains(&Feature::Jobs));
-    context.job_roots = has_jobs.then(|| run.roots.clone());
-    let client = InnerClient { outer: run.client, tool, steps: run.steps };
-    loop {
-        let inner = Call {
-            request: format!("{}.{call}", run.request),
-            origin: run.origin.clone(),
-            work: Work::Tool(ToolCall {
-                name: found.own_name().to_owned(),
-                arguments: arguments.clone(),
-            }),
-            roots: run.roots.clone(),
-            context: context.clone(),
-            task: run.task,
-            decisions: std::mem::take(&mut decisions),
-            resumed: resumed.take(),
-            client: &client,
-            inner: None,
-        };
-        let answer = match through_pipeline(source, inner).await {
-            Ok(answer) => answer,
-            Err(failure) => return CallEnd::failed(failure.code(), failure.to_string()),
-        };
-        if let Some(structured) = answer.structured() {
-            let principal = run.context.principal.clone();
-            shared.keep_result(principal, tool, || structured.to_string());
-        }
-        match answer {
-            SourceAnswer::Plugin(PluginAnswer::Background(state)) if !context.background => {
-                (context.background, context.state) = (true, state);
-            }
-            other => return end_of(source, other),
-        }
-    }
-}
-
-/// What an answer means for the plugin that made the call.
-fn end_of(source: Source<'_>, answer: SourceAnswer) -> CallEnd {
-    match (answer, source) {
-        (SourceAnswer::Plugin(PluginAnswer::Tool(result)), _) => {
-            CallEnd::Outcome(value::of_plugin(result))
-        }
-        (SourceAnswer::Plugin(PluginAnswer::NeedInput(need)), Source::Plugin(loaded)) => {
-            CallEnd::Asks(InnerAsk::Plugin(loaded.clone(), need))
-        }
-        (SourceAnswer::Upstream(result), _) => CallEnd::Outcome(value::of_upstream(result)),
-        (SourceAnswer::UpstreamQuestions { requests, state }, _) => {
-            CallEnd::Asks(InnerAsk::Upstream(requests, state))
-        }
-        (SourceAnswer::Plugin(_) | SourceAnswer::InnerQuestions(_), _) => {
-            CallEnd::failed("broken-promise", "the answer of the tool is of another kind")
-        }
-    }
-}
-
-/// What a call can read in its first round: what the run can, without the run's own rounds.
-fn first_round(run: &Context) -> InnerRound {
-    let Context { protocol, principal, meta, features, .. } = run.clone();
-    let context = Context { protocol, principal, meta, features, ..Context::default() };
-    InnerRound { context, decisions: Vec::new(), resumed: None }
-}
-
-/// Boxed with its type, because the pipeline contains this module.
-fn through_pipeline<'c>(
-    source: Source<'c>,
-    call: Call<'c>,
-) -> BoxFuture<'c, Result<SourceAnswer, CallFailure>> {
-    Box::pin(super::call(source, call))
 }

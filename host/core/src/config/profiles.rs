@@ -52,4 +52,6 @@ pub enum Offer {
     List,
     /// By two tools: one searches, the other one calls what was found.
     Search,
+    /// By three tools: one searches, one gives declarations, one runs a program that calls the tools.
+    Code,
 }

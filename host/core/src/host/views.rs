@@ -8,12 +8,11 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{Host, Tools};
-use crate::bindings::portcullis::plugin::catalog::Entry;
-use crate::bindings::{Dressing, ToolHints};
+use crate::bindings::Dressing;
 use crate::call::client::NoClient;
 use crate::call::{self, Call, PluginAnswer, SourceAnswer, Work};
 use crate::catalog::Catalog;
-use crate::definitions::listed_tool;
+use crate::definitions::{VIEW_KEYS, entries_of, listed_tool, view_of};
 use crate::plugins::LoadedPlugin;
 use crate::sandbox::{Context, Feature};
 use crate::source::Source;
@@ -25,9 +24,6 @@ const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// Maximum size of the declarations that are kept on disk, in bytes. The oldest are removed first.
 const MAX_KEPT: u64 = 8 * 1024 * 1024;
-
-/// The keys of a tool's view in `_meta`: in `ui` by the specification, and directly for older clients.
-const VIEW_KEYS: (&str, &str) = ("resourceUri", "ui/resourceUri");
 
 impl Host {
     /// The tools as clients see them, with their views.
@@ -143,45 +139,6 @@ fn add_view(tool: &mut Value, dressing: &Dressing) -> bool {
 pub fn is_for_models(tool: &Value) -> bool {
     let visibility = tool["_meta"]["ui"]["visibility"].as_array();
     visibility.is_none_or(|who| who.iter().any(|one| one == "model"))
-}
-
-/// The URI of a tool's view.
-fn view_of(tool: &Value) -> Option<&str> {
-    let meta = &tool["_meta"];
-    meta["ui"][VIEW_KEYS.0].as_str().or_else(|| meta[VIEW_KEYS.1].as_str())
-}
-
-/// The tools of a catalog, for plugins that may see or call them.
-pub fn entries(catalog: &Catalog) -> Vec<Entry> {
-    let tools: Vec<_> = catalog.tools().map(|(name, tool)| listed_tool(name, tool)).collect();
-    entries_of(catalog, &tools)
-}
-
-fn entries_of(catalog: &Catalog, tools: &[Value]) -> Vec<Entry> {
-    let sources = catalog.tools().map(|(_, tool)| tool.source().name().to_string());
-    sources.zip(tools).map(|(from, tool)| entry(from, tool)).collect()
-}
-
-/// A tool, in the contract's types, for plugins with the capability `catalog`.
-fn entry(source: String, tool: &Value) -> Entry {
-    let text = |key: &str| tool[key].as_str().map(str::to_owned);
-    let hint = |key: &str| tool["annotations"][key].as_bool();
-    Entry {
-        name: text("name").unwrap_or_default(),
-        source,
-        of_this_plugin: false,
-        title: text("title").or_else(|| tool["annotations"]["title"].as_str().map(str::to_owned)),
-        description: text("description"),
-        input_schema: tool["inputSchema"].to_string(),
-        output_schema: tool.get("outputSchema").map(Value::to_string),
-        hints: ToolHints {
-            read_only: hint("readOnlyHint"),
-            destructive: hint("destructiveHint"),
-            idempotent: hint("idempotentHint"),
-            open_world: hint("openWorldHint"),
-        },
-        view: view_of(tool).map(str::to_owned),
-    }
 }
 
 #[cfg(test)]

@@ -61,6 +61,12 @@ pub enum Why {
         /// The name of the family.
         family: &'static str,
     },
+    /// Programs call the tools, and this one is for programs.
+    #[error("listed: programs call the other tools")]
+    Code,
+    /// The tool is for programs, which are not asked for.
+    #[error("not listed, can be called: `--tools code` lists it")]
+    NoCode,
     /// The operator named others.
     #[error("cannot be called: {by} has neither the tool nor its source")]
     NotNamed {
@@ -86,8 +92,9 @@ impl Why {
             | Self::Unknown { .. }
             | Self::WithoutProject { .. }
             | Self::Named { .. }
-            | Self::On { .. } => Place::Listed,
-            Self::NoProject { .. } => Place::Unlisted,
+            | Self::On { .. }
+            | Self::Code => Place::Listed,
+            Self::NoProject { .. } | Self::NoCode => Place::Unlisted,
             Self::NotNamed { .. } | Self::Off { .. } => Place::Excluded,
         }
     }

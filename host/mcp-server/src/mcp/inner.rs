@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use portcullis_checked_files::{Records, WriteError, digest};
-use portcullis_core::call::inner::{InnerAsk, InnerCalls, InnerQuestions, InnerRound, Journal};
+use portcullis_core::call::inner::{
+    Excludes, InnerAsk, InnerCalls, InnerQuestions, InnerRound, Journal,
+};
 use portcullis_core::call::{CallFailure, Decision, ToolCall};
 use portcullis_core::host::Host;
 use portcullis_core::upstreams::ANSWER_TIME;
@@ -104,7 +106,12 @@ fn parts(key: &str) -> Option<(u32, &str)> {
 
 impl Exchange {
     /// What the plugin needs to call tools in its next round.
-    pub(super) async fn take_inner(&mut self, host: &Arc<Host>, caller: &Caller) -> InnerCalls {
+    pub(super) async fn take_inner(
+        &mut self,
+        host: &Arc<Host>,
+        caller: &Caller,
+        is_excluded: Excludes,
+    ) -> InnerCalls {
         let (catalog, _) = host.tools().await;
         let round = |(call, exchange): (&u32, &mut Self)| {
             let context = exchange.context(caller);
@@ -118,7 +125,7 @@ impl Exchange {
             // `Journals::load` has replaced it.
             KeptJournal::Stored(_) => Journal::default(),
         };
-        InnerCalls { catalog, shared: host.shared_state.clone(), journal, rounds }
+        InnerCalls { catalog, shared: host.shared_state.clone(), is_excluded, journal, rounds }
     }
 
     /// The questions of the tools that the plugin has called. A question that the client cannot answer fails its call,
@@ -133,7 +140,8 @@ impl Exchange {
             let mut exchange = before.unwrap_or_else(|| Self::of_call(&self.request, call));
             match exchange.ask_of_call(ask, caller) {
                 Ok(questions) => {
-                    let named = questions.into_iter().map(|(key, one)| (format!("{call}.{key}"), one));
+                    let named =
+                        questions.into_iter().map(|(key, one)| (format!("{call}.{key}"), one));
                     requests.extend(named);
                     self.inner.insert(call, exchange);
                 }
@@ -145,7 +153,11 @@ impl Exchange {
     }
 
     /// The questions of one call, of which this is the exchange.
-    fn ask_of_call(&mut self, ask: InnerAsk, caller: &Caller) -> Result<InputRequests, CallFailure> {
+    fn ask_of_call(
+        &mut self,
+        ask: InnerAsk,
+        caller: &Caller,
+    ) -> Result<InputRequests, CallFailure> {
         match ask {
             InnerAsk::Plugin(loaded, questions) => self.ask(questions, caller, &loaded),
             InnerAsk::Upstream(requests, state) => {

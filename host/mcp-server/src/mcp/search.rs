@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use portcullis_core::host::is_for_models;
-use portcullis_core::listing::Selection;
+use portcullis_core::listing::{Offer, Selection};
 use portcullis_tool_search::{Document, Index};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject};
@@ -211,6 +211,13 @@ impl Server {
         let mut visible = self.visible(selection, caller, &cx.peer).await;
         if self.searches(selection, caller, &visible) {
             visible.tools = in_place_of(visible.tools, selection);
+        }
+        if selection.offer == Offer::Code {
+            let Visible { catalog, tools } = &mut visible;
+            tools.retain(|tool| {
+                let name = text(tool, "name");
+                catalog.tool(name).is_some_and(|tool| selection.is_listed_for_code(name, tool))
+            });
         }
         if selection.bounds_results() && visible.catalog.tool(results::READ).is_none() {
             visible.tools.push(results::definition());

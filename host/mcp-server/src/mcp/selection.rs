@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use portcullis_core::bindings::portcullis::plugin::request::ListKind;
+use portcullis_core::call::inner::Excludes;
 use portcullis_core::catalog::{Catalog, CatalogTool};
 use portcullis_core::definitions::make_lean;
 use portcullis_core::host::{Shown, Tools};
@@ -146,6 +147,20 @@ impl Server {
             .filter_map(|one| one.listing.peer.instructions.as_deref());
         let all: Vec<_> = plugins.chain(upstreams).map(portcullis_sanitize::plain).collect();
         Some(all.join("\n\n")).filter(|text| !text.is_empty())
+    }
+
+    /// Tells which tools a client may not call, for plugins that call tools for the client.
+    pub(super) fn excludes(&self, caller: &Caller, cx: &RequestContext<RoleServer>) -> Excludes {
+        match self.selection(caller, cx) {
+            // Projects never exclude a tool.
+            Ok(selection) => Arc::new(move |catalog: &Catalog, name: &str| {
+                catalog.tool(name).is_some_and(|tool| {
+                    let why = selection.judge(name, tool, &Projects::default());
+                    why.place() == Place::Excluded
+                })
+            }),
+            Err(_) => Arc::new(|_: &Catalog, _: &str| true),
+        }
     }
 
     /// Why a client may not call a tool. `None`: it may, or there is no such tool.

@@ -156,7 +156,8 @@ impl Server {
                             let result = seal.ask(&binding, &exchange, questions)?;
                             return Ok(RequestResult::InputRequired(result));
                         }
-                        self.ask_during_request(&mut exchange, questions, &request, &caller, cx).await?;
+                        self.ask_during_request(&mut exchange, questions, &request, &caller, cx)
+                            .await?;
                         continue;
                     }
                 };
@@ -170,7 +171,8 @@ impl Server {
                         let result = seal.ask(&binding, &exchange, questions)?;
                         return Ok(RequestResult::InputRequired(result));
                     }
-                    self.ask_during_request(&mut exchange, questions, &request, &caller, cx).await?;
+                    self.ask_during_request(&mut exchange, questions, &request, &caller, cx)
+                        .await?;
                 }
                 PluginAnswer::Background(_) if without_task => {
                     let why =
@@ -210,7 +212,10 @@ impl Server {
         let calls_tools = matches!(request.work, Work::Tool(_))
             && request.source.plugin().is_some_and(|loaded| loaded.calls_tools());
         let inner = match calls_tools {
-            true => Some(exchange.take_inner(&self.shared.host, caller).await),
+            true => {
+                let excludes = self.excludes(caller, cx);
+                Some(exchange.take_inner(&self.shared.host, caller, excludes).await)
+            }
             false => None,
         };
         let call = Call {
@@ -250,7 +255,13 @@ impl Server {
         if answered.is_err() {
             let (id, decisions) = (exchange.request.clone(), exchange.take_unanswered());
             let principal = caller.principal.clone();
-            call::record_decisions(request.source, &request.work, id, principal.clone(), &decisions);
+            call::record_decisions(
+                request.source,
+                &request.work,
+                id,
+                principal.clone(),
+                &decisions,
+            );
             let catalog = self.shared.host.catalog().await;
             for (work, id, decisions) in exchange.take_unanswered_inner() {
                 if let Some(tool) = catalog.tool(&work.name) {

@@ -9,8 +9,8 @@ use portcullis_core::bindings::types::{Content, ContentBody, ResourceData};
 use portcullis_core::call::client::{
     BoxFuture, Client, Forwarded, Notification, unsupported_method,
 };
-use portcullis_core::call::{self, Call, CallFailure, PluginAnswer, SourceAnswer, ToolCall, Work};
 use portcullis_core::call::inner::InnerCalls;
+use portcullis_core::call::{self, Call, CallFailure, PluginAnswer, SourceAnswer, ToolCall, Work};
 use portcullis_core::catalog::{Catalog, CatalogTool};
 use portcullis_core::sandbox::{Context, Notice};
 use portcullis_core::upstreams::Upstreams;

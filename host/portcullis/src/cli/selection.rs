@@ -15,7 +15,7 @@ use super::setup::Setup;
 // clap names a group after its struct.
 #[group(skip)]
 pub struct Flags {
-    /// List the tools of these families, plugins and servers only; `all` lists every tool, `search` offers tools by search
+    /// List the tools of these families, plugins and servers only; `all` lists every tool, `search` offers tools by search, `code` by programs
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     tools: Vec<String>,
     /// Let clients see the tools of this profile of the configuration
@@ -72,7 +72,7 @@ fn or_none(start: &str, names: &[&str]) -> String {
 /// What `--tools` can name.
 fn names(setup: &Setup) -> Vec<String> {
     let config = &setup.config;
-    let modes = ["all", "search"].map(ToOwned::to_owned).into_iter();
+    let modes = ["all", "search", "code"].map(ToOwned::to_owned).into_iter();
     let families = FAMILIES.iter().map(|family| family.name.to_owned());
     let configured = config.plugins.keys().chain(config.upstreams.keys()).cloned();
     let files = folders_of(config, &setup.folders).into_iter().flat_map(plugin_files);

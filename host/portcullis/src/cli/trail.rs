@@ -174,7 +174,10 @@ fn tree(records: &[Record]) -> Vec<(usize, &Record)> {
         all.push((0, record));
         let called = match &record.event {
             Event::Ask { subject, .. } => subject.rsplit_once(" as call "),
-            Event::Outcome { .. } | Event::More { .. } | Event::Call { .. } | Event::Approval { .. } => None,
+            Event::Outcome { .. }
+            | Event::More { .. }
+            | Event::Call { .. }
+            | Event::Approval { .. } => None,
         };
         let of_call = called.and_then(|(_, call)| inner.remove(&(&*record.request, call)));
         all.extend(of_call.into_iter().flatten().map(|record| (1, record)));

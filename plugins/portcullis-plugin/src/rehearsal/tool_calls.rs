@@ -68,7 +68,9 @@ pub fn start(name: &str, arguments: &str) -> u32 {
     let arguments: Value = serde_json::from_str(arguments).expect("the arguments are JSON");
     let result = match function {
         Some(function) => function(&arguments),
-        None => Err(Failure { kind: "unknown".to_owned(), message: format!("unknown tool: {name}") }),
+        None => {
+            Err(Failure { kind: "unknown".to_owned(), message: format!("unknown tool: {name}") })
+        }
     };
     let outcome = match result {
         Ok(value) => Outcome::Value(value.to_string()),

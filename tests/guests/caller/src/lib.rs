@@ -80,7 +80,9 @@ impl Tool for CallOften {
             tool_calls::start(&tool, &arguments);
             match tool_calls::next().map(|next| next.outcome) {
                 Some(Outcome::Value(value)) => (values, bytes) = (values + 1, bytes + value.len()),
-                Some(Outcome::Failed(failure)) => last = format!("{}: {}", failure.kind, failure.message),
+                Some(Outcome::Failed(failure)) => {
+                    last = format!("{}: {}", failure.kind, failure.message)
+                }
                 None => last = "none".into(),
             }
         }
@@ -127,7 +129,10 @@ impl Tool for CallAndLeave {
 
     fn call(self, _request: &Request) -> Result<&'static str, Failure> {
         tool_calls::begin("", None).map_err(Failure::new)?;
-        tool_calls::start(&self.call.tool, &self.call.with.unwrap_or_else(|| json!({})).to_string());
+        tool_calls::start(
+            &self.call.tool,
+            &self.call.with.unwrap_or_else(|| json!({})).to_string(),
+        );
         if self.and_spin {
             tool_calls::next();
             let mut turns = 0_u64;
@@ -148,7 +153,8 @@ impl Tool for SeeCallable {
     type Output = String;
 
     fn call(self, _request: &Request) -> Result<String, Failure> {
-        let names = tool_calls::names().into_iter().map(|(name, source)| format!("{source}: {name}"));
+        let names =
+            tool_calls::names().into_iter().map(|(name, source)| format!("{source}: {name}"));
         let described = tool_calls::describe(&["echo".to_owned()]);
         let described = described.into_iter().map(|tool| tool.input_schema.to_string());
         Ok(names.chain(described).collect::<Vec<_>>().join("\n"))

@@ -36,7 +36,8 @@ pub(super) fn failure(kind: &str, message: impl Into<String>) -> Failure {
 impl Journal {
     /// The beginning of the run: the same in each round.
     pub(super) fn begin(&mut self) -> Beginning {
-        let make = || Beginning { milliseconds: now(), seed: getrandom::u64().unwrap_or_else(|_| now()) };
+        let make =
+            || Beginning { milliseconds: now(), seed: getrandom::u64().unwrap_or_else(|_| now()) };
         *self.beginning.get_or_insert_with(make)
     }
 

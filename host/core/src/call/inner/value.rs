@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::bindings::ToolResult;
-use crate::bindings::types::{Content, ContentBody, ResourceContents, ResourceData};
 use crate::bindings::portcullis::plugin::tool_calls::Outcome;
+use crate::bindings::types::{Content, ContentBody, ResourceContents, ResourceData};
 
 use super::journal::failure;
 
@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn an_error_has_the_tools_own_text() {
-        let result = json!({ "isError": true, "content": [{ "type": "text", "text": "no\u{1b}[2J such" }] });
+        let result =
+            json!({ "isError": true, "content": [{ "type": "text", "text": "no\u{1b}[2J such" }] });
         let Outcome::Failed(failure) = of_upstream(result) else { panic!("it failed") };
         assert_eq!(failure.kind, "tool-error");
         assert!(failure.message.starts_with("no") && !failure.message.contains('\u{1b}'));

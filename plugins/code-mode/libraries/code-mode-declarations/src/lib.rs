@@ -62,12 +62,17 @@ pub fn declarations<'a>(tools: impl IntoIterator<Item = Tool<'a>>) -> String {
 
 /// A member of an object, as a program writes it.
 fn member(object: &str, name: &str) -> String {
-    if is_identifier(name) { format!("{object}.{name}") } else { format!("{object}[{}]", quoted(name)) }
+    if is_identifier(name) {
+        format!("{object}.{name}")
+    } else {
+        format!("{object}[{}]", quoted(name))
+    }
 }
 
 fn is_identifier(name: &str) -> bool {
     let mut all = name.chars();
-    let starts = all.next().is_some_and(|one| one.is_ascii_alphabetic() || matches!(one, '_' | '$'));
+    let starts =
+        all.next().is_some_and(|one| one.is_ascii_alphabetic() || matches!(one, '_' | '$'));
     starts && all.all(|one| one.is_ascii_alphanumeric() || matches!(one, '_' | '$'))
 }
 
@@ -123,7 +128,8 @@ impl Schema<'_> {
         }
         match object.get("type") {
             Some(Value::Array(types)) => {
-                let one = |kind: &Value| self.of_type(kind.as_str().unwrap_or_default(), object, depth);
+                let one =
+                    |kind: &Value| self.of_type(kind.as_str().unwrap_or_default(), object, depth);
                 union(types.iter().map(one))
             }
             Some(Value::String(kind)) => self.of_type(kind, object, depth),
@@ -139,10 +145,9 @@ impl Schema<'_> {
             "boolean" => "boolean".into(),
             "null" => "null".into(),
             "array" => {
-                let item = object.get("items").map_or_else(
-                    || "unknown".to_owned(),
-                    |items| self.written(items, depth + 1),
-                );
+                let item = object
+                    .get("items")
+                    .map_or_else(|| "unknown".to_owned(), |items| self.written(items, depth + 1));
                 if item.contains([' ', '|', '&']) && !item.starts_with('{') {
                     format!("({item})[]")
                 } else {
@@ -161,7 +166,9 @@ impl Schema<'_> {
         if properties.is_empty() {
             return match additional {
                 Some(more) => format!("Record<string, {}>", self.written(more, depth + 1)),
-                None if object.get("additionalProperties") == Some(&Value::Bool(false)) => "{}".into(),
+                None if object.get("additionalProperties") == Some(&Value::Bool(false)) => {
+                    "{}".into()
+                }
                 None => "Record<string, unknown>".into(),
             };
         }
@@ -227,10 +234,19 @@ mod tests {
             (json!({ "enum": ["open", "closed", 1, null] }), "\"open\" | \"closed\" | 1 | null"),
             (json!({ "const": "a\"b" }), "\"a\\\"b\""),
             (json!({ "type": "array", "items": { "type": "number" } }), "number[]"),
-            (json!({ "type": "array", "items": { "type": ["string", "null"] } }), "(string | null)[]"),
+            (
+                json!({ "type": "array", "items": { "type": ["string", "null"] } }),
+                "(string | null)[]",
+            ),
             (json!({ "type": "array" }), "unknown[]"),
-            (json!({ "anyOf": [{ "type": "string" }, { "type": "number" }, { "type": "integer" }] }), "string | number"),
-            (json!({ "type": "object", "additionalProperties": { "type": "number" } }), "Record<string, number>"),
+            (
+                json!({ "anyOf": [{ "type": "string" }, { "type": "number" }, { "type": "integer" }] }),
+                "string | number",
+            ),
+            (
+                json!({ "type": "object", "additionalProperties": { "type": "number" } }),
+                "Record<string, number>",
+            ),
             (json!({ "type": "object", "additionalProperties": false }), "{}"),
             (json!({ "type": "object" }), "Record<string, unknown>"),
             (json!(true), "unknown"),
@@ -261,7 +277,13 @@ mod tests {
         let input = json!({ "type": "object", "properties": { "owner": { "type": "string" } }, "required": ["owner"] });
         let none = json!({ "type": "object", "additionalProperties": false });
         let output = json!({ "type": "object", "properties": { "n": { "type": "number" } }, "required": ["n"] });
-        let tool = |name, source, input, output| Tool { name, source, description: "Lists */ them.", input, output };
+        let tool = |name, source, input, output| Tool {
+            name,
+            source,
+            description: "Lists */ them.",
+            input,
+            output,
+        };
         let text = declarations([
             tool("list", "github", &input, Some(&output)),
             tool("list-all", "my-server", &none, None),

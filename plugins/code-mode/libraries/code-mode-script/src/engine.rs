@@ -4,17 +4,17 @@ use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 
+use boa_engine::builtins::promise::PromiseState;
 use boa_engine::context::time::JsInstant;
 use boa_engine::context::{Clock, HostHooks};
+use boa_engine::object::FunctionObjectBuilder;
 use boa_engine::object::builtins::JsPromise;
 use boa_engine::property::PropertyKey;
-use boa_engine::builtins::promise::PromiseState;
 use boa_engine::realm::Realm;
 use boa_engine::{
     Context, JsArgs, JsError, JsNativeError, JsObject, JsResult, JsString, JsValue, NativeFunction,
-    Source, js_string,
+    Source,
 };
-use boa_engine::object::FunctionObjectBuilder;
 
 use crate::{Beginning, Ended, ProgramError, Surroundings};
 
@@ -124,7 +124,8 @@ fn run_in(
         function.call(&JsValue::undefined(), &[], context)
     });
     let promise = begun.map_err(|error| prelude.explain(&error, context))?;
-    let promise = promise.as_object().and_then(|object| JsPromise::from_object(object.clone()).ok());
+    let promise =
+        promise.as_object().and_then(|object| JsPromise::from_object(object.clone()).ok());
     let promise = promise.ok_or_else(|| fault("the program is no asynchronous function"))?;
     loop {
         context.run_jobs().map_err(|error| prelude.explain(&error, context))?;
@@ -143,7 +144,8 @@ fn run_in(
         }
         PromiseState::Pending => Err(ProgramError {
             name: "Error".into(),
-            message: "the program waits for something that never comes: nothing is under way".into(),
+            message: "the program waits for something that never comes: nothing is under way"
+                .into(),
             place: None,
         }),
     }
@@ -248,7 +250,7 @@ impl Prelude {
     /// An error of the program.
     fn explain(&self, error: &JsError, context: &mut Context) -> ProgramError {
         let native = error.try_native(context).map(|native| native.to_string());
-        let value = error.to_opaque(context);
+        let value = error.clone().into_opaque(context).unwrap_or_default();
         let mut text = |function: &str| {
             let text = self.call(function, std::slice::from_ref(&value), context);
             text.and_then(|text| text.to_string(context)).map(|text| text.to_std_string_lossy())

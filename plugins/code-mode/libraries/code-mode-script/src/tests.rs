@@ -118,7 +118,10 @@ fn a_failed_call_throws_an_error_that_says_which_and_why() {
         r#"["ToolError","tool-error","a_fail","a_fail: there is no such row",true]"#
     );
     let uncaught = error("const a = 1;\nawait tools.a.fail({});");
-    assert!(uncaught.starts_with("ToolError: a_fail: there is no such row (line 2, column "), "{uncaught}");
+    assert!(
+        uncaught.starts_with("ToolError: a_fail: there is no such row (line 2, column "),
+        "{uncaught}"
+    );
 }
 
 #[test]
@@ -140,7 +143,10 @@ fn errors_have_a_name_a_message_and_a_place() {
     assert_eq!(error("throw { code: 1 }"), r#"the program threw {"code":1}"#);
     assert!(error("await new Promise(() => {})").contains("never comes"));
     assert!(error("const a = {}; a.a = a; return a").starts_with("TypeError: "));
-    assert!(error("const f = () => f(); f()").starts_with("RangeError: ") || error("const f = () => f(); f()").contains("recursion"));
+    assert!(
+        error("const f = () => f(); f()").starts_with("RangeError: ")
+            || error("const f = () => f(); f()").contains("recursion")
+    );
 }
 
 #[test]
@@ -157,8 +163,12 @@ fn nothing_makes_programs_of_texts() {
         let message = error(program);
         assert!(!message.is_empty(), "{program}: {message}");
     }
-    assert_eq!(value("return [typeof eval, typeof Function, typeof process, typeof fetch, typeof require, typeof setTimeout]"),
-        r#"["undefined","undefined","undefined","undefined","undefined","undefined"]"#);
+    assert_eq!(
+        value(
+            "return [typeof eval, typeof Function, typeof process, typeof fetch, typeof require, typeof setTimeout]"
+        ),
+        r#"["undefined","undefined","undefined","undefined","undefined","undefined"]"#
+    );
 }
 
 #[test]
@@ -220,17 +230,35 @@ fn types_become_spaces() {
         ("const a: number = 1; return a", "const a         = 1; return a"),
         ("interface A { b: string }\nreturn 1", ";                        \nreturn 1"),
         ("type A<T> = T[];\nreturn 1", ";               \nreturn 1"),
-        ("const f = <T,>(a: T, b?: T): T => a; return f<number>(1)", "const f =     (a   , b    )    => a; return f        (1)"),
+        (
+            "const f = <T,>(a: T, b?: T): T => a; return f<number>(1)",
+            "const f =     (a   , b    )    => a; return f        (1)",
+        ),
         ("return (x as unknown as { a: 1 })!.a", "return (x                        ) .a"),
-        ("const a = { b: 1 } satisfies object; return a", "const a = { b: 1 }                 ; return a"),
+        (
+            "const a = { b: 1 } satisfies object; return a",
+            "const a = { b: 1 }                 ; return a",
+        ),
         ("const a = <string>b; return a", "const a =         b; return a"),
         ("let a!: string; return a", "let a         ; return a"),
         ("declare const a: string;\nreturn 1", ";                       \nreturn 1"),
-        ("function f(this: Date, a: number): void {}\nreturn 1", "function f(            a        )       {}\nreturn 1"),
-        ("function f(a: string): string;\nfunction f(a: any) { return a }\nreturn f", ";                             \nfunction f(a     ) { return a }\nreturn f"),
-        ("for (const [a, b] of Object.entries(c as Record<string, number>)) {}", "for (const [a, b] of Object.entries(c                          )) {}"),
+        (
+            "function f(this: Date, a: number): void {}\nreturn 1",
+            "function f(            a        )       {}\nreturn 1",
+        ),
+        (
+            "function f(a: string): string;\nfunction f(a: any) { return a }\nreturn f",
+            ";                             \nfunction f(a     ) { return a }\nreturn f",
+        ),
+        (
+            "for (const [a, b] of Object.entries(c as Record<string, number>)) {}",
+            "for (const [a, b] of Object.entries(c                          )) {}",
+        ),
         ("try {} catch (error: unknown) {}", "try {} catch (error         ) {}"),
-        ("const m = new Map<string, number[]>(); return m", "const m = new Map                    (); return m"),
+        (
+            "const m = new Map<string, number[]>(); return m",
+            "const m = new Map                    (); return m",
+        ),
     ] {
         let erased = types::removed(program).unwrap_or_else(|error| panic!("{program}: {error}"));
         assert_eq!(erased, expected);
@@ -238,7 +266,10 @@ fn types_become_spaces() {
     let class = "abstract class A<T> extends B<T> implements C, D {\n  private readonly a: T;\n  static b?: string = 'x';\n  [key: string]: any;\n  declare d: number;\n  abstract e(): void;\n  constructor(a: T) { super(); this.a = a }\n  protected override f(): T { return this.a }\n}\nreturn 1";
     let erased = types::removed(class).unwrap();
     assert_eq!(erased.lines().count(), class.lines().count());
-    assert!(erased.contains("constructor(a   )") && erased.contains("static b          = 'x'"), "{erased}");
+    assert!(
+        erased.contains("constructor(a   )") && erased.contains("static b          = 'x'"),
+        "{erased}"
+    );
     assert!(!erased.contains("implements") && !erased.contains("private"), "{erased}");
 }
 
@@ -246,7 +277,8 @@ fn types_become_spaces() {
 fn typescript_runs_and_errors_keep_their_places() {
     let program = "interface Row { id: number; name?: string }\nconst rows: Row[] = [{ id: 2 }, { id: 1 }];\nconst ids = rows.map((row: Row): number => row.id).sort((a: number, b: number) => a - b);\nreturn ids as number[];";
     assert_eq!(value(program), "[1,2]");
-    let late = error("type A = {\n  b: string\n};\nconst a: A | undefined = undefined;\nreturn a!.b;");
+    let late =
+        error("type A = {\n  b: string\n};\nconst a: A | undefined = undefined;\nreturn a!.b;");
     assert!(late.contains("(line 5, column "), "{late}");
 }
 
@@ -254,8 +286,14 @@ fn typescript_runs_and_errors_keep_their_places() {
 fn parts_of_typescript_that_are_more_than_types_are_refused_with_advice() {
     for (program, expected) in [
         ("enum A { B }\nreturn A.B", "an enum: write a constant object (line 1, column 1)"),
-        ("const a: number = 1;\nnamespace N { export const b = 1 }", "a namespace: write an object (line 2, column 1)"),
-        ("class A { constructor(private a: string) {} }", "parameter properties: write a field and assign it"),
+        (
+            "const a: number = 1;\nnamespace N { export const b = 1 }",
+            "a namespace: write an object (line 2, column 1)",
+        ),
+        (
+            "class A { constructor(private a: string) {} }",
+            "parameter properties: write a field and assign it",
+        ),
         ("function d(x: any) {}\n@d class A {}", "decorators"),
         ("import a from 'a';\nreturn a", "has no modules"),
     ] {

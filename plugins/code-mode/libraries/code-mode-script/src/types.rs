@@ -42,9 +42,8 @@ pub fn removed(program: &str) -> Result<String, ProgramError> {
         let why = format!("programs cannot have {what}");
         return Err(syntax_error(&whole, &why, offset));
     }
-    let erased = String::from_utf8(eraser.bytes).map_err(|_| {
-        syntax_error(&whole, "the types of the program cannot be removed", 0)
-    })?;
+    let erased = String::from_utf8(eraser.bytes)
+        .map_err(|_| syntax_error(&whole, "the types of the program cannot be removed", 0))?;
     Ok(erased[BEFORE.len()..erased.len() - AFTER.len()].to_owned())
 }
 
@@ -72,7 +71,9 @@ fn hint(message: &str, program: &str) -> String {
         ["import ", "import{", "export "].iter().any(|start| line.starts_with(start))
     };
     if program.lines().any(is_module) {
-        return format!("{message}; a program has no modules: it is the body of an async function, and `tools` is there");
+        return format!(
+            "{message}; a program has no modules: it is the body of an async function, and `tools` is there"
+        );
     }
     message.to_owned()
 }

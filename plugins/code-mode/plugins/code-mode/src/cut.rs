@@ -99,7 +99,8 @@ mod tests {
         for _ in 0..60 {
             deep = json!({ "a": [deep, "x".repeat(500)], "b": "y".repeat(500) });
         }
-        let wide: Map<_, _> = (0..9000).map(|n| (format!("key {n}"), json!("z".repeat(90)))).collect();
+        let wide: Map<_, _> =
+            (0..9000).map(|n| (format!("key {n}"), json!("z".repeat(90)))).collect();
         for value in [deep, wide.into()] {
             let (shorter, is_cut) = cut(value, 1500);
             assert!(is_cut && size(&shorter) <= 1500, "{shorter}");

@@ -129,7 +129,10 @@ impl Seen {
             ));
         }
         if self.calls.len() > MAX_CALLS {
-            missing.push(format!("{} calls, of which the last {MAX_CALLS} are shown", self.calls.len()));
+            missing.push(format!(
+                "{} calls, of which the last {MAX_CALLS} are shown",
+                self.calls.len()
+            ));
         }
         let logs = self.logs();
         let calls = self.calls[self.calls.len().saturating_sub(MAX_CALLS)..].to_vec();

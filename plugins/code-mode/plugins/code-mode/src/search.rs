@@ -34,7 +34,10 @@ impl Tool for SearchTools {
         let found = found(&tools, &self.query, self.limit.unwrap_or(LIMIT));
         if found.is_empty() {
             let sources = sources(&tools);
-            return Ok(format!("none of {} tools fits; there are tools of: {sources}", tools.len()));
+            return Ok(format!(
+                "none of {} tools fits; there are tools of: {sources}",
+                tools.len()
+            ));
         }
         let mut text = format!("{} of {} tools\n", found.len(), tools.len());
         for tool in found {

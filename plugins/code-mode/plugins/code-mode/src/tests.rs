@@ -75,7 +75,12 @@ fn a_large_result_is_cut_by_its_structure() {
 fn a_failed_run_says_why_where_and_what_was_done() {
     let failed = run("await tools.shop.list_rows({ page: 1 });\nconsole.log('so far');\nawait tools.shop.delete_row({ page: 2 });").unwrap_err();
     assert!(failed.starts_with("ToolError: delete_row: the table is locked (line 3, "), "{failed}");
-    assert!(failed.contains("Calls made before, whose effects remain: list_rows (done), delete_row (failed)"), "{failed}");
+    assert!(
+        failed.contains(
+            "Calls made before, whose effects remain: list_rows (done), delete_row (failed)"
+        ),
+        "{failed}"
+    );
     assert!(failed.ends_with("Logged: so far"), "{failed}");
 }
 

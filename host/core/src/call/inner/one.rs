@@ -1,0 +1,141 @@
+//! One call that a plugin makes, up to its end or its questions.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::client::InnerClient;
+use super::journal::failure;
+use super::{InnerAsk, InnerRound, Run, value};
+use crate::bindings::portcullis::plugin::tool_calls::Outcome;
+use crate::call::client::BoxFuture;
+use crate::call::{Call, CallFailure, PluginAnswer, SourceAnswer, ToolCall, Work};
+use crate::catalog::Catalog;
+use crate::sandbox::{Context, Feature, SharedState};
+use crate::source::Source;
+
+/// How a call ended.
+pub(super) enum CallEnd {
+    Outcome(Outcome),
+    Asks(InnerAsk),
+}
+
+impl CallEnd {
+    fn failed(kind: &str, message: impl Into<String>) -> Self {
+        Self::Outcome(Outcome::Failed(failure(kind, message)))
+    }
+
+    /// The outcome in one word, for the audit.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Outcome(Outcome::Value(_)) => "done",
+            Self::Outcome(Outcome::Failed(failure)) => &failure.kind,
+            Self::Asks(_) => "need-input",
+        }
+    }
+}
+
+/// Whether a source is a plugin that calls tools itself. No plugin can call its tools: a run has one level.
+pub(super) fn calls_tools(source: Source<'_>) -> bool {
+    source.plugin().is_some_and(|loaded| loaded.calls_tools())
+}
+
+/// The end of a call of a tool that is not there.
+pub(super) fn unknown(tool: &str) -> CallEnd {
+    let tool = portcullis_sanitize::line(tool, 128);
+    CallEnd::failed("unknown", format!("unknown tool: {tool}"))
+}
+
+/// Makes one call, up to its end or its questions.
+pub(super) async fn made(
+    run: Run<'_>,
+    catalog: &Catalog,
+    shared: &Arc<SharedState>,
+    (call, tool, arguments): (u32, &str, &str),
+    round: Option<InnerRound>,
+) -> CallEnd {
+    let Some(found) = catalog.tool(tool) else { return unknown(tool) };
+    let source = found.source();
+    if calls_tools(source) {
+        let why = format!("`{tool}` calls tools itself, so it cannot be called by a tool");
+        return CallEnd::failed("denied", why);
+    }
+    let arguments = match serde_json::from_str::<Value>(arguments) {
+        Ok(arguments @ Value::Object(_)) => Arc::new(arguments),
+        Ok(_) | Err(_) => {
+            let why = format!("the arguments of `{tool}` are not a JSON object");
+            return CallEnd::failed("invalid-arguments", why);
+        }
+    };
+    let InnerRound { mut context, mut decisions, mut resumed } =
+        round.unwrap_or_else(|| first_round(run.context));
+    context.shared = Some(shared.clone());
+    let has_jobs = source.plugin().is_some_and(|one| one.features.contains(&Feature::Jobs));
+    context.job_roots = has_jobs.then(|| run.roots.clone());
+    let client = InnerClient { outer: run.client, tool, steps: run.steps };
+    loop {
+        let inner = Call {
+            request: format!("{}.{call}", run.request),
+            origin: run.origin.clone(),
+            work: Work::Tool(ToolCall {
+                name: found.own_name().to_owned(),
+                arguments: arguments.clone(),
+            }),
+            roots: run.roots.clone(),
+            context: context.clone(),
+            task: run.task,
+            decisions: std::mem::take(&mut decisions),
+            resumed: resumed.take(),
+            client: &client,
+            inner: None,
+        };
+        let answer = match through_pipeline(source, inner).await {
+            Ok(answer) => answer,
+            Err(failure) => return CallEnd::failed(failure.code(), failure.to_string()),
+        };
+        if let Some(structured) = answer.structured() {
+            let principal = run.context.principal.clone();
+            shared.keep_result(principal, tool, || structured.to_string());
+        }
+        match answer {
+            SourceAnswer::Plugin(PluginAnswer::Background(state)) if !context.background => {
+                (context.background, context.state) = (true, state);
+            }
+            other => return end_of(source, other),
+        }
+    }
+}
+
+/// What an answer means for the plugin that made the call.
+fn end_of(source: Source<'_>, answer: SourceAnswer) -> CallEnd {
+    match (answer, source) {
+        (SourceAnswer::Plugin(PluginAnswer::Tool(result)), _) => {
+            CallEnd::Outcome(value::of_plugin(result))
+        }
+        (SourceAnswer::Plugin(PluginAnswer::NeedInput(need)), Source::Plugin(loaded)) => {
+            CallEnd::Asks(InnerAsk::Plugin(loaded.clone(), need))
+        }
+        (SourceAnswer::Upstream(result), _) => CallEnd::Outcome(value::of_upstream(result)),
+        (SourceAnswer::UpstreamQuestions { requests, state }, _) => {
+            CallEnd::Asks(InnerAsk::Upstream(requests, state))
+        }
+        (SourceAnswer::Plugin(_) | SourceAnswer::InnerQuestions(_), _) => {
+            CallEnd::failed("broken-promise", "the answer of the tool is of another kind")
+        }
+    }
+}
+
+/// What a call can read in its first round: what the run can, without the run's own rounds.
+fn first_round(run: &Context) -> InnerRound {
+    let Context { protocol, principal, meta, features, .. } = run.clone();
+    let context = Context { protocol, principal, meta, features, ..Context::default() };
+    InnerRound { context, decisions: Vec::new(), resumed: None }
+}
+
+/// Boxed with its type, because the pipeline contains this module.
+fn through_pipeline<'c>(
+    source: Source<'c>,
+    call: Call<'c>,
+) -> BoxFuture<'c, Result<SourceAnswer, CallFailure>> {
+    Box::pin(crate::call::call(source, call))
+}
