@@ -138,7 +138,7 @@ test("view specifications", { timeout: 240_000 }, async (t) => {
 		},
 		"takes no": { version: 1, root: { component: "Field", path: "/input/nowhere" } },
 		"constructor is no component": { version: 1, root: { component: "constructor" } },
-		"root (Table)": { version: 1, root: { component: "Table", rows: "/input" } }
+		"root (Details)": { version: 1, root: { component: "Details", rows: {} } }
 	};
 	await t.test("given up where the answer has nothing of it", { timeout: 60_000 }, async (t) => {
 		const root = { component: "Column", children: [{ component: "Text", text: "Wind: {/result/wind}, {/result/gusts}" }] };
