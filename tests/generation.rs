@@ -81,13 +81,19 @@ pub fn page(client: &mut Client, uri: &str) -> Value {
 
 /// Everything that is known of the view of the forecast.
 pub fn inspected(client: &mut Client) -> Value {
-    let reply = client.call("_ui_inspect", json!({"toolName": "get_forecast"}));
+    let reply = client.call("_ui", json!({"action": "inspect", "toolName": "get_forecast"}));
     reply["result"]["structuredContent"].clone()
 }
 
 /// Asks for a change of the view, and returns the text of the result.
 pub fn refine(client: &mut Client, wish: &str) -> String {
-    client.text("_ui_refine", json!({"toolName": "get_forecast", "feedback": wish}))
+    let arguments = json!({"action": "refine", "toolName": "get_forecast", "feedback": wish});
+    client.text("_ui", arguments)
+}
+
+/// Sets a view as the client's model does, and returns the text of the result.
+pub fn apply(client: &mut Client, spec: &Value) -> String {
+    client.text("_ui", json!({"action": "apply", "toolName": "get_forecast", "spec": spec}))
 }
 
 /// All files beneath a folder whose contents include a text.
@@ -213,7 +219,7 @@ fn wishes_and_views_outlive_the_host() {
     assert_eq!(address(&mut client, "get_forecast"), shown);
     assert_eq!(page(&mut client, &shown)["view"], specification("First"));
     assert_eq!(inspected(&mut client)["refinementHistory"], history);
-    let listed = client.call("_ui_list", json!({}));
+    let listed = client.call("_ui", json!({"action": "list"}));
     let tools = listed["result"]["structuredContent"]["tools"].as_array().expect("a list").clone();
     let of = |name: &str| tools.iter().find(|tool| tool["name"] == name).expect("it is listed");
     assert_eq!(
@@ -224,16 +230,16 @@ fn wishes_and_views_outlive_the_host() {
     assert_eq!(model.asked().len(), 3, "nothing is paid for twice");
 
     model.always(author("Second"));
-    let anew = json!({"toolName": "get_forecast", "clearRefinements": true});
-    let said = client.text("_ui_regenerate", anew);
+    let anew =
+        json!({"action": "regenerate", "toolName": "get_forecast", "clearRefinements": true});
+    let said = client.text("_ui", anew);
     assert!(said.starts_with("UI regenerated for tool 'get_forecast'. Generation took"), "{said}");
     assert_eq!(inspected(&mut client)["refinementHistory"], json!([]));
     let asked = model.asked().pop().expect("it was asked").body.to_string();
     assert!(!asked.contains("asks for this"), "the wishes are forgotten: {asked}");
 
     // A specification by the client's own model replaces the view, and stays after a restart.
-    let own = json!({"toolName": "get_forecast", "spec": specification("Third")});
-    let said = client.text("_ui_apply", own);
+    let said = apply(&mut client, &specification("Third"));
     assert!(said.starts_with("UI applied for tool 'get_forecast'."), "{said}");
     client.end();
     let mut client = weather(&home, &[], Era::Legacy);

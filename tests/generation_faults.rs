@@ -171,7 +171,7 @@ fn settings_that_cannot_be_right_are_said() {
     let model = Model::that(author("Never"));
     let home = home(&model, "chat", "foreground-ms = \"soon\"");
     let mut client = weather(&home, &[], Era::Modern);
-    let reply = client.call("_ui_list", json!({}));
+    let reply = client.call("_ui", json!({"action": "list"}));
     let problems = reply["result"]["structuredContent"]["problems"].as_array().cloned();
     let problems: Vec<Value> = problems.unwrap_or_default();
     let said = problems.iter().filter_map(Value::as_str);

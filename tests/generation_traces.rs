@@ -7,7 +7,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::generation::{
-    GRANTS, KEY, address, author, files_with, home, inspected, page, refine, specification, weather,
+    GRANTS, KEY, address, apply, author, files_with, home, inspected, page, refine, specification,
+    weather,
 };
 use crate::support::client::{Client, Era};
 use crate::support::home::Home;
@@ -48,7 +49,7 @@ fn a_generation_can_be_followed_by_its_id() {
     client.hear(|told| told["method"] == "notifications/tools/list_changed");
     let request = inspected(&mut client)["requestId"].clone();
     // Again, while a client waits, and without the earlier result.
-    let anew = client.text("_ui_regenerate", json!({"toolName": "get_forecast"}));
+    let anew = client.text("_ui", json!({"action": "regenerate", "toolName": "get_forecast"}));
     assert!(anew.starts_with("UI regenerated"), "{anew}");
     let second = inspected(&mut client)["requestId"].clone();
     assert!(request.is_string() && second.is_string() && request != second, "{request} {second}");
@@ -174,8 +175,7 @@ fn the_same_flags_are_there_without_wrapping() {
     let pages = home.file("pages");
     let flags = ["serve", "--no-cache", "--export-dir", &pages];
     let mut client = Client::start_with(&home, &flags, Era::Modern, json!({}));
-    let apply = json!({"toolName": "get_forecast", "spec": specification("Fleeting")});
-    assert!(client.text("_ui_apply", apply).starts_with("UI applied"));
+    assert!(apply(&mut client, &specification("Fleeting")).starts_with("UI applied"));
     client.end();
     assert_eq!(names(Path::new(&pages)), ["get_forecast.html"]);
     assert_eq!(files_with(&home.path().join(".local"), "Fleeting"), [""; 0]);

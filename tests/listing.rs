@@ -251,7 +251,7 @@ fn tools_are_found_by_search_and_called_by_name() {
         let serve = ["serve", "--root", &root, "--profile", "few"];
         let mut client = Client::start_with(&home, &serve, era, json!({}));
         let all = names(&mut client);
-        let shown: Vec<_> = all.iter().filter(|name| !name.starts_with("_ui_")).collect();
+        let shown: Vec<_> = all.iter().filter(|name| *name != "_ui").collect();
         assert_eq!(shown, ["search_tools", "call_tool", "get_version_info"]);
         let found = client.text("search_tools", json!({"query": "check my manifest", "limit": 2}));
         let found: Value = serde_json::from_str(&found).expect("JSON");
@@ -345,7 +345,7 @@ fn bytes(family: &str) -> Vec<(String, usize)> {
         let name = tool["name"].as_str().expect("a name").to_owned();
         (name, Value::Object(tool).to_string().len())
     };
-    let is_of_family = |(name, _): &(String, usize)| !name.starts_with("_ui_");
+    let is_of_family = |(name, _): &(String, usize)| *name != "_ui";
     tools.iter().map(size).filter(is_of_family).collect()
 }
 

@@ -21,6 +21,7 @@ mod ends;
 mod families;
 mod generation;
 mod generation_faults;
+mod generation_options;
 mod generation_traces;
 mod grants;
 mod http_server;

@@ -245,19 +245,19 @@ fn a_view_calls_its_servers_tools_by_their_own_names() {
 }
 
 #[test]
-fn a_switch_hides_the_tools_about_views() {
+fn a_switch_shows_the_tool_about_views() {
     let home = Home::new();
     let program = stand_in();
-    for (hidden, expected) in [("false", 6), ("true", 0)] {
+    for (shown, expected) in [("auto", 0), ("true", 1), ("false", 0)] {
         home.configure(&format!(
-            "[plugins.ui.settings]\nhide-tools = \"{hidden}\"\n{}\
+            "[plugins.ui.settings]\nmodel-tool = \"{shown}\"\n{}\
              [upstreams.shop]\ncommand = {program:?}\nargs = [\"stdio\", \"database\"]\n",
             crate::generation::GRANTS
         ));
         for era in Era::BOTH {
             let mut client = Client::start_with(&home, &["serve"], era, shows_views());
             let tools = list(&mut client);
-            let own = names(&tools).into_iter().filter(|name| name.starts_with("_ui_"));
+            let own = names(&tools).into_iter().filter(|name| name.starts_with("_ui"));
             assert_eq!(own.count(), expected, "{:?}", names(&tools));
             all_have_views(&mut client, &list(&mut direct("database", era)));
         }

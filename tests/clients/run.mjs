@@ -110,7 +110,7 @@ const viewOf = async (client, name) => (await client.tools()).find((tool) => too
 /** MCP Apps. */
 async function views(name, client) {
   await check(`${name}: each tool has a view`, async () => {
-    const dressed = (await client.tools()).filter((tool) => !tool.name.startsWith('_ui_'));
+    const dressed = (await client.tools()).filter((tool) => tool.name !== '_ui');
     assert.ok(dressed.length >= 10, `${dressed.length} tools`);
     for (const { _meta: meta } of dressed) {
       assert.match(meta.ui.resourceUri, /^ui:\/\/portcullis\/\w+\/[0-9a-f]+\.html$/);
@@ -130,16 +130,16 @@ async function views(name, client) {
   await check(`${name}: a view that the client's model writes`, async () => {
     const words = 'What the manifest lacks';
     const spec = { version: 1, root: { component: 'Text', text: words } };
-    assert.match(text(await client.call('_ui_apply', { toolName: TOOL, spec })), /^UI applied for tool/);
+    assert.match(text(await client.call('_ui', { action: 'apply', toolName: TOOL, spec })), /^UI applied for tool/);
     const [page] = await client.read(await viewOf(client, TOOL));
     assert.ok(page.text.includes(words), 'it is shown');
-    assert.match(text(await client.call('_ui_regenerate', { toolName: TOOL })), /from its schemas/);
+    assert.match(text(await client.call('_ui', { action: 'regenerate', toolName: TOOL })), /from its schemas/);
   });
 }
 
 /** One client, over one transport, with roots from one place. */
 async function session(name, connect, transport, rootsOf) {
-  const args = rootsOf === 'operator' ? ['--root', world.project] : [];
+  const args = ['--ui-tool', ...(rootsOf === 'operator' ? ['--root', world.project] : [])];
   const roots = rootsOf === 'client' ? [{ uri: pathToFileURL(world.project).href, name: 'project' }] : undefined;
   name = `${name}, ${transport}, the ${rootsOf}'s roots`;
   let server;

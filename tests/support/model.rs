@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -25,6 +26,8 @@ pub enum Turn {
     Fails(u16, (&'static str, &'static str), &'static str),
     /// Answers with this content type and this body, for every API.
     Raw(&'static str, String),
+    /// Answers with this text after a while.
+    Slow(Duration, String),
     /// Does not answer while the client waits.
     Hangs,
 }
@@ -160,6 +163,10 @@ impl Shared {
                     reply(&stream, status, header, "application/json", &error.to_string())
                 }
                 Turn::Raw(kind, body) => reply(&stream, 200, ("", ""), kind, &body),
+                Turn::Slow(time, text) => {
+                    thread::sleep(time);
+                    json_reply(&stream, &said(dialect, &text, "stop"))
+                }
                 Turn::Hangs => {
                     let _gone = reader.read(&mut [0]);
                     *lock(&self.left) += 1;

@@ -3,7 +3,7 @@
 //   npm run build              writes it; a test holds that it is what the sources make
 //   node build.mjs --read FILE writes what is packed in FILE to stdout
 
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -94,6 +94,16 @@ const program = async (style, script) =>
 const messages = async (language, text) =>
 	`(globalThis.portcullisMessages??={}).${language}=${await packed(text)}.then(JSON.parse)\n`;
 
+/** A style sheet that a script imports is a text, minified like the others. */
+const LOOKS = {
+	name: "looks",
+	setup: ({ onLoad }) =>
+		onLoad({ filter: /view.looks\.css$/ }, async ({ path: file }) => {
+			const { code } = await transform(await readFile(file, "utf8"), { loader: "css", minify: true });
+			return { contents: code.trim(), loader: "text" };
+		})
+};
+
 /** What each file that is shipped must hold. */
 export async function make() {
 	const bundle = async (source) => {
@@ -105,6 +115,7 @@ export async function make() {
 			format: "iife",
 			target: "es2023",
 			charset: "utf8",
+			plugins: [LOOKS],
 			legalComments: "none",
 			logLevel: "error"
 		});
@@ -124,6 +135,7 @@ export async function make() {
 		...made,
 		"packed.js": await program(looks, script),
 		"packed-more.js": await program(made["runtime.css"], await small(made["runtime.js"])),
+		"packed-view.js": await program(looks, (await small(made["view.js"])) + script),
 		"packed-document.js": await program(looks, (await small(made["document.js"])) + script)
 	};
 }

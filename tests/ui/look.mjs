@@ -5,7 +5,7 @@ import path from "node:path";
 import { open, startHosts } from "./host.mjs";
 import { makePage } from "./pages.mjs";
 import { DELETE, FORECAST, HARD, HARD_INPUT, WEATHER } from "./tools.mjs";
-import { PIXEL, VIEW } from "./views.mjs";
+import { PIXEL, TRIP, TRIP_VIEW, VIEW } from "./views.mjs";
 
 const folder = process.argv[2] ?? "/tmp/portcullis-views";
 await mkdir(folder, { recursive: true });
@@ -54,6 +54,17 @@ await take(
 	{ width: 1000, context: { theme: "dark" } },
 	{ view: VIEW }
 );
+for (const theme of ["light", "dark"]) {
+	for (const width of [320, 800]) {
+		await take(
+			`trip-${theme}-${width}`,
+			WEATHER,
+			(view) => view.send("sendToolResult", { content: [], structuredContent: TRIP }),
+			{ width, context: { theme } },
+			{ view: TRIP_VIEW }
+		);
+	}
+}
 await take("error", WEATHER, (view) =>
 	view.send("sendToolResult", { isError: true, content: [{ type: "text", text: "No such city: Atlantis" }] })
 );

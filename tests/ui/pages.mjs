@@ -15,14 +15,15 @@ const read = (name) => readFile(path.join(shipped, name), "utf8");
  * @returns the page
  */
 export async function makePage(tool, more = {}, plain = false, languages = [], usual = false) {
+	const face = more.view ? "view" : more.document ? "document" : "";
 	const places = {
 		lang: "en",
 		title: (tool.title ?? tool.name).replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`),
 		style: plain ? await read("runtime.css") : "",
 		data: JSON.stringify({ tool, ...more }).replaceAll("<", "\\u003c"),
 		messages: (await Promise.all(languages.map((language) => read(`messages/${language}.js`)))).join(""),
-		face: more.view ? await read("view.js") : more.document && plain ? await read("document.js") : "",
-		runtime: await read(plain ? "runtime.js" : more.document ? "packed-document.js" : usual ? "packed.js" : "packed-more.js")
+		face: plain && face ? await read(`${face}.js`) : "",
+		runtime: await read(plain ? "runtime.js" : face ? `packed-${face}.js` : usual ? "packed.js" : "packed-more.js")
 	};
 	return (await read("page.html")).replace(/\{\{(\w+)\}\}/g, (_, name) => places[name]);
 }

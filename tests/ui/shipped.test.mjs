@@ -34,6 +34,11 @@ test("the runtime is under 38 KB, script and looks together", async () => {
 	assert.ok(size < 38_000, `${size} bytes`);
 });
 
+test("what shows specifications adds less than 9 KB", async () => {
+	const [size, usual] = [await read("packed-view.js"), await read("packed.js")].map(Buffer.byteLength);
+	assert.ok(size - usual < 9_000, `${size - usual} bytes`);
+});
+
 test("the runtime with the interpreter of documents is under 60 KB", async () => {
 	const size = Buffer.byteLength(await read("packed-document.js"));
 	assert.ok(size < 60_000, `${size} bytes`);

@@ -9,7 +9,7 @@ import { shipped } from "./build.mjs";
 import { accessible, behaved, open, PROFILES, startHosts } from "./host.mjs";
 import { makePage } from "./pages.mjs";
 import { FORECAST, WEATHER } from "./tools.mjs";
-import { PIXEL, VIEW } from "./views.mjs";
+import { PIXEL, TRIP, TRIP_VIEW, VIEW } from "./views.mjs";
 
 const valid = new Ajv({ strict: false }).compile(
 	JSON.parse(await readFile(path.join(shipped, "view.schema.json"), "utf8"))
@@ -52,7 +52,84 @@ test("view specifications", { timeout: 240_000 }, async (t) => {
 		});
 	}
 
+	assert.ok(valid(TRIP_VIEW), JSON.stringify(valid.errors));
+	for (const profile of Object.keys(PROFILES)) {
+		await t.test(`with everything else, in ${profile}`, { timeout: 60_000 }, async (t) => {
+			const view = await open(t, hosts, await makePage(WEATHER, { view: TRIP_VIEW }), { profile });
+			const { app } = view;
+			await app.getByRole("slider", { name: "Days" }).waitFor();
+			assert.equal(await app.getByRole("img", { name: /Map/ }).count(), 0, "what needs a result waits for one");
+			await view.send("sendToolInput", { arguments: { city: "Lisbon", days: 3 } });
+			await view.send("sendToolResult", { content: [], structuredContent: TRIP });
+			await app.getByRole("img", { name: /^Map of 5 places around 39\.94° N, 8\.784° W/ }).waitFor();
+			assert.equal(await app.locator(".places circle").count(), 5);
+			assert.ok((await app.locator(".places .grid").count()) > 4, "there is a grid");
+			await app.getByRole("img", { name: /^Area chart of Cost by Place: 5 values from 8 to 95/ }).waitFor();
+			await app.getByRole("listitem").filter({ hasText: "Porto: 95 (58.8%)" }).waitFor();
+			assert.equal(await app.getByRole("list").filter({ hasText: "The old town" }).getByRole("listitem").count(), 5);
+			assert.deepEqual(await app.locator(".code :is(b, u, i)").allTextContents(), [
+				"# The day",
+				'"08:00"',
+				"# early",
+				"120",
+				'"Lisbon"',
+				'"Porto"'
+			]);
+			await app.getByText("1 line added, 1 removed").waitFor();
+			assert.deepEqual(await app.locator(".diff del").allTextContents(), ["− Peniche"]);
+			assert.deepEqual(await app.locator(".diff ins").allTextContents(), ["+ Aveiro"]);
+			assert.equal(await app.locator(".icon svg[aria-hidden=true] path").count(), 3);
+			assert.equal(await app.locator("hr").count(), 1);
+			await accessible(view);
+
+			// By keyboard alone: the slider sets the argument, the dialog opens and gives the focus back.
+			await app.getByRole("slider", { name: "Days" }).press("ArrowRight");
+			await app.getByRole("slider", { name: "Days" }).press("ArrowRight");
+			const opener = app.getByRole("button", { name: "What it costs" });
+			await opener.press("Enter");
+			const dialog = app.getByRole("dialog", { name: "Costs" });
+			await dialog.getByRole("img", { name: /^Pie chart of Cost by Place: 5 parts/ }).waitFor();
+			await accessible(view);
+			await dialog.getByRole("button", { name: "Close" }).press("Escape");
+			await dialog.waitFor({ state: "hidden" });
+			assert.ok(await opener.evaluate((element) => element === element.ownerDocument.activeElement));
+			await app.getByRole("button", { name: "Look it up" }).press("Enter");
+			assert.deepEqual((await view.calls(1))[0].arguments.days, 5);
+			await behaved(view);
+		});
+	}
+
+	await t.test("what cannot be drawn says so", { timeout: 60_000 }, async (t) => {
+		const rows = { rows: "/result/rows", x: { path: "@/a", label: "A" }, y: [{ path: "@/b", label: "B" }] };
+		const root = {
+			component: "Column",
+			children: [
+				{ component: "Chart", kind: "pie", ...rows },
+				{ component: "Chart", kind: "area", ...rows },
+				{ component: "Map", points: "/result/rows", latitude: "@/b", longitude: "@/b" },
+				{ component: "Timeline", items: "/result/none", time: { path: "@/a" }, title: "{@/a}" },
+				{ component: "Code", text: { path: "/result/rows" } },
+				{ component: "Diff", before: "same", after: "same" }
+			]
+		};
+		const view = await open(t, hosts, await makePage(WEATHER, { view: { version: 1, root } }));
+		const hostile = "<img src=x onerror=alert(1)>";
+		await view.send("sendToolResult", { content: [], structuredContent: { rows: [{ a: hostile, b: -500 }], none: [] } });
+		await view.app.getByText("Nothing to draw").waitFor();
+		await view.app.getByText("No places").waitFor();
+		await view.app.getByText("No entries").waitFor();
+		await view.app.getByText("The two are equal").waitFor();
+		await view.app.getByRole("img", { name: /^Area chart of B by A: 1 values/ }).waitFor();
+		assert.equal(await view.app.locator("img").count(), 0);
+		await behaved(view);
+	});
+
 	const wrong = {
+		"there is no icon “unicorn”": { version: 1, root: { component: "Icon", name: "unicorn" } },
+		"the tool takes no number “nowhere”": {
+			version: 1,
+			root: { component: "Slider", path: "/input/nowhere", label: "a" }
+		},
 		"Nothing is no component": { version: 1, root: { component: "Nothing" } },
 		"is of version 2": { version: 2, root: { component: "Form" } },
 		"leads neither into the input nor into the result": {
@@ -61,7 +138,7 @@ test("view specifications", { timeout: 240_000 }, async (t) => {
 		},
 		"takes no": { version: 1, root: { component: "Field", path: "/input/nowhere" } },
 		"constructor is no component": { version: 1, root: { component: "constructor" } },
-		"root (Table)": { version: 1, root: { component: "Table", rows: "/input" } }
+		"root (Details)": { version: 1, root: { component: "Details", rows: {} } }
 	};
 	await t.test("given up where the answer has nothing of it", { timeout: 60_000 }, async (t) => {
 		const root = { component: "Column", children: [{ component: "Text", text: "Wind: {/result/wind}, {/result/gusts}" }] };

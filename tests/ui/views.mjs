@@ -93,3 +93,89 @@ export const VIEW = {
 		]
 	}
 };
+
+/** What a tool could answer that needs the rest of the components. */
+export const TRIP = {
+	title: "Lisbon to Porto",
+	stops: [
+		{ place: "Lisbon", lat: 38.7223, lon: -9.1393, at: "2026-03-01T08:00:00Z", note: "Breakfast", cost: 12.5 },
+		{ place: "Óbidos", lat: 39.3606, lon: -9.1575, at: "2026-03-01T10:30:00Z", note: "The old town", cost: 8 },
+		{ place: "Nazaré", lat: 39.6018, lon: -9.0703, at: "2026-03-01T13:00:00Z", note: "Lunch by the sea", cost: 31 },
+		{ place: "Coimbra", lat: 40.2033, lon: -8.4103, at: "2026-03-01T16:00:00Z", note: "The university", cost: 15 },
+		{ place: "Porto", lat: 41.1579, lon: -8.6291, at: "2026-03-01T19:30:00Z", note: "A bed", cost: 95 }
+	],
+	plan: '# The day\nstart = "08:00"  # early\nlimit = 120\nstops = ["Lisbon", "Porto"]\n',
+	before: "Lisbon\nÓbidos\nPeniche\nNazaré\nLeiria\nPombal\nSoure\nCondeixa\nAntanhol\nCernache\nCoimbra\nPorto",
+	after: "Lisbon\nÓbidos\nNazaré\nLeiria\nPombal\nSoure\nCondeixa\nAntanhol\nCernache\nCoimbra\nAveiro\nPorto"
+};
+
+/** A view with the components that `VIEW` lacks. */
+export const TRIP_VIEW = {
+	version: 1,
+	root: {
+		component: "Column",
+		children: [
+			{
+				component: "Row",
+				children: [
+					{ component: "Slider", path: "/input/days", label: "Days", min: 1, max: 14 },
+					{ component: "Button", label: "Look it up" }
+				]
+			},
+			{ component: "Text", variant: "heading", text: "{/result/title}" },
+			{
+				component: "Row",
+				children: [
+					{ component: "Icon", name: "sun", label: "Sunny" },
+					{ component: "Icon", name: "clock", label: "11 hours" },
+					{ component: "Icon", name: "place" },
+					{
+						component: "Modal",
+						label: "What it costs",
+						title: "Costs",
+						children: [
+							{
+								component: "Chart",
+								kind: "pie",
+								rows: "/result/stops",
+								x: { path: "@/place", label: "Place" },
+								y: [{ path: "@/cost", label: "Cost" }]
+							}
+						]
+					}
+				]
+			},
+			{
+				component: "Map",
+				points: "/result/stops",
+				latitude: "@/lat",
+				longitude: "@/lon",
+				label: "{@/place}"
+			},
+			{ component: "Divider" },
+			{
+				component: "Timeline",
+				items: "/result/stops",
+				time: { path: "@/at" },
+				title: "{@/place}",
+				text: "{@/note}"
+			},
+			{
+				component: "Chart",
+				kind: "area",
+				rows: "/result/stops",
+				x: { path: "@/place", label: "Place" },
+				y: [{ path: "@/cost", label: "Cost" }]
+			},
+			{
+				component: "Chart",
+				kind: "pie",
+				rows: "/result/stops",
+				x: { path: "@/place", label: "Place" },
+				y: [{ path: "@/cost", label: "Cost" }]
+			},
+			{ component: "Code", text: { path: "/result/plan" }, language: "toml" },
+			{ component: "Diff", before: { path: "/result/before" }, after: { path: "/result/after" } }
+		]
+	}
+};

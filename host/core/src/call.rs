@@ -18,10 +18,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use portcullis_audit::{Trail, Verdict};
 use portcullis_mcp_client::Object;
 use portcullis_roots::Roots;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use tracing::Instrument as _;
 
-use crate::bindings::types::Error as ProtocolError;
+use crate::bindings::types::{ContentBody, Error as ProtocolError};
 use crate::capabilities::Capability;
 use crate::capabilities::actions::ToolInput;
 use crate::capabilities::client::{ClientAsk, PermittedQuestions};
@@ -160,14 +161,21 @@ impl SourceAnswer {
         }
     }
 
-    /// The structured content of a tool that succeeded. Its `Display` is JSON.
-    pub fn structured(&self) -> Option<&dyn fmt::Display> {
+    /// The data of a tool that succeeded, as JSON: its structured content, or else the first JSON object or list among
+    /// its texts, as views have it.
+    pub fn data(&self) -> Option<String> {
         match self {
             Self::Plugin(PluginAnswer::Tool(result)) if !result.is_error => {
-                result.structured.as_ref().map(|text| text as &dyn fmt::Display)
+                let texts = result.content.iter().filter_map(|block| {
+                    let ContentBody::Text(text) = &block.body else { return None };
+                    Some(text.as_str())
+                });
+                result.structured.clone().or_else(|| data_in(texts))
             }
             Self::Upstream(result) if result["isError"] != true => {
-                result.get("structuredContent").map(|value| value as &dyn fmt::Display)
+                let blocks = result["content"].as_array().into_iter().flatten();
+                let texts = blocks.filter_map(|block| block["text"].as_str());
+                result.get("structuredContent").map(Value::to_string).or_else(|| data_in(texts))
             }
             Self::Plugin(_)
             | Self::Upstream(_)
@@ -175,6 +183,15 @@ impl SourceAnswer {
             | Self::InnerQuestions(_) => None,
         }
     }
+}
+
+/// The first text that is a JSON object or list.
+fn data_in<'a>(mut texts: impl Iterator<Item = &'a str>) -> Option<String> {
+    let is_data = |text: &&str| {
+        text.trim_start().starts_with(['{', '['])
+            && serde_json::from_str::<IgnoredAny>(text).is_ok()
+    };
+    texts.find(is_data).map(str::to_owned)
 }
 
 /// Whether MCP allows the answer to this work to be questions to the client.

@@ -21,6 +21,9 @@ use crate::{Origin, Secrets};
 pub enum Secret {
     /// The name of an environment variable of the host.
     Env(String),
+    /// The name of an environment variable of the host with a token: the value is `Bearer` and the token.
+    #[serde(rename = "bearer-env")]
+    BearerEnv(String),
     /// The path of a file. White space around its text is left out.
     File(PathBuf),
 }
@@ -97,10 +100,17 @@ impl Secret {
     /// The environment variable is not set or is not UTF-8, or the file cannot be read.
     #[expect(clippy::disallowed_methods, reason = "secrets come from the environment or a file")]
     pub fn read(&self) -> Result<String, SecretError> {
-        match self {
-            Self::Env(name) => std::env::var(name).map_err(|error| match error {
+        let variable = |name: &String| {
+            std::env::var(name).map_err(|error| match error {
                 VarError::NotPresent => SecretError::NoVariable(name.clone()),
                 VarError::NotUnicode(_) => SecretError::VariableNotUtf8(name.clone()),
+            })
+        };
+        match self {
+            Self::Env(name) => variable(name),
+            Self::BearerEnv(name) => Ok(match variable(name)?.trim() {
+                value if value.starts_with("Bearer ") => value.to_owned(),
+                token => format!("Bearer {token}"),
             }),
             Self::File(path) => std::fs::read_to_string(path)
                 .map(|text| text.trim().to_owned())

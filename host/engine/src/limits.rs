@@ -34,7 +34,7 @@ macro_rules! limits {
                 $(#[doc = $doc])+
                 #[doc = concat!(" Unit: ", $unit, ".")]
                 #[schemars(extend("default" = $default))]
-                $name: Option<$type>,
+                pub $name: Option<$type>,
             )+
         }
 

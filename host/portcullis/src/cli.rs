@@ -11,6 +11,7 @@ mod inspect;
 mod list;
 mod log;
 mod login;
+mod models;
 mod preview;
 mod print;
 mod relative;

@@ -57,6 +57,12 @@ pub fn claim(key: &str) -> Option<Claim> {
     host::Claim::take(key).map(|held| Claim { held })
 }
 
+/// Like [`claim`], and waits at most that long. `None` also means that the time is over.
+pub fn claim_within(key: &str, time: Duration) -> Option<Claim> {
+    let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    host::Claim::take_within(key, ms).map(|held| Claim { held })
+}
+
 /// Exclusive hold of a key. See [`claim`].
 #[must_use = "it ends when it is dropped"]
 pub struct Claim {
@@ -94,6 +100,15 @@ mod tests {
         let _rehearsal = Rehearsal::new();
         assert_eq!(get_or_make("key", None, || Err("no")), Err("no"));
         assert_eq!(get("key"), None);
+    }
+
+    #[test]
+    fn a_wait_has_its_time() {
+        let rehearsal = Rehearsal::new();
+        assert!(claim_within("turn", Duration::ZERO).is_some());
+        let _rehearsal = rehearsal.claimed("turn");
+        assert!(claim_within("turn", Duration::from_secs(9)).is_none());
+        assert!(claim_within("other", Duration::ZERO).is_some());
     }
 
     #[test]

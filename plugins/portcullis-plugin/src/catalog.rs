@@ -20,11 +20,21 @@ pub fn tool(name: &str) -> Option<Entry> {
     host::tool(name).map(Into::into)
 }
 
-/// The structured content of the tool's last successful call, if the host still has it and
-/// `"results"` is granted.
+/// The data of the tool's last successful call, if the host still has it and `"results"` is granted:
+/// its structured content, or else the first JSON object or list among its texts.
 pub fn last_result(name: &str) -> Option<Value> {
     serde_json::from_str(&host::last_result(name)?).ok()
 }
+
+/// Whether paths lead to something in the data of the tool's last successful call, which stay in the
+/// host; unknown unless `"pointers"` is granted. A path is a list of JSON Pointers: the first leads
+/// from the whole, each further one from the items of what the one before leads to, or from `{ key,
+/// value }` of each member of an object. One finding for each path, of at most 500 in a call.
+pub fn find(name: &str, paths: &[Vec<String>]) -> Vec<Finding> {
+    host::find(name, paths)
+}
+
+pub use wit::Finding;
 
 /// A tool as clients see it.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,6 +125,21 @@ mod tests {
         assert_eq!(tool("c"), None);
         assert_eq!(last_result("forecast"), Some(json!({ "days": [] })));
         assert_eq!(last_result("b"), None);
+    }
+
+    #[test]
+    fn what_the_host_alone_reads_is_found() {
+        let data = json!({ "days": [{ "high": 1 }, { "low": 2 }], "none": [] });
+        let _rehearsal = Rehearsal::new().hidden_result("forecast", data);
+        let found = |path: &[&str]| {
+            let path = path.iter().map(ToString::to_string).collect();
+            find("forecast", &[path])[0]
+        };
+        assert_eq!(found(&["/days", "/low"]), Finding::Found);
+        assert_eq!(found(&["/days", "/wind"]), Finding::Missing);
+        assert_eq!(found(&["/none", "/wind"]), Finding::Unknown);
+        assert_eq!(last_result("forecast"), None);
+        assert_eq!(find("other", &[vec![String::new()]]), [Finding::Unknown]);
     }
 
     #[test]

@@ -181,7 +181,8 @@ impl Want {
         Self::new("actions", name, "", reason)
     }
 
-    /// The catalog: the tools of all plugins and other servers (`"tools"`), or the last results
+    /// The catalog: the tools of all plugins and other servers (`"tools"`), whether paths lead to
+    /// something in the last results of these tools (`"pointers"`), or the last results
     /// of those tools (`"results"`).
     pub fn catalog(part: &str, reason: impl Into<String>) -> Self {
         Self::new("catalog", part, "", reason)

@@ -234,9 +234,22 @@ impl Rehearsal {
         self
     }
 
-    /// The structured content of that tool's last successful call.
+    /// The data of that tool's last successful call.
     pub fn last_result(self, tool: &str, result: Value) -> Self {
         self.world.put_result(tool, result.to_string());
+        self
+    }
+
+    /// The data of that tool's last successful call, which the host follows paths into, and which the
+    /// plugin cannot read.
+    pub fn hidden_result(self, tool: &str, result: Value) -> Self {
+        self.world.put_hidden_result(tool, result);
+        self
+    }
+
+    /// Another call holds this key of the cache, as long as the rehearsal lasts.
+    pub fn claimed(self, key: &str) -> Self {
+        self.world.hold(key);
         self
     }
 

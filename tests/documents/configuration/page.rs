@@ -16,7 +16,8 @@ prints it.
 
 `NAME` stands for a name of your choice: letters, digits, `-` and `_`, at most 64 of them. A secret stands outside of
 the file and is written as `{ env = \"NAME\" }`, the name of an environment variable of the host, or as
-`{ file = \"PATH\" }`, the absolute path of a file.
+`{ file = \"PATH\" }`, the absolute path of a file. `{ bearer-env = \"NAME\" }` is `Bearer` and the value of the
+variable, for the header `authorization`.
 ";
 
 /// The whole page.

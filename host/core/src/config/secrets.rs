@@ -77,7 +77,7 @@ impl Value {
     /// Whether the value names a variable or a file that holds a secret, and is no secret itself.
     fn is_reference(&self, path: &[&str]) -> bool {
         match path.last() {
-            Some(&"env") => {
+            Some(&("env" | "bearer-env")) => {
                 let capital = |part: &str| {
                     !part.is_empty()
                         && part

@@ -34,7 +34,7 @@ impl Host {
         let grants = |loaded: &LoadedPlugin| loaded.plugin.terms.policy.grants.catalog.clone();
         let plugins = &catalog.plugins.loaded;
         let results =
-            |loaded: &Arc<LoadedPlugin>| grants(loaded).is_some_and(|one| one.has_results());
+            |loaded: &Arc<LoadedPlugin>| grants(loaded).is_some_and(|one| one.needs_results());
         self.shared_state.want_results(plugins.iter().any(results));
         for loaded in catalog.with(Feature::Views).filter(|loaded| grants(loaded).is_some()) {
             let said = self.views_of(loaded, &tools).await;

@@ -231,12 +231,9 @@ impl Server {
             inner,
         };
         let answer = call::call(request.source, call).await?;
-        if let (Work::Tool(_), Some(structured)) = (&request.work, answer.structured()) {
-            let principal = caller.principal.clone();
-            self.shared
-                .host
-                .shared_state
-                .keep_result(principal, request.name, || structured.to_string());
+        if let Work::Tool(_) = &request.work {
+            let (principal, state) = (caller.principal.clone(), &self.shared.host.shared_state);
+            state.keep_result(principal, request.name, || answer.data());
         }
         Ok(answer)
     }

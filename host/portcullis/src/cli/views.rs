@@ -6,6 +6,8 @@ use anyhow::Context as _;
 use portcullis_core::config::Config;
 use portcullis_core::families::VIEW_PLUGIN;
 
+use super::models;
+
 /// Options for the plugin that makes views. They override the configuration.
 #[derive(clap::Args)]
 pub struct Flags {
@@ -18,6 +20,8 @@ pub struct Flags {
     /// Write prompts, model answers and pages to this directory, without secrets
     #[arg(long, value_name = "DIR")]
     debug: Option<PathBuf>,
+    #[command(flatten)]
+    models: models::Flags,
 }
 
 impl Flags {
@@ -25,13 +29,15 @@ impl Flags {
     ///
     /// # Errors
     ///
-    /// A directory cannot be created, or the resulting configuration is invalid.
+    /// A directory cannot be created, an option about models is wrong, or the resulting configuration is invalid.
     pub fn apply(&self, config: &mut Config) -> anyhow::Result<()> {
-        if !self.no_cache && self.export_dir.is_none() && self.debug.is_none() {
+        let has_folders = self.export_dir.is_some() || self.debug.is_some();
+        if !self.no_cache && !has_folders && self.models.is_empty() {
             return Ok(());
         }
         let name = VIEW_PLUGIN.context("this program has no plugin that makes views")?;
         let plugin = config.plugins.entry(name.to_owned()).or_default();
+        self.models.apply(plugin)?;
         if self.no_cache {
             plugin.settings.insert("cache".into(), "false".into());
             if let Some(cache) = &mut plugin.grants.cache {

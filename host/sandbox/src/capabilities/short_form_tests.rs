@@ -252,6 +252,8 @@ fn subjects_of_records_use_the_values_that_they_need() {
         (Capability::Actions, "save", "take the action edit: tool {}", false),
         (Capability::Catalog, "tools", "see the tools of all plugins", true),
         (Capability::Catalog, "results", "see the tools of all plugins", false),
+        (Capability::Catalog, "results", "see what is in the last answer of `t`", false),
+        (Capability::Catalog, "pointers", "see what is in the last answer of `t`", true),
         (Capability::Store, "100", "open its store", true),
     ] {
         let is_use = capability.short_forms().may_be_used_by(value, subject);

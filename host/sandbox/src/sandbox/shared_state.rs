@@ -145,29 +145,33 @@ impl SharedState {
         *self.tools.write() = tools.into();
     }
 
-    /// Sets whether any plugin may see answers of tools. If none may, no answer is kept from now on.
+    /// Sets whether any plugin may see answers of tools, or ask about them. If none may, no answer is kept from now on.
     pub fn want_results(&self, wanted: bool) {
         self.results_wanted.store(wanted, Ordering::Relaxed);
     }
 
-    /// Keeps a tool's structured answer for the caller, unless it is larger than `MAX_RESULT`. If there are too many
-    /// answers, the one whose caller and tool were added first is removed.
+    /// Keeps the data of a tool's answer for the caller, as JSON, unless it is larger than `MAX_RESULT`. If there are too
+    /// many answers, the one whose caller and tool were added first is removed. An answer that is not kept leaves none
+    /// of before.
     pub fn keep_result(
         &self,
         principal: Option<String>,
         tool: &str,
-        result: impl FnOnce() -> String,
+        result: impl FnOnce() -> Option<String>,
     ) {
         if !self.results_wanted.load(Ordering::Relaxed) {
             return;
         }
-        let result = result();
-        if result.len() > MAX_RESULT {
-            return;
-        }
+        let result = result().filter(|result| result.len() <= MAX_RESULT);
         let key = (principal, tool.to_owned());
         let mut results = self.results.lock();
         let (kept, order) = &mut *results;
+        let Some(result) = result else {
+            if kept.remove(&key).is_some() {
+                order.retain(|other| *other != key);
+            }
+            return;
+        };
         if kept.insert(key.clone(), result).is_none() {
             order.push_back(key);
         }
@@ -178,7 +182,7 @@ impl SharedState {
         }
     }
 
-    /// The last structured answer of a tool to this caller that was kept.
+    /// The data of the last answer of a tool to this caller, if they were kept.
     pub fn result(&self, principal: Option<String>, tool: &str) -> Option<String> {
         self.results.lock().0.get(&(principal, tool.to_owned())).cloned()
     }
@@ -212,15 +216,20 @@ mod tests {
     #[test]
     fn an_answer_is_for_its_caller_alone() {
         let shared = SharedState::default();
-        let text = |text: &'static str| move || text.to_owned();
+        let text = |text: &'static str| move || Some(text.to_owned());
         shared.keep_result(None, "t", text("{}"));
         assert_eq!(shared.result(None, "t"), None, "nobody may see it");
         shared.want_results(true);
         shared.keep_result(Some("ada".into()), "t", text("{}"));
         assert_eq!(shared.result(Some("ada".into()), "t").as_deref(), Some("{}"));
         assert_eq!(shared.result(None, "t"), None);
-        shared.keep_result(None, "t", || "x".repeat(MAX_RESULT + 1));
-        assert_eq!(shared.result(None, "t"), None, "it is too long to be kept");
+        shared.keep_result(None, "t", text("1"));
+        shared.keep_result(None, "t", || Some("x".repeat(MAX_RESULT + 1)));
+        assert_eq!(
+            shared.result(None, "t"),
+            None,
+            "it is too long, and the one before is no longer the last"
+        );
         for tool in 0..MAX_RESULTS {
             shared.keep_result(None, &tool.to_string(), text("1"));
         }

@@ -109,6 +109,8 @@ pub struct InstanceState {
     deadline: Instant,
     wall: Duration,
     notices_left: u32,
+    /// How many more paths into answers of tools are followed for this call.
+    pub(crate) paths_left: u32,
 }
 
 /// The parts of an [`InstanceState`] that belong to one call.
@@ -161,6 +163,7 @@ impl InstanceState {
             deadline: Instant::now() + wall,
             wall,
             notices_left: limits.notifications.get(),
+            paths_left: crate::capabilities::catalog::MAX_PATHS,
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::bindings::portcullis::plugin::store::Entry;
 use std::{
     cell::{Cell, RefCell},
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     rc::Rc,
 };
 
@@ -12,6 +12,8 @@ use std::{
 pub struct World {
     settings: RefCell<BTreeMap<String, String>>,
     cached: RefCell<BTreeMap<String, Vec<u8>>>,
+    /// Keys of the cache that another call holds.
+    claimed: RefCell<BTreeSet<String>>,
     /// The key is whether the entry belongs to the caller, and its name.
     stored: RefCell<BTreeMap<(bool, String), Entry>>,
     writes: Cell<u64>,
@@ -19,6 +21,8 @@ pub struct World {
     /// The key is the name of the tool.
     results: RefCell<BTreeMap<String, String>>,
     pub(super) calls: super::tool_calls::Calls,
+    /// As `results`, for what only the host reads.
+    hidden_results: RefCell<BTreeMap<String, serde_json::Value>>,
     commands: process::Commands,
     #[cfg(feature = "http")]
     web: http::Web,
@@ -41,6 +45,10 @@ impl World {
     pub fn set(&self, key: &str, value: &str) {
         self.settings.borrow_mut().insert(key.to_owned(), value.to_owned());
     }
+
+    pub fn hold(&self, key: &str) {
+        self.claimed.borrow_mut().insert(key.to_owned());
+    }
 }
 
 pub mod settings {
@@ -55,7 +63,8 @@ pub mod catalog {
     //! The contract's `catalog`, with the tools that the test added.
 
     use super::World;
-    pub use crate::bindings::portcullis::plugin::catalog::Entry;
+    pub use crate::bindings::portcullis::plugin::catalog::{Entry, Finding};
+    use serde_json::{Value, json};
 
     impl World {
         pub fn put_tool(&self, tool: crate::catalog::Entry) {
@@ -84,6 +93,39 @@ pub mod catalog {
         pub fn put_result(&self, tool: &str, result: String) {
             self.results.borrow_mut().insert(tool.to_owned(), result);
         }
+
+        pub fn put_hidden_result(&self, tool: &str, result: Value) {
+            self.hidden_results.borrow_mut().insert(tool.to_owned(), result);
+        }
+    }
+
+    pub fn find(name: &str, paths: &[Vec<String>]) -> Vec<Finding> {
+        let world = super::here();
+        let results = world.hidden_results.borrow();
+        let find = |path: &Vec<String>| match results.get(name) {
+            Some(data) => follow(data, path),
+            None => Finding::Unknown,
+        };
+        paths.iter().map(find).collect()
+    }
+
+    fn follow(data: &Value, path: &[String]) -> Finding {
+        let Some((pointer, rest)) = path.split_first() else { return Finding::Found };
+        let Some(value) = data.pointer(pointer) else { return Finding::Missing };
+        if rest.is_empty() {
+            return Finding::Found;
+        }
+        let items: Vec<Value> = match (value.as_array(), value.as_object()) {
+            (Some(items), _) => items.clone(),
+            (None, Some(members)) => {
+                members.iter().map(|(key, value)| json!({ "key": key, "value": value })).collect()
+            }
+            (None, None) => return Finding::Missing,
+        };
+        let found: Vec<_> = items.iter().map(|item| follow(item, rest)).collect();
+        let first = |wanted| found.iter().any(|one| *one == wanted).then_some(wanted);
+        let nothing = if items.is_empty() { Finding::Unknown } else { Finding::Missing };
+        first(Finding::Found).or(first(Finding::Unknown)).unwrap_or(nothing)
     }
 
     pub fn tools() -> Vec<Entry> {
@@ -110,12 +152,17 @@ pub mod cache {
         super::here().cached.borrow_mut().insert(key.to_owned(), value.to_owned());
     }
 
-    /// A claim. A rehearsal makes one call at a time, so every claim succeeds.
+    /// A claim. A rehearsal makes one call at a time, so every claim succeeds, except with a time
+    /// limit where the test holds the key.
     pub struct Claim;
 
     impl Claim {
         pub fn take(_key: &str) -> Option<Self> {
             Some(Self)
+        }
+
+        pub fn take_within(key: &str, _ms: u64) -> Option<Self> {
+            (!super::here().claimed.borrow().contains(key)).then_some(Self)
         }
     }
 }

@@ -1,8 +1,14 @@
 // Shows a tool by a view specification: components that hold data, bound by JSON pointers, and no code.
 
+import { area, pie, places } from "./view/drawn.js";
+import { ICONS } from "./view/icons.js";
+import LOOKS from "./view/looks.css";
+import { code, diff } from "./view/written.js";
+
 const LEVELS = 20;
 const COMPONENTS = 500;
 const ROWS = 5000;
+const POINTS = 500;
 
 /** Thrown where a component wants an answer that is not there yet: it waits, unseen. */
 const PENDING = Symbol("pending");
@@ -10,7 +16,7 @@ const PENDING = Symbol("pending");
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
 /** What the runtime lends, once it has: `make` says it. */
-let call, draw, form, h, has, image, input, isObject, jsonIn, page, point, run, showNumber, view;
+let call, draw, form, h, has, image, input, isObject, jsonIn, page, point, run, showNumber, tool, view;
 
 /** What paths lead into, and how much of the specification has been shown. */
 let data;
@@ -113,6 +119,20 @@ function markdown(text) {
 	);
 }
 
+/** The same in text alone. */
+const words = (shown) => shown.textContent ?? shown;
+
+/** A text as it is written, or what is no text as JSON. */
+function written(value, item) {
+	if (!isObject(value)) {
+		return words(shown(value, item));
+	}
+	const found = at(value.path, item);
+	return typeof found === "string" ? found : found === undefined ? "" : JSON.stringify(found, null, 2);
+}
+
+const asTable = (flat, columns) => h("details", {}, h("summary", {}, "As a table"), view.table(flat, columns));
+
 const TEXTS = { heading: "h2", subheading: "h3", body: "p", caption: "p", badge: "span" };
 
 /** A box; none where all that would be in it waits. */
@@ -154,7 +174,7 @@ const COMPONENT = {
 	Text({ text, variant = "body" }, item) {
 		const said = shown(text, item);
 		return variant === "markdown"
-			? markdown(said.textContent ?? said)
+			? markdown(words(said))
 			: h(TEXTS[variant] ?? "p", { class: { caption: "hint", badge: "badge" }[variant] }, said);
 	},
 	Metric: ({ label, value, unit }, item) =>
@@ -195,14 +215,140 @@ const COMPONENT = {
 			.map(({ label }, index) => ({ key: index, label }))
 			.filter(({ key }) => flat.some((record) => Number.isFinite(record[key])));
 		const across = { key: "x", label: x.label };
-		return flat.length && series.length
+		const drawn =
+			flat.length > 0 &&
+			series.length > 0 &&
+			(kind === "pie"
+				? pie(
+						{ h, showNumber },
+						flat.map((record) => ({ name: record.x, value: Number(record[series[0].key]) })),
+						`${series[0].label} by ${x.label}`
+					)
+				: kind === "area"
+					? area({ h, showNumber }, flat, across, series)
+					: draw(flat, across, series, kind));
+		return drawn
+			? h("div", { class: "data" }, drawn, asTable(flat, [across, ...series]))
+			: h("p", { class: "none" }, "Nothing to draw");
+	},
+	Map({ points, latitude, longitude, label }, item) {
+		const found = records(points, item)
+			.slice(0, POINTS)
+			.map((record) => ({
+				lat: at(latitude, record),
+				lon: at(longitude, record),
+				name: label ? words(shown(label, record)) : ""
+			}))
+			.filter(
+				({ lat, lon }) =>
+					Number.isFinite(lat) && Number.isFinite(lon) && Math.abs(lat) <= 90 && Math.abs(lon) <= 180
+			);
+		return found.length
 			? h(
 					"div",
 					{ class: "data" },
-					draw(flat, across, series, kind),
-					h("details", {}, h("summary", {}, "As a table"), view.table(flat, [across, ...series]))
+					places({ h, showNumber }, found),
+					asTable(found, [
+						{ key: "name", label: "Place" },
+						{ key: "lat", label: "Latitude" },
+						{ key: "lon", label: "Longitude" }
+					])
 				)
-			: h("p", { class: "none" }, "Nothing to draw");
+			: h("p", { class: "none" }, "No places");
+	},
+	Timeline({ items, time, title, text }, item) {
+		const found = records(items, item).slice(0, 200);
+		return found.length
+			? h(
+					"ol",
+					{ class: "timeline" },
+					found.map((one) =>
+						h(
+							"li",
+							{},
+							h("time", {}, formatted(at(time.path, one), time.format)),
+							h("strong", {}, shown(title, one)),
+							text && h("p", {}, shown(text, one))
+						)
+					)
+				)
+			: h("p", { class: "none" }, "No entries");
+	},
+	Code: ({ text, language }, item) => code(h, written(text, item), language),
+	Diff: ({ before, after }, item) => diff(h, written(before, item), written(after, item)),
+	Divider: () => h("hr", {}),
+	Icon: ({ name, label }, item) =>
+		h(
+			"span",
+			{ class: "icon" },
+			h(
+				"svg",
+				{ viewBox: "0 0 24 24", "aria-hidden": "true" },
+				h("path", { d: has(ICONS, name) ? ICONS[name] : fail(`there is no icon “${name}”`) })
+			),
+			label && h("span", {}, shown(label, item))
+		),
+	Modal({ label, title, children }, item, go) {
+		const body = h("div", { class: "data" });
+		const name = words(shown(title ?? label, item));
+		const dialog = h(
+			"dialog",
+			{ "aria-label": name, onclose: () => (document.body.style.minHeight = "") },
+			h(
+				"div",
+				{ class: "title" },
+				h("h2", {}, name),
+				h("button", { type: "button", onclick: () => dialog.close() }, "Close")
+			),
+			body
+		);
+		const open = () => {
+			try {
+				const shown = go(children);
+				body.replaceChildren(...(shown.length ? shown : [h("p", { class: "none" }, "Nothing yet")]));
+			} catch (problem) {
+				body.replaceChildren(h("p", { class: "none" }, `This cannot be shown: ${problem.message}`));
+			}
+			dialog.showModal();
+			// A host that makes the frame as high as the page gives the dialog room. The frame may be higher than the
+			// screen: the dialog stands where the button is.
+			document.body.style.minHeight = `${Math.min(dialog.scrollHeight + 64, 600)}px`;
+			const top = Math.min(button.getBoundingClientRect().top, innerHeight - dialog.offsetHeight - 12);
+			dialog.style.marginTop = `${Math.max(12, top)}px`;
+		};
+		const button = h("button", { type: "button", onclick: open }, shown(label, item));
+		return h("div", { class: "open" }, button, dialog);
+	},
+	Slider({ path, label, min, max, step }, item) {
+		const name = path.replace("/input/", "");
+		const field = form.part(name)?.querySelector("input");
+		if (!field) {
+			fail(`the tool takes no number “${name}”`);
+		}
+		const schema = tool.inputSchema?.properties?.[name] ?? {};
+		const whole = schema.type === "integer";
+		const [least, most] = [min ?? schema.minimum ?? 0, max ?? schema.maximum ?? 100];
+		const range = h("input", {
+			type: "range",
+			"aria-label": words(shown(label, item)),
+			min: least,
+			max: most,
+			step: step ?? schema.multipleOf ?? (whole ? 1 : (most - least) / 100 || 1),
+			oninput() {
+				field.value = range.value;
+				field.dispatchEvent(new Event("input", { bubbles: true }));
+				told();
+			}
+		});
+		const now = h("output", {});
+		const told = () => (now.textContent = field.value.trim() === "" ? "not set" : showNumber(Number(range.value)));
+		const follow = () => {
+			range.value = field.value.trim() === "" ? least : field.value;
+			told();
+		};
+		field.addEventListener("input", follow);
+		follow();
+		return h("div", { class: "slider" }, h("label", { "aria-hidden": "true" }, shown(label, item)), range, now);
 	},
 	List: ({ items, child }, item, go) =>
 		h(
@@ -291,10 +437,11 @@ function render(component, item, where, level) {
 
 /** The face of the page: what the runtime calls once it stands. */
 function make(kit) {
-	({ call, draw, form, h, has, image, input, isObject, jsonIn, page, point, run, showNumber, view } = kit);
+	({ call, draw, form, h, has, image, input, isObject, jsonIn, page, point, run, showNumber, tool, view } = kit);
 	const { version, root } = page.view;
 	const element = h("section", { class: "face data", "aria-label": kit.say("view") });
 	const rest = h("details", { class: "raw" }, h("summary", {}, kit.say("allInput")));
+	document.head.append(h("style", {}, LOOKS));
 	return {
 		element,
 		update({ input: args, result }) {

@@ -93,10 +93,7 @@ pub(super) async fn made(
             Ok(answer) => answer,
             Err(failure) => return CallEnd::failed(failure.code(), failure.to_string()),
         };
-        if let Some(structured) = answer.structured() {
-            let principal = run.context.principal.clone();
-            shared.keep_result(principal, tool, || structured.to_string());
-        }
+        shared.keep_result(run.context.principal.clone(), tool, || answer.data());
         match answer {
             SourceAnswer::Plugin(PluginAnswer::Background(state)) if !context.background => {
                 (context.background, context.state) = (true, state);

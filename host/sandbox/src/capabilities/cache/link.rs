@@ -46,6 +46,15 @@ impl cache::HostClaim for InstanceState {
         }
     }
 
+    async fn take_within(
+        &mut self,
+        key: String,
+        ms: u64,
+    ) -> wasmtime::Result<Option<Resource<Claim>>> {
+        let taken = tokio::time::timeout(Duration::from_millis(ms), self.take(key)).await;
+        taken.unwrap_or(Ok(None))
+    }
+
     async fn drop(&mut self, claim: Resource<Claim>) -> wasmtime::Result<()> {
         self.table.delete(claim)?;
         Ok(())

@@ -15,6 +15,8 @@ use crate::gate::Ask;
 pub enum Part {
     /// The names, descriptions and schemas of the tools.
     Tools,
+    /// Whether JSON Pointers lead to something in the last answers of the tools to the caller.
+    Pointers,
     /// The last answers of the tools to the caller.
     Results,
 }
@@ -23,6 +25,7 @@ impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Tools => "tools",
+            Self::Pointers => "pointers",
             Self::Results => "results",
         })
     }
@@ -37,9 +40,21 @@ pub struct CatalogGrant {
 }
 
 impl CatalogGrant {
-    /// Whether the last answers of tools are granted.
-    pub fn has_results(&self) -> bool {
-        self.read.contains(&Part::Results)
+    /// Whether the last answers of tools are granted, or answers to questions about them.
+    pub fn needs_results(&self) -> bool {
+        self.read.contains(&Part::Results) || self.read.contains(&Part::Pointers)
+    }
+}
+
+impl Grants {
+    /// Grants to follow pointers into the last answers of tools.
+    pub fn let_follow_pointers(&mut self) {
+        let granted = self.catalog.take().map(|grant| grant.read);
+        let read = match granted {
+            Some(read) if read.contains(&Part::Pointers) => read,
+            granted => Named::add(granted, Part::Pointers),
+        };
+        self.catalog = Some(CatalogGrant { read });
     }
 }
 
@@ -50,11 +65,13 @@ impl fmt::Display for CatalogGrant {
 }
 
 impl ShortForms for CatalogGrant {
-    const FORMS: &'static [Form] =
-        &[("tools,results", "see the tools of all plugins, and their last answers")];
+    const FORMS: &'static [Form] = &[(
+        "tools,pointers,results",
+        "see the tools of all plugins, what is in their last answers, and those",
+    )];
 
     fn parse(text: &str) -> Result<Vec<String>, InvalidValue> {
-        short_form::separated_of(text, &["tools", "results"])
+        short_form::separated_of(text, &["tools", "pointers", "results"])
     }
 
     fn values(&self) -> Vec<String> {
@@ -62,7 +79,10 @@ impl ShortForms for CatalogGrant {
     }
 
     fn words(value: &str) -> String {
-        format!("see the {value} of all plugins")
+        match value {
+            "pointers" => "see what is in the last answers of all tools".to_owned(),
+            value => format!("see the {value} of all plugins"),
+        }
     }
 
     fn add(table: &mut Table, values: &[String]) {
@@ -74,24 +94,50 @@ impl ShortForms for CatalogGrant {
     }
 
     fn may_be_used_by(value: &str, subject: &str) -> bool {
-        let asks = [Part::Tools, Part::Results].map(CatalogAsk);
-        let known = asks.iter().find(|ask| ask.subject() == subject);
-        known.is_none_or(|ask| ask.0.to_string() == value)
+        let asks = [CatalogAsk::Tools, CatalogAsk::Results];
+        let known = asks.iter().find(|ask| ask.subject() == subject).map(CatalogAsk::part);
+        let known = known.or_else(|| subject.starts_with(POINTERS).then_some(Part::Pointers));
+        known.is_none_or(|part| part.to_string() == value)
     }
 }
 
 /// Adds a want of the manifest to the plugin's wants.
 pub(super) fn want(wants: &mut Option<CatalogGrant>, target: &str) -> Result<(), InvalidWant> {
-    let part = [Part::Tools, Part::Results].into_iter().find(|part| part.to_string() == target);
-    let part = part.ok_or(InvalidWant::Unexpected("of the catalog there are tools and results"))?;
+    let parts = [Part::Tools, Part::Pointers, Part::Results];
+    let part = parts.into_iter().find(|part| part.to_string() == target);
+    let part = part
+        .ok_or(InvalidWant::Unexpected("of the catalog there are tools, pointers and results"))?;
     let read = Named::add(wants.take().map(|wants| wants.read), part);
     *wants = Some(CatalogGrant { read });
     Ok(())
 }
 
+/// How the subject of each ask about pointers begins.
+const POINTERS: &str = "see what is in the last answer of";
+
 /// An ask to read a part of the catalog.
 #[derive(Debug)]
-pub struct CatalogAsk(pub Part);
+pub enum CatalogAsk {
+    /// The tools.
+    Tools,
+    /// Whether pointers lead to something in the last answer of a tool.
+    Pointers {
+        /// The name of the tool, fit to be shown.
+        tool: String,
+    },
+    /// The last answers of the tools.
+    Results,
+}
+
+impl CatalogAsk {
+    fn part(&self) -> Part {
+        match self {
+            Self::Tools => Part::Tools,
+            Self::Pointers { .. } => Part::Pointers,
+            Self::Results => Part::Results,
+        }
+    }
+}
 
 impl Ask for CatalogAsk {
     type Grant = CatalogGrant;
@@ -102,18 +148,19 @@ impl Ask for CatalogAsk {
     }
 
     fn is_within(&self, grant: &CatalogGrant) -> bool {
-        grant.read.contains(&self.0)
+        grant.read.contains(&self.part())
     }
 
     fn subject(&self) -> String {
-        match self.0 {
-            Part::Tools => "see the tools of all plugins".into(),
-            Part::Results => "see the last answers of all tools".into(),
+        match self {
+            Self::Tools => "see the tools of all plugins".into(),
+            Self::Pointers { tool } => format!("{POINTERS} `{tool}`"),
+            Self::Results => "see the last answers of all tools".into(),
         }
     }
 
     fn remedy(&self, granted: Option<&CatalogGrant>) -> String {
         let there = granted.into_iter().flat_map(|granted| granted.read.iter());
-        format!("read = {}", listed(there, &self.0.to_string()))
+        format!("read = {}", listed(there, &self.part().to_string()))
     }
 }

@@ -3,8 +3,8 @@
 use wasmtime::component::{HasSelf, Linker};
 
 use super::effect;
-use super::grant::{CatalogAsk, Part};
-use crate::bindings::portcullis::plugin::catalog::{self, Entry};
+use super::grant::CatalogAsk;
+use crate::bindings::portcullis::plugin::catalog::{self, Entry, Finding};
 use crate::sandbox::InstanceState;
 
 /// Links the interface.
@@ -16,7 +16,7 @@ impl InstanceState {
     /// The tools, or none if the gate refuses.
     fn visible_tools(&self) -> Vec<Entry> {
         let Some(shared) = &self.call.shared else { return Vec::new() };
-        match self.gate.pass(CatalogAsk(Part::Tools)) {
+        match self.gate.pass(CatalogAsk::Tools) {
             Ok(permit) => effect::list_tools(permit, shared, &self.gate.trail().plugin()),
             Err(_) => Vec::new(),
         }
@@ -34,9 +34,22 @@ impl catalog::Host for InstanceState {
 
     async fn last_result(&mut self, name: String) -> wasmtime::Result<Option<String>> {
         let Some(shared) = &self.call.shared else { return Ok(None) };
-        Ok(match self.gate.pass(CatalogAsk(Part::Results)) {
+        Ok(match self.gate.pass(CatalogAsk::Results) {
             Ok(permit) => effect::last_result(permit, shared, self.call.principal.clone(), &name),
             Err(_) => None,
         })
+    }
+
+    async fn find(
+        &mut self,
+        name: String,
+        paths: Vec<Vec<String>>,
+    ) -> wasmtime::Result<Vec<Finding>> {
+        let unknown = || vec![Finding::Unknown; paths.len()];
+        let Some(shared) = &self.call.shared else { return Ok(unknown()) };
+        let ask = CatalogAsk::Pointers { tool: portcullis_sanitize::line(&name, 100) };
+        let Ok(permit) = self.gate.pass_read(ask) else { return Ok(unknown()) };
+        let (principal, left) = (self.call.principal.clone(), &mut self.paths_left);
+        Ok(effect::find(permit, shared, principal, &name, &paths, left))
     }
 }

@@ -3,6 +3,7 @@
 pub mod effect;
 mod grant;
 mod link;
+mod pointers;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use super::{InvalidWant, Registered};
 use crate::sandbox::InstanceState;
 
 pub use grant::{CatalogAsk, CatalogGrant, Part};
+pub(crate) use pointers::MAX_PATHS;
 
 impl Registered for CatalogGrant {
     const NAME: &'static str = "catalog";

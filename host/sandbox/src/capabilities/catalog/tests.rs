@@ -6,6 +6,11 @@ use crate::gate::Ask as _;
 #[test]
 fn results_are_not_part_of_tools() {
     let grant: CatalogGrant = toml::from_str("read = [\"tools\"]").unwrap();
-    assert!(CatalogAsk(Part::Tools).is_within(&grant));
-    assert!(!CatalogAsk(Part::Results).is_within(&grant) && !grant.has_results());
+    assert!(CatalogAsk::Tools.is_within(&grant));
+    assert!(!CatalogAsk::Results.is_within(&grant) && !grant.needs_results());
+    let about = CatalogAsk::Pointers { tool: "t".into() };
+    assert!(!about.is_within(&grant));
+    let grant: CatalogGrant = toml::from_str("read = [\"pointers\"]").unwrap();
+    assert!(about.is_within(&grant) && grant.needs_results());
+    assert!(!CatalogAsk::Results.is_within(&grant));
 }

@@ -1,10 +1,11 @@
 //! The grant of HTTP requests, and the check whether it covers a request or a connection.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use portcullis_egress::{Connection, Origin, Request, Secrets};
+use portcullis_egress::{Connection, Origin, Request, Secret, Secrets};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -219,6 +220,19 @@ pub(super) fn targets(grant: &HttpGrant) -> Vec<String> {
 
 /// Methods that change nothing at a server (RFC 9110, section 9.2.1).
 const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
+
+impl Grants {
+    /// Grants `POST` requests to one origin, and no others, with a header that the host adds.
+    pub fn allow_posts_only(&mut self, origin: Origin, header: Option<(String, Secret)>) {
+        let rule = HttpRule { hosts: vec![origin.clone()], methods: vec!["POST".into()] };
+        let headers = header.map(|header| (origin, BTreeMap::from([header])));
+        self.http = Some(HttpGrant {
+            rules: vec![rule],
+            headers: headers.into_iter().collect(),
+            ..HttpGrant::default()
+        });
+    }
+}
 
 impl HttpGrant {
     /// Whether a request that this allows, to hosts named here or by a call, may change something at the server.

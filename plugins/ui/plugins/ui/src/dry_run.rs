@@ -2,23 +2,60 @@
 //! and through the tool's last result.
 
 use crate::{shape::Place, spec::Problem};
-use portcullis_plugin::{catalog::Entry, serde_json::Value};
+use portcullis_plugin::{
+    catalog::{self, Entry, Finding},
+    serde_json::Value,
+};
 use regex_lite::Regex;
 
 /// Most problems that are reported.
 const PROBLEMS: usize = 20;
+/// Most pointers that the host is asked about.
+const POINTERS: usize = 200;
 
-/// The pointers without a target, in a [valid](crate::spec::check) specification.
-pub fn check(specification: &Value, tool: &Entry, last: Option<&Value>) -> Vec<Problem> {
+/// What a dry run found.
+#[derive(Debug, PartialEq)]
+pub struct Found {
+    /// The pointers without a target.
+    pub problems: Vec<Problem>,
+    /// The pointers whose target neither a schema declares nor an answer has or lacks.
+    pub unverified: Vec<String>,
+}
+
+/// Follows all pointers of a [valid](crate::spec::check) specification. Where the plugin does not see the tool's last
+/// answer, the host tells whether pointers lead to something in it.
+pub fn check(specification: &Value, tool: &Entry, last: Option<&Value>) -> Found {
     let mut run = Run {
         input: Place::of(Some(&tool.input_schema), None),
         result: Place::of(tool.output_schema.as_ref(), last),
         template: Regex::new(r"\{((?:@|/(?:input|result|content))[^{}]*)\}").expect("it is one"),
         problems: Vec::new(),
+        undeclared: Vec::new(),
+        guards: 0,
     };
     run.component(&specification["root"], "/root", None);
+    let unverified = run.ask_host(&tool.name);
     run.problems.truncate(PROBLEMS);
-    run.problems
+    Found { problems: run.problems, unverified }
+}
+
+/// A pointer to a place that no schema declares and no sample has.
+struct Undeclared {
+    /// Where it stands in the specification.
+    at: String,
+    /// As it is written.
+    path: String,
+    /// The pointers that lead there from the whole answer, one for each list on the way.
+    chain: Vec<String>,
+    /// Whether the component is shown only under a condition.
+    is_guarded: bool,
+}
+
+/// The target of a pointer, and how it is reached in the answer; `None` if it is not in the answer.
+#[derive(Clone)]
+struct Target<'a> {
+    place: Place<'a>,
+    chain: Option<Vec<String>>,
 }
 
 struct Run<'a> {
@@ -26,6 +63,9 @@ struct Run<'a> {
     result: Place<'a>,
     template: Regex,
     problems: Vec<Problem>,
+    undeclared: Vec<Undeclared>,
+    /// How many components around the current one have a condition.
+    guards: usize,
 }
 
 impl<'a> Run<'a> {
@@ -33,26 +73,54 @@ impl<'a> Run<'a> {
         self.problems.push(Problem { at, what: what.into() });
     }
 
+    /// Has the host look for the pointers that nothing declares; returns those it can tell nothing of.
+    fn ask_host(&mut self, tool: &str) -> Vec<String> {
+        let mut undeclared = std::mem::take(&mut self.undeclared);
+        undeclared.truncate(POINTERS);
+        let paths: Vec<_> = undeclared.iter().map(|one| one.chain.clone()).collect();
+        let findings = if paths.is_empty() { Vec::new() } else { catalog::find(tool, &paths) };
+        let mut unverified: Vec<String> = Vec::new();
+        for (one, finding) in undeclared.into_iter().zip(findings) {
+            match finding {
+                Finding::Missing if !one.is_guarded => self.wrong(
+                    one.at,
+                    format!(
+                        "`{}` leads to nothing in the last answer of the tool; where it is there only sometimes, give \
+                         the component a `when`",
+                        one.path
+                    ),
+                ),
+                Finding::Unknown if !unverified.contains(&one.path) => unverified.push(one.path),
+                Finding::Found | Finding::Missing | Finding::Unknown => {}
+            }
+        }
+        unverified
+    }
+
     /// The target of a pointer; `None` if there is none, which is then reported.
-    fn follow(&mut self, path: &Value, at: String, item: Option<&Place<'a>>) -> Option<Place<'a>> {
+    fn follow(
+        &mut self,
+        path: &Value,
+        at: String,
+        item: Option<&Target<'a>>,
+    ) -> Option<Target<'a>> {
         let path = path.as_str()?;
-        let (start, rest) = match path.strip_prefix('@') {
+        let (start, chain, rest) = match path.strip_prefix('@') {
             Some(rest) => match item {
-                Some(item) => (item.clone(), rest),
+                Some(item) => (item.place.clone(), item.chain.clone(), rest),
                 None => {
-                    self.wrong(at, format!("`{path}` leads into an item, and there is none: it stands in no List, Table or Chart"));
+                    self.wrong(at, format!("`{path}` leads into an item, and there is none: it stands in no List, Table, Chart, Timeline or Map"));
                     return None;
                 }
             },
             None => {
                 let end = path[1..].find('/').map_or(path.len(), |end| end + 1);
                 let (root, rest) = path.split_at(end);
-                let start = match root {
-                    "/input" => self.input.clone(),
-                    "/result" => self.result.clone(),
-                    _ => Place::anything(),
-                };
-                (start, rest)
+                match root {
+                    "/input" => (self.input.clone(), None, rest),
+                    "/result" => (self.result.clone(), Some(Vec::new()), rest),
+                    _ => (Place::anything(), None, rest),
+                }
             }
         };
         let mut place = start;
@@ -71,11 +139,19 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        Some(place)
+        let chain = chain.map(|mut chain| {
+            chain.push(rest.to_owned());
+            chain
+        });
+        if let Some(chain) = chain.clone().filter(|_| !place.is_known()) {
+            let is_guarded = self.guards > 0;
+            self.undeclared.push(Undeclared { at, path: path.to_owned(), chain, is_guarded });
+        }
+        Some(Target { place, chain })
     }
 
     /// Checks a text with templates, or a binding.
-    fn text(&mut self, value: &Value, at: String, item: Option<&Place<'a>>) {
+    fn text(&mut self, value: &Value, at: String, item: Option<&Target<'a>>) {
         match value {
             Value::String(text) => {
                 let paths: Vec<Value> =
@@ -94,10 +170,10 @@ impl<'a> Run<'a> {
     }
 
     /// Follows the pointer to a list and returns the place of its items.
-    fn rows(&mut self, path: &Value, at: String, item: Option<&Place<'a>>) -> Option<Place<'a>> {
-        let place = self.follow(path, at.clone(), item)?;
+    fn rows(&mut self, path: &Value, at: String, item: Option<&Target<'a>>) -> Option<Target<'a>> {
+        let Target { place, chain } = self.follow(path, at.clone(), item)?;
         match place.items() {
-            Ok(items) => Some(items),
+            Ok(place) => Some(Target { place, chain }),
             Err(kind) => {
                 self.wrong(at, format!("{path} leads to a {kind}, not to a list"));
                 None
@@ -105,34 +181,43 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn children(&mut self, value: &Value, at: &str, item: Option<&Place<'a>>) {
-        for (index, child) in value.as_array().into_iter().flatten().enumerate() {
+    fn children(&mut self, value: &Value, at: &str, item: Option<&Target<'a>>) {
+        for (index, child) in list(value) {
             self.component(child, &format!("{at}/{index}"), item);
         }
     }
 
-    fn component(&mut self, component: &Value, at: &str, item: Option<&Place<'a>>) {
+    fn component(&mut self, component: &Value, at: &str, item: Option<&Target<'a>>) {
         if self.problems.len() >= PROBLEMS {
             return;
         }
-        let place = |name: &str| format!("{at}/{name}");
+        // What a condition leads to, and what is shown under it, may be missing.
+        let is_guard = component.get("when").is_some();
+        self.guards += usize::from(is_guard);
         if let Some(path) = component["when"].get("path") {
-            self.follow(path, place("when/path"), item);
+            self.follow(path, format!("{at}/when/path"), item);
         }
-        for name in ["text", "title", "label", "value", "unit", "alt"] {
-            if let Some(text) = component.get(name) {
-                self.text(text, place(name), item);
+        for name in ["text", "title", "label", "value", "unit", "alt", "before", "after"] {
+            if let Some(text) = component.get(name).filter(|_| !is_of_items(component, name)) {
+                self.text(text, format!("{at}/{name}"), item);
             }
         }
+        self.parts(component, at, item);
+        self.guards -= usize::from(is_guard);
+    }
+
+    /// Checks what only components of one kind have.
+    fn parts(&mut self, component: &Value, at: &str, item: Option<&Target<'a>>) {
+        let place = |name: &str| format!("{at}/{name}");
         match component["component"].as_str() {
             Some("Tabs") => {
-                for (index, tab) in component["tabs"].as_array().into_iter().flatten().enumerate() {
+                for (index, tab) in list(&component["tabs"]) {
                     self.text(&tab["title"], place(&format!("tabs/{index}/title")), item);
                     self.component(&tab["child"], &place(&format!("tabs/{index}/child")), item);
                 }
             }
             Some("Details") => {
-                for (index, row) in component["rows"].as_array().into_iter().flatten().enumerate() {
+                for (index, row) in list(&component["rows"]) {
                     self.text(&row["label"], place(&format!("rows/{index}/label")), item);
                     self.text(&row["value"], place(&format!("rows/{index}/value")), item);
                 }
@@ -142,14 +227,9 @@ impl<'a> Run<'a> {
             }
             Some("Table") => {
                 let Some(row) = self.rows(&component["rows"], place("rows"), item) else { return };
-                for (index, column) in
-                    component["columns"].as_array().into_iter().flatten().enumerate()
-                {
-                    self.follow(
-                        &column["path"],
-                        place(&format!("columns/{index}/path")),
-                        Some(&row),
-                    );
+                for (index, column) in list(&component["columns"]) {
+                    let at = place(&format!("columns/{index}/path"));
+                    self.follow(&column["path"], at, Some(&row));
                 }
             }
             Some("Chart") => self.chart(component, at, item),
@@ -159,27 +239,53 @@ impl<'a> Run<'a> {
                 };
                 self.component(&component["child"], &place("child"), Some(&row));
             }
-            Some("Image" | "Field") => {
-                self.follow(&component["path"], place("path"), item);
+            Some("Timeline") => {
+                let Some(row) = self.rows(&component["items"], place("items"), item) else {
+                    return;
+                };
+                self.follow(&component["time"]["path"], place("time/path"), Some(&row));
+                self.text(&component["title"], place("title"), Some(&row));
+                self.text(&component["text"], place("text"), Some(&row));
+            }
+            Some("Map") => {
+                let Some(row) = self.rows(&component["points"], place("points"), item) else {
+                    return;
+                };
+                for name in ["latitude", "longitude"] {
+                    self.number(&component[name], place(name), &row);
+                }
+                self.text(&component["label"], place("label"), Some(&row));
+            }
+            Some("Image" | "Field" | "Slider") => {
+                let found = self.follow(&component["path"], place("path"), item);
+                let is_slider = component["component"] == "Slider";
+                if found.is_some_and(|to| is_slider && !to.place.may_be(&["number", "integer"])) {
+                    let path = &component["path"];
+                    self.wrong(place("path"), format!("{path} does not lead to a number"));
+                }
             }
             Some("Button") => self.button(component, at, item),
             _ => self.children(&component["children"], &place("children"), item),
         }
     }
 
-    fn chart(&mut self, chart: &Value, at: &str, item: Option<&Place<'a>>) {
-        let Some(row) = self.rows(&chart["rows"], format!("{at}/rows"), item) else { return };
-        self.follow(&chart["x"]["path"], format!("{at}/x/path"), Some(&row));
-        for (index, axis) in chart["y"].as_array().into_iter().flatten().enumerate() {
-            let at = format!("{at}/y/{index}/path");
-            let Some(place) = self.follow(&axis["path"], at.clone(), Some(&row)) else { continue };
-            if !place.may_be(&["number", "integer"]) {
-                self.wrong(at, format!("{} does not lead to a number", axis["path"]));
-            }
+    /// Follows a pointer that has to lead to a number within a row.
+    fn number(&mut self, path: &Value, at: String, row: &Target<'a>) {
+        let Some(found) = self.follow(path, at.clone(), Some(row)) else { return };
+        if !found.place.may_be(&["number", "integer"]) {
+            self.wrong(at, format!("{path} does not lead to a number"));
         }
     }
 
-    fn button(&mut self, button: &Value, at: &str, item: Option<&Place<'a>>) {
+    fn chart(&mut self, chart: &Value, at: &str, item: Option<&Target<'a>>) {
+        let Some(row) = self.rows(&chart["rows"], format!("{at}/rows"), item) else { return };
+        self.follow(&chart["x"]["path"], format!("{at}/x/path"), Some(&row));
+        for (index, axis) in list(&chart["y"]) {
+            self.number(&axis["path"], format!("{at}/y/{index}/path"), &row);
+        }
+    }
+
+    fn button(&mut self, button: &Value, at: &str, item: Option<&Target<'a>>) {
         for (name, value) in button["arguments"].as_object().into_iter().flatten() {
             let at = format!("{at}/arguments/{name}");
             if let Err(names) = self.input.step(name) {
@@ -189,6 +295,20 @@ impl<'a> Run<'a> {
                 self.follow(path, format!("{at}/path"), item);
             }
         }
+    }
+}
+
+/// The items of a list, with their places.
+fn list(value: &Value) -> impl Iterator<Item = (usize, &Value)> {
+    value.as_array().into_iter().flatten().enumerate()
+}
+
+/// Whether that text of the component stands within the items of a list.
+fn is_of_items(component: &Value, name: &str) -> bool {
+    match component["component"].as_str() {
+        Some("Timeline") => matches!(name, "title" | "text"),
+        Some("Map") => name == "label",
+        _ => false,
     }
 }
 
@@ -225,6 +345,7 @@ mod tests {
         let specification = json!({ "version": 1, "root": root });
         assert_eq!(spec::check(&specification), [], "{specification}");
         check(&specification, tool, last)
+            .problems
             .iter()
             .map(ToString::to_string)
             .collect::<Vec<_>>()
@@ -233,7 +354,8 @@ mod tests {
 
     #[test]
     fn everything_finds_what_it_wants() {
-        assert_eq!(check(&spec::tests::everything(), &weather(), None), []);
+        let nothing = Found { problems: Vec::new(), unverified: Vec::new() };
+        assert_eq!(check(&spec::tests::everything(), &weather(), None), nothing);
     }
 
     #[test]
@@ -262,6 +384,34 @@ mod tests {
             (
                 json!({ "component": "Chart", "kind": "line", "rows": "/result/days", "x": { "path": "@/sky", "label": "" }, "y": [{ "path": "@/sky", "label": "" }] }),
                 "/root/y/0/path: \"@/sky\" does not lead to a number",
+            ),
+            (
+                json!({ "component": "Map", "points": "/result/days", "latitude": "@/high", "longitude": "@/sky" }),
+                "/root/longitude: \"@/sky\" does not lead to a number",
+            ),
+            (
+                json!({ "component": "Map", "points": "/result/days", "latitude": "@/high", "longitude": "@/rain", "label": "{@/wind}" }),
+                "/root/label: `@/wind` leads nowhere",
+            ),
+            (
+                json!({ "component": "Timeline", "items": "/result/days", "time": { "path": "@/when" }, "title": "a" }),
+                "/root/time/path: `@/when` leads nowhere",
+            ),
+            (
+                json!({ "component": "Timeline", "items": "/result/days", "time": { "path": "@/sky" }, "title": "{@/wind}" }),
+                "/root/title: `@/wind` leads nowhere",
+            ),
+            (
+                json!({ "component": "Slider", "path": "/input/city", "label": "a" }),
+                "/root/path: \"/input/city\" does not lead to a number",
+            ),
+            (
+                json!({ "component": "Modal", "label": "a", "children": [{ "component": "Code", "text": "{/result/wind}" }] }),
+                "/root/children/0/text: `/result/wind` leads nowhere",
+            ),
+            (
+                json!({ "component": "Diff", "before": "a", "after": { "path": "/result/wind" } }),
+                "/root/after/path: `/result/wind` leads nowhere",
             ),
             (
                 json!({ "component": "Field", "path": "/input/town" }),

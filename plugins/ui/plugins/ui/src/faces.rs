@@ -33,7 +33,7 @@ fn dressing(tool: &Entry, settings: &Settings, addresses: &Addresses) -> Option<
     let view = gets_view(tool, settings).then(|| addresses.of(tool));
     Some(Dressing {
         tool: tool.name.clone(),
-        for_model: !(tool.of_this_plugin && settings.hide_tools),
+        for_model: !tool.of_this_plugin || settings.model_tool,
         for_views: view.is_some() && is_callable(tool, settings),
         view,
     })

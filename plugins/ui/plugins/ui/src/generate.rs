@@ -18,8 +18,10 @@ use portcullis_plugin::{
 use serde::{Deserialize, Serialize};
 use std::{fmt, time::Duration};
 
-/// Most concurrent generations.
-const SLOTS: u8 = 2;
+/// The places for concurrent generations. The last is kept free for callers who wait.
+const SLOTS: [&str; 3] = ["slot/0", "slot/1", "slot/2"];
+/// Longest wait for one of several slots, before the next is tried.
+const STEP: Duration = Duration::from_millis(200);
 /// Time after a failure before the next automatic attempt.
 const REST: Duration = Duration::from_secs(600);
 
@@ -45,8 +47,11 @@ impl Jobs for Chores {
             );
             return Ok(());
         };
-        let made = generate(request, &settings, &tool, &WallClock::new(), Pace::Background, anew);
-        made.map(|_| ()).map_err(|why| Failure::new(why.to_string()))
+        match generate(request, &settings, &tool, &WallClock::new(), Pace::Background, anew) {
+            Ok(_) => Ok(()),
+            Err(Why::Busy) if leave(request, &tool.name, anew) => Ok(()),
+            Err(why) => Err(Failure::new(why.to_string())),
+        }
     }
 }
 
@@ -77,6 +82,14 @@ pub enum Pace {
 }
 
 impl Pace {
+    /// The time limit of a generation.
+    fn limit(self, provider: &Provider) -> Duration {
+        match self {
+            Self::Foreground => provider.foreground,
+            Self::Background => provider.background,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Foreground => "foreground",
@@ -99,8 +112,10 @@ pub struct Made {
 /// The reason why there is no view.
 #[derive(Debug)]
 pub enum Why {
-    /// All slots are busy, and a caller should not wait for one.
+    /// Another generation took all the time that a caller waits.
     Busy,
+    /// Another call failed to generate the same view a moment ago.
+    Same(Failed),
     /// The provider failed.
     Provider(provider::Error),
     /// The model's answer cannot be shown.
@@ -113,6 +128,7 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Busy => f.write_str("other views are being generated"),
+            Self::Same(failed) => f.write_str(&failed.why),
             Self::Provider(error) => error.fmt(f),
             Self::Invalid(problems) => {
                 write!(f, "INVALID: what the model wrote cannot be shown: {}", problems.join("; "))
@@ -128,6 +144,9 @@ impl Why {
         match self {
             Self::Busy => true,
             Self::Provider(error) => matches!(error.code, Code::Timeout | Code::RateLimit),
+            Self::Same(failed) => {
+                [Code::Timeout, Code::RateLimit].iter().any(|code| code.name() == failed.code)
+            }
             Self::Invalid(_) | Self::Kept(_) => false,
         }
     }
@@ -135,6 +154,7 @@ impl Why {
     fn code(&self) -> &'static str {
         match self {
             Self::Busy => "BUSY",
+            Self::Same(_) => "SAME",
             Self::Provider(error) => error.code.name(),
             Self::Invalid(_) => "INVALID",
             Self::Kept(_) => "STORE",
@@ -169,6 +189,7 @@ pub fn key(
         "effort": provider.effort,
         "maxOutputTokens": provider.max_output_tokens,
         "documents": settings.documents,
+        "operator": settings.prompt,
         "sample": sample(tool, settings),
     }))
 }
@@ -181,7 +202,8 @@ fn sample(tool: &Entry, settings: &Settings) -> Option<Value> {
     if settings.send_results { catalog::last_result(&tool.name) } else { None }
 }
 
-/// Generates a view and publishes it. `anew`: ignore the cache.
+/// Generates a view and publishes it, one at a time for each tool. A caller that waited while the same view was made gets
+/// that view. `anew`: ignore the cache.
 pub fn generate(
     request: &Request<'_>,
     settings: &Settings,
@@ -191,28 +213,45 @@ pub fn generate(
     anew: bool,
 ) -> Result<Made, Why> {
     let provider = settings.provider.as_ref().expect("asked only where there is one");
-    let key = key(tool, settings, provider, &kept::record(&tool.name));
+    let (began, begin) = (time::now(), clock.elapsed());
     let before = Addresses::new(settings).of(tool);
-    let begin = clock.elapsed();
+    let waiting = Budget::new(request, clock, pace.limit(provider));
+    let _turn = Turn::take(&tool.name, pace, &waiting)?;
+    let record = kept::record(&tool.name);
+    let key = key(tool, settings, provider, &record);
     request.log(
         Level::Info,
         json!({ "step": "generate", "tool": tool.name, "key": short(&key), "pace": pace.name() }),
     );
-    let slot = Slot::take(&tool.name, pace, provider.background)?;
+    let spent = || kept::milliseconds(clock.elapsed() - begin);
+    match meanwhile(record, &key, began) {
+        Some(Ok(())) => {
+            let address = Addresses::new(settings).of(tool);
+            return Ok(Made { address, ms: spent(), from_cache: true });
+        }
+        Some(Err(failed)) => return Err(Why::Same(failed)),
+        None => {}
+    }
     let found =
         if settings.cache.on && !anew { cached(request, settings, tool, &key) } else { None };
     let from_cache = found.is_some();
     let made = match found {
         Some(view) => Ok(view),
-        None => written(request, settings, provider, tool, clock, pace, &key),
+        None => {
+            // No caller waits for a job, so its time begins with its turn.
+            let budget = match pace {
+                Pace::Foreground => waiting,
+                Pace::Background => Budget::new(request, clock, provider.background),
+            };
+            written(request, settings, provider, tool, &budget, &key)
+        }
     };
-    drop(slot);
     let kept = made.and_then(|view| {
         let (kind, tokens) = (view.body.kind(), view.tokens);
         kept::keep(&tool.name, view, &settings.cache).map_err(Why::Kept)?;
         Ok((kind, tokens))
     });
-    let ms = kept::milliseconds(clock.elapsed() - begin);
+    let ms = spent();
     let (kind, tokens) = match kept {
         Ok(kept) => kept,
         Err(why) => {
@@ -228,6 +267,16 @@ pub fn generate(
     folders::debug(request, settings, &tool.name, "page.html", &page);
     folders::export(request, settings, &tool.name, &page);
     Ok(Made { address, ms, from_cache })
+}
+
+/// What became of the same generation by another call since this one began, if there was one.
+fn meanwhile(record: kept::Record, key: &str, began: u64) -> Option<Result<(), Failed>> {
+    let is_same = |view: &View| view.key.as_deref() == Some(key) && view.at > began;
+    if record.view.as_ref().is_some_and(is_same) {
+        return Some(Ok(()));
+    }
+    let has_failed = cache::get(&failed(key)).is_some_and(|value| !value.is_empty());
+    record.failure.filter(|failed| has_failed && failed.at > began).map(Err)
 }
 
 /// The start of a key, enough to identify it in a log.
@@ -274,24 +323,23 @@ fn written(
     settings: &Settings,
     provider: &Provider,
     tool: &Entry,
-    clock: &dyn Clock,
-    pace: Pace,
+    budget: &Budget<'_>,
     key: &str,
 ) -> Result<View, Why> {
-    let time = match pace {
-        Pace::Foreground => provider.foreground,
-        Pace::Background => provider.background,
-    };
-    let budget = Budget::new(request, clock, time);
     let last = catalog::last_result(&tool.name);
     let refinements = kept::record(&tool.name).refinements;
-    let mut question =
-        prompt::first(tool, &refinements, sample(tool, settings).as_ref(), settings.documents);
+    let mut question = prompt::first(
+        tool,
+        &refinements,
+        sample(tool, settings).as_ref(),
+        settings.prompt.as_deref(),
+        settings.documents,
+    );
     let mut round = 1;
     let (body, said) = loop {
         let told = format!("{}\n\n{}", question.system, question.turns.join("\n\n---\n\n"));
         folders::debug(request, settings, &tool.name, &format!("{round}-prompt.txt"), &told);
-        let said = provider::ask(request, provider, &question, &budget).map_err(Why::Provider)?;
+        let said = provider::ask(request, provider, &question, budget).map_err(Why::Provider)?;
         folders::debug(request, settings, &tool.name, &format!("{round}-answer.txt"), &said.text);
         let judged = judge::answer(
             &said.text,
@@ -305,8 +353,8 @@ fn written(
             Level::Info,
             json!({ "step": "validate", "tool": tool.name, "round": round, "problems": problems }),
         );
-        if let Ok(body) = judged {
-            break (body, said);
+        if let Ok(judged) = judged {
+            break (judged.body, said);
         }
         if round == 2 {
             return Err(Why::Invalid(problems));
@@ -332,32 +380,43 @@ fn written(
     Ok(view)
 }
 
-/// A slot for one generation, chosen by the tool's name: no tool is in two slots at once.
-struct Slot {
-    busy: String,
-    _claim: Option<cache::Claim>,
+/// The turn of one generation: the only one of its tool, and one of few in all.
+struct Turn {
+    _tool: cache::Claim,
+    _slot: cache::Claim,
 }
 
-impl Slot {
-    /// Takes a slot. `longest`: limit for the time the slot is held.
-    fn take(tool: &str, pace: Pace, longest: Duration) -> Result<Self, Why> {
-        let digest = canonical::digest_of(tool.as_bytes());
-        let number = digest.as_bytes()[0] % SLOTS;
-        let busy = format!("busy/{number}");
-        // A wait for a claim cannot be aborted, so a foreground call must not start one.
-        let is_busy = cache::get(&busy).is_some_and(|value| !value.is_empty());
-        if pace == Pace::Foreground && is_busy {
-            return Err(Why::Busy);
+impl Turn {
+    /// Waits for the turn, at most as long as the budget says.
+    fn take(tool: &str, pace: Pace, budget: &Budget<'_>) -> Result<Self, Why> {
+        let free = match pace {
+            Pace::Foreground => &SLOTS[..],
+            Pace::Background => &SLOTS[..SLOTS.len() - 1],
+        };
+        let turn = turn_of(tool);
+        let mut of_tool = None;
+        loop {
+            let left = match budget.left() {
+                Ok(left) => left,
+                Err(error) if error.code == Code::Timeout => return Err(Why::Busy),
+                Err(error) => return Err(Why::Provider(error)),
+            };
+            // The tool's turn first: who waits for it takes no slot from others.
+            let Some(tool) = of_tool.take().or_else(|| cache::claim_within(&turn, left.min(STEP)))
+            else {
+                continue;
+            };
+            let slot = free.iter().find_map(|slot| cache::claim_within(slot, Duration::ZERO));
+            let slot = slot.or_else(|| cache::claim_within(free[0], left.min(STEP)));
+            match slot {
+                Some(slot) => return Ok(Self { _tool: tool, _slot: slot }),
+                None => of_tool = Some(tool),
+            }
         }
-        let claim = cache::claim(&format!("slot/{number}"));
-        cache::set(&busy, [1], longest);
-        Ok(Self { busy, _claim: claim })
     }
 }
 
-impl Drop for Slot {
-    fn drop(&mut self) {
-        // The cache cannot delete entries: an empty value counts as absent.
-        cache::set(&self.busy, [], Duration::from_millis(1));
-    }
+/// The key by which a tool's generations wait for each other.
+fn turn_of(tool: &str) -> String {
+    format!("turn/{}", canonical::digest_of(tool.as_bytes()))
 }

@@ -6,6 +6,15 @@ use portcullis_plugin::{
     serde_json::{self, Value},
 };
 
+/// What a model wrote, found to be valid.
+#[derive(Debug)]
+pub struct Judged {
+    /// What to show.
+    pub body: Body,
+    /// The paths in it of which nothing tells whether they lead to something.
+    pub unverified: Vec<String>,
+}
+
 /// Validates an answer that should be a specification or a document.
 pub fn answer(
     text: &str,
@@ -13,7 +22,7 @@ pub fn answer(
     last: Option<&Value>,
     document: bool,
     most: usize,
-) -> Result<Body, Vec<String>> {
+) -> Result<Judged, Vec<String>> {
     if document {
         return self::document(text, most);
     }
@@ -28,22 +37,28 @@ pub fn specification(
     value: Value,
     tool: &Entry,
     last: Option<&Value>,
-) -> Result<Body, Vec<String>> {
+) -> Result<Judged, Vec<String>> {
     let mut problems: Vec<String> = spec::check(&value).iter().map(ToString::to_string).collect();
+    let mut unverified = Vec::new();
     if problems.is_empty() {
-        problems = dry_run::check(&value, tool, last).iter().map(ToString::to_string).collect();
+        let run = dry_run::check(&value, tool, last);
+        problems = run.problems.iter().map(ToString::to_string).collect();
+        unverified = run.unverified;
     }
     if problems.is_empty() {
         // All text in a specification was written by the model, which may have been manipulated.
         problems = ui_check::contamination(&value.to_string());
     }
-    if problems.is_empty() { Ok(Body::Specification(value)) } else { Err(problems) }
+    let body = Body::Specification(value);
+    if problems.is_empty() { Ok(Judged { body, unverified }) } else { Err(problems) }
 }
 
 /// Validates a document and repairs it where possible.
-pub fn document(text: &str, most: usize) -> Result<Body, Vec<String>> {
+pub fn document(text: &str, most: usize) -> Result<Judged, Vec<String>> {
     let judged = ui_check::check(text, most);
-    if judged.faults.is_empty() { Ok(Body::Document(judged.html)) } else { Err(judged.faults) }
+    let body = Body::Document(judged.html);
+    let unverified = Vec::new();
+    if judged.faults.is_empty() { Ok(Judged { body, unverified }) } else { Err(judged.faults) }
 }
 
 /// The outermost JSON object in a text, without surrounding words or a code fence.

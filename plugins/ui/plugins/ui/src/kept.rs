@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// Version of the stored format. Data of another version counts as absent.
 pub const VERSION: u32 = 1;
 const INDEX: &str = "index";
-/// Key of the tools seen by the last `_ui_refresh_tools`.
+/// Key of the tools seen by the last `refresh`.
 const SEEN: &str = "seen";
 
 /// The stored data of one tool.
@@ -91,7 +91,7 @@ pub enum Body {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum By {
-    /// The client's model, through `_ui_apply`.
+    /// The client's model, by the action `apply`.
     Client,
     /// A provider.
     Provider,
@@ -132,14 +132,6 @@ impl Body {
         match self {
             Self::Specification(_) => "specification",
             Self::Document(_) => "document",
-        }
-    }
-
-    /// Whether a specification has paths into the tool's answer.
-    pub fn shows_results(&self) -> bool {
-        match self {
-            Self::Specification(specification) => specification.to_string().contains("/result"),
-            Self::Document(_) => false,
         }
     }
 

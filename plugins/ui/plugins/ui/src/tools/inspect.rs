@@ -1,25 +1,20 @@
-//! The tool `_ui_inspect`: details of one view, and the schema for writing another.
+//! The action `inspect`: details of one view, and the schema for writing another.
 
 use super::list::{UiType, ui_type};
 use crate::{
-    faces::{self, Addresses},
+    faces::Addresses,
     generate,
     kept::{self, Body, By},
     page, prompt,
     settings::Settings,
     spec, time,
 };
-use portcullis_plugin::{prelude::*, serde_json::Value};
-
-/// Gets everything about the UI of one tool: how it was made, what was asked to be changed, its view specification if it has one, and the JSON schema of view specifications, by which `_ui_apply` takes a new one.
-#[arguments]
-pub struct Inspect {
-    /// Name of the tool whose UI to inspect.
-    tool_name: String,
-}
+use portcullis_plugin::{catalog::Entry, serde_json::Value};
+use serde::Serialize;
 
 /// A view, and what it was made from.
-#[data]
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Inspected {
     /// The tool.
     tool: String,
@@ -75,7 +70,8 @@ pub struct Inspected {
 }
 
 /// Tokens of a generation.
-#[data]
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Tokens {
     /// Read.
     input: u64,
@@ -83,63 +79,54 @@ pub struct Tokens {
     output: u64,
 }
 
-impl Tool for Inspect {
-    const NAME: &'static str = "_ui_inspect";
-    const TITLE: Option<&'static str> = Some("Inspect UI");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<Inspected>;
-
-    fn call(self, _request: &Request<'_>) -> Result<Json<Inspected>, Failure> {
-        let settings = Settings::read();
-        let tool = faces::dressed(&self.tool_name, &settings)?;
-        let addresses = Addresses::new(&settings);
-        let record = kept::record(&tool.name);
-        let cache_key = settings.provider.as_ref();
-        let cache_key =
-            cache_key.map(|provider| generate::key(&tool, &settings, provider, &record));
-        let is_shown = addresses.view(&tool).is_some();
-        let (shown, lost) = match record.view {
-            Some(view) if is_shown => (Some(view), false),
-            other => (None, other.is_some()),
-        };
-        let (spec, document) = match shown.as_ref().map(|view| view.body.clone()) {
-            Some(Body::Specification(spec)) => (Some(spec), None),
-            Some(Body::Document(document)) => (None, Some(document)),
-            None => (None, None),
-        };
-        let fallback_reason = match record.failure {
-            Some(failed) => Some(failed.why),
-            None => lost.then(|| {
-                "the tool has changed since the view was made, or the view is too old".to_owned()
-            }),
-        };
-        Ok(Json(Inspected {
-            ui_type: ui_type(&tool, &settings, &addresses),
-            cached: is_shown,
-            address: addresses.of(&tool),
-            cache_key: shown.as_ref().and_then(|view| view.key.clone()).or(cache_key),
-            request_id: shown.as_ref().and_then(|view| view.request.clone()),
-            made_by: shown.as_ref().map(|view| match view.by {
-                By::Client => "client".to_owned(),
-                By::Provider => "provider".to_owned(),
-            }),
-            generated_at: shown.as_ref().map(|view| time::iso(view.at)),
-            generation_duration_ms: shown.as_ref().map(|view| view.duration_ms),
-            llm_model: shown.as_ref().and_then(|view| view.model.clone()),
-            tokens: shown
-                .as_ref()
-                .and_then(|view| view.tokens)
-                .map(|(input, output)| Tokens { input, output }),
-            prompt_version: prompt::version().to_owned(),
-            template_version: page::template_version()[..12].to_owned(),
-            refinement_history: record.refinements.into_iter().map(|one| one.feedback).collect(),
-            fallback_reason,
-            tool: tool.name,
-            input_schema: tool.input_schema,
-            output_schema: tool.output_schema,
-            spec,
-            document,
-            catalogue: spec::catalogue(),
-        }))
+/// Everything about the view of a tool.
+pub fn view(tool: Entry, settings: &Settings) -> Inspected {
+    let addresses = Addresses::new(settings);
+    let record = kept::record(&tool.name);
+    let cache_key = settings.provider.as_ref();
+    let cache_key = cache_key.map(|provider| generate::key(&tool, settings, provider, &record));
+    let is_shown = addresses.view(&tool).is_some();
+    let (shown, lost) = match record.view {
+        Some(view) if is_shown => (Some(view), false),
+        other => (None, other.is_some()),
+    };
+    let (spec, document) = match shown.as_ref().map(|view| view.body.clone()) {
+        Some(Body::Specification(spec)) => (Some(spec), None),
+        Some(Body::Document(document)) => (None, Some(document)),
+        None => (None, None),
+    };
+    let fallback_reason = match record.failure {
+        Some(failed) => Some(failed.why),
+        None => lost.then(|| {
+            "the tool has changed since the view was made, or the view is too old".to_owned()
+        }),
+    };
+    Inspected {
+        ui_type: ui_type(&tool, settings, &addresses),
+        cached: is_shown,
+        address: addresses.of(&tool),
+        cache_key: shown.as_ref().and_then(|view| view.key.clone()).or(cache_key),
+        request_id: shown.as_ref().and_then(|view| view.request.clone()),
+        made_by: shown.as_ref().map(|view| match view.by {
+            By::Client => "client".to_owned(),
+            By::Provider => "provider".to_owned(),
+        }),
+        generated_at: shown.as_ref().map(|view| time::iso(view.at)),
+        generation_duration_ms: shown.as_ref().map(|view| view.duration_ms),
+        llm_model: shown.as_ref().and_then(|view| view.model.clone()),
+        tokens: shown
+            .as_ref()
+            .and_then(|view| view.tokens)
+            .map(|(input, output)| Tokens { input, output }),
+        prompt_version: prompt::version().to_owned(),
+        template_version: page::template_version()[..12].to_owned(),
+        refinement_history: record.refinements.into_iter().map(|one| one.feedback).collect(),
+        fallback_reason,
+        tool: tool.name,
+        input_schema: tool.input_schema,
+        output_schema: tool.output_schema,
+        spec,
+        document,
+        catalogue: spec::catalogue(),
     }
 }

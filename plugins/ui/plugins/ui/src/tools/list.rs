@@ -1,18 +1,15 @@
-//! The tool `_ui_list`: which tool has which view.
+//! The action `list`: which tool has which view.
 
 use crate::{
     faces::{self, Addresses},
     kept,
     settings::Settings,
 };
-use portcullis_plugin::prelude::*;
-
-/// Lists all tools and the state of their UIs.
-#[arguments]
-pub struct List {}
+use portcullis_plugin::catalog;
+use serde::Serialize;
 
 /// All tools.
-#[data]
+#[derive(Serialize)]
 pub struct Tools {
     /// In the catalog's order.
     tools: Vec<Listed>,
@@ -22,7 +19,8 @@ pub struct Tools {
 }
 
 /// A tool.
-#[data]
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Listed {
     /// As clients know it.
     name: String,
@@ -42,8 +40,8 @@ pub struct Listed {
 }
 
 /// What kind of view a tool has.
-#[data]
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum UiType {
     /// A model made it.
     Rich,
@@ -68,29 +66,22 @@ pub fn ui_type(tool: &catalog::Entry, settings: &Settings, addresses: &Addresses
     }
 }
 
-impl Tool for List {
-    const NAME: &'static str = "_ui_list";
-    const TITLE: Option<&'static str> = Some("List UIs");
-    const HINTS: Hints = Hints::new().read_only(true).idempotent(true).open_world(false);
-    type Output = Json<Tools>;
-
-    fn call(self, _request: &Request<'_>) -> Result<Json<Tools>, Failure> {
-        let settings = Settings::read();
-        let addresses = Addresses::new(&settings);
-        let others = catalog::tools().into_iter().filter(|tool| !tool.of_this_plugin);
-        let tools = others.map(|tool| {
-            let enabled = faces::gets_view(&tool, &settings);
-            let ui_type = ui_type(&tool, &settings, &addresses);
-            Listed {
-                ui_type,
-                cached: ui_type == UiType::Rich,
-                refinements: kept::record(&tool.name).refinements.len(),
-                enabled,
-                address: enabled.then(|| addresses.of(&tool)),
-                name: tool.name,
-                source: tool.source,
-            }
-        });
-        Ok(Json(Tools { tools: tools.collect(), problems: settings.complaints.clone() }))
-    }
+/// All tools but this plugin's, with the state of their views.
+pub fn all(settings: &Settings) -> Tools {
+    let addresses = Addresses::new(settings);
+    let others = catalog::tools().into_iter().filter(|tool| !tool.of_this_plugin);
+    let tools = others.map(|tool| {
+        let enabled = faces::gets_view(&tool, settings);
+        let ui_type = ui_type(&tool, settings, &addresses);
+        Listed {
+            ui_type,
+            cached: ui_type == UiType::Rich,
+            refinements: kept::record(&tool.name).refinements.len(),
+            enabled,
+            address: enabled.then(|| addresses.of(&tool)),
+            name: tool.name,
+            source: tool.source,
+        }
+    });
+    Tools { tools: tools.collect(), problems: settings.complaints.clone() }
 }

@@ -1,0 +1,105 @@
+//! Follows paths of JSON Pointers through the data of an answer.
+
+use serde_json::{Map, Value, json};
+
+use crate::bindings::portcullis::plugin::catalog::Finding;
+
+/// Maximum number of paths that are followed for one call of a plugin.
+pub const MAX_PATHS: u32 = 500;
+
+/// Maximum number of pointers in a path, and of bytes in a pointer.
+const MAX_POINTERS: usize = 8;
+const MAX_POINTER: usize = 1000;
+
+/// Maximum number of items of a list, or members of an object, that are looked at for each path.
+const MAX_ITEMS: usize = 1000;
+
+/// Whether the path leads to a value. In an empty list nothing can be told of its items.
+pub fn find(data: &Value, path: &[String]) -> Finding {
+    if path.is_empty()
+        || path.len() > MAX_POINTERS
+        || path.iter().any(|pointer| pointer.len() > MAX_POINTER)
+    {
+        return Finding::Unknown;
+    }
+    let mut left = MAX_ITEMS;
+    follow(data, path, &mut left)
+}
+
+fn follow(data: &Value, path: &[String], left: &mut usize) -> Finding {
+    let Some((pointer, rest)) = path.split_first() else { return Finding::Found };
+    let Some(value) = data.pointer(pointer) else { return Finding::Missing };
+    if rest.is_empty() {
+        return Finding::Found;
+    }
+    let is_empty =
+        value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Map::is_empty);
+    let mut last = if is_empty { Finding::Unknown } else { Finding::Missing };
+    let mut has = |item: &Value| {
+        if *left == 0 {
+            last = Finding::Unknown;
+            return true;
+        }
+        *left -= 1;
+        let finding = follow(item, rest, left);
+        if finding != Finding::Missing {
+            last = finding;
+        }
+        finding == Finding::Found
+    };
+    // `any` ends at the first item that has it.
+    let _found = match (value.as_array(), value.as_object()) {
+        (Some(items), _) => items.iter().any(&mut has),
+        (None, Some(members)) => {
+            members.iter().any(|(key, value)| has(&json!({"key": key, "value": value})))
+        }
+        (None, None) => false,
+    };
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &[&str]) -> Finding {
+        let data = json!({
+            "city": "Bonn", "none": null, "empty": [],
+            "days": [{"high": 1}, {"low": 2, "hours": [{"wind": 3}]}],
+            "by/name": {"a": 1}
+        });
+        let path: Vec<String> = path.iter().map(ToString::to_string).collect();
+        find(&data, &path)
+    }
+
+    #[test]
+    fn paths_are_followed_through_lists_and_objects() {
+        for path in [
+            &[""][..],
+            &["/city"],
+            &["/none"],
+            &["/days/1/low"],
+            &["/days", "/high"],
+            &["/days", "/low"],
+            &["/days", "/hours", "/wind"],
+            &["/by~1name", "/value"],
+            &["/by~1name", "/key"],
+        ] {
+            assert_eq!(found(path), Finding::Found, "{path:?}");
+        }
+        for path in [&["/town"][..], &["/days/2"], &["/days", "/rain"], &["/city", "/a"]] {
+            assert_eq!(found(path), Finding::Missing, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_unknown() {
+        let long = "/a".repeat(MAX_POINTER);
+        for path in [&["/empty", "/a"][..], &[], &[""; MAX_POINTERS + 1], &[long.as_str()]] {
+            assert_eq!(found(path), Finding::Unknown, "{path:?}");
+        }
+        let many = Value::from(vec![json!({}); MAX_ITEMS + 1]);
+        let path = ["".to_owned(), "/a".to_owned()];
+        assert_eq!(find(&many, &path), Finding::Unknown);
+    }
+}
