@@ -257,6 +257,13 @@ const ANSWER = {
 	content: [{ type: "image", data: PICTURE, mimeType: "image/png" }]
 };
 
+/** A component as a whole view; a line alone would say nothing. */
+function rootOf(component) {
+	const one = { component, ...COMPONENTS[component] };
+	const [above, below] = ["Above", "Below"].map((said) => texts("Text", { text: said }));
+	return component === "Divider" ? texts("Column", { children: [above, one, below] }) : one;
+}
+
 /** The components that have an example. */
 export const examples = Object.keys(COMPONENTS);
 
@@ -278,7 +285,7 @@ export async function gallery() {
 		how: {
 			input: { city: "Lisbon", days: 4 },
 			result: ANSWER,
-			more: { view: { version: 1, root: { component, ...(COMPONENTS[component] ?? {}) } } },
+			more: { view: { version: 1, root: rootOf(component) } },
 			isPart: true
 		}
 	}));

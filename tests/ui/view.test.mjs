@@ -29,16 +29,16 @@ test("views", { timeout: 300_000 }, async (t) => {
 			assert.deepEqual((await view.log()).calls, [], "nothing is called before the user acts");
 
 			await app.getByRole("button", { name: "Edit input (2 set)" }).click();
-			await app.getByLabel("City").fill("Faro");
-			await app.getByLabel("Days").fill("3");
+			await app.locator(".form").getByLabel("City").fill("Faro");
+			await app.locator(".form").getByLabel("Days").fill("3");
 			await view.answers(answer({ ...FORECAST, city: "Faro" }));
 			await app.getByRole("button", { name: "Run", exact: true }).click();
 			await app.getByText("Faro", { exact: true }).waitFor();
 			assert.deepEqual(await view.calls(1), [{ name: "get_weather", arguments: { city: "Faro", days: 3 } }]);
 			await app.getByText("Done.").waitFor();
 
-			await app.getByLabel("City").fill("Porto");
-			await app.getByLabel("City").press("Enter");
+			await app.locator(".form").getByLabel("City").fill("Porto");
+			await app.locator(".form").getByLabel("City").press("Enter");
 			assert.deepEqual((await view.calls(2))[1].arguments, { city: "Porto", days: 3 });
 			await view.send("sendResourceTeardown", {});
 			await behaved(view);

@@ -16,7 +16,7 @@ const PENDING = Symbol("pending");
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
 /** What the runtime lends, once it has: `make` says it. */
-let call, draw, form, h, has, image, input, isObject, jsonIn, page, point, run, showNumber, tool, view;
+let call, draw, form, h, has, image, input, isObject, jsonIn, page, point, run, say, showNumber, tool, view;
 
 /** What paths lead into, and how much of the specification has been shown. */
 let data;
@@ -131,7 +131,7 @@ function written(value, item) {
 	return typeof found === "string" ? found : found === undefined ? "" : JSON.stringify(found, null, 2);
 }
 
-const asTable = (flat, columns) => h("details", {}, h("summary", {}, "As a table"), view.table(flat, columns));
+const asTable = (flat, columns) => h("details", {}, h("summary", {}, say("asTable")), view.table(flat, columns));
 
 const TEXTS = { heading: "h2", subheading: "h3", body: "p", caption: "p", badge: "span" };
 
@@ -201,7 +201,7 @@ const COMPONENT = {
 						show: format && ((record) => formatted(record[index], format))
 					}))
 				)
-			: h("p", { class: "none" }, "No entries");
+			: h("p", { class: "none" }, say("noEntries"));
 	},
 	Chart({ kind, rows, x, y }, item) {
 		const flat = records(rows, item)
@@ -229,7 +229,7 @@ const COMPONENT = {
 					: draw(flat, across, series, kind));
 		return drawn
 			? h("div", { class: "data" }, drawn, asTable(flat, [across, ...series]))
-			: h("p", { class: "none" }, "Nothing to draw");
+			: h("p", { class: "none" }, say("noDrawing"));
 	},
 	Map({ points, latitude, longitude, label }, item) {
 		const found = records(points, item)
@@ -249,12 +249,12 @@ const COMPONENT = {
 					{ class: "data" },
 					places({ h, showNumber }, found),
 					asTable(found, [
-						{ key: "name", label: "Place" },
-						{ key: "lat", label: "Latitude" },
-						{ key: "lon", label: "Longitude" }
+						{ key: "name", label: say("place") },
+						{ key: "lat", label: say("latitude") },
+						{ key: "lon", label: say("longitude") }
 					])
 				)
-			: h("p", { class: "none" }, "No places");
+			: h("p", { class: "none" }, say("noEntries"));
 	},
 	Timeline({ items, time, title, text }, item) {
 		const found = records(items, item).slice(0, 200);
@@ -272,7 +272,7 @@ const COMPONENT = {
 						)
 					)
 				)
-			: h("p", { class: "none" }, "No entries");
+			: h("p", { class: "none" }, say("noEntries"));
 	},
 	Code: ({ text, language }, item) => code(h, written(text, item), language),
 	Diff: ({ before, after }, item) => diff(h, written(before, item), written(after, item)),
@@ -298,16 +298,16 @@ const COMPONENT = {
 				"div",
 				{ class: "title" },
 				h("h2", {}, name),
-				h("button", { type: "button", onclick: () => dialog.close() }, "Close")
+				h("button", { type: "button", onclick: () => dialog.close() }, say("close"))
 			),
 			body
 		);
 		const open = () => {
 			try {
 				const shown = go(children);
-				body.replaceChildren(...(shown.length ? shown : [h("p", { class: "none" }, "Nothing yet")]));
+				body.replaceChildren(...(shown.length ? shown : [h("p", { class: "none" }, say("nothingYet"))]));
 			} catch (problem) {
-				body.replaceChildren(h("p", { class: "none" }, `This cannot be shown: ${problem.message}`));
+				body.replaceChildren(h("p", { class: "none" }, say("otherwise", { reason: problem.message })));
 			}
 			dialog.showModal();
 			// A host that makes the frame as high as the page gives the dialog room. The frame may be higher than the
@@ -437,10 +437,10 @@ function render(component, item, where, level) {
 
 /** The face of the page: what the runtime calls once it stands. */
 function make(kit) {
-	({ call, draw, form, h, has, image, input, isObject, jsonIn, page, point, run, showNumber, tool, view } = kit);
+	({ call, draw, form, h, has, image, input, isObject, jsonIn, page, point, run, say, showNumber, tool, view } = kit);
 	const { version, root } = page.view;
-	const element = h("section", { class: "face data", "aria-label": kit.say("view") });
-	const rest = h("details", { class: "raw" }, h("summary", {}, kit.say("allInput")));
+	const element = h("section", { class: "face data", "aria-label": say("view") });
+	const rest = h("details", { class: "raw" }, h("summary", {}, say("allInput")));
 	document.head.append(h("style", {}, LOOKS));
 	return {
 		element,
