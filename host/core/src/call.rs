@@ -162,7 +162,7 @@ impl SourceAnswer {
     }
 
     /// The data of a tool that succeeded, as JSON: its structured content, or else the first JSON object or list among
-    /// its texts, as views have it.
+    /// its texts, or else its first text, as views have it.
     pub fn data(&self) -> Option<String> {
         match self {
             Self::Plugin(PluginAnswer::Tool(result)) if !result.is_error => {
@@ -185,13 +185,15 @@ impl SourceAnswer {
     }
 }
 
-/// The first text that is a JSON object or list.
-fn data_in<'a>(mut texts: impl Iterator<Item = &'a str>) -> Option<String> {
+/// The first text that is a JSON object or list, or else the first text as a JSON string.
+fn data_in<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> {
     let is_data = |text: &&str| {
         text.trim_start().starts_with(['{', '['])
             && serde_json::from_str::<IgnoredAny>(text).is_ok()
     };
-    texts.find(is_data).map(str::to_owned)
+    let texts: Vec<&str> = texts.collect();
+    let data = texts.iter().copied().find(is_data).map(str::to_owned);
+    data.or_else(|| texts.first().map(|text| Value::from(*text).to_string()))
 }
 
 /// Whether MCP allows the answer to this work to be questions to the client.

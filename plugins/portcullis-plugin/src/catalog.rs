@@ -21,7 +21,8 @@ pub fn tool(name: &str) -> Option<Entry> {
 }
 
 /// The data of the tool's last successful call, if the host still has it and `"results"` is granted:
-/// its structured content, or else the first JSON object or list among its texts.
+/// its structured content, or else the first JSON object or list among its texts, or else its first
+/// text.
 pub fn last_result(name: &str) -> Option<Value> {
     serde_json::from_str(&host::last_result(name)?).ok()
 }

@@ -76,8 +76,8 @@ fn unverified(paths: &[String]) -> String {
     let more = if paths.len() > UNVERIFIED { ", …" } else { "" };
     let paths: Vec<_> = paths.iter().take(UNVERIFIED).map(|path| format!("`{path}`")).collect();
     format!(
-        " Not verified: {}{more}. The tool has no output schema for it, and the host has no answer of the tool to compare \
-         with (call the tool first; the operator has to grant `pointers` of `catalog`). Where none of the paths finds \
+        " Not verified: {}{more}. No output schema declares it, and the host has no answer of the tool to compare with (call \
+         the tool first; `pointers` of `catalog` has to be granted). Where none of the paths finds \
          something, the page shows the default view and says so.",
         paths.join(", ")
     )
