@@ -73,27 +73,37 @@ pub(super) async fn serve(
     let running = loaded.plugin.run(gate.clone(), Run { work, preopens, context, wall });
     let shown = Shown { client, directories: &directories };
     let outcome = outcome_of(running, server.as_mut(), shown, notices, &cancelled).await?;
-    let failure = match (outcome, server) {
-        (Outcome::Guest(Ok(mut answer)), _) => {
-            guest_paths::show_answer(&directories, &mut answer);
-            return output::check(loaded, tool, &gate, answer).map(SourceAnswer::Plugin);
+    let outcome = match outcome {
+        Outcome::Guest(outcome) => {
+            outcome.map_err(|failure| explain(loaded, failure, wall, &directories))
         }
-        (Outcome::Calls(inner::End::Questions(asks)), Some(server)) => {
-            let journal = server.into_journal();
-            return Ok(SourceAnswer::InnerQuestions(inner::InnerQuestions { journal, asks }));
-        }
-        (Outcome::Calls(inner::End::TimedOut(ms)), server) => {
-            let why = format!("the run was stopped after {ms} ms, its own time limit");
-            (CallFailure::TimedOut(why), server)
-        }
-        (Outcome::Guest(Err(why)), server) => (explain(loaded, why, wall, &directories), server),
-        (Outcome::Calls(inner::End::Questions(_)), None) => {
-            return Err(CallFailure::Host("calls of tools that nobody serves".into()));
-        }
+        Outcome::Calls(end) => return ended_by_calls(end, server),
     };
-    match failure {
-        (failure, Some(server)) => Err(server.explain(failure)),
-        (failure, None) => Err(failure),
+    match (outcome, server) {
+        (Ok(mut answer), _) => {
+            guest_paths::show_answer(&directories, &mut answer);
+            output::check(loaded, tool, &gate, answer).map(SourceAnswer::Plugin)
+        }
+        (Err(failure), Some(server)) => Err(server.explain(failure)),
+        (Err(failure), None) => Err(failure),
+    }
+}
+
+/// The answer of a round that the tools have ended which the guest called.
+fn ended_by_calls(
+    end: inner::End,
+    server: Option<inner::Server<'_>>,
+) -> Result<SourceAnswer, CallFailure> {
+    let server = server.ok_or_else(|| CallFailure::Host("nobody serves these calls".into()))?;
+    match end {
+        inner::End::Questions(asks) => {
+            let journal = server.into_journal();
+            Ok(SourceAnswer::InnerQuestions(inner::InnerQuestions { journal, asks }))
+        }
+        inner::End::TimedOut(ms) => {
+            let why = format!("the run was stopped after {ms} ms, its own time limit");
+            Err(server.explain(CallFailure::TimedOut(why)))
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use super::inner::JournalError;
 use super::input::Exchange;
 use super::seal::{Binding, SealError};
 use super::{Server, tasks};
+use portcullis_core::call::inner::InnerQuestions;
 use portcullis_core::call::{self, Call, CallFailure, PluginAnswer, SourceAnswer, ToolCall, Work};
 use portcullis_core::source::Source;
 
@@ -150,15 +151,13 @@ impl Server {
                         return Ok(RequestResult::Upstream(result));
                     }
                     SourceAnswer::InnerQuestions(asked) => {
-                        let questions = exchange.ask_inner(asked, &caller);
-                        if caller.modern && !questions.is_empty() {
-                            self.shared.journals.store(&mut exchange.journal).await?;
-                            let result = seal.ask(&binding, &exchange, questions)?;
-                            return Ok(RequestResult::InputRequired(result));
+                        match self.ask_of_run(asked, &mut exchange, &request, &caller, cx).await? {
+                            Some(questions) => {
+                                let result = seal.ask(&binding, &exchange, questions)?;
+                                return Ok(RequestResult::InputRequired(result));
+                            }
+                            None => continue,
                         }
-                        self.ask_during_request(&mut exchange, questions, &request, &caller, cx)
-                            .await?;
-                        continue;
                     }
                 };
             let Some(loaded) = request.source.plugin() else {
@@ -191,6 +190,24 @@ impl Server {
                 answer => return Ok(RequestResult::Plugin(answer)),
             }
         }
+    }
+
+    /// Asks the questions of tools that a plugin has called. Returns those that end the request of a client of 2026-07-28.
+    async fn ask_of_run(
+        &self,
+        asked: InnerQuestions,
+        exchange: &mut Exchange,
+        request: &SourceRequest<'_>,
+        caller: &Caller,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<Option<InputRequests>, RequestFailure> {
+        let questions = exchange.ask_inner(asked, caller);
+        if caller.modern && !questions.is_empty() {
+            self.shared.journals.store(&mut exchange.journal).await?;
+            return Ok(Some(questions));
+        }
+        self.ask_during_request(exchange, questions, request, caller, cx).await?;
+        Ok(None)
     }
 
     /// One round, which ends with an answer or with questions.

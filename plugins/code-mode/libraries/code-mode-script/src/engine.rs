@@ -249,16 +249,21 @@ impl Prelude {
 
     /// An error of the program.
     fn explain(&self, error: &JsError, context: &mut Context) -> ProgramError {
+        let shown = error.to_string();
         let native = error.try_native(context).map(|native| native.to_string());
-        let value = error.clone().into_opaque(context).unwrap_or_default();
+        let Ok(value) = error.clone().into_opaque(context) else {
+            // A limit of the engine, which no program can catch: functions call each other too deeply.
+            let message = shown.lines().next().unwrap_or_default().to_owned();
+            return ProgramError { name: "RangeError".into(), message, place: place_in(&shown) };
+        };
         let mut text = |function: &str| {
             let text = self.call(function, std::slice::from_ref(&value), context);
             text.and_then(|text| text.to_string(context)).map(|text| text.to_std_string_lossy())
         };
         let (name, message, stack) = (text("nameOf"), text("messageOf"), text("stackOf"));
-        let texts = [native.ok(), stack.ok(), Some(error.to_string())];
+        let texts = [native.ok(), stack.ok(), Some(shown.clone())];
         let place = texts.iter().flatten().find_map(|text| place_in(text));
-        let message = message.unwrap_or_else(|_| error.to_string());
+        let message = message.unwrap_or(shown);
         let message = message.chars().take(MAX_MESSAGE).collect();
         ProgramError { name: name.unwrap_or_default(), message, place }
     }
@@ -267,7 +272,8 @@ impl Prelude {
 /// The first place of the program that a text of the engine names, as `(program:LINE:COLUMN)`. The program has one
 /// line before it.
 fn place_in(text: &str) -> Option<(u32, u32)> {
-    let mut places = text.split(&format!("({PROGRAM}:")).skip(1);
+    let start = format!("({PROGRAM}:");
+    let mut places = text.split(&start).skip(1);
     places.find_map(|rest| {
         let (line, column) = rest.split(')').next()?.split_once(':')?;
         let line = line.parse::<u32>().ok()?.checked_sub(1).filter(|line| *line > 0)?;
