@@ -37,17 +37,15 @@ pub(super) fn normal(text: &str) -> Result<String, Refusal> {
     if !(rest.is_empty() || rest.starts_with(is_separator)) {
         return Err(Refusal::NotAbsolute);
     }
+    // Behind the verbatim prefix, `.` and `..` are names like any other, and `/` is part of a name.
+    let is_detour = |name: &str| matches!(name, "." | "..");
+    if is_verbatim && (rest.contains('/') || rest.split('\\').any(is_detour)) {
+        return Err(Refusal::Malformed(r"behind `\\?\` it holds `/`, `.` or `..`"));
+    }
     let mut names = Vec::new();
     for name in rest.split(is_separator) {
         match name {
-            "" => {}
-            // Behind the verbatim prefix, these are names like any other, and `/` is part of a name.
-            _ if is_verbatim
-                && (name.starts_with('.') && name.len() <= 2 || rest.contains('/')) =>
-            {
-                return Err(Refusal::Malformed(r"behind `\\?\` it holds `/`, `.` or `..`"));
-            }
-            "." => {}
+            "" | "." => {}
             ".." => return Err(Refusal::Malformed("it holds `..`: write the path without it")),
             _ => match name_fault(name) {
                 Some(why) => return Err(Refusal::Malformed(why)),

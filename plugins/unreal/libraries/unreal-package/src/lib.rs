@@ -26,6 +26,7 @@ mod pseudo_code;
 mod registry;
 mod render;
 mod rows;
+mod state_tree;
 mod summary;
 mod t3d;
 mod tables;

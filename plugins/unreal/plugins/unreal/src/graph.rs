@@ -17,7 +17,7 @@ mod pages;
 const MAX_TEXT: usize = 1 << 20;
 
 about_project! {
-    /// Read a Blueprint as pseudo-code: parent, components, variables and graphs. Also animation graphs, level scripts of maps, Control Rigs and materials. A long one comes as an outline first.
+    /// Read a Blueprint as pseudo-code: parent, components, variables and graphs. Also animation graphs, level scripts of maps, Control Rigs, materials and state trees. A long one comes as an outline first.
     pub struct BlueprintGraph {
         /// Path of the Blueprint, map, rig or material, such as /Game/Doors/BP_Door.
         #[schemars(length(min = 1, max = 2048))]
@@ -183,22 +183,11 @@ impl Asked for BlueprintGraph {
         let opened = offline.read(&self.asset_path)?;
         let package = opened.package()?;
         let mut graphs = package.graphs(&opened.package);
-        if let Some(wanted) = &self.graph_name {
-            let names: Vec<String> = graphs.iter().map(|graph| graph.name.clone()).collect();
-            graphs.retain(|graph| {
-                graph.name.eq_ignore_ascii_case(wanted)
-                    || graph.name.rsplit('.').next().is_some_and(|n| n.eq_ignore_ascii_case(wanted))
-            });
-            if graphs.is_empty() {
-                let (wanted, names) = (shown(wanted), names.join(", "));
-                return Err(Failure::new(format!(
-                    "{} has no graph {wanted}; it has: {names}",
-                    opened.package
-                )));
-            }
-        }
+        self.choose(&mut graphs, &opened.package)?;
         let blueprints = package.blueprints(&opened.package);
-        if blueprints.is_empty() && graphs.is_empty() {
+        let is_empty = blueprints.is_empty() && graphs.is_empty();
+        let states = is_empty.then(|| package.state_tree(&opened.package)).flatten();
+        if is_empty && states.is_none() {
             return Err(Failure::new(format!(
                 "{} has no Blueprint and no graph{}",
                 opened.package,
@@ -225,7 +214,10 @@ impl Asked for BlueprintGraph {
             warnings: Vec::new(),
             as_of: offline.as_of.clone(),
         };
-        if self.format == Format::Json {
+        if let Some(states) = states {
+            // A state tree has no nodes with pins: each format is this text.
+            pages::lines(self, &mut answer, &states);
+        } else if self.format == Format::Json {
             pages::nodes(self, &mut answer, graphs, blueprints.into_iter().map(blueprint));
         } else {
             let text = self.text_of(&package, &opened.package, &graphs);
@@ -249,6 +241,21 @@ impl Asked for BlueprintGraph {
 }
 
 impl BlueprintGraph {
+    /// Keeps the graph that was asked for, if one was.
+    fn choose(&self, graphs: &mut Vec<Graph>, package: &str) -> Result<(), Failure> {
+        let Some(wanted) = &self.graph_name else { return Ok(()) };
+        let names: Vec<String> = graphs.iter().map(|graph| graph.name.clone()).collect();
+        graphs.retain(|graph| {
+            graph.name.eq_ignore_ascii_case(wanted)
+                || graph.name.rsplit('.').next().is_some_and(|n| n.eq_ignore_ascii_case(wanted))
+        });
+        if graphs.is_empty() {
+            let (wanted, names) = (shown(wanted), names.join(", "));
+            return Err(Failure::new(format!("{package} has no graph {wanted}; it has: {names}")));
+        }
+        Ok(())
+    }
+
     /// The whole package, or its graphs that were asked for, as text.
     fn text_of(&self, package: &Package<'_>, name: &str, graphs: &[Graph]) -> String {
         let of_graphs = |text: &dyn Fn(&Graph) -> String| graphs.iter().map(text).collect();

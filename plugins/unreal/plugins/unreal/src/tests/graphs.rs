@@ -4,7 +4,7 @@ use super::*;
 use std::collections::HashSet;
 use unreal_package::{
     Guid, Index,
-    writer::{Pin, Worth},
+    writer::{Draft, Pin, Worth},
 };
 
 #[test]
@@ -131,4 +131,33 @@ fn a_long_graph_comes_as_an_outline_and_then_in_pages() {
     assert!((names.len(), distinct.len()) == (402, 402) && count > 1, "{count}: {names:?}");
     let behind = long(json!({ "offset": 9_999, "format": "markdown" }));
     assert_eq!((&behind["text"], &behind["hasMore"]), (&json!(""), &json!(false)));
+}
+
+#[test]
+fn a_state_tree_is_shown_as_a_tree_in_pages() {
+    let (game, host) = (Game::empty(), Rehearsal::new());
+    let mut draft = Draft::new(Profile::of("5.6"), "/Game/ST_Door");
+    let tree = draft.export("/Script/StateTreeModule.StateTree", Index(0), "ST_Door");
+    let data = draft.export("/Script/StateTreeEditorModule.StateTreeEditorData", tree, "Data");
+    let states: Vec<Worth> = (0..500)
+        .map(|number| {
+            let class = "/Script/StateTreeEditorModule.StateTreeState";
+            let state = draft.export(class, data, &format!("State_{number}"));
+            draft.set(state, "Name", Worth::Name(format!("Phase{number}x")));
+            Worth::Object(state)
+        })
+        .collect();
+    draft.set(data, "SubTrees", Worth::List(states));
+    draft.asset("ST_Door", "/Script/StateTreeModule.StateTree", &[]);
+    game.put("Content/ST_Door.uasset", draft.bytes());
+    let page = |offset: usize| {
+        let arguments = json!({ "assetPath": "/Game/ST_Door", "offset": offset });
+        call::<BlueprintGraph>(&host, &game, arguments)
+    };
+    let first = page(0);
+    let text = first["text"].as_str().expect("it is text");
+    assert!(text.starts_with("state tree ST_Door\n  state Phase0x\n"), "{text}");
+    assert!(text.len() <= 6_500 && first["hasMore"] == true, "{}", text.len());
+    let rest = page(500);
+    assert_eq!((&rest["text"], &rest["hasMore"]), (&json!("  state Phase499x\n"), &json!(false)));
 }
