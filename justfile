@@ -24,6 +24,11 @@ clients: _build
     cd tests/clients && python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check --requirement requirements.txt
     cd tests/clients && npm ci && npm test
 
+# Compare public MCP servers with the same servers behind the built binary (needs npm, python and git)
+servers: _build
+    cd tests/servers && python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check --requirement requirements.txt
+    cd tests/servers && npm ci --ignore-scripts && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm test
+
 # Run the conformance suite of MCP against the built binary (needs npm)
 conformance: _build
     #!/usr/bin/env bash

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::support::home::Home;
 use crate::support::http::{self, Message};
 use crate::support::process::Process;
+use crate::support::stand_in;
 
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n[plugins.greedy]\n";
 
@@ -128,6 +129,28 @@ fn both_eras_are_served() {
     assert_eq!(reply.status(), 404, "{reply:?}");
     let outcomes = front.home.outcomes();
     assert_eq!(outcomes.len(), 2, "{outcomes:?}");
+}
+
+#[test]
+fn each_session_has_an_upstream_server_of_its_own_unless_all_share_it() {
+    for (share, expected) in [("session", 2), ("all", 1)] {
+        let home = Home::new();
+        let script = "echo started >> $HOME/starts; exec \"$0\" stdio";
+        home.configure(&format!(
+            "[host]\nbundled = false\n[upstreams.one]\ncommand = \"/bin/sh\"\nshare = {share:?}\n\
+             args = [\"-c\", '{script}', {:?}]\n",
+            stand_in()
+        ));
+        let front = Front::start_in(home, &[]);
+        let sessions = [front.session(), front.session()];
+        for (id, session) in (1..).zip(sessions.iter().chain(&sessions)) {
+            let reply = front.post(&[("mcp-session-id", session)], &call(id, &echo("mine")));
+            let text = message(&reply)["result"]["content"][1]["text"].to_string();
+            assert!(text.contains("mine"), "{reply:?}");
+        }
+        let starts = std::fs::read_to_string(front.home.path().join("starts")).expect("starts");
+        assert_eq!(starts.lines().count(), expected, "share = {share}");
+    }
 }
 
 #[test]

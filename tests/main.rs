@@ -47,6 +47,7 @@ mod trail;
 mod transports;
 mod turns;
 mod unreal;
+mod upstream_cold;
 mod upstream_faults;
 mod upstream_login;
 mod upstreams;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::client::{Client, Era, text_of};
 use crate::support::home::Home;
+use crate::support::stand_in;
 
 const INNER: &str = "[host]\nbundled = false\n[plugins.conformance.grants.client]\n\
                      features = [\"elicitation\", \"sampling\", \"roots\"]\n";
@@ -139,4 +140,63 @@ fn a_server_that_does_not_start_is_nobody_elses_trouble() {
     }
     let checked = home.run(&["check"]);
     assert!(checked.stdout.contains("the upstream `none` does not answer"), "{checked:?}");
+}
+
+/// What a call with these arguments comes to under a policy, in both eras: its text and the outcome in the audit.
+fn under_policy(
+    policy: &str,
+    tool: &str,
+    arguments: &Value,
+    answer: &str,
+) -> Vec<(String, String)> {
+    let home = Home::new();
+    home.configure(&format!(
+        "[host]\nbundled = false\n[upstreams.inner]\ncommand = {:?}\nargs = [\"stdio\"]\n\
+         [upstreams.inner.tools.echo]\n{policy}\n",
+        stand_in()
+    ));
+    let mut seen = Vec::new();
+    for era in Era::BOTH {
+        let mut client = Client::start_with(&home, &["serve"], era, json!({"elicitation": {}}));
+        let answer = json!({"action": answer, "content": {}});
+        client.answers = [("elicitation/create".to_owned(), answer)].into();
+        let id = client.request("tools/call", json!({"name": tool, "arguments": arguments}));
+        let reply = client.finish(id);
+        client.end();
+        let audit = home.audit();
+        let last = audit.iter().rev().find(|record| record["plugin"] == "inner").expect("a record");
+        seen.push((reply.to_string(), last["outcome"].as_str().unwrap_or_default().to_owned()));
+    }
+    seen
+}
+
+#[test]
+fn arguments_are_what_the_operator_allows() {
+    let policy = "name = \"say\"\nfixed = { to = \"all\" }\ndefaults = { times = 2 }\n\
+                  allow = { properties = { times = { maximum = 3 } } }\ndeny = { required = [\"evil\"] }";
+    for (arguments, expected, outcome) in [
+        (json!({"to": "me"}), r#"{\"times\":2,\"to\":\"all\"}"#, "done"),
+        (json!({"times": 9}), "does not allow", "denied"),
+        (json!({"evil": 1}), "does not allow", "denied"),
+    ] {
+        for (reply, ended) in under_policy(policy, "say", &arguments, "accept") {
+            assert!(reply.contains(expected), "{arguments}: {reply}");
+            assert_eq!(ended, outcome, "{arguments}: {reply}");
+        }
+    }
+    for (reply, _) in under_policy("name = \"say\"", "say", &json!({}), "accept") {
+        assert!(reply.contains("hologram"), "{reply}");
+    }
+}
+
+#[test]
+fn a_call_that_needs_consent_is_made_after_it() {
+    for (answer, expected, outcome) in
+        [("accept", "hologram", "done"), ("decline", "did not agree", "denied")]
+    {
+        for (reply, ended) in under_policy("consent = true", "echo", &json!({}), answer) {
+            assert!(reply.contains(expected), "{answer}: {reply}");
+            assert_eq!(ended, outcome, "{answer}: {reply}");
+        }
+    }
 }

@@ -74,9 +74,16 @@ fn approvals_are_those_of_the_server_that_was_typed() {
     assert_ne!(forgotten.len(), text.len(), "{text}");
     fs::write(&lock, forgotten).expect("a home");
     assert!(!names(&["all"]).contains(&"log".to_owned()), "nobody has approved it");
-    let approve = ["plugin", "approve", "wrapped", "--yes", "--", server.as_str(), "stdio", "all"];
-    let approved = home.run(&approve);
-    assert!(approved.stdout.contains("log (new)"), "{approved:?}");
+    let arguments = ["wrap", "--", server.as_str(), "stdio", "all"];
+    let mut client = Client::start_with(&home, &arguments, Era::Legacy, json!({}));
+    tools(&mut client);
+    let said = client.end().stderr;
+    let advice =
+        said.split_once("approve it, run `portcullis ").and_then(|(_, rest)| rest.split_once('`'));
+    let (advice, _) = advice.unwrap_or_else(|| panic!("nothing is advised: {said}"));
+    let advice = advice.replacen("plugin approve", "plugin approve --yes", 1);
+    let approved = home.run(&advice.split(' ').collect::<Vec<_>>());
+    assert!(approved.stdout.contains("log (new)"), "{advice}: {approved:?}");
     assert!(names(&["all"]).contains(&"log".to_owned()), "{approved:?}");
 }
 
@@ -108,5 +115,18 @@ fn what_cannot_be_wrapped_is_said() {
         let ran = home.run(arguments);
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.contains(expected), "{ran:?}");
+    }
+}
+
+#[test]
+fn servers_are_named_after_what_was_typed() {
+    let home = Home::new();
+    for (option, expected) in [(&[][..], "stand-in"), (&["--name", "mine"], "mine")] {
+        let mut client = wrapped(&home, option, Era::Legacy);
+        client.call("echo", json!({}));
+        client.end();
+        let audit = home.audit();
+        let last = audit.iter().rev().find(|record| record["tool"] == "echo").expect("a record");
+        assert_eq!(last["plugin"], expected);
     }
 }

@@ -5,7 +5,7 @@
 // suite does not score as well. `CONFORMANCE_CLIENT` is the client of other servers
 // (`host/mcp-client/examples/conformance-client.rs`), for which every scenario of a client has to pass, those
 // about getting tokens and about servers of 2025-03-26 among them; but for extensions that it has not
-// (`ABSENT`). With arguments, only the scenarios of a client whose names begin with one of them are run.
+// (`ABSENT`). A scenario that the suite skips has failed. With arguments, only the scenarios of a client whose names begin with one of them are run.
 
 import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,14 @@ const ABSENT = {
   'auth/dpop-nonce': 'the same',
   'auth/enterprise-managed-authorization': 'an identity provider of a company is not asked for assertions',
   'auth/wif-jwt-bearer': 'assertions of a workload (RFC 7523) are not exchanged for tokens',
+  'sep-2640-client-no-prefetch': 'skills of other servers are not fetched at all',
+  'sep-2640-client-verify-digest': 'the same',
+  'sep-2640-client-verify-size': 'the same',
+  'sep-2640-client-verify-frontmatter': 'the same',
 };
+
+/** What the suite lists instead of revisions for a scenario of an extension. */
+const EXTENSION = 'extension';
 
 const require = createRequire(import.meta.url);
 const suite = join(dirname(require.resolve('@modelcontextprotocol/conformance/package.json')), 'dist/index.js');
@@ -93,41 +100,47 @@ async function run(url, requirements, out) {
   return { code, ...read(out) };
 }
 
-/** The scenarios of a client in one revision. What is for older revisions alone, or an extension, is run with the oldest. */
-async function clientScenarios(version) {
+/** The scenarios of a client, each with the revisions that the suite lists for it. */
+async function clientScenarios() {
   const { said } = await start(['list', '--client']);
   const listed = [...said.matchAll(/^ {2}- (\S+) \[(.*)\]$/gm)];
-  const belongs = ([, name, listedVersions]) => {
-    const versions = listedVersions.split(',');
-    if (versions.includes(version)) return true;
-    const isAuth = name.startsWith('auth/') && !REQUIREMENTS.some((one) => versions.includes(one));
-    return isAuth && version === REQUIREMENTS[0];
-  };
+  if (listed.length === 0) throw new Error(`the suite lists no scenario of a client: ${said}`);
+  const all = listed.map(([, name, versions]) => ({ name, versions: versions.split(',') }));
+  const gone = Object.keys(ABSENT).filter((name) => !all.some((one) => one.name === name));
+  if (gone.length > 0) throw new Error(`the suite has no scenario ${gone.join(', ')}: remove it from ABSENT`);
   const wanted = (name) => only.length === 0 || only.some((one) => name.startsWith(one));
-  const names = listed.filter(belongs).map(([, name, versions]) => ({ name, version: ownVersion(versions, version) }));
-  return names.filter(({ name }) => wanted(name) && !(name in ABSENT));
+  return all.filter(({ name }) => wanted(name) && !(name in ABSENT));
 }
 
-/** The revision in which a scenario is run: the one asked for, or the newest that it is for. */
-function ownVersion(versions, version) {
-  const known = versions.split(',').filter((one) => /^\d/.test(one));
-  return known.length === 0 || known.includes(version) ? version : known.at(-1);
+/** The option that selects the revision for a scenario in the run of `version`; undefined if it is not in this run. What is only for older revisions is run with the oldest. */
+function revisionOption(versions, version) {
+  if (versions.includes(version)) return ['--spec-version', version];
+  if (version !== REQUIREMENTS[0] || REQUIREMENTS.some((one) => versions.includes(one))) return undefined;
+  // With a revision, the suite skips an extension, and ends with 0.
+  return versions.includes(EXTENSION) ? [] : ['--spec-version', versions.at(-1)];
 }
 
 /** Runs the scenarios of a client in one revision. */
 async function runClient(version, out) {
   const command = needed('CONFORMANCE_CLIENT');
-  let code = 0;
-  for (const scenario of await clientScenarios(version)) {
-    const which = ['--scenario', scenario.name, '--spec-version', scenario.version];
-    const ended = await start(['client', '--command', command, ...which, '-o', out]);
-    if (ended.code !== 0) console.log(`  ${scenario.name} ended with ${ended.code}`);
-    code ||= ended.code;
+  const whole = { code: 0, scenarios: 0, passed: 0, failed: [] };
+  for (const { name, versions } of await clientScenarios()) {
+    const revision = revisionOption(versions, version);
+    if (!revision) continue;
+    const own = join(out, name.replaceAll('/', '_'));
+    const ended = await start(['client', '--command', command, '--scenario', name, ...revision, '-o', own]);
+    if (ended.code !== 0) console.log(`  ${name} ended with ${ended.code}`);
+    const { scenarios, passed, failed } = read(own);
+    whole.code ||= ended.code;
+    whole.scenarios += scenarios;
+    whole.passed += passed;
+    whole.failed.push(...failed);
+    if (scenarios === 0) whole.failed.push(`${name}: the suite skipped it: ${ended.said.trim().split('\n').at(-1)}`);
   }
-  return { code, ...read(out) };
+  return whole;
 }
 
-/** What the suite has written of its checks. */
+/** What the suite has written of its checks. A scenario in which nothing was checked has failed. */
 function read(out) {
   // The name of a scenario may have a slash in it: then it is a folder in a folder.
   const files = existsSync(out) ? readdirSync(out, { recursive: true }).filter((name) => name.endsWith('checks.json')) : [];
@@ -135,12 +148,12 @@ function read(out) {
   const failed = [];
   let passed = 0;
   for (const scenario of scenarios) {
-    for (const check of JSON.parse(readFileSync(join(out, scenario, 'checks.json'), 'utf8'))) {
-      if (check.status === 'SUCCESS') passed += 1;
-      if (check.status === 'FAILURE' || check.status === 'WARNING') {
-        failed.push(`${scenario}: ${check.id}: ${check.errorMessage ?? check.status}`);
-      }
-    }
+    const checks = JSON.parse(readFileSync(join(out, scenario, 'checks.json'), 'utf8'));
+    const bad = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
+    const good = checks.filter(({ status }) => status === 'SUCCESS').length;
+    passed += good;
+    failed.push(...bad.map((check) => `${scenario}: ${check.id}: ${check.errorMessage ?? check.status}`));
+    if (good === 0 && bad.length === 0) failed.push(`${scenario}: nothing was checked: ${checks.map(({ status }) => status).join(', ')}`);
   }
   return { scenarios: scenarios.length, passed, failed };
 }

@@ -95,7 +95,7 @@ fn two() -> NonZeroU32 {
 const HELP: (Duration, usize) = (Duration::from_secs(10), 1024 * 1024);
 
 /// Files and directories of the system that every command may read: programs need them to start.
-const SYSTEM: &[&str] = &[
+pub(crate) const SYSTEM: &[&str] = &[
     "/usr",
     "/lib",
     "/lib64",
@@ -349,7 +349,7 @@ impl Command {
     }
 }
 
-fn find(program: &Path) -> Option<PathBuf> {
+pub(crate) fn find(program: &Path) -> Option<PathBuf> {
     if program.is_absolute() {
         return program.is_file().then(|| program.to_owned());
     }

@@ -10,6 +10,7 @@ mod error;
 mod home;
 mod own_limits;
 mod package;
+mod program;
 mod restrict;
 #[cfg(target_os = "linux")]
 mod seccomp;
@@ -21,6 +22,7 @@ pub use command::{Command, Definition};
 pub use error::{BecomeError, CommandError, ConfineError, DefinitionError};
 pub use home::at_home;
 pub use own_limits::OwnLimits;
+pub use program::terms_of;
 pub use restrict::{Confinement, ResourceLimits, restrict, strength};
 pub use workers::Commands;
 pub use working_directory::WorkingDirectory;

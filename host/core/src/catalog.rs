@@ -12,7 +12,7 @@ use crate::sandbox::Feature;
 use crate::source::Source;
 use crate::upstreams::{UpstreamOffer, views};
 use owners::{Ranks, Realms, Templates};
-use portcullis_mcp_client::{Object, UpstreamPrompt, UpstreamTool};
+use portcullis_mcp_client::{Object, UpstreamPrompt, UpstreamState, UpstreamTool};
 use portcullis_name_collisions::uris::{self, Owners};
 use portcullis_name_collisions::{Names, Remark, SourceNames};
 
@@ -167,7 +167,7 @@ impl Catalog {
             Some(loaded) => CatalogTool::Plugin(loaded, &loaded.tools[place]),
             None => {
                 let offer = &self.upstreams[source - self.plugins.loaded.len()];
-                CatalogTool::Upstream(offer, &offer.listing.tools[place])
+                CatalogTool::Upstream(offer, &offer.presented[place])
             }
         }
     }
@@ -285,7 +285,8 @@ impl Catalog {
     /// The sources that may have the resource of this URI, in the order in which they are asked: the order in which
     /// they arrived. If nobody owns the URI, these are the plugins that list resources at run time and may use the
     /// URI. If a source owns the URI, these are the plugins in files that list resources at run time and arrived before
-    /// the owner, and then the owner. Bundled plugins are left out there, because they own all URIs that they list.
+    /// the owner, and then the owner. Bundled plugins are left out there, because they own all URIs that they list. If
+    /// nobody owns the URI, upstream servers that run and may use it are asked last: a tool may have named the URI.
     pub fn resource(&self, uri: &str) -> Vec<Source<'_>> {
         let owner = self.uris.of(uri);
         let is_asked = |at: &usize| {
@@ -298,15 +299,25 @@ impl Catalog {
         };
         let mut all: Vec<usize> = (0..self.plugins.loaded.len()).filter(is_asked).collect();
         all.sort_by_key(|at| self.arrived[*at]);
-        let upstream = owner.and_then(|owner| self.upstream_at(owner)).map(Source::Upstream);
+        let first = self.plugins.loaded.len();
+        let is_asked = |at: &usize| match owner {
+            Some(owner) => owner == *at,
+            None => {
+                let offer = &self.upstreams[at - first];
+                let runs = matches!(offer.source.upstream.state(), UpstreamState::Ready { .. });
+                runs && offer.listing.peer.offers("resources") && self.may_have(*at, uri)
+            }
+        };
+        let upstreams = (first..first + self.upstreams.len()).filter(is_asked);
+        let upstreams = upstreams.map(|at| Source::Upstream(&self.upstreams[at - first]));
         let plugins = all.into_iter().map(|at| Source::Plugin(&self.plugins.loaded[at]));
-        plugins.chain(upstream).collect()
+        plugins.chain(upstreams).collect()
     }
 
     /// Whether a source's error about a resource is the final answer: the source owns the URI; or nobody owns it, and
     /// the source is a plugin without templates, which may have resources that it does not list.
     pub fn answers_for(&self, source: Source<'_>, uri: &str) -> bool {
-        let Source::Plugin(loaded) = source else { return true };
+        let Source::Plugin(loaded) = source else { return self.owns(uri) };
         match self.uris.of(uri) {
             Some(owner) => {
                 self.plugins.loaded.get(owner).is_some_and(|owner| Arc::ptr_eq(owner, loaded))

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use portcullis_checked_files::Records;
@@ -25,6 +26,10 @@ mod views;
 
 /// Maximum number of log records that wait for a slow client. Further ones are lost.
 const MAX_WAITING_LOGS: usize = 256;
+
+/// How long the answer to `initialize` waits for an upstream server that was never seen before. Some clients wait for
+/// 30 seconds.
+const FIRST_ANSWER_WAIT: Duration = Duration::from_secs(20);
 
 /// State that all sessions share.
 pub struct Host {
@@ -96,7 +101,8 @@ impl Host {
     }
 
     /// A catalog for which `has` is true, if there is one; otherwise the latest one. Tries the current catalog, then the
-    /// bundled plugins, then a new catalog, and last waits for plugins that are still being compiled.
+    /// bundled plugins, then what is known without starting a server, then a new catalog, and last waits for plugins that
+    /// are still being compiled.
     pub async fn catalog_with(self: &Arc<Self>, has: impl Fn(&Catalog) -> bool) -> Arc<Catalog> {
         let known = self.shown.lock().clone().filter(|shown| has(&shown.catalog));
         if let Some(shown) = known.filter(|shown| self.is_current(shown)) {
@@ -105,6 +111,15 @@ impl Host {
         let bundled = self.bundled().await;
         if has(&bundled) {
             return bundled;
+        }
+        if self.upstreams.has_new().await {
+            // The servers that are known need not wait for those that are started for the first time.
+            let plugins = self.loaded(|_| true).await;
+            let upstreams = self.upstreams.known_offers().await;
+            let known = Catalog::new(plugins, upstreams, &self.upstreams.lock).await;
+            if has(&known) {
+                return Arc::new(known);
+            }
         }
         let catalog = self.catalog().await;
         if has(&catalog) || catalog.plugins.complete {
@@ -275,10 +290,12 @@ impl Host {
         }
     }
 
-    /// Waits a short time for the plugins: their instructions are part of the answer to `initialize`.
-    pub async fn wait_briefly_for_plugins(self: &Arc<Self>) {
-        if tokio::time::timeout(LIST_WAIT, self.catalog()).await.is_err() {
-            tracing::info!("the plugins are still being loaded");
+    /// Waits for the instructions and capabilities of all sources, which are part of the answer to `initialize`: a short
+    /// time, or somewhat less than clients wait for that answer if nothing is known of some upstream server yet.
+    pub async fn wait_briefly_for_sources(self: &Arc<Self>) {
+        let wait = if self.upstreams.has_new().await { FIRST_ANSWER_WAIT } else { LIST_WAIT };
+        if tokio::time::timeout(wait, self.catalog()).await.is_err() {
+            tracing::info!("the plugins and upstream servers are still being loaded");
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -80,6 +81,8 @@ struct Open {
     calls: BTreeMap<u64, OpenRequest>,
     /// Why no further request is accepted.
     ended: Option<Trouble>,
+    /// When the last request began or ended, without subscriptions.
+    last_use: Option<Instant>,
 }
 
 struct OpenRequest {
@@ -128,6 +131,7 @@ impl Calls {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (happenings, heard) = mpsc::channel(MOST_HAPPENINGS);
         let (done, ended) = oneshot::channel();
+        open.used(&whose);
         open.calls.insert(id, OpenRequest { whose, happenings, done, asks: Vec::new() });
         Ok(Entered { id, happenings: heard, done: ended })
     }
@@ -147,6 +151,24 @@ impl Calls {
         self.open.lock().ended.get_or_insert(trouble);
     }
 
+    /// Accepts no further request if there was none for this time. Subscriptions do not count.
+    ///
+    /// # Errors
+    ///
+    /// It was used meanwhile: the time until it may be idle for long enough.
+    pub(crate) fn retire_if_idle(&self, longest: Duration, why: Trouble) -> Result<(), Duration> {
+        let mut open = self.open.lock();
+        if open.calls.values().any(|call| !call.whose.subscribes) {
+            return Err(longest);
+        }
+        let idle = open.last_use.map_or(longest, |last| last.elapsed());
+        if idle < longest {
+            return Err(longest.saturating_sub(idle));
+        }
+        open.ended.get_or_insert(why);
+        Ok(())
+    }
+
     /// Accepts no further request, and ends those in flight.
     pub(crate) fn end(&self, trouble: &Trouble) {
         let calls = {
@@ -161,7 +183,7 @@ impl Calls {
 
     /// Ends one request. Returns the messages that have to be sent to the upstream: refusals of unanswered questions.
     pub(crate) fn finish(&self, id: u64, done: Done) -> Vec<Vec<u8>> {
-        let Some(call) = self.open.lock().calls.remove(&id) else { return Vec::new() };
+        let Some(call) = self.open.lock().remove(id) else { return Vec::new() };
         // The caller may no longer wait.
         let _gone = call.done.send(done);
         refusals(&call.asks)
@@ -169,7 +191,7 @@ impl Calls {
 
     /// Removes a request whose caller no longer waits. Returns what `finish` returns. `None`: it had already ended.
     pub(crate) fn forget(&self, id: u64) -> Option<Vec<Vec<u8>>> {
-        let call = self.open.lock().calls.remove(&id)?;
+        let call = self.open.lock().remove(id)?;
         Some(refusals(&call.asks))
     }
 
@@ -340,6 +362,20 @@ impl Calls {
 }
 
 impl Open {
+    /// Notes that the upstream is used.
+    fn used(&mut self, whose: &Whose) {
+        if !whose.subscribes {
+            self.last_use = Some(Instant::now());
+        }
+    }
+
+    /// Removes a request.
+    fn remove(&mut self, id: u64) -> Option<OpenRequest> {
+        let call = self.calls.remove(&id)?;
+        self.used(&call.whose);
+        Some(call)
+    }
+
     /// The request that a message belongs to. On a shared channel, a message names no request: it is given to the newest
     /// request if all requests are of one session, and to none otherwise.
     fn whose(&mut self, origin: Origin) -> Option<&mut OpenRequest> {

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use portcullis_confine::terms_of;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
@@ -78,9 +79,16 @@ impl Child {
         let mut process = match launcher {
             Some(launcher) => {
                 let mut process = tokio::process::Command::new(launcher);
-                let this = std::process::id().to_string();
-                process.arg(keeper::SUBCOMMAND).arg(this).arg(&command.program);
+                let this = std::process::id();
+                let confine = command.confine.as_ref();
+                let terms = confine.map(|grants| terms_of(&command.program, &command.args, grants));
+                process.arg(keeper::SUBCOMMAND).arg(keeper::first_argument(this, terms.as_ref()));
+                process.arg(&command.program);
                 process
+            }
+            None if command.confine.is_some() => {
+                let why = "`confine` needs a launcher, and this program has none";
+                return Err(Trouble::NotRunning(why.into()));
             }
             None => tokio::process::Command::new(&command.program),
         };

@@ -9,7 +9,8 @@ use tokio::time::timeout;
 
 use crate::calls::{Calls, Notice};
 use crate::connection::{ClientSettings, Connection, Peer};
-use crate::definition::{CheckedDefinition, DefinitionError, Protocol, Target};
+use crate::definition::{CheckedDefinition, Protocol, Target};
+use crate::definition_error::DefinitionError;
 use crate::fault::Trouble;
 use crate::handshake::{self, Probe};
 use crate::wire::{Channel, Era, Http, Requests, Sse, Stdio, Wire};

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use crate::calls::{Done, Whose};
 use crate::fault::Trouble;
 use crate::headers::{self, HeaderParam};
+use crate::memory::Memory;
 use crate::message::{self, Object, RpcError, object};
 use crate::wire::{Channel, Era, Outgoing, Ticket, Wire};
 
@@ -39,6 +40,8 @@ pub struct ClientSettings {
     pub launcher: Option<PathBuf>,
     /// The folder of the logins, with a file for each server. `None`: logins are kept in memory.
     pub logins: Option<PathBuf>,
+    /// Where the lists of earlier runs are remembered. `None`: they are not.
+    pub memory: Option<Memory>,
 }
 
 impl ClientSettings {
@@ -53,6 +56,7 @@ impl ClientSettings {
             })),
             launcher: None,
             logins: None,
+            memory: None,
         }
     }
 }

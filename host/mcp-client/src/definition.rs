@@ -6,11 +6,13 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use portcullis_confine::Confinement;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use thiserror::Error;
 use url::Url;
+
+use crate::definition_error::DefinitionError;
 
 /// One upstream, as its operator writes it under `[upstreams.NAME]`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -27,6 +29,8 @@ pub struct Definition {
     pub env: BTreeMap<String, Secret>,
     /// The working directory of the program: an absolute path or `~/…`. Default: the host's working directory.
     pub cwd: Option<PathBuf>,
+    /// What the program may reach, with all that it starts. Default: it runs with the rights of the host's user.
+    pub confine: Option<Confine>,
     /// The `http` or `https` address of the server. Default: none; then `command` is required.
     pub url: Option<String>,
     /// Headers of every request to the server.
@@ -46,8 +50,9 @@ pub struct Definition {
     /// all.
     #[serde(default = "one_minute")]
     pub timeout_seconds: NonZeroU64,
-    /// The longest time until the server has started and has said which protocol it speaks, in seconds.
-    #[serde(default = "half_a_minute")]
+    /// The longest time until the server has started and has said which protocol it speaks, in seconds. A program that
+    /// is downloaded with its first start, such as by `npx`, needs much of it.
+    #[serde(default = "two_minutes")]
     pub start_seconds: NonZeroU64,
     /// The largest message from the server, in bytes.
     #[serde(default = "sixteen_mebibytes")]
@@ -56,6 +61,11 @@ pub struct Definition {
     /// changed, and on demand.
     #[serde(default)]
     pub refresh_seconds: u64,
+    /// After this many seconds without a request the connection is ended, and the program with it. The next use starts
+    /// it again; what it kept in memory is lost. With 0, it runs until the host ends.
+    #[serde(default = "half_an_hour")]
+    #[schemars(extend("default" = HALF_AN_HOUR))]
+    pub idle_seconds: u64,
 }
 
 const fn number(number: u64) -> NonZeroU64 {
@@ -66,12 +76,33 @@ fn one_minute() -> NonZeroU64 {
     number(60)
 }
 
-fn half_a_minute() -> NonZeroU64 {
-    number(30)
+fn two_minutes() -> NonZeroU64 {
+    number(120)
+}
+
+const HALF_AN_HOUR: u64 = 30 * 60;
+
+fn half_an_hour() -> u64 {
+    HALF_AN_HOUR
 }
 
 fn sixteen_mebibytes() -> NonZeroU64 {
     number(16 * 1024 * 1024)
+}
+
+/// What a program may reach beside its own package and the files of the system that every program needs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Confine {
+    /// Files and directories that the program may read: absolute paths or `~/…`.
+    #[serde(default)]
+    pub reads: Vec<PathBuf>,
+    /// Files and directories that the program may also write to: absolute paths or `~/…`. They have to exist.
+    #[serde(default)]
+    pub writes: Vec<PathBuf>,
+    /// Whether the program may connect to other machines and to other processes. Hosts are not told apart.
+    #[serde(default)]
+    pub network: bool,
 }
 
 /// The MCP transport of an upstream.
@@ -125,87 +156,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What is wrong with a definition. Each message names the key. Secrets are not in it.
-#[derive(Debug, Error)]
-pub enum DefinitionError {
-    /// Two keys exclude each other.
-    #[error("{0} and {1} exclude each other: remove one of them")]
-    Both(&'static str, &'static str),
-    /// There is neither a program nor an address.
-    #[error(
-        "`command` or `url` is missing: name the program to start, or the address of the server"
-    )]
-    NoTarget,
-    /// The server is a program, and the key is for servers at an address.
-    #[error("`{0}` is for a `url`; pass secrets to a `command` in `env`")]
-    ForUrl(&'static str),
-    /// The server has an address, and the key is for programs.
-    #[error("`{0}` is for a `command`, and this server has a `url`")]
-    ForCommand(&'static str),
-    /// A program has no other transport than stdio.
-    #[error("`transport`: a `command` uses `stdio`; set `url` instead, or leave `transport` out")]
-    CommandTransport,
-    /// An address has no transport `stdio`.
-    #[error("`transport = \"stdio\"` is for a `command`; with `url`, it is `http` or `sse`")]
-    UrlTransport,
-    /// The revision does not have the transport.
-    #[error("`protocol = \"2026-07-28\"` has no `transport = \"sse\"`: leave `protocol` out")]
-    NoSuchTransport,
-    /// A path depends on the working directory of the host.
-    #[error("`{key}`: {path} is not an absolute path", path = path.display())]
-    NotAbsolute {
-        /// The key.
-        key: &'static str,
-        /// The path.
-        path: PathBuf,
-    },
-    /// A path is empty.
-    #[error("`{0}` is empty")]
-    Empty(&'static str),
-    /// A path begins with `~`, and the user has no home directory.
-    #[error("`{0}`: this user has no home directory")]
-    NoHome(&'static str),
-    /// An environment variable cannot have this name, or this value.
-    #[error("`env`: {0:?} cannot be a variable with this value")]
-    Variable(String),
-    /// The address is not a URL. It is not repeated: a password may be in it.
-    #[error("`url` is not a URL")]
-    Url(#[source] url::ParseError),
-    /// The address is not one of HTTP.
-    #[error("`url` is neither http nor https")]
-    NotHttp,
-    /// The address has a user name or a password.
-    #[error("`url`: a user and a password belong into `headers`, as `Authorization`")]
-    UserInUrl,
-    /// A name is not that of a header.
-    #[error("`headers`: {name:?} is not the name of a header")]
-    HeaderName {
-        /// The name.
-        name: String,
-        /// What is wrong with it.
-        #[source]
-        cause: reqwest::header::InvalidHeaderName,
-    },
-    /// A value cannot be that of a header. The value is not repeated.
-    #[error("`headers`: `{name}` cannot have this value")]
-    HeaderValue {
-        /// The name of the header.
-        name: String,
-        /// What is wrong with the value.
-        #[source]
-        cause: reqwest::header::InvalidHeaderValue,
-    },
-    /// The client sets the header itself.
-    #[error("`headers`: `{0}` is set by the protocol; leave it out")]
-    ProtocolHeader(String),
-    /// A header is there twice, in different spellings.
-    #[error("`headers`: `{0}` is there twice")]
-    HeaderTwice(String),
-    /// The settings of the login cannot be used.
-    #[error("`oauth`: its settings cannot be used")]
-    Login(#[from] portcullis_login::SettingsError),
-}
-
 /// A definition that was checked.
 #[derive(Debug, Clone)]
 pub(crate) struct CheckedDefinition {
@@ -216,6 +166,23 @@ pub(crate) struct CheckedDefinition {
     pub(crate) answer_bytes: usize,
     /// Interval of periodic refreshes of the listing. `None`: there are none.
     pub(crate) refresh: Option<Duration>,
+    /// Time without a request after which the connection is ended. `None`: it is not.
+    pub(crate) idle: Option<Duration>,
+}
+
+impl CheckedDefinition {
+    /// A text that is different for each program with its arguments, and for each URL. Values of environment
+    /// variables and headers are not in it, because they may be secrets; their names are.
+    pub(crate) fn identity(&self) -> String {
+        match &self.target {
+            Target::Command(Command { program, args, env, cwd, confine: _ }) => {
+                format!("{program:?} {args:?} {:?} {cwd:?}", env.keys())
+            }
+            Target::Http(address) | Target::Sse(address) | Target::Either(address) => {
+                format!("{} {:?}", address.url, address.headers.keys().collect::<Vec<_>>())
+            }
+        }
+    }
 }
 
 /// The server, and the transport to it.
@@ -235,6 +202,8 @@ pub(crate) struct Command {
     pub(crate) args: Vec<String>,
     pub(crate) env: BTreeMap<String, Secret>,
     pub(crate) cwd: Option<PathBuf>,
+    /// What the program may reach. `None`: it is not confined.
+    pub(crate) confine: Option<Confinement>,
 }
 
 /// A URL and the headers of every request to it.
@@ -267,6 +236,7 @@ impl TryFrom<Definition> for CheckedDefinition {
             start: seconds(definition.start_seconds),
             answer_bytes: usize::try_from(definition.answer_bytes.get()).unwrap_or(usize::MAX),
             refresh: NonZeroU64::new(definition.refresh_seconds).map(seconds),
+            idle: NonZeroU64::new(definition.idle_seconds).map(seconds),
             target: target(definition)?,
         };
         if let (Target::Sse(_), Protocol::Modern) = (&plan.target, plan.protocol) {
@@ -280,7 +250,8 @@ impl TryFrom<Definition> for CheckedDefinition {
 const YEAR: u64 = 365 * 24 * 60 * 60;
 
 fn target(definition: Definition) -> Result<Target, DefinitionError> {
-    let Definition { command, args, env, cwd, url, headers, oauth, transport, .. } = definition;
+    let Definition { command, args, env, cwd, confine, url, headers, oauth, transport, .. } =
+        definition;
     match (command, url) {
         (Some(_), Some(_)) => Err(DefinitionError::Both("`command`", "`url`")),
         (None, None) => Err(DefinitionError::NoTarget),
@@ -300,15 +271,19 @@ fn target(definition: Definition) -> Result<Target, DefinitionError> {
                 return Err(DefinitionError::NotAbsolute { key: "cwd", path });
             }
             check_environment(&env)?;
-            Ok(Target::Command(Command { program, args, env, cwd }))
+            let confine = confine.map(confinement).transpose()?;
+            Ok(Target::Command(Command { program, args, env, cwd, confine }))
         }
         (None, Some(url)) => {
             if let Some(Transport::Stdio) = transport {
                 return Err(DefinitionError::UrlTransport);
             }
-            for (key, given) in
-                [("args", !args.is_empty()), ("env", !env.is_empty()), ("cwd", cwd.is_some())]
-            {
+            for (key, given) in [
+                ("args", !args.is_empty()),
+                ("env", !env.is_empty()),
+                ("cwd", cwd.is_some()),
+                ("confine", confine.is_some()),
+            ] {
                 if given {
                     return Err(DefinitionError::ForCommand(key));
                 }
@@ -342,6 +317,22 @@ fn absolute(key: &'static str, path: PathBuf) -> Result<PathBuf, DefinitionError
         return Err(DefinitionError::NotAbsolute { key, path });
     }
     Ok(path)
+}
+
+/// What a program may reach, in absolute paths.
+fn confinement(confine: Confine) -> Result<Confinement, DefinitionError> {
+    let all = |key: &'static str, paths: Vec<PathBuf>| {
+        let path = |path| match absolute(key, path) {
+            Ok(path) if path.is_relative() => Err(DefinitionError::NotAbsolute { key, path }),
+            path => path,
+        };
+        paths.into_iter().map(path).collect::<Result<Vec<_>, _>>()
+    };
+    Ok(Confinement {
+        read: all("confine.reads", confine.reads)?,
+        write: all("confine.writes", confine.writes)?,
+        network: confine.network,
+    })
 }
 
 fn check_environment(env: &BTreeMap<String, Secret>) -> Result<(), DefinitionError> {
@@ -425,6 +416,8 @@ mod tests {
             ("command = 'a'\ntransport = 'http'", "`transport`"),
             ("url = 'http://x'\ntransport = 'stdio'", "`transport"),
             ("command = 'a'\nheaders = {a = 'b'}", "`headers`"),
+            ("command = 'a'\n[confine]\nreads = ['b']", "`confine.reads`"),
+            ("url = 'http://x'\n[confine]", "`confine`"),
             ("url = 'http://x'\nenv = {A = 'b'}", "`env`"),
             ("command = 'a'\n[oauth]", "`oauth`"),
             ("url = 'http://x'\nheaders = {authorization = 'b'}\n[oauth]", "`oauth`"),

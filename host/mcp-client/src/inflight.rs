@@ -196,6 +196,12 @@ impl InFlight {
         }
     }
 
+    /// Reports progress with the token in these parameters from now on: a client that answers a question in another
+    /// request expects that request's token.
+    pub fn continue_with(&mut self, params: &Object) {
+        self.token = take_progress_token(&mut params.clone());
+    }
+
     /// Answers a question of the upstream. If the question was withdrawn, the answer is dropped.
     ///
     /// # Errors

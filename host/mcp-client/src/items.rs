@@ -12,7 +12,10 @@ use crate::text;
 /// The longest texts, in characters.
 const NAME: usize = 128;
 const TITLE: usize = 200;
-const DESCRIPTION: usize = 4000;
+const DESCRIPTION: usize = 256 * 1024;
+
+/// The largest size of all items of one list, in bytes of JSON.
+const LIST_BYTES: usize = 4 * 1024 * 1024;
 
 /// The longest name of an item at its upstream, in bytes.
 const WIRE_NAME: usize = 1024;
@@ -31,6 +34,8 @@ enum ItemError {
     TooDeep,
     #[error("it is no object")]
     NotAnObject,
+    #[error("the list has more than {LIST_BYTES} bytes with it")]
+    ListTooLarge,
     #[error("its name is empty, or longer than {WIRE_NAME} bytes")]
     NameLength,
     #[error("there is another with its name")]
@@ -56,7 +61,7 @@ enum ItemError {
 /// A tool of an upstream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UpstreamTool {
-    /// The name for clients: `[A-Za-z0-9_.-]{1,64}`, unique within this upstream.
+    /// The name for clients: `[A-Za-z0-9_.-]{1,128}`, unique within this upstream.
     pub name: String,
     /// The name at the upstream: the `name` of `tools/call`.
     pub wire_name: String,
@@ -136,7 +141,13 @@ pub(crate) fn prompts(raw: Vec<Value>, warnings: &mut Vec<String>) -> Vec<Upstre
 /// address, `uri` or `uriTemplate`.
 pub(crate) fn resources(raw: Vec<Value>, key: &str, warnings: &mut Vec<String>) -> Vec<Object> {
     let mut resources = Vec::new();
+    let mut left = LIST_BYTES;
     for value in raw {
+        if !fits(&value, &mut left) {
+            let why = ItemError::ListTooLarge;
+            warnings.push(format!("a resource is left out: {why}"));
+            continue;
+        }
         if depth(&value) > DEPTH {
             warnings.push(format!("a resource is left out: it is deeper than {DEPTH} levels"));
             continue;
@@ -172,9 +183,13 @@ fn named<T>(
     let mut names = Names::new(originals.iter().map(String::as_str));
     let mut seen = std::collections::HashSet::new();
     let mut things = Vec::new();
+    let mut left = LIST_BYTES;
     for value in raw {
         let original = name_of(&value).unwrap_or_default();
         let made = (|| {
+            if !fits(&value, &mut left) {
+                return Err(ItemError::ListTooLarge);
+            }
             if depth(&value) > DEPTH {
                 return Err(ItemError::TooDeep);
             }
@@ -200,6 +215,14 @@ fn named<T>(
         }
     }
     things
+}
+
+/// Whether the rest of a list has room for an item. Takes the room if it has.
+fn fits(item: &Value, left: &mut usize) -> bool {
+    let size = serde_json::to_string(item).expect("JSON values have JSON for them").len();
+    let rest = left.checked_sub(size);
+    *left = rest.unwrap_or(*left);
+    rest.is_some()
 }
 
 /// Checks the size and the depth of a schema.
@@ -274,7 +297,7 @@ mod tests {
     #[test]
     fn what_is_shown_is_clean_and_the_rest_as_it_came() {
         let tool = one(json!({
-            "name": "run\u{e0041} it", "title": "\u{1b}[31mRun\n", "description": "x".repeat(5000),
+            "name": "run\u{e0041} it", "title": "\u{1b}[31mRun\n", "description": "x".repeat(300_000),
             "inputSchema": {"type": "object", "x-odd": {"description": "a\u{202e}b"}, "properties": {
                 "examples": {"description": "i\u{200b}j"},
                 "description": {"type": "string", "description": "c\u{200b}d", "default": "e\u{200b}f",
@@ -286,7 +309,7 @@ mod tests {
         assert_eq!(tool.wire_name, "run\u{e0041} it");
         let shown = &tool.definition;
         assert_eq!((&shown["name"], &shown["title"]), (&json!(tool.name), &json!("Run")));
-        assert_eq!(shown["description"].as_str().unwrap().chars().count(), 4001);
+        assert_eq!(shown["description"].as_str().unwrap().chars().count(), DESCRIPTION + 1);
         assert_eq!(shown["hologram"], json!([1, null, {"title": 7}]));
         let schema = &shown["inputSchema"];
         assert_eq!(schema["x-odd"]["description"], "ab");
@@ -314,6 +337,19 @@ mod tests {
             let warnings = one(definition).unwrap_err();
             assert!(warnings[0].contains(why), "{warnings:?}");
         }
+    }
+
+    #[test]
+    fn descriptions_are_whole_and_a_list_is_bounded() {
+        let tool = |at: usize, size| json!({"name": format!("t{at}"), "description": "d".repeat(size), "inputSchema": {}});
+        let long = one(tool(0, 100_000)).unwrap();
+        assert_eq!(long.definition["description"].as_str().unwrap().len(), 100_000);
+        let many: Vec<_> = (0..50).map(|at| tool(at, 100_000)).chain([tool(50, 10)]).collect();
+        let mut warnings = Vec::new();
+        let listed = tools(many, false, &mut warnings);
+        assert_eq!((listed.len(), warnings.len()), (42, 9));
+        assert_eq!(listed.last().unwrap().name, "t50", "a short one still fits");
+        assert!(warnings[0].contains("more than 4194304 bytes"), "{warnings:?}");
     }
 
     #[test]

@@ -13,6 +13,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use portcullis_confine::{Confinement, ResourceLimits, restrict};
+
 /// The first argument that tells this program to become an upstream: see [`main`].
 pub const SUBCOMMAND: &str = "become-upstream";
 
@@ -23,29 +25,50 @@ pub(crate) const END_ALL: rustix::process::Signal = rustix::process::Signal::USR
 /// Stands before the parent's process id in the arguments: this process becomes the program, not its keeper.
 const ITSELF: &str = "=";
 
+/// Stands between the parent's process id and what the program may reach, as JSON.
+const CONFINED: &str = ":";
+
 /// The child's side: becomes the program that the further arguments name, or its keeper. Returns only an error.
 pub fn main() -> String {
     let mut arguments = std::env::args_os().skip(2);
     let first = arguments.next().and_then(|first| first.into_string().ok()).unwrap_or_default();
-    let (itself, parent) = match first.strip_prefix(ITSELF) {
-        Some(parent) => (true, parent.parse::<i32>()),
-        None => (cfg!(not(target_os = "linux")), first.parse::<i32>()),
+    let (itself, first) = match first.strip_prefix(ITSELF) {
+        Some(first) => (true, first),
+        None => (cfg!(not(target_os = "linux")), &*first),
     };
+    let (parent, terms) = first.split_once(CONFINED).unzip();
+    let parent = parent.unwrap_or(first).parse::<i32>();
     let (Ok(parent), Some(program)) = (parent, arguments.next()) else {
         return format!("{SUBCOMMAND} is an internal command of portcullis");
     };
     let arguments: Vec<OsString> = arguments.collect();
     #[cfg(target_os = "linux")]
     if !itself {
-        return keeper::keep(parent, program, arguments);
+        return keeper::keep(parent, terms, program, arguments);
     }
     #[cfg(not(target_os = "linux"))]
     let _always = itself;
-    become_program(parent, program, arguments)
+    become_program(parent, terms, program, arguments)
 }
 
-/// Becomes the program. On Linux, the program first is made to end with its parent, which is the keeper.
-fn become_program(parent: i32, program: OsString, arguments: Vec<OsString>) -> String {
+/// The argument after [`SUBCOMMAND`]: the process id of the parent, and what the program may reach. `None`: it is not
+/// confined.
+pub(crate) fn first_argument(parent: u32, terms: Option<&Confinement>) -> String {
+    let terms = terms
+        .map(|terms| serde_json::to_string(terms).expect("`terms_of` has paths that are text"));
+    match terms {
+        Some(terms) => format!("{parent}{CONFINED}{terms}"),
+        None => parent.to_string(),
+    }
+}
+
+/// Confines this process, if `terms` say so, and becomes the program. On Linux, the program first is made to end with its parent, which is the keeper.
+fn become_program(
+    parent: i32,
+    terms: Option<&str>,
+    program: OsString,
+    arguments: Vec<OsString>,
+) -> String {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{Signal, set_parent_process_death_signal};
@@ -59,6 +82,14 @@ fn become_program(parent: i32, program: OsString, arguments: Vec<OsString>) -> S
     }
     #[cfg(not(target_os = "linux"))]
     let _only_linux_tells = parent;
+    if let Some(terms) = terms {
+        let Ok(terms) = serde_json::from_str::<Confinement>(terms) else {
+            return format!("{SUBCOMMAND} is an internal command of portcullis");
+        };
+        if let Err(error) = restrict(&terms, &ResourceLimits::default()) {
+            return format!("confining the server: {error}");
+        }
+    }
     let mut command = std::process::Command::new(&program);
     command.args(arguments);
     #[cfg(unix)]
@@ -88,7 +119,7 @@ mod keeper {
     use rustix::process::{self, Pid, Signal, WaitOptions, WaitStatus};
     use tokio::signal::unix::{SignalKind, signal};
 
-    use super::{ITSELF, SUBCOMMAND, is_parent};
+    use super::{CONFINED, ITSELF, SUBCOMMAND, is_parent};
 
     /// Interval at which to check for the host on a system without process descriptors.
     const LOOK: Duration = Duration::from_millis(500);
@@ -106,7 +137,12 @@ mod keeper {
 
     /// Starts the program, waits for a reason to end, and ends all processes. Returns only the error of a step before
     /// the wait.
-    pub(super) fn keep(host: i32, program: OsString, arguments: Vec<OsString>) -> String {
+    pub(super) fn keep(
+        host: i32,
+        terms: Option<&str>,
+        program: OsString,
+        arguments: Vec<OsString>,
+    ) -> String {
         let (reasons, reason) = channel();
         if let Err(error) = process::set_child_subreaper(Some(process::getpid())) {
             return format!("becoming the parent of the processes that the server starts: {error}");
@@ -117,7 +153,8 @@ mod keeper {
         watch(host, reasons.clone());
         let me = process::getpid().as_raw_nonzero();
         let mut command = Command::new("/proc/self/exe");
-        command.arg(SUBCOMMAND).arg(format!("{ITSELF}{me}")).arg(program).args(arguments);
+        let terms = terms.map(|terms| format!("{CONFINED}{terms}")).unwrap_or_default();
+        command.arg(SUBCOMMAND).arg(format!("{ITSELF}{me}{terms}")).arg(program).args(arguments);
         let child = match command.spawn() {
             Ok(child) => child.id(),
             Err(error) => return format!("starting the launcher of the server: {error}"),

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::connection::{ClientSettings, ConnectFailure, Connection, Peer};
@@ -73,9 +74,38 @@ impl Listing {
     }
 }
 
+/// The lists of an upstream as it sent them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct RawLists {
+    tools: Vec<Value>,
+    prompts: Vec<Value>,
+    resources: Vec<Value>,
+    templates: Vec<Value>,
+    /// Whether arguments may have to be sent in headers.
+    has_headers: bool,
+}
+
+impl RawLists {
+    /// The listing: checked and sanitised. `warnings`: what was found while the lists were fetched.
+    pub(crate) fn checked(self, peer: Peer, mut warnings: Vec<String>) -> Listing {
+        let tools = items::tools(self.tools, self.has_headers, &mut warnings);
+        let prompts = items::prompts(self.prompts, &mut warnings);
+        let resources = items::resources(self.resources, "uri", &mut warnings);
+        let templates = items::resources(self.templates, "uriTemplate", &mut warnings);
+        if warnings.len() > WARNINGS {
+            let more = warnings.len() - WARNINGS;
+            warnings.truncate(WARNINGS);
+            warnings.push(format!("and {more} more"));
+        }
+        Listing { peer, tools, prompts, resources, templates, warnings }
+    }
+}
+
 /// A listing, and how long it is current according to its upstream.
 pub(crate) struct Fetched {
     pub(crate) listing: Listing,
+    /// The lists from which the listing was made.
+    pub(crate) raw: RawLists,
     pub(crate) fresh_for: Option<Duration>,
 }
 
@@ -88,36 +118,20 @@ pub(crate) async fn fetch(
 ) -> Result<Fetched, Trouble> {
     let mut pages = Pages { connection, client, most, time, fresh_for: None, warnings: Vec::new() };
     let peer = &connection.peer;
-    let mut tools = Vec::new();
-    let mut prompts = Vec::new();
-    let mut resources = Vec::new();
-    let mut templates = Vec::new();
+    let mut raw = RawLists { has_headers: connection.has_headers(), ..RawLists::default() };
     if peer.offers("tools") {
-        tools = pages.all("tools/list", "tools", TOOLS).await?;
+        raw.tools = pages.all("tools/list", "tools", TOOLS).await?;
     }
     if peer.offers("prompts") {
-        prompts = pages.all("prompts/list", "prompts", PROMPTS).await?;
+        raw.prompts = pages.all("prompts/list", "prompts", PROMPTS).await?;
     }
     if peer.offers("resources") {
-        resources = pages.all("resources/list", "resources", RESOURCES).await?;
+        raw.resources = pages.all("resources/list", "resources", RESOURCES).await?;
         let method = "resources/templates/list";
-        templates = pages.all(method, "resourceTemplates", RESOURCES).await?;
+        raw.templates = pages.all(method, "resourceTemplates", RESOURCES).await?;
     }
-    let mut warnings = pages.warnings;
-    let listing = Listing {
-        peer: peer.clone(),
-        tools: items::tools(tools, connection.has_headers(), &mut warnings),
-        prompts: items::prompts(prompts, &mut warnings),
-        resources: items::resources(resources, "uri", &mut warnings),
-        templates: items::resources(templates, "uriTemplate", &mut warnings),
-        warnings: Vec::new(),
-    };
-    if warnings.len() > WARNINGS {
-        let more = warnings.len() - WARNINGS;
-        warnings.truncate(WARNINGS);
-        warnings.push(format!("and {more} more"));
-    }
-    Ok(Fetched { listing: Listing { warnings, ..listing }, fresh_for: pages.fresh_for })
+    let listing = raw.clone().checked(peer.clone(), pages.warnings);
+    Ok(Fetched { listing, raw, fresh_for: pages.fresh_for })
 }
 
 struct Pages<'a> {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use sha2::{Digest, Sha256};
 
 /// Maximum length of a name, in characters.
-const LONGEST: usize = 64;
+const LONGEST: usize = 128;
 
 /// Whether every client accepts this name.
 pub(crate) fn is_legal(name: &str) -> bool {
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn illegal_names_become_legal_ones_that_stay_the_same() {
-        for legal in ["a", "get_it", "a.b-c", &"x".repeat(64)] {
+        for legal in ["a", "get_it", "a.b-c", &"x".repeat(128)] {
             assert!(is_legal(legal), "{legal}");
         }
         let long = "x".repeat(500);

@@ -14,7 +14,8 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::connect::{PeerTraits, Settings, connect, pause_after};
 use crate::connection::Connection;
 use crate::fault::{Fault, Trouble};
-use crate::listing::{Fetched, Listing, fetch};
+use crate::listing::{Fetched, Listing, RawLists, fetch};
+use crate::memory::{Recalled, UpstreamMemory};
 
 /// A listing counts as current for at most this long, whatever its upstream says.
 const LONGEST_FRESHNESS: Duration = Duration::from_secs(24 * 60 * 60);
@@ -26,6 +27,12 @@ pub(crate) struct Shared {
     pub(crate) listing: watch::Sender<Option<Arc<Listing>>>,
     /// Until when the listing counts as current. `None`: until the upstream tells of a change.
     fresh_until: Mutex<Option<Instant>>,
+    /// Whether the listing was fetched, and not only remembered.
+    is_fetched: AtomicBool,
+    /// What is known from earlier runs. `None`: nothing is remembered.
+    memory: Option<UpstreamMemory>,
+    /// Whether that was read. Whether the last run failed.
+    recalled: tokio::sync::OnceCell<bool>,
     /// The number of the last refresh. Its lock is held during a refresh.
     refreshing: tokio::sync::Mutex<u64>,
     refreshes: AtomicU64,
@@ -78,7 +85,12 @@ impl Shared {
         settings: Settings,
         on_connect: fn(&Arc<Self>, &Arc<Connection>),
     ) -> Arc<Self> {
+        let memory = settings.client.memory.as_ref();
+        let memory = memory.map(|memory| memory.of(&settings.name, &settings.plan));
         Arc::new(Self {
+            memory,
+            recalled: tokio::sync::OnceCell::new(),
+            is_fetched: AtomicBool::new(false),
             settings: Arc::new(settings),
             slot: Mutex::new(ConnectionSlot {
                 now: ConnectionState::Idle,
@@ -105,6 +117,35 @@ impl Shared {
     /// The listing of the last refresh. `None`: there was no refresh yet.
     pub(crate) fn known_listing(&self) -> Option<Arc<Listing>> {
         self.listing.borrow().clone()
+    }
+
+    /// Whether the listing was fetched, and not only remembered from an earlier run.
+    pub(crate) fn is_fetched(&self) -> bool {
+        self.is_fetched.load(Ordering::Acquire)
+    }
+
+    /// Takes the listing of an earlier run, if none is known yet. Returns whether the last run failed, and nothing was
+    /// known before it.
+    pub(crate) async fn recall(&self) -> bool {
+        let recall = || async {
+            let Some(memory) = self.memory.clone() else { return false };
+            match on_a_thread(move || memory.recall()).await.flatten() {
+                None => false,
+                Some(Recalled::Failed) => true,
+                Some(Recalled::Listed(listing)) => {
+                    let is_new = self.listing.send_if_modified(|known| {
+                        let is_new = known.is_none();
+                        known.get_or_insert_with(|| Arc::new(listing));
+                        is_new
+                    });
+                    if is_new {
+                        self.outdated();
+                    }
+                    false
+                }
+            }
+        };
+        *self.recalled.get_or_init(recall).await
     }
 
     /// Whether the listing still counts as current.
@@ -202,7 +243,8 @@ impl Shared {
         };
         slot.now = ConnectionState::Ready(connection.clone());
         drop(slot);
-        if self.known_listing().is_some() {
+        // A listing that is only remembered is fetched by its first use.
+        if self.is_fetched() {
             // The server may have been replaced while it was not connected.
             *self.fresh_until.lock() = Some(Instant::now());
             self.settings.changed.notify_one();
@@ -227,6 +269,11 @@ impl Shared {
             Err(Trouble::Lost(_)) => self.fetch().await,
             fetched => fetched,
         };
+        let has_failed =
+            fetched.as_ref().err().is_some_and(|trouble| !matches!(trouble, Trouble::Closed));
+        if has_failed && self.known_listing().is_none() {
+            self.remember(|memory| memory.keep_failure()).await;
+        }
         let fetched = fetched.map_err(|trouble| self.fault("listing what is offered", trouble))?;
         *last = number;
         for warning in &fetched.listing.warnings {
@@ -234,15 +281,30 @@ impl Shared {
         }
         let holds = fetched.fresh_for.map(|time| Instant::now() + time.min(LONGEST_FRESHNESS));
         *self.fresh_until.lock() = holds;
-        let listing = Arc::new(fetched.listing);
-        self.listing.send_if_modified(|known| {
-            if known.as_ref().is_some_and(|known| **known == *listing) {
+        let peer = fetched.listing.peer.clone();
+        let fetched_listing = Arc::new(fetched.listing);
+        let mut listing = fetched_listing.clone();
+        let is_new = self.listing.send_if_modified(|known| {
+            if let Some(known) = known.as_ref().filter(|known| ***known == *fetched_listing) {
+                listing = known.clone();
                 return false;
             }
-            *known = Some(listing.clone());
+            *known = Some(fetched_listing);
             true
         });
+        self.is_fetched.store(true, Ordering::Release);
+        if is_new {
+            let raw: RawLists = fetched.raw;
+            self.remember(move |memory| memory.keep(peer, raw)).await;
+        }
         Ok(listing)
+    }
+
+    /// Writes to the memory, if there is one.
+    async fn remember(&self, write: impl FnOnce(UpstreamMemory) + Send + 'static) {
+        if let Some(memory) = self.memory.clone() {
+            let _written = on_a_thread(move || write(memory)).await;
+        }
     }
 
     async fn fetch(self: &Arc<Self>) -> Result<Fetched, Trouble> {
@@ -255,6 +317,12 @@ impl Shared {
     pub(crate) fn outdated(&self) {
         *self.fresh_until.lock() = Some(Instant::now());
     }
+}
+
+/// Does blocking work on a thread of its own. `None`: it has panicked, or the runtime is shutting down.
+async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.inspect_err(|error| tracing::warn!("remembering lists: {error}")).ok()
 }
 
 impl Drop for Shared {

@@ -15,6 +15,7 @@ const LONGEST_SEQUENCE: usize = 256;
 pub(crate) fn block(text: &str, max: usize) -> String {
     let mut plain = String::with_capacity(text.len().min(4 * max));
     let mut left = max;
+    let mut before = None;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
@@ -27,6 +28,7 @@ pub(crate) fn block(text: &str, max: usize) -> String {
                 continue;
             }
             '\n' | '\t' => {}
+            '\u{200c}' | '\u{200d}' if is_joined(before, chars.peek().copied()) => {}
             _ if is_deceptive(c) => continue,
             _ => {}
         }
@@ -36,8 +38,24 @@ pub(crate) fn block(text: &str, max: usize) -> String {
         }
         left -= 1;
         plain.push(c);
+        before = Some(c);
     }
     plain
+}
+
+/// Whether a joiner or a non-joiner between these characters belongs to the writing: between letters of scripts that
+/// join letters, such as those of Persian and Hindi, and between emoji.
+fn is_joined(before: Option<char>, after: Option<char>) -> bool {
+    let joins = |c: char| {
+        matches!(c,
+            // Arabic, Syriac, N'Ko, and the scripts of India to Mongolia.
+            '\u{620}'..='\u{8ff}' | '\u{900}'..='\u{109f}' | '\u{1780}'..='\u{18af}'
+            | '\u{fb50}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
+            // Symbols and emoji, with the selector of their coloured form and the tones of skin.
+            | '\u{2190}'..='\u{2bff}' | '\u{fe0f}' | '\u{1f000}'..='\u{1faff}')
+            && !is_deceptive(c)
+    };
+    before.is_some_and(joins) && after.is_some_and(joins)
 }
 
 /// As [`block`], on one line.
@@ -135,6 +153,11 @@ mod tests {
             ("a\u{9b}2Jb\u{1b}cd\u{1b}", "abd"),
             ("a\u{1b}]never ends", "anever ends"),
             ("a\u{202e}b\u{200b}c\u{e0041}\u{e0042}d\u{feff}e\u{ad}f", "abcdef"),
+            (
+                "می\u{200c}خواهم 👩\u{200d}💻 ❤\u{fe0f}\u{200d}🔥",
+                "می\u{200c}خواهم 👩\u{200d}💻 ❤\u{fe0f}\u{200d}🔥",
+            ),
+            ("a\u{200d}b می\u{200c} x 👩\u{200d}\u{200d}💻", "ab می x 👩💻"),
             ("ä 中\t🙂\r\n!", "ä 中\t🙂\n!"),
             ("\0\u{7}\u{7f}", ""),
         ] {

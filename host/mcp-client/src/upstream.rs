@@ -11,8 +11,10 @@ use tokio::time::Instant;
 use crate::calls::Notice;
 use crate::connect::{Settings, login};
 use crate::connection::{ClientSettings, Connection, Peer};
-use crate::definition::{CheckedDefinition, Definition, DefinitionError};
-use crate::fault::Fault;
+use crate::definition::{CheckedDefinition, Definition};
+use crate::definition_error::DefinitionError;
+use crate::fault::{Fault, Trouble};
+use crate::idle;
 use crate::inflight::{InFlight, UpstreamRequest};
 use crate::listing::Listing;
 use crate::message;
@@ -132,6 +134,24 @@ impl Upstream {
         }
     }
 
+    /// The last listing that this process fetched, or a new one. A listing that is only remembered does not count.
+    ///
+    /// # Errors
+    ///
+    /// A new listing was needed and could not be fetched.
+    pub async fn fetched_listing(&self) -> Result<Arc<Listing>, Fault> {
+        match self.known_listing().filter(|_| self.0.is_fetched()) {
+            Some(listing) => Ok(listing),
+            None => self.refresh().await,
+        }
+    }
+
+    /// Takes the listing of an earlier run, if none is known yet: it is then the [`known_listing`](Self::known_listing).
+    /// The upstream is not started. Returns whether the last run failed, and nothing was known before it.
+    pub async fn recall(&self) -> bool {
+        self.0.recall().await
+    }
+
     /// Fetches what the upstream offers.
     ///
     /// # Errors
@@ -141,7 +161,7 @@ impl Upstream {
         self.0.refresh().await
     }
 
-    /// The last listing. `None`: none was fetched yet.
+    /// The last listing. `None`: none was fetched or recalled yet.
     pub fn known_listing(&self) -> Option<Arc<Listing>> {
         self.0.known_listing()
     }
@@ -174,6 +194,15 @@ impl Upstream {
         }
     }
 
+    /// Ends the connection, and its child process with it. The next use connects again.
+    pub async fn disconnect(&self) {
+        let connection = self.0.ready();
+        if let Some(connection) = connection {
+            connection.channel.calls.retire(Trouble::lost("its session has ended"));
+            idle::disconnect(&self.0, &connection).await;
+        }
+    }
+
     /// Closes the connection and waits until its session is deleted or its child process has ended.
     pub async fn close(&self) {
         let before = std::mem::replace(&mut self.0.slot.lock().now, ConnectionState::Closed);
@@ -188,6 +217,7 @@ impl Upstream {
 /// connection one that refreshes the listing.
 fn start_tasks(shared: &Arc<Shared>, connection: &Arc<Connection>) {
     *shared.follower.lock() = Some(notifications::follow(shared, connection));
+    idle::keep(shared, connection);
     if !shared.has_refresher.swap(true, Ordering::Relaxed) {
         refresh::keep(shared);
     }

@@ -21,6 +21,7 @@ mod serve;
 mod session;
 mod shared;
 mod tasks;
+mod waiting;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -147,7 +148,7 @@ impl ServerHandler for Server {
         request: InitializeRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        Box::pin(self.shared.host.wait_briefly_for_plugins()).await;
+        Box::pin(self.shared.host.wait_briefly_for_sources()).await;
         let mut result = self.negotiate_initialize(&request)?;
         let caller = Caller::initializing(&cx, &request);
         let selection = self.selection(&caller, &cx)?;
@@ -166,7 +167,7 @@ impl ServerHandler for Server {
     }
 
     async fn discover(&self, cx: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        Box::pin(self.shared.host.wait_briefly_for_plugins()).await;
+        Box::pin(self.shared.host.wait_briefly_for_sources()).await;
         let selection = self.selection(&Caller::of(&cx), &cx)?;
         let projects = self.shared.projects_of_operator(&selection).await;
         let mut info = self.get_info();
@@ -181,6 +182,7 @@ impl ServerHandler for Server {
         cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         lists::require_first_page(params.as_ref())?;
+        Box::pin(self.wait_for_new_upstreams(&cx)).await;
         Box::pin(self.tools(&cx)).await
     }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Maximum length of a name that all clients accept, in bytes.
-const MAX_NAME: usize = 64;
+const MAX_NAME: usize = 128;
 
 /// A remark for the operator about one source.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use portcullis_mcp_client::{Object, RpcError};
 use serde_json::Value;
 
 use crate::sandbox::Notice;
+use crate::upstreams::Owner;
 
 /// A boxed future, as the methods of [`Client`] return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -28,6 +29,8 @@ pub enum Notification {
 pub struct Forwarded {
     /// A name that only this session has. Questions of the upstream server are answered by this session alone.
     pub session: Arc<str>,
+    /// The session that owns connections to upstream servers. `None`: the caller gets the first connection.
+    pub owner: Option<Owner>,
     /// The request's `_meta`, with the client's progress token and without the protocol's own keys.
     pub meta: Option<Object>,
     /// The client's capabilities, in MCP's JSON.

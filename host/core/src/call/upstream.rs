@@ -4,8 +4,13 @@
 //! A server of 2025-11-25 or earlier sends its question while our request is still open. A client of 2026-07-28 gets
 //! the question as a result, and answers in a new request. The open request to the server is parked until then.
 
+mod consent;
+mod defaults;
+
+use std::time::Duration;
+
 use portcullis_mcp_client::{
-    AskKey, Event, InFlight, Object, RequestOutcome, RpcError, UpstreamRequest,
+    AskKey, Event, InFlight, Object, RequestOutcome, RpcError, Upstream, UpstreamRequest,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -13,14 +18,19 @@ use serde_json::{Value, json};
 use super::client::{Client, Notification};
 use super::{Call, CallFailure, ProtocolError, SourceAnswer, ToolCall, Work, check_arguments};
 use crate::bindings::Subject;
+use crate::sandbox::Notice;
 use crate::upstreams::parked::ParkedRequest;
 use crate::upstreams::{UpstreamOffer, views};
+use defaults::with_defaults;
 
 /// Maximum number of rounds of questions in one request.
 pub const MAX_ROUNDS: usize = 10;
 
 /// Maximum size of the arguments in bytes. Plugins have the limit `argument-bytes` instead.
 pub(super) const MAX_ARGUMENTS: u64 = 4 * 1024 * 1024;
+
+/// How often a client is told that a server is still being started.
+const REPORT_EVERY: Duration = Duration::from_secs(5);
 
 /// MCP's error code for an unknown resource, up to 2025-11-25.
 const NOT_FOUND: i32 = -32002;
@@ -46,6 +56,8 @@ enum Next {
     Repeat(Option<String>),
     /// The parked request of this name gets the answers.
     Resume(String),
+    /// The request is sent for the first time, if the user agreed.
+    Consent,
 }
 
 /// The digest of the tool's definition, for the audit. Empty for work that is not a tool call.
@@ -66,7 +78,14 @@ fn tool_of<'a>(
     offered: &'a UpstreamOffer,
     call: &ToolCall,
 ) -> Option<&'a portcullis_mcp_client::UpstreamTool> {
-    offered.listing.tools.iter().find(|tool| tool.name == call.name)
+    let at = offered.presented.iter().position(|tool| tool.name == call.name)?;
+    offered.listing.tools.get(at)
+}
+
+/// Whether the operator wants the user to agree to a call.
+fn wants_consent(offered: &UpstreamOffer, call: &ToolCall) -> bool {
+    let policy = tool_of(offered, call).and_then(|tool| offered.source.policies.of(tool));
+    policy.is_some_and(crate::upstreams::policy::ToolPolicy::wants_consent)
 }
 
 /// Serves a call of an upstream server.
@@ -77,11 +96,20 @@ pub(super) async fn serve(
     let (method, mut params) = request_of(offered, &call.work)?;
     let server = &offered.source;
     let forwarded = call.client.forwarded();
+    let upstream = server.connection_of(forwarded.owner.as_ref());
+    let upstream = upstream.map_err(|error| CallFailure::Busy(error.to_string()))?;
+    Box::pin(check_unchanged(offered, &upstream, &call)).await?;
     params.extend(forwarded.meta.map(|meta| ("_meta".to_owned(), meta.into())));
     let mut request = UpstreamRequest::new(method, params, &forwarded.session);
     request.capabilities = forwarded.capabilities;
     request.log_level = forwarded.log_level.map(str::to_owned);
-    let rounds = Rounds { offered, request, client: call.client };
+    let mut consent = None;
+    if let Work::Tool(tool) = &call.work
+        && wants_consent(offered, tool)
+    {
+        consent = Some(consent::question(&tool.name, &server.name, &request.params));
+    }
+    let rounds = Rounds { offered, upstream, request, consent, client: call.client };
     // Boxed because this future is large: unboxed, it would enlarge the future of every call.
     match Box::pin(rounds.serve(call.resumed)).await {
         Ok(SourceAnswer::Upstream(mut result)) => {
@@ -101,6 +129,44 @@ pub(super) async fn serve(
     }
 }
 
+/// Checks that the server still has the tool as it was listed. A list may be that of an earlier run: the server is then
+/// started and listed first, with progress for the client.
+async fn check_unchanged(
+    offered: &UpstreamOffer,
+    upstream: &Upstream,
+    call: &Call<'_>,
+) -> Result<(), CallFailure> {
+    let server = &offered.source;
+    let listing = upstream.fetched_listing();
+    let gone = call.client.gone();
+    tokio::pin!(listing, gone);
+    let mut reports = 0;
+    let listing = loop {
+        tokio::select! {
+            listing = &mut listing => break listing,
+            () = &mut gone => return Err(abandoned("the client cancelled the call")),
+            () = tokio::time::sleep(REPORT_EVERY) => {
+                reports += 1;
+                let message = format!("`{}` is being started", server.name);
+                // Far below the first step of the server's own progress, because progress must grow.
+                let done = f64::from(reports) * 1e-6;
+                let progress = Notice::Progress { done, total: None, message: Some(message) };
+                call.client.notify(Notification::Plugin(progress)).await;
+            }
+        }
+    };
+    let listing = listing.map_err(|fault| CallFailure::Upstream(fault.to_string()))?;
+    let Work::Tool(wanted) = &call.work else { return Ok(()) };
+    let listed = tool_of(offered, wanted).map(|tool| (&tool.wire_name, &tool.digest));
+    if listing.tools.iter().any(|tool| Some((&tool.wire_name, &tool.digest)) == listed) {
+        return Ok(());
+    }
+    Err(CallFailure::Unknown(format!(
+        "the tool {} of `{}` has changed since it was listed: list the tools again",
+        wanted.name, server.name
+    )))
+}
+
 /// The method of the request, and the parameters with the server's own names.
 fn request_of(offered: &UpstreamOffer, work: &Work) -> Result<(&'static str, Object), CallFailure> {
     let unknown = |what: &str, name: &str| CallFailure::Unknown(format!("unknown {what}: {name}"));
@@ -111,11 +177,18 @@ fn request_of(offered: &UpstreamOffer, work: &Work) -> Result<(&'static str, Obj
     let (method, params) = match work {
         Work::Tool(call) => {
             let tool = tool_of(offered, call).ok_or_else(|| unknown("tool", &call.name))?;
+            let arguments = match offered.source.policies.of(tool) {
+                Some(policy) => policy.apply(&call.arguments).map_err(|refusal| {
+                    CallFailure::Denied(format!("`{}`: {refusal}", call.name))
+                })?,
+                None => (*call.arguments).clone(),
+            };
+            let arguments = with_defaults(&tool.definition, &arguments);
             // If the schema is invalid, only the server checks the arguments.
             if let Ok(schema) = &*offered.source.schema(tool) {
-                check_arguments(schema, &tool.name, &call.arguments)?;
+                check_arguments(schema, &tool.name, &arguments)?;
             }
-            ("tools/call", json!({ "name": tool.wire_name, "arguments": *call.arguments }))
+            ("tools/call", json!({ "name": tool.wire_name, "arguments": arguments }))
         }
         Work::Prompt { name, arguments } => {
             let mut params = json!({ "name": prompt(name)? });
@@ -178,10 +251,22 @@ fn abandoned(why: &str) -> CallFailure {
     CallFailure::Abandoned(why.to_owned())
 }
 
+/// How a request began.
+enum Begun {
+    /// It was sent, after this number of rounds.
+    Sent(InFlight, usize),
+    /// The client is asked first.
+    Asks(SourceAnswer),
+}
+
 /// One request with its rounds of questions.
 struct Rounds<'a> {
     offered: &'a UpstreamOffer,
+    /// The connection of the client's session.
+    upstream: Upstream,
     request: UpstreamRequest,
+    /// The question to the user that comes before the request. `None`: there is none.
+    consent: Option<Object>,
     client: &'a dyn Client,
 }
 
@@ -191,19 +276,10 @@ impl Rounds<'_> {
         self,
         resumed: Option<(RoundState, Object)>,
     ) -> Result<SourceAnswer, CallFailure> {
-        let upstream = &self.offered.source.upstream;
-        let mut rounds = 0;
-        let mut flight = match resumed {
-            None => upstream.request(self.request.clone()),
-            Some((state, answers)) => {
-                rounds = state.rounds;
-                match state.next {
-                    Next::Repeat(state) => {
-                        upstream.request(self.request.clone().with_input(answers, state))
-                    }
-                    Next::Resume(name) => self.resume(&name, answers).await?,
-                }
-            }
+        let upstream = &self.upstream;
+        let (mut flight, mut rounds) = match self.begin(resumed).await? {
+            Begun::Sent(flight, rounds) => (flight, rounds),
+            Begun::Asks(questions) => return Ok(questions),
         };
         let gone = self.client.gone();
         tokio::pin!(gone);
@@ -255,6 +331,38 @@ impl Rounds<'_> {
         }
     }
 
+    /// Begins or resumes the request: the user's consent comes before it.
+    async fn begin(&self, resumed: Option<(RoundState, Object)>) -> Result<Begun, CallFailure> {
+        let upstream = &self.upstream;
+        let Some((state, mut answers)) = resumed else {
+            if let Some(question) = &self.consent {
+                if !self.client.answers(consent::METHOD) {
+                    return Err(consent::missing("the client cannot ask its user"));
+                }
+                if self.client.is_modern() {
+                    let request = json!({ "method": consent::METHOD, "params": question });
+                    let requests = Object::from_iter([(consent::KEY.to_owned(), request)]);
+                    let state = RoundState { rounds: 0, next: Next::Consent };
+                    return Ok(Begun::Asks(SourceAnswer::UpstreamQuestions { requests, state }));
+                }
+                let answer = self.client.ask(consent::METHOD, question.clone()).await;
+                consent::check(Some(&answer.map_err(protocol_error)?))?;
+            }
+            return Ok(Begun::Sent(upstream.request(self.request.clone()), 0));
+        };
+        let flight = match state.next {
+            Next::Repeat(state) => {
+                upstream.request(self.request.clone().with_input(answers, state))
+            }
+            Next::Resume(name) => self.resume(&name, answers).await?,
+            Next::Consent => {
+                consent::check(answers.remove(consent::KEY).as_ref())?;
+                upstream.request(self.request.clone())
+            }
+        };
+        Ok(Begun::Sent(flight, state.rounds))
+    }
+
     /// Asks every question of a round.
     async fn ask_all(&self, requests: Object) -> Result<Object, RpcError> {
         let mut answers = Object::new();
@@ -289,6 +397,7 @@ impl Rounds<'_> {
         let ParkedRequest { mut flight, key } = parked.ok_or_else(|| {
             abandoned("the upstream request that was waiting for this answer has already ended")
         })?;
+        flight.continue_with(&self.request.params);
         let answer = answers
             .remove(KEY)
             .ok_or_else(|| RpcError::new(RpcError::INTERNAL, "the client did not answer"));

@@ -156,5 +156,7 @@ fn table(schema: &Value) -> String {
 
 /// The type of the values in a table whose keys are not fixed.
 fn expected_value(table: &Value, values: &Value) -> Option<String> {
-    (table["properties"].is_null() && values.is_object()).then(|| expected(values))
+    // An empty schema is one of any value.
+    let has_type = values.as_object().is_some_and(|schema| !schema.is_empty());
+    (table["properties"].is_null() && has_type).then(|| expected(values))
 }

@@ -1,6 +1,7 @@
 //! The configuration of an upstream server, `[upstreams.NAME]`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
 
@@ -8,6 +9,8 @@ use portcullis_egress::Secret;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
+
+use super::{Share, ToolConfig, Typed};
 
 /// The section of one upstream server.
 #[derive(Debug, Clone, Deserialize)]
@@ -19,11 +22,15 @@ pub struct Config {
     pub prefix: Option<String>,
     /// Tools that clients do not see.
     pub tools_off: Vec<String>,
+    /// Who shares a connection to the server, and its program.
+    pub share: Share,
+    /// The policies for tools, by the server's names for them.
+    pub tools: BTreeMap<String, ToolConfig>,
     /// The program that is started, or the URL that is connected to.
     pub definition: portcullis_mcp_client::Definition,
-    /// For a server of the command line: a digest of its program and arguments, or of its URL, which distinguishes
-    /// servers of the same name. `None`: the server is from the configuration file, where names are unique.
-    pub typed: Option<String>,
+    /// The server as it was given on the command line. `None`: it is from the configuration file, where names are
+    /// unique.
+    pub typed: Option<Typed>,
 }
 
 /// The definition of an upstream server is invalid.
@@ -72,6 +79,14 @@ struct OfferKeys {
     /// Tools of the server that clients do not see.
     #[serde(default)]
     tools_off: Vec<String>,
+    /// Who shares a connection to the server, and its program. With `session`, each session of a client has its own;
+    /// callers over HTTP without sessions have one for each principal.
+    #[serde(default)]
+    #[schemars(extend("default" = "session"))]
+    share: Share,
+    /// Policies for single tools, by the server's names for them.
+    #[serde(default)]
+    tools: BTreeMap<String, ToolConfig>,
 }
 
 /// The keys of a definition whose values may refer to secrets.
@@ -110,7 +125,7 @@ impl TryFrom<toml::Table> for Config {
     /// secrets: `{ env = "NAME" }` or `{ file = "PATH" }`.
     fn try_from(mut table: toml::Table) -> Result<Self, InvalidServer> {
         let mut offered = toml::Table::new();
-        for key in ["enabled", "prefix", "tools-off"] {
+        for key in ["enabled", "prefix", "tools-off", "share", "tools"] {
             offered.extend(table.remove(key).map(|value| (key.to_owned(), value)));
         }
         for key in WITH_SECRETS {
@@ -129,10 +144,10 @@ impl TryFrom<toml::Table> for Config {
                 *value = secret.read().map_err(|error| invalid(error.into()))?.into();
             }
         }
-        let OfferKeys { enabled, prefix, tools_off } =
+        let OfferKeys { enabled, prefix, tools_off, share, tools } =
             offered.try_into().map_err(InvalidServer::Keys)?;
         let definition = table.try_into().map_err(InvalidServer::Keys)?;
-        Ok(Self { enabled, prefix, tools_off, definition, typed: None })
+        Ok(Self { enabled, prefix, tools_off, share, tools, definition, typed: None })
     }
 }
 
@@ -163,7 +178,9 @@ impl Config {
         }
         let identity = table.iter().filter(|(key, _)| *key != "env").collect::<Vec<_>>();
         let identity = portcullis_checked_files::digest(format!("{identity:?}").as_bytes());
-        Ok(Self { typed: Some(identity), ..Self::try_from(table)? })
+        let (server, variables) = (server.to_vec(), variables.to_vec());
+        let typed = Typed { digest: identity, server, variables };
+        Ok(Self { typed: Some(typed), ..Self::try_from(table)? })
     }
 }
 
@@ -196,7 +213,9 @@ mod tests {
         assert_eq!(address.url.as_deref(), Some("https://a.example/mcp"));
         let relative = typed(&["./server"], &[]).unwrap().definition.command.unwrap();
         assert!(relative.is_absolute(), "{}", relative.display());
-        let key = |server: &[&str], variables: &[&str]| typed(server, variables).unwrap().typed;
+        let key = |server: &[&str], variables: &[&str]| {
+            typed(server, variables).unwrap().typed.unwrap().digest
+        };
         assert_eq!(key(&["node", "a"], &[]), key(&["node", "a"], &["PATH"]));
         assert_ne!(key(&["node", "a"], &[]), key(&["node", "b"], &[]));
         assert!(typed(&["https://a.example", "more"], &[]).is_err());

@@ -8,7 +8,7 @@ use portcullis_core::call::client::{
     BoxFuture, Client, Forwarded, Notification, unsupported_method,
 };
 use portcullis_core::sandbox::Notice;
-use portcullis_core::upstreams::ANSWER_TIME;
+use portcullis_core::upstreams::{ANSWER_TIME, Owner};
 use portcullis_mcp_client::{Object, RpcError};
 use portcullis_roots::uri_of_path;
 use rmcp::RoleServer;
@@ -35,6 +35,19 @@ impl<'a> RequestClient<'a> {
     /// The client that made this request.
     pub fn new(server: &'a Server, caller: &'a Caller, cx: &'a RequestContext<RoleServer>) -> Self {
         Self { server, caller, cx, log_level: server.session.log_level_of(caller) }
+    }
+
+    /// The session that owns connections to upstream servers. Over HTTP, revision 2026-07-28 has no sessions: there, all
+    /// requests of a principal count as one.
+    fn owner(&self) -> Owner {
+        let session = &self.server.session;
+        let is_http = self.cx.extensions.get::<http::request::Parts>().is_some();
+        if self.caller.modern && is_http {
+            let principal = self.caller.principal.as_deref().unwrap_or_default();
+            let end = self.server.shared.host.shutdown.clone();
+            return Owner { name: format!("principal {principal}").into(), end };
+        }
+        Owner { name: Arc::from(&*session.name.0), end: session.end.0.clone() }
     }
 
     fn wants(&self, level: LoggingLevel) -> bool {
@@ -150,6 +163,7 @@ impl Client for RequestClient<'_> {
         meta.extend(token.map(|token| ("progressToken".to_owned(), json!(token))));
         Forwarded {
             session: Arc::from(&*self.server.session.name.0),
+            owner: Some(self.owner()),
             meta: (!meta.is_empty()).then_some(meta),
             capabilities: json!(self.caller.capabilities).as_object().cloned(),
             log_level: self.log_level.map(level_name),

@@ -152,7 +152,9 @@ impl Server {
         }
         let selection = self.selection(&Caller::of(cx), cx)?;
         let catalog = self.shared.host.catalog_with(|all| all.owns(&params.uri)).await;
-        let mut invalid_state = None;
+        let (mut invalid_state, mut refusal) = (None, None);
+        // The state and the answers belong to the source that asked. The sources after it begin anew.
+        let (mut state, mut responses) = (params.request_state.as_deref(), params.input_responses);
         let sources = catalog.resource(&params.uri).into_iter();
         for source in sources.filter(|one| selection.may_use(*one)) {
             let request = SourceRequest {
@@ -161,10 +163,14 @@ impl Server {
                 name: &params.uri,
                 arguments: no_arguments(),
                 has_paths: false,
-                state: params.request_state.as_deref(),
-                responses: params.input_responses.clone(),
+                state,
+                responses: responses.clone(),
             };
-            match self.serve(request, cx).await {
+            let answer = self.serve(request, cx).await;
+            if !matches!(answer, Err(RequestFailure::State(_))) {
+                (state, responses) = (None, None);
+            }
+            match answer {
                 Ok(RequestResult::Plugin(PluginAnswer::Resource(result))) => {
                     return Ok(convert::read_result(result).map_err(internal)?.into());
                 }
@@ -187,11 +193,13 @@ impl Server {
                         && !catalog.answers_for(source, &params.uri) =>
                 {
                     tracing::info!("`{}` does not read it: {failure}", source.name());
+                    // An upstream server's own words say more than that nobody has the resource.
+                    refusal = source.plugin().is_none().then_some(RequestFailure::Call(failure));
                 }
                 Err(failure) => return Err(error_of(failure)),
             }
         }
-        Err(match invalid_state {
+        Err(match invalid_state.or(refusal) {
             Some(failure) => error_of(failure),
             None => not_found(&params.uri),
         })
@@ -286,7 +294,7 @@ fn unknown_tool(catalog: &Catalog, name: &str) -> ErrorData {
             "the tool {shown} of `{}` is new or has changed since the tools of that server were \
              approved, and is held back: the operator can look at it and approve it with {}",
             upstream.source.name,
-            upstream.source.approval_command()
+            upstream.source.approval_advice()
         ),
         None => format!("unknown tool: {shown}"),
     };

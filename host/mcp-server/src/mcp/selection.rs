@@ -145,7 +145,9 @@ impl Server {
         let upstreams = upstreams
             .filter(|offer| is_listed(Source::Upstream(offer)))
             .filter_map(|one| one.listing.peer.instructions.as_deref());
-        let all: Vec<_> = plugins.chain(upstreams).map(portcullis_sanitize::plain).collect();
+        let offered = plugins.chain(upstreams).map(portcullis_sanitize::plain);
+        let unreachable = self.shared.host.upstreams.remarks();
+        let all: Vec<_> = offered.chain(unreachable).collect();
         Some(all.join("\n\n")).filter(|text| !text.is_empty())
     }
 

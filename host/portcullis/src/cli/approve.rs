@@ -142,7 +142,7 @@ impl Reviewed {
                 names.join(", ")
             );
         };
-        let listing = source.upstream.listing().await?;
+        let listing = source.upstream.fetched_listing().await?;
         let review = upstreams.review(&source, &listing).await?;
         Ok(Self::Upstream(Box::new(Reached { upstreams, source, listing, review })))
     }

@@ -78,8 +78,10 @@ impl Args {
         self.with_trail(&setup, ended)
     }
 
-    /// The catalog of the bundled plugins, if it has the tool, and the tool calls no others: nothing then has to be
-    /// compiled, and no upstream server started. Otherwise the complete catalog.
+    /// A catalog that has the tool, made with as little work as possible: that of the bundled plugins, for which nothing
+    /// has to be compiled; then that of all plugins and of the upstream servers that are known from earlier runs; else
+    /// the complete one, for which servers are started that were never seen before. A tool that calls others gets the
+    /// complete one.
     async fn catalog(&self, setup: &Setup, upstreams: &Upstreams) -> Arc<Catalog> {
         let mut loader = setup.loader().await;
         let bundled = loader.bundled();
@@ -95,9 +97,16 @@ impl Args {
             loader.so_far()
         };
         let loading = report_if_slow("loading the plugins (new ones are compiled first)", loading);
-        let (plugins, offers) = tokio::join!(loading, upstreams.offers());
+        let (plugins, offers) = tokio::join!(loading, upstreams.known_offers());
         plugins.warn();
-        Arc::new(Catalog::new(plugins.into(), offers, &upstreams.lock).await)
+        let plugins = Arc::new(plugins);
+        let known = Catalog::new(plugins.clone(), offers, &upstreams.lock).await;
+        if known.tool(&self.tool).is_some_and(|tool| !calls_tools(tool)) {
+            return Arc::new(known);
+        }
+        // Nobody but the user waits, so this waits as long as the servers need.
+        report_if_slow("starting servers for the first time", upstreams.settled()).await;
+        Arc::new(Catalog::new(plugins, upstreams.known_offers().await, &upstreams.lock).await)
     }
 
     fn with_trail(&self, setup: &Setup, ended: anyhow::Result<End>) -> anyhow::Result<End> {

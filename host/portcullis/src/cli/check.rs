@@ -22,7 +22,7 @@ struct Findings {
 
 /// Checks everything that can be checked without calling a tool.
 pub(super) async fn run(setup: &Setup, json: bool) -> anyhow::Result<End> {
-    let catalog = setup.catalog().await?;
+    let (catalog, _) = setup.overview().await?;
     let mut findings = Findings::default();
     findings.good.push(match &setup.source {
         Some(path) => format!("configuration: {}", path.display()),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use portcullis_mcp_client::Memory;
 use portcullis_mcp_server::mcp::Shared;
 use portcullis_roots::{HostFile, HostFiles, InvalidRoot, Root, Roots};
 
@@ -112,7 +113,9 @@ impl Setup {
         let Folders { lock, logins, .. } = self.folders.clone();
         let upstreams = self.config.upstreams.iter();
         let is_locked = self.config.host.locked == Some(true);
-        Ok(Upstreams::new(upstreams, lock, logins, is_locked, self.audit.clone())?)
+        let memory = Records::sealed(self.folders.cache.join("upstreams"), self.key.clone());
+        let memory = Memory::new(memory);
+        Ok(Upstreams::new(upstreams, lock, logins, memory, is_locked, self.audit.clone())?)
     }
 
     /// The state of each upstream server. The servers are started for this and closed afterwards.
@@ -126,7 +129,7 @@ impl Setup {
     /// The catalog, and the state of each upstream server.
     pub async fn overview(&self) -> anyhow::Result<(Catalog, Vec<Summary>)> {
         let upstreams = self.upstreams()?;
-        let asking = report_if_slow("asking the upstream servers", upstreams.offers());
+        let asking = report_if_slow("asking the upstream servers", upstreams.fetched_offers());
         let (plugins, offers) = tokio::join!(self.plugins(), asking);
         let catalog = Catalog::new(plugins.into(), offers, &upstreams.lock).await;
         let summaries = upstreams.summaries().await;
@@ -142,7 +145,9 @@ impl Setup {
     /// The catalog that clients see.
     pub async fn catalog(&self) -> anyhow::Result<Catalog> {
         let upstreams = self.upstreams()?;
-        let (plugins, offers) = tokio::join!(self.plugins(), upstreams.offers());
+        let starting = report_if_slow("starting servers for the first time", upstreams.settled());
+        let (plugins, ()) = tokio::join!(self.plugins(), starting);
+        let offers = upstreams.known_offers().await;
         let catalog = Catalog::new(plugins.into(), offers, &upstreams.lock).await;
         upstreams.close().await;
         Ok(catalog)

@@ -2,6 +2,7 @@
 
 use anyhow::bail;
 use portcullis_core::families::VIEW_PLUGIN;
+use portcullis_core::upstreams::name_of;
 
 use super::setup::Setup;
 use super::{End, serve};
@@ -13,9 +14,9 @@ use super::{End, serve};
 pub struct Args {
     #[command(flatten)]
     serve: serve::Args,
-    /// Name of the server in the audit, and prefix of tool names that collide
-    #[arg(long, default_value = "wrapped")]
-    name: String,
+    /// Name of the server in the audit, and prefix of tool names that collide. Default: a word from the command or URL
+    #[arg(long)]
+    name: Option<String>,
     /// Pass this environment variable to the server, which gets no other (repeatable)
     #[arg(long = "env", value_name = "NAME")]
     variables: Vec<String>,
@@ -30,8 +31,9 @@ pub struct Args {
 impl Args {
     pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
         let upstream = portcullis_core::upstreams::Config::typed(&self.server, &self.variables)?;
-        if setup.config.upstreams.insert(self.name.clone(), upstream).is_some() {
-            bail!("portcullis.toml has an [upstreams.{}] already: give another --name", self.name);
+        let name = self.name.unwrap_or_else(|| free_name(&self.server, &setup));
+        if setup.config.upstreams.insert(name.clone(), upstream).is_some() {
+            bail!("portcullis.toml has an [upstreams.{name}] already: give another --name");
         }
         if !self.with_bundled {
             for (name, plugin) in &mut setup.config.plugins {
@@ -44,4 +46,16 @@ impl Args {
         setup.config.check()?;
         self.serve.run(setup).await
     }
+}
+
+/// The name of a server for which none was given: a word from its command or URL, if nothing else has that name.
+fn free_name(server: &[String], setup: &Setup) -> String {
+    let is_taken = |name: &String| {
+        let config = &setup.config;
+        config.upstreams.contains_key(name)
+            || config.plugins.contains_key(name)
+            || portcullis_core::plugins::is_bundled(name)
+    };
+    let name = name_of(server).unwrap_or_else(|| "wrapped".to_owned());
+    if is_taken(&name) { format!("{name}-wrapped") } else { name }
 }

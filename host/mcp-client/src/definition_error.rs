@@ -1,0 +1,84 @@
+//! What can be wrong with the section of an upstream in the configuration.
+
+use std::path::PathBuf;
+
+/// What is wrong with a definition. Each message names the key. Secrets are not in it.
+#[derive(Debug, thiserror::Error)]
+pub enum DefinitionError {
+    /// Two keys exclude each other.
+    #[error("{0} and {1} exclude each other: remove one of them")]
+    Both(&'static str, &'static str),
+    /// There is neither a program nor an address.
+    #[error(
+        "`command` or `url` is missing: name the program to start, or the address of the server"
+    )]
+    NoTarget,
+    /// The server is a program, and the key is for servers at an address.
+    #[error("`{0}` is for a `url`; pass secrets to a `command` in `env`")]
+    ForUrl(&'static str),
+    /// The server has an address, and the key is for programs.
+    #[error("`{0}` is for a `command`, and this server has a `url`")]
+    ForCommand(&'static str),
+    /// A program has no other transport than stdio.
+    #[error("`transport`: a `command` uses `stdio`; set `url` instead, or leave `transport` out")]
+    CommandTransport,
+    /// An address has no transport `stdio`.
+    #[error("`transport = \"stdio\"` is for a `command`; with `url`, it is `http` or `sse`")]
+    UrlTransport,
+    /// The revision does not have the transport.
+    #[error("`protocol = \"2026-07-28\"` has no `transport = \"sse\"`: leave `protocol` out")]
+    NoSuchTransport,
+    /// A path depends on the working directory of the host.
+    #[error("`{key}`: {path} is not an absolute path", path = path.display())]
+    NotAbsolute {
+        /// The key.
+        key: &'static str,
+        /// The path.
+        path: PathBuf,
+    },
+    /// A path is empty.
+    #[error("`{0}` is empty")]
+    Empty(&'static str),
+    /// A path begins with `~`, and the user has no home directory.
+    #[error("`{0}`: this user has no home directory")]
+    NoHome(&'static str),
+    /// An environment variable cannot have this name, or this value.
+    #[error("`env`: {0:?} cannot be a variable with this value")]
+    Variable(String),
+    /// The address is not a URL. It is not repeated: a password may be in it.
+    #[error("`url` is not a URL")]
+    Url(#[source] url::ParseError),
+    /// The address is not one of HTTP.
+    #[error("`url` is neither http nor https")]
+    NotHttp,
+    /// The address has a user name or a password.
+    #[error("`url`: a user and a password belong into `headers`, as `Authorization`")]
+    UserInUrl,
+    /// A name is not that of a header.
+    #[error("`headers`: {name:?} is not the name of a header")]
+    HeaderName {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        #[source]
+        cause: reqwest::header::InvalidHeaderName,
+    },
+    /// A value cannot be that of a header. The value is not repeated.
+    #[error("`headers`: `{name}` cannot have this value")]
+    HeaderValue {
+        /// The name of the header.
+        name: String,
+        /// What is wrong with the value.
+        #[source]
+        cause: reqwest::header::InvalidHeaderValue,
+    },
+    /// The client sets the header itself.
+    #[error("`headers`: `{0}` is set by the protocol; leave it out")]
+    ProtocolHeader(String),
+    /// A header is there twice, in different spellings.
+    #[error("`headers`: `{0}` is there twice")]
+    HeaderTwice(String),
+    /// The settings of the login cannot be used.
+    #[error("`oauth`: its settings cannot be used")]
+    Login(#[from] portcullis_login::SettingsError),
+}

@@ -1,0 +1,61 @@
+//! Ends the connection of an upstream that nobody uses, and its child process with it. The next use connects again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::connection::Connection;
+use crate::fault::Trouble;
+use crate::shared::{ConnectionState, Shared};
+
+/// Starts the task that ends this connection when it was idle for as long as the definition says.
+pub(crate) fn keep(shared: &Arc<Shared>, connection: &Arc<Connection>) {
+    let Some(longest) = shared.settings.plan.idle else { return };
+    let end = shared.end.clone();
+    let (shared, connection) = (Arc::downgrade(shared), Arc::downgrade(connection));
+    let watching = async move {
+        let mut wait = longest;
+        loop {
+            sleep(wait).await;
+            let (Some(shared), Some(connection)) = (shared.upgrade(), connection.upgrade()) else {
+                return;
+            };
+            // Somebody waits for changes of resources, which only a connected upstream reports.
+            if !shared.wanted.borrow().uris.is_empty() {
+                wait = longest;
+                continue;
+            }
+            let unused = Trouble::lost("it was stopped, because nobody used it");
+            match connection.channel.calls.retire_if_idle(longest, unused) {
+                Ok(()) => return stop(&shared, &connection, longest).await,
+                Err(left) => wait = left,
+            }
+        }
+    };
+    tokio::spawn(async move { end.run_until_cancelled(watching).await });
+}
+
+async fn stop(shared: &Shared, connection: &Arc<Connection>, idle: Duration) {
+    tracing::info!(
+        "upstream `{}` is stopped: nobody used it for {} s",
+        shared.settings.name,
+        idle.as_secs()
+    );
+    disconnect(shared, connection).await;
+}
+
+/// Ends a connection that accepts no further requests. The next use connects again.
+pub(crate) async fn disconnect(shared: &Shared, connection: &Arc<Connection>) {
+    {
+        let mut slot = shared.slot.lock();
+        if let ConnectionState::Ready(now) = &slot.now
+            && Arc::ptr_eq(now, connection)
+        {
+            slot.now = ConnectionState::Idle;
+            // It would take the end of its subscription for a change, and connect again.
+            *shared.follower.lock() = None;
+        }
+    }
+    connection.channel.wire.close().await;
+}

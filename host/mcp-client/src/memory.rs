@@ -1,0 +1,132 @@
+//! What is known of an upstream from its last run: its lists as it sent them, so that they can be shown before it is
+//! started again.
+
+use std::fmt;
+use std::sync::Arc;
+
+use portcullis_checked_files::{Records, digest};
+use serde::{Deserialize, Serialize};
+
+use crate::connection::Peer;
+use crate::definition::CheckedDefinition;
+use crate::listing::{Listing, RawLists};
+use crate::message::Object;
+use crate::wire::Era;
+
+/// Largest size of one remembered record, in bytes. Longer lists are fetched anew in each run.
+const RECORD_BYTES: usize = 8 * 1024 * 1024;
+
+/// Largest size of all remembered records, in bytes. Beyond that, those written longest ago are removed.
+const ALL_BYTES: u64 = 64 * 1024 * 1024;
+
+/// A folder with what is known of upstreams from earlier runs.
+#[derive(Clone)]
+pub struct Memory(Arc<Records>);
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Memory")
+    }
+}
+
+impl Memory {
+    /// A memory in these records. They should be sealed: what is in them is shown to models.
+    pub fn new(records: Records) -> Self {
+        Self(Arc::new(records))
+    }
+
+    /// What is remembered of one upstream.
+    pub(crate) fn of(&self, name: &str, plan: &CheckedDefinition) -> UpstreamMemory {
+        let key = format!("{name}@{}", digest(plan.identity().as_bytes()));
+        UpstreamMemory { records: self.0.clone(), key }
+    }
+}
+
+/// What is remembered of one upstream: it is bound to the upstream's name and to its program or URL.
+#[derive(Clone)]
+pub(crate) struct UpstreamMemory {
+    records: Arc<Records>,
+    key: String,
+}
+
+/// The last run of an upstream.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "run", rename_all = "kebab-case")]
+enum LastRun {
+    /// It was listed.
+    Listed {
+        is_modern: bool,
+        version: String,
+        info: Object,
+        capabilities: Object,
+        instructions: Option<String>,
+        lists: RawLists,
+    },
+    /// It could not be started or reached, and was never listed before.
+    Failed,
+}
+
+/// What an earlier run showed about an upstream.
+pub(crate) enum Recalled {
+    Listed(Listing),
+    Failed,
+}
+
+impl UpstreamMemory {
+    /// What is remembered. `None`: nothing, or nothing that can be read. Blocks.
+    pub(crate) fn recall(&self) -> Option<Recalled> {
+        let record = self.records.read(&self.key).inspect_err(|error| self.warn("read", error));
+        let run = serde_json::from_slice(&record.ok()??.value).inspect_err(|error| {
+            tracing::debug!("what is remembered of an upstream is not of this version: {error}");
+        });
+        Some(match run.ok()? {
+            LastRun::Failed => Recalled::Failed,
+            LastRun::Listed { is_modern, version, info, capabilities, instructions, lists } => {
+                let era = if is_modern { Era::Modern } else { Era::Legacy };
+                let peer = Peer { era, version, info, capabilities, instructions };
+                Recalled::Listed(lists.checked(peer, Vec::new()))
+            }
+        })
+    }
+
+    /// Remembers what an upstream has listed. Blocks.
+    pub(crate) fn keep(&self, peer: Peer, lists: RawLists) {
+        let Peer { era, version, info, capabilities, instructions } = peer;
+        let is_modern = era == Era::Modern;
+        self.write(&LastRun::Listed {
+            is_modern,
+            version,
+            info,
+            capabilities,
+            instructions,
+            lists,
+        });
+    }
+
+    /// Remembers that an upstream could not be listed, unless more is known of it. Blocks.
+    pub(crate) fn keep_failure(&self) {
+        if self.recall().is_none() {
+            self.write(&LastRun::Failed);
+        }
+    }
+
+    fn write(&self, run: &LastRun) {
+        let bytes = serde_json::to_vec(run).expect("JSON values have JSON for them");
+        if bytes.len() > RECORD_BYTES {
+            return;
+        }
+        let written = self.records.write(&self.key, &bytes, None, None, |_| true);
+        if let Err(error) = written {
+            self.warn("written", &error);
+        }
+        if let Err(error) = self.records.shrink(ALL_BYTES) {
+            self.warn("made smaller", &error);
+        }
+    }
+
+    fn warn(&self, done: &str, error: &dyn std::error::Error) {
+        let name = self.key.split('@').next().unwrap_or_default();
+        let error = portcullis_sanitize::error_chain(error);
+        tracing::warn!("upstream `{name}`: its remembered lists cannot be {done}: {error}");
+    }
+}
