@@ -254,7 +254,7 @@ const COMPONENT = {
 						{ key: "lon", label: say("longitude") }
 					])
 				)
-			: h("p", { class: "none" }, say("noEntries"));
+			: h("p", { class: "none" }, say("noPlaces"));
 	},
 	Timeline({ items, time, title, text }, item) {
 		const found = records(items, item).slice(0, 200);
