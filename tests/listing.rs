@@ -305,6 +305,28 @@ fn a_search_does_not_lead_out_of_the_profile() {
 }
 
 #[test]
+fn a_tool_that_calls_tools_calls_none_that_the_profile_excludes() {
+    let config = "[host]\nbundled = false\n[plugins.echo]\n[plugins.caller.grants.tools]\ncall = [\"*\"]\n\
+                  [profiles.few]\nfamilies = [\"caller\"]\n";
+    let home = Home::with(&["echo", "caller"], config);
+    let calls = json!({"calls": [{"tool": "echo", "with": {"text": "hello"}}]});
+    for era in Era::BOTH {
+        let mut run = |arguments: &[&str]| {
+            let mut client = Client::start_with(&home, arguments, era, json!({}));
+            let seen = client.text("see_callable", json!({}));
+            (client.text("call_tools", calls.clone()), seen)
+        };
+        let (answer, seen) = run(&["serve"]);
+        assert!(answer.contains("hello") && seen.contains("echo"), "{answer} {seen}");
+        let (answer, seen) = run(&["serve", "--profile", "few"]);
+        assert!(answer.contains("unknown tool: echo") && !seen.contains("echo"), "{answer} {seen}");
+    }
+    let audit = home.audit();
+    let calls = audit.iter().filter(|one| one["event"] == "call" && one["tool"] == "echo");
+    assert_eq!(calls.count(), 2, "{audit:#?}");
+}
+
+#[test]
 fn a_long_answer_is_given_in_pages() {
     for era in Era::BOTH {
         let home = Home::new();

@@ -179,6 +179,11 @@ fn common(reply: &Value) -> Value {
             result.remove(key);
         }
     }
+    let tools = reply["result"]["tools"].as_array_mut();
+    for hints in tools.into_iter().flatten().filter_map(|tool| tool["annotations"].as_object_mut()) {
+        // Clients of 2025-03-26 read the title here.
+        hints.remove("title");
+    }
     if reply["error"]["code"] == -32002 {
         reply["error"]["code"] = json!(-32602);
     }
