@@ -93,12 +93,12 @@ pub(super) async fn serve(
     offered: &UpstreamOffer,
     call: Call<'_>,
 ) -> Result<SourceAnswer, CallFailure> {
-    let (method, mut params) = request_of(offered, &call.work)?;
     let server = &offered.source;
     let forwarded = call.client.forwarded();
     let upstream = server.connection_of(forwarded.owner.as_ref());
     let upstream = upstream.map_err(|error| CallFailure::Busy(error.to_string()))?;
     Box::pin(check_unchanged(offered, &upstream, &call)).await?;
+    let (method, mut params) = request_of(offered, &call.work)?;
     params.extend(forwarded.meta.map(|meta| ("_meta".to_owned(), meta.into())));
     let mut request = UpstreamRequest::new(method, params, &forwarded.session);
     request.capabilities = forwarded.capabilities;
