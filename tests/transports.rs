@@ -180,7 +180,8 @@ fn common(reply: &Value) -> Value {
         }
     }
     let tools = reply["result"]["tools"].as_array_mut();
-    for hints in tools.into_iter().flatten().filter_map(|tool| tool["annotations"].as_object_mut()) {
+    for hints in tools.into_iter().flatten().filter_map(|tool| tool["annotations"].as_object_mut())
+    {
         // Clients of 2025-03-26 read the title here.
         hints.remove("title");
     }
