@@ -92,6 +92,12 @@ struct Head {
     hmac: String,
 }
 
+impl Head {
+    fn expires(&self) -> Option<SystemTime> {
+        self.expires_ms.map(|ms| UNIX_EPOCH + Duration::from_millis(ms))
+    }
+}
+
 /// SHA-256 of some bytes, in lower-case hexadecimal. It is a valid file name on every system, whatever the
 /// bytes are.
 pub fn digest(bytes: &[u8]) -> String {
@@ -132,12 +138,15 @@ impl Records {
         Self { folder, key: Some(key) }
     }
 
-    /// Whether a record is unchanged since it was written.
-    fn is_whole(&self, head: &Head, value: &[u8]) -> bool {
-        match &self.key {
-            Some(key) => key.fits(head, value),
+    /// Whether a record is that of the key, unchanged since it was written, and not expired.
+    fn is_valid(&self, key: &str, head: &Head, value: &[u8]) -> bool {
+        let is_whole = match &self.key {
+            Some(seal) => seal.fits(head, value),
             None => head.sha256 == digest(value),
-        }
+        };
+        head.key == key
+            && is_whole
+            && head.expires().is_none_or(|expires| expires >= SystemTime::now())
     }
 
     /// The record of a key. Damaged and expired ones count as absent.
@@ -147,14 +156,8 @@ impl Records {
     /// Where the file is there but cannot be read.
     pub fn read(&self, key: &str) -> io::Result<Option<Record>> {
         let Some((head, value)) = read_file(&self.path(key))? else { return Ok(None) };
-        let expires = head.expires_ms.map(|ms| UNIX_EPOCH + Duration::from_millis(ms));
-        if head.key != key
-            || !self.is_whole(&head, &value)
-            || expires.is_some_and(|expires| expires < SystemTime::now())
-        {
-            return Ok(None);
-        }
-        Ok(Some(Record { value, version: head.version, expires }))
+        let is_valid = self.is_valid(key, &head, &value);
+        Ok(is_valid.then(|| Record { value, version: head.version, expires: head.expires() }))
     }
 
     /// Writes a record, if `expect` (where given) is its version now (see [`Records::prepare`]), and `allowed`
@@ -178,9 +181,9 @@ impl Records {
         prepared.commit()
     }
 
-    /// Prepares to write a record, if `expect` (where given) is its version now (0: no file). An expired or damaged
-    /// record keeps its version here, although [`Records::read`] does not return it. Nobody else writes until the
-    /// result is committed or dropped.
+    /// Prepares to write a record, if `expect` (where given) is its version now. The version is 0 where
+    /// [`Records::read`] returns none: there is no file, or the record is expired or damaged. Nobody else writes until
+    /// the result is committed or dropped.
     ///
     /// # Errors
     ///
@@ -196,13 +199,15 @@ impl Records {
         let lock = self.lock()?;
         self.sweep()?;
         let path = self.path(key);
-        let before = read_file(&path)?.map_or(0, |(head, _)| head.version);
-        if expect.is_some_and(|expected| expected != before) {
+        let before = read_file(&path)?;
+        let valid = before.as_ref().filter(|(head, value)| self.is_valid(key, head, value));
+        if expect.is_some_and(|expected| expected != valid.map_or(0, |(head, _)| head.version)) {
             return Err(WriteError::Conflict);
         }
         let mut head = Head {
             key: key.to_owned(),
-            version: before.saturating_add(1),
+            // The versions of a key grow, also over records that are expired or damaged.
+            version: before.map_or(0, |(head, _)| head.version).saturating_add(1),
             expires_ms: expires
                 .and_then(|expires| expires.duration_since(UNIX_EPOCH).ok())
                 .map(|since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
@@ -462,6 +467,30 @@ mod tests {
         *bytes.last_mut().unwrap() ^= 1;
         std::fs::write(&path, bytes).unwrap();
         assert_eq!(records.read("b").unwrap(), None);
+    }
+
+    #[test]
+    fn what_reads_as_absent_can_be_written_as_absent() {
+        let (folder, records) = records();
+        records.write("expired", b"one", None, Some(UNIX_EPOCH), any).unwrap();
+        for key in ["changed", "garbage"] {
+            records.write(key, b"value", None, None, any).unwrap();
+            let path = folder.path().join("records").join(digest(key.as_bytes()));
+            let mut bytes = std::fs::read(&path).unwrap();
+            if key == "garbage" {
+                bytes.truncate(5);
+            }
+            *bytes.last_mut().unwrap() ^= 1;
+            std::fs::write(&path, bytes).unwrap();
+        }
+        for key in ["expired", "changed", "garbage"] {
+            assert_eq!(records.read(key).unwrap(), None);
+            let old = records.write(key, b"x", Some(1), None, any);
+            assert!(matches!(old, Err(WriteError::Conflict)), "{key}: {old:?}");
+            let version = records.write(key, b"new", Some(0), None, any).unwrap();
+            assert_eq!(version, if key == "garbage" { 1 } else { 2 }, "versions grow: {key}");
+            assert_eq!(records.read(key).unwrap().unwrap().value, b"new");
+        }
     }
 
     #[test]
