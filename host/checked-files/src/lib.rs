@@ -5,10 +5,11 @@
 //! file is a line of JSON (key, version, expiry, digest or seal) and then the value. Records that decide what this
 //! host does are sealed with a key in another folder ([`SealKey`]).
 
+mod replace;
 mod seal;
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,6 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+pub use replace::{Lost, replace, replace_durably, replace_like};
 pub use seal::SealKey;
 
 /// A folder of records. Several processes may use one at once.
@@ -327,69 +329,6 @@ fn read_file(path: &Path) -> io::Result<Option<(Head, Vec<u8>)>> {
     Ok(Some((head, bytes)))
 }
 
-/// Creates or replaces a file, whole or not at all. Its folder must exist.
-///
-/// # Errors
-///
-/// Where the file cannot be written. The file before is then unchanged, and no temporary file is left.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace_as(path, bytes, None)
-}
-
-fn replace_as(
-    path: &Path,
-    bytes: &[u8],
-    permissions: Option<std::fs::Permissions>,
-) -> io::Result<()> {
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    if let Some(permissions) = permissions {
-        file.as_file().set_permissions(permissions)?;
-    }
-    file.as_file().sync_data()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
-}
-
-/// As [`replace`]. After this function has returned, the file survives a power failure.
-///
-/// # Errors
-///
-/// As [`replace`]. If only the folder cannot be flushed to the disk, the file is replaced, but a power failure may undo
-/// the replacement.
-pub fn replace_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(path, bytes)?;
-    keep_entry(path)
-}
-
-/// As [`replace_durably`], and the file has these permissions from the beginning.
-///
-/// # Errors
-///
-/// As [`replace_durably`].
-pub fn replace_with_permissions(
-    path: &Path,
-    bytes: &[u8],
-    permissions: std::fs::Permissions,
-) -> io::Result<()> {
-    replace_as(path, bytes, Some(permissions))?;
-    keep_entry(path)
-}
-
-/// Flushes the folder of a new file to the disk.
-fn keep_entry(path: &Path) -> io::Result<()> {
-    // Systems on which folders cannot be opened flush them by themselves.
-    #[cfg(unix)]
-    if let Some(folder) = path.parent() {
-        match File::open(folder)?.sync_all() {
-            // Some network file systems cannot flush folders.
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
-            synced => synced?,
-        }
-    }
-    Ok(())
-}
-
 /// Waits until no other thread or process holds this lock. The lock is held until the returned file is dropped. Its
 /// folder must exist.
 ///
@@ -491,22 +430,6 @@ mod tests {
             assert_eq!(version, if key == "garbage" { 1 } else { 2 }, "versions grow: {key}");
             assert_eq!(records.read(key).unwrap().unwrap().value, b"new");
         }
-    }
-
-    #[test]
-    fn a_file_that_cannot_be_replaced_leaves_nothing_beside_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("is a folder");
-        std::fs::create_dir_all(path.join("with something in it")).unwrap();
-        assert!(replace(&path, b"text").is_err());
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-        let path = folder.path().join("file");
-        replace(&path, b"one").unwrap();
-        replace(&path, b"two").unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"two");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
-        replace_durably(&path, b"three").unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"three");
     }
 
     #[test]
