@@ -25,12 +25,12 @@ const LONGEST_ADDRESS: usize = 2048;
 /// The reason why there is no resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The host did not answer completely.
+    /// The host did not answer completely, or may not be asked.
     Silent(String),
     /// The host answered, but not with the resource.
     Answer(String),
-    /// The reason is on this machine: the host may not be asked, the answer could not be kept, or the call was
-    /// cancelled.
+    /// The reason is not the host: the answer could not be kept, the call was cancelled, or another host, to which it
+    /// redirects, did not answer.
     Local(String),
 }
 
@@ -109,7 +109,6 @@ fn kind(error: &http::Error) -> fn(String) -> Failure {
             Failure::Answer
         }
         Reason::InvalidUrl | Reason::Invalid(_) | Reason::Sink(_) => Failure::Local,
-        Reason::Code(_) if error.is_denied() => Failure::Local,
         Reason::Code(code) => match code {
             ErrorCode::HttpResponseBodySize(_)
             | ErrorCode::HttpResponseHeaderSectionSize(_)
@@ -257,6 +256,7 @@ mod tests {
             Reason::Code(ErrorCode::ConnectionRefused),
             Reason::Code(ErrorCode::DnsTimeout),
             Reason::Code(ErrorCode::TlsCertificateError),
+            Reason::Code(ErrorCode::HttpRequestDenied),
         ] {
             assert!(matches!(failed(reason), Failure::Silent(_)));
         }
@@ -264,7 +264,6 @@ mod tests {
             assert!(matches!(failed(reason), Failure::Answer(_)));
         }
         for reason in [
-            Reason::Code(ErrorCode::HttpRequestDenied),
             Reason::Sink("the call was cancelled".to_owned()),
             Reason::InvalidUrl,
         ] {
