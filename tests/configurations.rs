@@ -58,7 +58,8 @@ fn target(bytes: &[u8]) {
                 );
                 let roots = plugin.grants.files.iter().flat_map(|grant| &grant.directories);
                 assert!(roots.clone().all(|path| path.is_absolute()), "{text}");
-                assert!(config.limits_of(name).memory_bytes.get() <= config.largest_memory());
+                let (own, largest) = (config.limits_of(name), config.largest_limits());
+                assert_eq!(largest.max(&own), largest);
             }
             assert!(config.commands().is_ok());
         }

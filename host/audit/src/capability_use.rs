@@ -1,10 +1,7 @@
 //! What each plugin used of each capability, by the records that are still there.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io;
-use std::path::Path;
 
-use crate::folder::read_records;
 use crate::record::{Counted, Event, Record, Verdict};
 
 /// Maximum number of different subjects kept for one capability and verdict: the latest.
@@ -35,8 +32,8 @@ pub struct CapabilityUses {
 }
 
 impl CapabilityUses {
-    /// Adds a record.
-    fn add(&mut self, record: &Record) {
+    /// Adds a record. Records are added in their order.
+    pub fn add(&mut self, record: &Record) {
         self.since = [self.since.take(), Some(record.time.clone())].into_iter().flatten().min();
         let (capability, verdict, count, subject) = match &record.event {
             Event::Ask { capability, subject, verdict, .. } => (capability, *verdict, 1, subject),
@@ -63,17 +60,6 @@ impl CapabilityUses {
         subjects.truncate(SUBJECTS);
         used.last = used.last.take().max(Some(record.time.clone()));
     }
-}
-
-/// What each plugin used of each capability.
-///
-/// # Errors
-///
-/// Where a file that exists cannot be read.
-pub fn capability_uses(folder: &Path) -> io::Result<CapabilityUses> {
-    let mut all = CapabilityUses::default();
-    read_records(folder, |record| all.add(&record))?;
-    Ok(all)
 }
 
 #[cfg(test)]

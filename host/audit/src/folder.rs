@@ -191,10 +191,25 @@ pub fn usage(folder: &Path) -> io::Result<Usage> {
 ///
 /// Where a file that exists cannot be read.
 pub fn usage_and_dropped(folder: &Path) -> io::Result<(Usage, Dropped)> {
+    read_with_usage(folder, |_| ())
+}
+
+/// As [`read_records`], and returns what [`usage_and_dropped`] returns at the same moment. The folder is read once.
+///
+/// # Errors
+///
+/// Where a file that exists cannot be read.
+pub fn read_with_usage(
+    folder: &Path,
+    mut each: impl FnMut(&Record),
+) -> io::Result<(Usage, Dropped)> {
     let held = Snapshot::of(folder)?;
     let state = held.state();
     let mut usage = state.usage.clone();
-    visit(&held, folder, &state, &mut |record| usage.add(record))?;
+    visit(&held, folder, &state, &mut |record| {
+        usage.add(record);
+        each(record);
+    })?;
     Ok((usage, state.dropped_records))
 }
 

@@ -1,14 +1,13 @@
 //! The index of an audit's folder: which segments exist, how each ended, and the counts of deleted segments.
 //! The index is a chain of its own. Processes write it in turn, under a lock.
 
-use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::chain::{Chain, ChainCheck, Flaw, lines};
-use crate::disk::owner_only;
+use crate::disk::{exists, owner_only};
 use crate::entry::Entry;
 use crate::index_entry::{IndexEntry, IndexState};
 use crate::record::FORMAT;
@@ -147,9 +146,14 @@ impl Index {
         if self.bytes <= most {
             return Ok(());
         }
-        let state = IndexState { leftover: BTreeSet::new(), ..self.state.clone() };
-        let first =
-            IndexEntry::IndexOpened { format: FORMAT, before: Some(self.chain.last), state };
+        // A file that could not be removed is still left over.
+        let mut state = self.state.clone();
+        state.leftover.retain(|name| exists(&folder.join(name)));
+        let first = IndexEntry::IndexOpened {
+            format: FORMAT,
+            before: Some(self.chain.last),
+            state: state.clone(),
+        };
         let mut chain = Chain::default();
         chain.link(&first, &mut self.line)?;
         // Most of the index is its state: compacting would save little.
@@ -173,8 +177,7 @@ impl Index {
         self.file = options.append(true).open(&present)?;
         self.file.seek(SeekFrom::End(0))?;
         chain.advance(&self.line);
-        (self.chain, self.bytes) = (chain, self.line.len() as u64);
-        self.state.leftover.clear();
+        (self.chain, self.bytes, self.state) = (chain, self.line.len() as u64, state);
         Ok(())
     }
 }

@@ -152,9 +152,9 @@ pub struct IndexState {
     pub dropped_records: Dropped,
     /// The counts and denials of deleted segments.
     pub usage: Usage,
-    /// Files that were archived or deleted. A file is still there if a process was killed before it removed the
-    /// file.
-    #[serde(skip)]
+    /// Files that were archived or deleted. A file is still there if it cannot be removed, or if a process was killed
+    /// before it removed the file. Absent in folders of earlier versions.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub leftover: BTreeSet<String>,
 }
 

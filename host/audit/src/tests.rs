@@ -262,6 +262,34 @@ fn an_archive_that_was_not_finished_counts_nothing_twice() {
 }
 
 #[test]
+fn a_deleted_segment_whose_file_stays_counts_once_also_when_the_index_is_compacted() {
+    let folder = tempfile::tempdir().unwrap();
+    recorded(folder.path(), small(), 1);
+    let counts = || (usage(folder.path()).unwrap().0["snoop"].calls, subjects(folder.path()).len());
+    assert_eq!(counts(), (1, 1));
+    let file = folder::list(folder.path()).unwrap().remove(0).name;
+    // As maintenance does it, where the system does not remove the file.
+    let mut index = index::Index::open(folder.path(), small().index_wait).unwrap();
+    let (usage, dropped) = (usage(folder.path()).unwrap(), Dropped::default());
+    index.append(IndexEntry::Dropped { file, segments: 1, usage, dropped }).unwrap();
+    for n in 0..50 {
+        let (file, usage) = (format!("2020-{n}.jsonl"), Usage::default());
+        let dropped = Dropped::default();
+        index.append(IndexEntry::Dropped { file, segments: 0, usage, dropped }).unwrap();
+    }
+    assert_eq!(counts(), (1, 0));
+    index.compact(folder.path(), 0).unwrap();
+    drop(index);
+    assert!(folder.path().join("index-before.jsonl").exists(), "it was compacted");
+    assert_eq!(counts(), (1, 0));
+    assert_whole(folder.path());
+    recorded(folder.path(), small(), 1);
+    assert_eq!(counts(), (2, 1));
+    assert_eq!(segments(folder.path()).len(), 1, "the file is removed when that is possible");
+    assert_whole(folder.path());
+}
+
+#[test]
 fn what_somebody_adds_to_an_archive_is_found_and_not_read() {
     let folder = tempfile::tempdir().unwrap();
     for _ in 0..14 {

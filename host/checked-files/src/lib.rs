@@ -5,10 +5,11 @@
 //! file is a line of JSON (key, version, expiry, digest or seal) and then the value. Records that decide what this
 //! host does are sealed with a key in another folder ([`SealKey`]).
 
+mod replace;
 mod seal;
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,6 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+pub use replace::{Lost, replace, replace_durably, replace_like};
 pub use seal::SealKey;
 
 /// A folder of records. Several processes may use one at once.
@@ -92,6 +94,12 @@ struct Head {
     hmac: String,
 }
 
+impl Head {
+    fn expires(&self) -> Option<SystemTime> {
+        self.expires_ms.map(|ms| UNIX_EPOCH + Duration::from_millis(ms))
+    }
+}
+
 /// SHA-256 of some bytes, in lower-case hexadecimal. It is a valid file name on every system, whatever the
 /// bytes are.
 pub fn digest(bytes: &[u8]) -> String {
@@ -132,12 +140,15 @@ impl Records {
         Self { folder, key: Some(key) }
     }
 
-    /// Whether a record is unchanged since it was written.
-    fn is_whole(&self, head: &Head, value: &[u8]) -> bool {
-        match &self.key {
-            Some(key) => key.fits(head, value),
+    /// Whether a record is that of the key, unchanged since it was written, and not expired.
+    fn is_valid(&self, key: &str, head: &Head, value: &[u8]) -> bool {
+        let is_whole = match &self.key {
+            Some(seal) => seal.fits(head, value),
             None => head.sha256 == digest(value),
-        }
+        };
+        head.key == key
+            && is_whole
+            && head.expires().is_none_or(|expires| expires >= SystemTime::now())
     }
 
     /// The record of a key. Damaged and expired ones count as absent.
@@ -147,14 +158,8 @@ impl Records {
     /// Where the file is there but cannot be read.
     pub fn read(&self, key: &str) -> io::Result<Option<Record>> {
         let Some((head, value)) = read_file(&self.path(key))? else { return Ok(None) };
-        let expires = head.expires_ms.map(|ms| UNIX_EPOCH + Duration::from_millis(ms));
-        if head.key != key
-            || !self.is_whole(&head, &value)
-            || expires.is_some_and(|expires| expires < SystemTime::now())
-        {
-            return Ok(None);
-        }
-        Ok(Some(Record { value, version: head.version, expires }))
+        let is_valid = self.is_valid(key, &head, &value);
+        Ok(is_valid.then(|| Record { value, version: head.version, expires: head.expires() }))
     }
 
     /// Writes a record, if `expect` (where given) is its version now (see [`Records::prepare`]), and `allowed`
@@ -178,9 +183,9 @@ impl Records {
         prepared.commit()
     }
 
-    /// Prepares to write a record, if `expect` (where given) is its version now (0: no file). An expired or damaged
-    /// record keeps its version here, although [`Records::read`] does not return it. Nobody else writes until the
-    /// result is committed or dropped.
+    /// Prepares to write a record, if `expect` (where given) is its version now. The version is 0 where
+    /// [`Records::read`] returns none: there is no file, or the record is expired or damaged. Nobody else writes until
+    /// the result is committed or dropped.
     ///
     /// # Errors
     ///
@@ -196,13 +201,15 @@ impl Records {
         let lock = self.lock()?;
         self.sweep()?;
         let path = self.path(key);
-        let before = read_file(&path)?.map_or(0, |(head, _)| head.version);
-        if expect.is_some_and(|expected| expected != before) {
+        let before = read_file(&path)?;
+        let valid = before.as_ref().filter(|(head, value)| self.is_valid(key, head, value));
+        if expect.is_some_and(|expected| expected != valid.map_or(0, |(head, _)| head.version)) {
             return Err(WriteError::Conflict);
         }
         let mut head = Head {
             key: key.to_owned(),
-            version: before.saturating_add(1),
+            // The versions of a key grow, also over records that are expired or damaged.
+            version: before.map_or(0, |(head, _)| head.version).saturating_add(1),
             expires_ms: expires
                 .and_then(|expires| expires.duration_since(UNIX_EPOCH).ok())
                 .map(|since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
@@ -322,69 +329,6 @@ fn read_file(path: &Path) -> io::Result<Option<(Head, Vec<u8>)>> {
     Ok(Some((head, bytes)))
 }
 
-/// Creates or replaces a file, whole or not at all. Its folder must exist.
-///
-/// # Errors
-///
-/// Where the file cannot be written. The file before is then unchanged, and no temporary file is left.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace_as(path, bytes, None)
-}
-
-fn replace_as(
-    path: &Path,
-    bytes: &[u8],
-    permissions: Option<std::fs::Permissions>,
-) -> io::Result<()> {
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    if let Some(permissions) = permissions {
-        file.as_file().set_permissions(permissions)?;
-    }
-    file.as_file().sync_data()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
-}
-
-/// As [`replace`]. After this function has returned, the file survives a power failure.
-///
-/// # Errors
-///
-/// As [`replace`]. If only the folder cannot be flushed to the disk, the file is replaced, but a power failure may undo
-/// the replacement.
-pub fn replace_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(path, bytes)?;
-    keep_entry(path)
-}
-
-/// As [`replace_durably`], and the file has these permissions from the beginning.
-///
-/// # Errors
-///
-/// As [`replace_durably`].
-pub fn replace_with_permissions(
-    path: &Path,
-    bytes: &[u8],
-    permissions: std::fs::Permissions,
-) -> io::Result<()> {
-    replace_as(path, bytes, Some(permissions))?;
-    keep_entry(path)
-}
-
-/// Flushes the folder of a new file to the disk.
-fn keep_entry(path: &Path) -> io::Result<()> {
-    // Systems on which folders cannot be opened flush them by themselves.
-    #[cfg(unix)]
-    if let Some(folder) = path.parent() {
-        match File::open(folder)?.sync_all() {
-            // Some network file systems cannot flush folders.
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
-            synced => synced?,
-        }
-    }
-    Ok(())
-}
-
 /// Waits until no other thread or process holds this lock. The lock is held until the returned file is dropped. Its
 /// folder must exist.
 ///
@@ -465,19 +409,27 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_replaced_leaves_nothing_beside_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("is a folder");
-        std::fs::create_dir_all(path.join("with something in it")).unwrap();
-        assert!(replace(&path, b"text").is_err());
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-        let path = folder.path().join("file");
-        replace(&path, b"one").unwrap();
-        replace(&path, b"two").unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"two");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
-        replace_durably(&path, b"three").unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"three");
+    fn what_reads_as_absent_can_be_written_as_absent() {
+        let (folder, records) = records();
+        records.write("expired", b"one", None, Some(UNIX_EPOCH), any).unwrap();
+        for key in ["changed", "garbage"] {
+            records.write(key, b"value", None, None, any).unwrap();
+            let path = folder.path().join("records").join(digest(key.as_bytes()));
+            let mut bytes = std::fs::read(&path).unwrap();
+            if key == "garbage" {
+                bytes.truncate(5);
+            }
+            *bytes.last_mut().unwrap() ^= 1;
+            std::fs::write(&path, bytes).unwrap();
+        }
+        for key in ["expired", "changed", "garbage"] {
+            assert_eq!(records.read(key).unwrap(), None);
+            let old = records.write(key, b"x", Some(1), None, any);
+            assert!(matches!(old, Err(WriteError::Conflict)), "{key}: {old:?}");
+            let version = records.write(key, b"new", Some(0), None, any).unwrap();
+            assert_eq!(version, if key == "garbage" { 1 } else { 2 }, "versions grow: {key}");
+            assert_eq!(records.read(key).unwrap().unwrap().value, b"new");
+        }
     }
 
     #[test]

@@ -73,8 +73,9 @@ impl Commands {
     ) -> Result<String, CommandError> {
         let identity = directory.map(WorkingDirectory::identity).transpose()?;
         let most = command.output_bytes();
-        // A worker may have ended while it was idle. So if one ends without an answer, another one is asked.
-        while let Some(mut worker) = self.take(command, &identity) {
+        // An idle worker may be about to end. So if it ends without an answer, a new one is asked. No other idle worker
+        // is: the request itself may be what ended the first one.
+        if let Some(mut worker) = self.take(command, &identity) {
             match worker.child.ask(message, most).await? {
                 Reply::Text(answer) => {
                     self.put_back(command, worker);
@@ -100,11 +101,18 @@ impl Commands {
         }
     }
 
+    /// Takes an idle worker of the command in the directory that has not ended.
     fn take(&self, command: &Command, directory: &Option<Identity>) -> Option<Worker> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let fits =
             |worker: &Worker| worker.command == command.name && worker.directory == *directory;
-        idle.iter().position(fits).map(|index| idle.swap_remove(index))
+        while let Some(index) = idle.iter().position(fits) {
+            let mut worker = idle.swap_remove(index);
+            if worker.child.is_running() {
+                return Some(worker);
+            }
+        }
+        None
     }
 
     fn put_back(&self, command: &Arc<Command>, mut worker: Worker) {

@@ -13,6 +13,9 @@ mod calls;
 #[cfg(target_os = "linux")]
 #[path = "escape/scopes.rs"]
 mod scopes;
+#[cfg(target_os = "linux")]
+#[path = "escape/workers.rs"]
+mod workers;
 
 use std::ffi::OsString;
 use std::fs;
@@ -227,6 +230,8 @@ fn host() {
     processes(&stage);
     amounts(&stage);
     conversation(&stage);
+    fs::create_dir(stage.path("work")).expect("a folder");
+    stage.runtime.block_on(workers::check(&stage.path("work")));
 }
 
 #[cfg(target_os = "linux")]

@@ -32,6 +32,7 @@ use crate::schema::Schema;
 use crate::source::Source;
 use client::Client;
 
+pub use designate::split_at_items;
 pub use plugin::record_withheld_call;
 pub use traced::{Origin, is_traced};
 
@@ -381,7 +382,7 @@ async fn recorded(source: Source<'_>, call: Call<'_>) -> Result<SourceAnswer, Ca
     let begun = begun.and_then(|ongoing| record(&trail, &call.decisions).map(|()| ongoing));
     let ongoing = begun.map_err(|error| {
         tracing::error!("the audit cannot be written, so the call is refused: {error}");
-        CallFailure::Host("the host cannot write its audit, so it calls nothing".into())
+        CallFailure::Host("the host cannot write its audit, so the call is refused".into())
     })?;
     let served = serve(source, &trail, call, (input, size)).await;
     let recorded = match &served {
@@ -391,7 +392,7 @@ async fn recorded(source: Source<'_>, call: Call<'_>) -> Result<SourceAnswer, Ca
     if let Err(error) = recorded {
         tracing::error!("the audit cannot be written, so the answer is withheld: {error}");
         return Err(CallFailure::Host(
-            "the host cannot write its audit, so it answers nothing".into(),
+            "the host cannot write its audit, so the answer is withheld".into(),
         ));
     }
     served

@@ -254,10 +254,10 @@ impl Config {
         }
     }
 
-    /// The largest memory limit of all plugins, in bytes. The pool of instances must have room for it.
-    pub fn largest_memory(&self) -> u64 {
-        let own = self.plugins.keys().map(|name| self.limits_of(name).memory_bytes);
-        own.chain([self.limits_of("").memory_bytes]).max().map_or(0, |bytes| bytes.get())
+    /// The largest value of each limit among all plugins. The pool of instances must have room for calls within them.
+    pub fn largest_limits(&self) -> Limits {
+        let own = self.plugins.keys().map(|name| self.limits_of(name));
+        own.fold(self.limits_of(""), |largest, one| largest.max(&one))
     }
 }
 

@@ -53,11 +53,16 @@ impl Content {
         }
         let is_unused = |_: &String, used: &mut u64| today.saturating_sub(*used) > UNUSED_DAYS;
         let unused: Vec<_> = self.used.extract_if(.., is_unused).map(|(name, _)| name).collect();
-        for name in unused {
-            self.upstreams.remove(&name);
-            let source = ApprovalKey::Upstream(&name).to_string();
-            self.claims.retain(|claim| claim.by != source);
-            self.approvals.remove(&source);
+        for key in unused {
+            self.upstreams.remove(&key);
+            let key = ApprovalKey::Upstream(&key);
+            self.approvals.remove(&key.to_string());
+            // Claims are by name. Several servers of `wrap` can have one name.
+            let is_used = |other: &String| ApprovalKey::Upstream(other).name() == key.name();
+            if !self.used.keys().any(is_used) {
+                let source = ApprovalKey::Upstream(key.name()).to_string();
+                self.claims.retain(|claim| claim.by != source);
+            }
         }
     }
 

@@ -204,6 +204,7 @@ fn check_private(_: &Path) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Limits;
 
     /// A component whose function `f` answers 42.
     const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0\
@@ -238,7 +239,7 @@ mod tests {
 
     #[test]
     fn bundled_code_runs_in_place_for_one_engine() {
-        let engine = Engine::new(1 << 20).unwrap();
+        let engine = Engine::new(&Limits::default()).unwrap();
         let code = bundled(&engine);
         let one = CodeCache::bundled(&engine, code).unwrap();
         let again = CodeCache::bundled(&engine, code).unwrap();
@@ -247,7 +248,7 @@ mod tests {
             assert_eq!(one.image_range().start, code.0.as_ptr());
             assert_eq!(one.image_range(), again.image_range());
         }
-        let other = Engine::new(1 << 20).unwrap();
+        let other = Engine::new(&Limits::default()).unwrap();
         let copy = CodeCache::bundled(&other, code).unwrap();
         assert_ne!(copy.image_range().start, code.0.as_ptr());
         assert_eq!(answer(&copy), 42);
@@ -264,7 +265,7 @@ mod tests {
         let path = folder.path().join("a.wasm");
         std::fs::write(&path, COMPONENT).unwrap();
         let file = Arc::new(ComponentFile::open(&path).unwrap());
-        let engine = Engine::new(1 << 20).unwrap();
+        let engine = Engine::new(&Limits::default()).unwrap();
         let key = format!("{} {}", file.digest(), compatibility(&engine));
         let code = engine.wasmtime().precompile_component(COMPONENT).unwrap();
         cache.keep(&key, &code).unwrap();

@@ -36,6 +36,15 @@ pub const CALLS: u32 = 64;
 /// Maximum number of instances that are ready for a call. Each instance holds a slot of the pool.
 pub const SPARES: u32 = 16;
 
+/// Maximum number of linear memories of one component. Each takes address space of the pool.
+const MEMORIES: u32 = 4;
+
+/// Maximum number of tables of one component.
+const TABLES: u32 = 8;
+
+/// The core instances that the pool has on average for each component.
+const CORE_INSTANCES: u32 = 16;
+
 /// Runs components. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
@@ -44,26 +53,27 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine whose pool has room for linear memories of up to `memory_bytes` each.
+    /// An engine whose pool has room for calls within these limits: the largest of all plugins.
     ///
     /// # Errors
     ///
     /// Where the system has no address space for the pool.
-    pub fn new(memory_bytes: u64) -> wasmtime::Result<Self> {
+    pub fn new(largest: &Limits) -> wasmtime::Result<Self> {
+        let instances = largest.instances.get();
         let mut config = compile::settings(TARGET)?;
         let mut pool = PoolingAllocationConfig::new();
         let slots = CALLS + SPARES;
         pool.total_component_instances(slots)
             .total_stacks(slots)
-            .total_memories(slots * 4)
-            .total_tables(slots * 8)
-            .total_core_instances(slots * 16)
+            .total_memories(slots * MEMORIES)
+            .total_tables(slots * TABLES)
+            .total_core_instances(slots.saturating_mul(instances.max(CORE_INSTANCES)))
             .total_gc_heaps(slots)
-            .max_core_instances_per_component(64)
-            .max_memories_per_component(4)
-            .max_tables_per_component(8)
-            .max_memory_size(usize::try_from(memory_bytes).unwrap_or(usize::MAX))
-            .table_elements(100_000)
+            .max_core_instances_per_component(instances)
+            .max_memories_per_component(MEMORIES)
+            .max_tables_per_component(TABLES)
+            .max_memory_size(size(largest.memory_bytes))
+            .table_elements(size(largest.table_entries))
             // Resetting a used slot in place is cheaper than returning its pages to the system and
             // getting new ones: see docs/PERFORMANCE.md.
             .linear_memory_keep_resident(1024 * 1024)
@@ -86,5 +96,63 @@ impl Engine {
     /// Keeps the epoch clock ticking until the returned value is dropped.
     pub fn run(&self) -> Running {
         Clock::run(&self.clock)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::{NonZeroU32, NonZeroU64};
+
+    use wasmtime::component::{Component, Linker};
+
+    use super::*;
+
+    fn number(mut number: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while number >= 0x80 {
+            bytes.push(u8::try_from(number & 0x7f).unwrap() | 0x80);
+            number >>= 7;
+        }
+        bytes.push(u8::try_from(number).unwrap());
+        bytes
+    }
+
+    fn section(id: u8, content: &[u8]) -> Vec<u8> {
+        let length = number(u32::try_from(content.len()).unwrap());
+        [&[id], &length[..], content].concat()
+    }
+
+    /// A component with one module, which is instantiated so many times.
+    fn component(module: &[u8], instances: u32) -> Vec<u8> {
+        let module = [b"\0asm\x01\0\0\0", module].concat();
+        let all = [number(instances), [0, 0, 0].repeat(instances as usize)].concat();
+        [&b"\0asm\x0d\0\x01\0"[..], &section(1, &module), &section(2, &all)].concat()
+    }
+
+    /// Instantiates a component in a fresh engine for these limits.
+    fn instantiate(limits: &Limits, component: &[u8]) -> wasmtime::Result<()> {
+        let engine = Engine::new(limits)?;
+        let component = Component::new(engine.wasmtime(), component)?;
+        let mut store = wasmtime::Store::new(engine.wasmtime(), ());
+        Linker::new(engine.wasmtime()).instantiate(&mut store, &component).map(drop)
+    }
+
+    #[test]
+    fn the_pool_has_room_for_limits_above_the_defaults() {
+        let large = Limits {
+            memory_bytes: NonZeroU64::new(512 << 20).unwrap(),
+            table_entries: NonZeroU64::new(200_000).unwrap(),
+            instances: NonZeroU32::new(100).unwrap(),
+            ..Limits::default()
+        };
+        let memory = section(5, &[&[1, 0], &number(8000)[..]].concat());
+        let table = section(4, &[&[1, 0x70, 0], &number(150_000)[..]].concat());
+        for (what, module, instances) in
+            [("memory-bytes", memory, 1), ("table-entries", table, 1), ("instances", vec![], 100)]
+        {
+            let bytes = component(&module, instances);
+            instantiate(&large, &bytes).unwrap_or_else(|error| panic!("{what}: {error:#}"));
+            assert!(instantiate(&Limits::default(), &bytes).is_err(), "{what}");
+        }
     }
 }

@@ -46,6 +46,12 @@ macro_rules! limits {
         }
 
         impl Limits {
+            /// The larger value of each limit.
+            #[must_use]
+            pub fn max(&self, other: &Self) -> Self {
+                Self { $( $name: self.$name.max(other.$name), )+ }
+            }
+
             /// Each limit: its name in `portcullis.toml`, its value, its unit and its purpose.
             pub fn lines(&self) -> Vec<(String, u64, &'static str, String)> {
                 vec![ $( (
@@ -70,7 +76,7 @@ limits! {
     memory_bytes: NonZeroU64 = 268_435_456 "bytes",
     /// Entries of all tables together. A large Rust program has some thousand functions.
     table_entries: NonZeroU64 = 100_000 "entries",
-    /// Core instances, memories and tables each in one component. Adapters need a few.
+    /// Core instances of one component. Adapters need a few. A component has at most 4 memories and 8 tables.
     instances: NonZeroU32 = 64 "instances",
     /// Open handles: files, directories, streams, requests, timers.
     handles: NonZeroU32 = 1_024 "handles",
@@ -131,6 +137,8 @@ mod tests {
         let limits = some.over(&Limits::default());
         assert_eq!(limits.wall(), Duration::from_millis(5));
         assert_eq!(limits.cpu_ms, Limits::default().cpu_ms);
+        let largest = limits.max(&Limits::default());
+        assert_eq!(largest, Limits::default());
         assert!(toml::from_str::<SomeLimits>("wall-seconds = 1").is_err());
     }
 

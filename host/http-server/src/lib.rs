@@ -70,8 +70,9 @@ fn own_origins(listener: &TcpListener, tls: bool) -> Vec<String> {
     ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{scheme}://{host}:{port}")).to_vec()
 }
 
-/// Serves handlers made by `factory` on `listener`, until `shutdown` is cancelled. Requests in flight then have three
-/// seconds to end. When [`Settings::stop`] is cancelled, no new requests are accepted, and requests in flight go on.
+/// Serves handlers made by `factory` on `listener`, until `shutdown` is cancelled. Requests of MCP in flight are then
+/// cancelled at once, and connections have three seconds to end. To give requests time, cancel [`Settings::stop`] first:
+/// no new requests are accepted from then on, and requests in flight go on.
 ///
 /// The factory is called once for each session, and once for each request without a session. It should return a handle
 /// to shared state.

@@ -20,7 +20,7 @@ use crate::timeouts::{RECEIVE_TIMEOUT, SEND_TIMEOUT};
 use crate::tls::Tls;
 use crate::write_timeout::WriteTimeout;
 
-/// Time for requests in flight after the shutdown began.
+/// Time for connections to end after the shutdown began.
 const DRAIN: Duration = Duration::from_secs(3);
 
 /// Pause after a connection could not be accepted.
@@ -29,9 +29,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// The signals that end the server.
 #[derive(Clone)]
 pub(crate) struct StopSignals {
-    /// No new connections and requests are accepted.
+    /// No new connections and requests are accepted. Requests in flight go on.
     pub(crate) stop: CancellationToken,
-    /// Requests in flight are cancelled after [`DRAIN`].
+    /// rmcp cancels requests of MCP at once. Connections that are still open after [`DRAIN`] are closed.
     pub(crate) shutdown: CancellationToken,
 }
 
@@ -45,7 +45,7 @@ impl StopSignals {
     }
 }
 
-/// Accepts connections until a signal comes, and then waits for requests in flight.
+/// Accepts connections until a signal comes, and then waits for the connections to end.
 pub(crate) async fn accept<S: ServerHandler>(
     listener: TcpListener,
     connections: NonZeroU32,
@@ -93,7 +93,7 @@ pub(crate) async fn accept<S: ServerHandler>(
     };
     tokio::select! {
         () = drained => {}
-        () = timed_out => tracing::warn!("some requests did not end in time"),
+        () = timed_out => tracing::warn!("some connections did not end in time"),
     }
 }
 

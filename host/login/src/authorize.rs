@@ -45,7 +45,8 @@ struct Attempt {
 
 impl Login {
     /// Has a person log in, within ten minutes. `show` gets the address to open in a browser: an `https` address, or an
-    /// `http` address of this machine. Quotes, `$`, `;` and the like are percent-encoded in it, `&` and `?` are not.
+    /// `http` address of this machine. Quotes, `$`, `;` and the like are percent-encoded in it. `?` and `&` are there,
+    /// as they separate the parameters; what follows an `&` is the name of no program.
     ///
     /// # Errors
     ///
@@ -128,20 +129,61 @@ impl Attempt {
     }
 }
 
+/// The parameters that [`Attempt::address`] adds.
+const PARAMETERS: &[&str] = &[
+    "response_type",
+    "client_id",
+    "redirect_uri",
+    "state",
+    "code_challenge",
+    "code_challenge_method",
+    "resource",
+    "scope",
+];
+
 /// An address as shown to a person. Characters that have a meaning in a shell are percent-encoded, because people paste
-/// addresses into shells, and programs have passed addresses to shells (CVE-2025-6514). The delimiters of URLs, such as
-/// `&` and `?`, stay.
+/// addresses into shells, and programs have passed addresses to shells (CVE-2025-6514).
+///
+/// Only the delimiters of the query stay: `?` and `&`. A shell ends a command at `&` and runs what follows, so the
+/// authorization server could name a program there. Therefore the first character of each name that is not one of
+/// [`PARAMETERS`] is percent-encoded too, which changes nothing for the server.
 fn inert(url: &Url) -> String {
+    // An authorization endpoint has no fragment (RFC 6749, 3.1).
+    let whole = url.as_str().split('#').next().unwrap_or_default();
+    let (address, query) = whole.split_once('?').unwrap_or((whole, ""));
     let mut text = String::new();
-    for byte in url.as_str().bytes() {
-        match byte {
-            b'-' | b'.' | b'_' | b'~' | b':' | b'/' | b'?' | b'&' | b'=' | b'%' | b'+' | b','
-            | b'@' | b'[' | b']' => text.push(byte.into()),
-            byte if byte.is_ascii_alphanumeric() => text.push(byte.into()),
-            byte => text += &format!("%{byte:02X}"),
+    push_inert(&mut text, address.as_bytes());
+    for (place, parameter) in query.split('&').enumerate() {
+        text.push(if place == 0 { '?' } else { '&' });
+        let name = parameter.split('=').next().unwrap_or_default();
+        let mut bytes = parameter.as_bytes();
+        if let Some((first, rest)) = bytes.split_first()
+            && *first != b'%'
+            && !PARAMETERS.contains(&name)
+        {
+            // In a query, `+` is a space.
+            text += &encoded(if *first == b'+' { b' ' } else { *first });
+            bytes = rest;
         }
+        push_inert(&mut text, bytes);
     }
     text
+}
+
+/// Appends a part of an address without delimiters of a query.
+fn push_inert(text: &mut String, part: &[u8]) {
+    for byte in part {
+        match byte {
+            b'-' | b'.' | b'_' | b'~' | b':' | b'/' | b'=' | b'%' | b'+' | b',' | b'@' | b'['
+            | b']' => text.push((*byte).into()),
+            byte if byte.is_ascii_alphanumeric() => text.push((*byte).into()),
+            byte => *text += &encoded(*byte),
+        }
+    }
+}
+
+fn encoded(byte: u8) -> String {
+    format!("%{byte:02X}")
 }
 
 #[cfg(test)]
@@ -156,7 +198,33 @@ mod tests {
             !shown.contains([';', '$', '(', '`', '\'', '"', '|', '*', '!', '<', '>', ' ', '#'])
         );
         assert!(shown.starts_with("https://as.example/a"), "{shown}");
-        let plain = "https://as.example:8443/authorize?a=b%20c&d=e+f";
+        let plain = "https://as.example:8443/authorize?client_id=b%20c&state=e+f";
         assert_eq!(inert(&plain.parse().unwrap()), plain);
+    }
+
+    #[test]
+    fn after_an_ampersand_is_no_command_of_the_authorization_server() {
+        let endpoint =
+            "https://as.example/a&reboot&b?reboot&/bin/sh&calc=1&+x&state=2&%61=3#&reboot";
+        let shown = inert(&endpoint.parse().unwrap());
+        let (_, rest) = shown.split_once('&').expect("parameters are still separated");
+        for word in rest.split('&') {
+            assert!(word.starts_with('%') || word.starts_with("state="), "{word} in {shown}");
+        }
+        let parsed: Url = shown.parse().unwrap();
+        let parameters: Vec<_> = parsed.query_pairs().into_owned().collect();
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(parsed.path(), "/a%26reboot%26b");
+        assert_eq!(
+            parameters,
+            [
+                pair("reboot", ""),
+                pair("/bin/sh", ""),
+                pair("calc", "1"),
+                pair(" x", ""),
+                pair("state", "2"),
+                pair("a", "3"),
+            ]
+        );
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 
 use crate::fault::Trouble;
-use crate::message::{self, Message, Object, RpcError};
+use crate::message::{self, Message, Object, RpcError, Unread};
 use crate::text::{self, Valve};
 
 /// Maximum number of requests in flight to one upstream.
@@ -203,18 +203,39 @@ impl Calls {
         Some(asks.swap_remove(place).1)
     }
 
-    /// Handles a message of more than `most` bytes. Ends the request `id`, or the only one in flight if `id` is `None`.
-    pub(crate) fn too_large(&self, id: Option<u64>, most: usize) -> Vec<Vec<u8>> {
+    /// Handles a message of more than `most` bytes, as [`Self::not_read`]. If it is not known which request the message
+    /// answers, it is the only one in flight. Returns the messages that have to be sent to the upstream.
+    pub(crate) fn too_large(&self, unread: Unread, origin: Origin, most: usize) -> Vec<Vec<u8>> {
+        self.warn(&format!("a message of more than {most} bytes was not read"));
         let only = || {
             let open = self.open.lock();
             let mut ids = open.calls.keys().copied();
             ids.next().filter(|_| ids.next().is_none())
         };
-        self.warn(&format!("a message of more than {most} bytes was not read"));
-        match id.or_else(only) {
-            Some(id) => self.finish(id, Done::Trouble(Trouble::TooLarge(most))),
-            None => Vec::new(),
-        }
+        let unread = match (unread, origin) {
+            (Unread::Answer(None), Origin::Shared) => Unread::Answer(only()),
+            (unread, _) => unread,
+        };
+        self.not_read(unread, origin, Trouble::TooLarge(most))
+    }
+
+    /// Ends the request that an unread message answers, or refuses the request that it is. Returns the messages that
+    /// have to be sent to the upstream.
+    fn not_read(&self, unread: Unread, origin: Origin, trouble: Trouble) -> Vec<Vec<u8>> {
+        let id = match (unread, origin) {
+            (Unread::Asking(None), _) => return Vec::new(),
+            (Unread::Asking(Some(id)), _) => {
+                let why = "the request was not read: it is too large, too deep or not valid";
+                let refusal = Err(RpcError::new(RpcError::INVALID_REQUEST, why));
+                return vec![message::answer(&id, &refusal)];
+            }
+            (Unread::Answer(id), Origin::Request(own)) => {
+                id.filter(|id| self.is_open(*id)).unwrap_or(own)
+            }
+            (Unread::Answer(Some(id)), Origin::Shared) => id,
+            (Unread::Answer(None), Origin::Shared) => return Vec::new(),
+        };
+        self.finish(id, Done::Trouble(trouble))
     }
 
     /// Passes a message to the request that it belongs to. Returns the messages that have to be sent to the upstream.
@@ -223,14 +244,13 @@ impl Calls {
         if bytes.is_empty() {
             return Vec::new();
         }
-        if let Err((id, excess)) = message::check(bytes) {
+        if let Err((unread, excess)) = message::check(bytes) {
             self.warn(&format!("a message was not read: {excess}"));
-            let id = match origin {
-                Origin::Request(id) => Some(id),
-                Origin::Shared => id,
-            };
-            let trouble = Trouble::TooManyValues(excess.to_string().into());
-            return id.map(|id| self.finish(id, Done::Trouble(trouble))).unwrap_or_default();
+            return self.not_read(
+                unread,
+                origin,
+                Trouble::TooManyValues(excess.to_string().into()),
+            );
         }
         let messages = match message::read(bytes) {
             Ok(messages) => messages,
@@ -238,13 +258,9 @@ impl Calls {
                 let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(1000)]);
                 let error = portcullis_sanitize::error_chain(&error);
                 self.warn(&format!("{error}: {begin}"));
-                let because = format!("its answer is {error}");
-                let id = match origin {
-                    Origin::Request(id) => Some(id),
-                    Origin::Shared => message::id_of(&portcullis_json_bounds::scan(bytes)),
-                };
-                let end = |id| self.finish(id, Done::Trouble(Trouble::protocol(because)));
-                return id.map(end).unwrap_or_default();
+                let unread = Unread::of(&portcullis_json_bounds::scan(bytes));
+                let trouble = Trouble::protocol(format!("its answer is {error}"));
+                return self.not_read(unread, origin, trouble);
             }
         };
         let size = bytes.len();
@@ -416,4 +432,68 @@ fn refusals(asks: &[(AskKey, Value)]) -> Vec<Vec<u8>> {
     let ended = "the request that this belonged to has ended";
     let error = Err(RpcError::new(RpcError::INTERNAL, ended));
     asks.iter().map(|(_, id)| message::answer(id, &error)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls() -> Calls {
+        Calls::new("test".into(), broadcast::channel(1).0, Arc::default())
+    }
+
+    fn entered(calls: &Calls) -> Entered {
+        calls.enter(Whose::default()).unwrap()
+    }
+
+    #[test]
+    fn a_request_of_the_upstream_that_is_not_read_ends_no_request_of_ours() {
+        let calls = calls();
+        let own = entered(&calls);
+        let deep = "[".repeat(100_000);
+        let scanned = |text: &str| Unread::of(&portcullis_json_bounds::scan(text.as_bytes()));
+        for (message, is_request) in [
+            (
+                format!(r#"{{"id":{},"method":"sampling/createMessage","params":{deep}"#, own.id),
+                true,
+            ),
+            (format!(r#"{{"method":"notifications/message","params":{deep}"#), false),
+        ] {
+            for origin in [Origin::Shared, Origin::Request(own.id)] {
+                for replies in [
+                    calls.receive(message.as_bytes(), origin),
+                    calls.too_large(scanned(&message), origin, 10),
+                ] {
+                    assert!(calls.is_open(own.id), "{origin:?}");
+                    let replies: Vec<Value> = replies
+                        .iter()
+                        .map(|reply| serde_json::from_slice(reply).unwrap())
+                        .collect();
+                    if is_request {
+                        assert_eq!(replies[0]["id"], own.id);
+                        assert_eq!(replies[0]["error"]["code"], RpcError::INVALID_REQUEST);
+                    }
+                    assert_eq!(replies.len(), usize::from(is_request));
+                }
+            }
+        }
+        let answer = format!(r#"{{"id":{},"result":{deep}"#, own.id);
+        calls.receive(answer.as_bytes(), Origin::Shared);
+        assert!(!calls.is_open(own.id));
+    }
+
+    #[test]
+    fn an_unread_answer_ends_the_request_that_it_can_only_be_about() {
+        let calls = calls();
+        let own = entered(&calls);
+        calls.too_large(Unread::Answer(Some(77)), Origin::Request(own.id), 10);
+        assert!(!calls.is_open(own.id), "no other request has its response");
+        let (one, two) = (entered(&calls), entered(&calls));
+        calls.too_large(Unread::Answer(None), Origin::Shared, 10);
+        assert!(calls.is_open(one.id) && calls.is_open(two.id), "it may answer either");
+        calls.too_large(Unread::Answer(Some(one.id)), Origin::Request(two.id), 10);
+        assert!(!calls.is_open(one.id));
+        calls.too_large(Unread::Answer(None), Origin::Shared, 10);
+        assert!(!calls.is_open(two.id), "it is the only one");
+    }
 }

@@ -5,6 +5,8 @@ use std::io;
 use portcullis_json_bounds::Scan;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
+use crate::message::Unread;
+
 /// A buffer that grew beyond this size, in bytes, shrinks to it before the next line is read.
 const KEPT_BYTES: usize = 1024 * 1024;
 
@@ -20,8 +22,8 @@ pub(crate) struct Lines<R> {
 pub(crate) enum Line<'a> {
     /// The line, without the line break.
     Text(&'a [u8]),
-    /// The line was too long. If it is an answer, it is the answer to the request of this number.
-    TooLong(Option<u64>),
+    /// A message in a line that was too long.
+    TooLong(Unread),
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
@@ -63,7 +65,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
             if ended || end.is_some() {
                 return Ok(Some(match skipped {
-                    Some(scan) => Line::TooLong(crate::message::id_of(&scan.finish())),
+                    Some(scan) => Line::TooLong(Unread::of(&scan.finish())),
                     None => Line::Text(&self.line),
                 }));
             }
@@ -82,8 +84,9 @@ mod tests {
         let mut lines = Lines::new(text.as_bytes(), 100_000);
         assert_eq!(lines.next().await.unwrap(), Some(Line::Text(b"one")));
         assert_eq!(lines.next().await.unwrap(), Some(Line::Text(b"")));
-        assert_eq!(lines.next().await.unwrap(), Some(Line::TooLong(Some(9))));
-        assert_eq!(lines.next().await.unwrap(), Some(Line::TooLong(Some(9))));
+        let answer = || Some(Line::TooLong(Unread::Answer(Some(9))));
+        assert_eq!(lines.next().await.unwrap(), answer());
+        assert_eq!(lines.next().await.unwrap(), answer());
         assert_eq!(lines.next().await.unwrap(), Some(Line::Text(b"last")));
         assert_eq!(lines.next().await.unwrap(), None);
     }
@@ -93,7 +96,7 @@ mod tests {
         let text = format!("{}\n{}\n", "x".repeat(10), "x".repeat(11));
         let mut lines = Lines::new(text.as_bytes(), 10);
         assert!(matches!(lines.next().await.unwrap(), Some(Line::Text(_))));
-        assert_eq!(lines.next().await.unwrap(), Some(Line::TooLong(None)));
+        assert_eq!(lines.next().await.unwrap(), Some(Line::TooLong(Unread::Answer(None))));
         assert_eq!(lines.next().await.unwrap(), None);
     }
 }

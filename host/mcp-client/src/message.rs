@@ -29,6 +29,8 @@ pub struct RpcError {
 impl RpcError {
     /// There is no such method.
     pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The request is not valid.
+    pub const INVALID_REQUEST: i64 = -32600;
     /// Answering the request failed for an internal reason.
     pub const INTERNAL: i64 = -32603;
     /// MCP 2026-07-28: the headers of a request contradict its body.
@@ -82,23 +84,39 @@ pub(crate) enum Message {
     Complaint(RpcError),
 }
 
-/// The id of a message, if it is a number. The id of an answer is the number of the request that it answers.
-pub(crate) fn id_of(outline: &Outline) -> Option<u64> {
-    outline.id().and_then(|id| id.parse().ok())
+/// A message that was not read.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Unread {
+    /// A request or a notification of the other side. A request has its id, unless the id is too long.
+    Asking(Option<Value>),
+    /// An answer to the request of this number, if the number is known; or something that is no message.
+    Answer(Option<u64>),
+}
+
+impl Unread {
+    /// The message with this outline. Both sides number their own requests, so the id alone does not say whose
+    /// request a message is about.
+    pub(crate) fn of(outline: &Outline) -> Self {
+        let id = outline.id();
+        if outline.has_method() {
+            return Self::Asking(id.and_then(|id| serde_json::from_str(&id).ok()));
+        }
+        Self::Answer(id.and_then(|id| id.parse().ok()))
+    }
 }
 
 /// Whether a message may be parsed.
 ///
 /// # Errors
 ///
-/// What it has too much of, and the number of the request that it is the answer to.
-pub(crate) fn check(bytes: &[u8]) -> Result<(), (Option<u64>, Excess)> {
+/// The message, and what it has too much of.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), (Unread, Excess)> {
     // A message of so few bytes has few units, and the parser has its own limit of depth.
     if bytes.len() <= SURELY_SMALL {
         return Ok(());
     }
     let outline = scan(bytes);
-    outline.check().map_err(|excess| (id_of(&outline), excess))
+    outline.check().map_err(|excess| (Unread::of(&outline), excess))
 }
 
 /// Reads one message, or a batch of them (which 2025-03-26 allows).
@@ -239,9 +257,17 @@ mod tests {
     fn what_has_too_many_values_is_not_read_and_its_request_is_known() {
         let many = "{},".repeat(200_000);
         let text = format!(r#"{{"result":[{many}0],"id":9}}"#);
-        assert!(matches!(check(text.as_bytes()), Err((Some(9), Excess::Units { .. }))));
+        let refused = |text: &str| check(text.as_bytes()).unwrap_err();
+        let answer = || Unread::Answer(Some(9));
+        assert!(matches!(refused(&text), (unread, Excess::Units { .. }) if unread == answer()));
         let deep = format!(r#"{{"id":9,"result":{}"#, "[".repeat(100_000));
-        assert!(matches!(check(deep.as_bytes()), Err((Some(9), Excess::Depth))));
+        assert_eq!(refused(&deep), (answer(), Excess::Depth));
+        for (id, expected) in [("9", json!(9)), ("\"a\"", json!("a"))] {
+            let request = deep.replace("9", &format!(r#"{id},"method":"ping""#));
+            assert_eq!(refused(&request), (Unread::Asking(Some(expected)), Excess::Depth));
+        }
+        let notification = deep.replace("\"id\":9", r#""method":"x""#);
+        assert_eq!(refused(&notification), (Unread::Asking(None), Excess::Depth));
         assert!(check(format!(r#"{{"id":9,"result":"{many}"}}"#).as_bytes()).is_ok());
     }
 

@@ -12,11 +12,13 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::calls::{Done, Happening, Notice, Whose};
 use crate::connect::Settings;
 use crate::connection::{Connection, Sending};
-use crate::message::{Object, object};
+use crate::fault::Trouble;
+use crate::message::{Object, RpcError, object};
 use crate::shared::{Shared, WantedNotifications};
+use crate::text;
 use crate::wire::{Era, Ticket, ended};
 
-/// How long to wait before a subscription that ended is made again. The time doubles with each attempt.
+/// How long to wait before a subscription that failed or ended is made again. The time doubles with each attempt.
 const RESUBSCRIBE: Duration = Duration::from_secs(1);
 const LONGEST_RESUBSCRIBE: Duration = Duration::from_secs(120);
 
@@ -130,23 +132,33 @@ impl Follower {
                     }
                     continue;
                 }
-                Err(ConnectionEnded) => return,
+                Err(NotBegun::ConnectionEnded) => return,
+                Err(NotBegun::Trouble(trouble)) => {
+                    self.pause(&mut wait, &trouble.to_string()).await;
+                    continue;
+                }
             };
             // The earlier subscription ends after the new one began, so that no notification is lost.
             drop(before.take());
             match self.pass_on(&mut ticket, &uris).await {
                 Ending::OthersWanted => before = Some(ticket),
-                Ending::Request(Done::Answer(Err(error), _)) => {
-                    // The upstream does not support `subscriptions/listen`.
-                    tracing::debug!("upstream `{}`: {}", self.settings.name, error.message);
+                Ending::Request(Done::Answer(Err(error), _))
+                    if error.code == RpcError::METHOD_NOT_FOUND =>
+                {
+                    self.note("it has no `subscriptions/listen`, so changes are not noticed");
                     return;
                 }
-                Ending::Request(Done::Answer(Ok(_), _) | Done::Trouble(_) | Done::SessionGone) => {
+                Ending::Request(done) => {
                     if begun.elapsed() > LONGEST_RESUBSCRIBE {
                         wait = RESUBSCRIBE;
                     }
-                    sleep(wait).await;
-                    wait = (wait * 2).min(LONGEST_RESUBSCRIBE);
+                    let why = match done {
+                        Done::Answer(Ok(_), _) => "it ended the subscription".to_owned(),
+                        Done::Answer(Err(error), _) => text::line(&error.message, 200),
+                        Done::Trouble(trouble) => trouble.to_string(),
+                        Done::SessionGone => "it has forgotten the session".to_owned(),
+                    };
+                    self.pause(&mut wait, &why).await;
                     // Notifications may have been missed.
                     self.settings.changed.notify_one();
                 }
@@ -155,9 +167,20 @@ impl Follower {
         }
     }
 
+    /// Waits before the next attempt to subscribe, and doubles the wait.
+    async fn pause(&self, wait: &mut Duration, why: &str) {
+        self.note(&format!("no subscription, tried again in {} s: {why}", wait.as_secs()));
+        sleep(*wait).await;
+        *wait = (*wait * 2).min(LONGEST_RESUBSCRIBE);
+    }
+
+    fn note(&self, what: &str) {
+        tracing::debug!("upstream `{}`: {what}", self.settings.name);
+    }
+
     /// Sends `subscriptions/listen`. `None`: the upstream supports none of the notifications.
-    async fn listen(&self, uris: &[String]) -> Result<Option<Ticket>, ConnectionEnded> {
-        let connection = self.connection.upgrade().ok_or(ConnectionEnded)?;
+    async fn listen(&self, uris: &[String]) -> Result<Option<Ticket>, NotBegun> {
+        let connection = self.connection.upgrade().ok_or(NotBegun::ConnectionEnded)?;
         let filter = filter(&connection, uris);
         if filter.is_empty() {
             return Ok(None);
@@ -174,9 +197,9 @@ impl Follower {
         };
         let whose = Whose { session: None, subscribes: true };
         let begun = connection.begin(&self.settings.client, whose, sending).await;
-        begun.map(Some).map_err(|fault| {
-            tracing::debug!("no notifications are subscribed to: {fault}");
-            ConnectionEnded
+        begun.map(Some).map_err(|trouble| match connection.has_ended() {
+            true => NotBegun::ConnectionEnded,
+            false => NotBegun::Trouble(trouble),
         })
     }
 
@@ -206,8 +229,13 @@ impl Follower {
     }
 }
 
-/// The connection has ended.
-struct ConnectionEnded;
+/// Why `subscriptions/listen` was not sent.
+enum NotBegun {
+    /// The connection has ended. The next one has a follower of its own.
+    ConnectionEnded,
+    /// It can be sent later.
+    Trouble(Trouble),
+}
 
 /// Why no further notification was received.
 enum Ending {

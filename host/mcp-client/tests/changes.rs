@@ -3,6 +3,7 @@
 mod stand_in;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use portcullis_mcp_client::{Changes, Listing, Upstream, UpstreamRequest};
 use serde_json::json;
@@ -61,6 +62,27 @@ async fn a_modern_upstream_notifies_of_changes_on_request() {
             has_seen(&upstream, "subscriptions/listen").await;
             notices_a_change(&upstream).await;
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_subscription_that_fails_is_made_again_unless_there_are_none() {
+    let listens = async |upstream: &Upstream| {
+        said(upstream, "seen", json!({})).await.matches("subscriptions/listen").count()
+    };
+    within(async {
+        let upstream = child(&["modern", "stumbles"]);
+        upstream.listing().await.unwrap();
+        while listens(&upstream).await < 2 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        notices_a_change(&upstream).await;
+        let deaf = child(&["modern", "deaf"]);
+        deaf.listing().await.unwrap();
+        has_seen(&deaf, "subscriptions/listen").await;
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        assert_eq!(listens(&deaf).await, 1, "it has no subscriptions");
     })
     .await;
 }

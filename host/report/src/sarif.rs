@@ -49,21 +49,42 @@ fn result(finding: &Finding, file: &str) -> Value {
         "level": level,
         "message": { "text": text },
         "locations": [{
-            "physicalLocation": { "artifactLocation": { "uri": uri(file) } },
+            "physicalLocation": { "artifactLocation": { "uri": uri(file, cfg!(windows)) } },
             "logicalLocations": [{ "name": source, "kind": "module" }],
         }],
         "partialFingerprints": { "sourceAndRule/v1": format!("{source}/{rule}/{}", digest(message)) },
     })
 }
 
-/// A path as a URI reference: bytes that are not allowed in one are percent-encoded.
-fn uri(path: &str) -> String {
+/// A path as a URI reference (RFC 8089): bytes that are not allowed in one are percent-encoded. `is_windows`: it is a
+/// path of Windows, with drives and shares.
+fn uri(path: &str, is_windows: bool) -> String {
+    if !is_windows {
+        let path = encoded(path);
+        return if path.starts_with('/') { format!("file://{path}") } else { path };
+    }
+    let path = path.replace('\\', "/");
+    let (path, is_verbatim) = match path.strip_prefix("//?/") {
+        Some(rest) => (rest, true),
+        None => (path.as_str(), false),
+    };
+    let share = if is_verbatim { path.strip_prefix("UNC/") } else { path.strip_prefix("//") };
+    if let Some(share) = share {
+        return format!("file://{}", encoded(share));
+    }
+    match path.split_once(":/") {
+        Some((drive, rest)) if drive.len() == 1 => format!("file:///{drive}:/{}", encoded(rest)),
+        Some(_) | None => encoded(path),
+    }
+}
+
+/// A path with `/` between its names, percent-encoded.
+fn encoded(path: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let encode = |byte: u8| {
         if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
     };
-    let path: String = path.replace('\\', "/").bytes().map(encode).collect();
-    if path.starts_with('/') { format!("file://{path}") } else { path }
+    path.bytes().map(encode).collect()
 }
 
 /// A short, stable number of a message without its digits, which change from day to day: FNV-1a.
@@ -73,4 +94,23 @@ fn digest(message: &str) -> String {
         (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     format!("{sum:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_each_system_are_uris() {
+        let unix = |path| uri(path, false);
+        let windows = |path| uri(path, true);
+        assert_eq!(unix("/home/me/a b.toml"), "file:///home/me/a%20b.toml");
+        assert_eq!(unix("/home/me/a\\b.toml"), "file:///home/me/a%5Cb.toml");
+        assert_eq!(unix("portcullis.toml"), "portcullis.toml");
+        assert_eq!(windows(r"C:\Users\me\ö.toml"), "file:///C:/Users/me/%C3%B6.toml");
+        assert_eq!(windows(r"\\?\c:\a.toml"), "file:///c:/a.toml");
+        assert_eq!(windows(r"\\server\share\a.toml"), "file://server/share/a.toml");
+        assert_eq!(windows(r"\\?\UNC\server\share\a.toml"), "file://server/share/a.toml");
+        assert_eq!(windows(r"config\a.toml"), "config/a.toml");
+    }
 }

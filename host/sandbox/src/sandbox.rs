@@ -44,7 +44,8 @@ use portcullis_engine::{CALLS, Engine, Guests, LimitHit, Limits, Output, SPARES}
 /// State that all plugins share: the engine, compiled code, the audit, and the threads for guests.
 pub struct Sandbox {
     engine: OnceLock<Engine>,
-    memory_bytes: u64,
+    /// The largest value of each limit among all plugins.
+    largest: Limits,
     codes: CodeCache,
     /// What components said about themselves, and refusals, by digest.
     remembered: Records,
@@ -56,12 +57,12 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// A sandbox with room for linear memories of up to `memory_bytes` each. Its engine is made when the first guest
-    /// runs. Compiled code and information about components are kept in the folder `cache`, sealed with `key`.
-    pub fn new(memory_bytes: u64, cache: PathBuf, key: SealKey, audit: Audit) -> Self {
+    /// A sandbox with room for calls within the limits `largest`: the largest of all plugins. Its engine is made when the
+    /// first guest runs. Compiled code and information about components are kept in the folder `cache`, sealed with `key`.
+    pub fn new(largest: Limits, cache: PathBuf, key: SealKey, audit: Audit) -> Self {
         Self {
             engine: OnceLock::new(),
-            memory_bytes,
+            largest,
             codes: CodeCache::new(cache.join("compiled"), key.clone()),
             remembered: Records::sealed(cache.join("described"), key),
             audit,
@@ -114,7 +115,7 @@ impl Sandbox {
         if let Some(engine) = self.engine.get() {
             return Ok(engine);
         }
-        let engine = Engine::new(self.memory_bytes)
+        let engine = Engine::new(&self.largest)
             .map_err(|error| GuestFailure::Host(format!("starting wasmtime: {error:#}")))?;
         Ok(self.engine.get_or_init(|| engine))
     }

@@ -181,9 +181,17 @@ pub(super) fn paths_in<'a>(
     found
 }
 
+/// Splits the pointer of a declared path at its first `-`, which stands for each item of an array: the pointer to the
+/// array, and the rest of the pointer for each item. `None`: there is no `-`. The member of `/-o` is `-o`.
+pub fn split_at_items(pointer: &str) -> Option<(&str, &str)> {
+    let whole = pointer.match_indices("/-").map(|(at, sign)| (at, &pointer[at + sign.len()..]));
+    let mut whole = whole.filter(|(_, rest)| rest.is_empty() || rest.starts_with('/'));
+    whole.next().map(|(at, rest)| (&pointer[..at], rest))
+}
+
 /// The strings at a pointer, in which `-` stands for each item of an array.
 fn values<'a>(arguments: &'a Value, pointer: &str) -> Vec<&'a str> {
-    match pointer.split_once("/-") {
+    match split_at_items(pointer) {
         Some((array, rest)) => {
             let items = arguments.pointer(array).and_then(Value::as_array);
             items.into_iter().flatten().flat_map(|item| values(item, rest)).collect()
@@ -265,5 +273,24 @@ mod tests {
         );
         assert_eq!(access(json!({"dir": "/a", "fix": "true"})), [pair("PathAccess::Read", "/a")]);
         assert!(access(json!({"files": [1, null]})).is_empty());
+    }
+
+    #[test]
+    fn a_member_may_begin_with_the_sign_for_each_item() {
+        let arguments = json!({
+            "-o": "/a",
+            "list": [{"-o": "/b", "-": "/c"}, {"-o": "/d"}],
+            "-x": {"y": "/e"},
+            "": ["/f"],
+        });
+        for (pointer, expected) in [
+            ("/-o", &["/a"][..]),
+            ("/list/-/-o", &["/b", "/d"]),
+            ("/-x/y", &["/e"]),
+            ("//-", &["/f"]),
+            ("/list/-", &[]),
+        ] {
+            assert_eq!(values(&arguments, pointer), expected, "{pointer}");
+        }
     }
 }

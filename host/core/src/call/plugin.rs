@@ -382,8 +382,8 @@ mod tests {
         let audit = Audit::to_folder(folder.path().join("audit"));
         let key = SealKey::at(folder.path().join("key"));
         let config = Config::parse("").unwrap();
-        let memory = config.largest_memory();
-        let sandbox = Sandbox::new(memory, folder.path().join("cache"), key, audit.clone());
+        let largest = config.largest_limits();
+        let sandbox = Sandbox::new(largest, folder.path().join("cache"), key, audit.clone());
         let folders = Folders {
             plugins: folder.path().join("plugins"),
             lock: folder.path().join("lock"),

@@ -84,11 +84,14 @@ impl Ranks {
 /// source lists. A reserved template is not listed.
 type UriClaim = (String, Space, bool);
 
-/// The URI claims of each source, with the source's index. An error is a template that cannot own a space.
+/// The text of a template that cannot own a space, because it does not begin with a scheme.
+struct NoSpace(String);
+
+/// The URI claims of each source, with the source's index.
 fn spaces(
     plugins: &Plugins,
     upstreams: &[UpstreamOffer],
-) -> Vec<(usize, Result<UriClaim, String>)> {
+) -> Vec<(usize, Result<UriClaim, NoSpace>)> {
     let mut all = Vec::new();
     for (at, loaded) in plugins.loaded.iter().enumerate() {
         let manifest = &loaded.manifest;
@@ -119,11 +122,11 @@ fn spaces(
     all
 }
 
-fn template_claim(template: &str) -> Result<UriClaim, String> {
+fn template_claim(template: &str) -> Result<UriClaim, NoSpace> {
     let text = template.to_owned();
     match Space::of_template(template) {
         Some(space) => Ok((text, space, true)),
-        None => Err(text),
+        None => Err(NoSpace(text)),
     }
 }
 
@@ -162,7 +165,7 @@ pub(super) fn owned(
         let mut remark = |text| remarks.push(Remark { source: whose.clone(), text });
         let (text, space, is_template) = match shown {
             Ok(shown) => shown,
-            Err(text) => {
+            Err(NoSpace(text)) => {
                 let text = portcullis_sanitize::line(&text, 200);
                 remark(format!(
                     "the resource template {text} of `{whose}` is hidden: it does not begin with a scheme \

@@ -7,6 +7,9 @@ use std::path::PathBuf;
 use super::defaults::InvalidVariable;
 use super::file::UnreadableFile;
 
+/// Maximum length of a value in an error, in characters.
+const FOUND: usize = 80;
+
 /// Why a configuration is refused, and where. Its text contains no value that may be secret.
 ///
 /// The errors of the TOML parser are not kept as causes: their texts show lines of the file.
@@ -137,6 +140,10 @@ impl ConfigError {
         };
         for text in texts.into_iter().chain(&mut self.key) {
             *text = hide(text);
+        }
+        // Only after hiding: a part of a value would not be recognised.
+        if let Fault::Type { found, .. } = &mut *self.fault {
+            *found = found.chars().take(FOUND).collect();
         }
         self
     }

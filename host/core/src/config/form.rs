@@ -122,7 +122,7 @@ impl Search<'_> {
             | DeValue::Float(_)
             | DeValue::Boolean(_)
             | DeValue::Datetime(_) => {
-                self.text.get(value.span()).unwrap_or_default().chars().take(80).collect()
+                self.text.get(value.span()).unwrap_or_default().to_owned()
             }
         };
         self.deviates(value.span(), Fault::Type { expected: expected(schema), found })

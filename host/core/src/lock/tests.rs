@@ -86,6 +86,29 @@ fn servers_that_are_not_used_for_a_year_are_removed() {
 }
 
 #[test]
+fn the_claims_of_an_unused_server_of_wrap_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = LockFile::at(folder.path().join("portcullis.lock"));
+    let claim = |by: &str| Claim { kind: "tool".into(), what: "x".into(), by: by.into() };
+    let on = |server: &str, day| {
+        lock.unapproved_on(server, [("a", "1")].into_iter(), false, |_| (), day)
+    };
+    lock.order(&[claim("upstreams.gone"), claim("upstreams.shop"), claim("upstreams.shopping")]);
+    // A server of `wrap` has a digest of its program in its key, and claims by its name.
+    for server in ["gone@one", "gone@two", "shop@one", "shop@two", "shopping"] {
+        assert!(on(server, 1000).is_empty());
+    }
+    for server in ["shop@two", "shopping"] {
+        assert!(on(server, 1000 + PRECISION_DAYS).is_empty());
+    }
+    assert!(on("shop@two", 1001 + UNUSED_DAYS).is_empty());
+    let left = lock.read().unwrap();
+    assert_eq!(left.upstreams.keys().collect::<Vec<_>>(), ["shop@two", "shopping"]);
+    let claims = [claim("upstreams.shop"), claim("upstreams.shopping")];
+    assert_eq!(left.claims, claims, "another server of this name is in use");
+}
+
+#[test]
 fn a_lock_that_cannot_be_read_approves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("portcullis.lock");

@@ -50,19 +50,18 @@ impl Uses {
     ///
     /// A file of the audit cannot be read.
     pub fn read(audit: &Path, plugin: &str, grants: &Grants) -> io::Result<Self> {
-        // Read before the records, so that what is recorded in the meantime does not count as a gap.
-        let all = portcullis_audit::usage(audit)?;
         let mut uses = Self::default();
-        portcullis_audit::read_records(audit, |record| {
+        let (all, _) = portcullis_audit::read_with_usage(audit, |record| {
             if record.plugin == plugin {
-                uses.add(&record, grants);
+                uses.add(record, grants);
             }
         })?;
         uses.finish(&all, plugin);
         Ok(uses)
     }
 
-    fn add(&mut self, record: &Record, grants: &Grants) {
+    /// Adds a record of the plugin, which has these grants.
+    pub fn add(&mut self, record: &Record, grants: &Grants) {
         self.seen.add(record);
         if self.since.as_ref().is_none_or(|since| record.time < *since) {
             self.since = Some(record.time.clone());
@@ -85,7 +84,9 @@ impl Uses {
         }
     }
 
-    fn finish(&mut self, all: &Usage, plugin: &str) {
+    /// Ends the adding of the plugin's records. `all`: the usage of the whole audit at the moment when they were read,
+    /// which also counts the records that were dropped.
+    pub fn finish(&mut self, all: &Usage, plugin: &str) {
         let of =
             |usage: &Usage| usage.0.get(plugin).map_or((0, 0), |one| (one.allowed, one.denied));
         let ((seen_allowed, seen_denied), (allowed, denied)) = (of(&self.seen), of(all));

@@ -27,6 +27,8 @@ pub struct Server {
     pub changed: AtomicBool,
     /// Whether the next request over HTTP makes the server forget all sessions.
     pub forget: AtomicBool,
+    /// Whether it has refused a subscription once.
+    has_stumbled: AtomicBool,
 }
 
 /// One request.
@@ -48,6 +50,7 @@ impl Server {
             next: AtomicU64::new(1),
             changed: AtomicBool::new(false),
             forget: AtomicBool::new(false),
+            has_stumbled: AtomicBool::new(false),
         }
     }
 
@@ -132,6 +135,13 @@ impl Server {
             "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => {
                 Some(Ok(json!({})))
             }
+            // It fails once, as a server does that is not ready yet.
+            "subscriptions/listen"
+                if self.is("stumbles") && !self.has_stumbled.swap(true, Ordering::Relaxed) =>
+            {
+                Some(Err(json!({"code": -32603, "message": "try again"})))
+            }
+            "subscriptions/listen" if self.is("deaf") => unknown(),
             "subscriptions/listen" => {
                 let meta = json!({"io.modelcontextprotocol/subscriptionId": call.id});
                 let told = json!({"_meta": meta, "notifications": call.params["notifications"]});

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use portcullis_json_bounds::Scan;
 
+use crate::message::Unread;
+
 /// Maximum length of an event id that is kept, in bytes.
 const ID_BYTES: usize = 1024;
 
@@ -17,8 +19,8 @@ const DATA: &[u8] = b"data:";
 pub(crate) enum Event {
     /// An event with its type and data.
     Whole { kind: String, data: Vec<u8> },
-    /// An event with too much data. If it is an answer, it is the answer to the request of this number.
-    TooLong(Option<u64>),
+    /// A message in an event with too much data.
+    TooLong(Unread),
 }
 
 /// A stream of events.
@@ -138,7 +140,7 @@ impl Events {
             self.last_id = Some(id).filter(|id| !id.is_empty());
         }
         if let Some(scan) = self.skipped.take() {
-            return Some(Event::TooLong(crate::message::id_of(&scan.finish())));
+            return Some(Event::TooLong(Unread::of(&scan.finish())));
         }
         let kind = if kind.is_empty() { "message".to_owned() } else { kind };
         (!data.is_empty()).then_some(Event::Whole { kind, data })
@@ -161,7 +163,7 @@ mod tests {
         let expected = [
             whole("endpoint", "/x"),
             whole("message", "one\ntwo"),
-            Event::TooLong(Some(5)),
+            Event::TooLong(Unread::Answer(Some(5))),
             whole("message", "last"),
         ];
         for cut in 0..text.len() {
@@ -181,7 +183,7 @@ mod tests {
             assert!(events.feed(b"data: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx").is_empty());
             assert!(events.line.capacity() + events.data.capacity() < 1000);
         }
-        assert_eq!(events.feed(b"\n\n"), [Event::TooLong(None)]);
+        assert_eq!(events.feed(b"\n\n"), [Event::TooLong(Unread::Answer(None))]);
         assert_eq!(events.feed(b"retry: 999999999999\ndata:x\n\n"), [whole("message", "x")]);
         assert_eq!(events.retry, Some(LONGEST_RETRY));
     }

@@ -199,7 +199,7 @@ impl Shared {
                     Err(error) => break super::requests::describe(error),
                 };
                 for event in events.feed(&chunk) {
-                    self.reply(requests.receive(&event, Origin::Request(id))).await;
+                    self.reply(requests.receive(event, Origin::Request(id))).await;
                 }
                 if !requests.calls.is_open(id) {
                     read_rest(response).await;
@@ -269,7 +269,7 @@ impl Shared {
     async fn overhear(&self, mut response: Response, events: &mut Events) {
         while let Ok(Some(chunk)) = response.chunk().await {
             for event in events.feed(&chunk) {
-                self.reply(self.requests.receive(&event, Origin::Shared)).await;
+                self.reply(self.requests.receive(event, Origin::Shared)).await;
             }
         }
     }

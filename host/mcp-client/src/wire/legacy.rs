@@ -121,7 +121,7 @@ impl Shared {
         let because = loop {
             match stream.next().await {
                 Ok(event) => {
-                    self.reply(self.requests.receive(&event, Origin::Shared)).await;
+                    self.reply(self.requests.receive(event, Origin::Shared)).await;
                 }
                 Err(trouble) => break trouble,
             }

@@ -150,16 +150,11 @@ impl Requests {
     }
 
     /// Passes an event to the request that it belongs to. Returns the messages that have to be sent to the server.
-    pub(crate) fn receive(&self, event: &Event, origin: Origin) -> Vec<Vec<u8>> {
-        match (event, origin) {
-            (Event::Whole { kind, data }, _) if kind == "message" => {
-                self.calls.receive(data, origin)
-            }
-            (Event::Whole { .. }, _) => Vec::new(),
-            (Event::TooLong(id), Origin::Request(own)) => {
-                self.calls.too_large(Some(id.unwrap_or(own)), self.most)
-            }
-            (Event::TooLong(id), Origin::Shared) => self.calls.too_large(*id, self.most),
+    pub(crate) fn receive(&self, event: Event, origin: Origin) -> Vec<Vec<u8>> {
+        match event {
+            Event::Whole { kind, data } if kind == "message" => self.calls.receive(&data, origin),
+            Event::Whole { .. } => Vec::new(),
+            Event::TooLong(unread) => self.calls.too_large(unread, origin, self.most),
         }
     }
 

@@ -118,7 +118,9 @@ impl Reader {
         loop {
             let replies = match lines.next().await {
                 Ok(Some(Line::Text(line))) => self.calls.receive(line, Origin::Shared),
-                Ok(Some(Line::TooLong(id))) => self.calls.too_large(id, self.most),
+                Ok(Some(Line::TooLong(unread))) => {
+                    self.calls.too_large(unread, Origin::Shared, self.most)
+                }
                 Ok(None) | Err(_) => return,
             };
             for reply in replies {

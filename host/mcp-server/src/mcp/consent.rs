@@ -9,7 +9,8 @@ use portcullis_core::plugins::LoadedPlugin;
 /// Maximum length of a subject in characters, as `types.wit` has it. A user cannot agree to a subject that is not shown
 /// in full.
 const MAX_SUBJECT: usize = 4000;
-/// Maximum length of a deed in characters. A deed may name a program, its URL and a folder.
+/// Maximum length of a `deed` of `types.wit` in characters: what the plugin wants to do. It may name a program, its URL
+/// and a folder.
 const MAX_DEED: usize = 1000;
 
 /// The answer to a question that is not asked, with its outcome for the audit: accepted if the operator agreed in the

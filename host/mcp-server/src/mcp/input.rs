@@ -18,6 +18,7 @@ use super::caller::Caller;
 use super::client::{self, NoAnswer};
 use super::consent;
 use super::inner::KeptJournal;
+use super::session::ClientRoots;
 use portcullis_core::bindings::types::{Action, Answer, Ask, FormAnswer, Root};
 use portcullis_core::call::upstream::{MAX_ROUNDS, RoundState};
 use portcullis_core::call::{CallFailure, Decision, question};
@@ -238,10 +239,16 @@ impl Exchange {
         }
     }
 
-    /// The URIs of the client's roots, if the client has answered the host's question for them.
-    pub fn roots(&self) -> Option<Vec<String>> {
+    /// The client's answer to the host's question for its roots, if there is one.
+    pub fn roots(&self) -> Option<ClientRoots> {
         let (_, value) = self.answered.get(ROOTS_KEY)?;
-        Some(roots(value).into_iter().map(|root| root.uri).collect())
+        let Some(roots) = roots(value) else {
+            tracing::warn!(
+                "the client declares roots, and its answer to `roots/list` is malformed"
+            );
+            return Some(ClientRoots::Unknown);
+        };
+        Some(ClientRoots::Named(roots.into_iter().map(|root| root.uri).collect()))
     }
 
     /// Takes the decisions that are not recorded yet. The next call of the plugin records them.
@@ -346,15 +353,15 @@ fn answer(kind: Kind, value: &Value) -> Option<Answer> {
         Kind::Visit => Answer::Visit(action()?),
         Kind::Consent => Answer::Consent(action()?),
         Kind::Sample => Answer::Sample(value.is_object().then(|| value.to_string())?),
-        Kind::Roots => Answer::Roots(roots(value)),
+        Kind::Roots => Answer::Roots(roots(value)?),
     })
 }
 
-fn roots(value: &Value) -> Vec<Root> {
+/// The roots in a result of `roots/list`. `None`: the result is malformed.
+fn roots(value: &Value) -> Option<Vec<Root>> {
     let text = |root: &Value, key: &str| root[key].as_str().map(str::to_owned);
-    let all = value["roots"].as_array().into_iter().flatten();
-    all.filter_map(|root| Some(Root { uri: text(root, "uri")?, name: text(root, "name") }))
-        .collect()
+    let all = value["roots"].as_array()?.iter();
+    all.map(|root| Some(Root { uri: text(root, "uri")?, name: text(root, "name") })).collect()
 }
 
 #[cfg(test)]
@@ -375,6 +382,36 @@ mod tests {
         let answers = exchange.answers();
         assert_eq!(answers.len(), 1);
         assert!(matches!(&answers["name"], Answer::Form(form) if form.action == Action::Accept));
+    }
+
+    #[test]
+    fn roots_in_a_malformed_answer_are_unknown() {
+        let answered = |value: Value| {
+            let mut exchange = Exchange::default();
+            assert_eq!(exchange.roots(), None);
+            exchange.ask_roots();
+            exchange.accept([(ROOTS_KEY.to_owned(), value)].into());
+            exchange.roots()
+        };
+        for malformed in [
+            json!(null),
+            json!({}),
+            json!({"roots": null}),
+            json!({"roots": {"uri": "file:///a"}}),
+            json!({"roots": ["file:///a"]}),
+            json!({"roots": [{"uri": "file:///a"}, {"name": "b"}]}),
+            json!([{"uri": "file:///a"}]),
+        ] {
+            assert!(answer(Kind::Roots, &malformed).is_none(), "{malformed}");
+            assert_eq!(answered(malformed), Some(ClientRoots::Unknown));
+        }
+        let named = |uris: &[&str]| {
+            let uris = uris.iter().map(|&uri| uri.to_owned());
+            Some(ClientRoots::Named(uris.collect()))
+        };
+        assert_eq!(answered(json!({"roots": []})), named(&[]));
+        let one = json!({"roots": [{"uri": "file:///a", "name": 7, "x": 1}]});
+        assert_eq!(answered(one), named(&["file:///a"]));
     }
 
     #[test]

@@ -79,7 +79,8 @@ impl Server {
         self.session.roots(&self.shared.host.roots, &caller, &cx.peer, None).await;
         let mut subscriptions = self.session.subscriptions.lock();
         if subscriptions.len() >= MAX_SUBSCRIPTIONS && !subscriptions.contains_key(&uri) {
-            let why = format!("a session may be subscribed to {MAX_SUBSCRIPTIONS} resources");
+            let why =
+                format!("a session may be subscribed to at most {MAX_SUBSCRIPTIONS} resources");
             return Err(ErrorData::invalid_params(why, None));
         }
         let roots = WatchRoots::of(self, &caller);

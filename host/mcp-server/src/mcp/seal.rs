@@ -154,6 +154,7 @@ impl Seal {
 #[cfg(test)]
 mod tests {
     use super::super::input::ROOTS_KEY;
+    use super::super::session::ClientRoots;
     use super::*;
 
     fn arguments(text: &str) -> JsonObject {
@@ -177,7 +178,8 @@ mod tests {
             [(ROOTS_KEY.to_owned(), json!({"roots": [{"uri": "file:///a"}]}))].into();
         let reordered = arguments(r#"{"b":2,"a":1}"#);
         let opened = seal.open(&binding(&reordered), Some(&state), Some(responses)).unwrap();
-        assert_eq!(opened.roots().unwrap(), ["file:///a"]);
+        let named = ClientRoots::Named(vec!["file:///a".to_owned()]);
+        assert_eq!(opened.roots(), Some(named));
         assert!(seal.open(&binding(&two), Some(&state), None).is_err(), "other arguments");
         let other = Binding { name: "u", ..binding(&one) };
         assert!(seal.open(&other, Some(&state), None).is_err(), "another tool");

@@ -78,22 +78,22 @@ impl Drop for CancelOnDrop {
 }
 
 impl Session {
-    /// The session's roots. `named`: the URIs in the client's answer to a previous round. Returns `None` if the client
-    /// has to be asked and only the answer to this request can contain the question. If an older client that has roots
-    /// does not answer, no path can be opened; the next request asks again.
+    /// The session's roots. `named`: the client's answer in this call to the question for its roots. Returns `None` if
+    /// the client has to be asked and only the answer to this request can contain the question. If a client that has
+    /// roots does not name them, no path can be opened; the next request asks again.
     pub async fn roots(
         &self,
         operator: &Roots,
         caller: &Caller,
         peer: &Peer<RoleServer>,
-        named: Option<Vec<String>>,
+        named: Option<ClientRoots>,
     ) -> Option<Roots> {
         if caller.capabilities.roots.is_none() {
             return Some(operator.clone());
         }
         if caller.modern {
             // This revision has no notification of a change, so each call asks.
-            let roots = narrowed(operator, &named?);
+            let Some(roots) = named?.narrow(operator) else { return Some(operator.unknown()) };
             self.roots.lock().last = Some(roots.clone());
             return Some(roots);
         }
@@ -110,11 +110,8 @@ impl Session {
                 }
                 known.changes
             };
-            let Some(client) = ask_roots(peer).await else { return operator.unknown() };
-            let roots = match client {
-                ClientRoots::Named(client) => narrowed(operator, &client),
-                ClientRoots::HasNone => operator.clone(),
-            };
+            let client = ask_roots(peer).await;
+            let Some(roots) = client.narrow(operator) else { return operator.unknown() };
             let mut known = self.roots.lock();
             if known.changes == changes {
                 known.last = Some(roots.clone());
@@ -161,39 +158,48 @@ impl Session {
     }
 }
 
-/// A client's answer to `roots/list`.
-enum ClientRoots {
+/// What a client said when it was asked for its roots.
+#[derive(Debug, PartialEq)]
+pub enum ClientRoots {
     /// The URIs of the roots.
     Named(Vec<String>),
     /// The client declares roots and does not know the method: it has none.
     HasNone,
+    /// The client did not answer in time, or its answer is an error or malformed.
+    Unknown,
 }
 
-/// The operator's roots, narrowed to the client's. A client that names no roots narrows nothing.
-fn narrowed(operator: &Roots, client: &[String]) -> Roots {
-    if client.is_empty() {
-        return operator.clone();
+impl ClientRoots {
+    /// The operator's roots, narrowed to the client's. A client that names no roots narrows nothing. `None`: the roots
+    /// of the client are not known.
+    fn narrow(&self, operator: &Roots) -> Option<Roots> {
+        match self {
+            Self::Named(client) if !client.is_empty() => {
+                Some(operator.narrowed_by_uris(client.iter().map(String::as_str)))
+            }
+            Self::Named(_) | Self::HasNone => Some(operator.clone()),
+            Self::Unknown => None,
+        }
     }
-    operator.narrowed_by_uris(client.iter().map(String::as_str))
 }
 
-/// Asks a client for its roots. `None`: the client does not answer in time, or answers with an error.
-async fn ask_roots(peer: &Peer<RoleServer>) -> Option<ClientRoots> {
+/// Asks a client of the era with `initialize` for its roots.
+async fn ask_roots(peer: &Peer<RoleServer>) -> ClientRoots {
     match tokio::time::timeout(ROOTS_TIMEOUT, peer.list_roots()).await {
         Ok(Ok(answer)) => {
-            Some(ClientRoots::Named(answer.roots.into_iter().map(|root| root.uri).collect()))
+            ClientRoots::Named(answer.roots.into_iter().map(|root| root.uri).collect())
         }
         Ok(Err(ServiceError::McpError(error))) if error.code == ErrorCode::METHOD_NOT_FOUND => {
             tracing::warn!("the client declares roots and does not know `roots/list`");
-            Some(ClientRoots::HasNone)
+            ClientRoots::HasNone
         }
         Ok(Err(error)) => {
             tracing::warn!("the client declares roots and refuses `roots/list`: {error}");
-            None
+            ClientRoots::Unknown
         }
         Err(_) => {
             tracing::warn!("the client declares roots and does not answer `roots/list` in time");
-            None
+            ClientRoots::Unknown
         }
     }
 }

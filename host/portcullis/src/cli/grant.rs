@@ -325,11 +325,15 @@ fn finish(editing: &Editing<'_>, edit: &Edit, how: &How) -> anyhow::Result<End> 
         super::print("nothing is written\n")?;
         return Ok(End::Failed);
     }
-    edit::write(&editing.file.path, editing.file.text.as_deref(), &edit.after)?;
+    let lost = edit::write(&editing.file.path, editing.file.text.as_deref(), &edit.after)?;
     let path = editing.file.path.display().to_string();
-    super::print(&format!(
-        "written: {}\n{}\n",
-        portcullis_sanitize::visible_line(&path, 1000),
-        faint("restart a running server to apply the change")
-    ))
+    let path = portcullis_sanitize::visible_line(&path, 1000);
+    let mut text = format!("written: {path}\n");
+    if lost.owner {
+        text += "the file belongs to you now: only root can keep the owner that it had\n";
+    }
+    if lost.group {
+        text += "the file has your group now, which may not read it: the group that it had is not yours\n";
+    }
+    super::print(&format!("{text}{}\n", faint("restart a running server to apply the change")))
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use portcullis_core::bindings::PathArgument;
+use portcullis_core::call::split_at_items;
 
 /// Makes the relative paths among a tool's arguments absolute. A path that exists beneath the first root is relative to
 /// the root; else a path that exists beneath the working directory is relative to that directory. A path that exists in
@@ -53,7 +54,7 @@ fn absolute(text: &str, first_root: Option<&Path>) -> Option<String> {
 
 /// The strings at a JSON pointer, in which `-` stands for each item of an array.
 fn strings<'a>(value: &'a mut Value, pointer: &str) -> Vec<&'a mut String> {
-    let found = match pointer.split_once("/-") {
+    let found = match split_at_items(pointer) {
         Some((array, rest)) => {
             let items = value.pointer_mut(array).and_then(Value::as_array_mut);
             return items.into_iter().flatten().flat_map(|item| strings(item, rest)).collect();
@@ -84,6 +85,7 @@ mod tests {
             declared("/file", PathAccess::Read),
             declared("/file", PathAccess::Write),
             declared("/files/-", PathAccess::Read),
+            declared("/-o", PathAccess::Write),
         ];
         let Value::Object(mut arguments) = arguments else { panic!("arguments are an object") };
         make_absolute(&mut arguments, &declared, root);
@@ -112,6 +114,8 @@ mod tests {
             let expected = json!({"file": expected, "files": [expected, 1], "other": given});
             assert_eq!(made(arguments, Some(root)), expected, "{given:?}");
         }
-        assert_eq!(made(json!({"file": "x"}), None), json!({"file": at(&here, "x")}));
+        for name in ["file", "-o"] {
+            assert_eq!(made(json!({name: "x"}), None), json!({name: at(&here, "x")}));
+        }
     }
 }

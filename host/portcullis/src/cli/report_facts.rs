@@ -1,11 +1,11 @@
 //! Gathers the facts of a report: of the plugins, the upstream servers, the configuration and the audit.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context as _;
-use portcullis_audit::{
-    CapabilityUse, CapabilityUses, Dropped, PluginUse, Usage, capability_uses, verify,
-};
+use portcullis_audit::{CapabilityUse, CapabilityUses, Dropped, PluginUse, Usage, verify};
 use portcullis_core::bindings::Want;
 use portcullis_core::capabilities::Capability;
 use portcullis_core::gate::Policy;
@@ -14,7 +14,7 @@ use portcullis_core::plugins::inspect::{Inspection, cannot, granted_imports, is_
 use portcullis_core::plugins::{
     LoadedPlugin, PluginTool, Refused, Unused, Uses, compare, unused_grants,
 };
-use portcullis_core::sandbox::{Feature, Import, Origin};
+use portcullis_core::sandbox::{Feature, Import, Origin, Plugin};
 use portcullis_core::upstreams::Summary;
 use portcullis_report::{
     Approval, AuditFacts, Cannot, CapabilityFacts, DeletedFacts, Facts, Hints, ImportFacts,
@@ -32,26 +32,44 @@ const FORMAT: u32 = 1;
 struct Known {
     usage: Usage,
     uses: CapabilityUses,
+    /// The uses of each loaded plugin's grants.
+    of_grants: BTreeMap<Arc<str>, Uses>,
     dropped: Dropped,
     lock: LockFile,
     folder: PathBuf,
 }
 
 impl Known {
-    fn read(setup: &Setup) -> anyhow::Result<Self> {
+    /// Reads the records of the audit once, for all plugins.
+    fn read(setup: &Setup, plugins: &[Arc<LoadedPlugin>]) -> anyhow::Result<Self> {
         let folder = setup.audit.folder();
-        let failed = || format!("reading the audit in {}", folder.display());
-        let uses = capability_uses(folder).with_context(failed)?;
-        let (usage, dropped) = portcullis_audit::usage_and_dropped(folder).with_context(failed)?;
+        let mut uses = CapabilityUses::default();
+        let granted = plugins.iter().map(|loaded| {
+            let Plugin { name, terms, .. } = &loaded.plugin;
+            (name.clone(), (Uses::default(), &terms.policy.grants))
+        });
+        let mut granted: BTreeMap<_, _> = granted.collect();
+        let (usage, dropped) = portcullis_audit::read_with_usage(folder, |record| {
+            uses.add(record);
+            if let Some((own, grants)) = granted.get_mut(&*record.plugin) {
+                own.add(record, grants);
+            }
+        })
+        .with_context(|| format!("reading the audit in {}", folder.display()))?;
+        let of_grants = granted.into_iter().map(|(name, (mut own, _))| {
+            own.finish(&usage, &name);
+            (name, own)
+        });
+        let of_grants = of_grants.collect();
         let lock = LockFile::at(setup.folders.lock.clone());
-        Ok(Self { usage, uses, dropped, lock, folder: folder.to_owned() })
+        Ok(Self { usage, uses, of_grants, dropped, lock, folder: folder.to_owned() })
     }
 }
 
 /// All facts.
 pub async fn facts(setup: &Setup) -> anyhow::Result<Facts> {
     let (catalog, summaries) = setup.overview().await?;
-    let known = Known::read(setup)?;
+    let known = Known::read(setup, &catalog.plugins.loaded)?;
     let loaded = catalog.plugins.loaded.iter().map(|plugin| {
         let of_catalog =
             catalog.remarks.iter().filter(|remark| *remark.source == *plugin.plugin.name);
@@ -69,7 +87,7 @@ pub fn facts_of_uninstalled(
     setup: &Setup,
     inspected: &[Result<Inspection, Refused>],
 ) -> anyhow::Result<Facts> {
-    let known = Known::read(setup)?;
+    let known = Known::read(setup, &[])?;
     let plugins = inspected.iter().map(|one| match one {
         Ok(inspection) => known.uninstalled(inspection),
         Err(refused) => known.refused(refused),
@@ -123,9 +141,8 @@ impl Known {
         let LoadedPlugin { plugin, imports, manifest, features, .. } = loaded;
         let compared = compare(loaded);
         let Policy { grants, wants, .. } = &*plugin.terms.policy;
-        // What cannot be read is reported with the audit.
-        let uses = Uses::read(&self.folder, &plugin.name, grants).unwrap_or_default();
-        let unused = unused_grants(&plugin.name, grants, Some(wants), &uses);
+        let uses = &self.of_grants[&plugin.name];
+        let unused = unused_grants(&plugin.name, grants, Some(wants), uses);
         let capabilities = Capability::ALL.into_iter().filter_map(|capability| {
             let found = compared.iter().find(|one| one.capability == capability);
             let mut facts = self.capability(&plugin.name, capability, imports, &manifest.wants);

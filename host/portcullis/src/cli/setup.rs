@@ -84,7 +84,7 @@ impl Setup {
     /// A new sandbox, which runs plugins.
     pub fn sandbox(&self) -> Arc<Sandbox> {
         let (cache, key) = (self.folders.cache.clone(), self.key.clone());
-        Arc::new(Sandbox::new(self.config.largest_memory(), cache, key, self.audit.clone()))
+        Arc::new(Sandbox::new(self.config.largest_limits(), cache, key, self.audit.clone()))
     }
 
     /// Loads every plugin.

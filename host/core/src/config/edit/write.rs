@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use portcullis_checked_files::{create_private_folder, replace_durably, replace_with_permissions};
+use portcullis_checked_files::{Lost, create_private_folder, replace_durably, replace_like};
 
 /// Why a configuration file was not written.
 #[derive(Debug, thiserror::Error)]
@@ -24,23 +24,24 @@ pub enum WriteError {
 }
 
 /// Writes a configuration file whole, or not at all; it stays through a power failure. The file keeps its permissions,
-/// and a symbolic link stays one. `before` is the text that was read, `None` if there was no file.
+/// and its owner and group where this process may set them. A symbolic link stays one. `before` is the text that was
+/// read, `None` if there was no file. Returns what the file could not keep.
 ///
 /// # Errors
 ///
 /// [`WriteError`]. The file is then as it was, unless only its folder could not be flushed to the disk.
-pub fn write(path: &Path, before: Option<&str>, after: &str) -> Result<(), WriteError> {
+pub fn write(path: &Path, before: Option<&str>, after: &str) -> Result<Lost, WriteError> {
     let failed = |cause| WriteError::Io { path: path.to_owned(), cause };
-    let is_written = match before {
+    let written = match before {
         Some(before) => overwrite(path, before, after).map_err(failed)?,
-        None => create(path, after).map_err(failed)?,
+        None => create(path, after).map_err(failed)?.then(Lost::default),
     };
-    if is_written { Ok(()) } else { Err(WriteError::Changed(path.to_owned())) }
+    written.ok_or_else(|| WriteError::Changed(path.to_owned()))
 }
 
-/// Returns whether the file was still the one before.
+/// Returns what the file could not keep. `None`: it was no longer the one before, and is as it was.
 #[expect(clippy::disallowed_methods, reason = "this function writes the configuration")]
-fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<bool> {
+fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<Option<Lost>> {
     let path = std::fs::canonicalize(path)?;
     let mut file = File::open(&path)?;
     // Another process that edits waits here, and finds another text afterwards.
@@ -48,10 +49,9 @@ fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<bool> {
     let mut now = Vec::new();
     file.read_to_end(&mut now)?;
     if now != before.as_bytes() || std::fs::read(&path)? != now {
-        return Ok(false);
+        return Ok(None);
     }
-    replace_with_permissions(&path, after.as_bytes(), file.metadata()?.permissions())?;
-    Ok(true)
+    replace_like(&path, after.as_bytes(), &file.metadata()?).map(Some)
 }
 
 /// Returns whether there was still no file.
@@ -87,6 +87,23 @@ mod tests {
         assert_eq!(fs::read_to_string(&file).unwrap(), "after");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_file_keeps_its_owner_and_group() {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.toml");
+        fs::write(&file, "before").unwrap();
+        // Only root may give a file away.
+        let is_given = chown(&file, Some(12345), Some(23456)).is_ok();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        let before = fs::metadata(&file).unwrap();
+        assert_eq!(write(&file, Some("before"), "after").unwrap(), Lost::default());
+        let after = fs::metadata(&file).unwrap();
+        assert_eq!((after.uid(), after.gid()), (before.uid(), before.gid()));
+        assert_eq!(is_given, after.uid() == 12345);
+        assert_eq!(after.permissions().mode() & 0o777, 0o640);
     }
 
     #[test]

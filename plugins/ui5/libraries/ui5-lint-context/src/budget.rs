@@ -11,7 +11,7 @@ pub const LEAST_BUDGET: usize = 2 * 1024;
 
 /// Maximum number of rules, and of files, named in a note.
 const NAMED: usize = 4;
-/// Maximum length of a name in a note, in characters.
+/// Maximum length of a name in a note, in characters. Rule ids that are longer are shortened, paths are left out.
 const NAME_LENGTH: usize = 100;
 
 /// What becomes of details that several findings of a part have in common.
@@ -221,7 +221,10 @@ fn json(value: &impl serde::Serialize) -> String {
 /// Says what is shown, what is left, and how to get it.
 fn note(files: &[FileFindings], start: usize, end: usize, total: usize) -> String {
     if start >= total {
-        return format!("There are {total} findings: nothing starts at offset {start}.");
+        return format!(
+            "Offset {start} is past the end: the report has {}.",
+            counted(total, "finding")
+        );
     }
     let shown =
         format!("Shown are the findings {} to {end} of {total}, the most severe first.", start + 1);
@@ -246,15 +249,27 @@ fn note(files: &[FileFindings], start: usize, end: usize, total: usize) -> Strin
         .take(NAMED)
         .map(|(rule, count)| format!("{} ({count})", clipped(rule)))
         .collect();
-    let patterns: Vec<String> = paths.iter().take(NAMED).map(|(path, _)| clipped(path)).collect();
+    // A shortened path would match no file.
+    let whole = paths.iter().map(|(path, _)| *path).filter(|path| !is_long(path));
+    let patterns: Vec<&str> = whole.take(NAMED).collect();
+    let example = match patterns.is_empty() {
+        true => String::new(),
+        false => format!(" such as {},", json(&patterns)),
+    };
     format!(
-        "{shown} Left are {errors} errors and {} warnings in {} files; most often {}. To get the rest, name \
-         the files you are working on in filePatterns, such as {}, or go on at offset {end}.",
-        left.len() - errors,
-        paths.len(),
+        "{shown} Not shown are {} and {} in {}, mostly of the rules {}. To get them, name the files you are \
+         working on in filePatterns,{example} or go on at offset {end}.",
+        counted(errors, "error"),
+        counted(left.len() - errors, "warning"),
+        counted(paths.len(), "file"),
         by_rule.join(", "),
-        json(&patterns),
     )
+}
+
+/// A number of things: `1 error`, `2 errors`.
+fn counted(number: usize, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{ending}")
 }
 
 /// Names with their counts, the most frequent first, equal ones as they came.
@@ -272,8 +287,12 @@ fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<(&'n str, usize)> {
     counts
 }
 
+fn is_long(name: &str) -> bool {
+    name.chars().count() > NAME_LENGTH
+}
+
 fn clipped(name: &str) -> String {
-    if name.chars().count() <= NAME_LENGTH {
+    if !is_long(name) {
         return name.to_owned();
     }
     format!("{}…", name.chars().take(NAME_LENGTH).collect::<String>())

@@ -3,7 +3,7 @@
 
 use portcullis_plugin::{
     cache,
-    http::{self, Response},
+    http::{self, ErrorCode, Reason, Response},
 };
 use std::time::Duration;
 
@@ -29,13 +29,16 @@ pub enum Failure {
     Silent(String),
     /// The host answered, but not with the resource.
     Answer(String),
+    /// The reason is not the host: the answer could not be kept, the call was cancelled, or another host, to which it
+    /// redirects, did not answer.
+    Local(String),
 }
 
 impl Failure {
     /// The message.
     pub fn message(self) -> String {
         match self {
-            Self::Silent(why) | Self::Answer(why) => why,
+            Self::Silent(why) | Self::Answer(why) | Self::Local(why) => why,
         }
     }
 }
@@ -88,13 +91,32 @@ impl With for Response {
 
 /// The failure of a request without a complete response; `patience` is how long it was waited for.
 pub fn unanswered(error: &http::Error, url: &str, patience: Duration) -> Failure {
-    let given_up = matches!(error.reason, http::Reason::GivenUp) || error.is_timeout();
+    let given_up = matches!(error.reason, Reason::GivenUp) || error.is_timeout();
     let why = if given_up {
         format!("no answer within {} seconds", patience.as_secs())
     } else {
         error.reason.to_string()
     };
-    Failure::Silent(failed(&why, url))
+    kind(error)(failed(&why, url))
+}
+
+/// The failure that an error of a request stands for.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other codes are about the connection")]
+fn kind(error: &http::Error) -> fn(String) -> Failure {
+    match &error.reason {
+        Reason::GivenUp | Reason::Interrupted(_) => Failure::Silent,
+        Reason::TooLarge(_) | Reason::Status(_) | Reason::NotText | Reason::Json(_) => {
+            Failure::Answer
+        }
+        Reason::InvalidUrl | Reason::Invalid(_) | Reason::Sink(_) => Failure::Local,
+        Reason::Code(code) => match code {
+            ErrorCode::HttpResponseBodySize(_)
+            | ErrorCode::HttpResponseHeaderSectionSize(_)
+            | ErrorCode::HttpResponseHeaderSize(_) => Failure::Answer,
+            ErrorCode::InternalError(_) | ErrorCode::ConfigurationError => Failure::Local,
+            _ => Failure::Silent,
+        },
+    }
 }
 
 /// Sends a request, and follows redirects: `send` is called with each address. The host checks each
@@ -106,10 +128,11 @@ pub fn follow(
     let mut address = url.to_owned();
     for _ in 0..=MOST_REDIRECTS {
         let response = send(&address).map_err(|failure| match failure {
-            Failure::Silent(why) if address != url => {
-                Failure::Silent(format!("{why}, to which {url} redirects"))
+            // It is another host than that of the URL which may be silent.
+            Failure::Silent(why) | Failure::Local(why) if address != url => {
+                Failure::Local(format!("{why}, to which {url} redirects"))
             }
-            Failure::Silent(_) | Failure::Answer(_) => failure,
+            Failure::Silent(_) | Failure::Answer(_) | Failure::Local(_) => failure,
         })?;
         if !matches!(response.status, 301 | 302 | 303 | 307 | 308) {
             return Ok(response);
@@ -191,7 +214,7 @@ mod tests {
             assert_eq!(sent, [FROM, target]);
         }
         let _rehearsal = redirect(Rehearsal::new(), FROM, "https://other.example/");
-        let Err(Failure::Silent(why)) = get(FROM, SHORT_PATIENCE, 100) else { panic!("denied") };
+        let Err(Failure::Local(why)) = get(FROM, SHORT_PATIENCE, 100) else { panic!("denied") };
         let expected = format!(
             "denied by the host for URL: https://other.example/, to which {FROM} redirects"
         );
@@ -215,10 +238,39 @@ mod tests {
 
     #[test]
     fn a_wait_has_an_end() {
-        let rehearsal = Rehearsal::new().server(FROM, |_| Err(http::Reason::GivenUp));
+        let rehearsal = Rehearsal::new().server(FROM, |_| Err(Reason::GivenUp));
         let Err(Failure::Silent(why)) = get(FROM, SHORT_PATIENCE, 100) else { panic!("silent") };
         assert_eq!(why, failed("no answer within 3 seconds", FROM));
         assert_eq!(rehearsal.sent()[0].patience, Some(SHORT_PATIENCE));
+    }
+
+    #[test]
+    fn only_a_host_that_does_not_answer_is_silent() {
+        let failed = |reason: Reason| {
+            let _rehearsal = Rehearsal::new().server(FROM, move |_| Err(reason.clone()));
+            get(FROM, SHORT_PATIENCE, 100).expect_err("it fails")
+        };
+        for reason in [
+            Reason::GivenUp,
+            Reason::Interrupted("reset".to_owned()),
+            Reason::Code(ErrorCode::ConnectionRefused),
+            Reason::Code(ErrorCode::DnsTimeout),
+            Reason::Code(ErrorCode::TlsCertificateError),
+            Reason::Code(ErrorCode::HttpRequestDenied),
+        ] {
+            assert!(matches!(failed(reason), Failure::Silent(_)));
+        }
+        for reason in [Reason::TooLarge(100), Reason::Code(ErrorCode::HttpResponseBodySize(None))] {
+            assert!(matches!(failed(reason), Failure::Answer(_)));
+        }
+        for reason in [
+            Reason::Sink("the call was cancelled".to_owned()),
+            Reason::InvalidUrl,
+        ] {
+            assert!(matches!(failed(reason), Failure::Local(_)));
+        }
+        let _rehearsal = Rehearsal::new().page(FROM, 200, "x".repeat(101).as_str());
+        assert!(matches!(get(FROM, SHORT_PATIENCE, 100), Err(Failure::Answer(_))));
     }
 
     #[test]

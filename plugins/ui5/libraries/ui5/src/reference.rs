@@ -152,7 +152,10 @@ impl Reference {
                         cache::set(&missing, &why, fetched::RESPITE);
                         why
                     }
-                    Err(fetch::Failure::Disk(why)) => why,
+                    Err(
+                        fetch::Failure::Disk(why)
+                        | fetch::Failure::Cdn(fetched::Failure::Local(why)),
+                    ) => why,
                 }
             }
         };

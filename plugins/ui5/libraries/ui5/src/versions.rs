@@ -197,6 +197,7 @@ fn fetch(framework: Framework, cdn: &Cdn, document: Document) -> Result<List, St
                 cache::set(&missing, &why, fetched::RESPITE);
                 why
             }
+            Err(fetched::Failure::Local(why)) => why,
         },
     };
     let records = [(cache::get(&kept), true), (put_there(framework, document), false)];

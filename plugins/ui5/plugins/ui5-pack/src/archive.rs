@@ -3,7 +3,7 @@
 //! Each entry is compressed when it is added, and gzip members can be concatenated. So a pack of many files
 //! that are large before compression fits into the memory of one call.
 
-use crate::contents::{CONTENTS, Contents, Item, MOST_BYTES, MOST_CONTENTS, Part};
+use crate::contents::{CONTENTS, Contents, Item, MOST_BYTES, MOST_CONTENTS, MOST_ITEM, Part};
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use sha2::{Digest, Sha256};
 use std::io::{self, Read, Write};
@@ -31,6 +31,9 @@ impl Draft {
     /// Adds an entry. Fails with the reason.
     pub fn add(&mut self, part: &Part, text: &[u8]) -> Result<(), String> {
         let bytes = text.len() as u64;
+        if bytes > MOST_ITEM {
+            return Err(format!("{} is larger than {} MiB", part.name(), MOST_ITEM >> 20));
+        }
         self.left = self
             .left
             .checked_sub(bytes)
@@ -61,6 +64,8 @@ impl Draft {
         if list.len() as u64 > MOST_CONTENTS {
             return Err("There are too many items for a pack".to_owned());
         }
+        // Whatever would be refused when the pack is unpacked is refused here.
+        Contents::read(&list).map_err(|why| format!("The pack could not be unpacked: {why}"))?;
         let failed = |error: io::Error| format!("Failed to pack {CONTENTS}: {error}");
         let mut archive = entry(CONTENTS, self.made, &list).map_err(failed)?;
         archive.extend(self.entries);
@@ -173,4 +178,37 @@ fn sha256(bytes: &[u8]) -> String {
 
 fn hex(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ui5::Framework;
+
+    fn finished(draft: Draft) -> Result<Vec<u8>, String> {
+        let contents = |items| Contents::new(0, Framework::OpenUi5, "1.2.3".to_owned(), items);
+        draft.finish(contents).map(|(_, archive)| archive)
+    }
+
+    #[test]
+    fn what_could_not_be_unpacked_is_not_packed() {
+        let api = |name: &str| Part::Api(name.to_owned());
+        let mut draft = Draft::new(0);
+        draft.add(&api("sap.m"), b"{}").expect("it is small");
+        let large = vec![0; usize::try_from(MOST_ITEM).expect("64 bits") + 1];
+        let why = draft.add(&api("large"), &large).expect_err("it is too large");
+        assert_eq!(why, "api/large.api.json is larger than 64 MiB");
+        let archive = finished(draft).expect("what was added fits");
+        read(&mut archive.as_slice(), |_, _| Ok(())).expect("it can be unpacked");
+        let mut twice = Draft::new(0);
+        for name in ["sap.m", "SAP.m"] {
+            twice.add(&api(name), b"{}").expect("it is small");
+        }
+        let why = finished(twice).expect_err("one file would replace the other");
+        assert!(why.contains("api/sap.m.api.json is in it twice"), "{why}");
+        let mut odd = Draft::new(0);
+        odd.add(&api(""), b"{}").expect("it is small");
+        let why = finished(odd).expect_err("it has no place");
+        assert!(why.contains("does not belong in a pack"), "{why}");
+    }
 }

@@ -23,7 +23,7 @@ const MOST_NAMES: usize = 100_000;
 /// MCP's maximum number of names in a completion.
 const MOST_OFFERED: usize = 100;
 
-/// Lists the releases that need no download; a template reads symbols of any release.
+/// Lists the versions that need no download; a template reads symbols of any version.
 pub struct Pages;
 
 impl Resources for Pages {
@@ -32,9 +32,9 @@ impl Resources for Pages {
             Template::new(TEMPLATE, "ui5-api")
                 .title("UI5 API reference")
                 .description(
-                    "A symbol of the UI5 API, part of one, or a module, in a version of OpenUI5 or SAPUI5, as \
-                     get_api_reference shows it: ui5://api/openui5/1.136.5/sap.m.Button#text. What is not at \
-                     hand is fetched.",
+                    "The API reference of a symbol, of a member of a symbol, or of a module, in a version of \
+                     OpenUI5 or SAPUI5, as get_api_reference shows it. Example: \
+                     ui5://api/openui5/1.136.5/sap.m.Button#text. Versions that are not on this machine are downloaded.",
                 )
                 .mime_type(JSON),
         ]
@@ -46,7 +46,7 @@ impl Resources for Pages {
             let name = format!("{}-{version}", framework.lower_name());
             Resource::new(format!("{API}{}/{version}/", framework.lower_name()), name)
                 .title(format!("API of {framework} {version}"))
-                .description("The names of all its symbols. Each can be read at this address with its name behind it.")
+                .description("The names of all symbols of this version. Append a name to this URI to read the symbol.")
                 .mime_type("text/plain")
         };
         let resources = releases.into_iter().map(listed).collect();
@@ -70,7 +70,7 @@ impl Resources for Pages {
                     page_of(&mut reference, &module, &symbols, 1).map_err(Failure::new)?;
                 if shown.len() < symbols.len() {
                     note = Some(format!(
-                        "{}The first {} of the {} symbols of {module}: get_api_reference shows the others.",
+                        "{}These are the first {} of the {} symbols of {module}. get_api_reference shows the others.",
                         note.map(|note| format!("{note} ")).unwrap_or_default(),
                         shown.len(),
                         symbols.len()
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(texts.len(), 65);
         assert_eq!(
             texts[64],
-            "The first 64 of the 130 symbols of my/lib/library: get_api_reference shows the others."
+            "These are the first 64 of the 130 symbols of my/lib/library. get_api_reference shows the others."
         );
         let nearest = read("ui5://api/openui5/1.130.0/my.lib").expect("a neighbour is at hand");
         assert_eq!(nearest.all.len(), 2, "it is labelled");

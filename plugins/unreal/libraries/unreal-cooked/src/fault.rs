@@ -69,8 +69,14 @@ pub enum Fault {
     Damaged {
         /// The field.
         what: &'static str,
-        /// Offset in the file, chunk or container, in bytes; the number of a block that is missing.
+        /// Offset in the file, chunk or container, in bytes.
         at: u64,
+    },
+    /// A chunk lies in a block that the table of contents does not list.
+    #[error("it is damaged or cut off: the table of contents has no block {number}")]
+    NoBlock {
+        /// Number of the block, from 0.
+        number: u64,
     },
     /// A file cannot be read.
     #[error("it cannot be read: {0}")]

@@ -226,12 +226,32 @@ where
     if is_made { Ok(answer) } else { Err(failed(&answer)) }
 }
 
-/// The text from the editor, cut to the length limit, and a warning if it was cut.
+/// The text from the editor, cut to the length limit in characters, and a warning if it was cut.
 fn told_by_editor(content: &str, most: u32) -> (String, Option<String>) {
     let most = (most as usize).min(MAX_TEXT);
-    let is_cut = content.len() > most;
-    let warning = is_cut.then(|| {
-        format!("the text is cut after {most} of {} bytes: see `maxChars`", content.len())
-    });
-    (unreal_package::visible(content, most, true).into_owned(), warning)
+    let whole = unreal_package::visible(content, usize::MAX, true);
+    let length = whole.chars().count();
+    if length <= most {
+        return (whole.into_owned(), None);
+    }
+    let warning = format!("the text is cut after {most} of {length} characters: see `maxChars`");
+    (unreal_package::visible(&whole, most, true).into_owned(), Some(warning))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_the_editor_is_cut_by_characters() {
+        assert_eq!(told_by_editor("Größe", 5), ("Größe".to_owned(), None));
+        let (text, warning) = told_by_editor("Größen", 5);
+        assert_eq!(text, "Größe…");
+        assert_eq!(
+            warning.as_deref(),
+            Some("the text is cut after 5 of 6 characters: see `maxChars`")
+        );
+        // What is not shown does not count.
+        assert_eq!(told_by_editor("Größe\r\n\u{202e}", 6), ("Größe\n".to_owned(), None));
+    }
 }

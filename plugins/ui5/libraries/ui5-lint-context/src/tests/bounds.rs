@@ -152,8 +152,31 @@ fn the_note_says_what_is_left_and_how_to_get_it() {
     assert_eq!((past.results.len(), past.next), (0, None));
     assert_eq!(
         past.note.as_deref(),
-        Some("There are 1560 findings: nothing starts at offset 5000.")
+        Some("Offset 5000 is past the end: the report has 1560 findings.")
     );
+}
+
+#[test]
+fn the_note_names_whole_paths_only() {
+    let long = format!("webapp/{}.js", "d/".repeat(60));
+    let findings = |rule: &str, count| (0..count).map(|_| one(rule, Severity::Error, 1)).collect();
+    let shown = file("shown.js", findings("r", 40));
+    let report = |paths: &[&str]| {
+        let rest = paths.iter().map(|path| file(path, findings("r", 1)));
+        [shown.clone()].into_iter().chain(rest).collect::<Vec<_>>()
+    };
+    let note = |paths: &[&str]| {
+        within_budget(report(paths), Details::Once, LEAST_BUDGET, 0).note.expect("more is left")
+    };
+    let both = note(&[&long, "short.js"]);
+    assert!(both.contains("\"short.js\"") && !both.contains("d/d/"), "{both}");
+    // Each fits into a part, and both do not.
+    let (mut one, mut other) = (one("r", Severity::Error, 1), one("r", Severity::Warning, 1));
+    (one.message, other.message) = ("x".repeat(1200), "y".repeat(800));
+    let both = vec![file("shown.js", vec![one]), file(&long, vec![other])];
+    let only = within_budget(both, Details::Once, LEAST_BUDGET, 0).note.expect("more is left");
+    assert!(only.contains("0 errors and 1 warning in 1 file, "), "{only}");
+    assert!(only.contains("in filePatterns, or go on"), "{only}");
 }
 
 #[test]

@@ -135,10 +135,10 @@ impl Download<'_> {
             // A redirect has a body too.
             let mut file = fs::File::create(self.path)
                 .map(std::io::BufWriter::new)
-                .map_err(|error| fetched::Failure::Answer(self.unwritten(&error)))?;
+                .map_err(|error| fetched::Failure::Local(self.unwritten(&error)))?;
             size = 0;
             let response = self.send(address, &mut file, &mut size, lock, request)?;
-            file.flush().map_err(|error| fetched::Failure::Answer(self.unwritten(&error)))?;
+            file.flush().map_err(|error| fetched::Failure::Local(self.unwritten(&error)))?;
             Ok(response)
         });
         let response = response.map_err(Failure::Cdn)?;

@@ -45,7 +45,7 @@ impl Toc<'_> {
         let (mut at, skip) = (chunk.offset / size, (chunk.offset % size) as usize);
         let mut bytes = Vec::new();
         while bytes.len() < skip.saturating_add(want) {
-            let block = self.block(at).ok_or(Fault::Damaged { what: "block", at })?;
+            let block = self.block(at).ok_or(Fault::NoBlock { number: at })?;
             self.unpack(&block, &mut bytes, files)?;
             at += 1;
         }

@@ -148,13 +148,13 @@ impl<'a> Toc<'a> {
             return Err(Fault::Unknown(WHAT));
         }
         let mut cursor = Cursor::new(bytes, bytes.len() as u64);
-        cursor.skip(WHAT, MAGIC.len())?;
-        let version = cursor.u8(WHAT)?;
+        cursor.skip("beginning", MAGIC.len())?;
+        let version = cursor.u8("version")?;
         if !(1..=NEWEST).contains(&version) {
             let (version, newest) = (version.into(), NEWEST.into());
             return Err(Fault::TooNew { what: WHAT, version, newest });
         }
-        cursor.skip(WHAT, 3)?;
+        cursor.skip("version", 3)?;
         let (mut toc, counts) = header(&mut cursor, version)?;
         let mut cursor = Cursor::new(bytes, bytes.len() as u64);
         cursor.skip("header", HEADER)?;

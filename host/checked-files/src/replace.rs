@@ -1,0 +1,126 @@
+//! Replaces a file whole or not at all.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Creates or replaces a file, whole or not at all. Its folder must exist.
+///
+/// # Errors
+///
+/// Where the file cannot be written. The file before is then unchanged, and no temporary file is left.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_as(path, bytes, |_| Ok(()))
+}
+
+/// Replaces a file by one that `prepare` has prepared. Returns the result of `prepare`.
+fn replace_as<T>(
+    path: &Path,
+    bytes: &[u8],
+    prepare: impl FnOnce(&File) -> io::Result<T>,
+) -> io::Result<T> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    let prepared = prepare(file.as_file())?;
+    file.as_file().sync_data()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(prepared)
+}
+
+/// As [`replace`]. After this function has returned, the file survives a power failure.
+///
+/// # Errors
+///
+/// As [`replace`]. If only the folder cannot be flushed to the disk, the file is replaced, but a power failure may undo
+/// the replacement.
+pub fn replace_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, bytes)?;
+    keep_entry(path)
+}
+
+/// What a file did not keep when it was replaced, because this process may not set it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// The owner. The file belongs to the user of this process.
+    pub owner: bool,
+    /// The group. The file has the group of a file that this process creates, and the group has no permissions.
+    pub group: bool,
+}
+
+/// As [`replace_durably`], and the file has the owner, the group and the permissions of the file before, whose metadata
+/// is `before`. Owner and group are those of Unix; they are kept where this process may set them.
+///
+/// # Errors
+///
+/// As [`replace_durably`].
+pub fn replace_like(path: &Path, bytes: &[u8], before: &std::fs::Metadata) -> io::Result<Lost> {
+    let lost = replace_as(path, bytes, |file| {
+        let (lost, permissions) = (keep_owner(file, before)?, before.permissions());
+        #[cfg(unix)]
+        let permissions = without_group(permissions, lost.group);
+        file.set_permissions(permissions)?;
+        Ok(lost)
+    })?;
+    keep_entry(path)?;
+    Ok(lost)
+}
+
+/// Gives a file the owner and the group of another file.
+#[cfg(unix)]
+fn keep_owner(file: &File, before: &std::fs::Metadata) -> io::Result<Lost> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let own = file.metadata()?;
+    // One at a time: a process that may not give a file away may still give it to a group of its user.
+    let owner = own.uid() != before.uid() && fchown(file, Some(before.uid()), None).is_err();
+    let group = own.gid() != before.gid() && fchown(file, None, Some(before.gid())).is_err();
+    Ok(Lost { owner, group })
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &std::fs::Metadata) -> io::Result<Lost> {
+    Ok(Lost::default())
+}
+
+/// The permissions, without those of the group if it is another group than before.
+#[cfg(unix)]
+fn without_group(permissions: std::fs::Permissions, is_other: bool) -> std::fs::Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = permissions.mode();
+    std::fs::Permissions::from_mode(if is_other { mode & !0o070 } else { mode })
+}
+
+/// Flushes the folder of a new file to the disk.
+fn keep_entry(path: &Path) -> io::Result<()> {
+    // Systems on which folders cannot be opened flush them by themselves.
+    #[cfg(unix)]
+    if let Some(folder) = path.parent() {
+        match File::open(folder)?.sync_all() {
+            // Some network file systems cannot flush folders.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
+            synced => synced?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_replaced_leaves_nothing_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("is a folder");
+        std::fs::create_dir_all(path.join("with something in it")).unwrap();
+        assert!(replace(&path, b"text").is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        let path = folder.path().join("file");
+        replace(&path, b"one").unwrap();
+        replace(&path, b"two").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+        replace_durably(&path, b"three").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"three");
+    }
+}
