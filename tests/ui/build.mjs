@@ -135,7 +135,7 @@ export async function make() {
 		...made,
 		"packed.js": await program(looks, script),
 		"packed-more.js": await program(made["runtime.css"], await small(made["runtime.js"])),
-		"packed-view.js": await program(looks, (await small(made["view.js"])) + script),
+		"packed-view.js": await program(made["runtime.css"], (await small(made["view.js"])) + (await small(made["runtime.js"]))),
 		"packed-document.js": await program(looks, (await small(made["document.js"])) + script)
 	};
 }

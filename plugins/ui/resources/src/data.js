@@ -1,6 +1,5 @@
 // Shows any JSON: tables, trees, lists of names and values, and text, by its shape and by what the output schema says.
 
-import { chartOf } from "./chart.js";
 import { clean, cut, h, has, isObject, pretty } from "./dom.js";
 import { arrange, GENERIC, isScalar, isShortList, plain } from "./order.js";
 import { parts } from "./parts.js";
@@ -111,8 +110,7 @@ export class Viewer {
 				"div",
 				{ class: "data" },
 				this.table(rows.records, columns, depth, name && labelOf(name)),
-				chartOf(rows.records, columns, rows.ordinal),
-				parts.map?.(rows.records, columns)
+				parts.pictures?.(rows.records, columns, rows.ordinal)
 			);
 		}
 		return Array.isArray(value) ? this.sequence(value, name, schema, depth) : this.object(value, schema, depth);

@@ -1,8 +1,8 @@
 // The fields of a form that hold one value: text, numbers, choices, times, and JSON for what is left.
 
 import { canon, clean, equal, freshId, h, has, isObject, pretty, showNumber } from "./dom.js";
+import { parts } from "./parts.js";
 import { say } from "./say.js";
-import { upload } from "./upload.js";
 import { labelOf } from "./words.js";
 
 /**
@@ -163,7 +163,7 @@ function text(schema, value, ask) {
 		say("sendEmpty")
 	);
 	const extras = [allow];
-	const file = schema.contentEncoding === "base64" ? upload(schema, input, title(schema, ask)) : undefined;
+	const file = schema.contentEncoding === "base64" ? parts.upload?.(schema, input, title(schema, ask)) : undefined;
 	file && extras.push(file.element);
 	if (format === "color") {
 		const picker = h("input", {

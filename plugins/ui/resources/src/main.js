@@ -1,6 +1,5 @@
 // The page of a tool: asks for its input, calls it when the user says so, and shows what it answers.
 
-import { draw } from "./chart.js";
 import { agree, dismiss } from "./consent.js";
 import { dress, settle } from "./context.js";
 import { converse } from "./conversation.js";
@@ -399,7 +398,7 @@ function put() {
 			call,
 			clean,
 			conversation,
-			draw,
+			draw: parts.draw,
 			form,
 			h,
 			has,

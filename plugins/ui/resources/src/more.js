@@ -1,15 +1,24 @@
-// What few tools need: trees, maps, differences, texts that are something, and leafing from page to page.
+// What not every tool needs: charts, trees, maps, differences, texts that are something, leafing from page to page; in forms lists,
+// alternatives, names that are not listed, and files.
 
+import { chips, isOfChips } from "./chips.js";
+import { chartOf, draw } from "./chart.js";
 import { changeOf } from "./diff.js";
+import { array, entries, union } from "./lists.js";
 import { mapOf } from "./map.js";
 import { pagesOf } from "./paging.js";
 import { parts } from "./parts.js";
 import { readText } from "./texts.js";
 import { isTree, tree } from "./tree.js";
+import { upload } from "./upload.js";
 
 Object.assign(parts, {
 	shape: (value, view, schema, depth) => (isTree(value) ? tree(value, view, depth) : changeOf(value, view, schema, depth)),
 	text: readText,
-	map: mapOf,
-	pages: pagesOf
+	pictures: (...table) => [chartOf(...table), mapOf(...table)],
+	draw,
+	pages: pagesOf,
+	groups: { array, entries, union },
+	chips: { chips, isOfChips },
+	upload
 });

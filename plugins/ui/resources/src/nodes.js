@@ -2,15 +2,17 @@
 
 import { checker } from "./check.js";
 import { canon, clean, equal, freshId, h, has, isObject } from "./dom.js";
-import { chips, isOfChips } from "./chips.js";
 import { constant, FIELDS, fixed, hasDefault, json, title } from "./fields.js";
-import { array, object, union } from "./groups.js";
+import { object } from "./groups.js";
+import { parts } from "./parts.js";
 import { say } from "./say.js";
 import { reader, shapeOf } from "./schema.js";
 
 const DEPTH = 16;
 const NODES = 1500;
-const GROUPS = { object, array, union };
+
+/** The groups that this page has: most pages need no more than an object. */
+const GROUPS = { object, ...parts.groups };
 
 const FITS = {
 	string: (value) => typeof value === "string",
@@ -21,6 +23,9 @@ const FITS = {
 	array: Array.isArray,
 	object: isObject
 };
+
+/** Kinds of values that stand in one field. */
+const SINGLE = ["const", "null", ...Object.keys(FIELDS)];
 
 const PARTS = ["properties", "patternProperties", "required", "conditions"];
 
@@ -99,7 +104,7 @@ export class Nodes {
 	/** The shape of a list's items, if the list is one of chips. */
 	ofChips({ kind, schema }, value) {
 		const each = kind === "array" && shapeOf(this.look(schema.items ?? true), this.look);
-		return each && isOfChips(schema, each, value ?? undefined) ? each : undefined;
+		return each && parts.chips?.isOfChips(schema, each, value ?? undefined) ? each : undefined;
 	}
 
 	plain(shape, given, ask) {
@@ -108,9 +113,9 @@ export class Nodes {
 		const value = bad && ask.partial ? undefined : given;
 		const each = this.ofChips(shape, value);
 		if (each) {
-			return chips(schema, value, ask, each);
+			return parts.chips.chips(schema, value, ask, each);
 		}
-		if (has(GROUPS, kind) || kind === "any" || kind === "never" || (bad && !ask.partial)) {
+		if (!SINGLE.includes(kind) || (bad && !ask.partial)) {
 			return kind === "never" && value === undefined
 				? { element: h("span", { hidden: true }), get: () => undefined, say() {}, focus() {} }
 				: json(

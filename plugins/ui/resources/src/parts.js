@@ -1,4 +1,8 @@
-// What only some pages have: the page maker adds it to tools that may need it. Empty in the others.
+// What only some pages have: the page maker adds it to tools that may need it.
 
-/** `shape(value, view, …)`, `text(text, view, about)`, `map(records, columns)` and `pages(schema, input, answer)`, filled in by more.js. */
+/**
+ * Empty, or as more.js fills it in: `shape(value, view, schema, depth)`, `text(text, view, about)` and
+ * `pictures(records, columns, ordinal)` show what they know, and `draw` a chart; `pages(schema, input, answer)` finds the next page;
+ * `groups`, `chips` and `upload` are of forms.
+ */
 export const parts = {};

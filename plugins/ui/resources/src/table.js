@@ -36,9 +36,10 @@ const isMore = (value) => (typeof value === "object" ? value !== null : typeof v
  * A table.
  *
  * @param columns `key`, `label`, `schema`, and `show(record)` for what is shown otherwise
- * @param view `about(schema)` reads a schema, `cell(value, key, schema, read)` shows a value, `detail(record)` a whole record; `deeds` as of the viewer
+ * @param view `about(schema)` reads a schema, `cell(value, key, schema, read)` shows a value, `detail(record)` a whole record; `deeds` as of the viewer; @param given its name, if it has one
  */
-export function table(records, columns, view, name = say("table")) {
+export function table(records, columns, view, given) {
+	const name = given || say("table");
 	let order = records;
 	let [by, wanted] = [undefined, ""];
 	const all = columns.map((column) => {
@@ -190,14 +191,17 @@ export function table(records, columns, view, name = say("table")) {
 
 	if (isLong) {
 		let due = 0;
-		scroll.addEventListener("scroll", () => {
+		const settle = () => {
 			due ||= requestAnimationFrame(() => {
 				due = 0;
+				// Rows are of one height, which is known once they stand in the page.
 				height = rows.values().next().value?.[0].offsetHeight || height;
 				[...head.children].forEach((cell) => (cell.style.minWidth = `${cell.offsetWidth}px`));
 				draw();
 			});
-		});
+		};
+		scroll.addEventListener("scroll", settle);
+		settle();
 	}
 	headings();
 	arrange();

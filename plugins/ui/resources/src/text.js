@@ -34,13 +34,6 @@ export const code = (text, language) =>
 		cut(h("pre", { class: "text", tabindex: 0, role: "group", "aria-label": language || say("text") }), text, 4000, (piece) => [piece])
 	);
 
-const LANGUAGES = { xml: "XML", html: "HTML", svg: "SVG", css: "CSS", js: "JavaScript", mjs: "JavaScript", ts: "TypeScript", tsx: "TypeScript", py: "Python", rs: "Rust", sh: "Shell", toml: "TOML", yml: "YAML", yaml: "YAML", sql: "SQL", h: "C++", cpp: "C++", c: "C", java: "Java", go: "Go", ini: "INI" };
-
-const languageOf = (text, { name = "", mimeType = "" }) =>
-	LANGUAGES[/\.(\w+)$/.exec(name)?.[1]] ??
-	LANGUAGES[/(?:\/|\+|-)(xml|html|css|toml|yaml|sql)\b/.exec(mimeType)?.[1]] ??
-	(/^\s*<\?xml|^\s*<([\w:-]+)[^<]*>[\s\S]*<\/\1>\s*$/.test(text) ? (/^\s*<(!doctype html|html)/i.test(text) ? "HTML" : "XML") : undefined);
-
 /**
  * A text by what it is.
  *
@@ -56,8 +49,7 @@ export function textOf(text, view, more = {}) {
 	if (data !== undefined) {
 		return view.show(data, "", about.schema, about.depth);
 	}
-	const language = languageOf(text, about);
-	const special = !language && parts.text?.(text, view, about);
+	const special = parts.text?.(text, view, about);
 	if (special) {
 		return special;
 	}
@@ -66,5 +58,5 @@ export function textOf(text, view, more = {}) {
 	const isSet =
 		lines.some((line) => /^(\s{2,}|\t)\S|\S {3,}\S|[{};]\s*$/.test(line)) ||
 		(lines.length > 3 && lines.every((line) => line.length < 160 && !/[.!?:]$/.test(line.trim())));
-	return language || isSet ? code(text, language) : cut(h("p", { class: "text", dir: "auto" }), text.trim(), 4000, (piece) => [piece]);
+	return isSet ? code(text) : cut(h("p", { class: "text", dir: "auto" }), text.trim(), 4000, (piece) => [piece]);
 }

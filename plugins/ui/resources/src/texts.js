@@ -87,10 +87,21 @@ function pairsIn(text) {
 /** "[FILE] name" line by line. */
 const KINDS = /^\[([A-Z]{2,10})\] (.+)$/;
 
+const LANGUAGES = { xml: "XML", html: "HTML", svg: "SVG", css: "CSS", js: "JavaScript", mjs: "JavaScript", ts: "TypeScript", tsx: "TypeScript", py: "Python", rs: "Rust", sh: "Shell", toml: "TOML", yml: "YAML", yaml: "YAML", sql: "SQL", h: "C++", cpp: "C++", c: "C", java: "Java", go: "Go", ini: "INI" };
+
+const languageOf = (text, { name = "", mimeType = "" }) =>
+	LANGUAGES[/\.(\w+)$/.exec(name)?.[1]] ??
+	LANGUAGES[/(?:\/|\+|-)(xml|html|css|toml|yaml|sql)\b/.exec(mimeType)?.[1]] ??
+	(/^\s*<\?xml|^\s*<([\w:-]+)[^<]*>[\s\S]*<\/\1>\s*$/.test(text) ? (/^\s*<(!doctype html|html)/i.test(text) ? "HTML" : "XML") : undefined);
+
 /** A text by what it is; `undefined` for plain words. The parameters are those of `textOf`. */
 export function readText(text, view, about) {
 	if (!/^\s*[`~]{3}/.test(text) && isDiff(text)) {
 		return diffOf(text);
+	}
+	const language = languageOf(text, about);
+	if (language) {
+		return code(text, language);
 	}
 	const lines = text.trim().split("\n");
 	const each = lines.length > 1 && lines.length < 5000 && lines.every((line) => /^\s*\{.*\}\s*$/.test(line)) && lines.map(jsonIn);

@@ -59,78 +59,36 @@ export function words(key) {
 			: text;
 }
 
-/** What the last word of a key says about a number: how it is written, and the factor to bytes or seconds. */
-const UNITS = {
-	bytes: [["bytes", 1], "byte"],
-	seconds: [
-		["s", 1],
-		"sec secs second seconds",
-		["ms", 1e-3],
-		"ms msec msecs millis millisecond milliseconds",
-		["µs", 1e-6],
-		"us usec micros microseconds",
-		["ns", 1e-9],
-		"ns nanos nanoseconds"
-	],
-	percent: [["%"], "percent percentage pct"],
-	other: [
-		...[
-			"km|km kilometers kilometres",
-			"m|meters metres",
-			"cm|cm",
-			"mm|mm",
-			"mi|miles",
-			"ft|feet ft",
-			"kg|kg",
-			"lb|lbs",
-			"km/h|kmh kph",
-			"mph|mph",
-			"m/s|mps",
-			"hPa|hpa",
-			"kW|kw",
-			"kWh|kwh",
-			"Hz|hz",
-			"MHz|mhz",
-			"GHz|ghz",
-			"px|px pixels",
-			"fps|fps",
-			"rpm|rpm",
-			"bpm|bpm",
-			"°|deg degrees",
-			"°C|celsius",
-			"°F|fahrenheit",
-			"K|kelvin",
-			"kB|kb",
-			"KiB|kib",
-			"MB|mb",
-			"MiB|mib",
-			"GB|gb",
-			"GiB|gib",
-			"min|minutes mins",
-			"h|hours hrs",
-			"d|days"
-		].flatMap((one) => {
-			const [unit, names] = one.split("|");
-			return [[unit], names];
-		})
-	]
-};
-
-/** From a unit's word to `[kind, unit, factor]`. */
-const BY_WORD = new Map(
-	Object.entries(UNITS).flatMap(([kind, all]) =>
-		all.flatMap((one, index) =>
-			typeof one === "string"
-				? `${one}${kind === "bytes" ? " bytes" : ""}`.split(" ").map((word) => [word, [kind, ...all[index - 1]]])
-				: []
-		)
+/** Units by the last word of a key: the kind, the unit, and its words; of seconds also the factor. */
+const UNITS = [
+	"bytes bytes byte",
+	"percent % percent percentage pct",
+	"seconds s 1 sec secs second seconds",
+	"seconds ms 1e-3 ms msec millis millisecond milliseconds",
+	"seconds µs 1e-6 us micros microseconds",
+	"seconds ns 1e-9 ns nanos nanoseconds",
+	...(
+		"km km kilometers|m meters metres|cm cm|mm mm|mi miles|ft feet ft|kg kg|lb lbs|km/h kmh kph|mph mph|m/s mps|hPa hpa|kW kw|kWh kwh|" +
+		"Hz hz|MHz mhz|GHz ghz|px px pixels|fps fps|rpm rpm|bpm bpm|° deg degrees|°C celsius|°F fahrenheit|K kelvin|kB kb|KiB kib|MB mb|" +
+		"MiB mib|GB gb|GiB gib|min minutes mins|h hours hrs|d days"
 	)
+		.split("|")
+		.map((one) => `other ${one}`)
+];
+
+/** From a unit's word to `[kind, unit, factor]`. "min" may be a minimum. */
+const BY_WORD = new Map(
+	UNITS.flatMap((line) => {
+		const [kind, unit, ...rest] = line.split(" ");
+		return [unit, ...rest].filter((word) => /^[a-z]{2,}$/.test(word) && word !== "min").map((word) => [word, [kind, unit, Number(rest[0])]]);
+	})
 );
 
 /** Single letters, and words of more than one meaning, that are units only after words such as these. */
+const WARMTH = /^(temp|temperature|high|low|feels|like|dew|point|apparent|air|water|surface|ambient|max|min|avg|mean)$/;
 const AFTER = [
-	["c", "°C", /^(temp|temperature|high|low|feels|like|dew|point|apparent|air|water|surface|ambient|max|min|avg|mean)$/],
-	["f", "°F", /^(temp|temperature|high|low|feels|like|dew|point|apparent|air|water|surface|ambient|max|min|avg|mean)$/],
+	["c", "°C", WARMTH],
+	["f", "°F", WARMTH],
 	["m", "m", /^(height|depth|distance|elevation|altitude|length|width|visibility|radius)$/],
 	["s", "s", /^(duration|time|timeout|elapsed|interval|delay|age|ttl|uptime|wait|latency)$/],
 	["min", "min", /^(duration|timeout|elapsed|interval|delay|wait)$/]
@@ -164,7 +122,7 @@ export function measure(key) {
 	}
 	const [kind, unit, factor] = BY_WORD.get(last) ?? [];
 	return kind && (rest.length || kind !== "other")
-		? { kind, unit, factor, label: kind === "bytes" && /^(max|min|total|used|free)$/i.test(rest.join()) ? `${label} size` : label }
+		? { kind, unit, factor: factor || 1, label: kind === "bytes" && /^(max|min|total|used|free)$/i.test(rest.join()) ? `${label} size` : label }
 		: undefined;
 }
 

@@ -10,6 +10,7 @@ mod generate;
 mod judge;
 mod kept;
 mod messages;
+mod need;
 mod page;
 mod prompt;
 mod provider;

@@ -3,6 +3,7 @@
 use crate::{
     canonical,
     messages::{self, Language},
+    need::needs_more,
 };
 use portcullis_plugin::{
     catalog::Entry,
@@ -12,6 +13,7 @@ use ui_check::Document;
 
 const TEMPLATE: &str = include_str!("../../../resources/page.html");
 const PACKED: &str = include_str!("../../../resources/packed.js");
+const PACKED_MORE: &str = include_str!("../../../resources/packed-more.js");
 const RUNTIME: &str = include_str!("../../../resources/runtime.js");
 const LOOKS: &str = include_str!("../../../resources/runtime.css");
 const VIEW: &str = include_str!("../../../resources/view.js");
@@ -69,7 +71,8 @@ pub fn make(tool: &Entry, face: Face<'_>, manner: Manner<'_>) -> String {
     let data = Value::Object(data).to_string().replace('<', "\\u003c");
     let (style, runtime) = match face {
         Face::Plain | Face::Specification(_) | Face::Document(_) if !packed => (LOOKS, RUNTIME),
-        Face::Plain => ("", PACKED),
+        Face::Plain if !needs_more(tool) => ("", PACKED),
+        Face::Plain => ("", PACKED_MORE),
         Face::Specification(_) => ("", PACKED_VIEW),
         Face::Document(_) => ("", PACKED_DOCUMENT),
     };
@@ -136,8 +139,18 @@ pub fn definition(tool: &Entry) -> Value {
 
 /// The template's version: a digest of the parts that all pages share.
 pub fn template_version() -> String {
-    let mut all =
-        [TEMPLATE, PACKED, RUNTIME, LOOKS, VIEW, PACKED_VIEW, DOCUMENT, PACKED_DOCUMENT].concat();
+    let mut all = [
+        TEMPLATE,
+        PACKED,
+        PACKED_MORE,
+        RUNTIME,
+        LOOKS,
+        VIEW,
+        PACKED_VIEW,
+        DOCUMENT,
+        PACKED_DOCUMENT,
+    ]
+    .concat();
     all.extend(messages::ALL.iter().map(|language| language.script));
     canonical::digest_of(all.as_bytes())
 }
@@ -248,13 +261,17 @@ pub mod tests {
         let page = make(&tool, Face::Plain, manner);
         assert!(page.contains(languages[0].script) && !plain.contains(languages[0].script));
         assert_eq!(data(&page)["callable"], false);
-        assert!(page.len() < 40_000, "{}", page.len());
     }
 
     #[test]
     fn a_page_is_what_the_readme_says() {
         let tool = Entry::new("t", "s", json!({ "type": "object" }));
         let packed = make(&tool, Face::Plain, manner(true));
+        assert!(packed.contains(PACKED_MORE) && !packed.contains(VIEW));
+        assert!(packed.len() < 52_000, "{}", packed.len());
+        let answer = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
+        let usual = Entry { output_schema: Some(answer), ..tool.clone() };
+        let packed = make(&usual, Face::Plain, manner(true));
         assert!(packed.contains(PACKED) && !packed.contains(VIEW) && !packed.contains(DOCUMENT));
         assert!(packed.len() < 40_000, "{}", packed.len());
         let shown = make(&tool, Face::Specification(&json!({})), manner(true));

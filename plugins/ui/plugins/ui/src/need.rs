@@ -1,0 +1,205 @@
+//! Decides which pages get the larger runtime: that of `more.js` in `plugins/ui/resources/src`.
+
+use portcullis_plugin::{
+    catalog::Entry,
+    serde_json::{Map, Value},
+};
+
+/// Parameters by which a tool leafs from page to page, in lower case without separators.
+const PAGING: [&str; 15] = [
+    "cursor",
+    "pagetoken",
+    "nexttoken",
+    "nextcursor",
+    "nextpagetoken",
+    "continuationtoken",
+    "after",
+    "marker",
+    "page",
+    "pagenumber",
+    "pageno",
+    "offset",
+    "skip",
+    "startindex",
+    "fromindex",
+];
+
+/// Names of texts that may be more than a line: Markdown, code, tables, differences.
+const TEXTS: [&str; 16] = [
+    "body", "code", "content", "details", "diff", "document", "log", "markdown", "output", "patch",
+    "report", "source", "stderr", "stdout", "summary", "text",
+];
+
+/// Names of what is compared.
+const CHANGES: [&str; 7] = ["before", "after", "old", "new", "oldvalue", "newvalue", "previous"];
+
+/// Schema keywords behind which anything may be.
+const OPEN: [&str; 9] = [
+    "$ref",
+    "$dynamicRef",
+    "allOf",
+    "if",
+    "not",
+    "oneOf",
+    "patternProperties",
+    "dependentSchemas",
+    "unevaluatedProperties",
+];
+
+/// Whether the page of a tool needs more than most tools do: lists or alternatives in its form, or an
+/// answer that may be a text of any kind, a tree, a difference, a chart or a page of several.
+pub fn needs_more(tool: &Entry) -> bool {
+    let parameters = properties(&tool.input_schema);
+    let pages =
+        parameters.is_some_and(|all| all.keys().any(|name| PAGING.contains(&plain(name).as_str())));
+    let is_flat =
+        is_closed(&tool.input_schema) && parameters.is_none_or(|all| all.values().all(is_single));
+    pages
+        || !is_flat
+        || !tool.output_schema.as_ref().is_some_and(|schema| is_usual(schema, "", false))
+}
+
+/// A name without what separates its words, in lower case.
+fn plain(name: &str) -> String {
+    name.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+fn properties(schema: &Value) -> Option<&Map<String, Value>> {
+    schema.get("properties")?.as_object()
+}
+
+/// Whether a schema says all about its values itself, and an object has no members but those listed.
+fn is_closed(schema: &Value) -> bool {
+    let open = schema.get("additionalProperties").is_some_and(|more| more != false);
+    schema.is_object() && !open && !OPEN.iter().any(|key| schema.get(key).is_some())
+}
+
+/// The type of a schema, where it has one and at most `null` besides.
+fn kind(schema: &Value) -> Option<&str> {
+    match schema.get("type")? {
+        Value::String(kind) => Some(kind),
+        Value::Array(kinds) => {
+            let mut kinds = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
+            let first = kinds.next()?;
+            kinds.next().is_none().then_some(first)
+        }
+        _ => None,
+    }
+}
+
+/// The only branch of a union that is not `null`; the schema itself if it is no union.
+fn only_branch(schema: &Value) -> Option<&Value> {
+    let Some(branches) = schema.get("anyOf") else { return Some(schema) };
+    let mut branches = branches.as_array()?.iter().filter(|branch| kind(branch) != Some("null"));
+    let first = branches.next()?;
+    branches.next().is_none().then_some(first)
+}
+
+/// Whether a parameter is one field of a form.
+fn is_single(schema: &Value) -> bool {
+    only_branch(schema).is_some_and(|schema| {
+        is_closed(schema)
+            && schema.get("contentEncoding").is_none()
+            && (schema.get("enum").is_some()
+                || kind(schema).is_some_and(|kind| {
+                    matches!(kind, "string" | "number" | "integer" | "boolean")
+                }))
+    })
+}
+
+/// Whether data is shown by the usual runtime as well as by the larger one.
+fn is_usual(schema: &Value, name: &str, in_list: bool) -> bool {
+    let name = plain(name);
+    let Some(schema) = only_branch(schema) else { return false };
+    if !is_closed(schema) || CHANGES.contains(&name.as_str()) {
+        return false;
+    }
+    match kind(schema) {
+        Some("boolean" | "null") => true,
+        Some("string") => {
+            ["enum", "const", "format"].iter().any(|key| schema.get(key).is_some())
+                || !TEXTS.contains(&name.as_str())
+        }
+        // Numbers of several things may be drawn.
+        Some("number" | "integer") => !in_list,
+        Some("object") => properties(schema)
+            .is_some_and(|all| all.iter().all(|(name, schema)| is_usual(schema, name, in_list))),
+        // Lists within lists may be trees.
+        Some("array") => {
+            !in_list && schema.get("items").is_some_and(|items| is_usual(items, "", true))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_plugin::serde_json::json;
+
+    fn tool(input: Value, output: Option<Value>) -> Entry {
+        Entry { output_schema: output, ..Entry::new("t", "s", input) }
+    }
+
+    fn object(properties: Value) -> Value {
+        json!({ "type": "object", "properties": properties })
+    }
+
+    #[test]
+    fn flat_parameters_and_plain_answers_need_no_more() {
+        let input = object(json!({
+            "city": { "type": "string" },
+            "days": { "anyOf": [{ "type": "integer" }, { "type": "null" }] },
+            "units": { "enum": ["metric", "imperial"] },
+        }));
+        let output = object(json!({
+            "name": { "type": "string" },
+            "at": { "type": ["string", "null"], "format": "date-time" },
+            "total": { "type": "integer" },
+            "content": { "type": "string", "format": "uri" },
+            "rows": { "type": "array", "items": object(json!({ "id": { "type": "string" } })) },
+        }));
+        assert!(!needs_more(&tool(input, Some(output.clone()))));
+        assert!(!needs_more(&tool(json!({ "type": "object" }), Some(output))));
+    }
+
+    #[test]
+    fn what_may_hold_more_needs_more() {
+        let flat = || json!({ "type": "object" });
+        let usual = || Some(object(json!({ "name": { "type": "string" } })));
+        assert!(needs_more(&tool(flat(), None)), "a text of any kind");
+        for parameter in [
+            json!({ "type": "array", "items": { "type": "string" } }),
+            object(json!({})),
+            json!({ "anyOf": [{ "type": "string" }, { "type": "integer" }] }),
+            json!({ "$ref": "#/$defs/x" }),
+            json!({ "type": "string", "contentEncoding": "base64" }),
+            json!({}),
+            json!(true),
+        ] {
+            assert!(needs_more(&tool(object(json!({ "x": parameter })), usual())), "{parameter}");
+        }
+        for name in ["cursor", "page_token", "pageNumber", "offset"] {
+            let input = object(json!({ name: { "type": "string" } }));
+            assert!(needs_more(&tool(input, usual())), "{name}");
+        }
+        let open = json!({ "type": "object", "additionalProperties": { "type": "string" } });
+        assert!(needs_more(&tool(open.clone(), usual())));
+        for output in [
+            open,
+            json!({ "type": "object" }),
+            json!({ "$ref": "#/$defs/x" }),
+            object(json!({ "content": { "type": "string" } })),
+            object(json!({ "before": object(json!({})), "after": object(json!({})) })),
+            object(
+                json!({ "rows": { "type": "array", "items": object(json!({ "n": { "type": "number" } })) } }),
+            ),
+            object(
+                json!({ "rows": { "type": "array", "items": object(json!({ "rows": { "type": "array", "items": { "type": "string" } } })) } }),
+            ),
+            object(json!({ "rows": { "type": "array" } })),
+        ] {
+            assert!(needs_more(&tool(flat(), Some(output.clone()))), "{output}");
+        }
+    }
+}

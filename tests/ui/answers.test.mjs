@@ -1,0 +1,68 @@
+// Answers that real tools gave, each in several widths and both themes: nothing of them is lost, overprinted or out of reach.
+
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { accessible, behaved, open, startHosts } from "./host.mjs";
+import { makePage } from "./pages.mjs";
+
+const folder = path.join(path.dirname(fileURLToPath(import.meta.url)), "answers");
+const files = (await readdir(folder)).filter((name) => name.endsWith(".json"));
+
+/** What is wrong with how a page is laid out. */
+function faults() {
+	const found = [];
+	const { scrollWidth, clientWidth } = document.documentElement;
+	scrollWidth > clientWidth && found.push(`the page is ${scrollWidth} wide in ${clientWidth}`);
+	for (const row of document.querySelectorAll("tbody tr:not(.detail)")) {
+		row.offsetHeight > 110 && found.push(`a row is ${row.offsetHeight} high: ${row.textContent.slice(0, 60)}`);
+	}
+	// Texts that stand over one another: the words of different elements, as they are drawn.
+	const boxes = [...document.querySelectorAll("td, th, dt, dd, h1, h2, h3, h4, p, li, summary, figcaption, svg text")]
+		.filter((one) => !one.querySelector("td, dd, p, li, summary, table, dl, pre") && one.textContent.trim() && !one.closest(".unseen, .scroll, [hidden]"))
+		.map((one) => [one, one.getBoundingClientRect()])
+		.filter(([, box]) => box.width > 1 && box.height > 1);
+	boxes.forEach(([one, a], index) =>
+		boxes.slice(index + 1).forEach(([other, b]) => {
+			const [wide, high] = [Math.min(a.right, b.right) - Math.max(a.left, b.left), Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)];
+			wide > 2 && high > 2 && !one.contains(other) && !other.contains(one) && found.push(`“${one.textContent.slice(0, 30)}” is over “${other.textContent.slice(0, 30)}”`);
+		})
+	);
+	for (const box of document.querySelectorAll("*")) {
+		const { overflowX, overflowY } = getComputedStyle(box);
+		const scrolls = (/auto|scroll/.test(overflowX) && box.scrollWidth > box.clientWidth) || (/auto|scroll/.test(overflowY) && box.scrollHeight > box.clientHeight);
+		scrolls && box !== document.documentElement && box.tabIndex < 0 && found.push(`no keyboard scrolls ${box.className || box.tagName}`);
+	}
+	return found;
+}
+
+for (const file of files) {
+	test(file, { timeout: 300_000 }, async (t) => {
+		const hosts = await startHosts(t);
+		const answers = JSON.parse(await readFile(path.join(folder, file), "utf8"));
+		for (const [name, { tool, input, result }] of Object.entries(answers)) {
+			await t.test(name, { timeout: 30_000 }, async (t) => {
+				const view = await open(t, hosts, await makePage(tool), { viewport: { width: 320, height: 600 } });
+				await view.send("sendToolInput", { arguments: input });
+				await view.send("sendToolResult", result);
+				await view.app.locator("section.answer > .data").waitFor();
+				const frame = view.host.frames().find((one) => one.parentFrame()?.parentFrame() === view.host.mainFrame());
+				assert.deepEqual(await frame.evaluate(faults), [], "320");
+				await accessible(view);
+				const said = await view.app.locator("section.answer").innerText();
+				for (const fault of ["[object ", "undefined", "NaN", "Invalid Date", "Cannot be shown"]) {
+					assert.ok(!said.includes(fault) || JSON.stringify(result).includes(fault), fault);
+				}
+				await view.host.setViewportSize({ width: 800, height: 600 });
+				await view.send("sendHostContextChange", { theme: "dark" });
+				await view.app.locator("html[data-theme=dark]").waitFor();
+				assert.deepEqual(await frame.evaluate(faults), [], "800");
+				// The colours of the dark theme, on all shapes.
+				file === "shapes.json" && (await accessible(view));
+				await behaved(view);
+			});
+		}
+	});
+}
