@@ -36,7 +36,8 @@ fn a_page_knows_whether_it_may_call_its_tool() {
     let closed = house();
     assert_eq!(callable(&closed, "delete_everything"), false);
     assert_eq!(callable(&closed, "get_forecast"), Value::Null);
+    let before = address(&closed, "delete_everything");
     let open = house().setting("destructive", "true");
     assert_eq!(callable(&open, "delete_everything"), Value::Null);
-    assert_ne!(address(&closed, "delete_everything"), address(&open, "delete_everything"));
+    assert_ne!(before, address(&open, "delete_everything"), "clients keep pages by address");
 }
