@@ -130,7 +130,7 @@ fn a_confined_server_reaches_what_is_granted() {
         fs::write(path, name).expect("a home");
     }
     let script = "cd $HOME/granted; cat a ../read-only/a ../other > seen 2> refused; \
-                  echo no > ../read-only/b 2>> refused; exec \"$0\" stdio";
+                  { echo no > ../read-only/b; } 2>> refused; exec \"$0\" stdio";
     home.configure(&format!(
         "[host]\nbundled = false\n[upstreams.one]\ncommand = \"/bin/sh\"\nargs = [\"-c\", '{script}', {:?}]\n\
          [upstreams.one.confine]\nreads = [\"$HOME/read-only\"]\nwrites = [\"$HOME/granted\"]\n",

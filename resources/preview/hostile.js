@@ -2,7 +2,7 @@
 
 import { isObject } from "./text.js";
 
-const MARKUP = "<img src=x onerror=alert(1)><script>alert(2)</script></style>{{data}}";
+const MARKUP = "<img src=x onerror=alert(1)><script>alert(2)</script></style>{" + "{data}}";
 const TURNED = "\u202egnp.exe\u2066\u0000";
 const LONG = "long ".repeat(40_000);
 

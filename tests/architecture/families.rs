@@ -6,6 +6,7 @@ use crate::support::workspace;
 /// Files of the host in which `"ui"` is not the name of a plugin, and what it is.
 const UI: &[(&str, &str)] = &[
     ("host/mcp-client/examples/stand-in/weather.rs", "a key of `_meta` in MCP Apps"),
+    ("host/core/src/definitions.rs", "a key of `_meta` in MCP Apps"),
     ("host/core/src/host/views.rs", "a key of `_meta` in MCP Apps"),
     ("host/name-collisions/src/uris.rs", "a scheme of URIs in MCP Apps"),
     ("host/core/src/upstreams/views.rs", "a key of `_meta` in MCP Apps"),

@@ -3,9 +3,11 @@
 //! `call/plugin.rs` and `call/upstream.rs`.
 
 pub mod client;
+mod consent;
 mod designate;
 mod guest_paths;
 pub mod inner;
+mod inner_call;
 mod output;
 mod plugin;
 mod traced;

@@ -8,11 +8,12 @@ use tokio::sync::{Notify, broadcast};
 use tokio::time::timeout;
 
 use crate::calls::{Calls, Notice};
-use crate::connection::{ClientSettings, Connection, Peer};
+use crate::connection::{ClientSettings, Connection};
 use crate::definition::{CheckedDefinition, Protocol, Target};
 use crate::definition_error::DefinitionError;
 use crate::fault::Trouble;
 use crate::handshake::{self, Probe};
+use crate::peer::Peer;
 use crate::wire::{Channel, Era, Http, Requests, Sse, Stdio, Wire};
 
 /// Time without a new attempt after the first failure to connect. It doubles with each further failure.

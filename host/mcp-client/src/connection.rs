@@ -12,6 +12,7 @@ use crate::fault::Trouble;
 use crate::headers::{self, HeaderParam};
 use crate::memory::Memory;
 use crate::message::{self, Object, RpcError, object};
+use crate::peer::Peer;
 use crate::wire::{Channel, Era, Outgoing, Ticket, Wire};
 
 /// The revision without a handshake.
@@ -58,41 +59,6 @@ impl ClientSettings {
             logins: None,
             memory: None,
         }
-    }
-}
-
-/// What an upstream says about itself. None of it is verified.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Peer {
-    /// The era of its protocol.
-    pub era: Era,
-    /// The revision of MCP, such as `2025-11-25`.
-    pub version: String,
-    /// Its `name`, `title`, `version`, `description` and `websiteUrl`, sanitised. Other members are unchanged.
-    pub info: Object,
-    /// Its capabilities, unchanged.
-    pub capabilities: Object,
-    /// Its instructions for use, sanitised.
-    pub instructions: Option<String>,
-}
-
-impl Peer {
-    /// Whether it has this capability.
-    pub fn offers(&self, capability: &str) -> bool {
-        self.capabilities.get(capability).is_some_and(|value| !value.is_null())
-    }
-
-    /// Whether it supports subscriptions to resources.
-    pub(crate) fn takes_subscriptions(&self) -> bool {
-        let resources = self.capabilities.get("resources");
-        let told = resources.and_then(|value| value.get("subscribe"));
-        told.and_then(Value::as_bool).unwrap_or(false)
-    }
-
-    /// Whether it notifies of changes to the list of this capability.
-    pub(crate) fn tells_changes_of(&self, capability: &str) -> bool {
-        let told = self.capabilities.get(capability).and_then(|value| value.get("listChanged"));
-        told.and_then(Value::as_bool).unwrap_or(false)
     }
 }
 

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::calls::{Done, Whose};
-use crate::connection::{ClientSettings, ConnectFailure, LEGACY, MODERN, Peer, Sending};
+use crate::connection::{ClientSettings, ConnectFailure, LEGACY, MODERN, Sending};
 use crate::fault::Trouble;
 use crate::message::{self, Object, RpcError, object};
+use crate::peer::Peer;
 use crate::text;
 use crate::wire::{Channel, Era, Ticket, Wire};
 

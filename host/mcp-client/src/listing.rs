@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::connection::{ClientSettings, ConnectFailure, Connection, Peer};
+use crate::connection::{ClientSettings, ConnectFailure, Connection};
 use crate::fault::Trouble;
 use crate::items::{self, UpstreamPrompt, UpstreamTool};
 use crate::message::{Object, RpcError};
+use crate::peer::Peer;
+use crate::raw_lists::RawLists;
 use crate::text;
 
 /// Maximum number of pages of one list, and maximum number of items of each kind.
@@ -72,17 +73,6 @@ impl Listing {
         changes.removed.extend(gone.map(|old| old.name.clone()));
         changes
     }
-}
-
-/// The lists of an upstream as it sent them.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct RawLists {
-    tools: Vec<Value>,
-    prompts: Vec<Value>,
-    resources: Vec<Value>,
-    templates: Vec<Value>,
-    /// Whether arguments may have to be sent in headers.
-    has_headers: bool,
 }
 
 impl RawLists {

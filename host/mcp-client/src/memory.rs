@@ -7,10 +7,10 @@ use std::sync::Arc;
 use portcullis_checked_files::{Records, digest};
 use serde::{Deserialize, Serialize};
 
-use crate::connection::Peer;
 use crate::definition::CheckedDefinition;
-use crate::listing::{Listing, RawLists};
 use crate::message::Object;
+use crate::peer::Peer;
+use crate::raw_lists::RawLists;
 use crate::wire::Era;
 
 /// Largest size of one remembered record, in bytes. Longer lists are fetched anew in each run.
@@ -68,7 +68,7 @@ enum LastRun {
 
 /// What an earlier run showed about an upstream.
 pub(crate) enum Recalled {
-    Listed(Listing),
+    Listed(Peer, RawLists),
     Failed,
 }
 
@@ -84,7 +84,7 @@ impl UpstreamMemory {
             LastRun::Listed { is_modern, version, info, capabilities, instructions, lists } => {
                 let era = if is_modern { Era::Modern } else { Era::Legacy };
                 let peer = Peer { era, version, info, capabilities, instructions };
-                Recalled::Listed(lists.checked(peer, Vec::new()))
+                Recalled::Listed(peer, lists)
             }
         })
     }

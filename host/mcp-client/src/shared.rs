@@ -14,8 +14,9 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::connect::{PeerTraits, Settings, connect, pause_after};
 use crate::connection::Connection;
 use crate::fault::{Fault, Trouble};
-use crate::listing::{Fetched, Listing, RawLists, fetch};
+use crate::listing::{Fetched, Listing, fetch};
 use crate::memory::{Recalled, UpstreamMemory};
+use crate::raw_lists::RawLists;
 
 /// A listing counts as current for at most this long, whatever its upstream says.
 const LONGEST_FRESHNESS: Duration = Duration::from_secs(24 * 60 * 60);
@@ -132,7 +133,8 @@ impl Shared {
             match on_a_thread(move || memory.recall()).await.flatten() {
                 None => false,
                 Some(Recalled::Failed) => true,
-                Some(Recalled::Listed(listing)) => {
+                Some(Recalled::Listed(peer, lists)) => {
+                    let listing = lists.checked(peer, Vec::new());
                     let is_new = self.listing.send_if_modified(|known| {
                         let is_new = known.is_none();
                         known.get_or_insert_with(|| Arc::new(listing));

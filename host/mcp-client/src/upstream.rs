@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::calls::Notice;
 use crate::connect::{Settings, login};
-use crate::connection::{ClientSettings, Connection, Peer};
+use crate::connection::{ClientSettings, Connection};
 use crate::definition::{CheckedDefinition, Definition};
 use crate::definition_error::DefinitionError;
 use crate::fault::{Fault, Trouble};
@@ -19,6 +19,7 @@ use crate::inflight::{InFlight, UpstreamRequest};
 use crate::listing::Listing;
 use crate::message;
 use crate::notifications::{self, Watched};
+use crate::peer::Peer;
 use crate::refresh;
 use crate::shared::{ConnectionState, Shared};
 use crate::wire::Era;

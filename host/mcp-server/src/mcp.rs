@@ -8,6 +8,7 @@ mod convert;
 mod failures;
 mod inner;
 mod input;
+mod journals;
 mod lists;
 mod log_levels;
 mod looks;

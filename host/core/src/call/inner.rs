@@ -5,39 +5,31 @@
 //! A call that has a question ends the round as soon as the plugin waits for nothing else. In the next round, the
 //! plugin runs again from the start, and the [`Journal`] answers the calls that have ended.
 
-mod client;
-mod journal;
-mod one;
-mod value;
+pub(super) mod journal;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use portcullis_audit::Trail;
-use portcullis_mcp_client::Object;
-use portcullis_roots::Roots;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::client::{BoxFuture, Client};
-use super::upstream::RoundState;
-use super::{CallFailure, Decision, Origin};
+use super::CallFailure;
+use super::client::BoxFuture;
+use super::inner_call::client::step;
+use super::inner_call::{CallEnd, calls_tools, made, unknown};
 use crate::bindings::portcullis::plugin::tool_calls::{Completion, Outcome};
-use crate::capabilities::client::PermittedQuestions;
 use crate::capabilities::tools::{CallPermit, Started, ToolCalls, ToolRequest};
 use crate::catalog::Catalog;
 use crate::definitions::entries;
-use crate::plugins::LoadedPlugin;
-use crate::sandbox::{Context, SharedState};
-use client::step;
+use crate::sandbox::SharedState;
 use journal::failure;
-use one::{CallEnd, calls_tools, made, unknown};
 
+pub(super) use super::inner_call::Run;
+pub use super::inner_call::{InnerAsk, InnerRound};
 pub use journal::Journal;
 
 /// Maximum number of calls of one run that are made at the same time. Further calls wait.
@@ -75,16 +67,6 @@ impl InnerCalls {
     }
 }
 
-/// What a call gets that continues after its questions.
-pub struct InnerRound {
-    /// What a plugin can read about the call: answers and state.
-    pub context: Context,
-    /// The user's decisions since the previous round.
-    pub decisions: Vec<Decision>,
-    /// The state of an upstream server's previous round, and the answers.
-    pub resumed: Option<(RoundState, Object)>,
-}
-
 /// The answer of a round in which calls had questions.
 #[derive(Debug)]
 pub struct InnerQuestions {
@@ -99,40 +81,6 @@ impl InnerQuestions {
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         self.asks.iter().filter_map(|(call, _)| self.journal.tool(*call))
     }
-}
-
-/// The questions of one call.
-pub enum InnerAsk {
-    /// Of a plugin.
-    Plugin(Arc<LoadedPlugin>, PermittedQuestions),
-    /// Of an upstream server, with its state.
-    Upstream(Object, RoundState),
-}
-
-impl std::fmt::Debug for InnerAsk {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Plugin(loaded, _) => f.debug_tuple("Plugin").field(&loaded.plugin.name).finish(),
-            Self::Upstream(requests, _) => f.debug_tuple("Upstream").field(requests).finish(),
-        }
-    }
-}
-
-/// The plugin's own call, of which its calls are parts.
-#[derive(Clone, Copy)]
-pub(super) struct Run<'a> {
-    pub request: &'a str,
-    pub origin: &'a Origin,
-    pub roots: &'a Roots,
-    pub context: &'a Context,
-    pub client: &'a dyn Client,
-    pub task: bool,
-    /// The maximum number of calls.
-    pub most: u32,
-    /// The steps of the run's progress.
-    pub steps: &'a AtomicU64,
-    /// The trail beside which programs are kept. `None`: the operator does not keep them.
-    pub keeps: Option<&'a Trail>,
 }
 
 /// Why the calls of a plugin end its round.

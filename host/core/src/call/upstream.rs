@@ -4,7 +4,6 @@
 //! A server of 2025-11-25 or earlier sends its question while our request is still open. A client of 2026-07-28 gets
 //! the question as a result, and answers in a new request. The open request to the server is parked until then.
 
-mod consent;
 mod defaults;
 
 use std::time::Duration;
@@ -16,7 +15,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::client::{Client, Notification};
-use super::{Call, CallFailure, ProtocolError, SourceAnswer, ToolCall, Work, check_arguments};
+use super::{
+    Call, CallFailure, ProtocolError, SourceAnswer, ToolCall, Work, check_arguments, consent,
+};
 use crate::bindings::Subject;
 use crate::sandbox::Notice;
 use crate::upstreams::parked::ParkedRequest;

@@ -121,9 +121,7 @@ impl Search<'_> {
             | DeValue::Integer(_)
             | DeValue::Float(_)
             | DeValue::Boolean(_)
-            | DeValue::Datetime(_) => {
-                self.text.get(value.span()).unwrap_or_default().to_owned()
-            }
+            | DeValue::Datetime(_) => self.text.get(value.span()).unwrap_or_default().to_owned(),
         };
         self.deviates(value.span(), Fault::Type { expected: expected(schema), found })
     }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::caller::Caller;
 use super::client::{self, NoAnswer};
 use super::consent;
-use super::inner::KeptJournal;
+use super::journals::KeptJournal;
 use super::session::ClientRoots;
 use portcullis_core::bindings::types::{Action, Answer, Ask, FormAnswer, Root};
 use portcullis_core::call::upstream::{MAX_ROUNDS, RoundState};

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::caller::Caller;
 use super::client::RequestClient;
-use super::inner::JournalError;
 use super::input::Exchange;
+use super::journals::JournalError;
 use super::seal::{Binding, SealError};
 use super::{Server, tasks};
 use portcullis_core::call::inner::InnerQuestions;
@@ -116,10 +116,6 @@ impl Server {
         request: SourceRequest<'_>,
         cx: &RequestContext<RoleServer>,
     ) -> Result<RequestResult, RequestFailure> {
-        if request.source.plugin().is_some() {
-            // A plugin may read the list of tools during the call, so the list is made first.
-            self.shared.host.tools().await;
-        }
         let caller = Caller::of(cx);
         let binding = Binding {
             source: request.source.identity(),
@@ -128,10 +124,7 @@ impl Server {
             arguments: request.arguments,
         };
         let seal = &self.shared.seal;
-        let mut exchange = seal
-            .open(&binding, request.state, request.responses.clone())
-            .map_err(RequestFailure::State)?;
-        self.shared.journals.load(&mut exchange.journal).await.map_err(RequestFailure::State)?;
+        let mut exchange = self.exchange(&binding, &request).await?;
         let Some(roots) = self.roots(&request, &caller, cx, &exchange).await else {
             let questions = exchange.ask_roots();
             let result = seal.ask(&binding, &exchange, questions)?;
@@ -151,13 +144,10 @@ impl Server {
                         return Ok(RequestResult::Upstream(result));
                     }
                     SourceAnswer::InnerQuestions(asked) => {
-                        match self.ask_of_run(asked, &mut exchange, &request, &caller, cx).await? {
-                            Some(questions) => {
-                                let result = seal.ask(&binding, &exchange, questions)?;
-                                return Ok(RequestResult::InputRequired(result));
-                            }
-                            None => continue,
-                        }
+                        let asked = self.ask_of_run(asked, &mut exchange, &request, &caller, cx);
+                        let Some(questions) = asked.await? else { continue };
+                        let result = seal.ask(&binding, &exchange, questions)?;
+                        return Ok(RequestResult::InputRequired(result));
                     }
                 };
             let Some(loaded) = request.source.plugin() else {
@@ -190,6 +180,25 @@ impl Server {
                 answer => return Ok(RequestResult::Plugin(answer)),
             }
         }
+    }
+
+    /// The questions and answers of the request so far, with the journal of a run.
+    async fn exchange(
+        &self,
+        binding: &Binding<'_>,
+        request: &SourceRequest<'_>,
+    ) -> Result<Exchange, RequestFailure> {
+        if request.source.plugin().is_some() {
+            // A plugin may read the list of tools during the call, so the list is made first.
+            self.shared.host.tools().await;
+        }
+        let mut exchange = self
+            .shared
+            .seal
+            .open(binding, request.state, request.responses.clone())
+            .map_err(RequestFailure::State)?;
+        self.shared.journals.load(&mut exchange.journal).await.map_err(RequestFailure::State)?;
+        Ok(exchange)
     }
 
     /// Asks the questions of tools that a plugin has called. Returns those that end the request of a client of 2026-07-28.

@@ -13,7 +13,7 @@ use portcullis_result_passthrough::Raw;
 use rmcp::model::Tool;
 use serde::Deserialize as _;
 
-use super::inner::Journals;
+use super::journals::Journals;
 use super::log_levels::{level_name, rank};
 use super::looks::Looks;
 use super::results::Results;

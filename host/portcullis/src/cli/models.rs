@@ -142,7 +142,9 @@ impl Flags {
             );
         }
         if plugin.enabled == Some(false) && !self.is_empty() {
-            bail!("the plugin that makes views is switched off in the configuration (`enabled = false`)");
+            bail!(
+                "the plugin that makes views is switched off in the configuration (`enabled = false`)"
+            );
         }
         let Some(service) = self.provider else {
             let needless = [

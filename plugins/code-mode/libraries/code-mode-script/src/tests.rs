@@ -234,7 +234,7 @@ fn types_become_spaces() {
             "const f = <T,>(a: T, b?: T): T => a; return f<number>(1)",
             "const f =     (a   , b    )    => a; return f        (1)",
         ),
-        ("return (x as unknown as { a: 1 })!.a", "return (x                        ) .a"),
+        ("return (x as unknown as { a: 1 })!.a", "return (x                       ) .a"),
         (
             "const a = { b: 1 } satisfies object; return a",
             "const a = { b: 1 }                 ; return a",

@@ -3,12 +3,12 @@
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{
     AccessorProperty, Class, Decorator, FormalParameter, Function, MethodDefinition,
-    MethodDefinitionType, PropertyDefinition, PropertyDefinitionType, TSAsExpression,
-    TSEnumDeclaration, TSExternalModuleDeclaration, TSGlobalDeclaration, TSImportEqualsDeclaration,
-    TSIndexSignature, TSInstantiationExpression, TSInterfaceDeclaration, TSNamespaceDeclaration,
-    TSNonNullExpression, TSSatisfiesExpression, TSThisParameter, TSTypeAliasDeclaration,
-    TSTypeAnnotation, TSTypeAssertion, TSTypeParameterDeclaration, TSTypeParameterInstantiation,
-    VariableDeclaration, VariableDeclarator,
+    MethodDefinitionType, ModuleDeclaration, PropertyDefinition, PropertyDefinitionType,
+    TSAsExpression, TSEnumDeclaration, TSExternalModuleDeclaration, TSGlobalDeclaration,
+    TSImportEqualsDeclaration, TSIndexSignature, TSInstantiationExpression, TSInterfaceDeclaration,
+    TSNamespaceDeclaration, TSNonNullExpression, TSSatisfiesExpression, TSThisParameter,
+    TSTypeAliasDeclaration, TSTypeAnnotation, TSTypeAssertion, TSTypeParameterDeclaration,
+    TSTypeParameterInstantiation, VariableDeclaration, VariableDeclarator,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_parser::{Parser, ParserReturn};
@@ -29,13 +29,15 @@ const AFTER: &str = "\n})";
 pub fn removed(program: &str) -> Result<String, ProgramError> {
     let whole = format!("{BEFORE}{program}{AFTER}");
     let allocator = Allocator::default();
-    if parsed(&allocator, &whole, SourceType::script()).is_ok() {
-        return Ok(program.to_owned());
-    }
-    let tree = parsed(&allocator, &whole, SourceType::ts().with_script(true)).map_err(|fault| {
-        let fault = fault.unwrap_or_else(|| ("the program cannot be read".into(), 0));
-        syntax_error(&whole, &hint(&fault.0, program), fault.1)
-    })?;
+    let tree = match parsed(&allocator, &whole, SourceType::script()) {
+        Ok(tree) => tree,
+        Err(_) => {
+            parsed(&allocator, &whole, SourceType::ts().with_script(true)).map_err(|fault| {
+                let fault = fault.unwrap_or_else(|| ("the program cannot be read".into(), 0));
+                syntax_error(&whole, &hint(&fault.0, program), fault.1)
+            })?
+        }
+    };
     let mut eraser = Eraser { source: &whole, bytes: whole.clone().into_bytes(), refused: None };
     eraser.visit_program(&tree.program);
     if let Some((what, offset)) = eraser.refused {
@@ -283,6 +285,13 @@ impl<'a> Visit<'a> for Eraser<'_> {
 
     fn visit_decorator(&mut self, it: &Decorator<'a>) {
         self.refuse("decorators", it.span.start);
+    }
+
+    fn visit_module_declaration(&mut self, it: &ModuleDeclaration<'a>) {
+        self.refuse(
+            "an import or export: a program has no modules, and `tools` is there",
+            it.span().start,
+        );
     }
 
     fn visit_ts_enum_declaration(&mut self, it: &TSEnumDeclaration<'a>) {

@@ -263,10 +263,7 @@ mod tests {
         for reason in [Reason::TooLarge(100), Reason::Code(ErrorCode::HttpResponseBodySize(None))] {
             assert!(matches!(failed(reason), Failure::Answer(_)));
         }
-        for reason in [
-            Reason::Sink("the call was cancelled".to_owned()),
-            Reason::InvalidUrl,
-        ] {
+        for reason in [Reason::Sink("the call was cancelled".to_owned()), Reason::InvalidUrl] {
             assert!(matches!(failed(reason), Failure::Local(_)));
         }
         let _rehearsal = Rehearsal::new().page(FROM, 200, "x".repeat(101).as_str());

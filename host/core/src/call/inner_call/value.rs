@@ -6,7 +6,7 @@ use crate::bindings::ToolResult;
 use crate::bindings::portcullis::plugin::tool_calls::Outcome;
 use crate::bindings::types::{Content, ContentBody, ResourceContents, ResourceData};
 
-use super::journal::failure;
+use crate::call::inner::journal::failure;
 
 /// Maximum length of the text of a tool's error, in characters.
 const MAX_ERROR: usize = 4000;

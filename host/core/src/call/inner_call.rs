@@ -1,18 +1,71 @@
 //! One call that a plugin makes, up to its end or its questions.
 
-use std::sync::Arc;
+pub(super) mod client;
+mod value;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use portcullis_audit::Trail;
+use portcullis_mcp_client::Object;
+use portcullis_roots::Roots;
 use serde_json::Value;
 
-use super::client::InnerClient;
-use super::journal::failure;
-use super::{InnerAsk, InnerRound, Run, value};
+use super::client::{BoxFuture, Client};
+use super::inner::journal::failure;
+use super::upstream::RoundState;
+use super::{Call, CallFailure, Decision, Origin, PluginAnswer, SourceAnswer, ToolCall, Work};
 use crate::bindings::portcullis::plugin::tool_calls::Outcome;
-use crate::call::client::BoxFuture;
-use crate::call::{Call, CallFailure, PluginAnswer, SourceAnswer, ToolCall, Work};
+use crate::capabilities::client::PermittedQuestions;
 use crate::catalog::Catalog;
+use crate::plugins::LoadedPlugin;
 use crate::sandbox::{Context, Feature, SharedState};
 use crate::source::Source;
+use client::InnerClient;
+
+/// What a call gets that continues after its questions.
+pub struct InnerRound {
+    /// What a plugin can read about the call: answers and state.
+    pub context: Context,
+    /// The user's decisions since the previous round.
+    pub decisions: Vec<Decision>,
+    /// The state of an upstream server's previous round, and the answers.
+    pub resumed: Option<(RoundState, Object)>,
+}
+
+/// The questions of one call.
+pub enum InnerAsk {
+    /// Of a plugin.
+    Plugin(Arc<LoadedPlugin>, PermittedQuestions),
+    /// Of an upstream server, with its state.
+    Upstream(Object, RoundState),
+}
+
+impl std::fmt::Debug for InnerAsk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Plugin(loaded, _) => f.debug_tuple("Plugin").field(&loaded.plugin.name).finish(),
+            Self::Upstream(requests, _) => f.debug_tuple("Upstream").field(requests).finish(),
+        }
+    }
+}
+
+/// The plugin's own call, of which its calls are parts.
+#[derive(Clone, Copy)]
+pub(super) struct Run<'a> {
+    pub request: &'a str,
+    pub origin: &'a Origin,
+    pub roots: &'a Roots,
+    pub context: &'a Context,
+    pub client: &'a dyn Client,
+    pub task: bool,
+    /// The maximum number of calls.
+    pub most: u32,
+    /// The steps of the run's progress.
+    pub steps: &'a AtomicU64,
+    /// The trail beside which programs are kept. `None`: the operator does not keep them.
+    pub keeps: Option<&'a Trail>,
+}
 
 /// How a call ended.
 pub(super) enum CallEnd {

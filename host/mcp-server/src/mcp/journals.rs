@@ -1,0 +1,88 @@
+//! Keeps the journal of a run between two rounds: in the state that the client carries, or on disk if it is large.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use portcullis_checked_files::{Records, WriteError, digest};
+use portcullis_core::call::inner::Journal;
+use portcullis_core::upstreams::ANSWER_TIME;
+use serde::{Deserialize, Serialize};
+
+/// Maximum size in bytes of a journal that the client carries. A larger one is kept on disk, and the client carries its
+/// digest.
+const MAX_CARRIED: usize = 32 * 1024;
+
+/// Maximum size in bytes of all journals on disk. The oldest are removed first.
+const MAX_KEPT: u64 = 256 * 1024 * 1024;
+
+/// A journal between two rounds.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum KeptJournal {
+    /// The journal itself.
+    Whole(Box<Journal>),
+    /// The digest of a journal on disk.
+    Stored(String),
+}
+
+impl Default for KeptJournal {
+    fn default() -> Self {
+        Self::Whole(Box::default())
+    }
+}
+
+/// Why the journal of a run could not be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// It cannot be written as JSON.
+    #[error("writing the journal of a run")]
+    Json(#[from] serde_json::Error),
+    /// Its file could not be written.
+    #[error("keeping the journal of a run")]
+    Write(#[from] WriteError),
+    /// The thread that writes it panicked.
+    #[error("keeping the journal of a run")]
+    Thread(#[from] tokio::task::JoinError),
+}
+
+/// What a client hears whose journal is no longer there.
+const GONE: &str = "the journal of this run is no longer kept: start the run again, knowing that the calls that it made had their effects";
+
+/// Keeps journals that are too large for clients to carry, for as long as states of requests are valid.
+pub(super) struct Journals(Arc<Records>);
+
+impl Journals {
+    pub(super) fn new(records: Records) -> Self {
+        Self(Arc::new(records))
+    }
+
+    /// Stores the journal if it is large.
+    pub(super) async fn store(&self, kept: &mut KeptJournal) -> Result<(), JournalError> {
+        let KeptJournal::Whole(journal) = &*kept else { return Ok(()) };
+        let text = serde_json::to_vec(journal)?;
+        if text.len() <= MAX_CARRIED {
+            return Ok(());
+        }
+        let (records, key) = (self.0.clone(), digest(&text));
+        *kept = KeptJournal::Stored(key.clone());
+        let write = move || {
+            let expires = Some(SystemTime::now() + ANSWER_TIME);
+            records.write(&key, &text, None, expires, |_| true)?;
+            records.shrink(MAX_KEPT).map_err(WriteError::from)
+        };
+        Ok(tokio::task::spawn_blocking(write).await??)
+    }
+
+    /// Reads the journal if it is stored.
+    pub(super) async fn load(&self, kept: &mut KeptJournal) -> Result<(), &'static str> {
+        let KeptJournal::Stored(key) = &*kept else { return Ok(()) };
+        let (records, key) = (self.0.clone(), key.clone());
+        let read = tokio::task::spawn_blocking(move || records.read(&key)).await;
+        let read = read.map_err(|_| GONE)?.inspect_err(|error| {
+            tracing::warn!("the journal of a run cannot be read: {error}");
+        });
+        let record = read.ok().flatten().ok_or(GONE)?;
+        let journal = serde_json::from_slice(&record.value).map_err(|_| GONE)?;
+        *kept = KeptJournal::Whole(journal);
+        Ok(())
+    }
+}
