@@ -311,7 +311,7 @@ fn a_tool_that_calls_tools_calls_none_that_the_profile_excludes() {
     let home = Home::with(&["echo", "caller"], config);
     let calls = json!({"calls": [{"tool": "echo", "with": {"text": "hello"}}]});
     for era in Era::BOTH {
-        let mut run = |arguments: &[&str]| {
+        let run = |arguments: &[&str]| {
             let mut client = Client::start_with(&home, arguments, era, json!({}));
             let seen = client.text("see_callable", json!({}));
             (client.text("call_tools", calls.clone()), seen)
@@ -394,7 +394,7 @@ fn descriptions_are_short_and_there() {
         assert!((20..=400).contains(&length), "{length}: {tool}");
         assert_eq!(tool.get("outputSchema"), None, "{tool}");
     }
-    home.configure("[profiles.whole]\noutput-schemas = true\n");
+    home.configure("[profiles.whole]\nfamilies = [\"unreal\"]\noutput-schemas = true\n");
     let serve = ["serve", "--profile", "whole"];
     let mut client = Client::start_with(&home, &serve, Era::Legacy, json!({}));
     assert!(list(&mut client).iter().any(|tool| tool.get("outputSchema").is_some()));

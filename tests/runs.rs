@@ -227,5 +227,5 @@ fn the_command_line_runs_programs() {
     assert!(ran.stdout.contains(r#""result":3"#), "{ran:?}");
     let asks =
         home.run(&["call", "run_code", r#"{"code":"await tools.deeds.erase({ what: 'a' })"}"#]);
-    assert!(asks.code == Some(1) && asks.stderr.contains("erase"), "{asks:?}");
+    assert!(asks.code == Some(2) && asks.stderr.contains("erase"), "{asks:?}");
 }

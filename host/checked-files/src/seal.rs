@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(one, at("key").derive("a").unwrap(), "another process has the same");
         assert_ne!(one, at("key").derive("b").unwrap());
         assert_ne!(one, at("other").derive("a").unwrap());
-        assert_ne!(one.as_slice(), std::fs::read(folder.path().join("key")).unwrap());
+        assert_ne!(one.as_slice(), fs::read(folder.path().join("key")).unwrap());
     }
 
     fn any(_: u64) -> bool {

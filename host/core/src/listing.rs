@@ -129,7 +129,7 @@ impl Selection {
         if !self.asks_projects() {
             let names = [Some(&**source.name()), family.map(|family| family.name)];
             let mut named = self.families.iter().flatten();
-            let found = named.find(|one| names.contains(&Some(one.as_str())));
+            let found = named.find(|one| *one == "all" || names.contains(&Some(one.as_str())));
             return match found {
                 Some(name) => Why::Named { name: name.clone(), by: self.shown_name() },
                 None => Why::NotNamed { by: self.shown_name() },

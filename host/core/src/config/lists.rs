@@ -40,10 +40,10 @@ fn is_table(path: &[&str]) -> bool {
         path,
         ["host" | "http" | "limits"]
             | ["http", "oauth"]
-            | ["commands" | "plugins", _]
+            | ["commands" | "plugins" | "profiles", _]
             | ["commands", _, "own-limits"]
             | ["plugins", _, "grants" | "limits"]
             | ["plugins", _, "grants", _]
-            | ["upstreams", _, "oauth"]
+            | ["upstreams", _, "confine" | "oauth"]
     )
 }

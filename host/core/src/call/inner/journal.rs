@@ -29,7 +29,7 @@ fn now() -> u64 {
 }
 
 /// A failure that the plugin learns of.
-pub(in crate::call) fn failure(kind: &str, message: impl Into<String>) -> Failure {
+pub(crate) fn failure(kind: &str, message: impl Into<String>) -> Failure {
     Failure { kind: kind.to_owned(), message: message.into() }
 }
 

@@ -20,7 +20,7 @@ pub(super) struct InnerClient<'a> {
 }
 
 /// Progress of a run: one step more.
-pub(in crate::call) fn step(steps: &AtomicU64, tool: &str, what: &str) -> Notification {
+pub(crate) fn step(steps: &AtomicU64, tool: &str, what: &str) -> Notification {
     let done = steps.fetch_add(1, Ordering::Relaxed) + 1;
     #[expect(clippy::cast_precision_loss, reason = "a run has few steps")]
     let done = done as f64;

@@ -12,7 +12,7 @@ fn a_page_reads_the_messages_of_its_user() {
     let one = contents.all.remove(0);
     assert_eq!(one.mime_type.as_deref(), Some("application/json"));
     let ResourceData::Text(text) = one.data else { panic!("messages are text") };
-    let messages: Value = portcullis_plugin::serde_json::from_str(&text).expect("it is JSON");
+    let messages: Value = serde_json::from_str(&text).expect("it is JSON");
     assert_eq!(messages["run"], "Ausführen");
     assert!(Pages::version(&house.request(), uri).expect("it has one").is_some());
     Pages::read(&house.request(), "ui://portcullis/messages/xx.json")
