@@ -40,7 +40,7 @@ struct Turn {
 /// Makes a call. Returns the reply, and the bytes that the model writes and reads for it.
 fn turn(client: &mut Client, tool: &str, arguments: &Value) -> (Value, usize) {
     let reply = client.call(tool, arguments.clone());
-    assert_eq!(reply["result"]["isError"].as_bool().unwrap_or(false), false, "{tool}: {reply}");
+    assert_ne!(reply["result"]["isError"], true, "{tool}: {reply}");
     let bytes = tool.len() + arguments.to_string().len() + text_of(&reply).len();
     (reply, bytes)
 }

@@ -44,7 +44,7 @@ pub fn main() -> String {
     let arguments: Vec<OsString> = arguments.collect();
     #[cfg(target_os = "linux")]
     if !itself {
-        return keeper::keep(parent, terms, program, arguments);
+        return linux::keep(parent, terms, program, arguments);
     }
     #[cfg(not(target_os = "linux"))]
     let _always = itself;
@@ -109,7 +109,7 @@ fn is_parent(process: i32) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-mod keeper {
+mod linux {
     use std::ffi::OsString;
     use std::fs;
     use std::process::Command;

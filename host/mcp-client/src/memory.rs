@@ -54,21 +54,25 @@ pub(crate) struct UpstreamMemory {
 #[serde(tag = "run", rename_all = "kebab-case")]
 enum LastRun {
     /// It was listed.
-    Listed {
-        is_modern: bool,
-        version: String,
-        info: Object,
-        capabilities: Object,
-        instructions: Option<String>,
-        lists: RawLists,
-    },
+    Listed(Box<LastListing>),
     /// It could not be started or reached, and was never listed before.
     Failed,
 }
 
+/// What an upstream said about itself and listed in its last run.
+#[derive(Serialize, Deserialize)]
+struct LastListing {
+    is_modern: bool,
+    version: String,
+    info: Object,
+    capabilities: Object,
+    instructions: Option<String>,
+    lists: RawLists,
+}
+
 /// What an earlier run showed about an upstream.
 pub(crate) enum Recalled {
-    Listed(Peer, RawLists),
+    Listed(Box<(Peer, RawLists)>),
     Failed,
 }
 
@@ -81,10 +85,12 @@ impl UpstreamMemory {
         });
         Some(match run.ok()? {
             LastRun::Failed => Recalled::Failed,
-            LastRun::Listed { is_modern, version, info, capabilities, instructions, lists } => {
+            LastRun::Listed(listing) => {
+                let LastListing { is_modern, version, info, capabilities, instructions, lists } =
+                    *listing;
                 let era = if is_modern { Era::Modern } else { Era::Legacy };
                 let peer = Peer { era, version, info, capabilities, instructions };
-                Recalled::Listed(peer, lists)
+                Recalled::Listed(Box::new((peer, lists)))
             }
         })
     }
@@ -93,14 +99,14 @@ impl UpstreamMemory {
     pub(crate) fn keep(&self, peer: Peer, lists: RawLists) {
         let Peer { era, version, info, capabilities, instructions } = peer;
         let is_modern = era == Era::Modern;
-        self.write(&LastRun::Listed {
+        self.write(&LastRun::Listed(Box::new(LastListing {
             is_modern,
             version,
             info,
             capabilities,
             instructions,
             lists,
-        });
+        })));
     }
 
     /// Remembers that an upstream could not be listed, unless more is known of it. Blocks.

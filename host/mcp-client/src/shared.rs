@@ -133,7 +133,8 @@ impl Shared {
             match on_a_thread(move || memory.recall()).await.flatten() {
                 None => false,
                 Some(Recalled::Failed) => true,
-                Some(Recalled::Listed(peer, lists)) => {
+                Some(Recalled::Listed(known)) => {
+                    let (peer, lists) = *known;
                     let listing = lists.checked(peer, Vec::new());
                     let is_new = self.listing.send_if_modified(|known| {
                         let is_new = known.is_none();

@@ -151,7 +151,10 @@ pub(super) async fn made(
             SourceAnswer::Plugin(PluginAnswer::Background(state)) if !context.background => {
                 (context.background, context.state) = (true, state);
             }
-            other => return end_of(source, other),
+            answer @ (SourceAnswer::Plugin(_)
+            | SourceAnswer::Upstream(_)
+            | SourceAnswer::UpstreamQuestions { .. }
+            | SourceAnswer::InnerQuestions(_)) => return end_of(source, answer),
         }
     }
 }

@@ -255,7 +255,7 @@ fn abandoned(why: &str) -> CallFailure {
 /// How a request began.
 enum Begun {
     /// It was sent, after this number of rounds.
-    Sent(InFlight, usize),
+    Sent(Box<InFlight>, usize),
     /// The client is asked first.
     Asks(SourceAnswer),
 }
@@ -279,7 +279,7 @@ impl Rounds<'_> {
     ) -> Result<SourceAnswer, CallFailure> {
         let upstream = &self.upstream;
         let (mut flight, mut rounds) = match self.begin(resumed).await? {
-            Begun::Sent(flight, rounds) => (flight, rounds),
+            Begun::Sent(flight, rounds) => (*flight, rounds),
             Begun::Asks(questions) => return Ok(questions),
         };
         let gone = self.client.gone();
@@ -349,7 +349,7 @@ impl Rounds<'_> {
                 let answer = self.client.ask(consent::METHOD, question.clone()).await;
                 consent::check(Some(&answer.map_err(protocol_error)?))?;
             }
-            return Ok(Begun::Sent(upstream.request(self.request.clone()), 0));
+            return Ok(Begun::Sent(Box::new(upstream.request(self.request.clone())), 0));
         };
         let flight = match state.next {
             Next::Repeat(state) => {
@@ -361,7 +361,7 @@ impl Rounds<'_> {
                 upstream.request(self.request.clone())
             }
         };
-        Ok(Begun::Sent(flight, state.rounds))
+        Ok(Begun::Sent(Box::new(flight), state.rounds))
     }
 
     /// Asks every question of a round.

@@ -123,7 +123,7 @@ pub mod catalog {
             (None, None) => return Finding::Missing,
         };
         let found: Vec<_> = items.iter().map(|item| follow(item, rest)).collect();
-        let first = |wanted| found.iter().any(|one| *one == wanted).then_some(wanted);
+        let first = |wanted| found.contains(&wanted).then_some(wanted);
         let nothing = if items.is_empty() { Finding::Unknown } else { Finding::Missing };
         first(Finding::Found).or(first(Finding::Unknown)).unwrap_or(nothing)
     }

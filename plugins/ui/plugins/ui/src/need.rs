@@ -83,7 +83,7 @@ fn kind(schema: &Value) -> Option<&str> {
             let first = kinds.next()?;
             kinds.next().is_none().then_some(first)
         }
-        _ => None,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }
 

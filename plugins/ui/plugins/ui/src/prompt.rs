@@ -45,7 +45,7 @@ pub fn first(
         "tool" => definition(tool, mark),
         "sample" => sample.map(|sample| self::sample(sample, mark)).unwrap_or_default(),
         "catalogue" => spec::catalogue().to_string(),
-        "operator" => operator.map(|prompt| house_rules(prompt)).unwrap_or_default(),
+        "operator" => operator.map(house_rules).unwrap_or_default(),
         "refinements" => wishes(refinements),
         other => unreachable!("the prompts have no place `{other}`"),
     });
