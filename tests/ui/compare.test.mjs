@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compare } from "../../plugins/ui/resources/src/view/written.js";
-import { marks } from "../../plugins/ui/resources/src/view/drawn.js";
+import { ticks } from "../../plugins/ui/resources/src/chart.js";
+import { compare } from "../../plugins/ui/resources/src/diff.js";
 
 /** Numbers that are the same each time. */
 function* numbers(seed) {
@@ -43,7 +43,7 @@ test("texts that are too long to compare are shown all the same", () => {
 
 test("marks are round and enclose the range", () => {
 	for (const [low, high] of [[0, 95], [-3, 3], [38.7, 41.2], [5, 5], [0, 0], [1e9, 2e9], [-0.002, 0.001]]) {
-		const all = marks(low, high);
+		const all = ticks(low, high);
 		assert.ok(all[0] <= low && all.at(-1) >= high, `${low} ${high}: ${all}`);
 		assert.ok(all.length <= 7, `${all}`);
 	}

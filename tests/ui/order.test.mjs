@@ -99,9 +99,23 @@ test("the table stands above its chart", () => {
 
 test("points are a map without coasts", () => {
 	const element = shown([{ place: "Lisbon", latitude: 38.7, longitude: -9.1 }, { place: "Porto", latitude: 41.2, longitude: -8.6 }]);
-	assert.match(element.all("svg")[0].attributes["aria-label"], /Map of 2 points/);
+	assert.match(element.all("svg")[0].attributes["aria-label"], /between 38\.7° N and 41\.2° N, .* points: 2\./);
 	const geo = { type: "FeatureCollection", features: [[-9.1, 38.7], [-8.6, 41.2]].map((coordinates, n) => ({ type: "Feature", properties: { n }, geometry: { type: "Point", coordinates } })) };
 	assert.equal(shown(geo).all("circle").length, 2);
+});
+
+test("the degrees beside a map have room", () => {
+	const element = shown([{ place: "Rossio", latitude: 38.7143, longitude: -9.1403 }, { place: "Oriente", latitude: 38.7678, longitude: -9.0991 }, { place: "Belém", latitude: 38.6976, longitude: -9.2033 }]);
+	const beside = element.all("text").filter(({ attributes, textContent }) => attributes["text-anchor"] === "end" && /° N$/.test(textContent));
+	assert.ok(beside.some(({ textContent }) => textContent.length === 9), "some have three digits behind the point");
+	// A character of 12 pixels is 7.5 wide at most, on the average of digits.
+	beside.forEach(({ attributes, textContent }) => assert.ok(Number(attributes.x) >= textContent.length * 7.5, textContent));
+});
+
+test("points on both sides of the date line are near each other", () => {
+	const element = shown([{ place: "Suva", latitude: -18.1, longitude: 178.4 }, { place: "Apia", latitude: -13.8, longitude: -171.8 }]);
+	assert.match(element.all("svg")[0].attributes["aria-label"], /178\.4° E and 171\.8° W/);
+	assert.deepEqual(element.all("circle").map((one) => one.all("title")[0].textContent), ["Suva · 18.1° S, 178.4° E", "Apia · 13.8° S, 171.8° W"]);
 });
 
 test("what is for the assistant is not shown", () => {

@@ -11,9 +11,9 @@ const TOP = 10;
 const MOST = 300;
 const SERIES = 5;
 
-/** Round numbers that divide a range: about four of them. */
-function ticks(low, high) {
-	const raw = (high - low) / 4;
+/** Round numbers from the first at or below `low` to the first at or above `high`, about four steps. */
+export function ticks(low, high) {
+	const raw = (high - low || Math.abs(high) || 1) / 4;
 	const unit = 10 ** Math.floor(Math.log10(raw));
 	const step = [1, 2, 2.5, 5, 10].find((factor) => factor * unit >= raw) * unit;
 	const from = Math.floor(low / step);

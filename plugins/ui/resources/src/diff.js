@@ -24,31 +24,53 @@ export const diffOf = (text) =>
 		h("pre", { class: "text diff", tabindex: 0, role: "group", "aria-label": say("difference") }, text.split("\n").slice(0, 3000).map(line), text.split("\n").length > 3000 && "…")
 	);
 
-/** The lines of two texts as a difference: the longest run that they share, and what is before and behind it. */
+/** Most lines of either text that are compared, and most pairs of lines. */
+const LINES = 5000;
+const MOST = 4e6;
+
+/** The lines of two texts: `[kind, line]` with the kinds `=`, `-` and `+`. */
 export function compare(before, after) {
-	const [old, now] = [before.split("\n"), after.split("\n")];
-	if (old.length * now.length > 4e6) {
-		return [...old.map((one) => `-${one}`), ...now.map((one) => `+${one}`)].join("\n");
+	const [a, b] = [before.split("\n").slice(0, LINES), after.split("\n").slice(0, LINES)];
+	let start = 0;
+	while (start < a.length && start < b.length && a[start] === b[start]) {
+		start++;
 	}
-	const sizes = Array.from({ length: old.length + 1 }, () => new Uint16Array(now.length + 1));
-	for (let i = old.length - 1; i >= 0; i--) {
-		for (let j = now.length - 1; j >= 0; j--) {
-			sizes[i][j] = old[i] === now[j] ? sizes[i + 1][j + 1] + 1 : Math.max(sizes[i + 1][j], sizes[i][j + 1]);
+	let end = 0;
+	while (end < a.length - start && end < b.length - start && a.at(-1 - end) === b.at(-1 - end)) {
+		end++;
+	}
+	const [left, right] = [a.slice(start, a.length - end), b.slice(start, b.length - end)];
+	const rows = a.slice(0, start).map((line) => ["=", line]);
+	if (left.length * right.length > MOST) {
+		rows.push(...left.map((line) => ["-", line]), ...right.map((line) => ["+", line]));
+	} else {
+		// The longest common subsequence, from each pair of lines on.
+		const wide = right.length + 1;
+		const longest = new Uint16Array((left.length + 1) * wide);
+		for (let i = left.length - 1; i >= 0; i--) {
+			for (let j = right.length - 1; j >= 0; j--) {
+				longest[i * wide + j] =
+					left[i] === right[j]
+						? longest[(i + 1) * wide + j + 1] + 1
+						: Math.max(longest[(i + 1) * wide + j], longest[i * wide + j + 1]);
+			}
+		}
+		let [i, j] = [0, 0];
+		while (i < left.length || j < right.length) {
+			if (i < left.length && j < right.length && left[i] === right[j]) {
+				rows.push(["=", left[i++]]);
+				j++;
+			} else if (
+				j === right.length ||
+				(i < left.length && longest[(i + 1) * wide + j] >= longest[i * wide + j + 1])
+			) {
+				rows.push(["-", left[i++]]);
+			} else {
+				rows.push(["+", right[j++]]);
+			}
 		}
 	}
-	const lines = [];
-	let [i, j] = [0, 0];
-	while (i < old.length || j < now.length) {
-		if (i < old.length && j < now.length && old[i] === now[j]) {
-			lines.push(` ${old[i++]}`);
-			j++;
-		} else if (j >= now.length || (i < old.length && sizes[i + 1][j] >= sizes[i][j + 1])) {
-			lines.push(`-${old[i++]}`);
-		} else {
-			lines.push(`+${now[j++]}`);
-		}
-	}
-	return lines.join("\n");
+	return [...rows, ...a.slice(a.length - end, a.length).map((line) => ["=", line])];
 }
 
 const PAIRS = [
@@ -80,7 +102,7 @@ export function changeOf(value, view, schema, depth) {
 		"div",
 		{ class: "data" },
 		!isObject(before)
-			? diffOf(compare(before, after))
+			? diffOf(compare(before, after).map(([kind, one]) => kind.replace("=", " ") + one).join("\n"))
 			: records.length
 				? view.table(records, ["field", old, now].map((key) => ({ key })), depth, say("changes"))
 				: h("p", { class: "none" }, say("noDifference")),

@@ -1,13 +1,94 @@
 // Shows points on the earth: a plain map of degrees without coasts, since nothing may be fetched.
 
+import { ticks } from "./chart.js";
 import { h, showNumber } from "./dom.js";
 import { say } from "./say.js";
 import { axisOf } from "./values.js";
 
-const WIDTH = 640;
+const WIDE = 640;
+const NARROW = 360;
+const LEFT = 76;
 const MOST = 500;
 
-const degrees = (value, signs) => `${showNumber(Math.abs(value), "", { maximumFractionDigits: 4 })}° ${signs[Number(value < 0)]}`;
+const degrees = (number, [plus, minus]) =>
+	`${showNumber(Math.abs(number), "", { maximumFractionDigits: 3 })}°${number > 0 ? ` ${plus}` : number < 0 ? ` ${minus}` : ""}`;
+
+/** A map of points, each with `lat` and `lon` in degrees and a `name`, which may be empty. */
+export function places(points) {
+	// Places on both sides of the date line belong together where that is shorter.
+	const across = (turn) => points.map(({ lon }) => (turn && lon < 0 ? lon + 360 : lon));
+	const span = (numbers) => Math.max(...numbers) - Math.min(...numbers);
+	const lons = span(across(true)) < span(across(false)) ? across(true) : across(false);
+	const lats = points.map(({ lat }) => lat);
+	const ends = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
+	const [[south, north], [west, east]] = [ends(lats), ends(lons)];
+	const [lat, lon] = [(south + north) / 2, (west + east) / 2];
+	const squeeze = Math.max(0.15, Math.cos((lat * Math.PI) / 180));
+	const all = innerWidth < 520 ? NARROW : WIDE;
+	const room = all - LEFT - 36;
+	const tall = Math.max(0.02, span(lats)) * 1.25;
+	const wide = Math.max(0.02, span(lons)) * squeeze * 1.25;
+	const scale = Math.min(room / wide, 300 / tall);
+	const high = Math.max(180, Math.min(380, tall * scale + 60));
+	const x = (number) => LEFT + room / 2 + (number - lon) * squeeze * scale;
+	const y = (number) => 12 + (high - 44) / 2 - (number - lat) * scale;
+	const inside = (number, from, to) => number >= from && number <= to;
+	const half = [(high - 44) / 2 / scale, room / 2 / scale / squeeze];
+	const rows = ticks(lat - half[0], lat + half[0]).filter((mark) => inside(y(mark), 12, high - 32) && Math.abs(mark) <= 90);
+	const columns = ticks(lon - half[1], lon + half[1]).filter((mark) => inside(x(mark), LEFT, LEFT + room));
+	const name = (mark, sides) => degrees(mark > 180 ? mark - 360 : mark, sides);
+	const named = [];
+	return h(
+		"svg",
+		{
+			class: "places",
+			viewBox: `0 0 ${all} ${high}`,
+			role: "img",
+			"aria-label": say("mapOf", {
+				count: points.length,
+				south: degrees(south, "NS"),
+				north: degrees(north, "NS"),
+				west: name(west, "EW"),
+				east: name(east, "EW")
+			}),
+			direction: "ltr"
+		},
+		h("rect", { x: LEFT, y: 12, width: room, height: high - 44, rx: 6 }),
+		rows.flatMap((mark) => [
+			h("line", { class: "grid", x1: LEFT, x2: LEFT + room, y1: y(mark), y2: y(mark) }),
+			h("text", { x: LEFT - 6, y: y(mark) + 4, "text-anchor": "end" }, name(mark, "NS"))
+		]),
+		columns.flatMap((mark, index) => [
+			h("line", { class: "grid", x1: x(mark), x2: x(mark), y1: 12, y2: high - 32 }),
+			(all === WIDE || index % 2 === 0) &&
+				h("text", { x: x(mark), y: high - 12, "text-anchor": "middle" }, name(mark, "EW"))
+		]),
+		points.map((point, index) => {
+			const [left, top] = [x(lons[index]), y(point.lat)];
+			// Names that would be written over others are left to the table.
+			const text = point.name.length > 24 ? `${point.name.slice(0, 23)}…` : point.name;
+			const box = [left + 9, top, left + 9 + text.length * 7];
+			const flipped = box[2] > LEFT + room;
+			const place = flipped ? [left - 9 - text.length * 7, top, left - 9] : box;
+			const free = named.every(
+				([from, at, to]) => Math.abs(at - place[1]) > 14 || to < place[0] || from > place[2]
+			);
+			free && text && named.push(place);
+			return h(
+				"g",
+				{ class: "s0" },
+				h("circle", { cx: left, cy: top, r: 6 }, h("title", {}, `${point.name && `${point.name} · `}${degrees(point.lat, "NS")}, ${degrees(point.lon, "EW")}`)),
+				free &&
+					text &&
+					h(
+						"text",
+						{ class: "name", x: flipped ? left - 9 : left + 9, y: top + 4, "text-anchor": flipped ? "end" : "start" },
+						text
+					)
+			);
+		})
+	);
+}
 
 /** A map of records with a latitude and a longitude each; `undefined` for others. */
 export function mapOf(records, columns) {
@@ -18,39 +99,5 @@ export function mapOf(records, columns) {
 		return undefined;
 	}
 	const name = columns.find(({ key }) => records.every((record) => typeof record[key] === "string"));
-	const points = records.map((record) => ({ lat: record[north.key], lon: record[east.key], name: name ? String(record[name.key]) : "" }));
-	const middle = points.reduce((sum, { lat }) => sum + lat, 0) / points.length;
-	// A degree of longitude is shorter away from the equator.
-	const shrink = Math.max(0.2, Math.cos((middle * Math.PI) / 180));
-	const range = (pick) => [Math.min(...points.map(pick)), Math.max(...points.map(pick))];
-	const [[west, far], [south, top]] = [range(({ lon }) => lon), range(({ lat }) => lat)];
-	const span = Math.max((far - west) * shrink, (top - south) * 1.6, 0.01) * 1.25;
-	const scale = WIDTH / span;
-	const height = Math.round(Math.max(180, Math.min(400, (top - south) * scale + 80)));
-	const x = (lon) => WIDTH / 2 + (lon - (west + far) / 2) * shrink * scale;
-	const y = (lat) => height / 2 - (lat - (south + top) / 2) * scale;
-	const unit = 10 ** Math.floor(Math.log10(span / 3));
-	const step = [1, 2, 5, 10].find((factor) => (factor * unit * scale) > 90) * unit || unit * 10;
-	const lines = (from, to) => Array.from({ length: Math.min(60, Math.floor(to / step) - Math.ceil(from / step) + 1) }, (_, at) => (Math.ceil(from / step) + at) * step);
-	const edge = [(west + far) / 2 - WIDTH / 2 / shrink / scale, (west + far) / 2 + WIDTH / 2 / shrink / scale];
-	const tall = height / 2 / scale;
-	const taken = [];
-	return h(
-		"svg",
-		{ "class": "map s0", "viewBox": `0 0 ${WIDTH} ${height}`, "role": "img", "direction": "ltr", "aria-label": say("mapOf", { count: points.length, south: degrees(south, "NS"), north: degrees(top, "NS"), west: degrees(west, "EW"), east: degrees(far, "EW") }) },
-		lines(...edge).map((lon) => h("g", {}, h("line", { class: "grid", x1: x(lon), x2: x(lon), y1: 0, y2: height }), h("text", { x: x(lon) + 4, y: height - 6 }, degrees(lon, "EW")))),
-		lines((south + top) / 2 - tall, (south + top) / 2 + tall).map((lat) => h("g", {}, h("line", { class: "grid", x1: 0, x2: WIDTH, y1: y(lat), y2: y(lat) }), y(lat) > 20 && h("text", { x: 4, y: y(lat) - 4 }, degrees(lat, "NS")))),
-		points.map(({ lat, lon, name: said }) => h("circle", { cx: x(lon), cy: y(lat), r: 5 }, h("title", {}, `${said ? `${said} · ` : ""}${degrees(lat, "NS")}, ${degrees(lon, "EW")}`))),
-		points.map(({ lat, lon, name: said }) => {
-			const short = said.length > 22 ? `${said.slice(0, 21)}…` : said;
-			const left = x(lon) > WIDTH * 0.7;
-			const box = [x(lon) - (left ? short.length * 7 + 10 : -10), y(lat)];
-			// No name is written over another.
-			if (!short || taken.some(([ax, ay, wide]) => Math.abs(ay - box[1]) < 14 && box[0] < ax + wide && ax < box[0] + short.length * 7)) {
-				return undefined;
-			}
-			taken.push([...box, short.length * 7]);
-			return h("text", { class: "place", x: x(lon) + (left ? -9 : 9), y: y(lat) + 4, "text-anchor": left ? "end" : "start" }, short);
-		})
-	);
+	return places(records.map((record) => ({ lat: record[north.key], lon: record[east.key], name: name ? String(record[name.key]) : "" })));
 }

@@ -2,10 +2,10 @@
 // alternatives, names that are not listed, and files.
 
 import { chips, isOfChips } from "./chips.js";
-import { chartOf, draw } from "./chart.js";
-import { changeOf } from "./diff.js";
+import { chartOf, draw, ticks } from "./chart.js";
+import { changeOf, compare } from "./diff.js";
 import { array, entries, union } from "./lists.js";
-import { mapOf } from "./map.js";
+import { mapOf, places } from "./map.js";
 import { pagesOf } from "./paging.js";
 import { parts } from "./parts.js";
 import { readText } from "./texts.js";
@@ -16,7 +16,10 @@ Object.assign(parts, {
 	shape: (value, view, schema, depth) => (isTree(value) ? tree(value, view, depth) : changeOf(value, view, schema, depth)),
 	text: readText,
 	pictures: (...table) => [chartOf(...table), mapOf(...table)],
+	compare,
 	draw,
+	places,
+	ticks,
 	pages: pagesOf,
 	groups: { array, entries, union },
 	chips: { chips, isOfChips },

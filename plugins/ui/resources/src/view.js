@@ -1,6 +1,6 @@
 // Shows a tool by a view specification: components that hold data, bound by JSON pointers, and no code.
 
-import { area, pie, places } from "./view/drawn.js";
+import { area, pie } from "./view/drawn.js";
 import { ICONS } from "./view/icons.js";
 import LOOKS from "./view/looks.css";
 import { code, diff } from "./view/written.js";
@@ -16,7 +16,7 @@ const PENDING = Symbol("pending");
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
 /** What the runtime lends, once it has: `make` says it. */
-let call, draw, form, h, has, image, input, isObject, jsonIn, page, point, run, say, showNumber, tool, view;
+let call, form, h, has, image, input, isObject, jsonIn, page, parts, point, run, say, showNumber, tool, view;
 
 /** What paths lead into, and how much of the specification has been shown. */
 let data;
@@ -225,8 +225,8 @@ const COMPONENT = {
 						`${series[0].label} by ${x.label}`
 					)
 				: kind === "area"
-					? area({ h, showNumber }, flat, across, series)
-					: draw(flat, across, series, kind));
+					? area({ h, showNumber, ticks: parts.ticks }, flat, across, series)
+					: parts.draw(flat, across, series, kind));
 		return drawn
 			? h("div", { class: "data" }, drawn, asTable(flat, [across, ...series]))
 			: h("p", { class: "none" }, say("noDrawing"));
@@ -247,7 +247,7 @@ const COMPONENT = {
 			? h(
 					"div",
 					{ class: "data" },
-					places({ h, showNumber }, found),
+					parts.places(found),
 					asTable(found, [
 						{ key: "name", label: say("place") },
 						{ key: "lat", label: say("latitude") },
@@ -275,7 +275,7 @@ const COMPONENT = {
 			: h("p", { class: "none" }, say("noEntries"));
 	},
 	Code: ({ text, language }, item) => code(h, written(text, item), language),
-	Diff: ({ before, after }, item) => diff(h, written(before, item), written(after, item)),
+	Diff: ({ before, after }, item) => diff(h, parts.compare(written(before, item), written(after, item))),
 	Divider: () => h("hr", {}),
 	Icon: ({ name, label }, item) =>
 		h(
@@ -437,7 +437,7 @@ function render(component, item, where, level) {
 
 /** The face of the page: what the runtime calls once it stands. */
 function make(kit) {
-	({ call, draw, form, h, has, image, input, isObject, jsonIn, page, point, run, say, showNumber, tool, view } = kit);
+	({ call, form, h, has, image, input, isObject, jsonIn, page, parts, point, run, say, showNumber, tool, view } = kit);
 	const { version, root } = page.view;
 	const element = h("section", { class: "face data", "aria-label": say("view") });
 	const rest = h("details", { class: "raw" }, h("summary", {}, say("allInput")));

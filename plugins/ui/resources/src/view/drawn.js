@@ -1,21 +1,6 @@
-// What is drawn beside a table that holds the same: pies, areas and places.
+// What is drawn beside a table that holds the same: pies and areas.
 
-const WIDE = 640;
-const NARROW = 360;
 const COLOURS = 5;
-
-const width = () => (innerWidth < 520 ? NARROW : WIDE);
-
-/** Round numbers from the first at or below `low` to the first at or above `high`, about four steps. */
-export function marks(low, high) {
-	const raw = (high - low || Math.abs(high) || 1) / 4;
-	const unit = 10 ** Math.floor(Math.log10(raw));
-	const step = [1, 2, 2.5, 5, 10].find((factor) => factor * unit >= raw) * unit;
-	const first = Math.floor(low / step);
-	return Array.from({ length: Math.ceil(high / step) - first + 1 }, (_, index) =>
-		Number(((first + index) * step).toPrecision(12))
-	);
-}
 
 /** A pie of the first numbers and, where there are more than five, of all others together. */
 export function pie({ h, showNumber }, records, label) {
@@ -65,10 +50,10 @@ export function pie({ h, showNumber }, records, label) {
 }
 
 /** Areas under lines, each from zero. */
-export function area({ h, showNumber }, records, across, series) {
-	const [all, high, left, low] = [width(), 240, 56, 28];
+export function area({ h, showNumber, ticks: divide }, records, across, series) {
+	const [all, high, left, low] = [innerWidth < 520 ? 360 : 640, 240, 56, 28];
 	const numbers = series.flatMap(({ key }) => records.map((record) => record[key])).filter(Number.isFinite);
-	const ticks = marks(Math.min(0, ...numbers), Math.max(0, ...numbers));
+	const ticks = divide(Math.min(0, ...numbers), Math.max(0, ...numbers));
 	const [least, most] = [ticks[0], ticks.at(-1)];
 	const x = (index) => left + ((all - left - 12) * index) / Math.max(1, records.length - 1);
 	const y = (number) => 10 + ((high - low - 10) * (most - number)) / (most - least);
@@ -130,80 +115,5 @@ export function area({ h, showNumber }, records, across, series) {
 			{ class: "key" },
 			series.map(({ label }, place) => h("li", { class: `s${place}` }, label))
 		)
-	);
-}
-
-const degrees = ({ showNumber }, number, [plus, minus]) =>
-	`${showNumber(Math.abs(number), "", { maximumFractionDigits: 3 })}°${number > 0 ? ` ${plus}` : number < 0 ? ` ${minus}` : ""}`;
-
-/** Places by their latitude and longitude, without a network: a grid of degrees and no coasts. */
-export function places(kit, points) {
-	const { h } = kit;
-	// Places on both sides of the date line belong together where that is shorter.
-	const across = (turn) => points.map(({ lon }) => (turn && lon < 0 ? lon + 360 : lon));
-	const span = (numbers) => Math.max(...numbers) - Math.min(...numbers);
-	const lons = span(across(true)) < span(across(false)) ? across(true) : across(false);
-	const lats = points.map(({ lat }) => lat);
-	const middle = ([least, most]) => (least + most) / 2;
-	const ends = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
-	const [lat, lon] = [middle(ends(lats)), middle(ends(lons))];
-	const squeeze = Math.max(0.15, Math.cos((lat * Math.PI) / 180));
-	const all = width();
-	const room = all - 96;
-	const tall = Math.max(0.02, span(lats)) * 1.25;
-	const wide = Math.max(0.02, span(lons)) * squeeze * 1.25;
-	const scale = Math.min(room / wide, 300 / tall);
-	const high = Math.max(180, Math.min(380, tall * scale + 60));
-	const x = (number) => 60 + room / 2 + (number - lon) * squeeze * scale;
-	const y = (number) => 12 + (high - 44) / 2 - (number - lat) * scale;
-	const inside = (number, from, to) => number >= from && number <= to;
-	const half = [(high - 44) / 2 / scale, room / 2 / scale / squeeze];
-	const rows = marks(lat - half[0], lat + half[0]).filter((mark) => inside(y(mark), 12, high - 32) && Math.abs(mark) <= 90);
-	const columns = marks(lon - half[1], lon + half[1]).filter((mark) => inside(x(mark), 60, 60 + room));
-	const name = (mark, sides) => degrees(kit, mark > 180 ? mark - 360 : mark, sides);
-	const named = [];
-	return h(
-		"svg",
-		{
-			class: "places",
-			viewBox: `0 0 ${all} ${high}`,
-			role: "img",
-			"aria-label": `Map of ${points.length} ${points.length === 1 ? "place" : "places"} around ${degrees(kit, lat, "NS")}, ${name(lon, "EW")}. The table holds the same.`,
-			direction: "ltr"
-		},
-		h("rect", { x: 60, y: 12, width: room, height: high - 44, rx: 6 }),
-		rows.flatMap((mark) => [
-			h("line", { class: "grid", x1: 60, x2: 60 + room, y1: y(mark), y2: y(mark) }),
-			h("text", { x: 54, y: y(mark) + 4, "text-anchor": "end" }, name(mark, "NS"))
-		]),
-		columns.flatMap((mark, index) => [
-			h("line", { class: "grid", x1: x(mark), x2: x(mark), y1: 12, y2: high - 32 }),
-			(all === WIDE || index % 2 === 0) &&
-				h("text", { x: x(mark), y: high - 12, "text-anchor": "middle" }, name(mark, "EW"))
-		]),
-		points.map((point, index) => {
-			const [left, top] = [x(lons[index]), y(point.lat)];
-			// Names that would be written over others are left to the table.
-			const text = point.name.length > 24 ? `${point.name.slice(0, 23)}…` : point.name;
-			const box = [left + 9, top, left + 9 + text.length * 7];
-			const flipped = box[2] > 60 + room;
-			const place = flipped ? [left - 9 - text.length * 7, top, left - 9] : box;
-			const free = named.every(
-				([from, at, to]) => Math.abs(at - place[1]) > 14 || to < place[0] || from > place[2]
-			);
-			free && text && named.push(place);
-			return h(
-				"g",
-				{ class: "s0" },
-				h("circle", { cx: left, cy: top, r: 6 }, h("title", {}, point.name)),
-				free &&
-					text &&
-					h(
-						"text",
-						{ class: "name", x: flipped ? left - 9 : left + 9, y: top + 4, "text-anchor": flipped ? "end" : "start" },
-						text
-					)
-			);
-		})
 	);
 }

@@ -11,10 +11,6 @@ const COMMENTS = [
 const COLOURED = 20_000;
 const LONGEST = 100_000;
 
-/** Most lines of either text that are compared, and most pairs of lines. */
-const LINES = 5000;
-const PAIRS = 4e6;
-
 /** Equal lines that are shown beside a change. */
 const AROUND = 3;
 
@@ -50,57 +46,11 @@ export function code(h, text, language = "") {
 	);
 }
 
-/** The lines of two texts: `[kind, line]` with the kinds `=`, `-` and `+`. */
-export function compare(before, after) {
-	const [a, b] = [before.split("\n").slice(0, LINES), after.split("\n").slice(0, LINES)];
-	let start = 0;
-	while (start < a.length && start < b.length && a[start] === b[start]) {
-		start++;
-	}
-	let end = 0;
-	while (end < a.length - start && end < b.length - start && a.at(-1 - end) === b.at(-1 - end)) {
-		end++;
-	}
-	const [left, right] = [a.slice(start, a.length - end), b.slice(start, b.length - end)];
-	const rows = a.slice(0, start).map((line) => ["=", line]);
-	if (left.length * right.length > PAIRS) {
-		rows.push(...left.map((line) => ["-", line]), ...right.map((line) => ["+", line]));
-	} else {
-		// The longest common subsequence, from each pair of lines on.
-		const wide = right.length + 1;
-		const longest = new Uint16Array((left.length + 1) * wide);
-		for (let i = left.length - 1; i >= 0; i--) {
-			for (let j = right.length - 1; j >= 0; j--) {
-				longest[i * wide + j] =
-					left[i] === right[j]
-						? longest[(i + 1) * wide + j + 1] + 1
-						: Math.max(longest[(i + 1) * wide + j], longest[i * wide + j + 1]);
-			}
-		}
-		let [i, j] = [0, 0];
-		while (i < left.length || j < right.length) {
-			if (i < left.length && j < right.length && left[i] === right[j]) {
-				rows.push(["=", left[i++]]);
-				j++;
-			} else if (
-				j === right.length ||
-				(i < left.length && longest[(i + 1) * wide + j] >= longest[i * wide + j + 1])
-			) {
-				rows.push(["-", left[i++]]);
-			} else {
-				rows.push(["+", right[j++]]);
-			}
-		}
-	}
-	return [...rows, ...a.slice(a.length - end, a.length).map((line) => ["=", line])];
-}
-
 const TAGS = { "=": "span", "-": "del", "+": "ins" };
 const SIGNS = { "=": "  ", "-": "− ", "+": "+ " };
 
-/** What has changed from one text to another, line by line. */
-export function diff(h, before, after) {
-	const rows = compare(before, after);
+/** What has changed, line by line, in rows of a kind and a line as `compare` of diff.js makes them. */
+export function diff(h, rows) {
 	const count = (kind) => rows.filter(([one]) => one === kind).length;
 	const line = ([kind, text]) => h(TAGS[kind], {}, SIGNS[kind] + text);
 	const shown = [];
