@@ -33,7 +33,7 @@ struct Orders {
 
 impl Order {
     fn of(id: u32) -> Self {
-        let status = if id % 97 == 0 { "late" } else { "sent" };
+        let status = if id.is_multiple_of(97) { "late" } else { "sent" };
         Self {
             id,
             customer: id * 7 % CUSTOMERS,
