@@ -105,7 +105,10 @@ impl Selection {
         if let Some(pattern) = first_match(&self.off, name) {
             return Why::Off { pattern: pattern.to_owned(), by: self.shown_name() };
         }
-        if let Some(pattern) = self.on.as_ref().and_then(|on| first_match(on, name)) {
+        // Programs are another way to call the tools: "all" does not mean both ways.
+        let is_other_way = |pattern: &str| pattern == "*" && runs_programs(tool.source());
+        let on = self.on.as_ref().and_then(|on| first_match(on, name));
+        if let Some(pattern) = on.filter(|pattern| !is_other_way(pattern)) {
             return Why::On { pattern: pattern.to_owned(), by: self.shown_name() };
         }
         let family = family_of(tool.source());
@@ -129,7 +132,8 @@ impl Selection {
         if !self.asks_projects() {
             let names = [Some(&**source.name()), family.map(|family| family.name)];
             let mut named = self.families.iter().flatten();
-            let found = named.find(|one| *one == "all" || names.contains(&Some(one.as_str())));
+            let is_among_all = |one: &str| one == "all" && !runs_programs(source);
+            let found = named.find(|one| is_among_all(one) || names.contains(&Some(one.as_str())));
             return match found {
                 Some(name) => Why::Named { name: name.clone(), by: self.shown_name() },
                 None => Why::NotNamed { by: self.shown_name() },
