@@ -28,6 +28,11 @@ const ABSENT = {
   'sep-2640-client-verify-frontmatter': 'the same',
 };
 
+/** Scenarios in which the suite itself checks nothing yet, whatever the server does. They count as not run. */
+const UNCHECKED = {
+  'server-tasks-status-notifications': 'the suite has to rewrite it for subscriptions/listen',
+};
+
 /** What the suite lists instead of revisions for a scenario of an extension. */
 const EXTENSION = 'extension';
 
@@ -153,7 +158,8 @@ function read(out) {
     const good = checks.filter(({ status }) => status === 'SUCCESS').length;
     passed += good;
     failed.push(...bad.map((check) => `${scenario}: ${check.id}: ${check.errorMessage ?? check.status}`));
-    if (good === 0 && bad.length === 0) failed.push(`${scenario}: nothing was checked: ${checks.map(({ status }) => status).join(', ')}`);
+    const isUnchecked = Object.keys(UNCHECKED).some((name) => scenario.startsWith(name));
+    if (good === 0 && bad.length === 0 && !isUnchecked) failed.push(`${scenario}: nothing was checked: ${checks.map(({ status }) => status).join(', ')}`);
   }
   return { scenarios: scenarios.length, passed, failed };
 }
@@ -183,7 +189,7 @@ try {
   for (const version of REQUIREMENTS) {
     bad = !tell(`client ${version}`, await runClient(version, join(home, `client-${version}`))) || bad;
   }
-  for (const [name, cause] of Object.entries(ABSENT)) console.log(`not run: ${name}: ${cause}`);
+  for (const [name, cause] of Object.entries({ ...ABSENT, ...UNCHECKED })) console.log(`not run: ${name}: ${cause}`);
 } finally {
   rmSync(home, { recursive: true, force: true });
 }
