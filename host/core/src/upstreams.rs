@@ -46,7 +46,7 @@ pub const ANSWER_TIME: Duration = Duration::from_secs(15 * 60);
 /// begins with the first list.
 const FIRST_WAIT: Duration = Duration::from_secs(45);
 
-/// As [`FIRST_WAIT`], for servers that could not be started in the last run either.
+/// As `FIRST_WAIT`, for servers that could not be started in the last run either.
 const FAILED_WAIT: Duration = Duration::from_secs(10);
 
 /// Waiting time before a server that could not be listed is tried again.
@@ -214,7 +214,7 @@ impl Upstreams {
     }
 
     /// The offers of all servers: those whose lists are known are not started, and their lists may be those of an
-    /// earlier run. The others are started, all at once; this waits at most [`FIRST_WAIT`] for them.
+    /// earlier run. The others are started, all at once; this waits at most `FIRST_WAIT` for them.
     pub async fn offers(&self) -> Vec<UpstreamOffer> {
         self.offers_by(|source| async move {
             let failed = source.upstream.recall().await;
@@ -237,7 +237,7 @@ impl Upstreams {
         .await
     }
 
-    /// The offers of the servers as they are now: all are started. Waits at most [`FIRST_WAIT`].
+    /// The offers of the servers as they are now: all are started. Waits at most `FIRST_WAIT`.
     pub async fn fetched_offers(&self) -> Vec<UpstreamOffer> {
         self.offers_by(|source| async move {
             source.upstream.recall().await;
