@@ -85,6 +85,8 @@ pub struct UpstreamSource {
     connections: Connections,
     /// The program or address, for display to the operator.
     endpoint: String,
+    /// Whether its program is confined.
+    confined: bool,
     /// Tools that clients do not see.
     tools_off: Vec<String>,
     /// The operator's policies for tools.
@@ -194,6 +196,7 @@ impl Upstreams {
                 upstream,
                 connections: Connections::new(one.share, one.definition.clone(), client.clone()),
                 endpoint: endpoint(&one.definition),
+                confined: one.definition.confine.is_some(),
                 tools_off: one.tools_off.clone(),
                 policies,
                 // `@` is in no name.

@@ -20,7 +20,7 @@ pub struct Facts {
     pub roots: Vec<String>,
     /// The plugins, loaded and refused; or components that are not installed.
     pub plugins: Vec<PluginFacts>,
-    /// The upstream servers: other MCP servers, which nothing confines.
+    /// The upstream servers: other MCP servers, outside the sandbox.
     pub upstreams: Vec<UpstreamFacts>,
     /// The state of the audit.
     pub audit: AuditFacts,
@@ -204,6 +204,8 @@ pub struct UpstreamFacts {
     pub name: String,
     /// The program or the address.
     pub reach: String,
+    /// Whether its program can reach only what `confine` in its configuration names.
+    pub confined: bool,
     /// `connected` or `unreachable`.
     pub state: String,
     /// The tools that clients see.

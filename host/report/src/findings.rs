@@ -96,7 +96,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "unconfined",
         level: Level::Warning,
-        about: "An upstream server runs outside the sandbox: nothing confines it.",
+        about: "An upstream server runs outside the sandbox, and its configuration has no `confine`.",
         find: unconfined,
     },
     Rule {
@@ -280,7 +280,7 @@ fn process(facts: &Facts, found: &mut Found<'_>) {
 }
 
 fn unconfined(facts: &Facts, found: &mut Found<'_>) {
-    for upstream in &facts.upstreams {
+    for upstream in facts.upstreams.iter().filter(|upstream| !upstream.confined) {
         let message = format!(
             "`{}` is {}: it can do all that its process or machine can do",
             upstream.name, upstream.reach

@@ -64,7 +64,11 @@ fn branches(facts: &Facts) -> Vec<Branch<'_>> {
         });
     let upstreams = facts.upstreams.iter().map(|upstream| Branch {
         name: &upstream.name,
-        leaves: vec![("unconfined", true, vec![upstream.reach.clone()])],
+        leaves: vec![(
+            if upstream.confined { "confined" } else { "unconfined" },
+            true,
+            vec![upstream.reach.clone()],
+        )],
     });
     plugins.chain(upstreams).collect()
 }

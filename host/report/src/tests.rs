@@ -110,6 +110,7 @@ fn hostile() -> Report {
     let upstream = UpstreamFacts {
         name: text("server"),
         reach: text("reach"),
+        confined: false,
         state: text("connected"),
         tools: vec![text("theirs")],
         held: vec![text("held")],
@@ -274,6 +275,8 @@ fn each_other_rule_finds_what_it_is_for() {
     readable.warnings = vec!["mode 666".into()];
     let mut upstream = with(|_| ());
     upstream.upstreams = vec![UpstreamFacts { held: vec!["t".into()], ..UpstreamFacts::default() }];
+    let mut confined = with(|_| ());
+    confined.upstreams = vec![UpstreamFacts { confined: true, ..UpstreamFacts::default() }];
     let command = facts(plugin(vec![capability("process", &["git"])]));
     let silent =
         CapabilityFacts { wants: vec![WantFacts::default()], ..capability("store", &["1 MB"]) };
@@ -286,6 +289,7 @@ fn each_other_rule_finds_what_it_is_for() {
         (everything, &["everything"]),
         (readable, &["host-files"]),
         (upstream, &["changed", "unconfined"]),
+        (confined, &[]),
         (command, &["process"]),
         (facts(plugin(vec![silent])), &["no-reason"]),
         (facts(plugin(vec![sneaky])), &["contradiction"]),

@@ -152,6 +152,10 @@ mod tests {
         assert_eq!(fs::read_to_string(path("d/a")).expect("it is there"), "c");
         let failed = new().create_in_new(path("d"), "x", "x").apply();
         assert_eq!(failed, Err(Error::Exists(path("d").display().to_string())));
+        let digest_of_c = "2e7d2c03a9507ae265ecf5b5356885a53393a2029d241394997265a1a25aefc6";
+        let failed = new().replace_version(path("b"), digest_of_c, "d").apply();
+        assert!(matches!(failed, Err(Error::Unexpected(..))), "{failed:?}");
+        new().replace_version(path("d/a"), digest_of_c, "d").apply().expect("it is that version");
         let failed = new().create("relative", "").apply();
         assert!(matches!(failed, Err(Error::Denied(_))), "{failed:?}");
     }

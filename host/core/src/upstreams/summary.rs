@@ -24,6 +24,7 @@ impl UpstreamSource {
         let mut summary = Summary {
             name: self.name.to_string(),
             reach: self.endpoint.clone(),
+            confined: self.confined,
             state: "unreachable",
             reason: None,
             server: None,
@@ -61,6 +62,8 @@ pub struct Summary {
     pub name: String,
     /// The program or the address.
     pub reach: String,
+    /// Whether its program is confined (`confine`).
+    pub confined: bool,
     /// `connected` or `unreachable`.
     pub state: &'static str,
     /// Why the server is unreachable.

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use portcullis_checked_files::{Records, WriteError, digest};
 use portcullis_core::call::inner::Journal;
 use portcullis_core::upstreams::ANSWER_TIME;
+use portcullis_sanitize::error_chain;
 use serde::{Deserialize, Serialize};
 
 /// Maximum size in bytes of a journal that the client carries. A larger one is kept on disk, and the client carries its
@@ -30,16 +31,19 @@ impl Default for KeptJournal {
     }
 }
 
-/// Why the journal of a run could not be kept.
+/// Why the journal of a run could not be kept, or read again.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// It cannot be written as JSON.
-    #[error("writing the journal of a run")]
+    /// It cannot be written as JSON, or its file is not JSON of a journal.
+    #[error("the JSON of the journal of a run")]
     Json(#[from] serde_json::Error),
     /// Its file could not be written.
     #[error("keeping the journal of a run")]
     Write(#[from] WriteError),
-    /// The thread that writes it panicked.
+    /// Its file could not be read.
+    #[error("reading the journal of a run")]
+    Read(#[from] std::io::Error),
+    /// The thread that reads or writes it panicked.
     #[error("keeping the journal of a run")]
     Thread(#[from] tokio::task::JoinError),
 }
@@ -76,13 +80,15 @@ impl Journals {
     pub(super) async fn load(&self, kept: &mut KeptJournal) -> Result<(), &'static str> {
         let KeptJournal::Stored(key) = &*kept else { return Ok(()) };
         let (records, key) = (self.0.clone(), key.clone());
-        let read = tokio::task::spawn_blocking(move || records.read(&key)).await;
-        let read = read.map_err(|_| GONE)?.inspect_err(|error| {
-            tracing::warn!("the journal of a run cannot be read: {error}");
+        let read = move || -> Result<Option<Journal>, JournalError> {
+            let record = records.read(&key)?;
+            Ok(record.map(|record| serde_json::from_slice(&record.value)).transpose()?)
+        };
+        let read = tokio::task::spawn_blocking(read).await.map_err(JournalError::from);
+        let journal = read.flatten().inspect_err(|error| {
+            tracing::warn!("reading a journal: {}", error_chain(error));
         });
-        let record = read.ok().flatten().ok_or(GONE)?;
-        let journal = serde_json::from_slice(&record.value).map_err(|_| GONE)?;
-        *kept = KeptJournal::Whole(journal);
+        *kept = KeptJournal::Whole(Box::new(journal.ok().flatten().ok_or(GONE)?));
         Ok(())
     }
 }

@@ -189,9 +189,15 @@ fn arguments(tool: &Value) -> String {
     properties.into_iter().flatten().map(one).collect::<Vec<_>>().join(", ")
 }
 
-fn parsed<T: for<'de> Deserialize<'de>>(arguments: Option<JsonObject>) -> Result<T, String> {
+fn parsed<T: for<'de> Deserialize<'de>>(
+    arguments: Option<JsonObject>,
+) -> Result<T, serde_json::Error> {
     serde_json::from_value(arguments.unwrap_or_default().into())
-        .map_err(|error| format!("the arguments are wrong: {error}"))
+}
+
+/// The error result for arguments that cannot be parsed.
+fn misshaped(error: &serde_json::Error) -> CallToolResponse {
+    convert::error(format!("the arguments are wrong: {error}")).into()
 }
 
 impl Server {
@@ -240,7 +246,7 @@ impl Server {
         if params.name == SEARCH {
             return ControlFlow::Break(match parsed::<Search>(params.arguments) {
                 Ok(search) => found(&visible, &search),
-                Err(why) => convert::error(why).into(),
+                Err(error) => misshaped(&error),
             });
         }
         let mut params = params;
@@ -253,7 +259,7 @@ impl Server {
                 params.arguments = Some(arguments);
                 ControlFlow::Continue(params)
             }
-            Err(why) => ControlFlow::Break(convert::error(why).into()),
+            Err(error) => ControlFlow::Break(misshaped(&error)),
         }
     }
 }

@@ -244,6 +244,7 @@ impl Known {
         UpstreamFacts {
             name: summary.name.clone(),
             reach: summary.reach.clone(),
+            confined: summary.confined,
             state: summary.state.to_owned(),
             tools: summary.tools.clone(),
             held: summary.held.clone(),

@@ -1,7 +1,8 @@
-//! The contract's `changes`, on the files of this machine. Digests are not compared, and a test that is
-//! killed in the middle leaves what it had written.
+//! The contract's `changes`, on the files of this machine. Unlike in the host, a test that is killed in the
+//! middle leaves the files that it had written.
 
 use crate::bindings::portcullis::plugin::changes::{Change, ChangeError, Expected};
+use sha2::{Digest, Sha256};
 use std::{fs, io, path::Path};
 
 pub fn apply(changes: &[Change]) -> Result<(), ChangeError> {
@@ -41,8 +42,19 @@ fn check(change: &Change) -> Result<(), ChangeError> {
         (Expected::File(_) | Expected::Anything, Some(found)) if !found.is_file() => {
             unexpected("is not a regular file")
         }
+        (Expected::File(Some(sha256)), Some(_)) => match fs::read(path) {
+            Ok(bytes) if hexadecimal(&Sha256::digest(&bytes)) == *sha256 => Ok(()),
+            Ok(_) => unexpected("was changed by another program in the meantime"),
+            Err(error) => {
+                Err(ChangeError::Other(format!("cannot read `{}`: {error}", change.path)))
+            }
+        },
         _ => Ok(()),
     }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What was at each path before, to be put back in the opposite order.

@@ -207,7 +207,9 @@ fn all_files_are_fixed_or_none() {
         fs::write(path(name), "old").expect("a file");
     }
     let fixed = |names: &[&str]| {
-        let fix = |name: &&str| json!({"path": path(name), "sha256": "", "contents": "new"});
+        let digest_of_old = "cba06b5736faf67e54b07b561eae94395e774c517a7d910a54369e1263ccfbd4";
+        let fix =
+            |name: &&str| json!({"path": path(name), "sha256": digest_of_old, "contents": "new"});
         let fixes: Vec<_> = names.iter().map(fix).collect();
         json!({"version": "1", "results": [], "fixes": fixes}).to_string()
     };
