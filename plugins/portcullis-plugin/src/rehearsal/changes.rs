@@ -1,5 +1,5 @@
-//! The contract's `changes`, on the files of this machine. Digests are not compared, and a test that is
-//! killed in the middle leaves what it had written.
+//! The contract's `changes`, on the files of this machine. Digests are not compared. A test that is killed
+//! leaves the files that it has written so far.
 
 use crate::bindings::portcullis::plugin::changes::{Change, ChangeError, Expected};
 use std::{fs, io, path::Path};
@@ -45,7 +45,7 @@ fn check(change: &Change) -> Result<(), ChangeError> {
     }
 }
 
-/// What was at each path before, to be put back in the opposite order.
+/// The previous state of each path. The states are restored in reverse order.
 #[derive(Default)]
 struct Undo(Vec<(String, Before)>);
 
