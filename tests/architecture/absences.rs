@@ -1,5 +1,5 @@
-//! Every statement of `docs/ARCHITECTURE.md` under "What is absent" names tests that hold it. The statements
-//! about the text of the sources are held here.
+//! Checks that each statement of `docs/ARCHITECTURE.md` under "What is absent" names existing tests. The statements
+//! about the text of source files are tested here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,7 +32,7 @@ impl<'ast> Visit<'ast> for Tests {
     }
 }
 
-/// The rows of the first table in a section of a page: their cells.
+/// The cells of each row of the first table in a section of a page, without the head of the table.
 fn rows(page: &str, section: &str) -> Vec<Vec<String>> {
     let section = page.split(&format!("\n## {section}\n")).nth(1).expect("there is such a section");
     let section = section.split("\n## ").next().expect("a section has an end");

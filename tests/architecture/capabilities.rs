@@ -1,4 +1,5 @@
-//! A capability is one folder, which no other file of the host names without a reason.
+//! Checks that each capability is one folder, and that a file outside of it names the capability only for a listed
+//! reason.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -74,7 +75,7 @@ fn a_capability_is_one_folder_and_one_line() {
     let mut faults = Vec::new();
     for name in capabilities() {
         let registered = table.lines().filter(|line| line.contains(&format!(": {name}::"))).count();
-        // The operator writes settings for the plugin that reads them: there is nothing to grant.
+        // Settings need no grant: the operator writes them for the plugin that reads them.
         let (lines, files): (_, &[&str]) = match name.as_str() {
             "settings" => (0, &["mod.rs", "README.md"]),
             _ => (1, &["mod.rs", "grant.rs", "effect.rs", "permits.rs", "tests.rs", "README.md"]),

@@ -1,4 +1,4 @@
-//! No circle of modules is larger than a module and its children.
+//! Checks that no circle of modules is larger than a module and its children.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ const LARGE: &[(&str, &str, &str)] = &[(
     "each capability implements the gate's `Ask`, and the gate judges by the grants of all capabilities",
 )];
 
-/// Allowed circles of modules beside each other, likewise.
+/// Allowed circles of modules that are not nested in each other, in the same form.
 const BESIDE: &[(&str, &str, &str)] = &[(
     "sandbox",
     "gate",
@@ -45,7 +45,7 @@ fn circles(uses: &BTreeMap<&Module, BTreeSet<&Module>>) -> Vec<BTreeSet<Module>>
     circles.into_iter().collect()
 }
 
-/// Whether these are a module and some of its children.
+/// Whether a circle consists of a module and some of its children.
 fn is_family(circle: &BTreeSet<Module>) -> bool {
     let parent = circle.iter().min_by_key(|module| module.len()).expect("a circle has modules");
     circle.iter().all(|module| {
@@ -113,6 +113,6 @@ fn no_circle_of_modules_is_larger_than_a_module_and_its_children() {
 
 #[test]
 fn modules_beside_each_other_form_no_circle() {
-    // Uses of the modules around a module do not count: names that all children share are declared there.
+    // Uses of an enclosing module do not count, because it declares the names that its children share.
     check(BESIDE, &|from, to| !from.starts_with(to), &|_| false);
 }

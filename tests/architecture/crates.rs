@@ -1,5 +1,5 @@
-//! The crates of `host/`: their folders, which of them may depend on which, and who may depend on the crates
-//! of others.
+//! Checks the crates of `host/`: the names of their folders, their layers, and which of them may depend on which
+//! external crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,8 +31,8 @@ const LAYERS: &[&[&str]] = &[
     ],
 ];
 
-/// Dependencies of the crates of `host/` that are not in `host/`, and which crates may have them. Those of build
-/// scripts are in [`BUILD_OWNERS`]; those of tests are free.
+/// External dependencies, and the crates of `host/` that may have them. The dependencies of build scripts are in
+/// [`BUILD_OWNERS`]. The dependencies of tests are not limited.
 const OWNERS: &[(&str, &[&str])] = &[
     ("anstream", &["portcullis"]),
     ("anstyle", &["portcullis"]),
@@ -128,7 +128,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("wasmtime-wasi-io", &["sandbox"]),
 ];
 
-/// Dependencies of build scripts, and which crates may have them.
+/// External dependencies of build scripts, and the crates of `host/` that may have them.
 const BUILD_OWNERS: &[(&str, &[&str])] = &[
     ("data-encoding", &["core"]),
     ("portcullis-bundle", &["core"]),
@@ -136,11 +136,11 @@ const BUILD_OWNERS: &[(&str, &[&str])] = &[
     ("wasmtime", &["core"]),
 ];
 
-/// What every crate may depend on.
+/// External crates on which every crate may depend.
 const COMMON: &[&str] =
     &["parking_lot", "serde", "serde_json", "tokio", "tokio-util", "tracing", "thiserror"];
 
-/// What a crate does not depend on, also not by way of another crate of `host/`.
+/// A crate and an external crate on which it must not depend, not even through other crates of `host/`.
 const NOT_EVEN_INDIRECTLY: &[(&str, &str)] = &[
     ("sandbox", "rmcp"),
     ("core", "rmcp"),
@@ -176,7 +176,7 @@ fn no_crate_lies_inside_the_package_of_another() {
     let folders =
         ["host", "plugins", "tests/guests", "tests/fuzz"].map(|folder| workspace().join(folder));
     let packages = folders.iter().flat_map(|folder| files(folder, &is_manifest));
-    // A fuzz target that is built with another compiler is a workspace of its own, inside what it tests.
+    // The libFuzzer package is a workspace of its own inside another package, because it is built with coverage.
     let is_member = |manifest: toml::Table| !manifest.contains_key("workspace");
     let packages = packages.filter(|path| is_member(manifest(path)));
     let folders: Vec<_> =
@@ -249,7 +249,8 @@ fn crates_depend_on_lower_layers_only() {
     assert_none(&faults);
 }
 
-/// Compares a table of owners with the manifests, both ways.
+/// Compares a table of owners with the manifests. Returns dependencies without an owner, and owners without the
+/// dependency.
 fn compare(
     owners: &[(&str, &[&str])],
     dependencies: impl Fn(&Crate) -> &BTreeSet<String>,

@@ -1,9 +1,10 @@
-//! The host knows no plugin: what a family of plugins needs from the host is data in the folder of the family.
+//! Checks that the host names no plugin: data that the host needs about a family of plugins is in the folder of the
+//! family.
 
 use super::sources::{assert_none, entries, files, manifest, shown, sources};
 use crate::support::workspace;
 
-/// Files of the host in which `"ui"` is not the name of a plugin, and what it is.
+/// Files of the host in which `"ui"` is not the name of a plugin, and the meaning of `"ui"` there.
 const UI: &[(&str, &str)] = &[
     ("host/mcp-client/examples/stand-in/weather.rs", "a key of `_meta` in MCP Apps"),
     ("host/core/src/definitions.rs", "a key of `_meta` in MCP Apps"),

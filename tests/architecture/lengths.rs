@@ -1,4 +1,4 @@
-//! Files and functions are short, and each file begins with a sentence that says what it is for.
+//! Checks that files and functions are short, and that each file begins with a sentence about its purpose.
 
 use syn::spanned::Spanned;
 use syn::visit::Visit;

@@ -1,4 +1,4 @@
-//! The modules of a crate, and which of them uses which.
+//! Finds the modules of a crate, and which module uses which other modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,8 @@ use quote::ToTokens;
 
 use super::sources::{Source, sources};
 
-/// A module of a crate: the names of the modules around it and its own. The root has none.
+/// The path of a module in its crate: the names of the enclosing modules and its own name. Empty for the crate's
+/// root.
 pub type Module = Vec<String>;
 
 /// The modules of a crate, without those that are only for tests.
@@ -16,15 +17,15 @@ pub struct Modules {
     modules: BTreeMap<Module, Contents>,
 }
 
-/// What is in a module.
+/// The contents of a module.
 struct Contents {
-    /// The file that holds it, as the module that the file is.
+    /// The file that contains the module, given as the path of the outermost module in that file.
     file: Module,
     /// Names that `use` declarations import, and the paths that they stand for.
     imports: BTreeMap<String, Vec<String>>,
     /// Modules that are imported with `*`.
     globs: Vec<Vec<String>>,
-    /// All paths in it that can lead to another module.
+    /// All paths in the module that can lead to another module.
     paths: BTreeSet<Vec<String>>,
 }
 
@@ -100,8 +101,8 @@ impl Modules {
         self.modules.insert(module, contents);
     }
 
-    /// Which file uses names of which other files. Re-exported names count as those of the module that
-    /// declares them.
+    /// For each file, the other files whose names it uses. A re-exported name counts as a name of the module that
+    /// declares it. A file is given as the path of its outermost module.
     pub fn uses(&self) -> BTreeMap<&Module, BTreeSet<&Module>> {
         let mut uses: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for (module, contents) in &self.modules {
@@ -118,7 +119,7 @@ impl Modules {
 
     /// The module that declares the item of a path. `None`: the item is not in this crate.
     fn resolve(&self, from: &Module, path: &[String], depth: usize) -> Option<Module> {
-        // Modules that import names of each other could make this endless.
+        // Modules that import names from each other could make this recursion endless.
         if depth > 16 {
             return None;
         }
@@ -197,7 +198,7 @@ impl Contents {
     }
 }
 
-/// Where the files of a file's child modules are.
+/// The folder with the files of a file's child modules.
 fn folder_of_children(file: &Path) -> PathBuf {
     let folder = file.parent().expect("a file is in a folder");
     match file.file_stem().and_then(|stem| stem.to_str()) {
@@ -219,7 +220,7 @@ fn is_test(item: &syn::Item) -> bool {
     })
 }
 
-/// Adds every path that begins with one of these names. Paths in braces are expanded.
+/// Adds every path that begins with a name accepted by `begins`. Paths in braces are expanded.
 fn paths(tokens: TokenStream, begins: &dyn Fn(&str) -> bool, into: &mut BTreeSet<Vec<String>>) {
     let tokens: Vec<_> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
@@ -243,7 +244,7 @@ fn is_separator(tokens: &[TokenTree], at: usize) -> bool {
     colon(at, true) && colon(at + 1, false)
 }
 
-/// Whether the name at this place is a later part of a path, or a field, or a lifetime.
+/// Whether the name at this place does not begin a path: it is a later part of a path, a field or a lifetime.
 fn follows_path(tokens: &[TokenTree], at: usize) -> bool {
     let is = |at: usize, of: &[char]| matches!(tokens.get(at), Some(TokenTree::Punct(p)) if of.contains(&p.as_char()));
     at > 0 && (is(at - 1, &['.', '\'']) || is(at - 1, &[':']) && at > 1 && is(at - 2, &[':']))

@@ -31,7 +31,8 @@ pub fn sources(folder: &str) -> Vec<Source> {
     files.into_iter().map(read).collect()
 }
 
-/// The files with such a name in a folder and in the folders in it, in order.
+/// The files in a folder and in the folders in it whose names `has_name` accepts, in order. Build output and
+/// `node_modules` are left out.
 pub fn files(folder: &Path, has_name: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in entries(folder) {
@@ -68,9 +69,9 @@ pub struct Crate {
     pub folder: String,
     /// The name of the package.
     pub name: String,
-    /// What it is built and run with: the names of packages, without those that only tests need.
+    /// The names of the packages on which it depends, without those of tests and build scripts.
     pub dependencies: BTreeSet<String>,
-    /// What its build script is built with.
+    /// The names of the packages on which its build script depends.
     pub build_dependencies: BTreeSet<String>,
 }
 

@@ -1,5 +1,5 @@
-//! A cache of derived data with a limited size: each value is computed once while other callers wait. It can be kept on
-//! disk.
+//! A cache of derived data with a limited size, in memory and, if a folder is given, also on disk. Each value is
+//! computed by one caller while others wait.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ impl quick_cache::Weighter<String, Value> for ByBytes {
     }
 }
 
-/// The right to compute the value of a key. Other callers wait until it is dropped.
+/// The right to compute the value of a key. Other callers wait until the claim is dropped.
 pub struct Claim(
     #[expect(dead_code, reason = "held, never read")] tokio::sync::OwnedMutexGuard<()>,
 );
@@ -78,7 +78,7 @@ impl Cache {
         found
     }
 
-    /// The numbers of look-ups that found a value and that did not.
+    /// The number of look-ups that found a value, and the number of look-ups that found none.
     pub fn look_ups(&self) -> (u64, u64) {
         (self.hits.load(Ordering::Relaxed), self.misses.load(Ordering::Relaxed))
     }

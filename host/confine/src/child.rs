@@ -20,25 +20,25 @@ pub const SUBCOMMAND: &str = "become-confined";
 /// Bytes of a child's stderr that are kept. The rest is dropped.
 const STDERR_BYTES: u64 = 64 * 1024;
 
-/// The program of a child, and what it may reach.
+/// The program of a child, its arguments and environment, its confinement and its limits.
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// The absolute path of the program.
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Its whole environment. `HOME` and `TMPDIR` are an empty folder of its own unless they are set here.
+    /// Its whole environment. `HOME` and `TMPDIR` name an empty folder of the child's own unless they are set here.
     pub environment: Vec<(OsString, OsString)>,
     /// Its working directory. `None`: its own empty folder. The working directory alone does not make anything
     /// reachable.
     pub directory: Option<PathBuf>,
-    /// What it may reach beside its own empty folder.
+    /// The files that the child may reach beside its own empty folder, and whether it may use the network.
     pub confinement: Confinement,
     /// Its resource limits.
     pub limits: ResourceLimits,
 }
 
-/// What the host tells the child about its confinement.
+/// The confinement and the limits of a child, as the host passes them to it: in an argument, as JSON.
 #[derive(Serialize, Deserialize)]
 struct Terms {
     confinement: Confinement,
@@ -103,8 +103,8 @@ impl Child {
     ///
     /// # Errors
     ///
-    /// Where the system cannot start a process. A program that cannot be started is no error here: the child then
-    /// ends with status 127 and a message on stderr.
+    /// The system cannot create a folder or start a process. A program that cannot be started is not an error here: the
+    /// child then ends with status 127 and a message on stderr.
     pub fn start(mut spec: Spec) -> std::io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("confined-").tempdir()?;
         spec.confinement.write.push(folder.path().to_owned());
@@ -127,7 +127,7 @@ impl Child {
     ///
     /// # Errors
     ///
-    /// Where the system cannot start a process.
+    /// The system cannot start a process.
     pub fn of_this_program(arguments: &[&str]) -> std::io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.env_clear().args(arguments).current_dir(std::path::MAIN_SEPARATOR_STR);
@@ -166,7 +166,7 @@ impl Child {
     ///
     /// # Errors
     ///
-    /// Where a pipe fails.
+    /// A pipe fails.
     pub async fn finish(mut self, input: &[u8], most: usize) -> std::io::Result<Option<Output>> {
         let stdin = self.stdin.take();
         let exchange = exchange(stdin, input, &mut self.stdout, most);
@@ -190,7 +190,7 @@ impl Child {
     ///
     /// # Errors
     ///
-    /// Where a pipe fails.
+    /// A pipe fails.
     pub async fn ask(&mut self, line: &str, most: usize) -> std::io::Result<Reply> {
         let Some(stdin) = &mut self.stdin else { return Ok(Reply::Ended) };
         let sent = stdin.write_all(format!("{line}\n").as_bytes()).await;
@@ -286,8 +286,7 @@ impl Drop for Group {
     }
 }
 
-/// The child's side: confines this process and becomes the program. Returns only where that fails, with the
-/// reason.
+/// The child's side: confines this process and becomes the program. Returns only if this fails, with the reason.
 pub fn main() -> BecomeError {
     match become_program() {
         Ok(never) => match never {},

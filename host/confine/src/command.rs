@@ -139,7 +139,7 @@ impl Command {
     ///
     /// # Errors
     ///
-    /// Where the definition names an unknown script or a relative path, or where its [`OwnLimits`] are invalid.
+    /// The definition names an unknown script or a relative path, or its [`OwnLimits`] are invalid.
     pub fn new(
         name: &str,
         mut definition: Definition,
@@ -229,7 +229,7 @@ impl Command {
     ///
     /// # Errors
     ///
-    /// Where the program was not found, or the system cannot create a directory or start a process.
+    /// The program was not found, or the system cannot create a directory or start a process.
     pub async fn start(
         &self,
         directory: Option<&WorkingDirectory>,
@@ -239,7 +239,8 @@ impl Command {
         let Some(program) = self.program() else {
             return Err(CommandError::NotFound(definition.program.display().to_string()));
         };
-        // The working directory is allowed as `.`, as its path may lead elsewhere by now. The child's own is writable.
+        // The working directory is allowed as `.`, because its path may lead elsewhere by now. The child's own is
+        // writable.
         let here = PathBuf::from(".");
         let is_writable = directory.is_none_or(|directory| directory.writable);
         let mut environment = environment(&program, &definition.env);
@@ -280,7 +281,7 @@ impl Command {
         ResourceLimits { memory: Some(self.memory_bytes()), ..ResourceLimits::default() }
     }
 
-    /// The output of the program with `--help`. Empty where the program fails.
+    /// The output of the program with `--help`. Empty if the program fails.
     async fn help(&self, program: &Path) -> &str {
         let ask = async || {
             let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
@@ -315,7 +316,8 @@ impl Command {
         }
     }
 
-    /// Folders that the command may read because its programs need them, without those of the system.
+    /// The folders of the command's programs and their packages, which it may read. Folders beneath `/usr` are left
+    /// out.
     fn needs(&self) -> Vec<PathBuf> {
         let found = self.definition.find.values().filter_map(|name| find(Path::new(name)));
         let programs = self.program().into_iter().chain(found);
@@ -349,6 +351,7 @@ impl Command {
     }
 }
 
+/// The absolute path of a program. A name is looked for in `PATH`. `None`: the program was not found.
 pub(crate) fn find(program: &Path) -> Option<PathBuf> {
     if program.is_absolute() {
         return program.is_file().then(|| program.to_owned());

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// The cause of an error: of a type that differs between systems.
+/// The cause of an error. Its type differs between operating systems.
 type Cause = Box<dyn Error + Send + Sync>;
 
 /// Why a command gave no answer.
@@ -76,7 +76,7 @@ pub enum BecomeError {
     /// The arguments are not those of [`Child::start`](crate::Child::start).
     #[error("this command is not meant for users: the host starts it")]
     NotByHost,
-    /// The system does not end the child with the host.
+    /// The system cannot be told to kill the child when the host ends.
     #[error("cannot have the child end with the host")]
     EndWithHost(#[source] io::Error),
     /// The child cannot be confined.

@@ -1,8 +1,7 @@
 //! Confined child processes: a child reaches only what it is allowed to, and is killed with all that it started.
 //!
-//! A child is this program, started once more. It confines itself ([`restrict()`]) and then becomes the program
-//! that is wanted. So not one instruction of that program runs unconfined. [`strength`] says what this system
-//! cannot enforce.
+//! A child is this program, started once more. It confines itself ([`restrict()`]) and then executes the program of the
+//! command (`exec`), which therefore never runs unconfined. [`strength`] tells what this system cannot enforce.
 
 mod child;
 mod command;

@@ -32,8 +32,8 @@ impl OwnLimits {
     ///
     /// # Errors
     ///
-    /// Where `read` or `write` does not contain `{}` exactly once, or where `switch` is empty or one of its names does
-    /// not begin with `-`.
+    /// `read` or `write` does not contain `{}` exactly once, `switch` is empty, or a name in `switch` does not
+    /// begin with `-`.
     pub(crate) fn check(&self) -> Result<(), DefinitionError> {
         for (key, option) in [("read", &self.read), ("write", &self.write)] {
             if option.matches(PLACE).count() != 1 {

@@ -1,4 +1,5 @@
-//! The files that a program needs to read to run: its package, and never a home directory or a folder of logins.
+//! Finds the files that a program must be able to read to run: those of its package. A home directory or a folder of
+//! secrets never counts as a package.
 //!
 //! A program in `~/bin` does not make the rest of `~` a part of its package. So a folder is only readable where
 //! its name or an entry in it marks it as a package or as an installation: see [`package_of`]. The operator names
@@ -9,8 +10,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Folders of a home directory with logins and other secrets. None of them is readable as a whole, nor a folder
-/// that contains one of them, even if it is marked as a package.
+/// Folders of a home directory with logins and other secrets. Such a folder is not readable as a whole, even if it is
+/// marked as a package. The same holds for a folder that contains one of them.
 const PRIVATE: &[&str] = &[
     ".aws",
     ".azure",
@@ -26,8 +27,8 @@ const PRIVATE: &[&str] = &[
     ".ssh",
 ];
 
-/// Version managers: a folder in the parent of the program's folder that marks one, and the folders beside it that
-/// a program needs to run.
+/// Version managers. First their marker: a folder in the parent of the program's folder. Then the folders in the same
+/// parent that a program needs to run.
 const MANAGED: &[(&str, &[&str])] = &[
     // asdf, mise and pyenv: a script or a link in `shims` chooses the version.
     ("shims", &["bin", "installs", "lib", "libexec", "plugins", "shims", "versions"]),
@@ -40,12 +41,12 @@ const FIRST_LINE: u64 = 512;
 
 /// The files and folders that a program at this path needs beside those of the system:
 ///
-/// - the program, and what it is a link to;
-/// - the outermost `node_modules` that it lies in, or else, for a script of Node.js, the folder of the nearest
+/// - the program, and its target if it is a link;
+/// - the outermost `node_modules` that contains it, or else, for a script of Node.js, the folder of the nearest
 ///   `package.json`; and `lib/node_modules` of the prefix that it is installed in;
-/// - a virtual environment of Python or Conda, or a package in `/opt`, that it is in;
-/// - what a version manager that starts it needs;
-/// - the same of its interpreter, where it is a script that names one.
+/// - the virtual environment of Python or Conda, or the package in `/opt`, that contains it;
+/// - the files of the version manager that starts it;
+/// - if it is a script that names an interpreter, the same for the interpreter.
 pub(crate) fn package_of(program: &Path) -> Vec<PathBuf> {
     let home = std::env::home_dir();
     let mut needs = Vec::new();

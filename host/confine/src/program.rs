@@ -1,4 +1,4 @@
-//! What a program reaches that the operator confines as a whole, such as another MCP server.
+//! The confinement of a program that is confined as a whole, such as an upstream server.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::package::package_of;
 use crate::restrict::Confinement;
 
 /// The confinement of a program with these arguments: it may read the files of the system and its package, and reach
-/// what `grants` say. Arguments that are files, such as the script of an interpreter, count as part of the program.
+/// what `grants` allows. Arguments that are absolute paths of files, such as a script, count as part of the program.
 pub fn terms_of(program: &Path, arguments: &[String], grants: &Confinement) -> Confinement {
     let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
     read.extend(find(program).iter().flat_map(|found| package_of(found)));
@@ -17,7 +17,7 @@ pub fn terms_of(program: &Path, arguments: &[String], grants: &Confinement) -> C
     read.extend(grants.read.iter().cloned());
     let mut write = grants.write.clone();
     write.push("/dev/null".into());
-    // The terms are passed on as text.
+    // The confinement is passed on as text, so its paths must be UTF-8.
     for paths in [&mut read, &mut write] {
         paths.retain(|path| path.to_str().is_some());
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ConfineError;
 
-/// What a confined process may reach.
+/// The files that a confined process may reach, and whether it may use the network.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Confinement {
     /// Files and directories that it may read and run, with all that is in them. Paths that do not exist are
@@ -23,7 +23,7 @@ pub struct Confinement {
 pub struct ResourceLimits {
     /// Bytes of address space, including memory that is reserved and never used.
     pub address_space: Option<u64>,
-    /// Bytes of writable memory of each process of the child. Enforced on Linux alone.
+    /// Bytes of writable memory of each process of the child. Enforced on Linux only.
     pub memory: Option<u64>,
     /// Seconds of CPU time of each process of the child.
     pub cpu_seconds: Option<u64>,
@@ -36,7 +36,8 @@ pub struct ResourceLimits {
 ///
 /// # Errors
 ///
-/// Where the system has the means and refuses. A system without the means is no error: see [`strength`].
+/// The system supports a restriction and refuses to apply it. A system without such support is not an error: see
+/// [`strength`].
 pub fn restrict(confinement: &Confinement, limits: &ResourceLimits) -> Result<(), ConfineError> {
     limit(limits)?;
     #[cfg(target_os = "linux")]
@@ -75,7 +76,7 @@ fn limit(_: &ResourceLimits) -> Result<(), ConfineError> {
     Ok(())
 }
 
-/// What confines children on this system, as text for the operator.
+/// The restrictions that this system enforces on children, as text for the operator.
 pub fn strength() -> &'static str {
     #[cfg(target_os = "linux")]
     {
@@ -114,7 +115,7 @@ mod linux {
 
     use super::{ConfineError, Confinement};
 
-    /// The newest version of Landlock whose rules are used here. An older kernel enforces those rules that it has.
+    /// The newest version of Landlock whose rules are used here. An older kernel enforces the rules that it supports.
     const KNOWN: ABI = ABI::V6;
 
     pub fn has_landlock() -> bool {
@@ -137,7 +138,7 @@ mod linux {
         }
         let mut rules = rules.create().map_err(failed)?;
         let read = confinement.read.iter().map(|path| (path, AccessFs::from_read(KNOWN)));
-        // Everything but making devices: no rule about files restricts access to the device behind such a file.
+        // All rights except making devices: a device file in a writable directory would give access to the device.
         let devices = AccessFs::MakeChar | AccessFs::MakeBlock;
         let write =
             confinement.write.iter().map(|path| (path, AccessFs::from_all(KNOWN) & !devices));

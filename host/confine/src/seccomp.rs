@@ -1,10 +1,10 @@
-//! Restricts the system calls of a confined process with seccomp: reviewed calls by list, and every call that is
-//! newer than the review.
+//! Restricts the system calls of a confined process with seccomp. Lists name the calls that are refused. Calls that are
+//! newer than the last review of these lists are refused, too.
 //!
 //! Landlock restricts which files a process may open. It does not restrict changes of a file's mode, owner,
-//! times and attributes. seccomp sees numbers and no paths. So a call that changes such metadata has no effect,
-//! whatever file it names: it fails, or it succeeds and does nothing. Calls that reach other processes, the
-//! kernel or the whole machine are refused as well. The reasons and measurements are in
+//! times and attributes. seccomp sees numbers and no paths. So a call that changes such metadata has no effect on any
+//! file: it fails, or it succeeds and does nothing. Calls that reach other processes, the kernel or the whole machine
+//! are refused as well. The reasons and measurements are in
 //! `docs/adr/0039-confined-children-cannot-change-metadata.md`. Numbers and arguments are those of the kernel's
 //! own system call tables.
 
@@ -96,7 +96,7 @@ const NEVER: &[c_long] = &[
     libc::SYS_fchownat,
 ];
 
-/// The same, for processors that have these calls.
+/// More calls that fail with `EPERM`, on processors that have them.
 #[cfg(target_arch = "x86_64")]
 const NEVER_HERE: &[c_long] = &[
     libc::SYS_chown,
@@ -112,8 +112,8 @@ const NEVER_HERE: &[c_long] = &[libc::SYS_kexec_file_load];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const NEVER_HERE: &[c_long] = &[];
 
-/// Calls that fail with `EPERM` in a child without a network, as they lead to other processes. A pair of
-/// connected sockets may be made: it leads nowhere else.
+/// Calls that fail with `EPERM` in a child without a network, because they connect to other processes. `socketpair` is
+/// allowed: its two sockets are connected only with each other.
 const TALKING: &[c_long] =
     &[libc::SYS_mq_open, libc::SYS_msgget, libc::SYS_semget, libc::SYS_shmget, libc::SYS_socket];
 
@@ -143,15 +143,15 @@ const ATTRIBUTES: &[c_long] = &[
 /// were created with.
 const NOT_DONE: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, FCHMODAT2, libc::SYS_utimensat];
 
-/// The same, for processors that have these calls.
+/// More calls that succeed and do nothing, on processors that have them.
 #[cfg(target_arch = "x86_64")]
 const NOT_DONE_HERE: &[c_long] =
     &[libc::SYS_chmod, libc::SYS_futimesat, libc::SYS_utime, libc::SYS_utimes];
 #[cfg(not(target_arch = "x86_64"))]
 const NOT_DONE_HERE: &[c_long] = &[];
 
-/// Requests of `ioctl` that are refused: flags, versions, encryption and sealing of files, for which a file that is
-/// open for reading is enough; and input to a terminal.
+/// Requests of `ioctl` that are refused. Most set flags, versions, encryption or verity of a file, for which a file
+/// that is open for reading is enough. The others insert input into a terminal.
 const CONTROLS: &[u64] = &[
     0x4004_6602, // FS_IOC32_SETFLAGS
     0x4008_6602, // FS_IOC_SETFLAGS
@@ -164,10 +164,11 @@ const CONTROLS: &[u64] = &[
     0x541c,      // TIOCLINUX
 ];
 
-/// A condition on the arguments of a call: it holds where all of its parts hold.
+/// A condition on the arguments of a call. It holds if all of its parts hold.
 type When = Vec<SeccompCondition>;
 
-/// Restricts the system calls of this process and of all its descendants. This cannot be undone.
+/// Restricts the system calls of this process and of all its descendants. This cannot be undone. Does nothing on a
+/// processor for which no filters can be made: see [`is_available`].
 pub(crate) fn restrict(network: bool) -> Result<(), ConfineError> {
     let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else { return Ok(()) };
     let unconditional = |calls: &[&[c_long]]| -> BTreeMap<c_long, Vec<SeccompRule>> {
@@ -204,7 +205,7 @@ fn failed(error: impl Error + Send + Sync + 'static) -> ConfineError {
     ConfineError::SystemCalls(error.into())
 }
 
-/// Calls that are refused for some arguments, and the conditions.
+/// The calls that are refused for some arguments, with the conditions.
 fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
     let mut refusals: BTreeMap<c_long, Vec<When>> = BTreeMap::new();
     // New namespaces; and a sibling, which would be a child of the host.
@@ -265,7 +266,7 @@ fn opening(flags: u8, mode: u8) -> Result<Vec<When>, BackendError> {
 /// The bit of `O_TMPFILE` that no other flag has.
 const TEMPORARY: i32 = 0o20_000_000;
 
-/// A mode that makes a device, or has a set-user-ID or set-group-ID bit.
+/// The conditions on a mode that makes a device, or has a set-user-ID or set-group-ID bit.
 fn special(mode: u8) -> Result<Vec<When>, BackendError> {
     let device = |kind: u32| masked(mode, libc::S_IFMT.into(), kind.into());
     let mut whens = vec![vec![device(libc::S_IFCHR)?], vec![device(libc::S_IFBLK)?]];
@@ -273,7 +274,7 @@ fn special(mode: u8) -> Result<Vec<When>, BackendError> {
     Ok(whens)
 }
 
-/// A mode with a set-user-ID or set-group-ID bit. Where a flag is given, it must be set too.
+/// The conditions on a mode with a set-user-ID or set-group-ID bit. If `flag` is given, this flag must be set, too.
 fn made_with(mode: u8, flag: Option<(u8, i32)>) -> Result<Vec<When>, BackendError> {
     let mut whens = Vec::new();
     for bit in [libc::S_ISUID, libc::S_ISGID] {
@@ -303,12 +304,11 @@ fn differs(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value)
 }
 
-/// The filter with which each call that is newer than the review fails with `ENOSYS`, and so does each call of x32,
-/// whose numbers have a high bit set. The other filters end a process that makes a call in the numbering of another
-/// processor.
+/// The filter for calls that are newer than the review: they fail with `ENOSYS`. So do the calls of x32, whose numbers
+/// have a high bit set. The other filters end a process that makes a call in the numbering of another processor.
 fn newer_than_reviewed() -> BpfProgram {
-    // Of <linux/filter.h> and <linux/seccomp.h>: load a word of `struct seccomp_data`, whose first is
-    // the number; jump where greater; return.
+    // Opcodes of <linux/filter.h>: load a word of `struct seccomp_data` (the first word is the number of the call),
+    // jump if greater, return.
     const LOAD: u16 = 0x20;
     const IF_GREATER: u16 = 0x25;
     const RETURN: u16 = 0x06;

@@ -1,5 +1,5 @@
-//! Workers: processes that are kept for further requests. Each serves one request at a time, is started again after
-//! a crash, and ends when it was idle for long enough.
+//! Workers: processes that are kept for further requests. A worker serves one request at a time, is replaced after a
+//! crash, and ends after it was idle for the configured time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,12 +37,12 @@ impl Commands {
         Self { all: all.collect(), idle: Arc::default() }
     }
 
-    /// The command with this name.
+    /// The command with this name. `None`: there is no such command.
     pub fn get(&self, name: &str) -> Option<Arc<Command>> {
         self.all.get(name).map(|(command, _)| command.clone())
     }
 
-    /// Has a worker answer a request: an idle one, or a new one.
+    /// Sends a request to an idle worker or to a new one, and returns the answer.
     ///
     /// # Errors
     ///
@@ -73,8 +73,8 @@ impl Commands {
     ) -> Result<String, CommandError> {
         let identity = directory.map(WorkingDirectory::identity).transpose()?;
         let most = command.output_bytes();
-        // An idle worker may be about to end. So if it ends without an answer, a new one is asked. No other idle worker
-        // is: the request itself may be what ended the first one.
+        // An idle worker may be about to end. If it ends without an answer, a new worker gets the request. Other
+        // idle workers do not get it: the request itself may have ended the first one.
         if let Some(mut worker) = self.take(command, &identity) {
             match worker.child.ask(message, most).await? {
                 Reply::Text(answer) => {
@@ -101,7 +101,7 @@ impl Commands {
         }
     }
 
-    /// Takes an idle worker of the command in the directory that has not ended.
+    /// Takes an idle worker that serves the command in the directory and has not ended.
     fn take(&self, command: &Command, directory: &Option<Identity>) -> Option<Worker> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let fits =
@@ -122,7 +122,7 @@ impl Commands {
         worker.idle_since = Instant::now();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let of_command = |worker: &Worker| worker.command == command.name;
-        // At most as many workers are idle as may work at once: the one that was idle for longest ends.
+        // There are at most as many idle workers as may work at once: the one that was idle for longest ends.
         if idle.iter().filter(|worker| of_command(worker)).count() >= command.workers() {
             let oldest = (0..idle.len())
                 .filter(|index| of_command(&idle[*index]))

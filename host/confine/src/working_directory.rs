@@ -10,7 +10,7 @@ pub struct WorkingDirectory {
     pub path: PathBuf,
     /// The open directory.
     pub handle: File,
-    /// Whether the command may change what is in it.
+    /// Whether the command may write to the directory.
     pub writable: bool,
 }
 

@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the confined child does: 0 where it worked, 1 where it was refused.
+/// The confined child: tries one operation. The exit code is 0 if the operation worked, and 1 if it was refused.
 fn attempt(name: &str, with: &[String]) -> ExitCode {
     let path = |n: usize| Path::new(&with[n]);
     let worked = match name {
@@ -156,7 +156,7 @@ struct Stage {
 impl Stage {
     fn spec(&self, arguments: &[&str], network: bool) -> Spec {
         let me = std::env::current_exe().expect("this program");
-        // What any program needs to start at all.
+        // The files that every program needs to start.
         let system = ["/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/null"];
         let mut read: Vec<PathBuf> = system.iter().map(PathBuf::from).collect();
         read.extend([me.clone(), self.path("read")]);
@@ -330,7 +330,7 @@ fn processes(stage: &Stage) {
     assert!((0..100).any(|_| gone() || pause()), "{left} outlives the child");
 }
 
-/// Whether Landlock restricts signals, as since Linux 6.12.
+/// Whether Landlock restricts signals, which it does since Linux 6.12.
 #[cfg(target_os = "linux")]
 fn has_signal_scope() -> bool {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").expect("Linux says its release");

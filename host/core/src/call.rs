@@ -48,9 +48,9 @@ pub struct Call<'a> {
     pub work: Work,
     /// The directories that the call may access.
     pub roots: Roots,
-    /// What a plugin can read about the call.
+    /// Data about the call that a plugin can read.
     pub context: Context,
-    /// Whether no client waits for the call, which is a task or a job. Its time limit is then `background-ms`.
+    /// Whether the call is a task or a job, for which no client waits. Its time limit is then `background-ms`.
     pub task: bool,
     /// The user's decisions since the previous round.
     pub decisions: Vec<Decision>,
@@ -130,12 +130,12 @@ pub enum SourceAnswer {
     Plugin(PluginAnswer),
     /// The result of an upstream server, with all its fields, also unknown ones.
     Upstream(Value),
-    /// Questions of an upstream server for a client of 2026-07-28.
+    /// Questions of an upstream server for a client of MCP 2026-07-28.
     UpstreamQuestions {
         /// The questions by their keys, as the upstream server asks them.
         requests: Object,
-        /// The state that the client sends back with its answers. The caller must seal it: otherwise the client
-        /// could change it.
+        /// The state that the client sends back with its answers. It must be sealed before it is sent: otherwise the
+        /// client could change it.
         state: upstream::RoundState,
     },
     /// Questions of tools that a plugin has called.
@@ -164,8 +164,9 @@ impl SourceAnswer {
         }
     }
 
-    /// The data of a tool that succeeded, as JSON: its structured content, or else the first JSON object or list among
-    /// its texts, or else its first text, as views have it.
+    /// The data of a successful tool result as JSON, for views: the structured content, or else the first text that
+    /// is a JSON object or list, or else the first text as a JSON string. `None`: the call failed, or the result has
+    /// none of these.
     pub fn data(&self) -> Option<String> {
         match self {
             Self::Plugin(PluginAnswer::Tool(result)) if !result.is_error => {
@@ -260,35 +261,35 @@ fn trail_of(source: Source<'_>, work: &Work, request: String, principal: Option<
     }
 }
 
-/// Why a call failed, and whose fault it was.
+/// Why a call failed, and who is at fault.
 #[derive(Debug)]
 pub enum CallFailure {
-    /// The caller's: there is no such tool, prompt or resource.
+    /// The caller's fault: there is no such tool, prompt or resource.
     Unknown(String),
-    /// The caller's: an argument is invalid. The text names it.
+    /// The caller's fault: an argument is invalid. The text names the argument.
     InvalidArguments(String),
     /// The gate or the roots refused.
     Denied(String),
-    /// The caller's: the arguments have more bytes than the source's limit.
+    /// The caller's fault: the arguments have more bytes than the source's limit.
     ArgumentsTooLarge(String),
     /// A time limit was reached. The text names the limit.
     TimedOut(String),
-    /// The plugin's: its answer has more bytes than `answer-bytes`.
+    /// The plugin's fault: its answer has more bytes than `answer-bytes`.
     TooLarge(String),
     /// Too many calls or tasks are running.
     Busy(String),
-    /// The plugin's: it ended without an answer.
+    /// The plugin's fault: it ended without an answer.
     PluginFailed(String),
     /// The source's own JSON-RPC error, sanitised for display.
     Protocol(ProtocolError),
-    /// The upstream server's: it did not answer, or its answer is not valid MCP.
+    /// The upstream server's fault: it did not answer, or its answer is not valid MCP.
     Upstream(String),
     /// The call of an upstream server ended without an answer: the client cancelled it, its request has ended, or there
     /// are too many questions. The text says why.
     Abandoned(String),
-    /// The plugin's: its answer does not match its manifest or the contract.
+    /// The plugin's fault: its answer does not match its manifest or the contract.
     BrokenPromise(String),
-    /// The host's.
+    /// The host's fault, such as an error of the operating system.
     Host(String),
     /// The client cancelled the call.
     Cancelled,
@@ -367,7 +368,8 @@ impl From<Denied> for CallFailure {
 ///
 /// # Errors
 ///
-/// [`CallFailure`]. Each call is recorded in the audit, however it ends.
+/// The call was refused, failed or was cancelled: see [`CallFailure`]. Each call is recorded in the audit, however
+/// it ends.
 pub async fn call(source: Source<'_>, call: Call<'_>) -> Result<SourceAnswer, CallFailure> {
     let traced = traced::Traced::begin(source, &call);
     let served = recorded(source, call).instrument(traced.span()).await;
@@ -430,7 +432,7 @@ fn check_arguments(schema: &Schema, tool: &str, arguments: &Value) -> Result<(),
     })
 }
 
-/// A new correlation id: short, and unique on this machine.
+/// A new correlation id: a random number of this process, and a counter.
 pub fn request_id() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     static PROCESS: std::sync::LazyLock<u64> = std::sync::LazyLock::new(|| {

@@ -16,7 +16,8 @@ use portcullis_mcp_client::{Object, UpstreamPrompt, UpstreamState, UpstreamTool}
 use portcullis_name_collisions::uris::{self, Owners};
 use portcullis_name_collisions::{Names, Remark, SourceNames};
 
-/// The tools, prompts and resources that clients may see, in a fixed order. What a client does see of them: [`crate::listing`].
+/// The tools, prompts and resources that clients may see, in a fixed order. [`crate::listing`] decides which of them
+/// a client sees.
 #[derive(Default)]
 pub struct Catalog {
     /// The plugins: loaded and refused.
@@ -30,7 +31,8 @@ pub struct Catalog {
     prompts: Names,
     uris: Owners,
     realms: Realms,
-    /// The rank of each source in the order of first appearance, by the source's index. Bundled plugins have rank 0.
+    /// The rank of each source in the order of first appearance, by the source's index. The rank of bundled plugins
+    /// is 0.
     arrived: Vec<usize>,
     /// Templates that own their URI space, with the index of the source.
     templates: Templates,
@@ -39,9 +41,9 @@ pub struct Catalog {
 /// A tool with its source.
 #[derive(Clone, Copy)]
 pub enum CatalogTool<'a> {
-    /// Of a plugin.
+    /// An item of a plugin.
     Plugin(&'a Arc<LoadedPlugin>, &'a PluginTool),
-    /// Of an upstream server.
+    /// An item of an upstream server.
     Upstream(&'a UpstreamOffer, &'a UpstreamTool),
 }
 
@@ -62,7 +64,7 @@ impl<'a> CatalogTool<'a> {
         }
     }
 
-    /// The arguments that are paths. Those of upstream servers are not known.
+    /// The arguments that are paths. Empty for tools of upstream servers, which declare no paths.
     pub fn paths(self) -> &'a [PathArgument] {
         match self {
             Self::Plugin(_, tool) => &tool.definition.paths,
@@ -74,9 +76,9 @@ impl<'a> CatalogTool<'a> {
 /// A prompt with its source.
 #[derive(Clone, Copy)]
 pub enum CatalogPrompt<'a> {
-    /// Of a plugin.
+    /// An item of a plugin.
     Plugin(&'a Arc<LoadedPlugin>, &'a Prompt),
-    /// Of an upstream server.
+    /// An item of an upstream server.
     Upstream(&'a UpstreamOffer, &'a UpstreamPrompt),
 }
 
@@ -151,8 +153,8 @@ impl Catalog {
 
     /// The tool that clients know by this name.
     ///
-    /// If no tool has the name, an upstream server's own name for a tool counts, if exactly one listed tool of upstream
-    /// servers has it: views of these servers use such names.
+    /// If no tool has the name, the upstream servers' own names for their tools are searched, because views of these
+    /// servers use such names. `None`: several tools of upstream servers have this own name, or none has it.
     pub fn tool(&self, name: &str) -> Option<CatalogTool<'_>> {
         let named = self.tools.find(name).map(|(source, place)| self.tool_at(source, place));
         named.or_else(|| {
@@ -206,8 +208,8 @@ impl Catalog {
         self.upstreams.get(source.checked_sub(self.plugins.loaded.len())?)
     }
 
-    /// The resources (`key` is `uri`) or templates (`uriTemplate`) of upstream servers as clients see them, without
-    /// those whose URI another source owns.
+    /// The resources (`key` is `uri`) or templates (`uriTemplate`) of upstream servers, as clients see them.
+    /// Resources and templates whose URIs another source owns are left out.
     pub fn listed_by_upstreams<'a>(
         &'a self,
         key: &'a str,
@@ -230,7 +232,7 @@ impl Catalog {
         })
     }
 
-    /// The resources in the plugins' manifests, without those whose URI another source owns.
+    /// The resources in the plugins' manifests. Resources whose URIs another source owns are left out.
     pub fn resources(&self) -> impl Iterator<Item = &ResourceInfo> {
         self.plugins.loaded.iter().enumerate().flat_map(move |(index, loaded)| {
             let own = move |one: &&ResourceInfo| self.uris.of(&one.uri) == Some(index);
@@ -243,8 +245,9 @@ impl Catalog {
         self.uris.of(uri).is_some()
     }
 
-    /// Whether a plugin may list a resource that its manifest does not name: the plugin owns the URI or arrived before
-    /// the owner; or nobody owns the URI, and no source with a claim in the URI's realm arrived before the plugin.
+    /// Whether a plugin may list a resource that its manifest does not name: the plugin owns the URI or arrived
+    /// before the owner; or no source owns the URI, and no source with a claim in the URI's realm arrived before the
+    /// plugin.
     pub fn may_list(&self, loaded: &Arc<LoadedPlugin>, uri: &str) -> bool {
         let mine = self.plugins.loaded.iter().position(|one| Arc::ptr_eq(one, loaded));
         mine.is_some_and(|mine| match self.uris.of(uri) {
@@ -253,8 +256,8 @@ impl Catalog {
         })
     }
 
-    /// Whether a source may use a URI that nobody owns: no source with a claim in the URI's realm arrived before this
-    /// source.
+    /// Whether a source may use a URI without an owner: no source with a claim in the URI's realm arrived before
+    /// this source.
     fn may_have(&self, source: usize, uri: &str) -> bool {
         let first = uris::realm(uri).and_then(|realm| self.realms.get(&realm));
         first.is_none_or(|first| self.arrived[source] <= *first)
@@ -272,7 +275,8 @@ impl Catalog {
         plugin.or_else(|| self.upstream_at(source).map(Source::Upstream))
     }
 
-    /// The resource templates in the plugins' manifests, without those whose URI space another source owns.
+    /// The resource templates in the plugins' manifests. Templates whose URI spaces another source owns are left
+    /// out.
     pub fn templates(&self) -> impl Iterator<Item = &ResourceTemplate> {
         self.plugins.loaded.iter().enumerate().flat_map(move |(index, loaded)| {
             let own = move |one: &&ResourceTemplate| {
@@ -282,11 +286,14 @@ impl Catalog {
         })
     }
 
-    /// The sources that may have the resource of this URI, in the order in which they are asked: the order in which
-    /// they arrived. If nobody owns the URI, these are the plugins that list resources at run time and may use the
-    /// URI. If a source owns the URI, these are the plugins in files that list resources at run time and arrived before
-    /// the owner, and then the owner. Bundled plugins are left out there, because they own all URIs that they list. If
-    /// nobody owns the URI, upstream servers that run and may use it are asked last: a tool may have named the URI.
+    /// The sources that may have the resource of this URI, in the order in which they are asked.
+    ///
+    /// If a source owns the URI, the plugins from files that list resources at run time and arrived before the owner
+    /// are asked first, and then the owner. Bundled plugins are not asked, because they own all URIs that they list.
+    ///
+    /// If no source owns the URI, the plugins that list resources at run time and may use the URI are asked in the
+    /// order of their arrival. Upstream servers that run and may use the URI are asked last, because one of their
+    /// tools may have named the URI.
     pub fn resource(&self, uri: &str) -> Vec<Source<'_>> {
         let owner = self.uris.of(uri);
         let is_asked = |at: &usize| {
@@ -314,8 +321,8 @@ impl Catalog {
         plugins.chain(upstreams).collect()
     }
 
-    /// Whether a source's error about a resource is the final answer: the source owns the URI; or nobody owns it, and
-    /// the source is a plugin without templates, which may have resources that it does not list.
+    /// Whether a source's error about a resource is the final answer: the source owns the URI; or no source owns the
+    /// URI, and the source is a plugin without templates, which may have resources that it does not list.
     pub fn answers_for(&self, source: Source<'_>, uri: &str) -> bool {
         let Source::Plugin(loaded) = source else { return self.owns(uri) };
         match self.uris.of(uri) {

@@ -127,7 +127,7 @@ impl HostConfig {
         let mut limits = AuditLimits::default();
         if let Some(bytes) = self.audit_bytes {
             limits.total = bytes.get();
-            // Segments are deleted whole.
+            // Only whole segments are deleted, so the segments must be much smaller than the limit.
             limits.segment = limits.segment.min(limits.total / 8);
             limits.small = limits.small.min(limits.segment / 2);
         }
@@ -188,8 +188,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// Where the text is no configuration: the place, the key, and what to write instead. The error contains no value
-    /// that may be secret.
+    /// The text is not a valid configuration. The error names the place, the key, and what to write instead, and
+    /// contains no value that may be secret.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         Self::checked(text).map_err(|error| error.with_hidden(|about| secrets::hidden(text, about)))
     }
@@ -245,7 +245,7 @@ impl Config {
         self
     }
 
-    /// Limits of one plugin.
+    /// The limits of one plugin. A plugin without its own limits has those under `[limits]`.
     pub fn limits_of(&self, plugin: &str) -> Limits {
         let base = self.limits.over(&Limits::default());
         match self.plugins.get(plugin) {
@@ -254,7 +254,8 @@ impl Config {
         }
     }
 
-    /// The largest value of each limit among all plugins. The pool of instances must have room for calls within them.
+    /// The largest value of each limit among all plugins. The pool of instances must have room for a call with these
+    /// limits.
     pub fn largest_limits(&self) -> Limits {
         let own = self.plugins.keys().map(|name| self.limits_of(name));
         own.fold(self.limits_of(""), |largest, one| largest.max(&one))

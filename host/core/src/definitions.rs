@@ -9,7 +9,7 @@ use crate::bindings::{Prompt, ResourceTemplate, Tool as Definition, ToolHints};
 use crate::catalog::{Catalog, CatalogTool};
 use crate::upstreams::views;
 
-/// The keys of a tool's view in `_meta`: in `ui` by the specification, and directly for older clients.
+/// The two keys of a tool's view: in `_meta.ui` as MCP Apps specifies, and directly in `_meta` for older clients.
 pub const VIEW_KEYS: (&str, &str) = ("resourceUri", "ui/resourceUri");
 
 /// Maximum length of a description in characters. Models read all descriptions in each conversation.
@@ -28,7 +28,7 @@ pub fn listed_tool(name: &str, tool: CatalogTool<'_>) -> Value {
     }
 }
 
-/// A plugin's tool. Its texts are untrusted and are sanitised for display.
+/// A plugin's tool, as in `tools/list`. The plugin's texts are untrusted and are sanitised for display.
 pub fn tool(name: &str, tool: &Definition) -> Value {
     let object =
         |text: &str| -> Map<String, Value> { serde_json::from_str(text).unwrap_or_default() };
@@ -50,15 +50,16 @@ pub fn tool(name: &str, tool: &Definition) -> Value {
     definition.into()
 }
 
-/// Takes from the definition of a plugin's tool what its reader does not need: hints that say nothing beside others, the title
-/// for clients of 2025-03-26 where `protocol` is a later revision, and the output schema, by which the host checks answers itself.
+/// Removes parts of the definition of a plugin's tool that a model does not need: hints that follow from
+/// `readOnlyHint`, the title in the annotations if `protocol` is later than 2025-03-26, and, without
+/// `has_output_schema`, the output schema. The host checks answers against the output schema in any case.
 pub fn make_lean(tool: &mut Map<String, Value>, protocol: &str, has_output_schema: bool) {
     if !has_output_schema {
         tool.shift_remove("outputSchema");
     }
     let title = tool.get("title").cloned();
     let Some(hints) = tool.get_mut("annotations").and_then(Value::as_object_mut) else { return };
-    // A tool that only reads destroys nothing, and may be called again.
+    // A tool that only reads is not destructive, and is idempotent.
     if hints.get("readOnlyHint") == Some(&Value::Bool(true)) {
         hints.shift_remove("destructiveHint");
         hints.shift_remove("idempotentHint");
@@ -91,7 +92,7 @@ pub fn meta(extra: Option<&str>) -> Option<Map<String, Value>> {
     extra.get("_meta")?.as_object().cloned()
 }
 
-/// The members of an object that are neither null nor empty arrays.
+/// The members of an object, except for nulls and empty arrays.
 pub fn present(object: Value) -> Map<String, Value> {
     let says = |value: &Value| !value.is_null() && value.as_array().is_none_or(|a| !a.is_empty());
     let Value::Object(mut object) = object else { unreachable!("only objects are given") };
@@ -196,13 +197,14 @@ pub fn entries(catalog: &Catalog) -> Vec<Entry> {
     entries_of(catalog, &tools)
 }
 
-/// The tools of a catalog with these definitions, in the same order.
+/// The tools of a catalog, for plugins that may see or call them. `tools`: their definitions, in the order of the
+/// catalog.
 pub fn entries_of(catalog: &Catalog, tools: &[Value]) -> Vec<Entry> {
     let sources = catalog.tools().map(|(_, tool)| tool.source().name().to_string());
     sources.zip(tools).map(|(from, tool)| entry(from, tool)).collect()
 }
 
-/// A tool, in the contract's types, for plugins with the capability `catalog`.
+/// A tool in the contract's types, for plugins that may see or call tools.
 fn entry(source: String, tool: &Value) -> Entry {
     let text = |key: &str| tool[key].as_str().map(str::to_owned);
     let hint = |key: &str| tool["annotations"][key].as_bool();

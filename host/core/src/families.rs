@@ -1,16 +1,16 @@
 //! The data of the families of bundled plugins. The host's own code names no plugin: the build script collects
 //! this data from the folders `plugins/FAMILY`.
 
-/// A family, as far as the choice of the listed tools needs it.
+/// The data of a family that decides which tools are listed.
 #[derive(Debug)]
 pub struct Family {
     /// The name.
     pub name: &'static str,
-    /// The names of its plugins.
+    /// The names of the family's plugins.
     pub plugins: &'static [&'static str],
-    /// Files that mark a project of this family. Empty: its tools are for every project.
+    /// Files that mark a project of this family. Empty: the family's tools are for every project.
     pub marks: &'static [Mark],
-    /// Names of folders in which no project is looked for.
+    /// Names of folders that are not searched for projects.
     pub skipped: &'static [&'static str],
     /// Tools that are of use without a project, by the plugins' own names.
     pub without_project: &'static [&'static str],
@@ -19,9 +19,9 @@ pub struct Family {
 /// A file that marks a project.
 #[derive(Debug)]
 pub struct Mark {
-    /// Its name, in which `*` stands for any text.
+    /// The name of the file, in which `*` stands for any text.
     pub file: &'static str,
-    /// Texts of which the file must contain one. Empty: the name is enough.
+    /// The file must contain one of these texts. Empty: the name is enough.
     pub contains: &'static [&'static str],
 }
 
@@ -31,7 +31,7 @@ impl Family {
         FAMILIES.iter().find(|family| family.plugins.contains(&plugin))
     }
 
-    /// The families whose tools are listed only where there is a project of theirs.
+    /// The families whose tools are listed only if the roots contain a project of the family.
     pub fn with_projects() -> impl Iterator<Item = &'static Self> {
         FAMILIES.iter().filter(|family| !family.marks.is_empty())
     }

@@ -27,14 +27,15 @@ mod views;
 /// Maximum number of log records that wait for a slow client. Further ones are lost.
 const MAX_WAITING_LOGS: usize = 256;
 
-/// How long the answer to `initialize` waits for an upstream server that was never seen before. Some clients wait for
-/// 30 seconds.
+/// How long the answer to `initialize` waits for an upstream server that was never seen before. Some clients wait
+/// only 30 seconds for the answer.
 const FIRST_ANSWER_WAIT: Duration = Duration::from_secs(20);
 
 /// State that all sessions share.
 pub struct Host {
     loading: Loading,
-    /// The catalog of the bundled plugins alone. Their names never change, so calls of them need not wait for others.
+    /// The catalog of the bundled plugins alone. Their names never change, so calls of bundled plugins do not wait
+    /// for other sources.
     bundled: OnceCell<Arc<Catalog>>,
     /// The upstream servers.
     pub upstreams: Arc<Upstreams>,
@@ -59,7 +60,7 @@ pub struct Shown {
     pub catalog: Arc<Catalog>,
     /// The definitions of the tools, made when tools are first listed or called.
     tools: OnceCell<Arc<Tools>>,
-    /// The value of [`SharedState::tools_changed`] for which the definitions hold.
+    /// The value of [`SharedState::tools_changed`] for which the definitions are current.
     tools_version: AtomicU64,
 }
 
@@ -100,9 +101,9 @@ impl Host {
         self.shown().await.catalog.clone()
     }
 
-    /// A catalog for which `has` is true, if there is one; otherwise the latest one. Tries the current catalog, then the
-    /// bundled plugins, then what is known without starting a server, then a new catalog, and last waits for plugins that
-    /// are still being compiled.
+    /// A catalog for which `has` is true, or else the latest catalog. Tries these in turn: the current catalog, the
+    /// bundled plugins, all sources that are known without starting a server, a new catalog, and a new catalog once
+    /// all plugins are compiled.
     pub async fn catalog_with(self: &Arc<Self>, has: impl Fn(&Catalog) -> bool) -> Arc<Catalog> {
         let known = self.shown.lock().clone().filter(|shown| has(&shown.catalog));
         if let Some(shown) = known.filter(|shown| self.is_current(shown)) {
@@ -113,7 +114,7 @@ impl Host {
             return bundled;
         }
         if self.upstreams.has_new().await {
-            // The servers that are known need not wait for those that are started for the first time.
+            // Calls of known servers do not wait for servers that are started for the first time.
             let plugins = self.loaded(|_| true).await;
             let upstreams = self.upstreams.known_offers().await;
             let known = Catalog::new(plugins, upstreams, &self.upstreams.lock).await;
@@ -171,7 +172,8 @@ impl Host {
         loaded.filter_map(used).collect()
     }
 
-    /// What clients see now, without waiting. `None`: no client has asked yet, or none since the last change.
+    /// The catalog that clients see now, without waiting. `None`: the catalog has not been made yet, or was
+    /// discarded after a change.
     pub fn shown_now(&self) -> Option<Arc<Shown>> {
         self.shown.lock().clone()
     }
@@ -193,7 +195,7 @@ impl Host {
         shown.tools_version.load(Ordering::Acquire) == self.shared_state.tools_changed()
     }
 
-    /// What clients see. Lists wait a short time for plugins that are being loaded.
+    /// The catalog that clients see. Waits a short time for plugins that are being loaded.
     async fn shown(self: &Arc<Self>) -> Arc<Shown> {
         let is_current = |shown: &&Arc<Shown>| self.is_current(shown);
         if let Some(shown) = self.shown.lock().as_ref().filter(is_current) {
@@ -234,8 +236,8 @@ impl Host {
         shown
     }
 
-    /// The plugins for a list: those that are loaded within a short time. If none is, the list waits for the first
-    /// one.
+    /// The plugins for a list: those that are loaded within a short time. If no plugin is loaded by then, the list
+    /// waits for the first one.
     async fn plugins_for_lists(self: &Arc<Self>) -> Arc<Plugins> {
         self.loaded(|_| true).await;
         let until = self.loading.deadline();
@@ -290,8 +292,8 @@ impl Host {
         }
     }
 
-    /// Waits for the instructions and capabilities of all sources, which are part of the answer to `initialize`: a short
-    /// time, or somewhat less than clients wait for that answer if nothing is known of some upstream server yet.
+    /// Waits for the instructions and capabilities of all sources, which are part of the answer to `initialize`.
+    /// Waits a short time, or up to 20 seconds if nothing is known of some upstream server yet.
     pub async fn wait_briefly_for_sources(self: &Arc<Self>) {
         let wait = if self.upstreams.has_new().await { FIRST_ANSWER_WAIT } else { LIST_WAIT };
         if tokio::time::timeout(wait, self.catalog()).await.is_err() {

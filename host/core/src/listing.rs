@@ -1,7 +1,8 @@
-//! Which tools a client sees: by the projects in its roots, or by a profile of the operator.
+//! Decides which tools a client sees: by the projects in the session's roots, or by a profile of the operator.
 //!
-//! A tool is *listed*, or *unlisted*, or *excluded*. What is unlisted for a guess, such as the tools of a family without a project,
-//! can still be called. What the operator excludes cannot.
+//! A tool is *listed*, *unlisted* or *excluded*. A tool that is only presumed to be of no use is unlisted and can
+//! still be called, such as the tools of a family without a project. A tool that the operator excludes cannot be
+//! called.
 
 mod why;
 
@@ -19,12 +20,14 @@ use crate::sandbox::Origin;
 use crate::source::Source;
 pub use why::{Place, Why};
 
-/// A list of tools that is larger than this, in bytes of JSON, is offered by search to clients that have no search of their own.
+/// Maximum size of a list of tools, in bytes of JSON, that clients without their own search get as a list. The tools
+/// of a larger list are offered by search.
 pub const SEARCH_FROM: usize = 64 * 1024;
 
-/// The names of clients, as they call themselves, that search among many tools themselves. Such a client gets the whole list.
+/// The clients that search among many tools themselves, by the names that they give themselves. Such a client gets
+/// the whole list.
 ///
-/// Claude Code defers tools beyond a share of its context and finds them by its own search.
+/// Claude Code defers tools whose definitions exceed a share of its context, and finds them by its own search.
 const CLIENTS_WITH_SEARCH: &[&str] = &["claude-code"];
 
 /// Whether a client searches among many tools itself.
@@ -35,23 +38,25 @@ pub fn has_search(client: &str) -> bool {
 /// Which tools a client sees, and how.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// The operator's name for it: that of a profile, or the option that selects. `None`: the projects decide.
+    /// The profile or the option that the operator used, for messages. `None`: the default, in which the projects
+    /// decide.
     pub name: Option<String>,
-    /// Families, plugins and upstream servers whose tools are listed.
+    /// Families, plugins and upstream servers whose tools are listed, by name. `None`: no rule about sources.
     families: Option<Vec<String>>,
-    /// Patterns of names of tools that are listed as well.
+    /// Patterns of names of tools that are listed as well. `None`: no rule about single tools.
     on: Option<Vec<String>>,
     /// Patterns of names of tools that are excluded.
     off: Vec<String>,
     /// How the tools are offered.
     pub offer: Offer,
-    /// Patterns of names of tools that are listed beside the search.
+    /// Patterns of names of tools that are listed even if tools are offered by search.
     pinned: Vec<String>,
     /// Whether output schemas of plugins are listed.
     pub output_schemas: bool,
-    /// The size of an answer's text beyond which it is given in pages, in tokens of four bytes.
+    /// The size of an answer's text, in tokens of four bytes, above which the client gets the answer in pages.
+    /// `None`: no bound.
     result_tokens: Option<NonZeroU32>,
-    /// As `result_tokens`, by patterns of names of tools.
+    /// As `result_tokens`, by patterns of tools' names.
     result_tokens_of: BTreeMap<String, NonZeroU32>,
 }
 
@@ -71,12 +76,13 @@ impl Selection {
         }
     }
 
-    /// The selection of a profile of the configuration.
+    /// The selection of a profile in the configuration. `None`: there is no such profile.
     pub fn named(config: &Config, name: &str) -> Option<Self> {
         Some(Self::of_profile(name, config.profiles.get(name)?))
     }
 
-    /// The selection of a command line: names of families, plugins and upstream servers, `all`, `search`, and `code`.
+    /// The selection of the option `--tools`: names of families, plugins and upstream servers, `all`, `search`, and
+    /// `code`.
     pub fn typed(words: &[String]) -> Self {
         let has = |mode: &str| words.iter().any(|word| word == mode);
         let is_mode = |word: &&String| matches!(word.as_str(), "search" | "code");
@@ -100,12 +106,12 @@ impl Selection {
         self.families.is_none() && self.on.is_none()
     }
 
-    /// Where a tool is, and why.
+    /// Whether a tool is listed, unlisted or excluded, and why.
     pub fn judge(&self, name: &str, tool: CatalogTool<'_>, projects: &Projects) -> Why {
         if let Some(pattern) = first_match(&self.off, name) {
             return Why::Off { pattern: pattern.to_owned(), by: self.shown_name() };
         }
-        // Programs are another way to call the tools: "all" does not mean both ways.
+        // Programs are another way to call the same tools, so `*` does not match the plugin that runs programs.
         let is_other_way = |pattern: &str| pattern == "*" && runs_programs(tool.source());
         let on = self.on.as_ref().and_then(|on| first_match(on, name));
         if let Some(pattern) = on.filter(|pattern| !is_other_way(pattern)) {
@@ -123,7 +129,8 @@ impl Selection {
         }
     }
 
-    /// Where the tools and prompts of a source are, and why, unless their names say otherwise.
+    /// Whether the tools and prompts of a source are listed, unlisted or excluded, and why. Rules about single tools
+    /// are not applied.
     pub fn judge_source(&self, source: Source<'_>, projects: &Projects) -> Why {
         let family = family_of(source);
         if runs_programs(source) && self.offer == Offer::Code {
@@ -152,8 +159,9 @@ impl Selection {
         }
     }
 
-    /// Whether a client may use the prompts and resources of a source. Those of the plugin that makes views, which show other tools, are
-    /// for all clients, and so are those of all sources where tools are named one by one.
+    /// Whether a client may use the prompts and resources of a source. All clients may use those of the plugin that
+    /// makes views, because its views show the answers of other tools. If the operator named single tools, clients
+    /// may use those of all sources.
     pub fn may_use(&self, source: Source<'_>) -> bool {
         let makes_views = || {
             let loaded = source.plugin().filter(|one| one.plugin.origin == Origin::Bundled);
@@ -167,12 +175,12 @@ impl Selection {
         self.name.clone().unwrap_or_else(|| "the default".to_owned())
     }
 
-    /// Whether a tool is listed beside the search.
+    /// Whether a tool is listed even if tools are offered by search.
     pub fn is_pinned(&self, name: &str) -> bool {
         first_match(&self.pinned, name).is_some()
     }
 
-    /// Whether tools are offered by search to a client, if their list has so many bytes.
+    /// Whether tools are offered to a client by search. `bytes` returns the size of the list of tools as JSON.
     pub fn searches(&self, client: Option<&str>, bytes: impl FnOnce() -> usize) -> bool {
         match self.offer {
             Offer::List | Offer::Code => false,
@@ -181,7 +189,7 @@ impl Selection {
         }
     }
 
-    /// Whether a tool stands in the list in which programs call the others.
+    /// Whether a tool is listed if programs call the other tools ([`Offer::Code`]).
     pub fn is_listed_for_code(&self, name: &str, tool: CatalogTool<'_>) -> bool {
         runs_programs(tool.source()) || self.is_pinned(name)
     }
@@ -191,7 +199,8 @@ impl Selection {
         self.result_tokens.is_some() || !self.result_tokens_of.is_empty()
     }
 
-    /// The size of a tool's answer beyond which it is given in pages, in tokens.
+    /// The size of a tool's answer, in tokens of four bytes, above which the client gets the answer in pages.
+    /// `None`: no bound.
     pub fn result_tokens(&self, tool: &str) -> Option<NonZeroU32> {
         let of_tool = self.result_tokens_of.iter().find(|(one, _)| pattern::matches(one, tool));
         of_tool.map(|(_, tokens)| *tokens).or(self.result_tokens)
@@ -208,19 +217,19 @@ fn family_of(source: Source<'_>) -> Option<&'static Family> {
     Family::of(&loaded.plugin.name)
 }
 
-/// Whether a source is the bundled plugin whose programs call the tools of all others.
+/// Whether a source is the bundled plugin that runs programs, which call the tools of all other sources.
 fn runs_programs(source: Source<'_>) -> bool {
     let loaded = source.plugin().filter(|loaded| loaded.plugin.origin == Origin::Bundled);
     loaded.is_some_and(|loaded| CODE_PLUGIN == Some(&*loaded.plugin.name))
 }
 
-/// The selections of all profiles, and who gets which.
+/// The selections of all profiles, and the clients and callers that get them.
 #[derive(Debug, Default)]
 pub struct Selections {
     profiles: BTreeMap<String, Profile>,
-    /// What the operator typed when the server was started.
+    /// The selection on the command line that started the server.
     typed: Option<Arc<Selection>>,
-    /// For all others: the projects decide.
+    /// The selection for all other clients: the projects decide.
     others: Arc<Selection>,
 }
 
@@ -242,13 +251,14 @@ pub struct Asker<'a> {
     pub client: Option<&'a str>,
 }
 
-/// The profile is for other callers.
+/// The error for a profile that is for other callers.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("the profile `{0}` is for other callers")]
 pub struct ForOthers(String);
 
 impl Selections {
-    /// The selections of a configuration. `typed`: for all clients but those who have a profile by their path or as callers.
+    /// The selections of a configuration. `typed`: the selection for all clients that get no profile by the path or
+    /// by the caller.
     pub fn new(config: &Config, typed: Option<Selection>) -> Self {
         let profile = |(name, profile): (&String, &ProfileConfig)| {
             let selection = Arc::new(Selection::of_profile(name, profile));
@@ -264,13 +274,18 @@ impl Selections {
         self.profiles.keys().map(String::as_str)
     }
 
-    /// The selection for a client: that of the profile that the path names, or else that names the caller, or else what the operator
-    /// typed, or else that of the profile that names the client, or else the one for all others.
+    /// The selection for a client. The first of these that exists is chosen:
+    ///
+    /// 1. the profile that the path names,
+    /// 2. the profile that names the caller,
+    /// 3. the selection that the operator typed,
+    /// 4. the profile that names the client and no callers,
+    /// 5. the selection for all others.
     ///
     /// # Errors
     ///
-    /// The path names a profile that names other callers, or the caller has a profile and the path names another one that does not
-    /// name the caller.
+    /// The path names a profile for other callers; or the caller has a profile, and the path names another profile
+    /// that does not name the caller.
     pub fn choose(&self, asker: Asker<'_>) -> Result<Arc<Selection>, ForOthers> {
         let is_for = |profile: &Profile| {
             asker.principal.is_some_and(|one| profile.principals.iter().any(|name| name == one))
@@ -300,14 +315,14 @@ impl Selections {
     }
 }
 
-/// Whether projects make a difference to what is listed of a catalog.
+/// Whether the list of a catalog's tools depends on the projects.
 pub fn depends_on_projects(catalog: &Catalog) -> bool {
     let mut families =
         catalog.plugins.loaded.iter().filter_map(|one| family_of(Source::Plugin(one)));
     families.any(|family| !family.marks.is_empty())
 }
 
-/// The tools of a catalog, each with where it is and why.
+/// The tools of a catalog, each with whether it is listed and why.
 pub fn judged<'a>(
     selection: &Selection,
     catalog: &'a Catalog,

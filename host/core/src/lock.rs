@@ -45,7 +45,7 @@ const PRECISION_DAYS: u64 = 30;
 
 impl Content {
     /// Records that a server is used, and removes servers that were not used for [`UNUSED_DAYS`]. A server without a
-    /// date is from an earlier version: its time starts now.
+    /// date is from an earlier version of the host, and gets the date of today.
     fn note_use(&mut self, server: &str, today: u64) {
         self.used.insert(server.to_owned(), today);
         for known in self.upstreams.keys() {
@@ -57,7 +57,7 @@ impl Content {
             self.upstreams.remove(&key);
             let key = ApprovalKey::Upstream(&key);
             self.approvals.remove(&key.to_string());
-            // Claims are by name. Several servers of `wrap` can have one name.
+            // Claims have the name of a source only, and several servers of `wrap` can have the same name.
             let is_used = |other: &String| ApprovalKey::Upstream(other).name() == key.name();
             if !self.used.keys().any(is_used) {
                 let source = ApprovalKey::Upstream(key.name()).to_string();
@@ -119,7 +119,7 @@ pub enum LockError {
     },
 }
 
-/// Maximum number of claims of one source that are kept. Further claims rank after those of all other sources.
+/// Maximum number of claims of one source that are kept. Further claims rank after the claims of all other sources.
 const MAX_CLAIMS: usize = 2000;
 
 /// A source's claim on a name or a space of URIs.
@@ -154,7 +154,7 @@ impl Lock {
     }
 }
 
-/// The lock file. It is read for each request, because another process may have written it meanwhile.
+/// The lock file. Each function reads the file anew, because another process may have written it meanwhile.
 ///
 /// Functions that write wait while another process writes the file. Async code uses [`Lock`], because all functions
 /// block.
@@ -169,14 +169,15 @@ impl LockFile {
         Self { path }
     }
 
-    /// Returns the tools in `tools`, which a server lists, that are not approved as they are.
+    /// Returns the tools of a server that are not approved with their current definitions.
     ///
     /// The first tools that a server lists are approved together, because the operator chose the server. From
     /// then on the set is fixed, and a tool with another definition or another name is held back. If a server
     /// lists no tools at first, nothing is approved yet.
     ///
-    /// `server` is its key in the file, and each of `tools` is a name and a digest. `is_locked`: nothing is approved at
-    /// first use. `approved` is called if this is the first use and the tools are approved now.
+    /// `server`: the server's key in the file. `tools`: the tools that the server lists, each as its name and the
+    /// digest of its definition. `is_locked`: nothing is approved at first use. `approved` is called if this is the
+    /// first use and the tools are approved now.
     pub fn unapproved<'a>(
         &self,
         server: &str,
@@ -229,7 +230,8 @@ impl LockFile {
         }
     }
 
-    /// Approves the tools of a server as they are now. The approvals of tools that it no longer lists are removed.
+    /// Approves the tools of a server as they are now. The approvals of tools that the server no longer lists are
+    /// removed.
     ///
     /// # Errors
     ///
@@ -250,7 +252,7 @@ impl LockFile {
     ///
     /// # Errors
     ///
-    /// [`LockError::Read`]. Nothing then counts as approved.
+    /// The file cannot be read: [`LockError::Read`]. Nothing then counts as approved.
     pub fn plugin(&self, name: &str) -> Result<Option<String>, LockError> {
         Ok(self.read()?.plugins.get(name).cloned())
     }
@@ -278,13 +280,13 @@ impl LockFile {
     ///
     /// # Errors
     ///
-    /// [`LockError::Read`].
+    /// The file cannot be read: [`LockError::Read`].
     pub fn approval(&self, of: ApprovalKey<'_>) -> Result<Option<Approval>, LockError> {
         Ok(self.read()?.approvals.remove(&of.to_string()))
     }
 
-    /// Records a new approval in the audit, and keeps the description of what was approved, so that later versions can
-    /// be compared with it.
+    /// Records a new approval in the audit, and keeps the description of the approved plugin or server, so that
+    /// later versions can be compared with it.
     ///
     /// If one of the two fails, the failure is logged, and the approval is in force all the same.
     pub fn finish_approval(

@@ -1,11 +1,11 @@
-//! Names with `*`, which stands for any text.
+//! Matches names with patterns, in which `*` stands for any text.
 
 /// Whether a name fits a pattern. Each `*` of the pattern stands for any text, also for none.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(start) else { return false };
     let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));
-    // The earliest place of each part leaves the most for the next one.
+    // The earliest place of each part leaves the most text for the next part.
     for part in middle.split('*').filter(|part| !part.is_empty()) {
         let Some(place) = name.find(part) else { return false };
         name = &name[place + part.len()..];

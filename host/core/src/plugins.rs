@@ -51,7 +51,7 @@ pub struct LoadedPlugin {
     pub withheld: Vec<PluginTool>,
     /// The contract's interfaces that the component exports.
     pub features: Vec<Feature>,
-    /// The operator's prefix for the names of its tools and prompts.
+    /// The operator's prefix for the names of the plugin's tools and prompts.
     pub prefix: Option<String>,
 }
 
@@ -71,13 +71,13 @@ impl LoadedPlugin {
         grant.as_ref().is_some_and(|grant| grant.scope == Scope::Roots) || self.calls_tools()
     }
 
-    /// Whether the operator keeps the programs that decide about the plugin's calls.
+    /// Whether the programs whose calls the plugin makes are kept beside the audit, as the operator configured.
     pub fn keeps_programs(&self) -> bool {
         let grant = &self.plugin.terms.policy.grants.tools;
         grant.as_ref().is_some_and(|grant| grant.keeps_programs())
     }
 
-    /// Whether the plugin may call tools of other sources. They get the session's roots.
+    /// Whether the plugin may call tools of other sources. The called tools get the session's roots.
     pub fn calls_tools(&self) -> bool {
         self.plugin.terms.policy.grants.tools.is_some()
     }
@@ -89,28 +89,28 @@ pub struct PluginTool {
     pub definition: Definition,
     /// Whether clients see the tool. The operator may switch it off.
     pub is_on: bool,
-    /// Whether structured content is removed from its answers, as the operator configured.
+    /// Whether structured content is removed from the tool's answers, as the operator configured.
     pub text_only: bool,
     input: OnceLock<Result<Schema, SchemaError>>,
     output: OnceLock<Option<Result<Schema, SchemaError>>>,
 }
 
 impl PluginTool {
-    /// The schema of its arguments, parsed at the first call.
+    /// The schema of the tool's arguments, parsed at the first call.
     ///
     /// # Errors
     ///
-    /// What is wrong with the schema.
+    /// The schema is too large or invalid.
     pub fn input(&self) -> Result<&Schema, &SchemaError> {
         let parse = || Schema::parse(&self.definition.input_schema);
         self.input.get_or_init(parse).as_ref()
     }
 
-    /// The schema of its structured content, if the tool declares one.
+    /// The schema of the tool's structured content, if the tool declares one.
     ///
     /// # Errors
     ///
-    /// What is wrong with the schema.
+    /// The schema is too large or invalid.
     pub fn output(&self) -> Result<Option<&Schema>, &SchemaError> {
         let parse = || self.definition.output_schema.as_deref().map(Schema::parse);
         match self.output.get_or_init(parse) {
@@ -179,14 +179,14 @@ pub struct Compared {
     pub wanted: Option<String>,
     /// Whether the grant equals the want, apart from values that only the operator can give.
     pub is_as_wanted: bool,
-    /// The objects of the grant as a list: hosts with methods, commands, directories.
+    /// The targets of the grant: hosts with methods, commands, directories.
     pub targets: Vec<String>,
     /// Whether the grant lets the plugin change something outside the host.
     pub can_change: bool,
 }
 
-/// Compares the grants and wants of a plugin, in the order of [`Capability::ALL`]. Capabilities that are neither
-/// granted nor wanted are left out.
+/// Compares the grants and wants of a plugin, in the order of [`Capability::ALL`]. Only capabilities that are
+/// granted or wanted are included.
 pub fn compare(loaded: &LoadedPlugin) -> Vec<Compared> {
     let Policy { grants, wants, .. } = &*loaded.plugin.terms.policy;
     let (granted, wanted) = (grants.lines(), wants.lines());

@@ -1,7 +1,7 @@
-//! Finds out of which families there are projects beneath a session's roots, by a bounded look at names of files.
+//! Finds the families that have a project beneath a session's roots, by a bounded search of file names.
 //!
-//! What is found decides which tools are listed, and nothing else. No link is followed, and nothing but the files that
-//! may mark a project is read.
+//! The result decides only which tools are listed. No link is followed, and only files that can mark a project are
+//! read.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Read as _;
@@ -13,19 +13,19 @@ use portcullis_roots::{Root, Roots};
 use crate::families::{Family, Mark};
 use crate::pattern;
 
-/// How deep a project is looked for: files in a root have depth 1.
+/// Maximum depth of the search: files in a root have depth 1.
 const MAX_DEPTH: usize = 6;
 
-/// Maximum number of files and folders that are looked at.
+/// Maximum number of files and folders in one search, of all roots together.
 const MAX_ENTRIES: usize = 20_000;
 
-/// How long a look may take.
+/// Maximum duration of one search.
 const MAX_TIME: Duration = Duration::from_millis(250);
 
-/// Maximum size of the part of a file that is searched for texts, in bytes.
+/// Maximum size of the beginning of a file that is searched for texts, in bytes.
 const MAX_READ: u64 = 256 * 1024;
 
-/// Folders of other tools, in which no project is looked for: of packages and of builds.
+/// Folders of packages and builds, which are not searched for projects.
 const SKIPPED: &[&str] = &["node_modules", "target", "vendor", "__pycache__"];
 
 /// The families whose projects lie beneath some roots.
@@ -33,12 +33,12 @@ const SKIPPED: &[&str] = &["node_modules", "target", "vendor", "__pycache__"];
 pub struct Projects {
     /// The file that marks a project, by the name of the family.
     found: BTreeMap<&'static str, PathBuf>,
-    /// Whether there may be further projects: the look ended at one of its bounds, or there was none.
+    /// Whether there may be further projects: the search ended at one of its bounds, or there was no search.
     is_cut_off: bool,
 }
 
 impl Projects {
-    /// Looks for a project of each family. This may take some 250 ms and blocks the thread.
+    /// Searches the roots for a project of each family. Blocks the thread for up to about 250 ms.
     pub fn look(roots: &Roots) -> Self {
         Self::look_within(roots, MAX_ENTRIES, MAX_TIME)
     }
@@ -63,29 +63,29 @@ impl Projects {
         Family::with_projects().all(|family| self.of(family).is_some())
     }
 
-    /// The projects beneath roots that are not known.
+    /// The result for roots that are not known: no search was made.
     pub fn unknown() -> Self {
         Self { is_cut_off: true, ..Self::default() }
     }
 
-    /// Whether all projects of the families were found.
+    /// Whether the search was complete, so that a family without a result has no project.
     pub fn is_complete(&self) -> bool {
         !self.is_cut_off
     }
 }
 
-/// A look that is going on.
+/// A search in progress.
 struct Look {
-    /// The families of which no project has been found yet.
+    /// The families without a project so far.
     families: Vec<&'static Family>,
-    /// How many more files and folders may be looked at.
+    /// The number of files and folders that may still be examined.
     entries: usize,
     until: Instant,
     projects: Projects,
 }
 
 impl Look {
-    /// Looks beneath a root, folder by folder: those near the root first.
+    /// Searches a root folder by folder, beginning with the folders nearest to the root.
     fn root(&mut self, root: &Root) {
         let mut folders = VecDeque::from([(PathBuf::from("."), 1)]);
         while let Some((folder, depth)) = folders.pop_front() {
@@ -98,7 +98,7 @@ impl Look {
                 if !is_folder {
                     self.file(root, &name, &path);
                 } else if depth == MAX_DEPTH {
-                    // Deeper projects belong to something else: they are not missed.
+                    // Deeper folders are not searched, and the search still counts as complete.
                 } else if !self.is_skipped(&name) {
                     folders.push_back((path, depth + 1));
                 }
@@ -119,7 +119,7 @@ impl Look {
                 break;
             }
             self.entries -= 1;
-            // A link is neither a file nor a folder here.
+            // Links are left out, so that no link is followed.
             let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else {
                 continue;
             };
@@ -136,7 +136,7 @@ impl Look {
         name.starts_with('.') || SKIPPED.contains(&name) || by_family()
     }
 
-    /// Looks whether a file marks a project.
+    /// Adds the projects that a file marks.
     fn file(&mut self, root: &Root, name: &str, path: &Path) {
         let is_mark = |mark: &Mark| pattern::matches(mark.file, name) && contains(root, path, mark);
         let found = self.families.iter().position(|family| family.marks.iter().any(is_mark));
@@ -150,7 +150,7 @@ impl Look {
     }
 }
 
-/// Whether a file contains one of the texts of a mark.
+/// Whether a file contains one of the texts of a mark. A mark without texts fits every file.
 fn contains(root: &Root, path: &Path, mark: &Mark) -> bool {
     if mark.contains.is_empty() {
         return true;

@@ -36,7 +36,7 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// [`SchemaError`].
+    /// The text is too large, is not JSON, or is not a usable JSON Schema: [`SchemaError`].
     pub fn parse(text: &str) -> Result<Self, SchemaError> {
         if text.len() > MAX_BYTES {
             return Err(SchemaError::TooLarge(text.len()));
@@ -53,7 +53,7 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// [`Faults`].
+    /// The value does not fit the schema: [`Faults`].
     pub fn check(&self, value: &Value) -> Result<(), Faults> {
         if self.0.is_valid(value) {
             return Ok(());
@@ -96,7 +96,7 @@ fn describe(fault: &jsonschema::ValidationError<'_>, value: &Value) -> String {
         return format!("{} is not known{within}", list(&unexpected));
     }
     let words = if let Enum { options } = fault.kind() {
-        // The library names the first three only.
+        // The library names only the first three options.
         let options = options.as_array().map_or(&[][..], Vec::as_slice);
         let options: Vec<_> = options.iter().map(Value::to_string).collect();
         format!("{} is not one of {}", fault.instance(), options.join(", "))

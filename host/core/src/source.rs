@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::plugins::LoadedPlugin;
 use crate::upstreams::UpstreamOffer;
 
-/// A plugin or an upstream server. Requests of clients for either go through [`crate::call::call`].
+/// A plugin or an upstream server. Requests of clients to both kinds of source go through [`crate::call::call`].
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
     /// A plugin.
@@ -31,7 +31,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The plugin, if the source is one: only plugins have jobs, views and questions for consent.
+    /// The plugin, if the source is one. Only plugins have jobs and declare views for the tools of other sources.
     pub fn plugin(self) -> Option<&'a Arc<LoadedPlugin>> {
         match self {
             Self::Plugin(loaded) => Some(loaded),

@@ -39,14 +39,14 @@ pub use sessions::{Owner, Share};
 pub use summary::Summary;
 pub use typed::{Typed, name_of};
 
-/// How long a client may take to answer a question. It may have to ask its user.
+/// How long a client may take to answer a question. The client may have to ask its user.
 pub const ANSWER_TIME: Duration = Duration::from_secs(15 * 60);
 
-/// How long lists wait for servers that nothing is known of: somewhat less than most clients wait for a list. The time
-/// begins with the first list.
+/// How long lists wait for servers of which nothing is known, counted from the first list. Most clients wait
+/// somewhat longer for a list.
 const FIRST_WAIT: Duration = Duration::from_secs(45);
 
-/// As `FIRST_WAIT`, for servers that could not be started in the last run either.
+/// As `FIRST_WAIT`, for servers that the previous process of the host could not start, either.
 const FAILED_WAIT: Duration = Duration::from_secs(10);
 
 /// Waiting time before a server that could not be listed is tried again.
@@ -65,7 +65,7 @@ pub struct InvalidUpstream {
 pub struct Upstreams {
     /// The servers, in the order of their names.
     pub all: Vec<Arc<UpstreamSource>>,
-    /// The lock file, with the approved definitions of their tools.
+    /// The lock file, with the digests of the approved definitions of tools.
     pub lock: Lock,
     /// Whether nothing is approved at its first use.
     is_locked: bool,
@@ -78,9 +78,9 @@ pub struct Upstreams {
 pub struct UpstreamSource {
     /// The operator's name for the server.
     pub name: Arc<str>,
-    /// The prefix of the names of its tools and prompts.
+    /// The prefix of the names of the server's tools and prompts.
     pub prefix: Option<String>,
-    /// The first connection to the server, by which it is listed.
+    /// The first connection to the server, from which its lists are fetched.
     pub upstream: Upstream,
     connections: Connections,
     /// The program or address, for display to the operator.
@@ -91,13 +91,13 @@ pub struct UpstreamSource {
     tools_off: Vec<String>,
     /// The operator's policies for tools.
     pub(crate) policies: Policies,
-    /// The key of its approvals in the lock file.
+    /// The key of the server's approvals in the lock file.
     key: Arc<str>,
     /// The server as it was given on the command line. `None`: it is in the configuration.
     typed: Option<Typed>,
     schemas: Schemas,
     audit: Audit,
-    /// Requests that wait for answers of clients, of all upstream servers together.
+    /// The parked requests of all upstream servers.
     pub(crate) parked: Arc<Parked>,
 }
 
@@ -165,12 +165,13 @@ impl UpstreamOffer {
 }
 
 impl Upstreams {
-    /// The configured upstream servers. `lock` is the lock file, `logins` the folder of OAuth logins, and in `memory` is
-    /// what earlier runs showed of them. `is_locked`: nothing is approved at its first use. Nothing is started yet.
+    /// The configured upstream servers. `lock`: the lock file. `logins`: the folder of OAuth logins. `memory`: the
+    /// lists that earlier processes of the host fetched. `is_locked`: nothing is approved at its first use. No
+    /// server is started yet.
     ///
     /// # Errors
     ///
-    /// [`InvalidUpstream`]: a definition is contradictory.
+    /// [`InvalidUpstream`]: a definition is contradictory, or a policy for a tool is invalid.
     #[expect(clippy::disallowed_methods, reason = "children are started by way of this program")]
     pub fn new<'a>(
         all: impl Iterator<Item = (&'a String, &'a Config)>,
@@ -199,7 +200,7 @@ impl Upstreams {
                 confined: one.definition.confine.is_some(),
                 tools_off: one.tools_off.clone(),
                 policies,
-                // `@` is in no name.
+                // A name cannot contain `@`.
                 key: match &one.typed {
                     Some(Typed { digest, .. }) => format!("{name}@{digest:.16}").into(),
                     None => name.as_str().into(),
@@ -216,8 +217,9 @@ impl Upstreams {
         Ok(Self { all, lock: Lock::at(lock), is_locked, first_list, audit })
     }
 
-    /// The offers of all servers: those whose lists are known are not started, and their lists may be those of an
-    /// earlier run. The others are started, all at once; this waits at most `FIRST_WAIT` for them.
+    /// The offers of all servers. Servers whose lists are known are not started, and their lists may come from an
+    /// earlier process of the host. All other servers are started at the same time. Waits for them at most until
+    /// `FIRST_WAIT` after the first list.
     pub async fn offers(&self) -> Vec<UpstreamOffer> {
         self.offers_by(|source| async move {
             let failed = source.upstream.recall().await;
@@ -231,7 +233,8 @@ impl Upstreams {
         .await
     }
 
-    /// The offers of the servers whose lists are known, from this run or an earlier one. Nothing is started.
+    /// The offers of the servers whose lists are known, from this process of the host or an earlier one. No server
+    /// is started.
     pub async fn known_offers(&self) -> Vec<UpstreamOffer> {
         self.offers_by(|source| async move {
             source.upstream.recall().await;
@@ -240,7 +243,8 @@ impl Upstreams {
         .await
     }
 
-    /// The offers of the servers as they are now: all are started. Waits at most `FIRST_WAIT`.
+    /// The current offers of all servers, which are all started. Waits at most `FIRST_WAIT`, and leaves out servers
+    /// that do not answer.
     pub async fn fetched_offers(&self) -> Vec<UpstreamOffer> {
         self.offers_by(|source| async move {
             source.upstream.recall().await;
@@ -260,7 +264,7 @@ impl Upstreams {
         join_all(offers).await.into_iter().flatten().collect()
     }
 
-    /// Whether nothing is known of some server yet, neither from this run nor from an earlier one.
+    /// Whether nothing is known of some server yet, from this process of the host or an earlier one.
     pub async fn has_new(&self) -> bool {
         let new = self.all.iter().map(|source| async move {
             !source.upstream.recall().await && source.upstream.known_listing().is_none()
@@ -273,7 +277,7 @@ impl Upstreams {
         join_all(self.all.iter().map(|source| async move {
             source.upstream.recall().await;
             if source.upstream.known_listing().is_none() {
-                // The failure is shown where the servers' states are shown.
+                // The failure is shown with the servers' states.
                 drop(source.upstream.listing().await);
             }
         }))
@@ -283,7 +287,7 @@ impl Upstreams {
     /// One sentence for each server that could not be started or reached when it was last used, for models.
     pub fn remarks(&self) -> Vec<String> {
         let unreachable = self.all.iter().filter_map(|source| match source.upstream.state() {
-            // Why is not said here: it may name files of this machine.
+            // The reason is left out, because it may name files of this machine.
             UpstreamState::Resting { .. } => Some(format!(
                 "The MCP server `{}` could not be started or reached; the operator sees why with \
                  `portcullis plugin list`.",
@@ -400,7 +404,7 @@ impl Upstreams {
 }
 
 impl UpstreamSource {
-    /// The audit trail of one request to the server. `digest` is that of the tool's definition.
+    /// The audit trail of one request to the server. `digest`: the digest of the tool's definition, or empty.
     pub(crate) fn trail(
         &self,
         request: String,
@@ -414,7 +418,7 @@ impl UpstreamSource {
         Trail::new(self.audit.clone(), subject)
     }
 
-    /// The schema of a tool's arguments. An error: the schema is invalid, and only the server can check the arguments.
+    /// The schema of a tool's arguments. `Err`: the schema is invalid, so only the server can check the arguments.
     pub fn schema(&self, tool: &UpstreamTool) -> Arc<Result<Schema, SchemaError>> {
         self.schemas.of(&tool.digest, || {
             let text = tool.definition.get("inputSchema").map(ToString::to_string);
@@ -422,7 +426,8 @@ impl UpstreamSource {
         })
     }
 
-    /// As [`approval_command`](Self::approval_command), for clients: without the server's arguments, which may be secret.
+    /// As [`approval_command`](Self::approval_command), but for clients: without the server's arguments, which may
+    /// be secret.
     pub fn approval_advice(&self) -> String {
         let more = self
             .typed

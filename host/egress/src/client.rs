@@ -1,6 +1,6 @@
 //! Sends the requests that a policy permits. The policy is asked for each request before the host's name is resolved,
-//! and then for each address of the host. Behind a proxy, the proxy resolves the name, and the policy is asked for the
-//! request only.
+//! and then for each address of the host. If a proxy is used, the proxy resolves the name, and the policy is not asked
+//! for the addresses.
 
 use std::collections::HashSet;
 use std::error::Error as StdError;
@@ -59,7 +59,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// The request was not allowed, or it failed. Reading the body of the response may fail with a [`Fault`], too.
+    /// A [`Fault`]: the request is not allowed, or it failed. Reading the body of the response may fail with one, too.
     pub fn send<B>(
         &mut self,
         request: http::Request<B>,
@@ -84,9 +84,10 @@ impl Client {
         }
     }
 
-    /// Asks the policy to permit a request, and builds the request if it does. The outer error: the request is not
-    /// permitted, or is not judged, as it has a bad URL or is one too many. The inner error: the request is permitted
-    /// and cannot be built, which [`transmit`] records as its outcome.
+    /// Asks the policy to permit a request, and builds the request if it is permitted. The outer error: the request
+    /// is not permitted, or the policy was not asked because the URL is invalid or the client may send no more
+    /// requests. The inner error: the request is permitted and cannot be built. [`transmit`] records this error as
+    /// the outcome.
     fn prepare<B>(
         &mut self,
         request: http::Request<B>,
@@ -166,7 +167,7 @@ impl Client {
         Ok((Permits { request, connection }, url))
     }
 
-    /// The client of reqwest, which is made for the first request.
+    /// The client of reqwest. It is made for the first request.
     fn client(&mut self) -> Result<reqwest::Client, Fault> {
         if let Some(client) = &self.client {
             return Ok(client.clone());
@@ -237,7 +238,7 @@ async fn transmit(
     sent
 }
 
-/// The proxies that the environment of this process prescribes. reqwest finds the same.
+/// The proxies that the environment of this process prescribes. reqwest uses the same proxies.
 fn proxies() -> &'static Matcher {
     static PROXIES: OnceLock<Matcher> = OnceLock::new();
     PROXIES.get_or_init(Matcher::from_system)
@@ -248,8 +249,7 @@ fn proxies() -> &'static Matcher {
 struct Names {
     /// Hosts of the requests that the policy permitted. The policy judges each of their addresses.
     allowed: HashSet<String>,
-    /// Proxies for one of these requests. The policy does not judge their addresses, unless the name is in
-    /// `allowed`, too.
+    /// Proxies for these requests. The policy judges the addresses of a proxy only if its name is in `allowed`, too.
     proxies: HashSet<String>,
 }
 

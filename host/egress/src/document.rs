@@ -15,7 +15,7 @@ use crate::{
 const LIMITS: RequestLimits =
     RequestLimits { requests: 1, body_bytes: 1024 * 1024, time: Duration::from_secs(10) };
 
-/// Allows HTTPS only. Allows addresses that are not public only for these hosts, which the operator named.
+/// Allows HTTPS only: to public addresses, and to all addresses of these hosts, which the operator named.
 struct DocumentPolicy(Vec<String>);
 
 impl RequestPolicy for DocumentPolicy {

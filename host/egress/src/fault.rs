@@ -1,4 +1,4 @@
-//! Why an outgoing request failed. The reason is a kind of fault and contains no address.
+//! Kinds of failures of outgoing requests. A kind contains no address.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -26,7 +26,8 @@ pub enum Fault {
     Certificate,
     /// The request took too long.
     TimedOut,
-    /// The request or its response is not valid HTTP.
+    /// The request or its response is not valid HTTP, the request's body exceeds the limit, or the failure has another
+    /// cause.
     Protocol,
     /// The response's body is compressed, so that secrets cannot be found in it.
     Encoded,

@@ -36,7 +36,7 @@ pub use tls::tls_config;
 /// Secret headers: by origin, then by the name of the header.
 pub type Secrets = BTreeMap<Origin, BTreeMap<String, Secret>>;
 
-/// Decides which requests and connections are allowed. It is asked for each of them, and may record them.
+/// Decides which requests and connections are allowed. The client asks the policy for each; the policy may record them.
 pub trait RequestPolicy: Send + Sync + 'static {
     /// Permits one request. `None`: the request is not allowed.
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>>;
@@ -65,8 +65,8 @@ pub trait ConnectionPermit: Send {
     /// The connection that was allowed.
     fn connection(&self) -> &Connection;
 
-    /// Records that the connection may be tried from now on. It may not be tried at all: of several addresses of a
-    /// host, later ones are tried only if the first ones do not answer.
+    /// Records that the connection may be tried from now on. An attempt need not follow: if a host has several
+    /// addresses, later ones are tried only if the first ones do not answer.
     fn record(self: Box<Self>);
 }
 

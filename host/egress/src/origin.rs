@@ -53,7 +53,7 @@ pub enum OriginError {
 pub struct ParseOriginError {
     /// The text.
     pub text: String,
-    /// What is wrong with it.
+    /// Why the text is not an origin.
     #[source]
     pub cause: OriginError,
 }

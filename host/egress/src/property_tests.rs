@@ -1,4 +1,4 @@
-//! Property tests of public addresses and of origins, against models that are written in another way.
+//! Property tests: `is_public` against tables of address blocks, and origins against their own text.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

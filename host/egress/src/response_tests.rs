@@ -32,8 +32,8 @@ impl RequestPolicy for AllowAll {
     }
 }
 
-/// A server that sends these pieces in response to every request, each on its own. `HEAD` at the end of a piece is
-/// replaced by the head of the request.
+/// A server that sends these pieces in response to every request, each with its own write. `HEAD` at the end of a piece
+/// is replaced by the head of the request.
 fn server(pieces: Vec<Vec<u8>>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

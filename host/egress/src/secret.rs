@@ -50,7 +50,7 @@ pub enum SecretError {
     /// The value is too short to be found in responses.
     #[error(transparent)]
     TooShort(#[from] TooShort),
-    /// The value contains characters that no header has.
+    /// The value contains characters that are not allowed in the value of a header.
     #[error("it is no header's value")]
     Value(#[from] InvalidHeaderValue),
 }
@@ -65,7 +65,7 @@ pub(crate) struct SecretHeaderError {
     cause: SecretHeaderFault,
 }
 
-/// What is wrong with a secret header.
+/// Why a secret header cannot be added.
 #[derive(Debug, thiserror::Error)]
 enum SecretHeaderFault {
     #[error(transparent)]
@@ -127,13 +127,13 @@ pub(crate) struct KnownSecrets {
 }
 
 impl KnownSecrets {
-    /// What removes these secrets from responses.
+    /// The [`Scrub`] that removes these secrets from responses.
     pub(crate) fn scrub(&self) -> Arc<Scrub> {
         self.scrub.clone()
     }
 
     /// Adds the secrets of an origin to the headers of a request. They replace headers with the same names. The
-    /// secrets of all origins become known, because a server may return what another server was sent.
+    /// secrets of all origins become known, because a server may return a secret that was sent to another server.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Permits for requests that the host makes for itself. Their outcome is not recorded.
 //!
-//! Only this module can make such a permit. A [`Request`] or a [`Connection`] alone is not a permit, so that a policy
-//! that must keep records cannot return what it was asked for by mistake.
+//! Only this module can make such a permit. A [`Request`] or a [`Connection`] alone is not a permit, so a policy that
+//! must keep records cannot return its argument by mistake.
 
 use crate::{Connection, ConnectionPermit, Fault, Request, RequestPermit};
 

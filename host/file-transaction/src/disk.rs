@@ -67,8 +67,8 @@ pub fn absent<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Writes a new file and flushes it to the disk. If `like` is given, the new file gets its owner, mode and extended
-/// attributes.
+/// Writes a new file and flushes it to the disk. If `like` is given, the new file gets its permissions, on Unix
+/// also its owner, and on Linux also its extended attributes.
 pub fn write_new(dir: &Dir, name: &Path, bytes: &[u8], like: Option<&File>) -> io::Result<Id> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -151,7 +151,7 @@ pub fn rename_new(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     if let Some(done) = with_flags(dir, from, to, rustix::fs::RenameFlags::NOREPLACE) {
         return done;
     }
-    // The file system has no such renaming. A hard link replaces nothing either, and a directory that is renamed
+    // The file system cannot rename without replacing. A hard link does not replace a file, and renaming a directory
     // replaces an empty directory at most.
     if !dir.symlink_metadata(from)?.is_dir() {
         dir.hard_link(from, dir, to)?;
@@ -204,7 +204,7 @@ fn with_flags(
     }
 }
 
-/// Flushes a directory to the disk, where its file system supports that.
+/// Flushes a directory to the disk, if its file system supports that.
 pub fn sync(dir: &Dir) -> io::Result<()> {
     match dir.open(".")?.sync_all() {
         Err(error)

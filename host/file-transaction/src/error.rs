@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a transaction failed. No change was made, except those of `NotUndone`. The paths are absolute, except that of
+/// Why a transaction failed. No change was made, except in the case of `NotUndone`. All paths are absolute, except in
 /// `DirectoryGone`.
 #[derive(Debug, thiserror::Error)]
 pub enum TransactionError {
@@ -31,10 +31,10 @@ pub enum TransactionError {
     /// The path has parts such as `..`, or is not UTF-8.
     #[error("`{}` is not a plain path", .0.display())]
     NotPlain(PathBuf),
-    /// The path is that of the base directory.
+    /// The path names the base directory itself.
     #[error("`{}` is the directory itself", .0.display())]
     IsBase(PathBuf),
-    /// The directory of a file was removed or replaced meanwhile. The path is the name of the file alone.
+    /// The directory of a file was removed or replaced meanwhile. The path is only the name of the file.
     #[error("the directory of `{}` no longer exists", .0.display())]
     DirectoryGone(PathBuf),
     /// The system failed.
@@ -79,15 +79,15 @@ fn listed(paths: &[PathBuf]) -> String {
 pub enum Obstacle {
     /// There is no file.
     Missing,
-    /// A symbolic link to nothing is above the file.
+    /// A directory above the file is a symbolic link without a target.
     DanglingLink,
     /// The file is a symbolic link.
     Link,
-    /// The path is that of a directory, a FIFO or a device.
+    /// The path names a directory, a FIFO or a device.
     NotRegular,
     /// The file is read-only.
     ReadOnly,
-    /// The file has several names.
+    /// The file has several names (hard links).
     HardLinks,
     /// Another program changed the file.
     Changed,

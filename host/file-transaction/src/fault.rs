@@ -35,12 +35,12 @@ pub fn is_dead() -> bool {
     DEAD.get()
 }
 
-/// Whether the file system counts as one that cannot exchange names, nor rename without replacing.
+/// Whether the file system counts as old: it cannot exchange names and cannot rename without replacing.
 pub fn is_old() -> bool {
     OLD.get()
 }
 
-/// Sets for the current thread whether the file system counts as such an old one.
+/// Sets for the current thread whether the file system counts as old.
 pub fn set_old(is_old: bool) {
     OLD.set(is_old);
 }

@@ -30,11 +30,11 @@ pub struct Record {
     pub name: String,
     /// The hidden name that it has until then.
     pub hidden: String,
-    /// The identity of what was written.
+    /// The identity of the file or directory under the hidden name.
     pub staged: Id,
     /// The identity of the file that it replaces. `None`: the name must be new.
     pub old: Option<Id>,
-    /// The contents of a new directory; each directory stands before its contents.
+    /// The contents of a new directory; each directory stands before its contents. Empty for a file.
     pub made: Vec<Made>,
 }
 
@@ -59,11 +59,11 @@ fn backup_of(hidden: &str) -> String {
 }
 
 impl Group {
-    /// Gives its name to each file and directory that does not have it yet.
+    /// Gives each file and directory its name, unless it has this name already.
     ///
     /// # Errors
     ///
-    /// Where a name cannot be given. Other names may have been given.
+    /// A name cannot be given. Other names may have been given.
     pub fn complete(&self) -> Result<(), TransactionError> {
         self.records.iter().try_for_each(|record| self.place(record))
     }
@@ -167,8 +167,8 @@ impl Group {
     }
 }
 
-/// Removes the contents of a new directory that this crate made, and then the directory, unless it holds something
-/// else.
+/// Removes the contents of a new directory, unless another program changed them, and then the directory. Fails if
+/// anything is left in the directory.
 fn remove_made(dir: &Dir, record: &Record) -> io::Result<()> {
     let top = dir.open_dir(&record.name)?;
     for made in record.made.iter().rev() {

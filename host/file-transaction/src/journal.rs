@@ -1,4 +1,5 @@
-//! The journal of a transaction: from it, a later process completes or undoes the transaction of a killed process.
+//! The journal of a transaction. After a process was killed, a later process reads the journal, and completes or undoes
+//! the transaction.
 //!
 //! A journal is one file, locked by the process that works on it, with a line of JSON for each step. The last complete
 //! line counts. Journals are in a folder of the host, so that a file of a repository cannot pass for a journal.

@@ -2,7 +2,7 @@
 //!
 //! A transaction has these steps. [`Plan::new`] checks the changes against the files on the disk. [`Plan::stage`]
 //! writes all new files under hidden names in their directories. [`Staged::commit`] gives each new file, and each new
-//! directory as a whole, its own name. It replaces only files that are to be replaced, and undoes all changes if one
+//! directory as a whole, its own name. It replaces only files that the plan replaces, and undoes all changes if one
 //! name cannot be given. A journal in a folder of the host records each step: after a process was killed, [`recover`]
 //! completes or undoes its transaction.
 

@@ -35,6 +35,7 @@ pub(crate) struct Entry {
     pub what: What,
 }
 
+/// The new contents of a name.
 pub(crate) enum What {
     /// A new file.
     File(Vec<u8>),
@@ -49,8 +50,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// Where a path is not plain or is that of its base, where two paths are equal or one is inside the other, where a
-    /// file is not as expected, or where the disk fails.
+    /// A path is not plain or names its base, two paths are equal or one is inside the other, a file is not as
+    /// expected, or the disk fails.
     pub fn new(mut changes: Vec<Change>) -> Result<Self, TransactionError> {
         changes.sort_by_cached_key(Change::whole);
         for pair in changes.windows(2) {
@@ -133,7 +134,7 @@ impl Plan {
         Ok(self.folders.len() - 1)
     }
 
-    /// The files of a directory that will be made. Adds the directory to the plan, if it is missing there.
+    /// The files of a directory that will be made. Adds the directory to the plan if the plan does not contain it.
     fn tree(&mut self, folder: usize, name: &str) -> &mut BTreeMap<String, Vec<u8>> {
         // The changes are sorted by path: if the directory has an entry, it is the last one.
         let is_it = |entry: &Entry| entry.folder == folder && entry.name == name;
@@ -167,7 +168,7 @@ pub(crate) fn directories(files: &BTreeMap<String, Vec<u8>>) -> BTreeSet<&Path> 
     files.keys().flat_map(above).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
-/// Opens a directory beneath another one, with the guard for the opened directory.
+/// Opens a directory beneath another one. Returns it with its guard.
 fn open_dir(base: &Dir, guard: &Guard, path: &Path) -> io::Result<(Dir, Guard)> {
     let base = base.try_clone()?.into_std_file();
     match guard.open(&base, path, OpenHow::default())? {

@@ -24,7 +24,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// Where something cannot be written, or the caller cancelled: nothing is left.
+    /// A file or the journal cannot be written, or the caller cancelled. Files that were written are removed.
     pub fn stage(
         self,
         journals: &Path,
@@ -62,12 +62,12 @@ impl Plan {
 }
 
 impl Staged {
-    /// Gives each file its own name. If this process is killed once the journal has the step,
+    /// Gives each file its own name. If this process is killed after this step is in the journal,
     /// [`recover`](crate::recover) completes the changes.
     ///
     /// # Errors
     ///
-    /// Where the journal cannot be written, or a name cannot be given: the changes are undone, except those that
+    /// The journal cannot be written, or a name cannot be given. The changes are undone, except those that
     /// [`TransactionError::NotUndone`] names.
     pub fn commit(mut self) -> Result<(), TransactionError> {
         let journal =
@@ -96,7 +96,7 @@ impl Drop for Staged {
         if crate::fault::is_dead() {
             return;
         }
-        // The next start removes what cannot be removed now.
+        // The next start removes the files that cannot be removed now.
         if self.group.clean()
             && let Some(journal) = self.journal.take()
         {

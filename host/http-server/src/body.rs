@@ -1,4 +1,5 @@
-//! Unwraps results in the bodies of responses: a result that rmcp carries in `_meta` replaces the whole result.
+//! Unwraps results in response bodies: a result that was wrapped in `_meta` to pass through rmcp replaces the
+//! result around it.
 
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -47,7 +47,7 @@ struct Entry {
     close: CancellationToken,
 }
 
-/// One connection. It counts as open until this is dropped.
+/// One connection. It counts as open until this value is dropped.
 pub(crate) struct Connection {
     /// The peer of the connection.
     pub(crate) peer: PeerAddress,
@@ -72,8 +72,8 @@ impl Connections {
         if client.is_everybody() { self.most } else { (self.most - self.most / 4).max(1) }
     }
 
-    /// Adds a connection. If there are too many, a connection of a stranger is closed, or else an idle one. `None`: each
-    /// connection serves a request, and the new connection is refused.
+    /// Adds a connection. If there are too many, a connection of a stranger is closed, or else an idle one. `None`:
+    /// each connection serves a request, so the new connection is refused.
     pub(crate) fn open(self: &Arc<Self>, peer: PeerAddress, now: Instant) -> Option<Connection> {
         let mut state = self.state.lock();
         let is_stranger = !state.is_known(peer, now);

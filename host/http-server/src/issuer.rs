@@ -61,7 +61,7 @@ pub enum HttpsUrlError {
     Url {
         /// The text.
         text: String,
-        /// What is wrong with it.
+        /// Why the text is not a URL.
         #[source]
         cause: url::ParseError,
     },

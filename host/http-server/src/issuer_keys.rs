@@ -20,7 +20,7 @@ use url::Url;
 use crate::issuer::{Fetch, FetchError, HttpsUrlError, Issuer, https_url};
 use crate::settings_error::InvalidSettings;
 
-/// Shortest time between two fetches of an issuer's keys, whatever keys tokens name.
+/// Shortest time between two fetches of an issuer's keys, even if tokens name unknown keys.
 const REFRESH: Duration = Duration::from_secs(60);
 
 /// Shortest time between two fetches while no keys of the issuer are known.
@@ -57,7 +57,7 @@ pub(crate) struct IssuerKeys {
     metadata: [Url; 2],
     fetch: Fetch,
     cached: RwLock<Option<CachedKeys>>,
-    /// The time of the last fetch. It is locked during a fetch.
+    /// The time of the last fetch. The lock is held during a fetch.
     fetched_at: Mutex<Option<Instant>>,
 }
 
@@ -112,10 +112,10 @@ enum RefreshError {
         #[source]
         cause: serde_json::Error,
     },
-    /// The metadata is that of another issuer.
+    /// The metadata names another issuer.
     #[error("{url} is the metadata of another issuer, {issuer}")]
     OtherIssuer { url: Url, issuer: String },
-    /// The metadata was found at neither place.
+    /// No usable metadata was found at either of the two places. Contains the errors.
     #[error("{}", joined(.0))]
     NoMetadata(Vec<RefreshError>),
     /// The metadata names an address that is not https.
@@ -172,7 +172,7 @@ impl IssuerKeys {
         if let Some(keys) = self.cached(id, algorithm, FRESH).filter(|keys| !keys.is_empty()) {
             return Ok(keys);
         }
-        // A task of its own: it goes on if this request is cancelled.
+        // The fetch runs in a task of its own, so that it continues if this request is cancelled.
         let this = self.clone();
         let refreshed = tokio::spawn(async move { this.refresh().await }).await;
         let cause = refreshed.map_err(RefreshError::from).flatten().err();
@@ -254,7 +254,8 @@ fn read(set: &Value) -> Result<Vec<Key>, RefreshError> {
     Ok(keys.iter().filter_map(read_key).take(MAX_KEYS).collect())
 }
 
-/// A public key for signatures of an accepted algorithm. `None`: another key.
+/// Reads a public key for signatures of an accepted algorithm. `None`: the key is of another kind or for another
+/// use.
 fn read_key(key: &Value) -> Option<Key> {
     let jwk = Jwk::deserialize(key)
         .inspect_err(|error| tracing::debug!("a key of the issuer is not used: {error}"))

@@ -1,8 +1,9 @@
 //! An HTTP server for MCP: it authenticates callers and limits what they send.
 //!
-//! [`serve`] serves an rmcp [`ServerHandler`] with streamable HTTP at `/mcp`, and with the transport of 2024-11-05 at
-//! `/sse` and `/messages`. It offers TLS, a bearer token or OAuth access tokens, and limits of size, time and number for
-//! everything that clients send. It makes no outgoing connection, and reads no files but those of [`Tls::load`].
+//! [`serve`] serves an rmcp [`ServerHandler`] with streamable HTTP at `/mcp`, and with the transport of 2024-11-05
+//! at `/sse` and `/messages`. It offers TLS, a bearer token or OAuth access tokens, and limits of size, time and
+//! number for everything that clients send. It makes no outgoing connection, and reads no files but those of
+//! [`Tls::load`].
 //!
 //! A handler finds its caller as [`Principal`] in the extensions of the request's [`http::request::Parts`]. It gets no
 //! credentials.
@@ -70,9 +71,9 @@ fn own_origins(listener: &TcpListener, tls: bool) -> Vec<String> {
     ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{scheme}://{host}:{port}")).to_vec()
 }
 
-/// Serves handlers made by `factory` on `listener`, until `shutdown` is cancelled. Requests of MCP in flight are then
-/// cancelled at once, and connections have three seconds to end. To give requests time, cancel [`Settings::stop`] first:
-/// no new requests are accepted from then on, and requests in flight go on.
+/// Serves handlers made by `factory` on `listener`, until `shutdown` is cancelled. Requests of MCP in flight are
+/// then cancelled at once, and connections have three seconds to end. To give requests time, cancel
+/// [`Settings::stop`] first: no new requests are accepted from then on, and requests in flight go on.
 ///
 /// The factory is called once for each session, and once for each request without a session. It should return a handle
 /// to shared state.

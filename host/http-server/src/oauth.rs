@@ -30,7 +30,7 @@ pub struct Oauth {
 
 /// This server as a protected resource.
 pub(crate) struct Resource {
-    /// The audiences of which a token must have one: the resource with and without a slash at its end.
+    /// A token must have one of these audiences: the resource with a slash at its end, or without.
     pub(crate) audience: [String; 2],
     pub(crate) issuers: Vec<Arc<IssuerKeys>>,
     pub(crate) scopes: Vec<String>,
@@ -89,8 +89,8 @@ impl Resource {
         self.paths.iter().any(|own| own == path).then_some(&self.metadata)
     }
 
-    /// The header `WWW-Authenticate`: what is wrong with a token, and where the metadata is (RFC 6750, 3; RFC 9728,
-    /// 5.1).
+    /// The value of the header `WWW-Authenticate`: the fault of the token, and the URL of the metadata (RFC 6750,
+    /// 3; RFC 9728, 5.1).
     pub(crate) fn challenge(&self, error: &AuthError) -> HeaderValue {
         let mut parts = Vec::new();
         match error {

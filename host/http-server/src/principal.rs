@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::issuer_keys::KeysUnavailable;
 
-/// The caller of a request, in the extensions of the request's [`http::request::Parts`]. Different callers have
-/// different texts by `Display`.
+/// The caller of a request, in the extensions of the request's [`http::request::Parts`]. No two callers have the
+/// same `Display` text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Principal {
@@ -30,8 +30,8 @@ impl fmt::Display for Principal {
     }
 }
 
-/// The name in the path `/mcp/NAME` of a request, in the extensions of the request's [`http::request::Parts`]. It is one of
-/// [`Settings::profiles`](crate::Settings::profiles).
+/// The name in the path `/mcp/NAME` of a request, in the extensions of the request's [`http::request::Parts`]. It
+/// is one of [`Settings::profiles`](crate::Settings::profiles).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileName(pub String);
 

@@ -1,8 +1,8 @@
 //! Event streams that a client can resume.
 //!
-//! rmcp drops the events of a stream when it has sent the response. A client whose connection broke before would never
-//! get the response. rmcp also waits for clients that do not read, and holds up the rest of their session. Therefore,
-//! each stream is written to a log here, and clients read from the logs.
+//! rmcp drops the events of a stream when it has sent the response. A client whose connection broke before that
+//! would never get the response. rmcp also waits for clients that do not read, and holds up the rest of their
+//! session. Therefore, each stream is written to a log here, and clients read from the logs.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
@@ -122,7 +122,7 @@ impl Streams {
         for (place, (at, number, log)) in ended.into_iter().enumerate() {
             let mut kept = 0;
             log.state.send_modify(|state| {
-                // A current reader gets all events.
+                // A stream that is being read keeps its events.
                 if state.readers.is_empty() {
                     state.drop_oldest(state.surplus(MAX_EVENTS, left));
                 }
@@ -226,8 +226,8 @@ impl Log {
         }
     }
 
-    /// Reads the events that no reader has read, and all later ones. `replay`: the number of the event to begin with,
-    /// instead.
+    /// Reads the events that no reader has read, and all later ones. If `replay` is given, begins with the event of
+    /// this number instead.
     fn read(self: &Arc<Self>, replay: Option<u64>) -> EventStream {
         let mut number = 0;
         self.state.send_modify(|state| {

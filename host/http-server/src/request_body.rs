@@ -42,7 +42,7 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// The parts of a message that are read before it is parsed.
+/// The parts of a message that are read before the message is parsed.
 #[derive(Debug)]
 pub(crate) struct Envelope {
     is_initialize: bool,

@@ -69,7 +69,7 @@ enum Route<'a> {
 
 /// A route that needs an authenticated caller.
 enum ProtectedRoute<'a> {
-    /// With the name in the path `/mcp/NAME`.
+    /// Streamable HTTP, with the name if the path is `/mcp/NAME`.
     Streamable(Option<ProfileName>),
     LegacyStream(&'a Arc<Legacy>),
     LegacyMessages(&'a Legacy),
@@ -211,8 +211,8 @@ impl<S: ServerHandler> Router<S> {
         Err(response)
     }
 
-    /// Authenticates the caller, and checks the caller's rate limit and number of connections. `counted`: the client for
-    /// which the request was counted already.
+    /// Authenticates the caller, and checks the caller's rate limit and number of connections. `counted`: the
+    /// client whose rate limit already counts this request.
     async fn authenticate(
         &self,
         request: &Request<Incoming>,
@@ -358,7 +358,7 @@ impl<S: ServerHandler> Router<S> {
     }
 }
 
-/// The extensions of a request: they tell the handler who calls.
+/// The extensions of a request, in which the handler finds its caller.
 fn extension(principal: Option<Principal>) -> http::Extensions {
     let mut extensions = http::Extensions::new();
     if let Some(principal) = principal {

@@ -15,14 +15,14 @@ pub(crate) struct SessionLimits {
     taken: Mutex<HashMap<Client, u32>>,
 }
 
-/// The place of one session. It becomes free when this is dropped.
+/// The place of one session. The place becomes free when this value is dropped.
 pub(crate) struct SessionPlace {
     all: Arc<SessionLimits>,
     client: Client,
 }
 
 impl SessionLimits {
-    /// Places for `most` sessions. One client may have `most_of_one` of them; `None`: half.
+    /// Places for `most` sessions. One client may have `most_of_one` of them. `None`: half, rounded up.
     pub(crate) fn new(most: NonZeroU32, most_of_one: Option<NonZeroU32>) -> Arc<Self> {
         let most = most.get();
         let most_of_one = most_of_one.map_or(most.div_ceil(2), NonZeroU32::get);
@@ -33,7 +33,7 @@ impl SessionLimits {
     ///
     /// # Errors
     ///
-    /// There is no free place, or the client has too many: a text for the client.
+    /// There is no free place, or the client has too many sessions. The error is a text for the client.
     pub(crate) fn take(self: &Arc<Self>, client: Client) -> Result<SessionPlace, &'static str> {
         let mut taken = self.taken.lock();
         let own = taken.get(&client).copied().unwrap_or_default();

@@ -23,7 +23,7 @@ tokio::task_local! {
     static OPENING: Cell<Option<Opening>>;
 }
 
-/// A session that a request may open: its place among all sessions, and its caller.
+/// The permission of a request to open one session: the place of the session, and its caller.
 pub(crate) struct Opening {
     pub(crate) place: SessionPlace,
     pub(crate) principal: Option<Principal>,

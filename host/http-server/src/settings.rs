@@ -49,11 +49,12 @@ pub struct Settings {
     /// Largest size of the events that are kept, in bytes of JSON: of each open stream, and of all ended streams of a
     /// session together. A client with unread events of this size holds up its session, for at most 30 seconds.
     pub replay_bytes: NonZeroU32,
-    /// When it is cancelled, no new connections and requests are accepted. Requests in flight go on.
+    /// When this token is cancelled, no new connections and requests are accepted. Requests in flight go on.
     pub stop: CancellationToken,
-    /// Unwraps whole results that were wrapped for their way through rmcp.
+    /// Unwraps results that were wrapped to pass through rmcp unchanged.
     pub raw: Raw,
-    /// Names under which the handler is served as well: at `/mcp/NAME`. It finds the name as [`ProfileName`](crate::ProfileName).
+    /// Names under which the handler is served as well: at `/mcp/NAME`. The handler finds the name as
+    /// [`ProfileName`](crate::ProfileName).
     pub profiles: BTreeSet<String>,
     /// Further pages, by their paths. They are read with GET, after the same checks as `/mcp`.
     pub pages: BTreeMap<String, Page>,
@@ -94,12 +95,13 @@ pub struct Page {
 }
 
 impl Page {
-    /// A page that `make` makes. `make` must not block, because it runs on the server's threads.
+    /// A page whose media type and text `make` returns. `make` must not block, because it runs on the server's
+    /// threads.
     pub fn new(make: impl Fn() -> (&'static str, Bytes) + Send + Sync + 'static) -> Self {
         Self { make: Arc::new(make), policy: None }
     }
 
-    /// This page with a content security policy.
+    /// This page with the header `Content-Security-Policy`.
     pub fn under(self, policy: &'static str) -> Self {
         Self { policy: Some(policy), ..self }
     }

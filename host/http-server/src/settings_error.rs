@@ -19,7 +19,7 @@ pub enum InvalidSettings {
     ResourceUrl {
         /// The resource.
         text: String,
-        /// What is wrong with it.
+        /// Why the text is not a URL.
         #[source]
         cause: url::ParseError,
     },
@@ -40,7 +40,7 @@ pub enum InvalidSettings {
     KeysUrl {
         /// The issuer.
         issuer: String,
-        /// What is wrong with the address.
+        /// Why the address is not an https URL.
         #[source]
         cause: HttpsUrlError,
     },

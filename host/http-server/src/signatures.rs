@@ -1,6 +1,6 @@
 //! Verifies the signatures of access tokens with ring.
 //!
-//! jsonwebtoken uses a cryptography provider, of which a process has one. The provider of this module verifies the
+//! jsonwebtoken uses one cryptography provider for the whole process. The provider of this module verifies the
 //! accepted algorithms only, and cannot sign.
 
 use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
@@ -66,7 +66,7 @@ impl Verifier<Vec<u8>> for Ring {
     }
 }
 
-/// A number without leading zeros. Some issuers write them, and ring does not accept them.
+/// A number without leading zeros. Some issuers write leading zeros, which ring does not accept.
 fn significant(number: &[u8]) -> &[u8] {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     &number[zeros..]

@@ -19,9 +19,9 @@ pub enum TlsError {
     /// The file of the certificate cannot be read, or is not PEM.
     #[error("the TLS certificate {}: {}", .file.display(), pem_text(.cause))]
     ReadCertificate {
-        /// Its path.
+        /// The path of the file.
         file: PathBuf,
-        /// Why it cannot be read.
+        /// Why the file cannot be read.
         #[source]
         cause: PemError,
     },
@@ -31,15 +31,15 @@ pub enum TlsError {
          -----BEGIN CERTIFICATE-----", .file.display()
     )]
     NoCertificate {
-        /// Its path.
+        /// The path of the file.
         file: PathBuf,
     },
     /// The file of the private key cannot be read, or is not PEM.
     #[error("the TLS key {}: {}", .file.display(), pem_text(.cause))]
     ReadKey {
-        /// Its path.
+        /// The path of the file.
         file: PathBuf,
-        /// Why it cannot be read.
+        /// Why the file cannot be read.
         #[source]
         cause: PemError,
     },
@@ -49,7 +49,7 @@ pub enum TlsError {
         .file.display()
     )]
     NoKey {
-        /// Its path.
+        /// The path of the file.
         file: PathBuf,
     },
     /// The private key belongs to another certificate.
@@ -66,9 +66,9 @@ pub enum TlsError {
     /// The PEM file of the certificate contains something else.
     #[error("the TLS certificate {}: it is no certificate: {cause}", .file.display())]
     InvalidCertificate {
-        /// Its path.
+        /// The path of the file.
         file: PathBuf,
-        /// What is wrong with it. It is not a `source`, because the type does not implement `Error`.
+        /// What is wrong with the certificate. Not a `source`, because the type does not implement `Error`.
         cause: rustls::CertificateError,
     },
     /// TLS cannot use the certificate and the private key, for another reason.

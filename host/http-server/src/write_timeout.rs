@@ -1,4 +1,4 @@
-//! Closes connections whose clients do not read what they are sent.
+//! Closes connections of clients that do not read the data sent to them.
 
 use std::io;
 use std::pin::Pin;
@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// A stream whose writes fail when the client has read nothing for a time. Without it, a client that stops reading
-/// would keep its connection, and the data that waits for it, for ever.
+/// A stream whose writes fail when the client has read nothing for a time. Without this limit, a client that stops
+/// reading would keep its connection and the unsent data for ever.
 pub(crate) struct WriteTimeout<S> {
     stream: S,
     timeout: Duration,

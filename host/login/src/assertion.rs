@@ -23,7 +23,7 @@ pub(crate) const TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-b
 /// Time until the assertion expires.
 const LIFE: Duration = Duration::from_secs(60);
 
-/// Why a private key cannot sign. No text of the key is in it.
+/// Why a private key cannot sign. The error does not contain the key.
 #[derive(Debug, Error)]
 pub enum KeyError {
     /// The text is not a private key. The parser's error is left out: it may quote the key.

@@ -1,5 +1,5 @@
-//! A login by a person: the address to open, the authorization response, and the token for it (OAuth 2.1,
-//! RFC 7636, RFC 8252, RFC 9207).
+//! The login of a person: makes the address to open, waits for the authorization response, and exchanges its code for a
+//! token (OAuth 2.1, RFC 7636, RFC 8252, RFC 9207).
 
 use std::time::Duration;
 
@@ -44,13 +44,14 @@ struct Attempt {
 }
 
 impl Login {
-    /// Has a person log in, within ten minutes. `show` gets the address to open in a browser: an `https` address, or an
-    /// `http` address of this machine. Quotes, `$`, `;` and the like are percent-encoded in it. `?` and `&` are there,
-    /// as they separate the parameters; what follows an `&` is the name of no program.
+    /// Has a person log in, within ten minutes. `show` gets the address to open in a browser: an `https` address,
+    /// or an `http` address of this machine. Characters that have a meaning in a shell are percent-encoded in the
+    /// address. Only the delimiters `?` and `&` stay, but the authorization server cannot name a program after an
+    /// `&`.
     ///
     /// # Errors
     ///
-    /// The login failed, or `show` did.
+    /// The login failed or took too long, or `show` failed.
     pub async fn authorize<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
         &self,
         show: impl AsyncFnOnce(&str) -> Result<(), E>,
@@ -170,7 +171,7 @@ fn inert(url: &Url) -> String {
     text
 }
 
-/// Appends a part of an address without delimiters of a query.
+/// Appends a part of an address. Characters that have a meaning in a shell are percent-encoded.
 fn push_inert(text: &mut String, part: &[u8]) {
     for byte in part {
         match byte {

@@ -80,7 +80,7 @@ impl Callback {
             tokio::select! {
                 accepted = self.listener.accept(), if open.len() < MAX_CONNECTIONS => match accepted {
                     Ok((stream, _)) => drop(open.spawn(serve(stream, state.clone()))),
-                    // Mostly, there are too many open files. Some are closed soon.
+                    // Usually, there are too many open files. Some are closed soon.
                     Err(_) => sleep(Duration::from_millis(100)).await,
                 },
                 Some(served) = open.join_next() => {
@@ -93,7 +93,8 @@ impl Callback {
     }
 }
 
-/// Serves one request. Returns the authorization response, once the browser has its page.
+/// Serves one request. Returns the authorization response after the browser got its page. `None`: the request brought
+/// no authorization response.
 async fn serve(stream: TcpStream, state: Arc<str>) -> Option<AuthorizationResponse> {
     let received = Arc::new(Mutex::new(None));
     let keep = received.clone();

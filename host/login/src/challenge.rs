@@ -1,4 +1,4 @@
-//! Parses `WWW-Authenticate`, with which a server refuses a request (RFC 9110, RFC 6750, RFC 9728).
+//! Parses the header `WWW-Authenticate`, with which a server refuses a request (RFC 9110, RFC 6750, RFC 9728).
 
 use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::settings::{MAX_SCOPES, is_scope};
 
-/// What a server demands of a token.
+/// A server's demand for a token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Challenge {
     /// The address of the resource metadata, which names the authorization server.
@@ -18,8 +18,8 @@ pub struct Challenge {
 }
 
 impl Challenge {
-    /// The challenge of a response with this status, if it is about tokens: with 401 always, with 403 if the token has
-    /// too few scopes.
+    /// The challenge of a response with this status. `None`: the response does not demand a token. Status 401
+    /// always demands one; status 403 demands one if the token has too few scopes.
     pub fn of(status: u16, headers: &HeaderMap) -> Option<Self> {
         let values = headers.get_all(WWW_AUTHENTICATE).iter();
         let mut params = Vec::new();

@@ -19,7 +19,7 @@ const NAME: &str = "Portcullis";
 /// Largest client id and largest client secret that an authorization server may issue, in bytes.
 const MAX_CREDENTIAL_BYTES: usize = 4096;
 
-/// Why this program cannot be a client of an authorization server. Texts of servers in it are sanitised.
+/// Why this program cannot be a client of an authorization server. Texts of servers are sanitised.
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// The registration could not be requested.
@@ -125,7 +125,7 @@ impl Method {
         }
     }
 
-    /// The first of these methods that an authorization server supports.
+    /// The first of these methods that an authorization server supports. A server without a list supports all.
     fn first(of: &[Self], issuer: &Issuer) -> Option<Self> {
         let takes = |method: &&Self| match &issuer.methods {
             Some(methods) => methods.iter().any(|taken| taken == method.name()),
@@ -136,11 +136,12 @@ impl Method {
 }
 
 impl Client {
-    /// The configured client, or a client that is registered now. `redirect`: the redirect URI.
+    /// The configured client, the client of a metadata document, or a client that is registered now. `redirect`: the
+    /// redirect URI.
     ///
     /// # Errors
     ///
-    /// The authorization server does not support the configured secret or key, or refuses the registration.
+    /// The authorization server does not support the configured secret or key, or this program cannot be registered.
     pub(crate) async fn find(
         requests: &OauthRequests,
         settings: &CheckedSettings,

@@ -8,11 +8,11 @@ use url::Url;
 use crate::requests::{OauthRequests, RequestError, shown};
 use crate::settings::{MAX_SCOPES, is_scope};
 
-/// How many of the authorization servers that an MCP server names are tried. The next one is tried only if the one before
-/// has no metadata; any other error ends the search.
+/// Maximum number of authorization servers of one MCP server that are tried. The next one is tried only if the one
+/// before has no metadata; any other error ends the search.
 const MAX_ISSUERS: usize = 4;
 
-/// Why the authorization server of an MCP server is not known. What servers wrote is sanitised.
+/// Why the authorization server of an MCP server is not known. Texts of servers are sanitised.
 #[derive(Debug, Error)]
 pub enum DiscoveryError {
     /// A request failed, or a URL that a server or the configuration names may not be used.
@@ -46,16 +46,16 @@ pub enum DiscoveryError {
         /// The authorization servers that were tried.
         issuers: String,
     },
-    /// The metadata of an authorization server is that of another one.
+    /// The metadata of an authorization server names another issuer.
     #[error(
         "the metadata at {address} has the issuer {found:?} instead of {issuer}, so it is not used"
     )]
     OtherIssuer {
         /// Where the metadata is.
         address: String,
-        /// The name in it.
+        /// The issuer that the metadata names.
         found: String,
-        /// The expected name.
+        /// The expected issuer.
         issuer: String,
     },
     /// The metadata of an authorization server has no token endpoint.
@@ -66,7 +66,7 @@ pub enum DiscoveryError {
     },
 }
 
-/// What discovery found about an MCP server.
+/// The result of discovery for an MCP server.
 #[derive(Debug)]
 pub(crate) struct Discovered {
     /// The server's name in token requests: the resource indicator of RFC 8707.
@@ -84,7 +84,7 @@ pub(crate) struct Issuer {
     pub(crate) authorization: Option<Url>,
     pub(crate) token: Url,
     pub(crate) registration: Option<Url>,
-    /// The client authentication methods that it supports. `None`: it does not say.
+    /// The client authentication methods that it supports. `None`: its metadata does not list them.
     pub(crate) methods: Option<Vec<String>>,
     /// The scopes that its metadata lists.
     pub(crate) scopes: Vec<String>,
@@ -178,7 +178,7 @@ fn on_same_server(url: &Url, path: &str) -> Url {
     url
 }
 
-/// Whether a resource identifier is that of the server at this address, or of a resource that contains the server.
+/// Whether a resource identifier names the server at this address, or a resource that contains the server.
 fn covers(resource: &str, url: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else { return false };
     let whole = resource.path().trim_end_matches('/');

@@ -62,10 +62,10 @@ impl fmt::Display for LoginNeeded {
     }
 }
 
-/// Why a login failed, or a token request.
+/// Why a login or a token request failed.
 #[derive(Debug, Error)]
 pub enum LoginError {
-    /// The configuration authenticates this machine, and no person.
+    /// The grant is `client-credentials`: this machine is authenticated, not a person.
     #[error("nobody has to log in: `grant` is `client-credentials`")]
     NotForPersons,
     /// The settings contradict each other or the login.
@@ -97,7 +97,7 @@ pub enum LoginError {
     /// The address could not be shown.
     #[error("cannot show the address to open")]
     Show(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// Nobody logged in.
+    /// Nobody logged in within the time limit.
     #[error("nobody logged in within ten minutes")]
     TimedOut(#[source] tokio::time::error::Elapsed),
     /// The authorization response is refused.

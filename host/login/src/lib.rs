@@ -1,11 +1,12 @@
 //! Access tokens for MCP servers: finds the authorization server, has a person log in or authenticates this
 //! machine, stores the tokens and renews them.
 //!
-//! A [`Login`] belongs to one server. A client of that server gets the [`Token`] from it before each request. When
-//! the server refuses a request, the client calls [`Login::refused`], and sends the request once more with the token
-//! that it returns. Where a person is needed, the error names the command to run: this crate opens no browser.
+//! A [`Login`] belongs to one server. Before each request to the server, its client asks the login for the
+//! [`Token`]. When the server refuses a request, the client calls [`Login::refused`], and sends the request once
+//! more with the token that this function returns. If a person has to log in, the error names the command to run:
+//! this crate opens no browser.
 //!
-//! Neither the server nor the authorization server is trusted. Their documents have limits of size and time. Requests
+//! The server and the authorization server are not trusted. Their documents have limits of size and time. Requests
 //! go to hosts in private networks only if the configuration names the host, or if the server itself has a private
 //! address. A token is sent only to the server that it was issued for. An authorization response must have the `state`
 //! of its login, and must not name another issuer.
@@ -67,9 +68,9 @@ pub struct Login {
     /// `None`: tokens are not stored in a file.
     store: Option<Store>,
     now: Mutex<Current>,
-    /// What the server demanded when it last refused a request.
+    /// The server's demand for a token when it last refused a request.
     wanted: Mutex<Demand>,
-    /// Held during a token request. Contains when the last token request failed, and why.
+    /// Held during a token request. Contains the time and the error of the last token request, if it failed.
     token_request: tokio::sync::Mutex<Option<(Instant, Arc<LoginError>)>>,
 }
 
@@ -149,7 +150,7 @@ impl Login {
     ///
     /// # Errors
     ///
-    /// There is no other token. The error says why, and what to do.
+    /// There is no other token. The error says why, and how to get one.
     pub async fn refused(
         &self,
         sent: Option<&Token>,
@@ -228,7 +229,7 @@ impl Login {
         now.granted.clone()
     }
 
-    /// The token in the file, if it fits the settings.
+    /// The token in the file, if its issuer and its client are those of the settings.
     fn load(&self, store: &Store) -> Option<StoredToken> {
         let granted = store.read(self.url.as_str())?.granted?;
         let is_issuer = |issuer: &Url| {
@@ -242,7 +243,7 @@ impl Login {
         fits.then_some(granted)
     }
 
-    /// The current token, if it is not the one that was sent: another task or process renewed it.
+    /// The current token, if it differs from the token `sent`: another task or process renewed it.
     fn other_than(&self, sent: Option<&Token>) -> Option<Token> {
         let token = self.granted()?.header().map(Token);
         token.filter(|token| Some(token) != sent)
@@ -335,8 +336,10 @@ impl Login {
         discover(&self.requests, &self.url, hint.as_ref(), self.settings.issuer.as_ref()).await
     }
 
-    /// The scopes to request: those of the configuration. If it has none: those that the server demands or else those
-    /// that the resource metadata lists, and, if there are any, those of the current token and `offline_access`.
+    /// The scopes to request. If the configuration has scopes, only these are requested. Otherwise, the scopes that
+    /// the server demands are requested, or else those that the resource metadata lists. If there are any, the
+    /// scopes of the current token are added, and `offline_access` for a login of a person if the issuer supports
+    /// this scope.
     fn scopes(&self, found: &Discovered) -> Vec<String> {
         if let Some(scopes) = &self.settings.scopes {
             return scopes.clone();
@@ -357,7 +360,7 @@ impl Login {
         scopes
     }
 
-    /// What the server last demanded of a token, in this process or in another one.
+    /// The server's last demand for a token. It may have been received by another process.
     fn wanted(&self) -> Demand {
         let known = self.wanted.lock().clone();
         if known != Demand::default() {
@@ -367,7 +370,7 @@ impl Login {
         kept.and_then(|kept| kept.wanted).unwrap_or_default()
     }
 
-    /// Stores what the server demands, for the next login, which may happen in another process.
+    /// Stores the server's demand for the next login, which may happen in another process.
     async fn remember(&self, challenge: Challenge) {
         let metadata = challenge.metadata.map(String::from);
         let wanted = Demand { metadata, scopes: challenge.scopes };
@@ -375,7 +378,7 @@ impl Login {
         *self.wanted.lock() = wanted.clone();
         let Some(store) = self.store.as_ref().filter(|_| wanted != before) else { return };
         let write = async {
-            // Between reading and writing, nobody else may store another token.
+            // No other process may store a token between reading and writing.
             let _exclusive = store.lock().await?;
             let kept = store.read(self.url.as_str()).unwrap_or_default();
             store.write(&StoredLogin { url: self.url.to_string(), wanted: Some(wanted), ..kept })

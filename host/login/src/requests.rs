@@ -29,13 +29,13 @@ const LIMITS: RequestLimits = RequestLimits {
 /// The value of `User-Agent`.
 const AGENT: &str = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
 
-/// Why an authorization server or its metadata could not be reached. Addresses in it are shortened and sanitised.
+/// Why an authorization server or its metadata could not be reached. The addresses are shortened and sanitised.
 #[derive(Debug, Error)]
 pub enum RequestError {
     /// An address is not a URL.
     #[error("{what}, {address:?}, is not a URL")]
     Url {
-        /// Who named the address.
+        /// A description of the address, with who named it.
         what: String,
         /// The address.
         address: String,
@@ -46,7 +46,7 @@ pub enum RequestError {
     /// A request would be sent without TLS.
     #[error("{what}, {address:?}, is not https")]
     NotConfidential {
-        /// Who named the address.
+        /// A description of the address, with who named it.
         what: String,
         /// The address.
         address: String,
@@ -54,7 +54,7 @@ pub enum RequestError {
     /// An address has a user name, a password or a fragment.
     #[error("{what}, {address:?}, has a user or a fragment")]
     UserOrFragment {
-        /// Who named the address.
+        /// A description of the address, with who named it.
         what: String,
         /// The address.
         address: String,
@@ -109,13 +109,14 @@ pub enum RequestError {
     },
 }
 
-/// Where requests may go. The policy follows from the addresses of the MCP server and of the issuer in the
-/// configuration.
+/// The policy for requests to authorization servers. It follows from the addresses of the MCP server and of the
+/// issuer in the configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct OauthRequests {
     /// Hosts that the configuration names. They may be in any network.
     named: Vec<String>,
-    /// Whether the MCP server or the configured issuer is on this machine. If so, all authorization servers may be.
+    /// Whether the MCP server or the configured issuer is on this machine. If so, authorization servers may be
+    /// there, too.
     on_loopback: bool,
     /// Whether the URL of the MCP server has a private IP address. If so, authorization servers may be in a private
     /// network, too. No name is resolved.
@@ -154,17 +155,18 @@ impl OauthRequests {
         }
     }
 
-    /// Whether nobody in between can read requests to this address: it uses TLS, or is on this machine.
+    /// Whether nobody else can read requests to this address: it uses TLS, or it is on this machine, and so is the
+    /// MCP server or the configured issuer.
     pub(crate) fn is_confidential(&self, url: &Url) -> bool {
         url.scheme() == "https" || (url.scheme() == "http" && self.on_loopback && is_loopback(url))
     }
 
-    /// Parses an address that somebody else named, and checks that requests may be sent there. `what` says in
-    /// errors who named the address.
+    /// Parses an address that somebody else named, and checks that requests may be sent there. `what` describes the
+    /// address in errors.
     ///
     /// # Errors
     ///
-    /// What is wrong with the address.
+    /// The address is not a URL, is not confidential, or has a user name, a password or a fragment.
     pub(crate) fn endpoint(&self, what: &str, text: &str) -> Result<Url, RequestError> {
         let (what, address) = (what.to_owned(), portcullis_sanitize::line(text, 200));
         let url = match Url::parse(text) {

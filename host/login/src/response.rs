@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::callback::AuthorizationResponse;
 use crate::discovery::Issuer;
 
-/// Why an authorization response is refused. Texts of servers in it are sanitised.
+/// Why an authorization response is refused. Texts of servers are sanitised.
 #[derive(Debug, Error)]
 pub enum ResponseError {
     /// The response is from another authorization server.
@@ -40,7 +40,11 @@ pub enum ResponseError {
     },
 }
 
-/// The authorization code of a response from this issuer.
+/// Checks an authorization response, and returns its code.
+///
+/// # Errors
+///
+/// The response is from another issuer, reports an error, or has no code.
 pub(crate) fn code(
     issuer: &Issuer,
     answer: AuthorizationResponse,
@@ -48,7 +52,7 @@ pub(crate) fn code(
     let name = || issuer.name.clone();
     let said = portcullis_sanitize::line(answer.issuer.as_deref().unwrap_or_default(), 200);
     match &answer.issuer {
-        // Compared as strings (RFC 9207): a similar name may be that of another server.
+        // Compared as strings (RFC 9207): a similar name may belong to another server.
         Some(named) if *named != issuer.name => {
             return Err(ResponseError::OtherIssuer { found: said, issuer: name() });
         }

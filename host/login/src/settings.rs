@@ -45,7 +45,7 @@ pub enum Grant {
     ClientCredentials,
 }
 
-/// What is wrong with the settings. Each message names the key.
+/// Why the settings cannot be used. Each message names the key.
 #[derive(Debug, Error)]
 pub enum SettingsError {
     /// Two keys exclude each other.
@@ -83,7 +83,7 @@ pub enum SettingsError {
     /// The issuer has no TLS.
     #[error("`issuer` has to be https, unless it is on this machine")]
     IssuerNotHttps,
-    /// The issuer has parts that no issuer identifier has (RFC 8414).
+    /// The issuer has a query or a fragment, which an issuer identifier must not have (RFC 8414).
     #[error("`issuer` must have neither a query nor a fragment")]
     IssuerParts,
     /// Tokens would be sent to the server without TLS.
@@ -101,18 +101,18 @@ pub(crate) struct CheckedSettings {
     pub(crate) redirect_port: Option<u16>,
 }
 
-/// How an authorization server knows this program.
+/// The identity with which this program is a client of an authorization server.
 #[derive(Debug)]
 pub(crate) enum Identity {
-    /// The operator registered it.
+    /// The client that the operator registered.
     Registered { id: String, credential: Credential },
-    /// By the Client ID Metadata Document at this address.
+    /// The client that the Client ID Metadata Document at this address describes.
     MetadataDocument(String),
     /// Not known yet: the program registers itself.
     Unregistered,
 }
 
-/// What a registered client authenticates itself with.
+/// The secret or key with which a registered client authenticates itself.
 #[derive(Debug)]
 pub(crate) enum Credential {
     Nothing,

@@ -78,12 +78,12 @@ pub(crate) struct StoredLogin {
     pub(crate) url: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) granted: Option<StoredToken>,
-    /// What the server demanded when it last refused a request; for the next login.
+    /// The server's demand for a token when it last refused a request; for the next login.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) wanted: Option<Demand>,
 }
 
-/// A token, and what is needed to renew it.
+/// A token, and the data to renew it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct StoredToken {
@@ -144,7 +144,7 @@ impl StoredToken {
     }
 }
 
-/// What a server demanded of a token.
+/// A server's demand for a token: the address of its resource metadata, and the scopes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Demand {
@@ -160,8 +160,8 @@ impl Store {
         Self { path: folder.join(format!("{name}.json")) }
     }
 
-    /// The content of the file, if it is for the server at this address. A file that cannot be read is logged, and counts
-    /// as none.
+    /// The content of the file. `None`: there is no file, it cannot be read, or it is for a server at another
+    /// address. A file that cannot be read is logged.
     pub(crate) fn read(&self, url: &str) -> Option<StoredLogin> {
         let kept = self.load().unwrap_or_else(|error| {
             tracing::warn!("the stored login is not used: {error}");
@@ -170,7 +170,7 @@ impl Store {
         (kept.url == url).then_some(kept)
     }
 
-    /// The content of the file, whatever server it is for. `None`: there is no file.
+    /// The content of the file, for any server. `None`: there is no file.
     ///
     /// # Errors
     ///

@@ -49,7 +49,7 @@ pub enum TokenError {
         status: u16,
         /// The server's explanation, sanitised and without secrets.
         text: String,
-        /// Whether it is an OAuth error: the same request would be refused again.
+        /// Whether the answer is an OAuth error: the same request would be refused again.
         is_final: bool,
     },
     /// The answer has no token that can be used.
@@ -100,7 +100,7 @@ impl TokenEndpoint<'_> {
     ///
     /// # Errors
     ///
-    /// Why there is no token.
+    /// The request failed or was refused, or the answer has no token that can be used.
     pub(crate) async fn request(
         &self,
         mut form: Vec<(&'static str, String)>,
@@ -119,7 +119,7 @@ impl TokenEndpoint<'_> {
         }
         let said = [text("error"), text("error_description")].into_iter().flatten();
         let said = said.collect::<Vec<_>>().join(": ");
-        // The server may repeat what was sent.
+        // The server may repeat secrets of the request.
         let secrets = form
             .iter()
             .filter(|(key, _)| !matches!(*key, "grant_type" | "scope" | "resource" | "client_id"));

@@ -146,7 +146,7 @@ async fn log_in(
     Ok(())
 }
 
-/// Sends a request until it is answered: again after a login, and with the input that the server needs.
+/// Sends a request until it is answered: again after a login, and again with the input that the server asks for.
 async fn converse(
     upstream: &Upstream,
     method: &str,

@@ -38,7 +38,7 @@ pub struct Notice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AskKey(u64);
 
-/// What happens before a request in flight is answered.
+/// An event of a request in flight before the request is answered.
 #[derive(Debug)]
 pub(crate) enum Happening {
     Notification { method: String, params: Object },
@@ -79,7 +79,7 @@ pub(crate) struct Calls {
 #[derive(Default)]
 struct Open {
     calls: BTreeMap<u64, OpenRequest>,
-    /// Why no further request is accepted.
+    /// Why no further request is accepted. `None`: requests are accepted.
     ended: Option<Trouble>,
     /// When the last request began or ended, without subscriptions.
     last_use: Option<Instant>,
@@ -93,7 +93,7 @@ struct OpenRequest {
     asks: Vec<(AskKey, Value)>,
 }
 
-/// For whom a request is made.
+/// For whom a request is made, and whether it is a subscription.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Whose {
     /// The session of the caller. `None`: the host itself makes the request, and the upstream cannot ask anything.
@@ -119,7 +119,7 @@ impl Calls {
         Self { upstream, open: Mutex::default(), next: AtomicU64::new(1), notices, changed, valve }
     }
 
-    /// Adds a request.
+    /// Adds a request. Fails if there are [`MOST_CALLS`] already, or if no further request is accepted.
     pub(crate) fn enter(&self, whose: Whose) -> Result<Entered, Trouble> {
         let mut open = self.open.lock();
         if let Some(trouble) = &open.ended {
@@ -151,11 +151,11 @@ impl Calls {
         self.open.lock().ended.get_or_insert(trouble);
     }
 
-    /// Accepts no further request if there was none for this time. Subscriptions do not count.
+    /// Accepts no further request if there was none for the time `longest`. Subscriptions do not count.
     ///
     /// # Errors
     ///
-    /// It was used meanwhile: the time until it may be idle for long enough.
+    /// A request is in flight or ended too recently. The error is the time after which to try again.
     pub(crate) fn retire_if_idle(&self, longest: Duration, why: Trouble) -> Result<(), Duration> {
         let mut open = self.open.lock();
         if open.calls.values().any(|call| !call.whose.subscribes) {
@@ -189,13 +189,14 @@ impl Calls {
         refusals(&call.asks)
     }
 
-    /// Removes a request whose caller no longer waits. Returns what `finish` returns. `None`: it had already ended.
+    /// Removes a request whose caller no longer waits. Returns the messages that have to be sent, as
+    /// [`Self::finish`] does. `None`: the request had already ended.
     pub(crate) fn forget(&self, id: u64) -> Option<Vec<Vec<u8>>> {
         let call = self.open.lock().remove(id)?;
         Some(refusals(&call.asks))
     }
 
-    /// Removes a question and returns its id at the upstream. `None`: it was already answered.
+    /// Removes a question and returns its id at the upstream. `None`: the question is not open any more.
     pub(crate) fn take_ask(&self, id: u64, key: AskKey) -> Option<Value> {
         let mut open = self.open.lock();
         let asks = &mut open.calls.get_mut(&id)?.asks;
@@ -203,8 +204,9 @@ impl Calls {
         Some(asks.swap_remove(place).1)
     }
 
-    /// Handles a message of more than `most` bytes, as [`Self::not_read`]. If it is not known which request the message
-    /// answers, it is the only one in flight. Returns the messages that have to be sent to the upstream.
+    /// Handles a message of more than `most` bytes. It was not read: see [`Self::not_read`]. On a shared channel,
+    /// an answer with an unknown id belongs to the only request in flight, if there is exactly one. Returns the
+    /// messages that have to be sent to the upstream.
     pub(crate) fn too_large(&self, unread: Unread, origin: Origin, most: usize) -> Vec<Vec<u8>> {
         self.warn(&format!("a message of more than {most} bytes was not read"));
         let only = || {
@@ -219,8 +221,8 @@ impl Calls {
         self.not_read(unread, origin, Trouble::TooLarge(most))
     }
 
-    /// Ends the request that an unread message answers, or refuses the request that it is. Returns the messages that
-    /// have to be sent to the upstream.
+    /// Handles a message that was not read. An answer ends the request that it belongs to. A request of the upstream is
+    /// refused. Returns the messages that have to be sent to the upstream.
     fn not_read(&self, unread: Unread, origin: Origin, trouble: Trouble) -> Vec<Vec<u8>> {
         let id = match (unread, origin) {
             (Unread::Asking(None), _) => return Vec::new(),
@@ -300,7 +302,7 @@ impl Calls {
         }
     }
 
-    /// Passes a question of the upstream to the request that it belongs to.
+    /// Passes a question of the upstream to the request that it belongs to. The error is a text for the upstream.
     fn ask(
         &self,
         id: &Value,
@@ -392,8 +394,8 @@ impl Open {
         Some(call)
     }
 
-    /// The request that a message belongs to. On a shared channel, a message names no request: it is given to the newest
-    /// request if all requests are of one session, and to none otherwise.
+    /// The request that a message belongs to. On a shared channel, a message names no request. It then belongs to
+    /// the newest request if all requests are of one session, and to none otherwise.
     fn whose(&mut self, origin: Origin) -> Option<&mut OpenRequest> {
         let id = match origin {
             Origin::Request(id) => id,
@@ -419,7 +421,7 @@ impl Open {
                 return;
             }
         }
-        // The id is not that of a question, so it is that of our request. The upstream may end only subscriptions.
+        // The id names no question, so it names a request of ours. The upstream may end only subscriptions.
         let ours = id.as_u64().filter(|id| self.calls.get(id).is_some_and(|c| c.whose.subscribes));
         if let Some(call) = ours.and_then(|id| self.calls.remove(&id)) {
             let ended = Trouble::lost("it has ended this request by itself");

@@ -69,7 +69,7 @@ pub(crate) struct Pipes {
 type Said = Arc<Mutex<VecDeque<String>>>;
 
 impl Child {
-    /// Starts a command, through the program `launcher` if there is one: see [`keeper::main`].
+    /// Starts a command: through the program `launcher` if there is one (see [`keeper::main`]), directly otherwise.
     pub(crate) fn start(
         command: &Command,
         launcher: Option<&Path>,
@@ -129,19 +129,20 @@ impl Child {
         self.process.id()
     }
 
-    /// Waits until the child ends by itself, and ends the processes that it left behind.
+    /// Waits until the child ends by itself, and ends the processes that it left behind. `None`: its status is not
+    /// known.
     pub(crate) async fn ended(&mut self) -> Option<ExitStatus> {
         let status = self.process.wait().await.ok();
         self.group.kill();
         status
     }
 
-    /// As [`Self::ended`], but not for longer than `most`.
+    /// As [`Self::ended`], but waits for at most `most`. `None`: the child has not ended, or its status is not known.
     pub(crate) async fn ended_within(&mut self, most: Duration) -> Option<ExitStatus> {
         timeout(most, self.ended()).await.ok().flatten()
     }
 
-    /// Ends the child, whose stdin is closed already. A child that does not end is asked to end, and then killed.
+    /// Ends the child, whose stdin is closed already. A child that does not end gets `SIGTERM`, and is then killed.
     pub(crate) async fn end(mut self) {
         if self.ended_within(PATIENCE).await.is_some() {
             return;
@@ -264,7 +265,7 @@ impl Group {
     fn kill(&mut self) {
         #[cfg(unix)]
         self.signal(rustix::process::Signal::KILL);
-        // The system may reuse its id.
+        // The system may reuse the id of the group.
         self.id = None;
     }
 }

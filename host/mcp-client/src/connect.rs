@@ -31,7 +31,7 @@ pub(crate) struct Settings {
     pub(crate) changed: Arc<Notify>,
 }
 
-/// What earlier connections showed about the upstream.
+/// Properties of the upstream that earlier connections showed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PeerTraits {
     era: Option<Era>,
@@ -47,8 +47,8 @@ enum Way {
     Sse,
 }
 
-/// The login at an upstream. `None`: it is a program, has `Authorization` in its headers, or is reached without TLS,
-/// so that no token may be sent to it.
+/// The login at an upstream. `None`: the upstream is a program, its `headers` have `Authorization`, or it is reached
+/// without TLS, so that no token may be sent to it.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ pub(crate) fn login(
     }
 }
 
-/// Connects, and finds out which revision of MCP the upstream speaks.
+/// Connects, and finds out which revision of MCP the upstream speaks. Returns also the traits for the next connection.
 pub(crate) async fn connect(
     settings: &Settings,
     traits: PeerTraits,

@@ -15,10 +15,10 @@ use crate::message::{self, Object, RpcError, object};
 use crate::peer::Peer;
 use crate::wire::{Channel, Era, Outgoing, Ticket, Wire};
 
-/// The revision without a handshake.
+/// The revision of MCP without a handshake.
 pub(crate) const MODERN: &str = "2026-07-28";
 
-/// The revisions with a handshake, the newest first.
+/// The revisions of MCP with a handshake, the newest first.
 pub(crate) const LEGACY: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 const META: &str = "_meta";
@@ -35,13 +35,14 @@ pub struct ClientSettings {
     pub info: Object,
     /// The client capabilities. By default: sampling, elicitation by form and by URL, and roots that may change.
     pub capabilities: Object,
-    /// The program that starts the children, mostly this program itself. On Linux the children then end with this
-    /// process, even if it is killed. If its first argument is [`SUBCOMMAND`](crate::SUBCOMMAND), the program has to
-    /// call [`become_upstream`](crate::become_upstream).
+    /// The program that starts the children, usually this program itself. On Linux, the children then end with this
+    /// process, even if this process is killed. If its first argument is [`SUBCOMMAND`](crate::SUBCOMMAND), the
+    /// launcher has to call [`become_upstream`](crate::become_upstream). `None`: children are started directly, and
+    /// `confine` is refused.
     pub launcher: Option<PathBuf>,
     /// The folder of the logins, with a file for each server. `None`: logins are kept in memory.
     pub logins: Option<PathBuf>,
-    /// Where the lists of earlier runs are remembered. `None`: they are not.
+    /// The memory of the lists of earlier runs. `None`: lists are not remembered.
     pub memory: Option<Memory>,
 }
 
@@ -77,7 +78,7 @@ pub(crate) struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    /// The message and its headers. `modern`: the client, which a modern upstream is told with each request.
+    /// The message and its headers. `modern`: for a modern upstream, the client settings that each request repeats.
     pub(crate) fn make(self, id: u64, modern: Option<&ClientSettings>) -> Outgoing {
         if modern.is_some() || self.progress {
             let meta = self.params.entry(META).or_insert_with(|| Object::new().into());

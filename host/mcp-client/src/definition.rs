@@ -164,9 +164,9 @@ pub(crate) struct CheckedDefinition {
     pub(crate) timeout: Duration,
     pub(crate) start: Duration,
     pub(crate) answer_bytes: usize,
-    /// Interval of periodic refreshes of the listing. `None`: there are none.
+    /// Interval of periodic refreshes of the listing. `None`: the listing is not refreshed periodically.
     pub(crate) refresh: Option<Duration>,
-    /// Time without a request after which the connection is ended. `None`: it is not.
+    /// Time without a request after which the connection is ended. `None`: an idle connection is kept.
     pub(crate) idle: Option<Duration>,
 }
 
@@ -211,7 +211,7 @@ pub(crate) struct Command {
 pub(crate) struct Address {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
-    /// How access tokens are obtained. `None`: they are not, because `headers` have `Authorization`.
+    /// How access tokens are obtained. `None`: no tokens are obtained, because `headers` have `Authorization`.
     pub(crate) oauth: Option<portcullis_login::Settings>,
 }
 

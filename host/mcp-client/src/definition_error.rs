@@ -1,14 +1,14 @@
-//! What can be wrong with the section of an upstream in the configuration.
+//! Errors in the section `[upstreams.NAME]` of the configuration.
 
 use std::path::PathBuf;
 
-/// What is wrong with a definition. Each message names the key. Secrets are not in it.
+/// Why a definition cannot be used. Each message names the key and contains no secret.
 #[derive(Debug, thiserror::Error)]
 pub enum DefinitionError {
     /// Two keys exclude each other.
     #[error("{0} and {1} exclude each other: remove one of them")]
     Both(&'static str, &'static str),
-    /// There is neither a program nor an address.
+    /// The definition names no program and no address.
     #[error(
         "`command` or `url` is missing: name the program to start, or the address of the server"
     )]
@@ -45,16 +45,16 @@ pub enum DefinitionError {
     /// An environment variable cannot have this name, or this value.
     #[error("`env`: {0:?} cannot be a variable with this value")]
     Variable(String),
-    /// The address is not a URL. It is not repeated: a password may be in it.
+    /// The address is not a URL. The message does not repeat it, because it may contain a password.
     #[error("`url` is not a URL")]
     Url(#[source] url::ParseError),
-    /// The address is not one of HTTP.
+    /// The scheme of the address is not `http` or `https`.
     #[error("`url` is neither http nor https")]
     NotHttp,
     /// The address has a user name or a password.
     #[error("`url`: a user and a password belong into `headers`, as `Authorization`")]
     UserInUrl,
-    /// A name is not that of a header.
+    /// A name is not a header name.
     #[error("`headers`: {name:?} is not the name of a header")]
     HeaderName {
         /// The name.
@@ -63,7 +63,7 @@ pub enum DefinitionError {
         #[source]
         cause: reqwest::header::InvalidHeaderName,
     },
-    /// A value cannot be that of a header. The value is not repeated.
+    /// A value is not a header value. The message does not repeat it.
     #[error("`headers`: `{name}` cannot have this value")]
     HeaderValue {
         /// The name of the header.

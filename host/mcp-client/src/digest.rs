@@ -1,4 +1,4 @@
-//! Computes the digest of a tool's definition, which does not depend on the order of members.
+//! Computes the digest of a tool's definition. It does not depend on the order of members.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};

@@ -4,47 +4,47 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Why there is no answer. Its text says what was being done, to which upstream, whose fault it is,
-/// and what to do.
+/// Why there is no answer. The text names the failed action, the upstream and the cause, and tells what to do if
+/// that is known.
 #[derive(Debug, Clone)]
 pub struct Fault {
     /// The upstream's name, as the operator wrote it.
     pub upstream: Arc<str>,
-    /// What was being done: mostly the method.
+    /// The failed action: usually the method of the request.
     pub doing: Box<str>,
-    /// What happened.
+    /// The cause.
     pub trouble: Trouble,
 }
 
-/// What happened. "It" is the upstream, here and in the text.
+/// The cause of a [`Fault`]. In its text, "it" is the upstream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Trouble {
-    /// It could not be started or reached.
+    /// The upstream could not be started or reached.
     NotRunning(Box<str>),
-    /// It wants a token, and there is none: why, and what to do.
+    /// The upstream demands a token, and there is none. The text says why, and what to do.
     Login(Box<str>),
-    /// It could not be started or reached before, and it is not tried again yet.
+    /// The upstream could not be started or reached before, and no new attempt is made yet.
     Connecting {
         /// The time until the next attempt.
         again: Duration,
-        /// Why it failed.
+        /// Why the last attempt failed.
         because: Box<str>,
     },
-    /// It did not answer in time.
+    /// The upstream did not answer within this time.
     TimedOut(Duration),
-    /// It sent a message with more bytes than its definition allows: the limit.
+    /// The upstream sent a message with more bytes than its definition allows: the limit.
     TooLarge(usize),
-    /// It sent a message that would take too much memory, or is nested too deep: the exceeded limit, in words.
+    /// The upstream sent a message that would take too much memory or is nested too deep: the exceeded limit, in words.
     TooManyValues(Box<str>),
     /// The connection ended while the request was on its way.
     Lost(Box<str>),
-    /// It sent something that is not valid MCP.
+    /// The upstream sent something that is not valid MCP.
     Protocol(Box<str>),
-    /// It answered with this HTTP status and this text.
+    /// The upstream answered with this HTTP status and this text.
     Refused(u16, Box<str>),
-    /// Already this many requests wait for its answers, which is the maximum.
+    /// This number of requests, the maximum, already wait for answers of the upstream.
     Busy(usize),
-    /// The host has closed the connection to it.
+    /// The host has closed the connection to the upstream.
     Closed,
 }
 

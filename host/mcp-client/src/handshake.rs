@@ -1,4 +1,5 @@
-//! Finds out which revision of MCP an upstream server speaks, and initializes the session.
+//! Finds out which revision of MCP an upstream server speaks, and initializes the session. The *modern* protocol
+//! (2026-07-28) begins with `server/discover`; the *legacy* protocol (all earlier revisions) begins with `initialize`.
 
 use std::time::Duration;
 
@@ -14,14 +15,14 @@ use crate::peer::Peer;
 use crate::text;
 use crate::wire::{Channel, Era, Ticket, Wire};
 
-/// How long to wait for an answer to the modern request before the legacy handshake is tried too.
+/// Time to wait for an answer to `server/discover` before the legacy handshake is tried, too.
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// The longest texts of an upstream about itself, in characters.
 const NAME: usize = 200;
 const INSTRUCTIONS: usize = 16_000;
 
-/// The result of asking for the modern protocol.
+/// The result of asking an upstream for the modern protocol.
 pub(crate) enum Probe {
     /// The protocol is known.
     Settled(Peer),
@@ -29,7 +30,7 @@ pub(crate) enum Probe {
     NotModern(String),
 }
 
-/// Asks for the modern protocol, and for the legacy one too if there is no answer.
+/// Asks for the modern protocol. Without an answer within [`SILENCE`], asks for the legacy protocol, too.
 pub(crate) async fn probe(channel: &Channel, client: &ClientSettings) -> Result<Probe, Trouble> {
     let mut again = true;
     loop {
@@ -75,8 +76,9 @@ pub(crate) async fn initialize(
     initialized(channel, peer).await
 }
 
-/// Performs the legacy handshake while the modern request is unanswered: the upstream may start slowly, or ignore
-/// unknown requests. The answer to the handshake decides, because it opens a session on a server for both eras.
+/// Performs the legacy handshake while `server/discover` is unanswered: the upstream may start slowly, or ignore
+/// unknown requests. The answer to the handshake decides, because a server that supports both protocols then has a
+/// session.
 async fn both(
     channel: &Channel,
     client: &ClientSettings,

@@ -46,7 +46,8 @@ pub(crate) fn params_of(schema: &Object) -> Result<Vec<HeaderParam>, HeaderParam
     Ok(found)
 }
 
-/// Goes through a schema. `path`: the properties that lead to it. `None`: other keywords lead to it, too.
+/// Collects the arguments of a schema. `path`: the properties that lead to the schema. `None`: other keywords lead
+/// to it, too, so it does not describe exactly one argument.
 fn walk(
     schema: &Object,
     mut path: Option<&mut Vec<String>>,
@@ -115,7 +116,7 @@ fn param(
     Ok(HeaderParam { path: path.clone(), header })
 }
 
-/// The headers of a request.
+/// The headers that repeat the method of a request, its name, address or task, and the arguments in `wanted`.
 pub(crate) fn standard(method: &str, params: &Object, wanted: &[HeaderParam]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(METHOD, encode(method));
@@ -142,7 +143,7 @@ pub(crate) fn standard(method: &str, params: &Object, wanted: &[HeaderParam]) ->
     headers
 }
 
-/// Encodes a text as a header's value: unchanged, or in Base64 where the unchanged text would be ambiguous.
+/// Encodes a text as a header's value: unchanged, or in Base64 if the unchanged text is not valid or ambiguous.
 fn encode(text: &str) -> HeaderValue {
     let plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
         && text.trim_ascii() == text

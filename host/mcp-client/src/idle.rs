@@ -9,7 +9,7 @@ use crate::connection::Connection;
 use crate::fault::Trouble;
 use crate::shared::{ConnectionState, Shared};
 
-/// Starts the task that ends this connection when it was idle for as long as the definition says.
+/// Starts the task that ends this connection after the idle time of the definition. Without an idle time, does nothing.
 pub(crate) fn keep(shared: &Arc<Shared>, connection: &Arc<Connection>) {
     let Some(longest) = shared.settings.plan.idle else { return };
     let end = shared.end.clone();
@@ -21,7 +21,7 @@ pub(crate) fn keep(shared: &Arc<Shared>, connection: &Arc<Connection>) {
             let (Some(shared), Some(connection)) = (shared.upgrade(), connection.upgrade()) else {
                 return;
             };
-            // Somebody waits for changes of resources, which only a connected upstream reports.
+            // A session waits for changes of resources, which only a connected upstream reports.
             if !shared.wanted.borrow().uris.is_empty() {
                 wait = longest;
                 continue;
@@ -53,7 +53,7 @@ pub(crate) async fn disconnect(shared: &Shared, connection: &Arc<Connection>) {
             && Arc::ptr_eq(now, connection)
         {
             slot.now = ConnectionState::Idle;
-            // It would take the end of its subscription for a change, and connect again.
+            // The follower would take the end of its subscription for a change, and connect again.
             *shared.follower.lock() = None;
         }
     }

@@ -1,4 +1,4 @@
-//! A request to an upstream server in flight, and what happens until it is answered.
+//! A request to an upstream server in flight, and its events until the answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +57,7 @@ impl UpstreamRequest {
     }
 }
 
-/// What happens before and when a request ends.
+/// An event of a request in flight.
 #[derive(Debug)]
 pub enum Event {
     /// `notifications/progress`, with the caller's token.
@@ -95,7 +95,7 @@ pub enum RequestOutcome {
     Complete(Value),
     /// A modern upstream needs input first: see [`UpstreamRequest::with_input`].
     NeedInput {
-        /// Its questions, unchanged, by the keys that it chose.
+        /// The questions of the upstream, unchanged, by the keys that the upstream chose.
         requests: Object,
         /// The state of the upstream, which has to be returned unchanged.
         state: Option<String>,
@@ -119,7 +119,8 @@ pub struct InFlight {
     asks: Vec<AskKey>,
     /// Whether the request may be sent again if the upstream did not process it.
     again: bool,
-    /// Whether the listing has to be refreshed first, because the headers did not fit the tool.
+    /// Whether the listing has to be refreshed before the request is sent again, because the headers did not fit
+    /// the tool.
     refresh: bool,
     over: bool,
 }
@@ -175,7 +176,7 @@ impl InFlight {
     ///
     /// # Errors
     ///
-    /// There was no answer.
+    /// The upstream gave no answer.
     pub async fn outcome(mut self) -> Result<RequestOutcome, Fault> {
         loop {
             match self.next().await {
@@ -196,8 +197,8 @@ impl InFlight {
         }
     }
 
-    /// Reports progress with the token in these parameters from now on: a client that answers a question in another
-    /// request expects that request's token.
+    /// Reports progress with the token in these parameters from now on. A client that answers a question sends a new
+    /// request, and expects progress with the token of that request.
     pub fn continue_with(&mut self, params: &Object) {
         self.token = take_progress_token(&mut params.clone());
     }
@@ -350,7 +351,7 @@ impl InFlight {
     }
 }
 
-/// The outcome that a result stands for. Results of unknown types are passed to the caller.
+/// The outcome of a result. A result of an unknown type is complete.
 fn judge(mut result: Value, era: Era) -> RequestOutcome {
     let kind = result.get("resultType").and_then(Value::as_str);
     if era == Era::Legacy || kind != Some("input_required") {

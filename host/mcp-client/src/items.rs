@@ -1,5 +1,5 @@
-//! The tools, prompts and resources that an upstream server lists: checked and sanitised, because their texts are
-//! untrusted, and are read by models and people.
+//! The tools, prompts and resources that an upstream server lists. They are checked and sanitised, because models and
+//! people read their untrusted texts.
 
 use serde_json::Value;
 
@@ -171,7 +171,7 @@ pub(crate) fn resources(raw: Vec<Value>, key: &str, warnings: &mut Vec<String>) 
     resources
 }
 
-/// Makes items of JSON objects with names. Each object that is left out adds a warning.
+/// Checks JSON objects with names, and makes an item of each. Each object that is left out adds a warning.
 fn named<T>(
     raw: Vec<Value>,
     what: &str,
@@ -217,7 +217,7 @@ fn named<T>(
     things
 }
 
-/// Whether the rest of a list has room for an item. Takes the room if it has.
+/// Whether the rest of a list has room for an item. If so, takes the room.
 fn fits(item: &Value, left: &mut usize) -> bool {
     let size = serde_json::to_string(item).expect("JSON values have JSON for them").len();
     let rest = left.checked_sub(size);

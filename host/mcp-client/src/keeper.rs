@@ -1,11 +1,11 @@
-//! Starts an upstream server so that it, and all processes that it started, end when the host ends, however the host
-//! ends.
+//! Starts the process of an upstream server so that it ends with the host, even if the host is killed. All
+//! processes that it started end, too.
 //!
 //! Between the host and the server's program is a keeper: this program itself, started once more with
-//! [`SUBCOMMAND`]. On Linux the keeper adopts every process that the program leaves behind (it is their
-//! subreaper), also one that made itself a session of its own with `setsid`. When the program ends, when
-//! the host asks for it, or when the host is gone, the keeper ends all of them. Should the keeper itself be
-//! killed, the system kills the program with it.
+//! [`SUBCOMMAND`]. On Linux, the keeper is a subreaper: it adopts every process that the program leaves behind,
+//! even a process that made itself a session of its own with `setsid`. The keeper ends all of them when the program
+//! ends, when the host asks for it, or when the host is gone. If the keeper itself is killed, the system kills the
+//! program, too.
 //!
 //! On other systems there is no keeper, and nothing is tied to the host: the launched process becomes the program or,
 //! where a process cannot be replaced, starts the program and waits for its end.
@@ -22,10 +22,10 @@ pub const SUBCOMMAND: &str = "become-upstream";
 #[cfg(target_os = "linux")]
 pub(crate) const END_ALL: rustix::process::Signal = rustix::process::Signal::USR1;
 
-/// Stands before the parent's process id in the arguments: this process becomes the program, not its keeper.
+/// The prefix of the first argument of a process that becomes the program, not its keeper.
 const ITSELF: &str = "=";
 
-/// Stands between the parent's process id and what the program may reach, as JSON.
+/// Separates the parent's process id from the confinement of the program, which is JSON.
 const CONFINED: &str = ":";
 
 /// The child's side: becomes the program that the further arguments name, or its keeper. Returns only an error.
@@ -51,8 +51,8 @@ pub fn main() -> String {
     become_program(parent, terms, program, arguments)
 }
 
-/// The argument after [`SUBCOMMAND`]: the process id of the parent, and what the program may reach. `None`: it is not
-/// confined.
+/// The argument after [`SUBCOMMAND`]: the process id of the parent, and the confinement of the program. `None`: the
+/// program is not confined.
 pub(crate) fn first_argument(parent: u32, terms: Option<&Confinement>) -> String {
     let terms = terms
         .map(|terms| serde_json::to_string(terms).expect("`terms_of` has paths that are text"));
@@ -62,7 +62,8 @@ pub(crate) fn first_argument(parent: u32, terms: Option<&Confinement>) -> String
     }
 }
 
-/// Confines this process, if `terms` say so, and becomes the program. On Linux, the program first is made to end with its parent, which is the keeper.
+/// Confines this process if `terms` are given, and becomes the program. On Linux, the program ends with its parent,
+/// which is the keeper. Returns only an error.
 fn become_program(
     parent: i32,
     terms: Option<&str>,
@@ -75,7 +76,7 @@ fn become_program(
         if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
             return format!("asking the system to end this process with its keeper: {error}");
         }
-        // The parent may have ended before.
+        // The parent may have ended before this call.
         if !is_parent(parent) {
             return "the keeper has ended".to_owned();
         }
@@ -203,7 +204,7 @@ mod linux {
         std::thread::spawn(move || {
             let descriptor = Pid::from_raw(host)
                 .and_then(|host| process::pidfd_open(host, process::PidfdFlags::empty()).ok());
-            // The host may have ended before, and the system may have reused its id.
+            // The host may have ended before this call, and the system may have reused its id.
             if let Some(descriptor) = &descriptor
                 && is_parent(host)
             {
@@ -271,7 +272,7 @@ mod linux {
         children.collect()
     }
 
-    /// Ends this process as the program ended.
+    /// Ends this process with the signal or the exit status of the program.
     fn leave(reason: &Reason) -> ! {
         let Reason::Ended(status) = reason else { std::process::exit(0) };
         if let Some(signal) = status.terminating_signal() {

@@ -22,7 +22,7 @@ pub(crate) struct Lines<R> {
 pub(crate) enum Line<'a> {
     /// The line, without the line break.
     Text(&'a [u8]),
-    /// A message in a line that was too long.
+    /// The line was too long: the part of its message that is known.
     TooLong(Unread),
 }
 

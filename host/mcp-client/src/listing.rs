@@ -25,10 +25,10 @@ const WARNINGS: usize = 100;
 /// Maximum length of a cursor, in bytes.
 const CURSOR_BYTES: usize = 16 * 1024;
 
-/// What an upstream offers.
+/// The tools, prompts and resources of an upstream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listing {
-    /// What the upstream says about itself.
+    /// The upstream's description of itself.
     pub peer: Peer,
     /// The tools, in the order of the upstream.
     pub tools: Vec<UpstreamTool>,
@@ -76,7 +76,7 @@ impl Listing {
 }
 
 impl RawLists {
-    /// The listing: checked and sanitised. `warnings`: what was found while the lists were fetched.
+    /// Checks and sanitises the lists. `warnings`: those of the fetch, to which the checks add theirs.
     pub(crate) fn checked(self, peer: Peer, mut warnings: Vec<String>) -> Listing {
         let tools = items::tools(self.tools, self.has_headers, &mut warnings);
         let prompts = items::prompts(self.prompts, &mut warnings);
@@ -91,7 +91,7 @@ impl RawLists {
     }
 }
 
-/// A listing, and how long it is current according to its upstream.
+/// A listing, and how long it is current. `None`: the upstream does not say how long.
 pub(crate) struct Fetched {
     pub(crate) listing: Listing,
     /// The lists from which the listing was made.

@@ -1,4 +1,4 @@
-//! What is known of an upstream from its last run: its lists as it sent them, so that they can be shown before it is
+//! Remembers the lists of an upstream between runs of the host, so that they can be shown before the upstream is
 //! started again.
 
 use std::fmt;
@@ -19,7 +19,7 @@ const RECORD_BYTES: usize = 8 * 1024 * 1024;
 /// Largest size of all remembered records, in bytes. Beyond that, those written longest ago are removed.
 const ALL_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A folder with what is known of upstreams from earlier runs.
+/// A folder with the remembered lists of upstreams.
 #[derive(Clone)]
 pub struct Memory(Arc<Records>);
 
@@ -30,19 +30,19 @@ impl fmt::Debug for Memory {
 }
 
 impl Memory {
-    /// A memory in these records. They should be sealed: what is in them is shown to models.
+    /// A memory in these records. They should be sealed, because models read the remembered texts.
     pub fn new(records: Records) -> Self {
         Self(Arc::new(records))
     }
 
-    /// What is remembered of one upstream.
+    /// The memory of one upstream.
     pub(crate) fn of(&self, name: &str, plan: &CheckedDefinition) -> UpstreamMemory {
         let key = format!("{name}@{}", digest(plan.identity().as_bytes()));
         UpstreamMemory { records: self.0.clone(), key }
     }
 }
 
-/// What is remembered of one upstream: it is bound to the upstream's name and to its program or URL.
+/// The memory of one upstream. It is bound to the upstream's name and to its program or URL.
 #[derive(Clone)]
 pub(crate) struct UpstreamMemory {
     records: Arc<Records>,
@@ -53,13 +53,13 @@ pub(crate) struct UpstreamMemory {
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "run", rename_all = "kebab-case")]
 enum LastRun {
-    /// It was listed.
+    /// The upstream was listed.
     Listed(Box<LastListing>),
-    /// It could not be started or reached, and was never listed before.
+    /// The upstream could not be started or reached, and was never listed before.
     Failed,
 }
 
-/// What an upstream said about itself and listed in its last run.
+/// An upstream's description of itself and its lists, from the last run.
 #[derive(Serialize, Deserialize)]
 struct LastListing {
     is_modern: bool,
@@ -70,14 +70,14 @@ struct LastListing {
     lists: RawLists,
 }
 
-/// What an earlier run showed about an upstream.
+/// The content of the memory of one upstream.
 pub(crate) enum Recalled {
     Listed(Box<(Peer, RawLists)>),
     Failed,
 }
 
 impl UpstreamMemory {
-    /// What is remembered. `None`: nothing, or nothing that can be read. Blocks.
+    /// The content. `None`: nothing is remembered, or the content cannot be read. Blocks the thread.
     pub(crate) fn recall(&self) -> Option<Recalled> {
         let record = self.records.read(&self.key).inspect_err(|error| self.warn("read", error));
         let run = serde_json::from_slice(&record.ok()??.value).inspect_err(|error| {
@@ -95,7 +95,7 @@ impl UpstreamMemory {
         })
     }
 
-    /// Remembers what an upstream has listed. Blocks.
+    /// Remembers the lists of an upstream, if they are not too large. Blocks the thread.
     pub(crate) fn keep(&self, peer: Peer, lists: RawLists) {
         let Peer { era, version, info, capabilities, instructions } = peer;
         let is_modern = era == Era::Modern;
@@ -109,7 +109,7 @@ impl UpstreamMemory {
         })));
     }
 
-    /// Remembers that an upstream could not be listed, unless more is known of it. Blocks.
+    /// Remembers that an upstream could not be listed, unless something is remembered already. Blocks the thread.
     pub(crate) fn keep_failure(&self) {
         if self.recall().is_none() {
             self.write(&LastRun::Failed);

@@ -75,12 +75,12 @@ pub(crate) enum Message {
         method: String,
         params: Object,
     },
-    /// The answer to a request of ours, by its number.
+    /// The answer to a request of ours, by the id of the request.
     Answer {
         id: u64,
         answer: Result<Value, RpcError>,
     },
-    /// An error that does not say which request it is about.
+    /// An error without an id. It may concern any request.
     Complaint(RpcError),
 }
 
@@ -89,7 +89,7 @@ pub(crate) enum Message {
 pub(crate) enum Unread {
     /// A request or a notification of the other side. A request has its id, unless the id is too long.
     Asking(Option<Value>),
-    /// An answer to the request of this number, if the number is known; or something that is no message.
+    /// An answer, with the id of its request if the id is known; or something that is not a message.
     Answer(Option<u64>),
 }
 
@@ -109,7 +109,7 @@ impl Unread {
 ///
 /// # Errors
 ///
-/// The message, and what it has too much of.
+/// The message must not be parsed. The error is the known part of the message, and the exceeded limit.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), (Unread, Excess)> {
     // A message of so few bytes has few units, and the parser has its own limit of depth.
     if bytes.len() <= SURELY_SMALL {

@@ -22,7 +22,7 @@ use crate::wire::{Era, Ticket, ended};
 const RESUBSCRIBE: Duration = Duration::from_secs(1);
 const LONGEST_RESUBSCRIBE: Duration = Duration::from_secs(120);
 
-/// A subscription to the changes of one resource. It ends when this is dropped.
+/// A subscription to the changes of one resource. It ends when this value is dropped.
 pub struct Watched {
     shared: Arc<Shared>,
     uri: String,
@@ -233,11 +233,11 @@ impl Follower {
 enum NotBegun {
     /// The connection has ended. The next one has a follower of its own.
     ConnectionEnded,
-    /// It can be sent later.
+    /// The request can be sent later.
     Trouble(Trouble),
 }
 
-/// Why no further notification was received.
+/// Why [`Follower::pass_on`] ended.
 enum Ending {
     /// Other notifications are wanted.
     OthersWanted,

@@ -1,11 +1,11 @@
-//! What an upstream says about itself.
+//! An upstream's description of itself.
 
 use serde_json::Value;
 
 use crate::message::Object;
 use crate::wire::Era;
 
-/// What an upstream says about itself. None of it is verified.
+/// An upstream's description of itself. None of it is verified.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Peer {
     /// The era of its protocol.
@@ -21,19 +21,19 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Whether it has this capability.
+    /// Whether the upstream has this capability.
     pub fn offers(&self, capability: &str) -> bool {
         self.capabilities.get(capability).is_some_and(|value| !value.is_null())
     }
 
-    /// Whether it supports subscriptions to resources.
+    /// Whether the upstream supports subscriptions to resources.
     pub(crate) fn takes_subscriptions(&self) -> bool {
         let resources = self.capabilities.get("resources");
         let told = resources.and_then(|value| value.get("subscribe"));
         told.and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// Whether it notifies of changes to the list of this capability.
+    /// Whether the upstream notifies of changes to the list of this capability.
     pub(crate) fn tells_changes_of(&self, capability: &str) -> bool {
         let told = self.capabilities.get(capability).and_then(|value| value.get("listChanged"));
         told.and_then(Value::as_bool).unwrap_or(false)

@@ -28,7 +28,7 @@ pub(crate) fn pruned(json: &[u8]) -> Vec<u8> {
                 }
                 b'}' | b']' => {
                     depth = depth.saturating_sub(1);
-                    // The end of what was left out.
+                    // The end of a value that was left out.
                     if depth == DEPTH {
                         continue;
                     }

@@ -1,5 +1,5 @@
-//! Refreshes the listing of an upstream in the background: when the upstream says that it changed, and periodically.
-//! After a failure it waits for longer.
+//! Refreshes the listing of an upstream in the background: when the upstream says that its lists changed, and
+//! periodically. After a failure, the next refresh waits for longer.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

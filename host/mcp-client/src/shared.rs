@@ -18,23 +18,24 @@ use crate::listing::{Fetched, Listing, fetch};
 use crate::memory::{Recalled, UpstreamMemory};
 use crate::raw_lists::RawLists;
 
-/// A listing counts as current for at most this long, whatever its upstream says.
+/// A listing counts as current for at most this long, even if its upstream names a longer time.
 const LONGEST_FRESHNESS: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The state of one upstream. The connection ends when this is dropped.
+/// The state of one upstream. The connection ends when this value is dropped.
 pub(crate) struct Shared {
     pub(crate) settings: Arc<Settings>,
     pub(crate) slot: Mutex<ConnectionSlot>,
     pub(crate) listing: watch::Sender<Option<Arc<Listing>>>,
-    /// Until when the listing counts as current. `None`: until the upstream tells of a change.
+    /// The end of the time for which the listing counts as current. `None`: it is current until the upstream tells of a
+    /// change.
     fresh_until: Mutex<Option<Instant>>,
     /// Whether the listing was fetched, and not only remembered.
     is_fetched: AtomicBool,
-    /// What is known from earlier runs. `None`: nothing is remembered.
+    /// The memory of earlier runs. `None`: nothing is remembered.
     memory: Option<UpstreamMemory>,
-    /// Whether that was read. Whether the last run failed.
+    /// Set when the memory was read: whether the last run failed.
     recalled: tokio::sync::OnceCell<bool>,
-    /// The number of the last refresh. Its lock is held during a refresh.
+    /// The number of the last refresh that succeeded. The lock is held during a refresh.
     refreshing: tokio::sync::Mutex<u64>,
     refreshes: AtomicU64,
     /// Whether the background task that refreshes the listing was started.
@@ -61,7 +62,7 @@ pub(crate) struct WantedNotifications {
 /// An attempt to connect: `None` until it succeeded or failed.
 pub(crate) type Attempt = watch::Receiver<Option<Result<Arc<Connection>, Trouble>>>;
 
-/// The connection to an upstream, and what was learned from earlier ones.
+/// The connection to an upstream, and the traits that earlier connections showed.
 pub(crate) struct ConnectionSlot {
     pub(crate) now: ConnectionState,
     traits: PeerTraits,
@@ -110,12 +111,12 @@ impl Shared {
         })
     }
 
-    /// An error of this upstream, with what was being done.
+    /// A fault of this upstream. `doing`: the failed action.
     pub(crate) fn fault(&self, doing: &str, trouble: Trouble) -> Fault {
         Fault { upstream: self.settings.name.clone(), doing: doing.into(), trouble }
     }
 
-    /// The listing of the last refresh. `None`: there was no refresh yet.
+    /// The last listing, fetched or recalled. `None`: there was none yet.
     pub(crate) fn known_listing(&self) -> Option<Arc<Listing>> {
         self.listing.borrow().clone()
     }
@@ -125,8 +126,8 @@ impl Shared {
         self.is_fetched.load(Ordering::Acquire)
     }
 
-    /// Takes the listing of an earlier run, if none is known yet. Returns whether the last run failed, and nothing was
-    /// known before it.
+    /// Takes the remembered listing of an earlier run, if no listing is known yet. Returns whether the last run failed
+    /// without a remembered listing.
     pub(crate) async fn recall(&self) -> bool {
         let recall = || async {
             let Some(memory) = self.memory.clone() else { return false };
@@ -322,7 +323,7 @@ impl Shared {
     }
 }
 
-/// Does blocking work on a thread of its own. `None`: it has panicked, or the runtime is shutting down.
+/// Does blocking work on a thread of its own. `None`: the work has panicked, or the runtime is shutting down.
 async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let done = tokio::task::spawn_blocking(work).await;
     done.inspect_err(|error| tracing::warn!("remembering lists: {error}")).ok()

@@ -74,7 +74,7 @@ pub(crate) fn is_plain(text: &str) -> bool {
     !text.chars().any(is_deceptive)
 }
 
-/// Skips what follows an escape character: a control sequence, a control string, or one character.
+/// Skips the sequence after an escape character: a control sequence, a control string, or one character.
 fn skip_sequence(chars: &mut Peekable<Chars<'_>>) {
     match chars.peek() {
         Some('[') => {

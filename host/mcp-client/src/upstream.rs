@@ -41,24 +41,24 @@ pub enum UpstreamState {
     Connecting,
     /// Connected.
     Ready {
-        /// What the upstream says about itself.
+        /// The upstream's description of itself.
         peer: Peer,
         /// The process id of the child, if the upstream is a child process.
         process: Option<u32>,
     },
-    /// It could not be started or reached.
+    /// The upstream could not be started or reached.
     Resting {
         /// The time until the next attempt is possible. The next use after it connects.
         again: Duration,
-        /// Why.
+        /// Why the last attempt failed.
         because: String,
     },
-    /// Closed by us.
+    /// The host has closed the connection.
     Closed,
 }
 
 impl Upstream {
-    /// An upstream with its name in the configuration. This neither starts nor connects to it.
+    /// An upstream with its name in the configuration. It is not started or reached yet.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl Upstream {
         &self.0.settings.name
     }
 
-    /// The source of its access tokens, if it may want any.
+    /// The source of access tokens, if the upstream may demand any.
     pub fn login(&self) -> Option<&Login> {
         self.0.settings.login.as_deref()
     }
@@ -123,7 +123,7 @@ impl Upstream {
         });
     }
 
-    /// What the upstream offers: the last listing while it is current, or a new one.
+    /// The listing of the upstream: the last one while it is current, or a new one.
     ///
     /// # Errors
     ///
@@ -147,13 +147,14 @@ impl Upstream {
         }
     }
 
-    /// Takes the listing of an earlier run, if none is known yet: it is then the [`known_listing`](Self::known_listing).
-    /// The upstream is not started. Returns whether the last run failed, and nothing was known before it.
+    /// Takes the remembered listing of an earlier run, if no listing is known yet. It is then the
+    /// [`known_listing`](Self::known_listing). The upstream is not started. Returns whether the last run failed
+    /// without a remembered listing.
     pub async fn recall(&self) -> bool {
         self.0.recall().await
     }
 
-    /// Fetches what the upstream offers.
+    /// Fetches the listing, even if the last one is still current.
     ///
     /// # Errors
     ///
@@ -177,7 +178,7 @@ impl Upstream {
         self.0.settings.notices.subscribe()
     }
 
-    /// Whether it is connected.
+    /// Whether the upstream is connected.
     pub fn state(&self) -> UpstreamState {
         match &self.0.slot.lock().now {
             ConnectionState::Idle => UpstreamState::Idle,

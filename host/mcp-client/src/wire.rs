@@ -147,10 +147,10 @@ pub(crate) struct Ticket {
     pub(crate) happenings: mpsc::Receiver<Happening>,
     pub(crate) done: tokio::sync::oneshot::Receiver<Done>,
     channel: Channel,
-    /// The task that sends it over HTTP.
+    /// The task that sends the request over HTTP.
     exchange: Option<AbortHandle>,
     era: Era,
-    /// Whether it is a handshake. A handshake must not be cancelled at the upstream.
+    /// Whether the request is a handshake. A handshake must not be cancelled at the upstream.
     pub(crate) is_handshake: bool,
 }
 

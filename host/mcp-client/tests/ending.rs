@@ -90,7 +90,7 @@ async fn processes_that_a_child_leaves_behind_end_with_it() {
     .await;
 }
 
-/// A child process of this process.
+/// A child process of the process `parent`.
 fn grandchild(parent: u32) -> u32 {
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let process: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;

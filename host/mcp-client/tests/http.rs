@@ -1,4 +1,4 @@
-//! Tests of HTTP alone: forgotten sessions, interrupted streams and headers.
+//! Tests of behaviour that only HTTP transports have: forgotten sessions, interrupted streams and headers.
 
 mod stand_in;
 

@@ -1,4 +1,4 @@
-//! The MCP server: requests of clients become calls of the core, and answers become rmcp's types.
+//! The MCP server: turns requests of clients into calls of the core, and answers of the core into rmcp's types.
 
 pub mod mcp;
 pub mod transport;

@@ -63,13 +63,13 @@ impl Server {
         Self { shared, session: Arc::default() }
     }
 
-    /// Refuses a method if no source offers the feature that it needs. rmcp would answer with an empty list.
+    /// Refuses `method` if no source offers `feature`. Without this check, rmcp would answer with an empty list.
     async fn require(&self, feature: Feature, method: &'static str) -> Result<(), ErrorData> {
         self.shared.host.catalog().await;
         if self.shared.host.offers(feature) { Ok(()) } else { Err(not_offered(method)) }
     }
 
-    /// Runs `work`, unless [`MAX_CALLS`] calls are running.
+    /// Runs `work`. If [`MAX_CALLS`] calls are running already, returns the result of `too_many` instead.
     async fn within_limit<T>(
         &self,
         work: impl Future<Output = Result<T, ErrorData>>,
@@ -104,7 +104,7 @@ const KNOWN_METHODS: &[(&str, Feature)] = &[
     ("completion/complete", Feature::Completions),
 ];
 
-/// As [`KNOWN_METHODS`]: the methods that exist only in revisions up to 2025-11-25.
+/// Like [`KNOWN_METHODS`], for the methods that exist only in revisions up to 2025-11-25.
 const KNOWN_LEGACY_METHODS: &[(&str, Feature)] = &[
     ("initialize", Feature::Manifest),
     ("logging/setLevel", Feature::Manifest),
@@ -117,8 +117,8 @@ fn not_offered(method: &'static str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
 }
 
-/// Large futures are boxed: rmcp spawns one future type for all requests, as large as the largest of them, and moves it
-/// several times.
+/// Large futures are boxed. rmcp spawns the same future type for all requests, which is as large as the largest
+/// request needs, and moves the future several times.
 impl ServerHandler for Server {
     #[expect(deprecated, reason = "clients up to 2025-11-25 have logging")]
     fn get_info(&self) -> ServerConfig {
@@ -158,7 +158,7 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_request(why, None));
         }
         cx.peer.set_peer_info(request);
-        // The client can be asked for its roots after the answer only.
+        // The client can be asked for its roots only after this answer.
         let projects = self.shared.projects_of_operator(&selection).await;
         result.instructions = self.instructions(&selection, &projects);
         if caller.capabilities.roots.is_some() {

@@ -1,24 +1,23 @@
-//! Decides which source owns a resource URI, by the literal text at the beginning of templates.
+//! Decides which source owns a resource URI, by the literal text at the beginning of URI templates.
 //!
-//! A template (RFC 6570) owns its *space*: all URIs that begin with its literal text before the first
-//! expression, or one URI if it has no expression. The text must name a scheme; a template such as `{+any}` owns
-//! nothing. No two sources own
-//! overlapping spaces: the first claim counts, and a later claim that overlaps it is refused. So each URI has
-//! at most one owner, and a later source never takes a URI from an earlier one.
+//! A template (RFC 6570) owns its *space*: all URIs that begin with its literal text before the first expression, or
+//! one URI if it has no expression. The text must name a scheme; a template such as `{+any}` owns nothing. No two
+//! sources own overlapping spaces: the first claim counts, and an overlapping later claim is refused. So each URI
+//! has at most one owner, and a later source never takes a URI from an earlier one.
 
 use std::collections::BTreeMap;
 
 /// The URIs that a template or a resource claims, normalised: schemes and authorities are case-insensitive (RFC 3986).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Space {
-    /// One URI: that of a resource, or of a template without an expression.
+    /// One URI: the URI of a resource, or a template without an expression.
     One(String),
     /// All URIs with this prefix.
     Prefix(String),
 }
 
 impl Space {
-    /// The space of a template. `None`: its literal text names no scheme, so it owns nothing.
+    /// The space of a template. `None`: the template's literal text names no scheme, so the template owns nothing.
     pub fn of_template(template: &str) -> Option<Self> {
         let (literal, is_family) = match template.split_once('{') {
             Some((literal, _)) => (literal, true),
@@ -52,8 +51,8 @@ impl Space {
 /// Schemes that many sources share. Their realm is the scheme with the authority.
 const SHARED: [&str; 5] = ["ui", "http", "https", "file", "data"];
 
-/// The realm of a URI or of the beginning of one: its scheme, and for schemes that many sources share also its
-/// authority. `None`: the text has no scheme.
+/// The realm of a URI or of the beginning of a URI: the scheme. For schemes that many sources share, the realm also
+/// has the authority. `None`: the text has no scheme.
 pub fn realm(uri: &str) -> Option<String> {
     let folded = folded(uri)?;
     let (scheme, rest) = folded.split_once(':')?;
@@ -65,16 +64,16 @@ pub fn realm(uri: &str) -> Option<String> {
     Some(format!("{scheme}://{authority}"))
 }
 
-/// Whether a template owns a URI: its literal text before the first expression has a scheme, and the URI begins with
-/// this text, or is equal to it if the template has no expression. Schemes and authorities are compared
-/// case-insensitively, all else byte by byte.
+/// Whether a template owns a URI. The template's literal text before the first expression must have a scheme, and
+/// the URI must begin with this text. Without an expression, the URI must be equal to the text. Schemes and
+/// authorities are compared case-insensitively, all else byte by byte.
 pub fn owns(template: &str, uri: &str) -> bool {
     Space::of_template(template).is_some_and(|space| space.contains(uri))
 }
 
 /// The text with its scheme and authority in lower case. `None`: the text has no scheme.
 ///
-/// The text may be the beginning of a URI: its result is then the beginning of the result for the whole URI.
+/// If the text is the beginning of a URI, the result is the beginning of the result for the whole URI.
 fn folded(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once(':')?;
     let mut bytes = scheme.bytes();

@@ -1,4 +1,4 @@
-//! Property tests of the ownership of URIs. A model, which is written in another way, says which template owns a URI.
+//! Property tests of the ownership of URIs. An independent model computes the expected owner.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// The bytes of a URI whose case does not count: those of its scheme and authority. `None`: the URI has no scheme.
+/// The bytes of a URI that are compared without case: its scheme and authority. `None`: the URI has no scheme.
 fn without_case(uri: &str) -> Option<Range<usize>> {
     let mut end = None;
     for (at, byte) in uri.bytes().enumerate() {
@@ -31,7 +31,7 @@ fn without_case(uri: &str) -> Option<Range<usize>> {
     Some(0..end)
 }
 
-/// The model of "a template owns a URI": letter by letter.
+/// Whether a template owns a URI, by a model that compares byte by byte.
 fn is_owned(template: &str, uri: &str) -> bool {
     let literal = template.split('{').next().unwrap_or_default();
     let (Some(_), Some(loose)) = (without_case(literal), without_case(uri)) else { return false };
@@ -42,7 +42,7 @@ fn is_owned(template: &str, uri: &str) -> bool {
     })
 }
 
-/// Texts of few pieces, so that many begin alike.
+/// Texts made of a few pieces, so that many texts have a common beginning.
 fn text(pieces: Vec<&'static str>) -> impl Strategy<Value = String> {
     vec(select(pieces), 0..6).prop_map(|pieces| pieces.concat())
 }

@@ -183,7 +183,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(2);
         }
         Err(error) => {
-            // Help goes to stdout and is not an error. If it cannot be written, nobody reads it.
+            // Help goes to stdout and is not an error. If the help cannot be written, nobody reads it.
             let _unread = error.print();
             return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
         }

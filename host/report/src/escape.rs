@@ -1,6 +1,6 @@
-//! Untrusted text for HTML and SVG.
+//! Escapes untrusted text for HTML and SVG.
 
-/// Text for the page: sanitised, and without characters that HTML gives a meaning.
+/// Sanitises a text, and escapes the characters that have a meaning in HTML.
 pub fn escaped(text: &str) -> String {
     let visible = portcullis_sanitize::visible(text);
     let mut escaped = String::with_capacity(visible.len());

@@ -1,4 +1,4 @@
-//! What is known about plugins, upstream servers and the audit.
+//! The facts of a report: about plugins, upstream servers, the audit and the configuration.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! What a reviewer should look at: rules over the facts, and the command or edit that mends a finding where there is
-//! one. There is no score: a combination of capabilities is judged by what it makes possible.
+//! Derives findings from the facts: each rule finds something that a reviewer should look at. A finding names the
+//! command or edit that resolves it, if there is one. A finding has a level and no numeric score.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,14 +34,14 @@ pub struct Finding {
     pub mend: String,
 }
 
-/// A rule.
+/// A rule, which finds one kind of thing that a reviewer should look at.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// Its id, for `--fail-on` and SARIF.
+    /// The id of the rule, for `--fail-on` and SARIF.
     pub id: &'static str,
     /// How grave its findings are.
     pub level: Level,
-    /// What it finds.
+    /// A sentence about what the rule finds.
     pub about: &'static str,
     find: fn(&Facts, &mut Found<'_>),
 }
@@ -171,11 +171,11 @@ pub fn findings(facts: &Facts) -> Vec<Finding> {
     all
 }
 
-/// The findings of some rules, by a list of their ids with commas in between.
+/// The findings of the named rules. `rules`: the ids of the rules, separated by commas.
 ///
 /// # Errors
 ///
-/// [`UnknownRule`].
+/// [`UnknownRule`]: one of the names is not the id of a rule.
 pub fn selected<'a>(findings: &'a [Finding], rules: &str) -> Result<Vec<&'a Finding>, UnknownRule> {
     let names: Vec<_> = rules.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     let is_unknown = |name: &&&str| !RULES.iter().any(|rule| rule.id == **name);
@@ -197,8 +197,8 @@ fn effective<'a>(plugin: &'a PluginFacts, name: &str) -> Option<&'a CapabilityFa
 }
 
 impl PluginFacts {
-    /// Whether a grant has an effect: the plugin wants the capability. A foreign component has no wants, and its
-    /// imports say the same.
+    /// Whether a grant of this capability has an effect: the plugin wants the capability. A foreign component has
+    /// no wants; its imports count instead.
     fn can_use(&self, capability: &CapabilityFacts) -> bool {
         !capability.wants.is_empty() || self.is_foreign && !capability.imports.is_empty()
     }
@@ -336,7 +336,7 @@ fn unwanted_grant(facts: &Facts, found: &mut Found<'_>) {
     });
 }
 
-/// Adds a finding about each grant that `say` says something of.
+/// Adds a finding for each capability for which `say` returns a message.
 fn each_grant(
     facts: &Facts,
     found: &mut Found<'_>,

@@ -15,7 +15,7 @@ use crate::{Report, picture};
 /// The style of the page, for screens in light and dark, and for print.
 const STYLE: &str = include_str!("page.css");
 
-/// The page.
+/// The report as an HTML page.
 pub fn page(report: &Report) -> String {
     let facts = &report.facts;
     let mut body = String::new();
@@ -73,7 +73,7 @@ fn code(text: &str) -> String {
     format!("<code>{}</code>", escaped(text))
 }
 
-/// A list of texts. `nothing` where it is empty.
+/// A list of texts. `nothing`: the text in place of an empty list.
 fn list(all: &[String], nothing: &str) -> String {
     if all.is_empty() {
         return format!("<span class=\"faint\">{}</span>", escaped(nothing));
@@ -234,7 +234,7 @@ fn asks(used: &UseFacts) -> String {
     text
 }
 
-/// Side by side: what the component imports, what it wants, what it was granted, and what it used.
+/// The table of the capabilities: what the component imports, wants, was granted and used, side by side.
 fn capabilities(all: &[CapabilityFacts]) -> String {
     if all.is_empty() {
         return "<p>It only computes: it imports, wants and was granted nothing that reaches beyond the sandbox.</p>"

@@ -1,8 +1,8 @@
 //! A security report about plugins and upstream servers.
 //!
-//! [`Facts`] is what is known: what each plugin imports, wants, was granted and used. [`findings()`] derives what a
-//! reviewer should look at, with the command or edit that mends it where there is one. [`page`] is one HTML page with
-//! all of it, [`sarif`] the findings for code scanning. Nothing here reads a file or the network: the host fills the
+//! [`Facts`] holds the facts, such as what each plugin imports, wants, was granted and used. [`findings()`] derives
+//! from them what a reviewer should look at. [`page`] shows facts and findings as one HTML page, and [`sarif`]
+//! exports the findings for code scanning. This crate reads no files and uses no network: the host gathers the
 //! facts.
 
 mod escape;

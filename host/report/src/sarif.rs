@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::Report;
 use crate::findings::{Finding, RULES};
 
-/// The findings as a SARIF log. The location of each is the configuration file.
+/// The findings as a SARIF log. The location of each finding is the configuration file.
 pub fn sarif(report: &Report) -> Value {
     let rules: Vec<_> = RULES
         .iter()
@@ -56,8 +56,8 @@ fn result(finding: &Finding, file: &str) -> Value {
     })
 }
 
-/// A path as a URI reference (RFC 8089): bytes that are not allowed in one are percent-encoded. `is_windows`: it is a
-/// path of Windows, with drives and shares.
+/// A path as a URI reference (RFC 8089): bytes that are not allowed in one are percent-encoded. `is_windows`: the
+/// path has the form of Windows, with drives and shares.
 fn uri(path: &str, is_windows: bool) -> String {
     if !is_windows {
         let path = encoded(path);
@@ -78,7 +78,7 @@ fn uri(path: &str, is_windows: bool) -> String {
     }
 }
 
-/// A path with `/` between its names, percent-encoded.
+/// Percent-encodes a path whose names are separated by `/`.
 fn encoded(path: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let encode = |byte: u8| {
@@ -87,7 +87,8 @@ fn encoded(path: &str) -> String {
     path.bytes().map(encode).collect()
 }
 
-/// A short, stable number of a message without its digits, which change from day to day: FNV-1a.
+/// The FNV-1a hash of a message without its digits, in hexadecimal. Digits are left out because counts in messages
+/// change from day to day.
 fn digest(message: &str) -> String {
     let bytes = message.bytes().filter(|byte| !byte.is_ascii_digit());
     let sum = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {

@@ -1,4 +1,4 @@
-//! Unwraps results in a stream of server-sent events.
+//! Unwraps results ([`Raw`]) in a stream of server-sent events.
 
 use bytes::{Bytes, BytesMut};
 use memchr::memmem;
@@ -17,7 +17,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// The beginning of a stream.
+    /// Begins to unwrap a new stream.
     pub fn new(raw: Raw) -> Self {
         Self { raw, partial: BytesMut::new() }
     }

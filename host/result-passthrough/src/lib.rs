@@ -1,7 +1,8 @@
 //! Passes results through rmcp's types without loss.
 //!
-//! rmcp's result types are closed: they drop unknown fields. A result that must reach the client unchanged is therefore
-//! put in `_meta`, under a random key. Where the message is written, the wrapped result replaces the whole result.
+//! rmcp's result types are closed: they drop unknown fields. A result that must reach the client unchanged is
+//! therefore put in the `_meta` of a typed result, under a random key. When the message is written, the wrapped
+//! result replaces the whole typed result.
 //!
 //! [`Raw::new`] makes the key, once in a process. [`Raw::wrap`] wraps a result. A transport unwraps results with
 //! [`Raw::to_json`] from typed messages, with [`Raw::unwrap`] from bytes, and with [`Events`] from a stream of
@@ -36,7 +37,7 @@ impl Raw {
     ///
     /// # Errors
     ///
-    /// Where the system has no random numbers.
+    /// The operating system returns no random bytes.
     pub fn new() -> io::Result<Self> {
         let mut random = [0; 16];
         getrandom::fill(&mut random)
@@ -45,7 +46,7 @@ impl Raw {
         Ok(Self(Arc::new(Finder::new(format!("{PREFIX}{digits}").as_bytes()).into_owned())))
     }
 
-    /// A `_meta` for any of rmcp's results: where such a result is written, `result` replaces it.
+    /// A `_meta` for any of rmcp's result types. When the message is written, `result` replaces the typed result.
     ///
     /// rmcp adapts its results to the client's protocol version, for example by leaving out `resultType`. It does not
     /// adapt `result`, which must fit this version.
@@ -77,7 +78,7 @@ impl Raw {
     }
 }
 
-/// Shows no key: logs are read by others.
+/// Hides the key, because others can read the logs.
 impl fmt::Debug for Raw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Raw(..)")
@@ -120,9 +121,9 @@ mod tests {
         let key = raw.key();
         for message in [
             r#"{"jsonrpc":"2.0","id":1,"result":{"_meta":{"a":1}}}"#.to_owned(),
-            // The key of another process, or one that somebody made up.
+            // The key of another process, or a guessed key.
             format!(r#"{{"id":1,"result":{{"_meta":{{"{PREFIX}00":{{}}}}}}}}"#),
-            // In other places the key means nothing.
+            // In other places, the key has no effect.
             format!(r#"{{"id":1,"result":{{"{key}":{{}}}}}}"#),
             format!(r#"{{"id":1,"result":{{"structuredContent":{{"_meta":{{"{key}":1}}}}}}}}"#),
             format!(r#"{{"id":1,"error":{{"_meta":{{"{key}":1}}}}}}"#),

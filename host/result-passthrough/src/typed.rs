@@ -1,4 +1,4 @@
-//! Unwraps results in typed messages, without parsing JSON again.
+//! Unwraps results ([`Raw`]) in typed messages, without parsing JSON again.
 
 use rmcp::model::{JsonRpcMessage, MetaObject, RequestId, ServerJsonRpcMessage, ServerResult};
 use serde::Serialize;
@@ -58,7 +58,7 @@ fn meta(result: &mut ServerResult) -> Option<&mut MetaObject> {
         ServerResult::CallToolResult(result) => result.meta.as_mut(),
         ServerResult::InputRequiredResult(result) => result.meta.as_mut(),
         ServerResult::TaskAckResult(result) => result.meta.as_mut(),
-        // Results without a `_meta`, and results that rmcp may add, have no wrapped result.
+        // Types without `_meta`, and types that a later version of rmcp adds, carry no wrapped result.
         ServerResult::EmptyResult(_) | ServerResult::CustomResult(_) | _ => None,
     }
 }

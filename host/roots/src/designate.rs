@@ -35,7 +35,7 @@ pub enum Intent {
 /// An opened path argument.
 #[derive(Debug)]
 pub struct Designated {
-    /// The absolute path of the directory: the argument's own path or that of its parent.
+    /// The absolute path of the directory: the path that was opened, or its parent directory.
     pub directory: PathBuf,
     /// The handle of the directory.
     pub handle: File,
@@ -54,7 +54,7 @@ pub enum DesignatedPart {
     Everything,
     /// One file, which is already open if it exists.
     File {
-        /// Its name in the directory.
+        /// The file's name in the directory.
         name: String,
         /// `None`: the file does not exist.
         handle: Option<File>,
@@ -108,7 +108,7 @@ pub(super) fn designate(
     if matches!((kind, intent), (Kind::Directory, Intent::Read | Intent::Write)) {
         return Ok(everything(open_dir(root, rest)?, path));
     }
-    // Everything else is a name in a directory, and this directory must exist.
+    // In all other cases, a name in a directory is opened, and this directory must exist.
     let (Some(parent), Some(name)) = (rest.parent(), rest.file_name()) else {
         return Err(match kind {
             Kind::Directory => Refusal::Malformed("it is a root itself, which exists"),

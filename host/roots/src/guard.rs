@@ -1,5 +1,5 @@
-//! Opens files beneath an open directory. Refuses the host's own files, and virtual file systems of the kernel, on any
-//! path.
+//! Opens files beneath an open directory. Refuses the host's own files and the kernel's virtual file systems, by
+//! whatever path they are named.
 //!
 //! On Linux, one system call opens a path if no mount point is on the path and no file of the host is beneath the
 //! directory. The result is then in the file system of the directory, which was checked when the directory was opened.
@@ -64,18 +64,19 @@ impl Guard {
         Ok(Self::of(host_files, id))
     }
 
-    /// Whether a program that is confined to the directory could change files of the host, or read secret ones.
+    /// Whether a program that is confined to the directory could change files of the host, or read secret files of
+    /// the host. `write`: the program may write in the directory.
     pub fn must_stay_closed_to_programs(&self, write: bool) -> bool {
         self.holds_secret_files || (write && self.holds_host_files)
     }
 
-    /// Opens a path beneath a directory without blocking: a FIFO without a writer or a device does not delay the host. Also
-    /// returns the guard of the result, for a directory.
+    /// Opens a path beneath a directory without blocking: a FIFO without a writer or a device does not delay the
+    /// host. Also returns the guard of the result, if the result is a directory.
     ///
     /// # Errors
     ///
-    /// An error of the system. For a path that leads out of the directory, and for a [`ProtectedFile`], its kind is
-    /// `PermissionDenied`.
+    /// An error of the system. For a path that leads out of the directory, and for a [`ProtectedFile`], the error's
+    /// kind is `PermissionDenied`.
     pub fn open(&self, dir: &File, path: &Path, how: OpenHow) -> io::Result<(Opened, Self)> {
         if !self.holds_host_files
             && let Some(attempt) = open_in_one_call(dir, path, how)?
@@ -102,8 +103,8 @@ impl Guard {
         }
     }
 
-    /// Checks what one system call opened, in a directory with no file of the host beneath it. If that is a directory,
-    /// `again` opens it without writing.
+    /// Checks the result of one system call in a directory without files of the host beneath it. If the path is a
+    /// directory, `again` opens the directory without writing.
     fn finish_clear(
         &self,
         attempt: Attempt,
@@ -178,8 +179,8 @@ impl Guard {
         Ok((opened, Self::of(&self.host_files, id)))
     }
 
-    /// Refuses a host's file under another name. Then truncates the file if that was requested: an open file is
-    /// truncated only when it is known to be a regular file.
+    /// Refuses a host's file under another name. Then truncates the file if requested: a file is truncated only once
+    /// it is known to be a regular file.
     fn finish_file(
         &self,
         file: &File,

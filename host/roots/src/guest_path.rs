@@ -1,7 +1,7 @@
-//! Translates between this system's paths and those that guests see.
+//! Translates between this system's paths and the paths that guests see.
 //!
-//! Guests know POSIX paths only. On Windows, `C:\game` is `/C:/game` for them ([`windows_path`](super::windows_path)). On
-//! other systems, guests see the paths as they are.
+//! Guests know only POSIX paths. On Windows, `C:\game` is `/C:/game` for guests
+//! ([`windows_path`](super::windows_path)). On other systems, guests see the paths as they are.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -10,11 +10,12 @@ use std::path::{Component, Path, PathBuf};
 use super::folded_name::fold;
 use super::{Refusal, windows_path};
 
-/// An absolute path in its normal form: on Windows begins with the letter of a drive, without the verbatim prefix.
+/// An absolute path in its normal form. On Windows, the normal form begins with the letter of a drive and has no
+/// verbatim prefix (`\\?\`).
 ///
 /// # Errors
 ///
-/// On Windows: the path is relative or of a network, or has names that no file has ([`Refusal`]).
+/// On Windows: the path is relative, is a UNC path, or has a name that no file can have ([`Refusal`]).
 pub fn normal_path(path: &Path) -> Result<PathBuf, Refusal> {
     if !cfg!(windows) {
         return Ok(path.components().collect());
@@ -29,7 +30,7 @@ pub fn guest_path(path: &Path) -> String {
     if cfg!(windows) { windows_path::of_guest(&text).unwrap_or(text) } else { text }
 }
 
-/// The path that a guest names.
+/// The path on this system for a path that a guest names.
 ///
 /// # Errors
 ///
@@ -38,13 +39,15 @@ pub fn native_path(guest: &str) -> Result<PathBuf, Refusal> {
     if cfg!(windows) { windows_path::normal(guest).map(PathBuf::from) } else { Ok(guest.into()) }
 }
 
-/// A setting as a guest gets it: on Windows, a value that is a whole path is the guest's path.
+/// The value of a setting for a guest. On Windows, a value that is an absolute path is translated to the guest's
+/// form.
 pub fn guest_setting(value: &str) -> String {
     let path = if cfg!(windows) { windows_path::of_guest(value) } else { None };
     path.unwrap_or_else(|| value.to_owned())
 }
 
-/// Whether a text is an absolute path of this system, or of Windows. It has then no place relative to a directory.
+/// Whether a text is an absolute path of this system, or of Windows. Such a text is not a path relative to a
+/// directory.
 pub fn is_absolute_somewhere(text: &str) -> bool {
     let in_guest_form = cfg!(windows) && windows_path::normal(text).is_ok();
     Path::new(text).is_absolute() || windows_path::is_meant(text) || in_guest_form
@@ -71,8 +74,8 @@ pub fn refused_name(relative: &Path) -> Option<&'static str> {
     })
 }
 
-/// The path relative to a root, if the path is beneath the root. Neither is resolved: a path with `..` is beneath no
-/// root. On Windows, names are compared without case.
+/// The path relative to a root, if the path is beneath the root. No link is resolved, and a path with `..` is
+/// beneath no root. On Windows, names are compared without case.
 pub fn beneath<'a>(root: &Path, path: &'a Path) -> Option<&'a Path> {
     let has_way_up = path.components().any(|part| part == Component::ParentDir);
     match has_way_up {
@@ -93,8 +96,8 @@ fn beneath_without_case<'a>(root: &Path, path: &'a Path) -> Option<&'a Path> {
     Some(rest.as_path())
 }
 
-/// The path of a file beneath a root, so that guests see one spelling of the root. Where names have case, a root
-/// has the spelling of the argument: `as_written`.
+/// The path of a file beneath a root, for guests. On Windows, it begins with the root's own spelling, so that guests
+/// see one spelling of each root. On other systems, it is the argument `as_written`.
 pub(super) fn spelled(root: &Path, rest: &Path, as_written: PathBuf) -> PathBuf {
     match (cfg!(windows), rest.as_os_str().is_empty()) {
         (true, true) => root.to_owned(),
@@ -103,12 +106,13 @@ pub(super) fn spelled(root: &Path, rest: &Path, as_written: PathBuf) -> PathBuf 
     }
 }
 
-/// The directories of a call, for texts of its guest that are shown to users.
+/// The directories of a call. Paths beneath them are translated in texts of the guest that are shown to users.
 #[derive(Debug, Clone, Default)]
 pub struct GuestDirectories(Vec<String>);
 
 impl GuestDirectories {
-    /// These directories. On systems where guests see the paths as they are, texts need no change, and nothing is kept.
+    /// These directories. The list is empty on systems where guests see the paths as they are, because texts need no
+    /// change there.
     pub fn of<'p>(directories: impl IntoIterator<Item = &'p Path>) -> Self {
         match cfg!(windows) {
             true => Self(directories.into_iter().map(guest_path).collect()),
@@ -121,13 +125,13 @@ impl GuestDirectories {
         Self(directories.iter().map(|&directory| directory.to_owned()).collect())
     }
 
-    /// Whether no text needs a change.
+    /// Whether the list is empty, so that no text needs a change.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// A text of the guest, with the paths of these directories as users write them (`C:/game` for `/C:/game`). The text
-    /// may be JSON.
+    /// A text of the guest, with the paths in these directories as users write them (`C:/game` for `/C:/game`). The
+    /// text may be JSON.
     pub fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
         windows_path::shown(text, &self.0)
     }

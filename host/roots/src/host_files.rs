@@ -30,7 +30,7 @@ impl Id {
         Self { dev: metadata.dev(), ino: metadata.ino() }
     }
 
-    /// The identity of the file at a path.
+    /// The identity of the file at a path, to which links are followed.
     #[expect(clippy::disallowed_methods, reason = "the host's own files are found by their paths")]
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         #[cfg(unix)]
@@ -59,17 +59,18 @@ pub struct HostFile {
 }
 
 impl HostFile {
-    /// A folder with its contents, which confined programs may not read either.
+    /// A folder with its contents. Confined programs cannot read or write it.
     pub fn folder(path: PathBuf) -> Self {
         Self { path, end: Restriction::NoAccess, secret: true }
     }
 
-    /// One file, which confined programs may read but not write.
+    /// One file. Confined programs can only read it.
     pub fn file(path: PathBuf) -> Self {
         Self { path, end: Restriction::NoAccess, secret: false }
     }
 
-    /// All files of a directory whose names begin with the name of this one, and its temporary files (`.tmp…`).
+    /// All files of a directory whose names begin with the name of this file, and all temporary files there
+    /// (`.tmp…`). Confined programs can only read them.
     pub fn series(path: PathBuf) -> Self {
         Self { path, end: Restriction::NoAccessToPrefix, secret: false }
     }
@@ -87,13 +88,13 @@ impl HostFile {
         Ok(Self { path, ..self })
     }
 
-    /// The same file, which confined programs may not read either.
+    /// The same file, which confined programs cannot read.
     #[must_use]
     pub fn secret(self) -> Self {
         Self { secret: true, ..self }
     }
 
-    /// The same folder, which confined programs may read but not write.
+    /// The same folder, which confined programs can only read.
     #[must_use]
     pub fn public(self) -> Self {
         Self { secret: false, ..self }
@@ -103,11 +104,12 @@ impl HostFile {
 /// The restriction on a name in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Restriction {
-    /// A file of the host is beneath the name: nothing of this name can be created, moved, replaced or removed.
+    /// A file of the host is beneath the name: the directory of this name cannot be created, moved, replaced or
+    /// removed.
     Ancestor,
-    /// The name is that of a file of the host: nothing of this name can be accessed.
+    /// A file of the host has the name: it cannot be accessed.
     NoAccess,
-    /// As `NoAccess`, for all names that begin with the name or with `.tmp`.
+    /// As `NoAccess`, for all names that begin with this name or with `.tmp`.
     NoAccessToPrefix,
 }
 
@@ -199,8 +201,8 @@ impl HostFiles {
 }
 
 impl Inner {
-    /// Walks the path of a host's file, link by link, and records each name on the path. `seen` remembers what is at a
-    /// path, because many of these paths have a common beginning.
+    /// Walks the path of a host's file, link by link, and records each name on the path. `seen` caches the type of
+    /// the file at each path, because many of these paths have a common beginning.
     fn trace(&mut self, own: &HostFile, seen: &mut HashMap<PathBuf, Option<Seen>>) {
         let mut look = |path: &Path| *seen.entry(path.to_owned()).or_insert_with(|| Seen::at(path));
         let (mut at, mut todo) = (PathBuf::new(), VecDeque::new());
@@ -214,7 +216,7 @@ impl Inner {
             let Some(Seen::Directory(directory)) = look(&at) else { break };
             let here = at.join(&name);
             let found = look(&here);
-            // Only the host creates missing directories on the path.
+            // A missing directory on the path is closed, because only the host may create it.
             let bar = match (todo.is_empty(), found.is_some()) {
                 (true, _) => own.end,
                 (false, true) => Restriction::Ancestor,

@@ -1,7 +1,7 @@
 //! Opens untrusted paths beneath the session's roots: a path becomes a handle or a refusal.
 //!
-//! A root is opened once. Everything beneath it is opened relative to its handle ([`Guard`]). So no `..`, no link and no
-//! rename can lead out of the root, to the host's own files, or into a file system of the kernel.
+//! A root is opened once. All paths beneath the root are opened relative to its handle ([`Guard`]). So no `..`, no
+//! link and no rename can lead out of the root, to the host's own files, or into a file system of the kernel.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
@@ -44,8 +44,8 @@ pub use uri::{InvalidRoot, path_of_uri, uri_of_path};
 /// A directory in which a session may work.
 #[derive(Debug)]
 pub struct Root {
-    /// The path as it was named, and the path without links. Paths of arguments may begin with either. For a client's
-    /// root within one of the operator's, only the operator's part is free of links.
+    /// The path as it was named, and the path without links. Path arguments may begin with either spelling. For a
+    /// client's root within a root of the operator, only the operator's part is free of links.
     spellings: [PathBuf; 2],
     dir: Dir,
     guard: Guard,
@@ -65,13 +65,13 @@ impl Root {
         let dir = Dir::open_ambient_dir(path, ambient_authority())?;
         let guard = Guard::begin(host_files, &dir)?;
         let named = normal_path(path).map_err(io::Error::other)?;
-        // A drive may stand for a share of a network, which has no path on a drive besides the named one.
+        // A drive may be mapped to a network share. The canonical path is then a UNC path, which has no normal form.
         let canonical =
             normal_path(&std::fs::canonicalize(path)?).unwrap_or_else(|_| named.clone());
         if host_files.holds(&canonical) {
             return Err(ProtectedFile::HostFile.into());
         }
-        // If names have no case, the root is spelled as the directory is.
+        // Where names are compared without case, the root gets the spelling of the directory on disk.
         let named = if beneath(&named, &canonical) == Some(Path::new("")) {
             canonical.clone()
         } else {
@@ -80,7 +80,7 @@ impl Root {
         Ok(Self { spellings: [named, canonical], dir, guard })
     }
 
-    /// The path of the directory, as it was named.
+    /// The path by which the directory was named.
     pub fn path(&self) -> &Path {
         &self.spellings[0]
     }
@@ -181,10 +181,10 @@ impl Roots {
         &self.host_files
     }
 
-    /// These roots, narrowed by those that a client names as URIs: each root of the client that lies within a root of
-    /// the operator, and each root of the operator that lies within a root of the client. If the operator named no
-    /// roots, the client's are used; the whole machine is left out. A text that is not the URI of a root
-    /// is left out, with a warning.
+    /// These roots, narrowed by those that a client names as URIs: each root of the client that lies within a root
+    /// of the operator, and each root of the operator that lies within a root of the client. If the operator named
+    /// no roots, the client's roots are used, except for the root of the file system and whole drives. A text that
+    /// is not the URI of a root is left out, with a warning.
     pub fn narrowed_by_uris<'a>(&self, uris: impl IntoIterator<Item = &'a str>) -> Self {
         let mut paths = Vec::new();
         for uri in uris {
@@ -203,8 +203,8 @@ impl Roots {
         self.narrowed_by(&paths)
     }
 
-    /// The intersection of these roots with the client's roots: a client narrows and never widens. Where the
-    /// operator named no roots, the client's roots are used.
+    /// The intersection of these roots with the client's roots: a client can narrow the operator's roots and not
+    /// widen them. If the operator named no roots, the client's roots are used.
     pub fn narrowed_by(&self, client: &[PathBuf]) -> Self {
         let host_files = self.host_files.clone();
         if self.is_empty() {
@@ -236,12 +236,12 @@ impl Roots {
     /// Opens the file or directory that a path argument names.
     ///
     /// If `nearest` is not empty, the directories from the path up to its root are searched for an entry of one of
-    /// these names, and the first directory that has one is opened instead. If none has one, the path itself is
-    /// opened; if it is a file, its directory.
+    /// these names, and the first directory that has one is opened instead. If no directory has one, the path itself
+    /// is opened. If the path is a file, its directory is opened.
     ///
     /// # Errors
     ///
-    /// [`Refusal`].
+    /// The path is not allowed, is wrong, or cannot be opened: [`Refusal`].
     pub fn designate(
         &self,
         argument: &str,
@@ -256,7 +256,7 @@ impl Roots {
     ///
     /// # Errors
     ///
-    /// [`Refusal`].
+    /// The path is not allowed, is wrong, or cannot be opened: [`Refusal`].
     pub fn locate(&self, argument: &str) -> Result<Located<'_>, Refusal> {
         if self.unknown {
             return Err(Refusal::Unknown);
@@ -296,7 +296,7 @@ impl Located<'_> {
     ///
     /// # Errors
     ///
-    /// [`Refusal`].
+    /// The path is not allowed, is wrong, or cannot be opened: [`Refusal`].
     pub fn open(
         &self,
         kind: Kind,
@@ -349,6 +349,7 @@ fn open_of_client(path: &Path, host_files: &HostFiles) -> Option<Root> {
     }
 }
 
+/// The client's root at `rest` within a root of the operator. A failure is logged.
 fn subdirectory(root: &Root, path: &Path, rest: &Path) -> Option<Root> {
     let (dir, guard) = root
         .open_dir(rest)

@@ -42,7 +42,8 @@ pub(super) enum Attempt {
 }
 
 impl Attempt {
-    /// The result, with the errors by which the system reports directories and special files.
+    /// Converts the result of a system call. The errors by which the system reports a directory or a special file
+    /// become variants.
     fn of(result: io::Result<File>, how: OpenHow) -> io::Result<Self> {
         match result {
             Ok(file) => Ok(Self::Open(file)),
@@ -86,8 +87,8 @@ fn is_directory(dir: &Dir, name: &Path) -> bool {
     dir.symlink_metadata(name).is_ok_and(|found| found.is_dir())
 }
 
-/// Opens a directory, which Windows does only on request. Files are not opened this way, because nothing could
-/// then replace them while they are open.
+/// Opens a directory, for which Windows needs a flag (`maybe_dir`). Files are opened without this flag, because a
+/// file that is open with the flag could not be replaced.
 fn open_directory_on_windows(
     dir: &Dir,
     name: &Path,
@@ -128,7 +129,8 @@ pub(super) fn open_in_one_call(
     }
 }
 
-/// Opens a directory beneath another, for operations on names in it only. `None`: as for [`open_in_one_call`].
+/// Opens a directory beneath another one with `O_PATH`, which allows only operations on names in the directory.
+/// `None`: as for [`open_in_one_call`].
 #[cfg(target_os = "linux")]
 pub(super) fn open_directory_in_one_call(dir: &File, path: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{Mode, OFlags};
@@ -150,8 +152,9 @@ fn beneath(
     Ok(openat2(dir, path, flags | OFlags::CLOEXEC, mode, resolve)?.into())
 }
 
-/// Whether the path has to be walked: a mount point on it, or a path that leads out (EXDEV); a rename meanwhile
-/// (EAGAIN); a kernel before 5.6 or a filter of system calls (ENOSYS, EPERM).
+/// Whether the path has to be walked, by the error of `openat2`: the path crosses a mount point or leads out
+/// (EXDEV), a part of it was renamed meanwhile (EAGAIN), or the call is unknown to a kernel before 5.6 or blocked by
+/// seccomp (ENOSYS, EPERM).
 #[cfg(target_os = "linux")]
 fn has_to_be_walked(error: &io::Error) -> bool {
     use rustix::io::Errno;
@@ -182,7 +185,7 @@ pub(super) fn classify(file: File) -> io::Result<(Opened, Metadata)> {
     Ok((opened, metadata))
 }
 
-/// A FIFO without a reader, or a socket: the system refuses to open them at all.
+/// Whether the error is `ENXIO`: a FIFO without a reader, or a socket, which cannot be opened.
 #[cfg(unix)]
 fn is_special(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())

@@ -1,4 +1,4 @@
-//! Files that no call can access: those of the host itself, and those of the kernel.
+//! Files that no call can access: the host's own files, and files in virtual file systems of the kernel.
 
 use std::fmt;
 use std::io;
@@ -44,7 +44,7 @@ impl ProtectedFile {
         }
     }
 
-    /// The reason in an error, if the error has been made from one.
+    /// The [`ProtectedFile`] that an error was made from. `None`: the error has another cause.
     pub fn of(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }

@@ -1,4 +1,5 @@
-//! Attempts on the host's own files and on the kernel's file systems, beneath a root that holds them.
+//! Tests that the host's own files and the kernel's file systems cannot be accessed beneath a root that contains
+//! them.
 #![cfg(unix)]
 
 use std::fs;
@@ -138,7 +139,7 @@ fn a_hard_link_to_a_host_file_is_recognised() {
     assert!(is_own(home.read("project/copy")));
     let how = OpenHow { truncate: true, write: true, ..OpenHow::default() };
     assert!(is_own(home.open("project/copy", how)));
-    // Also in a root without files of the host.
+    // The guard decides, whatever files of the host the root was opened with.
     let own = home.root.guard.clone();
     let project = Root { guard: own, ..Root::open(&home.path, &HostFiles::default()).unwrap() };
     assert!(is_own(project.open_beneath(Path::new("project/copy"), OpenHow::default())));
@@ -148,7 +149,7 @@ fn a_hard_link_to_a_host_file_is_recognised() {
 #[test]
 fn a_folder_that_took_the_place_of_the_hosts_is_closed_too() {
     let home = Home::new();
-    // The owner of the home directory may do so; a plugin may not.
+    // The user can rename this folder; a plugin cannot.
     fs::rename(home.path.join(".config"), home.path.join("old")).unwrap();
     fs::create_dir_all(home.path.join(".config/portcullis")).unwrap();
     fs::write(home.path.join(".config/portcullis/portcullis.toml"), "new").unwrap();

@@ -1,4 +1,4 @@
-//! Path arguments that are opened, and those that are refused.
+//! Tests of path arguments that are opened or refused.
 
 use std::fs;
 
@@ -93,7 +93,7 @@ fn a_path_of_windows_is_refused_by_that_name() {
 
 #[test]
 fn a_root_in_any_spelling_of_the_client_has_the_operators() {
-    // As Visual Studio Code names a folder on Windows.
+    // Visual Studio Code names a folder on Windows like this.
     let path = uri::any_path_of_uri("file:///c%3A/Users/me");
     let expected = if cfg!(windows) { r"C:\Users\me" } else { "/c:/Users/me" };
     assert_eq!(path.as_deref(), Ok(Path::new(expected)));

@@ -1,4 +1,4 @@
-//! `file:` URIs, by which MCP clients name their roots.
+//! Converts between paths and `file:` URIs, by which MCP clients name their roots.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -64,8 +64,9 @@ impl std::error::Error for InvalidRoot {
 ///
 /// # Errors
 ///
-/// [`InvalidRoot`]: another scheme, another number of slashes, a host (also `localhost`, which no known client writes), a
-/// query, a fragment, a control character, or the root of the file system.
+/// [`InvalidRoot`]: another scheme, another number of slashes, a host (also `localhost`, which no known client
+/// writes), a query, a fragment, a control character, a backslash, an encoded `..` between encoded separators, or
+/// the root of the file system.
 pub fn path_of_uri(uri: &str) -> Result<PathBuf, InvalidRoot> {
     let path = any_path_of_uri(uri)?;
     if is_everything(&path) { Err(InvalidRoot::Everything) } else { Ok(path) }
@@ -93,7 +94,7 @@ pub(super) fn any_path_of_uri(uri: &str) -> Result<PathBuf, InvalidRoot> {
         return Err(InvalidRoot::NotAPath);
     }
     let parts = || path.components();
-    // `%2F` has become a separator.
+    // Each `%2F` is a separator now, so it can have separated a `..`.
     if parts().any(|part| matches!(part, Component::ParentDir)) {
         return Err(InvalidRoot::ParentDirectory);
     }

@@ -21,7 +21,7 @@ pub(super) fn refuse_virtual_file_systems(open: impl std::os::fd::AsFd, id: Id) 
     let kind = kind as u32;
     match VIRTUAL.iter().find(|(magic, _)| *magic == kind) {
         Some((_, name)) => Err(ProtectedFile::Kernel(name).into()),
-        // devtmpfs has the number of tmpfs.
+        // devtmpfs has the magic number of tmpfs, so it is recognised by the device of `/dev`.
         None if kind == TMPFS && devices() == Some(id.dev) => {
             Err(ProtectedFile::Kernel("/dev").into())
         }
@@ -32,7 +32,8 @@ pub(super) fn refuse_virtual_file_systems(open: impl std::os::fd::AsFd, id: Id) 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const TMPFS: u32 = 0x0102_1994;
 
-/// The magic numbers in `fstatfs`, from `include/uapi/linux/magic.h` and the kernel's `fs/*/`.
+/// The magic numbers of virtual file systems, in `f_type` of `fstatfs`. Sources: `include/uapi/linux/magic.h` and
+/// the kernel's `fs/*/`.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const VIRTUAL: &[(u32, &str)] = &[
     (0x0000_9fa0, "procfs"),
@@ -77,7 +78,7 @@ const VIRTUAL: &[(u32, &str)] = &[
     (0x23c9_b64e, "spufs"),
 ];
 
-/// The device number of `/dev`, if it is a file system of its own.
+/// The device number of `/dev`. `None`: `/dev` is not a separate file system.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn devices() -> Option<u64> {
     static DEVICES: std::sync::OnceLock<Option<u64>> = std::sync::OnceLock::new();
@@ -100,7 +101,7 @@ pub(super) fn refuse_virtual_file_systems(open: impl std::os::fd::AsFd, _: Id) -
     }
 }
 
-/// Windows has no such file systems. On other systems they are not recognised.
+/// Accepts every file: Windows has no virtual file systems, and those of other systems are not recognised.
 #[cfg(not(any(
     target_os = "linux",
     target_os = "android",
@@ -136,7 +137,7 @@ mod tests {
         opened("/etc").unwrap();
         let folder = tempfile::tempdir().unwrap();
         opened(folder.path().to_str().unwrap()).unwrap();
-        // `/dev` is refused where it is a file system of its own.
+        // `/dev` is refused where it is a separate file system.
         assert_eq!(opened("/dev").is_err(), devices().is_some());
     }
 }

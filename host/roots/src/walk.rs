@@ -37,8 +37,9 @@ pub(super) struct Walk<'a> {
 
 /// The result of one step of a walk.
 pub(super) enum Step {
-    /// Entered or left a directory, or followed a link. `clear`: one system call may open the rest of the path, because
-    /// no file of the host is beneath the entered directory. Not set where this call was possible one directory before.
+    /// Entered or left a directory, or followed a link. `clear`: one system call may open the rest of the path,
+    /// because no file of the host is beneath the entered directory. False if the same call was already possible in
+    /// the directory before.
     Entered { clear: bool },
     /// Arrived in the parent directory of the last name. `None`: the path is this directory itself.
     Arrived(Option<OsString>),
@@ -84,7 +85,8 @@ impl<'a> Walk<'a> {
         rest
     }
 
-    /// Puts the names of a path before the rest of the walk.
+    /// Puts the names of a path, such as the target of a link, before the rest of the walk. An absolute path leads
+    /// out.
     fn ahead(&mut self, path: &Path) -> io::Result<()> {
         let rest = std::mem::take(&mut self.todo);
         for part in path.components() {

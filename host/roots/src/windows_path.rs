@@ -1,26 +1,25 @@
-//! Paths of Windows as text: their normal form, and the form in which guests see them.
+//! Windows paths as text: their normal form, and the form in which guests see them.
 //!
-//! Guests know POSIX paths only: for them, `C:\game` is `/C:/game`. All functions work on text alone, so they behave alike
-//! on every system.
+//! Guests know only POSIX paths: for guests, `C:\game` is `/C:/game`. All functions work on text alone, so they
+//! behave alike on every system.
 
 use std::borrow::Cow;
 
 use super::Refusal;
 
-/// Names of devices, which Windows finds in every directory and with every extension. Source: "Naming Files, Paths, and
-/// Namespaces" in Microsoft's documentation of Win32.
+/// Reserved names of devices. Windows recognises them in every directory and with every extension. Source: "Naming
+/// Files, Paths, and Namespaces" in Microsoft's documentation of Win32.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// Maximum length of a name, in units of UTF-16, as file systems of Windows have it.
+/// Maximum length of a name in the file systems of Windows, in UTF-16 code units.
 const MAX_NAME: usize = 255;
 
-/// The normal form of an absolute path on a drive, `C:\game\Content`. Each separator may be `/` or `\`. The path may also
-/// begin as guests write it (`/C:/game`), or with the verbatim prefix (`\\?\C:\game`).
+/// The normal form of an absolute path on a drive: `C:\game\Content`. Each separator in `text` may be `/` or `\`.
+/// The path may also begin as guests write it (`/C:/game`), or with the verbatim prefix (`\\?\C:\game`).
 ///
 /// # Errors
 ///
-/// The path is relative or of a network, has `..`, or has a name that Windows would take for something else than a file
-/// of that name: a stream, a device, or a name with a dot or a space at its end.
+/// The path is relative, is a UNC path, has `..`, or has a name that no file can have: see [`name_fault`].
 pub(super) fn normal(text: &str) -> Result<String, Refusal> {
     let is_separator = |letter: char| matches!(letter, '/' | '\\');
     let (rest, is_verbatim) = match text.strip_prefix(r"\\?\") {
@@ -56,7 +55,7 @@ pub(super) fn normal(text: &str) -> Result<String, Refusal> {
     Ok(format!(r"{}:\{}", drive.to_ascii_uppercase(), names.join(r"\")))
 }
 
-/// The refusal of a path that begins with no drive.
+/// The refusal of a path that does not begin with a drive.
 fn without_drive(text: &str, is_verbatim: bool) -> Refusal {
     let begins_with = |start: &str| text.replace('/', r"\").starts_with(start);
     if is_verbatim || [r"\\?\", r"\\.\", r"\??\"].into_iter().any(begins_with) {
@@ -79,7 +78,8 @@ fn split_drive(path: &str) -> Option<(char, &str)> {
     Some((letter, letters.as_str().strip_prefix(':')?))
 }
 
-/// Why Windows would not take a name for that of a file in a directory. `None`: the name is right.
+/// Why no file can have this name on Windows: a stream, a reserved device, a forbidden character, a dot or a space
+/// at the end, or more than 255 UTF-16 code units. `None`: a file can have the name.
 pub(super) fn name_fault(name: &str) -> Option<&'static str> {
     if name.contains(':') {
         return Some("it names a stream of a file (`:`)");
@@ -109,15 +109,15 @@ pub(super) fn of_guest(path: &str) -> Option<String> {
     Some(format!("/{}", normal(path).ok()?.replace('\\', "/")))
 }
 
-/// Whether a text looks like an absolute path of Windows, for a message to someone on another system.
+/// Whether a text looks like an absolute Windows path. Other systems use this to explain why the path is refused.
 pub(super) fn is_meant(text: &str) -> bool {
     let is_separator = |rest: &str| rest.is_empty() || rest.starts_with(['/', '\\']);
     text.starts_with(r"\\") || split_drive(text).is_some_and(|(_, rest)| is_separator(rest))
 }
 
-/// A text of a guest with its paths as users of Windows can use them: `C:/game/x` instead of `/C:/game/x`. The slashes stay
-/// as they are, because Windows takes both kinds, and backslashes would need an escape in JSON. Only paths at or
-/// beneath these directories change, which are given as guests see them. URIs stay as they are.
+/// A text of a guest with paths that users of Windows can use: `C:/game/x` instead of `/C:/game/x`. The slashes stay
+/// as they are, because Windows accepts both kinds, and backslashes would need an escape in JSON. Only paths at or
+/// beneath `directories` change. The directories are given as guests see them. URIs stay as they are.
 pub(super) fn shown<'t>(text: &'t str, directories: &[String]) -> Cow<'t, str> {
     let mut shown = String::new();
     let mut copied = 0;
@@ -137,8 +137,8 @@ pub(super) fn shown<'t>(text: &'t str, directories: &[String]) -> Cow<'t, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a path may begin behind this text. A path does not begin within a name, a path or a URI. The text may be JSON,
-/// in which `\n` stands for the end of a line.
+/// Whether a path may begin directly after this text. A path does not begin within a name, a path or a URI. The text
+/// may be JSON, in which `\n` stands for the end of a line.
 fn is_start(before: &str) -> bool {
     let escaped = [r"\n", r"\r", r"\t"].into_iter().any(|escape| before.ends_with(escape));
     escaped
@@ -248,7 +248,7 @@ mod tests {
         }
         assert!(normal(&format!(r"C:\{}", "\u{e4}".repeat(255))).is_ok());
         assert!(normal(&format!(r"C:\{}", "\u{e4}".repeat(256))).is_err());
-        // These are names like any other.
+        // These names only resemble reserved names.
         for text in
             [r"C:\com", r"C:\com10", r"C:\console", r"C:\nul1", r"C:\.git", r"C:\..a", r"C:\a~1"]
         {

@@ -47,8 +47,8 @@ pub fn visible_line(text: &str, max: usize) -> String {
     }
 }
 
-/// JSON with tabs and the characters that [`plain`] removes written as escapes of JSON. The data is the same, if tabs
-/// and carriage returns are not between the tokens of the JSON.
+/// JSON with tabs and the characters that [`plain`] removes written as JSON escapes. The data stays the same. Only
+/// JSON that has tabs or carriage returns between its tokens becomes invalid.
 pub fn visible_json(json: &str) -> Cow<'_, str> {
     let deceives = |c: char| c != '\n' && is_deceptive(c);
     if !json.contains(deceives) {
@@ -74,18 +74,18 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
 pub fn is_deceptive(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            // Soft hyphen, Arabic and Mongolian marks without a width, blank letters of Hangul.
+            // Soft hyphen, Arabic letter mark, Hangul fillers, Mongolian variation selectors and vowel separator.
             '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180f}' | '\u{3164}'
             | '\u{ffa0}'
-            // Zero width spaces and joiners, marks of direction.
+            // Zero width space, joiner and non-joiner, directional marks.
             | '\u{200b}'..='\u{200f}'
-            // Line and paragraph separators, embeddings and overrides of direction.
+            // Line and paragraph separators, directional embeddings and overrides.
             | '\u{2028}'..='\u{202e}'
-            // Word joiner, invisible operators, isolates.
+            // Word joiner, invisible operators, directional isolates.
             | '\u{2060}'..='\u{206f}'
-            // Byte order mark, annotations.
+            // Byte order mark, interlinear annotation characters.
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            // Tags and variation selectors of the supplement.
+            // Tags, and the variation selectors supplement.
             | '\u{e0000}'..='\u{e0fff}')
 }
 

@@ -32,7 +32,7 @@ impl Default for Automaton {
 }
 
 impl Automaton {
-    /// Finds these needles, none of which is empty.
+    /// An automaton that finds these needles. A needle must not be empty.
     pub(crate) fn new(needles: Vec<Vec<u8>>) -> Self {
         let mut this = Self { nodes: vec![Node::default()], first: Box::new([0; 256]) };
         for needle in needles {
@@ -98,7 +98,7 @@ impl Automaton {
         }
     }
 
-    /// The state after one more byte, which is [folded](fold).
+    /// The state after one more byte. The byte must be [folded](fold).
     pub(crate) fn step(&self, mut state: State, byte: u8) -> State {
         loop {
             if let Some(next) = self.child(state, byte) {
@@ -116,14 +116,14 @@ impl Automaton {
         self.nodes[state as usize].depth as usize
     }
 
-    /// The length of the longest needle that ends at the last byte; 0: none ends there.
+    /// The length of the longest needle that ends at the last byte. `None`: no needle ends there.
     pub(crate) fn found(&self, state: State) -> Option<usize> {
         Some(self.nodes[state as usize].ends as usize).filter(|length| *length > 0)
     }
 }
 
-/// The byte that a byte is compared as. Letters lose their case, the two alphabets of base64 become one, and a space
-/// becomes `+`, which stands for it in HTML forms.
+/// Maps all bytes that count as equal to one byte: letters lose their case, the two alphabets of base64 become one, and
+/// a space becomes `+`, because HTML forms encode a space as `+`.
 pub(crate) fn fold(byte: u8) -> u8 {
     match byte {
         b'-' | b' ' => b'+',

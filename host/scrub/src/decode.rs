@@ -20,12 +20,12 @@ impl Reading {
         [Self::Plain, Self::Joined, Self::Percent, Self::Backslash, Self::Reference];
 }
 
-/// What the first bytes of a text decode to.
+/// The result of decoding the first bytes of a text.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Token {
-    /// Decoded bytes, the number of them, and the number of bytes that they are written with.
+    /// Decoded bytes (at the beginning of the array), their number, and the number of encoded bytes.
     Bytes([u8; 4], usize, usize),
-    /// This many bytes are left out.
+    /// This number of encoded bytes decodes to nothing.
     Nothing(usize),
     /// More bytes are needed to decide.
     Unknown,
@@ -73,7 +73,7 @@ const NAMES: &[(&str, u8)] = &[
     ("vert", b'|'),
 ];
 
-/// Decodes the beginning of these bytes, of which there is at least one. `is_end`: no more bytes will come.
+/// Decodes the first byte or the first escape of `bytes`, which must not be empty. `is_end`: no more bytes will come.
 pub(crate) fn token(reading: Reading, bytes: &[u8], is_end: bool) -> Token {
     let plain = Token::Bytes([bytes[0], 0, 0, 0], 1, 1);
     let escape = match (reading, bytes[0]) {
@@ -91,7 +91,7 @@ pub(crate) fn token(reading: Reading, bytes: &[u8], is_end: bool) -> Token {
 }
 
 enum Escape {
-    /// A character, and the number of bytes that it is written with.
+    /// The code point of a character, and the length of its escape in bytes.
     Is(u32, usize),
     /// More bytes are needed to decide.
     Cut,
@@ -100,7 +100,7 @@ enum Escape {
 
 fn character(code: u32, length: usize) -> Token {
     let mut bytes = [0; 4];
-    // In a URL, a byte above ASCII stands for itself. Other escapes name characters, which are sent as UTF-8.
+    // A percent escape, which has three bytes, stands for one byte. Other escapes name characters: these become UTF-8.
     let written = match (char::from_u32(code), u8::try_from(code)) {
         (_, Ok(byte)) if length == 3 => {
             bytes[0] = byte;
@@ -115,7 +115,7 @@ fn character(code: u32, length: usize) -> Token {
     }
 }
 
-/// The character that the hexadecimal digits from index `from` on name. `digits` is the number of digits.
+/// Reads a character's code point: `digits` hexadecimal digits from index `from` on.
 fn hex(bytes: &[u8], from: usize, digits: usize) -> Escape {
     let mut code = 0;
     for at in from..from + digits {

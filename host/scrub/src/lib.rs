@@ -6,13 +6,13 @@
 //! - as it is, in upper or lower case,
 //! - in hexadecimal,
 //! - in base64 and base64url, with and without padding, at each of the three alignments within longer text,
-//! - and each of these forms percent-encoded, with the escapes of JSON and JavaScript, with the character
-//!   references of HTML (any part of the characters or all), broken into lines, or in UTF-16.
+//! - in each of these forms if some or all characters are percent-encoded, or written with the escapes of JSON and
+//!   JavaScript, or with the character references of HTML; if the form is broken into lines; and if it is in UTF-16.
 //!
 //! It does not find a secret that was encoded twice, compressed, encrypted, reversed or sent in pieces.
 //!
-//! The work is linear in the length of the text: one automaton (Aho and Corasick, 1975) over the text as
-//! the module `decode` reads it.
+//! The work is linear in the length of the text: for each way to decode the text (module `decode`), an automaton (Aho
+//! and Corasick, 1975) reads the decoded bytes once.
 
 mod automaton;
 mod decode;
@@ -41,8 +41,8 @@ pub struct Scrub {
 }
 
 impl Scrub {
-    /// Removes these values. An empty value is ignored. A short value is also removed within words. [`secret_parts`]
-    /// finds the secrets in the value of a header.
+    /// Removes these values. An empty value is ignored. A short value is also removed from the middle of words.
+    /// [`secret_parts`] finds the secrets in the value of a header.
     pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut needles = Vec::new();
         let mut longest = 0;
@@ -58,7 +58,7 @@ impl Scrub {
         self.longest == 0
     }
 
-    /// The bytes, with `*` in place of each byte of a secret. Line ends and zero bytes stay, and so does the length.
+    /// The bytes, with `*` in place of each byte of a secret. Line ends, zero bytes and the length do not change.
     pub fn bytes(self: &Arc<Self>, bytes: &[u8]) -> Vec<u8> {
         let mut stream = Stream::new(self.clone());
         let mut scrubbed = stream.push(bytes);
@@ -83,8 +83,8 @@ impl Scrub {
         String::from_utf8_lossy(&shown).into_owned()
     }
 
-    /// How many bytes a [`Stream`] always holds back. The number depends on the lengths of the secrets only, so that
-    /// usually the time at which bytes arrive does not show how much of a secret they match.
+    /// The number of bytes that a [`Stream`] always holds back. The number depends only on the length of the
+    /// longest secret, so the time at which bytes arrive usually does not show how much of a secret they match.
     fn kept_back(&self) -> usize {
         (self.longest * ESCAPE_BYTES).saturating_sub(1)
     }
@@ -101,8 +101,8 @@ fn forms(secret: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     std::iter::once(secret.to_vec()).filter(|form| !form.is_empty()).chain(encoded)
 }
 
-/// The base64 characters that depend on the secret only, if `before` bytes modulo three precede the secret. The
-/// characters at both ends are left out. Each end holds at most four bits of the secret.
+/// The base64 characters of a secret that do not depend on the bytes around the secret. `before` is the number of bytes
+/// before the secret, modulo three. At each end, the characters left out hold at most four bits of the secret.
 fn aligned(secret: &[u8], before: usize) -> Vec<u8> {
     let padded = [&[0; 2][..before], secret].concat();
     let whole = padded.len() * 8 / 6;

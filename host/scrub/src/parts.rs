@@ -8,8 +8,8 @@ use base64::prelude::BASE64_STANDARD;
 /// Shortest part of a header's value that counts as a secret, in bytes. A shorter one would be found in ordinary text.
 pub const SHORTEST: usize = 8;
 
-/// HTTP authentication schemes, with which a header's value begins and which are no secret (from IANA's registry, and
-/// some of widely used services), in lower case.
+/// The names of HTTP authentication schemes, in lower case: those of IANA's registry, and some of widely used services.
+/// A scheme at the beginning of a header's value is not secret.
 const SCHEMES: &[&str] = &[
     "apikey",
     "basic",
@@ -45,13 +45,20 @@ impl fmt::Display for TooShort {
 
 impl std::error::Error for TooShort {}
 
-/// The secret parts of a header's value: the credentials after a scheme (`Bearer X`: `X`), the decoded user's name and
-/// password, and the password (`Basic`; if it is shorter than [`SHORTEST`], the user's name), and each value in a list
-/// (`a=X; b="Y"`). Parts shorter than [`SHORTEST`] are left out.
+/// The secret parts of a header's value:
+///
+/// - the text after the first word (`X` of `Bearer X`), and the whole value unless the first word is a known scheme,
+/// - each value in a list (`X` and `Y` of `a=X; b="Y"`),
+/// - for `Basic`: the decoded user name and password, and the password alone; the user name instead if the password is
+///   shorter than [`SHORTEST`],
+/// - for other schemes: the text after the first `:`.
+///
+/// Parts shorter than [`SHORTEST`] are left out.
 ///
 /// # Errors
 ///
-/// [`TooShort`], where no part is left: the value cannot be kept secret.
+/// [`TooShort`]: no part is left, or the user name and the password of `Basic` are both too short. The host could not
+/// find such a value in responses.
 pub fn secret_parts(value: &str) -> Result<Vec<String>, TooShort> {
     let value = value.trim();
     let (scheme, credentials) = match value.split_once(' ') {

@@ -12,7 +12,8 @@ use crate::decode::{Reading, Token, token};
 /// cut off its answer.
 const CUT_OFF: usize = 8;
 
-/// Number of returned bytes that may stay in the buffer. If they are less than half of it, more may stay.
+/// Number of bytes that may stay in the buffer after they were returned. More may stay while they are at most half
+/// of it.
 const SLACK: usize = 64 * 1024;
 
 /// Removes secrets from a stream of bytes. Positions are counted from the beginning of the stream.
@@ -33,7 +34,7 @@ struct Reader {
     /// The position of the first byte that is not decoded yet.
     at: usize,
     state: State,
-    /// The position of each decoded byte that the automaton's state is about.
+    /// The position of each of the last decoded bytes that are the beginning of a needle.
     starts: VecDeque<usize>,
     /// The positions of secrets, in order.
     found: VecDeque<Range<usize>>,
@@ -52,7 +53,7 @@ impl Stream {
         Self { scrub, buffer: Vec::new(), begin: 0, given: 0, readers }
     }
 
-    /// Takes the next bytes. Returns the bytes that can be passed on, possibly none: the last bytes are always held back.
+    /// Takes the next bytes. Returns the bytes that can be passed on, possibly none: the last bytes are held back.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         if self.scrub.is_empty() {
             return bytes.to_vec();
@@ -87,7 +88,7 @@ impl Stream {
                     break;
                 }
                 for byte in &mut bytes[range.start - from..range.end - from] {
-                    // Line ends and zero bytes belong to no secret: UTF-16 and lines stay as they are.
+                    // Line ends and zero bytes are kept, so that lines and UTF-16 stay valid.
                     if !matches!(byte, b'\r' | b'\n' | 0) {
                         *byte = b'*';
                     }
@@ -126,7 +127,7 @@ impl Reader {
         }
     }
 
-    /// Adds a decoded byte, which begins at this position.
+    /// Adds a decoded byte. Its encoded form begins at the position `from`.
     fn step(&mut self, scrub: &Scrub, byte: u8, from: usize) {
         self.state = scrub.automaton.step(self.state, fold(byte));
         let depth = scrub.automaton.depth(self.state);

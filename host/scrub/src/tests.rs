@@ -1,4 +1,4 @@
-//! Tests of what is removed and what stays, also if the text arrives in pieces.
+//! Tests that secrets are removed and that other text stays, also if the text arrives in pieces.
 
 use std::fmt::Write;
 
@@ -89,7 +89,7 @@ fn encodings(text: &str) -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
-/// How much of the text is left: the longest run without `*`, in bytes other than `=`, line ends and zero bytes.
+/// Length of the longest run of bytes without `*`. `=`, line ends and zero bytes are not counted.
 fn left(text: &[u8]) -> usize {
     let runs = text.split(|byte| *byte == b'*');
     let letters = |run: &[u8]| run.iter().filter(|byte| !b"\r\n\0=".contains(*byte)).count();
@@ -104,7 +104,7 @@ fn each_encoding_is_found_however_it_is_split() {
         let whole = scrub.bytes(&text);
         assert_eq!(whole.len(), text.len(), "{name}");
         let middle = &whole[7..7 + encoded.len()];
-        // Of base64, what surrounds the secret is left: up to seven characters and one of padding.
+        // In base64, characters that also encode bytes around the secret stay: at most eight in a row.
         let most = if name.starts_with("base64") { 8 } else { 0 };
         assert!(left(middle) <= most, "{name}: {}", String::from_utf8_lossy(&whole));
         assert!(whole.starts_with(b"{\"k\":\"<") && whole.ends_with(b">\"}\n"), "{name}");
@@ -173,18 +173,18 @@ fn the_parts_of_a_header_are_what_is_secret_of_it() {
     }
 }
 
-/// A secret that has no character of [`around`].
+/// A secret that shares no character with [`around`].
 fn any_secret() -> impl Strategy<Value = String> {
     vec(proptest::sample::select(b"abcXYZ019+/=-_.:%&\\\"'<".to_vec()), 8..40)
         .prop_map(|bytes| String::from_utf8(bytes).unwrap())
 }
 
-/// Text that begins no escape and belongs to no secret.
+/// Text without escapes and without characters of a secret.
 fn around() -> impl Strategy<Value = Vec<u8>> {
     vec(proptest::sample::select(b"{}[]~|!?\n\t$@\xff\xc3".to_vec()), 0..60)
 }
 
-/// Where a text is cut into pieces: some of one byte, some of more.
+/// The lengths of the pieces into which a text is cut, in bytes.
 fn pieces() -> impl Strategy<Value = Vec<usize>> {
     vec(prop_oneof![Just(1), 0_usize..20, 0_usize..400], 0..60)
 }

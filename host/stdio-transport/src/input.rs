@@ -19,8 +19,8 @@ pub(crate) enum Line {
 /// The lines of an input.
 pub(crate) struct Input<R> {
     from: BufReader<R>,
-    /// The beginning of the line that is being read. It is not kept in a future, because a future that reads may be
-    /// dropped before the end of the line.
+    /// The beginning of the line that is being read. This text is not part of the reading future, because that
+    /// future may be dropped before the end of the line.
     partial: Vec<u8>,
     /// Replaces `partial` for a line that is too long.
     skipped: Option<Scan>,

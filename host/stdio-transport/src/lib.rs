@@ -46,7 +46,7 @@ enum Refusal {
 /// The signals that end a connection.
 #[derive(Debug, Clone, Default)]
 pub struct EndSignals {
-    /// Cancelled when the input has ended. If another task cancels it, reading stops.
+    /// Cancelled when the input has ended. Another task can cancel this token to stop reading.
     pub input: CancellationToken,
     /// Cancelled when the output is closed.
     pub output: CancellationToken,
@@ -93,7 +93,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioT
     ///
     /// # Errors
     ///
-    /// [`Refusal`] of a request.
+    /// [`Refusal`]: an unanswered request has the same id, or the unanswered requests are too large together.
     fn admit(&mut self, message: &ClientJsonRpcMessage, bytes: usize) -> Result<(), Refusal> {
         match message {
             ClientJsonRpcMessage::Request(request) => {
@@ -130,7 +130,8 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioT
         let reply = serde_json::json!({"jsonrpc": "2.0", "id": id, "error": error});
         let (output, ends) = (self.output.clone(), self.ends.clone());
         let line = reply.to_string().into_bytes();
-        // In a task of its own: rmcp may drop this future, and a line must be written completely.
+        // The line is written in a task of its own: rmcp may drop this future, but a line must be written
+        // completely.
         let writing = tokio::spawn(async move { write(&output, &ends, line).await });
         // `write` has logged a failure.
         let _logged = writing.await;

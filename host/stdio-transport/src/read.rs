@@ -1,4 +1,4 @@
-//! Parses a line into a message or into the error to send back; a line that needs no response is ignored.
+//! Parses a line into a message, or into the error to send back. An invalid line that needs no response is ignored.
 
 use portcullis_json_bounds::{Excess, Outline, scan};
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId};
@@ -68,7 +68,7 @@ pub(crate) fn read(line: &Line) -> Read {
 
 fn code(excess: Excess) -> ErrorCode {
     match excess {
-        // The parser has the same limit of depth: a line that is too short to be scanned gets this code from it.
+        // The JSON parser has the same depth limit, and gives this code to short lines, which are not scanned.
         Excess::Depth => ErrorCode::PARSE_ERROR,
         Excess::Units { .. } => ErrorCode::INVALID_REQUEST,
     }

@@ -1,9 +1,10 @@
-//! Search over definitions of tools: ranks them for a question in words, so that a model finds a tool without reading
-//! the definitions of all.
+//! Ranks the definitions of tools by how well they fit a question in plain words, so that a model finds a tool
+//! without reading all definitions.
 //!
-//! The ranking is BM25 with fields (BM25F, by Robertson, Zaragoza and Taylor, 2004): a word counts more in a name than
-//! in a description, and more if few tools have it. Words are compared by their stems; the beginning of a word and
-//! words of the same meaning count less than the word itself. The crate knows nothing about MCP or the host.
+//! The ranking is BM25 with fields (BM25F, by Robertson, Zaragoza and Taylor, 2004): a word counts more in a name
+//! than in a description, and more if few tools have it. Words are compared by their stems. Synonyms, and words that
+//! only begin with a word of the question, count less than the word itself. The crate knows nothing about MCP or the
+//! host.
 
 mod meanings;
 mod stem;
@@ -14,7 +15,7 @@ use std::ops::Bound;
 
 use words::{is_filler, words};
 
-/// What is known about a tool. Texts may be empty.
+/// The texts of a tool that are searched. Each text may be empty.
 #[derive(Debug, Clone, Default)]
 pub struct Document<'a> {
     /// The name, as clients know it.
@@ -25,7 +26,7 @@ pub struct Document<'a> {
     pub description: &'a str,
     /// The names of the parameters.
     pub parameters: Vec<&'a str>,
-    /// The plugin or the server that has the tool.
+    /// The name of the tool's source: a plugin or an upstream server.
     pub source: &'a str,
 }
 
@@ -38,7 +39,7 @@ pub struct Hit {
     pub score: f32,
 }
 
-/// The fields of a document, with their weights: what one occurrence of a word counts there.
+/// The weight of one occurrence of a word, by field: name, title, description, parameters, source.
 const WEIGHTS: [f32; 5] = [6.0, 2.0, 1.0, 0.8, 1.0];
 
 /// How much the length of a field lowers the weight of its words (BM25's `b`), by field.
@@ -47,22 +48,23 @@ const LENGTH: [f32; 5] = [0.3, 0.3, 0.6, 0.5, 0.0];
 /// How fast further occurrences of a word lose their value (BM25's `k1`).
 const SATURATION: f32 = 4.0;
 
-/// What a word of the same meaning counts, compared with the word itself.
+/// The factor for a synonym, relative to the word itself.
 const MEANING: f32 = 0.95;
 
-/// What a word counts that only begins with a word of the question, compared with the word itself.
+/// The factor for a word that only begins with a word of the question, relative to the word itself. The longer the
+/// rest of the word, the less the word counts.
 const PREFIX: f32 = 0.4;
 
-/// Minimum length in bytes of a word of the question that is compared with the beginnings of words.
+/// Minimum length of a word of the question, in bytes, for which words are found that only begin with it.
 const MIN_PREFIX: usize = 3;
 
-/// Maximum number of words of a question that count. A question is a sentence; what is longer is cut off.
+/// Maximum number of words of a question that count. Further words are ignored.
 const MAX_QUESTION: usize = 64;
 
 /// Tools that can be searched.
 #[derive(Debug, Clone, Default)]
 pub struct Index {
-    /// The stems of all words: for each the documents that have it, with the weighted number of occurrences.
+    /// For each stem, the documents that contain it, each with the weighted number of occurrences.
     postings: BTreeMap<String, Vec<(usize, f32)>>,
     /// The stems of the words of each document's name.
     names: Vec<Vec<String>>,
@@ -116,11 +118,12 @@ impl Index {
         if !hits.is_empty() {
             return hits;
         }
-        // Words such as `use` tell little, and more than nothing.
+        // No other word of the question was found, so fillers such as `use` are searched for, too.
         self.search_words(&all.iter().collect::<Vec<_>>(), &all, limit)
     }
 
-    /// The tools that fit these words. The tool whose name is `all` of the question is the first one.
+    /// The tools that fit the words in `asked`. `all`: all words of the question; a tool with exactly this name
+    /// comes first.
     fn search_words(&self, asked: &[&String], all: &[String], limit: usize) -> Vec<Hit> {
         let asked: BTreeSet<&String> = asked.iter().copied().take(MAX_QUESTION).collect();
         let number = asked.len();
@@ -132,7 +135,7 @@ impl Index {
                 *having += 1;
             }
         }
-        // A tool with several words of the question fits better than one that has a single word very often.
+        // A tool with several words of the question fits better than a tool that repeats a single word.
         let scores =
             scores.into_iter().map(|(sum, having)| sum * as_float(having) / as_float(number));
         let scores: Vec<f32> = scores.collect();
@@ -144,14 +147,14 @@ impl Index {
                 Hit { document, score: if is_named { score + best } else { score } }
             })
             .collect();
-        // The sort is stable.
+        // The sort is stable: tools with equal scores keep the order of the documents.
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         hits.truncate(limit);
         hits
     }
 
-    /// What a word of the question counts for each tool that has the word, words that begin with it, or words of the
-    /// same meaning. Of these, the best one counts.
+    /// The score of one word of the question, for each tool that has the word, a word that begins with it, or a
+    /// synonym. If a tool has several of these, the best one counts.
     fn scores_of(&self, word: &str) -> BTreeMap<usize, f32> {
         let mut best: BTreeMap<usize, f32> = BTreeMap::new();
         let mut count = |postings: &[(usize, f32)], factor: f32, having: usize| {
@@ -172,7 +175,7 @@ impl Index {
                 count(postings, factor, postings.len());
             }
         }
-        // A rare word of a frequent meaning is worth no more than the meaning.
+        // All synonyms of a word share one rarity, so a rare synonym counts no more than a frequent one.
         let near: Vec<_> =
             meanings::of(word).iter().filter_map(|other| self.postings.get(other)).collect();
         let having = near.iter().map(|postings| postings.len()).sum::<usize>().min(self.len());
@@ -182,7 +185,7 @@ impl Index {
         best
     }
 
-    /// The weight of a word that so many documents have: BM25's inverse document frequency.
+    /// The weight of a word that `having` documents have: BM25's inverse document frequency.
     fn rarity(&self, having: usize) -> f32 {
         let (all, having) = (as_float(self.len()), as_float(having));
         (1.0 + (all - having + 0.5) / (having + 0.5)).ln()

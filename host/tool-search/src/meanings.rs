@@ -1,11 +1,11 @@
-//! Words of the same or of a near meaning in names and descriptions of tools: users say `throw away`, tools say `delete`.
+//! Synonyms in names and descriptions of tools: users say `throw away`, tools say `delete`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use crate::words::words;
 
-/// Groups of words. The words of a group mean about the same where tools are described.
+/// Groups of synonyms, one group per line. The words of a group mean about the same in descriptions of tools.
 const GROUPS: &str = "
     create make new start set
     generate produce create
@@ -159,7 +159,7 @@ const GROUPS: &str = "
     repo repository
 ";
 
-/// The stems of words whose meaning is near that of this stem.
+/// The stems of the synonyms of a stem.
 pub(crate) fn of(stem: &str) -> &'static [String] {
     static ALL: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(make);
     ALL.get(stem).map_or(&[], Vec::as_slice)

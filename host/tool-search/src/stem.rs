@@ -1,7 +1,7 @@
-//! A small stemmer for English: words that differ in their endings only get the same stem.
+//! A small stemmer for English: words that differ only in their endings get the same stem.
 //!
-//! It knows the endings that matter in names and descriptions of tools and no exceptions. A stem is not always a word:
-//! `files` and `file` become `fil`. Stems are only compared with stems.
+//! The stemmer knows only the endings that are frequent in names and descriptions of tools, and no exceptions. A
+//! stem is not always a word: `files` and `file` become `fil`. Stems are only compared with stems.
 
 /// The stem of a word in lower case. A word with letters other than `a` to `z` stays as it is.
 pub(crate) fn stem(mut word: String) -> String {
@@ -18,7 +18,7 @@ pub(crate) fn stem(mut word: String) -> String {
     {
         word.truncate(rest.len());
     }
-    // `validate`, `validation` and `validator` meet here.
+    // This step gives `validate`, `validation` and `validator` the same stem.
     if word.len() >= 4 && word.ends_with('e') {
         word.pop();
     }
@@ -41,7 +41,8 @@ fn plural(word: &mut String) {
     }
 }
 
-/// Removes the ending of a verb, if a syllable is left, and the consonant that was doubled before it.
+/// Removes the ending `ing` or `ed`, if at least three letters with a vowel remain. Then makes a doubled consonant
+/// at the end single, except for `l`, `s` and `z`. Returns whether the ending was removed.
 fn cut(word: &mut String, ending: &str) -> bool {
     let Some(rest) = word.strip_suffix(ending) else { return false };
     if rest.len() < 3 || !rest.contains(['a', 'e', 'i', 'o', 'u', 'y']) {
@@ -58,7 +59,7 @@ fn cut(word: &mut String, ending: &str) -> bool {
     true
 }
 
-/// Removes the endings of words that are made from verbs and adjectives: `deployment`, `linter`, `recently`.
+/// Removes one ending of a word that is derived from a verb or an adjective: `deployment`, `linter`, `recently`.
 fn derived(word: &mut String) {
     for (ending, least) in [("ment", 5), ("er", 4), ("or", 5), ("ly", 4)] {
         if let Some(rest) = word.strip_suffix(ending)

@@ -17,7 +17,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     found
 }
 
-/// The length in bytes of the first word in letters and digits.
+/// The length in bytes of the first word in a run of letters and digits.
 fn first_word(run: &str) -> usize {
     let mut before = None::<char>;
     let mut all = run.char_indices().peekable();
@@ -25,7 +25,8 @@ fn first_word(run: &str) -> usize {
         let next = all.peek().map(|(_, next)| *next);
         let begins = one.is_uppercase()
             && before.is_some_and(|before| {
-                // `getUser`, and `XMLParser` before its `P`. Not the `S` of a plural such as `URLs`.
+                // A word begins at the `U` of `getUser` and at the `P` of `XMLParser`, and not at the `L` of the
+                // plural `URLs`.
                 before.is_lowercase()
                     || (before.is_uppercase()
                         && next.is_some_and(|next| next.is_lowercase() && next != 's'))
@@ -38,13 +39,13 @@ fn first_word(run: &str) -> usize {
     run.len()
 }
 
-/// Whether a stem says nothing about what is looked for, such as that of `the`, a single letter or a number.
+/// Whether a stem does not help to find a tool: a filler such as `the`, a single letter, or a number.
 pub(crate) fn is_filler(stem: &str) -> bool {
     let is_number = || stem.bytes().all(|byte| byte.is_ascii_digit());
     stem.len() == 1 || is_number() || FILLERS.contains(&stem)
 }
 
-/// The stems of words that questions have and that do not tell tools apart.
+/// The stems of words that are frequent in questions and do not distinguish tools.
 const FILLERS: &[&str] = &[
     "a",
     "about",

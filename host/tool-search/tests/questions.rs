@@ -1,12 +1,12 @@
-//! Measures the search: for questions as users ask them, is the right one of over 300 tools of real servers among the
-//! first five?
+//! Tests the search with questions as users ask them: for 95 % of the questions, the right tool must be among the
+//! first five of over 300 tools of real servers.
 
 use std::collections::BTreeSet;
 
 use portcullis_tool_search::{Document, Index};
 use serde::Deserialize;
 
-/// How many of the first tools count.
+/// The number of first results among which the right tool must be.
 const FIRST: usize = 5;
 
 /// Minimum share of the questions that find their tool, in percent.
@@ -40,7 +40,7 @@ fn recorded() -> Vec<Server> {
     recorded.servers
 }
 
-/// Each question with the tools that answer it, as `SERVER/TOOL`.
+/// Each question with its right tools, as `SERVER/TOOL`.
 fn questions() -> Vec<(&'static str, Vec<&'static str>)> {
     let lines = include_str!("questions/questions.txt").lines();
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 /// A family of plugins: a folder of `plugins/`.
 pub struct Family {
-    /// The name: that of its folder.
+    /// The name of its folder.
     name: String,
     /// The names of its plugins.
     pub plugins: Vec<String>,
@@ -23,30 +23,33 @@ pub struct Family {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct About {
-    /// The plugin that makes views of other tools. At most one family has one.
+    /// The plugin that makes views for the tools of all plugins. At most one family names such a plugin.
     view_plugin: Option<String>,
-    /// The plugin whose tools stand in place of all others where programs call these. At most one family has one.
+    /// The plugin of code mode: its tools replace all others in the list, and programs call the others. At
+    /// most one family names such a plugin.
     code_plugin: Option<String>,
-    /// By the name of a plugin: URI templates that it serves and that its manifest does not name.
+    /// URI templates that a plugin serves although its manifest does not name them, by the name of the
+    /// plugin.
     #[serde(default)]
     reserved_uris: BTreeMap<String, Vec<String>>,
     /// An environment variable that sets the log level.
     log: Option<Log>,
-    /// What a project of this family is. Missing: the family's tools are for every project.
+    /// How to recognise a project of this family. Missing: the family's tools are for every project.
     #[serde(default)]
     project: Project,
 }
 
-/// What a project of a family is, for the choice of the tools that are listed.
+/// How to recognise a project of a family. Clients see the family's tools if their roots contain such a
+/// project.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Project {
     /// Files that mark a project. One of them is enough.
     marks: Vec<Mark>,
-    /// Names of folders in which no project is looked for.
+    /// Names of folders that the search for projects skips.
     #[serde(default)]
     skipped: Vec<String>,
-    /// Tools that are of use without a project, by the plugins' own names.
+    /// Tools that are useful without a project, by the names that their plugins give them.
     #[serde(default)]
     without_project: Vec<String>,
 }
@@ -55,9 +58,9 @@ struct Project {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Mark {
-    /// Its name, in which `*` stands for any text.
+    /// The name of the file; `*` stands for any text.
     file: String,
-    /// Texts of which the file must contain one. Empty: the name is enough.
+    /// The file must contain one of these texts. Empty: the name is enough.
     #[serde(default)]
     contains: Vec<String>,
 }
@@ -112,7 +115,7 @@ fn family(folder: &Path) -> Family {
     }
 }
 
-/// The constants that the families come to, as Rust.
+/// Generates the Rust source of the constants that this crate exports about its families.
 pub fn source(families: &[Family]) -> String {
     let defaults: Vec<_> = families.iter().map(|family| family.defaults.as_str()).collect();
     let scripts: Vec<_> = families.iter().flat_map(|family| &family.scripts).collect();
@@ -157,7 +160,7 @@ pub fn source(families: &[Family]) -> String {
     )
 }
 
-/// A family with its projects, as Rust.
+/// Generates the Rust expression for a `Family`.
 fn project(family: &Family) -> String {
     let Project { marks, skipped, without_project } = &family.about.project;
     let mark = |Mark { file, contains }: &Mark| {

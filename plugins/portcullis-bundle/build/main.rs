@@ -1,5 +1,5 @@
-//! Builds every bundled plugin to WebAssembly, so that the host is one self-contained binary, and collects
-//! what the families of plugins bring with them.
+//! Builds every bundled plugin to WebAssembly, so that the host is one self-contained binary. Also collects
+//! the defaults, scripts and project marks of the plugin families.
 
 mod families;
 
@@ -46,7 +46,7 @@ fn main() {
     fs::write(out.join("families.rs"), source).expect("OUT_DIR can be written");
 }
 
-/// A separate folder inside the target folder: cargo locks the one it builds in.
+/// A separate target folder for the plugins, inside that of the outer build, which cargo has locked.
 fn target_dir(out: &Path) -> PathBuf {
     // TARGET_DIR/PROFILE/build/PACKAGE-HASH/out
     out.ancestors().nth(4).expect("OUT_DIR lies in the target folder").join("plugins")
@@ -83,7 +83,7 @@ fn build(workspace: &Path, target_dir: &Path, plugins: &BTreeSet<&str>) {
     for plugin in plugins {
         cargo.args(["--package", plugin]);
     }
-    // These variables are for the outer build only.
+    // These variables are meant for the outer build only.
     for name in [
         "CARGO_ENCODED_RUSTFLAGS",
         "CARGO_BUILD_TARGET",

@@ -1,5 +1,5 @@
-//! The bundled plugins as WebAssembly components, and what their families bring with them, embedded in
-//! the host.
+//! The bundled plugins as WebAssembly components, with the defaults, scripts and project marks of their
+//! families. The host embeds all of them.
 //!
 //! A family is a folder `plugins/FAMILY`:
 //!
@@ -7,7 +7,7 @@
 //! - `libraries/*`: crates that the plugins share.
 //! - `defaults.toml`: the default configuration of the plugins, and the commands that they may run.
 //! - `commands/*`: scripts, which the arguments of a command name as `@FILE`.
-//! - `family.toml`: what else the host needs to know, see `build/families.rs`.
+//! - `family.toml`: further properties of the family, see `build/families.rs`.
 //! - `resources/*`: data that the plugins are compiled with.
 
 /// A plugin that is part of the host's binary.
@@ -18,27 +18,27 @@ pub struct Bundled {
     pub component: &'static [u8],
 }
 
-/// A family, as far as the choice of the listed tools needs it.
+/// The properties of a family that decide which of its tools clients see.
 #[derive(Debug)]
 pub struct Family {
-    /// The name: that of its folder.
+    /// The name of its folder.
     pub name: &'static str,
     /// The names of its plugins.
     pub plugins: &'static [&'static str],
     /// Files that mark a project of this family. Empty: its tools are for every project.
     pub marks: &'static [Mark],
-    /// Names of folders in which no project is looked for.
+    /// Names of folders that the search for projects skips.
     pub skipped: &'static [&'static str],
-    /// Tools that are of use without a project, by the plugins' own names.
+    /// Tools that are useful without a project, by the names that their plugins give them.
     pub without_project: &'static [&'static str],
 }
 
 /// A file that marks a project.
 #[derive(Debug)]
 pub struct Mark {
-    /// Its name, in which `*` stands for any text.
+    /// The name of the file; `*` stands for any text.
     pub file: &'static str,
-    /// Texts of which the file must contain one. Empty: the name is enough.
+    /// The file must contain one of these texts. Empty: the name is enough.
     pub contains: &'static [&'static str],
 }
 

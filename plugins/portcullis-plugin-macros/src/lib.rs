@@ -7,12 +7,11 @@ mod plugin;
 
 use proc_macro::TokenStream;
 
-/// Makes a struct the arguments of a tool.
+/// Declares a struct as the arguments of a tool.
 ///
-/// Derives deserialization and a JSON Schema. The doc comment of the struct becomes the description
-/// of the tool, the doc comments of the fields become the descriptions of the arguments. Names are
-/// `camelCase` in JSON; unknown arguments are refused. The attributes of `serde` and `schemars`
-/// keep their meaning.
+/// Derives deserialization and a JSON Schema. The doc comment of the struct becomes the description of the
+/// tool. The doc comments of the fields become the descriptions of the arguments. Names are `camelCase` in
+/// JSON; unknown arguments are refused. The attributes of `serde` and `schemars` keep their meaning.
 ///
 /// `#[path(KIND, ACCESS)]` on a field declares that the argument is a path, which the host checks
 /// and opens for the call:
@@ -20,13 +19,13 @@ use proc_macro::TokenStream;
 /// - `KIND` is `file`, `file_in_directory` (the file and the whole directory that holds it) or
 ///   `directory`;
 /// - `ACCESS` is `read`, `write` or `create` (the path may be missing);
-/// - `when = "field"` limits it to calls where that `bool` argument is true;
-/// - `nearest = ["package.json", ".."]` opens, instead of the path, the nearest directory at or
-///   above it that has an entry with one of these names. If there is none, the directory itself is
-///   opened.
+/// - `when = "field"` limits the declaration to calls in which that `bool` argument is true;
+/// - `nearest = ["package.json", ".."]` opens the nearest directory at or above the path that has an entry
+///   with one of these names. If there is no such directory, the path itself is opened, or the directory of a
+///   file.
 ///
-/// The field is a `String`, a `PathBuf`, or an `Option` or a `Vec` of one. The attribute may be
-/// repeated: the widest access that applies counts.
+/// The field is a `String` or a `PathBuf`, or an `Option` or a `Vec` of these. The attribute may be repeated:
+/// the widest access that applies counts.
 #[proc_macro_attribute]
 pub fn arguments(options: TokenStream, item: TokenStream) -> TokenStream {
     answer(arguments::arguments(options.into(), item.into()))
@@ -34,14 +33,14 @@ pub fn arguments(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Makes a struct or an enum usable in arguments, in the answer to a form, or in a result.
 ///
-/// Derives serialization, deserialization and a JSON Schema, with `camelCase` names. Unknown fields
-/// are refused, except with `#[data(open)]`, which is for data of foreign servers.
+/// Derives serialization, deserialization and a JSON Schema, with `camelCase` names. Unknown fields are
+/// refused. `#[data(open)]`, for data of foreign servers, ignores unknown fields.
 #[proc_macro_attribute]
 pub fn data(options: TokenStream, item: TokenStream) -> TokenStream {
     answer(arguments::data(options.into(), item.into()))
 }
 
-/// Makes this crate a plugin: declares its name, what it offers and the capabilities it wants.
+/// Makes this crate a plugin: declares its name, its tools and other features, and the capabilities it wants.
 ///
 /// ```text
 /// plugin! {

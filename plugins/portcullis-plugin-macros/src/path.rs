@@ -1,4 +1,4 @@
-//! Parses `#[path(..)]`: which arguments are paths, of what kind, with what access.
+//! Parses `#[path(..)]` attributes, which declare that an argument is a path, its kind and the access to it.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -11,7 +11,7 @@ const KINDS: &str = "`file`, `file_in_directory` or `directory`";
 const MORE: &str = "`when = \"..\"` or `nearest = [..]`";
 const ACCESSES: &str = "`read`, `write` or `create`";
 
-/// The parsed content of the parentheses.
+/// The parsed content of `#[path(..)]`.
 pub struct PathAttribute {
     kind: Kind,
     access: Access,

@@ -1,4 +1,4 @@
-//! Expands `plugin! { .. }`: the plugin's name, what it offers and the capabilities it wants.
+//! Expands `plugin! { .. }`: the plugin's name, its tools and other features, and the capabilities it wants.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
@@ -74,7 +74,7 @@ pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
     })
 }
 
-/// The `About` of the plugin: all of the manifest but what the plugin offers.
+/// The `About` of the plugin: the manifest without tools, prompts, resources, views and jobs.
 fn about(
     name: &LitStr,
     title: Option<Expr>,

@@ -40,7 +40,7 @@ impl<T: DeserializeOwned + JsonSchema> FormFields for T {}
 
 /// Asks the user to fill in a form, made from the fields of `T` and their doc comments.
 ///
-/// When the user declines, the call fails and the model reads why; see [`Form::or_declined`].
+/// If the user declines, the call fails and the model reads the reason; see [`Form::or_declined`].
 pub fn form<T: FormFields>(key: impl Into<String>, message: impl Into<String>) -> Form<T> {
     Form { key: key.into(), message: message.into(), fields: PhantomData }
 }
@@ -55,7 +55,7 @@ pub fn visit(key: impl Into<String>, message: impl Into<String>, url: impl Into<
 /// is a short name by which the operator may agree beforehand. The host writes the rest of the
 /// question.
 ///
-/// Where the user does not agree, or cannot be asked, the call fails and the model reads why.
+/// If the user does not agree, or cannot be asked, the call fails and the model reads the reason.
 pub fn consent(
     kind: impl Into<String>,
     deed: impl Into<String>,
@@ -80,7 +80,7 @@ pub fn roots(key: impl Into<String>) -> Roots {
     Roots { key: key.into() }
 }
 
-/// Asks the client with any other method and parameters. A host refuses methods it does not know.
+/// Sends the client a request with any other method and parameters. The host refuses unknown methods.
 pub fn other(key: impl Into<String>, method: &str, params: Value) -> Other {
     Other { key: key.into(), request: json!({ "method": method, "params": params }) }
 }
@@ -106,13 +106,13 @@ pub struct Visit {
 pub struct Consent(AskedConsent);
 
 impl Consent {
-    /// States what the action would lose or overwrite.
+    /// Names the data that the action would delete or overwrite.
     pub fn overwriting(mut self, what: impl Into<String>) -> Self {
         self.0.overwrites = Some(what.into());
         self
     }
 
-    /// Why nothing was done: the user did not agree, or could not be asked.
+    /// The message for the model if the user did not agree, or could not be asked.
     fn refused(&self, client_has_forms: bool) -> String {
         let AskedConsent { kind, deed, subject, .. } = &self.0;
         let is_too_long = subject.chars().count() > MAX_SUBJECT;
@@ -131,7 +131,8 @@ impl Consent {
         )
     }
 
-    /// One question for each kind and subject: agreement to one subject does not cover another.
+    /// The key of the question, different for each kind and subject: consent to one subject does not cover
+    /// another.
     pub(crate) fn key(&self) -> String {
         format!("consent {} {}", self.0.kind, self.0.subject)
     }

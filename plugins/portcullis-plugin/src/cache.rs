@@ -50,14 +50,14 @@ pub fn get_or_make<E>(
     Ok(value)
 }
 
-/// Waits until no other call holds the key, in any instance of the plugin, and holds the key until
-/// the claim is dropped. Used with a key that is never set, this is a lock. `None`: another call
-/// set the value meanwhile, or no cache is granted.
+/// Waits until no other call holds the key, in any instance of the plugin. Then holds the key until the claim
+/// is dropped. With a key whose value is never set, a claim is a lock. `None`: another call has set the value
+/// meanwhile, or no cache is granted.
 pub fn claim(key: &str) -> Option<Claim> {
     host::Claim::take(key).map(|held| Claim { held })
 }
 
-/// Like [`claim`], and waits at most that long. `None` also means that the time is over.
+/// Like [`claim`], but waits at most `time`. `None` also means that this time is over.
 pub fn claim_within(key: &str, time: Duration) -> Option<Claim> {
     let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     host::Claim::take_within(key, ms).map(|held| Claim { held })

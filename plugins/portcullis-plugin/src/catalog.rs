@@ -1,6 +1,6 @@
-//! The catalog: the tools of all plugins and other servers behind this host.
+//! The catalog: the tools of all plugins and upstream servers of this host.
 //!
-//! Empty unless the plugin wants [`catalog`](crate::Want::catalog) and it is granted.
+//! Empty unless the plugin wants [`catalog`](crate::Want::catalog) and the operator grants it.
 
 use crate::bindings::portcullis::plugin::catalog as wit;
 #[cfg(target_family = "wasm")]
@@ -15,7 +15,7 @@ pub fn tools() -> Vec<Entry> {
     host::tools().into_iter().map(Into::into).collect()
 }
 
-/// The tool with that name.
+/// The tool with that name. `None`: there is no such tool, or no grant.
 pub fn tool(name: &str) -> Option<Entry> {
     host::tool(name).map(Into::into)
 }
@@ -27,10 +27,13 @@ pub fn last_result(name: &str) -> Option<Value> {
     serde_json::from_str(&host::last_result(name)?).ok()
 }
 
-/// Whether paths lead to something in the data of the tool's last successful call, which stay in the
-/// host; unknown unless `"pointers"` is granted. A path is a list of JSON Pointers: the first leads
-/// from the whole, each further one from the items of what the one before leads to, or from `{ key,
-/// value }` of each member of an object. One finding for each path, of at most 500 in a call.
+/// Whether paths lead to something in the data of the tool's last successful call. The data stay in the host.
+/// A path is a list of JSON Pointers. The first pointer starts at the whole data. Each further pointer starts
+/// at every item of the list that the previous pointer leads to. An object counts as a list of its members,
+/// each as `{ key, value }`.
+///
+/// Returns one finding for each path. A finding is unknown without a grant for `"pointers"`, and after 500
+/// paths in one call.
 pub fn find(name: &str, paths: &[Vec<String>]) -> Vec<Finding> {
     host::find(name, paths)
 }
@@ -42,7 +45,7 @@ pub use wit::Finding;
 pub struct Entry {
     /// The name clients use.
     pub name: String,
-    /// The operator's name for the plugin or other server that the tool comes from.
+    /// The operator's name for the plugin or upstream server that offers the tool.
     pub source: String,
     /// Whether this plugin is the source of the tool.
     pub of_this_plugin: bool,
@@ -50,7 +53,7 @@ pub struct Entry {
     pub title: Option<String>,
     /// The description by the source.
     pub description: Option<String>,
-    /// JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     pub input_schema: Value,
     /// JSON Schema of the structured content of the result.
     pub output_schema: Option<Value>,
@@ -61,8 +64,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A tool with nothing but a name, a source and a schema: for a
-    /// [`Rehearsal`](crate::rehearsal::Rehearsal).
+    /// A tool with only a name, a source and a schema, for a [`Rehearsal`](crate::rehearsal::Rehearsal).
     pub fn new(
         name: impl Into<String>,
         source: impl Into<String>,

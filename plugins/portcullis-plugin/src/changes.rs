@@ -1,8 +1,8 @@
 //! Changes to several files that take effect together or not at all.
 //!
-//! With `std::fs`, a call that fails, is cancelled or is killed leaves what it has written so far. Changes of
-//! this module are made completely, and then stay, or not at all; no file is ever visible half-written.
-//! Commands that run later in the same call see the files.
+//! With `std::fs`, a call that fails, is cancelled or is killed leaves the files that it has written so far.
+//! Changes of this module are made completely or not at all, and then stay however the call ends. No file is
+//! ever visible half-written. Commands that run later in the same call see the files.
 //!
 //! ```no_run
 //! # use portcullis_plugin::prelude::*;
@@ -34,7 +34,7 @@ pub fn new() -> Changes {
 pub struct Changes(Vec<Change>);
 
 impl Changes {
-    /// Creates a file; nothing may exist at the path.
+    /// Creates a file. The path must not exist yet.
     pub fn create(self, path: impl AsRef<Path>, contents: impl Into<Vec<u8>>) -> Self {
         self.add(path.as_ref(), Expected::Nothing, contents.into())
     }
@@ -92,13 +92,13 @@ pub enum Error {
     Denied(String),
     /// Something is at this path already.
     Exists(String),
-    /// The path is not in the expected state: the path, and what is wrong with it.
+    /// The path is not in the expected state: the path, and the state that was found.
     Unexpected(String, String),
     /// The changes exceed what one call may write: the name of the limit.
     Quota(String),
     /// The call was cancelled.
     Cancelled,
-    /// Anything else: what was done to what, and why not.
+    /// Any other failure: the operation, the path and the reason.
     Other(String),
 }
 

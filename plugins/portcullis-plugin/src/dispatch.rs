@@ -160,7 +160,8 @@ pub fn run<T: Tool>(request: &Request<'_>, arguments: &str) -> Result<Reply, Fai
     tool.call(request)?.into_reply()
 }
 
-/// Parses arguments that the host has validated. An error of serde names the argument.
+/// Parses arguments that the host has validated. The error names the argument, if serde's position leads to
+/// one.
 fn read<T: Arguments>(arguments: &str) -> Result<T, Error> {
     serde_json::from_str(arguments).map_err(|error| {
         let message = error.to_string();
@@ -188,7 +189,7 @@ fn argument_at(json: &str, line: usize, column: usize) -> Option<String> {
     serde_json::from_str(json.get(start..end)?).ok()
 }
 
-/// Position in a JSON object: the top-level key that the current value belongs to.
+/// Scans the text of a JSON object, and tracks the top-level key of the current value.
 #[derive(Default)]
 struct Scan {
     depth: usize,

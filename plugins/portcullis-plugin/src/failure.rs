@@ -21,7 +21,8 @@ pub enum Failure {
     /// [`Request::background`](crate::Request::background); the host calls again as a task, with
     /// the state that was set.
     Background,
-    /// A fault of the protocol, not of the work: a JSON-RPC error. Rarely right.
+    /// A JSON-RPC error, for faults of the protocol such as an unknown name. For failures of the work use
+    /// [`Failure::new`].
     Protocol(Error),
 }
 
@@ -68,7 +69,7 @@ impl<E: std::error::Error> From<E> for Failure {
     }
 }
 
-/// A failure with more than text.
+/// A failure with any content, not only text.
 impl From<Reply> for Failure {
     fn from(reply: Reply) -> Self {
         Self::Told(Box::new(reply.error()))
@@ -90,9 +91,9 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Adds to an error what was being done.
+/// Adds the operation that failed to the message of an error.
 pub trait OrFail<T> {
-    /// Fails with the message `what: why`.
+    /// Fails with the message `what: why`. For `None`, the message is `what` alone.
     fn or_fail(self, what: impl fmt::Display) -> Result<T, Failure>;
 }
 

@@ -99,7 +99,7 @@ impl Request {
         self
     }
 
-    /// Adds `name=value` to the URL's query, percent-encoded.
+    /// Adds `name=value` to the URL's query; both are percent-encoded.
     pub fn query(mut self, name: &str, value: &str) -> Self {
         url::add_query(&mut self.url, name, value);
         self
@@ -122,7 +122,7 @@ impl Request {
         }
     }
 
-    /// Sets one limit for the connection, for the first byte, and for the time between two pieces.
+    /// Sets the same time limit for the connection, for the first byte, and between two pieces of the body.
     pub fn timeout(self, limit: Duration) -> Self {
         self.connect_timeout(limit).first_byte_timeout(limit).between_bytes_timeout(limit)
     }

@@ -24,9 +24,9 @@
 //! plugin! { name: "hello", tools: [Greet] }
 //! ```
 //!
-//! The manifest of a plugin lists the capabilities it wants (see [`Want`]); the operator grants
-//! them; all else is out of reach. Files are plain `std::fs`, at the paths given in the arguments;
-//! [`changes`] makes or replaces several files together, or none.
+//! The manifest of a plugin lists the capabilities it wants (see [`Want`]); the operator grants them. Nothing
+//! else can be reached. Files are plain `std::fs`, at the paths given in the arguments; [`changes`] makes or
+//! replaces several files together, or none.
 
 // The macros write `::portcullis_plugin`, which has to resolve in this crate too.
 extern crate self as portcullis_plugin;
@@ -88,7 +88,7 @@ pub mod asked {
     pub use crate::bindings::portcullis::plugin::types::{Ask, Consent, Form, Visit};
 }
 
-/// What most plugins need: `use portcullis_plugin::prelude::*;`.
+/// The items that most plugins need: `use portcullis_plugin::prelude::*;`.
 pub mod prelude {
     #[cfg(feature = "http")]
     pub use crate::http;
@@ -100,7 +100,7 @@ pub mod prelude {
     };
 }
 
-/// What the macros' output refers to. Not for plugin authors.
+/// Items that the output of the macros refers to. Not for plugin authors.
 #[doc(hidden)]
 pub mod export {
     pub use crate::{

@@ -1,4 +1,4 @@
-//! The plugin's manifest: what the plugin offers and the capabilities it wants.
+//! The plugin's manifest: its tools, prompts, resources and further features, and the capabilities it wants.
 
 use crate::{
     bindings::{
@@ -17,12 +17,12 @@ use crate::{
     view::Views,
 };
 
-/// The values given to [`plugin!`](crate::plugin), apart from what the plugin offers.
+/// The values given to [`plugin!`](crate::plugin), without the tools, prompts, resources, views and jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
-    /// The plugin's own name. The operator's name for the plugin is the name of its file.
+    /// The plugin's own name. The operator's name for the plugin, which may differ, is the name of its file.
     pub name: &'static str,
-    /// The version of its crate.
+    /// The version of the plugin's crate.
     pub version: &'static str,
     /// The name people see.
     pub title: Option<String>,
@@ -32,7 +32,7 @@ pub struct About {
     pub website: Option<String>,
     /// Instructions for the model.
     pub instructions: Option<String>,
-    /// The capabilities it wants, besides the files named in arguments.
+    /// The capabilities that the plugin wants, besides the files named in arguments.
     pub wants: Vec<Want>,
 }
 
@@ -122,14 +122,14 @@ pub struct Want {
 }
 
 impl Want {
-    /// HTTP requests to a host with these methods (`"GET"`, `"GET,POST"`). The default is `https`
-    /// on its usual port; for others write the host as in `"http://localhost:8080"`.
+    /// HTTP requests to a host with these methods (`"GET"`, `"GET,POST"`). A host without a scheme means
+    /// `https` on port 443; otherwise write the scheme and port, as in `"http://localhost:8080"`.
     pub fn http(host: impl Into<String>, methods: &str, reason: impl Into<String>) -> Self {
         Self::new("http", host, methods, reason)
     }
 
-    /// HTTP requests with these methods to the host that a call names: `pointer` is a JSON Pointer to the argument, such
-    /// as `"/serviceUrl"`, whose value is a URL. The operator says which hosts calls may name.
+    /// HTTP requests with these methods to the host that a call names. `pointer` is a JSON Pointer to the
+    /// argument with the URL, such as `"/serviceUrl"`. The operator sets the hosts that calls may name.
     pub fn http_argument(pointer: &str, methods: &str, reason: impl Into<String>) -> Self {
         Self::new("http", format!("arguments{pointer}"), methods, reason)
     }
@@ -154,7 +154,8 @@ impl Want {
         Self::new("client", feature, "", reason)
     }
 
-    /// All roots of the session, to `"read"` or to `"write"`, not only the paths in arguments.
+    /// Access to all roots of the session, not only to the paths in arguments. `access` is `"read"` or
+    /// `"write"`.
     pub fn roots(access: &str, reason: impl Into<String>) -> Self {
         Self::new("files", "roots", access, reason)
     }
@@ -181,14 +182,13 @@ impl Want {
         Self::new("actions", name, "", reason)
     }
 
-    /// The catalog: the tools of all plugins and other servers (`"tools"`), whether paths lead to
-    /// something in the last results of these tools (`"pointers"`), or the last results
-    /// of those tools (`"results"`).
+    /// A part of the catalog: the tools of all plugins and upstream servers (`"tools"`), the last results of
+    /// these tools (`"results"`), or only whether paths lead to something in these results (`"pointers"`).
     pub fn catalog(part: &str, reason: impl Into<String>) -> Self {
         Self::new("catalog", part, "", reason)
     }
 
-    /// Calls of the tools with that name, in which `*` stands for any characters: see
+    /// Calls of the tools whose names match a pattern; `*` stands for any characters. See
     /// [`tool_calls`](crate::tool_calls).
     pub fn tools(pattern: &str, reason: impl Into<String>) -> Self {
         Self::new("tools", pattern, "", reason)
@@ -196,9 +196,9 @@ impl Want {
 
     /// Makes the want optional: the plugin works without the grant.
     ///
-    /// Where all wants for a capability are optional and none is granted, the capability is linked
-    /// and refuses everything. Otherwise a capability that the plugin imports has to be granted, or
-    /// the plugin is not loaded.
+    /// If all wants for a capability are optional and the operator grants nothing of it, the plugin is
+    /// loaded, and the capability refuses everything. If one of these wants is not optional, a plugin that
+    /// imports the capability is loaded only with a grant.
     pub fn optional(mut self) -> Self {
         self.optional = true;
         self

@@ -22,7 +22,7 @@ use crate::rehearsal::process as host;
 use serde::{Serialize, de::DeserializeOwned};
 use std::{fmt, path::Path, time::Duration};
 
-/// Longest single wait for the host.
+/// Time between two calls of `go_on` while a command runs.
 const STEP: Duration = Duration::from_millis(500);
 
 /// A command to run, by default in an empty directory.
@@ -40,7 +40,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// Adds an argument to those that the operator wrote, if the operator allows any.
+    /// Adds an argument after those that the operator wrote, if the operator allows further arguments.
     pub fn argument(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
         self
@@ -59,8 +59,8 @@ impl Command {
         self
     }
 
-    /// Runs the command to its end. Twice a second `go_on` is called with the time so far; `false`
-    /// stops the command.
+    /// Runs the command to its end. Calls `go_on` twice a second with the time so far; `false` stops the
+    /// command.
     pub fn run(self, mut go_on: impl FnMut(Duration) -> bool) -> Result<Output, Error> {
         let Self { name, arguments, input, directory } = self;
         let running = host::Running::start(&name, &arguments, &input, directory.as_deref())?;
@@ -110,8 +110,7 @@ impl Output {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// At most the last five lines of stderr, or else of stdout, without blank ones: for a message
-    /// about a failure.
+    /// The last five lines of stderr, or else of stdout, without blank lines. For a message about a failure.
     pub fn said(&self) -> String {
         let last = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
@@ -128,7 +127,7 @@ impl Output {
 /// The reason why a command has no output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// No grant, or none for these arguments or that directory.
+    /// There is no grant for the command, for these arguments or for this directory.
     Denied,
     /// The program is not on the host's machine.
     NotFound(String),

@@ -71,7 +71,7 @@ impl Messages {
         Self::default()
     }
 
-    /// Describes these messages, where the description depends on the arguments.
+    /// Sets a description of these messages, for prompts whose description depends on the arguments.
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.description = Some(text.into());
         self

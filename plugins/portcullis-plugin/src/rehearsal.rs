@@ -94,7 +94,7 @@ pub struct Progress {
 }
 
 impl Rehearsal {
-    /// A host with nothing set, stored or answered, and a client with all features.
+    /// A host without settings, stored data and answers, and a client with all features.
     pub fn new() -> Self {
         let rehearsal = Self::default();
         rehearsal.enter();
@@ -146,12 +146,12 @@ impl Rehearsal {
         self.answer(key, Answer::Roots(roots))
     }
 
-    /// The client answers another request.
+    /// The client's answer to a request with another method.
     pub fn other(self, key: &str, result: Value) -> Self {
         self.answer(key, Answer::Other(result.to_string()))
     }
 
-    /// The earlier round left this state.
+    /// The previous round has set this state.
     pub fn state(mut self, state: impl Into<Vec<u8>>) -> Self {
         self.state = Some(state.into());
         self
@@ -240,8 +240,8 @@ impl Rehearsal {
         self
     }
 
-    /// The data of that tool's last successful call, which the host follows paths into, and which the
-    /// plugin cannot read.
+    /// The data of that tool's last successful call. The host follows paths into the data; the plugin cannot
+    /// read them.
     pub fn hidden_result(self, tool: &str, result: Value) -> Self {
         self.world.put_hidden_result(tool, result);
         self

@@ -87,9 +87,9 @@ impl<'call> Request<'call> {
     /// Continues the call in the background, if the client supports tasks: the client gets a task
     /// at once and polls for its end. Without support, this call goes on.
     ///
-    /// The first time, this fails with [`Failure::Background`]; the host then calls the tool again
-    /// from the start, with [`state`](Self::state) and a longer time limit. So ask all questions
-    /// first, and do nothing before this call that must not happen twice.
+    /// The first time, this fails with [`Failure::Background`]; the host then calls the tool again from the
+    /// start, with [`state`](Self::state) and a longer time limit. So ask all questions first, and have no
+    /// effects before this call that must not happen twice.
     pub fn background(&self) -> Result<(), Failure> {
         if from!(self, source => source.in_background()) || !self.supports(TASKS) {
             return Ok(());
@@ -123,8 +123,8 @@ impl<'call> Request<'call> {
         from!(self, source => source.remaining()).map(Duration::from_millis)
     }
 
-    /// Reports progress: the amount done, the total if known, and the current step (or `""`).
-    /// Cheap; the host drops the report if the client did not ask for progress.
+    /// Reports progress: the amount done, the total if known, and the current step (or `""`). This is cheap:
+    /// the host drops the report if the client did not ask for progress.
     pub fn progress(&self, done: f64, total: impl Into<Option<f64>>, message: &str) {
         let message = (!message.is_empty()).then_some(message);
         from!(self, source => source.progress(done, total.into(), message));
@@ -138,8 +138,8 @@ impl<'call> Request<'call> {
     /// Asks one question, or a tuple or `Vec` of questions in one round.
     ///
     /// Returns the answers of an earlier round if they are there. Otherwise this fails with
-    /// [`Failure::NeedInput`]: the call ends, the host asks, and the host calls the tool again from
-    /// the start. So ask early, and do nothing before this call that must not happen twice.
+    /// [`Failure::NeedInput`]: the call ends, the host asks, and the host calls the tool again from the
+    /// start. So ask early, and have no effects before this call that must not happen twice.
     ///
     /// ```
     /// # use portcullis_plugin::prelude::*;
@@ -164,14 +164,14 @@ impl<'call> Request<'call> {
         }
     }
 
-    /// The state set in this round, or else the state of the last round.
+    /// The state that was set in this round, or else the state of the previous round.
     pub fn state(&self) -> Option<Vec<u8>> {
         let new = self.new_state.borrow().clone();
         new.or_else(|| from!(self, source => source.state()))
     }
 
-    /// Stores up to 32 KiB for the next round, in case this one ends with a question. The state
-    /// stays until it is set again. The host signs it: the client can read it, but not change it.
+    /// Stores up to 32 KiB for the next round, in case this round ends with a question. The state stays until
+    /// it is set again. The host signs the state: the client can read it, but cannot change it.
     pub fn set_state(&self, state: impl Into<Vec<u8>>) {
         *self.new_state.borrow_mut() = Some(state.into());
     }

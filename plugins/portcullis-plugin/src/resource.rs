@@ -40,13 +40,13 @@ pub trait Resources {
         Vec::new()
     }
 
-    /// URI templates, each for a family of resources.
+    /// URI templates, each for resources whose URIs have one pattern.
     fn templates() -> Vec<Template> {
         Vec::new()
     }
 
-    /// Resources that come and go, page by page. `cursor` is the end of an earlier page, `None` for
-    /// the first page.
+    /// Resources that come and go, page by page. `cursor` is [`Listing::next`] of the previous page, `None`
+    /// for the first page.
     fn list(_request: &Request<'_>, _cursor: Option<&str>) -> Result<Listing, Failure> {
         Ok(Listing::default())
     }
@@ -125,7 +125,7 @@ impl Resource {
     }
 }
 
-/// A URI template for a family of resources.
+/// A URI template for resources whose URIs have one pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template(pub ResourceTemplate);
 

@@ -1,4 +1,4 @@
-//! Builds the JSON Schema 2020-12 of a Rust type, without details that no reader needs.
+//! Builds the JSON Schema 2020-12 of a Rust type, without details that mean nothing outside Rust.
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::transform_subschemas};
 use serde_json::{Map, Value, json};
@@ -45,7 +45,7 @@ fn choices(form: &Value) -> Vec<Value> {
     values.map(|value| json!({ "const": value, "title": title.unwrap_or(value) })).collect()
 }
 
-/// Removes the doc comment of the outermost type, which becomes the tool's description.
+/// Removes and returns the description of the outermost type, which becomes the description of the tool.
 pub fn take_description(schema: &mut Value) -> Option<String> {
     let description = schema.as_object_mut()?.shift_remove("description")?;
     description.as_str().map(str::to_owned)
@@ -90,7 +90,7 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     schema.to_value()
 }
 
-/// Formats such as `uint32` mean nothing outside Rust, and strict validators refuse unknown
+/// Removes formats such as `uint32`, which mean nothing outside Rust: strict validators refuse unknown
 /// formats.
 fn drop_rust_formats(schema: &mut Schema) {
     let is_rust = |format: &str| {
@@ -103,8 +103,8 @@ fn drop_rust_formats(schema: &mut Schema) {
     transform_subschemas(&mut drop_rust_formats, schema);
 }
 
-/// An optional value can be left out and needs no `null`: some clients do not support nullable
-/// types.
+/// Removes `null` from the types of optional fields. A missing value is left out instead, since some clients
+/// do not support nullable types.
 fn leave_out_or_give(schema: &mut Schema) {
     if let Some(object) = schema.as_object_mut() {
         let required = object.get("required").and_then(Value::as_array).cloned();

@@ -39,7 +39,7 @@ fn open(scope: Scope) -> Result<Keyspace, Error> {
     Ok(Keyspace(host::Keyspace::open(scope)?))
 }
 
-/// A set of values by key.
+/// The entries of one scope: values by key.
 #[derive(Debug)]
 pub struct Keyspace(host::Keyspace);
 
@@ -100,7 +100,7 @@ impl Keyspace {
         }
     }
 
-    /// At most `limit` keys with that prefix, starting behind `after`.
+    /// At most `limit` keys with that prefix, in byte order, starting after the key `after`.
     pub fn keys_after(
         &self,
         prefix: &str,

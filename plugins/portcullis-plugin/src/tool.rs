@@ -17,7 +17,7 @@ pub trait Tool: Arguments {
     const NAME: &'static str;
     /// The name people see.
     const TITLE: Option<&'static str> = None;
-    /// What a client may assume before it asks the user.
+    /// MCP's annotations of the tool: hints by which clients decide whether to ask the user.
     const HINTS: Hints = Hints::new();
     /// Actions that the operator has to grant for this tool: see
     /// [`Want::action`](crate::Want::action).
@@ -66,13 +66,13 @@ pub struct PathArgument {
     pub kind: PathKind,
     /// The access that the tool needs.
     pub access: PathAccess,
-    /// JSON Pointer to a `bool` argument; the declaration applies only if that is true.
+    /// JSON Pointer to a `bool` argument; the declaration applies only if this argument is true.
     pub when: Option<&'static str>,
     /// Names of entries that mark the directory to open, at or above the path.
     pub nearest: &'static [&'static str],
 }
 
-/// What a client may assume of a tool before it asks the user. `None` means unknown.
+/// MCP's tool annotations: hints by which clients decide whether to ask the user. `None` means unknown.
 ///
 /// ```
 /// # use portcullis_plugin::Hints;

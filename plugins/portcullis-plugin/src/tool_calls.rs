@@ -1,10 +1,12 @@
-//! Calls of the tools of other plugins and servers, for plugins that combine tools.
+//! Calls of tools of other plugins and upstream servers, for plugins that combine tools.
 //!
-//! A plugin that wants [`tools`](crate::Want::tools) and is granted them [begins](begin) a run, [starts](start) calls
-//! and waits for [the next](next) one that has ended. If a call has a question to the client, the host runs the plugin
-//! again once there is an answer. The plugin has to make the same calls in the same order then; those that have ended
-//! are answered by the host and not made again. So the calls must not depend on the clock or on random numbers, but on
-//! those of the [`Beginning`].
+//! A plugin that wants [`tools`](crate::Want::tools) and has the grant [begins](begin) a run, [starts](start)
+//! calls and waits for [the next](next) call to end.
+//!
+//! If a call has a question to the client, the host runs the plugin again as soon as there is an answer. In
+//! this next round, the plugin has to make the same calls in the same order: the host answers the calls that
+//! have ended from its journal. So calls must not depend on the clock or on random numbers; use the time and
+//! the seed of the [`Beginning`].
 
 use crate::bindings::portcullis::plugin::tool_calls as wit;
 #[cfg(target_family = "wasm")]
@@ -21,13 +23,14 @@ pub fn names() -> Vec<(String, String)> {
     host::names()
 }
 
-/// These tools, or all if the list is empty. Names of no such tool are left out.
+/// The tools with these names, or all tools if the list is empty. Unknown names are left out.
 pub fn describe(names: &[String]) -> Vec<Callable> {
     host::describe(names).into_iter().map(Into::into).collect()
 }
 
-/// Begins a run; once, before the first call. `program` is the text that decides about the calls, or empty if the
-/// plugin itself does. The run ends after `milliseconds`, if they are fewer than the plugin's limit.
+/// Begins a run. Call this once, before the first [`start`]. `program` is the source text of the program that
+/// decides about the calls, or empty if the plugin itself decides. The run ends after `milliseconds`, if that
+/// is less than the plugin's limit.
 ///
 /// # Errors
 ///
@@ -51,13 +54,13 @@ pub fn next() -> Option<Completion> {
 pub struct Callable {
     /// The name clients use.
     pub name: String,
-    /// The operator's name for the plugin or other server that the tool comes from.
+    /// The operator's name for the plugin or upstream server that offers the tool.
     pub source: String,
     /// The name people see.
     pub title: Option<String>,
     /// The description by the source.
     pub description: Option<String>,
-    /// JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     pub input_schema: Value,
     /// JSON Schema of the structured content of the result.
     pub output_schema: Option<Value>,

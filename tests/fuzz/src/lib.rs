@@ -1,9 +1,9 @@
-//! Fuzz targets for the host's parsers of outside bytes, and a small fuzzer that runs with the tests.
+//! Fuzz targets for the host's parsers of untrusted bytes, and a small fuzzer that runs with the tests.
 //!
-//! A target is a function of bytes that panics where a promise about a parser is broken. Each target is used twice:
-//! `cargo test -p portcullis-fuzz` runs the files of `corpus` and a fixed sequence of mutations of them
-//! ([`mutate::run`]), in seconds; `run.sh TARGET SECONDS` runs libFuzzer, which is led by coverage, for as long as one
-//! likes. What libFuzzer finds becomes a file of the corpus.
+//! A target is a function that takes bytes, and panics if a parser breaks one of its guarantees. `cargo test -p
+//! portcullis-fuzz` runs each target for some seconds on the files of `corpus` and on a fixed sequence of mutations
+//! ([`mutate::run`]). `run.sh TARGET SECONDS` runs libFuzzer, which is guided by coverage. Inputs on which a target
+//! fails become files of the corpus.
 
 pub mod mutate;
 pub mod targets;

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Most changes of one mutation.
+/// Maximum number of changes of one mutation.
 const CHANGES: usize = 8;
 
-/// Longest input, in bytes.
+/// Maximum size of an input, in bytes.
 const LONGEST: usize = 16 * 1024;
 
-/// The file that a target is run on, so that it is shown if the target panics.
+/// The name of a target and its input. If the target panics, both are printed.
 struct Shown<'a>(&'a str, &'a [u8]);
 
 impl Drop for Shown<'_> {
@@ -20,13 +20,14 @@ impl Drop for Shown<'_> {
     }
 }
 
-/// Runs a target on each file of `tests/fuzz/corpus/NAME`, then on so many mutations of these, or on as many as fit into
-/// the seconds that the environment's `FUZZ_SECONDS` gives. The mutations are the same in each run. `words` are texts that
-/// mean something to the parser. Answers the number of runs.
+/// Runs a target on each file of `tests/fuzz/corpus/NAME`, and then on `mutations` mutations of these files. If the
+/// environment variable `FUZZ_SECONDS` is set, mutations run for this time instead. The sequence of mutations is
+/// always the same. `words`: texts that have a meaning for the parser. Returns the number of mutations on which the
+/// target ran.
 ///
 /// # Panics
 ///
-/// Where the target does, after showing the input; and where there is no corpus.
+/// The target panics, after the input was printed; or the target has no corpus.
 pub fn run(name: &str, mutations: u32, target: impl Fn(&[u8]), words: &[&str]) -> u32 {
     let corpus = corpus(name);
     assert!(!corpus.is_empty(), "tests/fuzz/corpus/{name} has files");
@@ -62,7 +63,7 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
     files.iter().map(|file| std::fs::read(file).expect("a file of the corpus")).collect()
 }
 
-/// Numbers that look like chance and are the same in each run (xorshift64*, Vigna 2016).
+/// Pseudo-random numbers that are the same in each run (xorshift64*, Vigna 2016).
 struct Random(u64);
 
 impl Random {
@@ -73,7 +74,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
     }
 
-    /// A number below another one, which is not 0.
+    /// A number below `end`, which must not be 0.
     fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
@@ -82,7 +83,7 @@ impl Random {
         &all[self.below(all.len())]
     }
 
-    /// A piece of so many bytes, at most.
+    /// A range within `0..=length`, of at most 512 bytes.
     fn range(&mut self, length: usize) -> std::ops::Range<usize> {
         let from = self.below(length + 1);
         let most = (length - from).min(1 << self.below(10));

@@ -7,7 +7,7 @@ pub mod roots;
 pub mod scrub;
 pub mod trail;
 
-/// A target with its name and texts that mean something to its parser.
+/// A target: its name, its function, and texts that have a meaning for its parser.
 pub type Target = (&'static str, fn(&[u8]), &'static [&'static str]);
 
 /// Every target of this crate.

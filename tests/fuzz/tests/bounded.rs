@@ -1,9 +1,10 @@
-//! Each target, for so many runs: what continuous integration has time for. `FUZZ_SECONDS=60` makes it longer.
+//! Runs each target on a fixed number of mutations, which is small enough for continuous integration. With
+//! `FUZZ_SECONDS=60`, each target runs for 60 seconds instead.
 
 use portcullis_fuzz::mutate::run;
 use portcullis_fuzz::targets::{ALL, Target};
 
-/// Mutations of one run.
+/// Number of mutations of each target.
 const MUTATIONS: u32 = 20_000;
 
 fn fuzz(name: &str) {

@@ -1,7 +1,7 @@
 //! System calls that a confined child must not have, one family after the other.
 //!
-//! The calls are made by number, without the C library's functions for them. Their arguments are such that a
-//! kernel without a filter answers something else, or does something harmless.
+//! The calls are made by number, without the C library's functions for them. With these arguments, a kernel without the
+//! filter returns another result, or does something harmless.
 
 use std::ffi::CString;
 use std::fs;
@@ -47,14 +47,14 @@ fn raw(number: c_long, with: [u64; 6]) -> i32 {
     let result = unsafe { libc::syscall(number, a, b, c, d, e, f) };
     let error = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
     if matches!(number, libc::SYS_clone | libc::SYS_clone3) && result == 0 {
-        // A child that should have been refused: it shares no memory with its parent.
+        // The call should have been refused. This child shares no memory with its parent.
         std::process::exit(0);
     }
     if result < 0 { error } else { 0 }
 }
 
-/// Tries a family on `file` by its path, on a new file in `writable`, and on the opened `readable`. Returns
-/// the calls that did not end as they must.
+/// Tries a family on `file` by its path, on a new file in `writable`, and on the opened `readable`. Returns the calls
+/// with another result than the expected one.
 pub fn attempt(family: &str, file: &Path, writable: &Path, readable: &Path) -> Vec<String> {
     let name = CString::new(file.as_os_str().as_bytes()).expect("a path");
     let made = writable.join(family);
@@ -130,7 +130,7 @@ fn files(family: &str, on: &Things) -> Vec<Call> {
 
 fn metadata(family: &str, on: &Things) -> Vec<Call> {
     let Things { path, open, here, .. } = *on;
-    // Times of 1970; a name and a value of an attribute.
+    // Times of 1970; the name of an attribute, which is also used as its value.
     static TIMES: [u64; 4] = [1, 0, 1, 0];
     static NAME: &[u8] = b"user.portcullis\0";
     let times = TIMES.as_ptr() as u64;
@@ -272,7 +272,7 @@ fn doors(family: &str, on: &Things) -> Vec<Call> {
             ("lsm_set_self_attr", 460, [u64::MAX, 0, 0, 0, 0, 0], ENOSYS),
             #[cfg(target_arch = "x86_64")]
             ("getpid of x32", 0x4000_0000 + libc::SYS_getpid, none, ENOSYS),
-            // What was reviewed and is harmless is answered by the kernel.
+            // A call that was reviewed and is harmless reaches the kernel, which returns its own error.
             ("futex_requeue", 456, [0, u64::MAX, 0, 0, 0, 0], EINVAL),
         ],
         other => unreachable!("no family is called {other}"),

@@ -1,7 +1,7 @@
-//! What a program that was found may read: layouts of real installers, with secrets planted beside them.
+//! Tests which files a program in `PATH` may read: in layouts of real installers, with secrets planted beside them.
 //!
-//! Each layout is a home of its own. The host that starts the program is another process of this test, with
-//! that home and that `PATH`: it prints which of some files the confined program could read.
+//! Each layout is a home directory of its own. The host is another process of this test, with this home directory and
+//! this `PATH`. It starts the program and prints the files that the confined program could read.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,24 +9,24 @@ use std::path::Path;
 
 use portcullis_confine::{Command, Commands};
 
-/// Prints those of the files in its arguments that it can read.
+/// A script that prints those files of its arguments that it can read.
 const PROGRAM: &str = "#!/bin/sh\nfor file in \"$@\"; do [ -f \"$file\" ] && cat \"$file\" >/dev/null \
                        2>&1 && echo \"$file\"; done; exit 0\n";
 
-/// An installer, and what a program of it may read.
+/// The layout of an installer, and the files that its program may read.
 struct Layout {
     name: &'static str,
     /// The folder in `PATH`.
     path: &'static str,
-    /// The program, where `PATH/tool` is a link to it.
+    /// The target, if the file `tool` in this folder is a link.
     links_to: Option<&'static str>,
-    /// Files beside it that the program must be able to read.
+    /// Files beside the program that the program must be able to read.
     open: &'static [&'static str],
     /// Files that the program must not be able to read.
     closed: &'static [&'static str],
 }
 
-/// Files in every home, none of which any program may read.
+/// Files in every home directory that no program may read.
 const SECRETS: &[&str] = &[
     ".npmrc",
     ".ssh/id_ed25519",

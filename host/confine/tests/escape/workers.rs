@@ -33,7 +33,7 @@ pub async fn check(folder: &Path) {
     assert!(matches!(crashed, Err(CommandError::Ended(_))), "{crashed:?}");
     let crashes = fs::read_to_string(folder.join("crashes")).expect("it has crashed");
     assert!(crashes.lines().count() <= 2, "one request ended several idle workers: {crashes}");
-    // A worker that ended while it was idle costs no request.
+    // The end of an idle worker does not make a request fail.
     for message in ["last", "last", "last", "last", "last", "e"] {
         assert_eq!(ask(message).await.expect("another worker answers"), "answered");
     }

@@ -1,5 +1,5 @@
-//! The client of a call, as the pipeline sees it: which questions it answers, how it is asked and how it is notified.
-//! The MCP server and the command line implement it.
+//! The client of a call, as the pipeline sees it: the trait [`Client`] asks a client questions and sends it
+//! notifications. The MCP server and the command line implement the trait.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct Forwarded {
     pub meta: Option<Object>,
     /// The client's capabilities, in MCP's JSON.
     pub capabilities: Option<Object>,
-    /// The minimum level of the log records that the client wants, by MCP's name for it. `None`: no log records.
+    /// The minimum level of the log records that the client wants, by its MCP name. `None`: no log records.
     pub log_level: Option<&'static str>,
 }
 
@@ -60,7 +60,7 @@ pub trait Client: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The JSON-RPC error for the server that asks.
+    /// The question was not answered: the JSON-RPC error for the server that asks.
     fn ask<'a>(&'a self, method: &'a str, params: Object)
     -> BoxFuture<'a, Result<Value, RpcError>>;
 
@@ -101,7 +101,7 @@ impl Client for NoClient {
     }
 }
 
-/// The error for a server whose question this client does not answer.
+/// The error for a server that asks a question which the client does not support.
 pub fn unsupported_method(method: &str) -> RpcError {
     let method = portcullis_sanitize::line(method, 80);
     RpcError::new(RpcError::INTERNAL, format!("the client does not support {method}"))

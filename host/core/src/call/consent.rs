@@ -1,20 +1,21 @@
-//! The question whether the user agrees to a call, where the operator's policy for the tool wants it asked.
+//! The question that asks the user for consent before a call of an upstream tool, if the operator's policy for the
+//! tool requires it.
 
 use portcullis_mcp_client::Object;
 use serde_json::{Value, json};
 
 use crate::call::CallFailure;
 
-/// The key of the question among those of a round.
+/// The key of the question among the questions of a round.
 pub const KEY: &str = "consent";
 
-/// The method that asks the user.
+/// The MCP method that asks the user.
 pub const METHOD: &str = "elicitation/create";
 
-/// Longest text of arguments in the question, in characters.
+/// Maximum length of the arguments in the question, in characters.
 const SHOWN_ARGUMENTS: usize = 4000;
 
-/// The parameters of the question. `params`: those of the request to the server.
+/// The parameters of the question. `params`: the parameters of the request to the server.
 pub fn question(tool: &str, server: &str, params: &Object) -> Object {
     let arguments = params.get("arguments").unwrap_or(&Value::Null).to_string();
     let shown = portcullis_sanitize::visible_line(&arguments, SHOWN_ARGUMENTS);

@@ -1,4 +1,4 @@
-//! Opens the files and directories of a call: those that its arguments name, and those that the grant names.
+//! Opens the files and directories of a call: the paths in its arguments, and the granted directories.
 
 use std::io::ErrorKind;
 
@@ -51,8 +51,8 @@ pub(super) fn designate(
     Ok(preopens)
 }
 
-/// The ask for a path in the arguments. It goes through the gate like any other use of a file, so a call that wants to
-/// write without a grant is refused before the tool runs.
+/// The ask for a path in the arguments. The gate judges it like any other use of a file, so a call that would write
+/// without a grant is refused before the tool runs.
 fn ask_for(path: &str, access: Access) -> FileUse {
     FileUse { path: path.into(), access, origin: Origin::Argument, opened_for: access }
 }
@@ -69,7 +69,7 @@ fn open(
             permit.record("no-entry")?;
         }
         Ok(_) => permit.record("opened")?,
-        // The path is permitted, but what it names cannot be opened.
+        // The path is permitted, but the file or directory cannot be opened.
         Err(
             refusal @ (Refusal::Missing
             | Refusal::NotAFile
@@ -128,7 +128,7 @@ fn explain(argument: &str, path: &str, refusal: &Refusal) -> CallFailure {
     CallFailure::Denied(message)
 }
 
-/// What the operator or the user can do besides naming another path; otherwise empty.
+/// The remedy at the end of the message. Empty: the only remedy is to name another path.
 fn remedy(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::NoRoots => {
@@ -181,8 +181,9 @@ pub(super) fn paths_in<'a>(
     found
 }
 
-/// Splits the pointer of a declared path at its first `-`, which stands for each item of an array: the pointer to the
-/// array, and the rest of the pointer for each item. `None`: there is no `-`. The member of `/-o` is `-o`.
+/// Splits the pointer of a declared path at its first `-`, which stands for each item of an array: the pointer to
+/// the array, and the rest of the pointer for each item. `None`: there is no `-`. In `/-o`, the `-` is a part of the
+/// member's name.
 pub fn split_at_items(pointer: &str) -> Option<(&str, &str)> {
     let whole = pointer.match_indices("/-").map(|(at, sign)| (at, &pointer[at + sign.len()..]));
     let mut whole = whole.filter(|(_, rest)| rest.is_empty() || rest.starts_with('/'));

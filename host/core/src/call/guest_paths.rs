@@ -1,5 +1,5 @@
-//! Paths between clients and guests: on Windows, a guest gets `/C:/game` for `C:\game` in its arguments, and its texts get
-//! the client's form back. Elsewhere nothing changes.
+//! Translates paths between clients and guests on Windows: `C:\game` in arguments becomes `/C:/game` for the guest,
+//! and `/C:/game` in the guest's texts becomes `C:/game` for the client. On other systems, nothing changes.
 
 use portcullis_files::Preopen;
 use portcullis_roots::{GuestDirectories, Roots};
@@ -12,7 +12,7 @@ use crate::bindings::types::{
 };
 use crate::sandbox::{GuestAnswer, Notice};
 
-/// The arguments as the guest gets them: each declared path as the guest sees it. `None`: they are the client's. A path
+/// The arguments for the guest, with each declared path as the guest sees it. `None`: nothing changes. A path
 /// outside the roots stays as the client wrote it, and is refused when it is to be opened.
 pub(super) fn arguments(
     arguments: &Value,
@@ -120,8 +120,8 @@ fn in_info(info: &mut ResourceInfo, show: &mut impl FnMut(&mut String)) {
     info.title.iter_mut().chain(&mut info.description).chain(&mut info.extra).for_each(show);
 }
 
-/// The texts of questions. What the operator agreed to beforehand is compared with these texts, so the operator writes
-/// paths as users do.
+/// Changes the texts of questions. The operator's advance consent is compared with the changed texts, so the
+/// operator writes paths as users do.
 fn in_questions(need: &mut Need, show: &mut impl FnMut(&mut String)) {
     for (_, ask) in &mut need.asks {
         match ask {
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// As a host on Windows with the root `C:\game` does it.
+    /// Translates a path as a host on Windows with the root `C:\game` does.
     fn as_guest(path: &str) -> Option<String> {
         let path = path.replace('\\', "/");
         path.to_lowercase().starts_with("c:/game").then(|| format!("/C:/game{}", &path[7..]))
@@ -212,7 +212,7 @@ mod tests {
                 "file": "/C:/game/a",
                 "more": ["/C:/game/b", "/C:/game/c", r"D:\other", 1],
                 "items": [{"path": "/C:/game/d"}, {}],
-                // Neither a declaration that does not apply, nor a text that is no declared path.
+                // Unchanged: the declaration of `target` does not apply, and `text` is not declared as a path.
                 "target": r"C:\game\e",
                 "text": r"C:\game\f",
             })

@@ -1,9 +1,10 @@
-//! Calls that a plugin makes during its own call, a *run*. Each goes through the pipeline like the call of a client,
-//! with the roots, the caller and the client of the run, and a request id of its own: that of the run, a full stop, and
-//! the number of the call.
+//! Calls of tools that a plugin makes during its own call, which is then a *run*. Each of these calls goes through
+//! the pipeline like a client's call, with the roots, the caller and the client of the run. Its request id is the id
+//! of the run, a full stop, and the number of the call.
 //!
-//! A call that has a question ends the round as soon as the plugin waits for nothing else. In the next round, the
-//! plugin runs again from the start, and the [`Journal`] answers the calls that have ended.
+//! If a call has questions for the client, the round ends as soon as the plugin waits and all its other calls have
+//! ended. In the next round, the plugin runs again from the start, and the [`Journal`] answers the calls that have
+//! ended.
 
 pub(super) mod journal;
 
@@ -35,21 +36,21 @@ pub use journal::Journal;
 /// Maximum number of calls of one run that are made at the same time. Further calls wait.
 const MAX_RUNNING: usize = 8;
 
-/// What a plugin needs to call tools, and what it did in earlier rounds.
+/// The tools that a plugin can call, and its calls in earlier rounds.
 pub struct InnerCalls {
     /// The tools and their sources.
     pub catalog: Arc<Catalog>,
     /// State that all calls share, with the definitions of the tools.
     pub shared: Arc<SharedState>,
-    /// Whether the client may not call a tool of this name itself. The plugin then may not either.
+    /// Whether the client cannot call the tool of this name. The plugin cannot call such a tool, either.
     pub is_excluded: Excludes,
-    /// What was done in earlier rounds.
+    /// The calls of earlier rounds.
     pub journal: Journal,
     /// The client's answers to the questions of calls, by the number of the call.
     pub rounds: BTreeMap<u32, InnerRound>,
 }
 
-/// Tells by the name of a tool whether a client may not call the tool.
+/// Returns whether a client cannot call the tool of this name.
 pub type Excludes = Arc<dyn Fn(&Catalog, &str) -> bool + Send + Sync>;
 
 impl InnerCalls {
@@ -70,7 +71,7 @@ impl InnerCalls {
 /// The answer of a round in which calls had questions.
 #[derive(Debug)]
 pub struct InnerQuestions {
-    /// What was done so far.
+    /// The calls that were made so far.
     pub journal: Journal,
     /// The questions, by the number of the call.
     pub asks: Vec<(u32, InnerAsk)>,
@@ -83,11 +84,11 @@ impl InnerQuestions {
     }
 }
 
-/// Why the calls of a plugin end its round.
+/// The reason why the calls of a plugin end the plugin's round.
 pub(super) enum End {
     /// The plugin waits, and only for calls that have questions.
     Questions(Vec<(u32, InnerAsk)>),
-    /// The time limit that the plugin set itself has passed: its milliseconds.
+    /// The time limit that the plugin set for itself has passed. The value is the limit in milliseconds.
     TimedOut(u32),
 }
 
@@ -119,7 +120,7 @@ pub(super) struct Server<'a> {
     requests: UnboundedReceiver<ToolRequest>,
     /// The number of completions of the journal that the plugin knows in this round.
     told: usize,
-    /// Calls that have ended and that the plugin does not know of.
+    /// Completions of calls that the plugin does not know yet.
     ready: VecDeque<Completion>,
     queue: VecDeque<Queued>,
     asks: Vec<(u32, InnerAsk)>,
@@ -130,7 +131,7 @@ pub(super) struct Server<'a> {
 }
 
 impl<'a> Server<'a> {
-    /// The server, and what the guest gets.
+    /// The server, and the guest's access to it.
     pub fn new(calls: InnerCalls, run: Run<'a>) -> (Self, ToolCalls) {
         let InnerCalls { catalog, shared, is_excluded, journal, rounds } = calls;
         let (sender, requests) = unbounded_channel();
@@ -159,7 +160,7 @@ impl<'a> Server<'a> {
         (server, guest)
     }
 
-    /// What was done so far.
+    /// The calls that were made so far.
     pub fn into_journal(self) -> Journal {
         self.journal
     }
@@ -187,8 +188,8 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Serves the plugin's requests until its calls end the round. Otherwise the plugin's answer ends it, and this
-    /// future is dropped, with the calls that still run.
+    /// Serves the plugin's requests until its calls end the round. If the plugin's answer ends the round first, this
+    /// future is dropped, and the calls that still run are dropped with it.
     pub async fn serve(&mut self) -> End {
         let mut running = FuturesUnordered::<BoxFuture<'a, Finished>>::new();
         loop {
@@ -215,7 +216,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Answers a plugin that waits, if there is an answer. `true`: there will be none in this round.
+    /// Answers a plugin that waits, if there is an answer. Returns `true` if there will be no answer in this round.
     fn answer(&mut self, is_idle: bool) -> bool {
         let Some(reply) = self.waiting.take() else { return false };
         if self.told == self.journal.ended()
@@ -305,7 +306,7 @@ impl<'a> Server<'a> {
         let Queued { call, tool, arguments, permit, round } = queued;
         let (run, catalog, shared) = (self.run, self.catalog.clone(), self.shared.clone());
         if (self.is_excluded)(&catalog, &tool) {
-            // As for the client, there is no such tool.
+            // For the plugin as for the client, there is no such tool.
             let end = unknown(&tool);
             return Box::pin(std::future::ready(Finished { call, tool, permit, end }));
         }

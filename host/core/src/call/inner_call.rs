@@ -23,9 +23,9 @@ use crate::sandbox::{Context, Feature, SharedState};
 use crate::source::Source;
 use client::InnerClient;
 
-/// What a call gets that continues after its questions.
+/// The data for a call that continues after its questions.
 pub struct InnerRound {
-    /// What a plugin can read about the call: answers and state.
+    /// Data about the call that a plugin can read: answers and state.
     pub context: Context,
     /// The user's decisions since the previous round.
     pub decisions: Vec<Decision>,
@@ -35,9 +35,9 @@ pub struct InnerRound {
 
 /// The questions of one call.
 pub enum InnerAsk {
-    /// Of a plugin.
+    /// The questions of a plugin.
     Plugin(Arc<LoadedPlugin>, PermittedQuestions),
-    /// Of an upstream server, with its state.
+    /// The questions of an upstream server, with its state.
     Upstream(Object, RoundState),
 }
 
@@ -50,7 +50,7 @@ impl std::fmt::Debug for InnerAsk {
     }
 }
 
-/// The plugin's own call, of which its calls are parts.
+/// The run: the call of the plugin that makes calls itself.
 #[derive(Clone, Copy)]
 pub(super) struct Run<'a> {
     pub request: &'a str,
@@ -61,9 +61,9 @@ pub(super) struct Run<'a> {
     pub task: bool,
     /// The maximum number of calls.
     pub most: u32,
-    /// The steps of the run's progress.
+    /// The number of progress notifications that the run has sent.
     pub steps: &'a AtomicU64,
-    /// The trail beside which programs are kept. `None`: the operator does not keep them.
+    /// The audit trail, in whose folder programs are kept. `None`: programs are not kept.
     pub keeps: Option<&'a Trail>,
 }
 
@@ -88,12 +88,12 @@ impl CallEnd {
     }
 }
 
-/// Whether a source is a plugin that calls tools itself. No plugin can call its tools: a run has one level.
+/// Whether a source is a plugin that calls tools itself. Other plugins cannot call its tools: runs are not nested.
 pub(super) fn calls_tools(source: Source<'_>) -> bool {
     source.plugin().is_some_and(|loaded| loaded.calls_tools())
 }
 
-/// The end of a call of a tool that is not there.
+/// The failure of a call of an unknown tool.
 pub(super) fn unknown(tool: &str) -> CallEnd {
     let tool = portcullis_sanitize::line(tool, 128);
     CallEnd::failed("unknown", format!("unknown tool: {tool}"))
@@ -159,7 +159,7 @@ pub(super) async fn made(
     }
 }
 
-/// What an answer means for the plugin that made the call.
+/// Converts the answer of a tool for the plugin that called the tool.
 fn end_of(source: Source<'_>, answer: SourceAnswer) -> CallEnd {
     match (answer, source) {
         (SourceAnswer::Plugin(PluginAnswer::Tool(result)), _) => {
@@ -178,14 +178,15 @@ fn end_of(source: Source<'_>, answer: SourceAnswer) -> CallEnd {
     }
 }
 
-/// What a call can read in its first round: what the run can, without the run's own rounds.
+/// The first round of a call. The called plugin can read the data of the run, except for the run's answers and
+/// state.
 fn first_round(run: &Context) -> InnerRound {
     let Context { protocol, principal, meta, features, .. } = run.clone();
     let context = Context { protocol, principal, meta, features, ..Context::default() };
     InnerRound { context, decisions: Vec::new(), resumed: None }
 }
 
-/// Boxed with its type, because the pipeline contains this module.
+/// Sends a call through the pipeline. The future is boxed, because the pipeline calls itself here.
 fn through_pipeline<'c>(
     source: Source<'c>,
     call: Call<'c>,

@@ -89,7 +89,7 @@ pub(super) async fn serve(
     }
 }
 
-/// The answer of a round that the tools have ended which the guest called.
+/// The answer of a round that is ended by the calls of the guest.
 fn ended_by_calls(
     end: inner::End,
     server: Option<inner::Server<'_>>,
@@ -107,14 +107,14 @@ fn ended_by_calls(
     }
 }
 
-/// The notices of a guest with this context.
+/// The receiver of a guest's notices. The context gets the sender.
 fn notices(context: &mut Context) -> UnboundedReceiver<Notice> {
     let (sender, receiver) = unbounded_channel();
     context.notices = Some(sender);
     receiver
 }
 
-/// The client, and the directories whose paths it sees in its own form.
+/// The client, and the directories whose paths are translated for the client.
 #[derive(Clone, Copy)]
 struct Shown<'a> {
     client: &'a dyn Client,
@@ -128,13 +128,13 @@ impl Shown<'_> {
     }
 }
 
-/// What ended a round: the guest, or the tools that it called.
+/// The end of a round: by the guest, or by the calls that it made.
 enum Outcome {
     Guest(Result<sandbox::GuestAnswer, sandbox::GuestFailure>),
     Calls(inner::End),
 }
 
-/// Waits for the end of a round. Meanwhile, sends notices to the client and serves the calls of tools.
+/// Waits for the end of a round. Meanwhile, sends notices to the client and serves the guest's calls of tools.
 async fn outcome_of(
     running: impl Future<Output = Result<sandbox::GuestAnswer, sandbox::GuestFailure>>,
     server: Option<&mut inner::Server<'_>>,
@@ -170,7 +170,7 @@ async fn outcome_of(
     Ok(outcome)
 }
 
-/// Waits for the end of a round by the tools that the guest calls.
+/// Waits until the calls of the guest end the round. `None`: the guest makes no calls, so this waits forever.
 async fn ended<F: Future<Output = inner::End> + Unpin>(serving: &mut Option<F>) -> inner::End {
     match serving {
         Some(serving) => serving.await,
@@ -272,8 +272,8 @@ fn check_prompt(
     )))
 }
 
-/// Records an attempt to call a withheld tool, which needs an action that is not granted: the action, and the
-/// refusal.
+/// Records an attempt to call a withheld tool, which needs an action that is not granted. The trail has the asks for
+/// the tool's actions up to the first refusal, and the end of the call.
 pub fn record_withheld_call(
     loaded: &LoadedPlugin,
     tool: &PluginTool,

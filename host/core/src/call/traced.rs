@@ -1,7 +1,7 @@
-//! The span of one call, and the event at its end, for telemetry. Both have names, outcomes, durations and ids, and
-//! nothing of arguments, results or messages, because they leave the machine if the operator wants telemetry.
+//! The span of one call, and the event at its end, for telemetry. Both leave the machine if the operator wants
+//! telemetry. So they have only names, outcomes, durations and ids, and nothing of arguments, results or messages.
 //!
-//! The names of the attributes are those of OpenTelemetry's semantic conventions for MCP where these have one.
+//! Attributes have the names that OpenTelemetry's semantic conventions for MCP define, if there is one.
 
 use std::time::Instant;
 
@@ -11,8 +11,8 @@ use tracing::{Level, Span};
 use super::{Call, CallFailure, SourceAnswer, ToolCall, Work};
 use crate::source::Source;
 
-/// The target of the span and the event. With telemetry, the log shows neither. Without, it shows the event if its
-/// filter has the level `trace` for this target.
+/// The target of the span and the event. With telemetry, they are left out of the log. Without telemetry, the log
+/// shows the event if the log's filter has the level `trace` for this target.
 pub const TARGET: &str = "portcullis::call";
 
 /// The request and the span of the client that a call belongs to.
@@ -29,14 +29,14 @@ pub fn is_traced() -> bool {
     tracing::span_enabled!(target: TARGET, Level::TRACE)
 }
 
-/// The MCP method of the work, its operation for the name of the span, and its target if that is a name.
+/// The MCP method of the work, the operation in the span's name, and the name of the tool or prompt.
 fn operation_of<'w>(work: &'w Work) -> (Option<&'static str>, &'static str, Option<&'w str>) {
     let method =
         |method, name: Option<&'w String>| (Some(method), method, name.map(String::as_str));
     match work {
         Work::Tool(ToolCall { name, .. }) => method("tools/call", Some(name)),
         Work::Prompt { name, .. } => method("prompts/get", Some(name)),
-        // A URI may be made of arguments.
+        // A URI can contain arguments.
         Work::Resource(_) => method("resources/read", None),
         Work::Resources(_) => method("resources/list", None),
         Work::Completion { .. } => method("completion/complete", None),
@@ -49,7 +49,7 @@ fn operation_of<'w>(work: &'w Work) -> (Option<&'static str>, &'static str, Opti
 /// The span of a call that runs. If the call is dropped before its end, its outcome is `cancelled`.
 pub(super) struct Traced {
     span: Span,
-    /// The data for the event at the end. `None`: calls have no spans, or the end is recorded.
+    /// The data for the event at the end. `None`: calls have no spans, or the end is recorded already.
     open: Option<Open>,
 }
 
@@ -112,7 +112,7 @@ impl Traced {
     pub(super) fn end(mut self, served: &Result<SourceAnswer, CallFailure>) {
         match served {
             Ok(answer) => match answer.outcome() {
-                // The conventions' name for a result with `isError`.
+                // The name that the conventions define for a result with `isError`.
                 outcome @ "tool-error" => self.record(outcome, Some("tool_error")),
                 outcome => self.record(outcome, None),
             },

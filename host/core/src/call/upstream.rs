@@ -42,8 +42,8 @@ const INVALID_PARAMS: i32 = -32602;
 /// The key of a question that a server up to 2025-11-25 asks and a client of 2026-07-28 answers.
 const KEY: &str = "upstream";
 
-/// The state between two rounds, which a client of 2026-07-28 sends back with its answers. The caller must seal it:
-/// otherwise the client could change it.
+/// The state between two rounds, which a client of 2026-07-28 sends back with its answers. It must be sealed before
+/// it is sent: otherwise the client could change it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RoundState {
     rounds: usize,
@@ -130,8 +130,8 @@ pub(super) async fn serve(
     }
 }
 
-/// Checks that the server still has the tool as it was listed. A list may be that of an earlier run: the server is then
-/// started and listed first, with progress for the client.
+/// Checks that the server still has the tool as it was listed. The list may come from an earlier process of the
+/// host. The server is then started and listed first, while the client gets progress notifications.
 async fn check_unchanged(
     offered: &UpstreamOffer,
     upstream: &Upstream,
@@ -149,7 +149,7 @@ async fn check_unchanged(
             () = tokio::time::sleep(REPORT_EVERY) => {
                 reports += 1;
                 let message = format!("`{}` is being started", server.name);
-                // Far below the first step of the server's own progress, because progress must grow.
+                // Far below the first progress value of the server itself, because progress must increase.
                 let done = f64::from(reports) * 1e-6;
                 let progress = Notice::Progress { done, total: None, message: Some(message) };
                 call.client.notify(Notification::Plugin(progress)).await;
@@ -239,7 +239,7 @@ fn as_not_found(mut error: ProtocolError, uri: &str) -> ProtocolError {
     error
 }
 
-/// An error of a server, its message sanitised for display.
+/// An error of a server, with its message sanitised for display.
 fn protocol_error(error: RpcError) -> CallFailure {
     CallFailure::Protocol(ProtocolError {
         code: i32::try_from(error.code).unwrap_or(-32603),
@@ -254,9 +254,9 @@ fn abandoned(why: &str) -> CallFailure {
 
 /// How a request began.
 enum Begun {
-    /// It was sent, after this number of rounds.
+    /// The request was sent, after this number of rounds.
     Sent(Box<InFlight>, usize),
-    /// The client is asked first.
+    /// The user is asked for consent first.
     Asks(SourceAnswer),
 }
 
@@ -266,7 +266,7 @@ struct Rounds<'a> {
     /// The connection of the client's session.
     upstream: Upstream,
     request: UpstreamRequest,
-    /// The question to the user that comes before the request. `None`: there is none.
+    /// The question for the user's consent before the request. `None`: the user is not asked.
     consent: Option<Object>,
     client: &'a dyn Client,
 }
@@ -332,7 +332,7 @@ impl Rounds<'_> {
         }
     }
 
-    /// Begins or resumes the request: the user's consent comes before it.
+    /// Begins or resumes the request. If the user's consent is needed, the user is asked first.
     async fn begin(&self, resumed: Option<(RoundState, Object)>) -> Result<Begun, CallFailure> {
         let upstream = &self.upstream;
         let Some((state, mut answers)) = resumed else {
@@ -375,6 +375,7 @@ impl Rounds<'_> {
         Ok(answers)
     }
 
+    /// Parks the request, and returns the server's question for the client.
     fn park(
         &self,
         flight: InFlight,
@@ -393,6 +394,7 @@ impl Rounds<'_> {
         })
     }
 
+    /// Answers the question of the parked request with this name, and returns the request.
     async fn resume(&self, name: &str, mut answers: Object) -> Result<InFlight, CallFailure> {
         let parked = self.offered.source.parked.take(name);
         let ParkedRequest { mut flight, key } = parked.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Owners of names and URIs: bundled plugins first, then the source that claimed the name first.
+//! Decides who owns a name or URI: a bundled plugin before all others, then the source that claimed it first.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -199,7 +199,7 @@ pub(super) fn owned(
     (owners, templates, realms)
 }
 
-/// Gives upstream servers the URIs of their views, which the host itself made.
+/// Gives each upstream server the URIs of its views, which the host has rewritten.
 fn claim_views(
     plugins: &Plugins,
     upstreams: &[UpstreamOffer],

@@ -124,14 +124,15 @@ fn check_name(key: &str, name: &str, prefix: Option<&str>) -> Result<(), ConfigE
     Ok(())
 }
 
-/// Whether a plugin, a command or an upstream server can have this name: 1 to 64 ASCII letters, digits, `-`
-/// and `_`.
+/// Whether a plugin, a command, an upstream server or a profile can have this name: 1 to 64 ASCII letters, digits,
+/// `-` and `_`.
 pub fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=64).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// The first placeholder of a hint, such as `<host>`, among the grants: its key and its text.
+/// The first placeholder among the grants, such as `<host>`, that the operator copied from a hint: its key and its
+/// text.
 pub(super) fn placeholder(table: &toml::Table) -> Option<(String, String)> {
     let plugins = table.get("plugins")?.as_table()?;
     plugins.iter().find_map(|(name, plugin)| {

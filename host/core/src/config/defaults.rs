@@ -4,7 +4,7 @@ use std::path::Path;
 
 use portcullis_egress::{Origin, ParseOriginError};
 
-/// An environment variable of the default configuration should hold a URL and does not.
+/// The error for an environment variable that should hold a URL and does not.
 #[derive(Debug, thiserror::Error)]
 #[error("the variable {name}")]
 pub struct InvalidVariable {
@@ -28,7 +28,7 @@ pub struct InvalidVariable {
 ///
 /// # Errors
 ///
-/// [`InvalidVariable`].
+/// The variable in `${origin …}` does not hold a URL: [`InvalidVariable`].
 ///
 /// # Panics
 ///

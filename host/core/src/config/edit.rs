@@ -1,4 +1,4 @@
-//! Edits grants and settings in the text of `portcullis.toml`: exactly what is asked for, with comments kept.
+//! Edits grants and settings in the text of `portcullis.toml`. All other text stays as it is, with its comments.
 
 mod document;
 mod write;
@@ -21,8 +21,8 @@ pub struct Edit {
     pub before: String,
     /// The text after.
     pub after: String,
-    /// Whether the plugin is bundled and the text has no section of it yet. Its defaults are then written out, because a
-    /// section replaces them.
+    /// Whether the plugin is bundled and the text has no section of it yet. The plugin's defaults are then written
+    /// out, because a section replaces the defaults.
     pub from_defaults: bool,
     /// The values that are added to grants.
     pub added: Vec<(Capability, String)>,
@@ -75,7 +75,7 @@ pub enum EditError {
     /// A text that was parsed before cannot be parsed again: a fault of this program.
     #[error("{what} cannot be edited, which is a fault of portcullis; nothing is changed")]
     Unreadable {
-        /// What cannot be parsed.
+        /// The name of the text that cannot be parsed, for the message.
         what: &'static str,
         /// The cause.
         #[source]
@@ -135,18 +135,20 @@ fn list(before: &str, values: &[String]) -> String {
 /// The values of all grants of one plugin.
 type Values = BTreeMap<Capability, BTreeSet<String>>;
 
-/// The plugin's grants and settings that an edit aims at.
+/// The grants and settings that the plugin has after the edit.
 struct Target {
     values: Values,
     settings: BTreeMap<String, String>,
 }
 
-/// Grants a plugin the values and settings that are asked for, in addition to its grants. If a capability can have one
-/// value only, the new value replaces it. `wants` are those of the plugin's manifest.
+/// Grants a plugin the values and settings that are asked for, in addition to its grants. If a capability can have
+/// one value only, the new value replaces the old one. `wants`: the wants in the plugin's manifest, `None` if they
+/// are unknown.
 ///
 /// # Errors
 ///
-/// [`EditError`].
+/// The configuration is invalid, would be invalid, or cannot express exactly the grants that are asked for; or the
+/// plugin's wants are needed and unknown: see [`EditError`].
 pub fn grant(
     text: &str,
     plugin: &str,
@@ -154,7 +156,7 @@ pub fn grant(
     wants: Option<&[Want]>,
 ) -> Result<Edit, EditError> {
     edit(text, plugin, |target| {
-        // What a plugin wants may depend on its settings.
+        // The plugin's wants can depend on its settings.
         for one in asked {
             if let ShortForm::Setting(key, Some(value)) = one {
                 target.settings.insert(key.clone(), value.clone());
@@ -190,12 +192,13 @@ pub fn grant(
     })
 }
 
-/// Revokes from a plugin the values and settings that are asked for, and the values that imply them. `wants` are those
-/// of the plugin's manifest.
+/// Revokes from a plugin the values and settings that are asked for, and the values that imply them. `wants`: the
+/// wants in the plugin's manifest, `None` if they are unknown.
 ///
 /// # Errors
 ///
-/// [`EditError`].
+/// The configuration is invalid, would be invalid, or cannot express exactly the grants that are asked for; or the
+/// plugin's wants are needed and unknown: see [`EditError`].
 pub fn revoke(
     text: &str,
     plugin: &str,
@@ -203,7 +206,7 @@ pub fn revoke(
     wants: Option<&[Want]>,
 ) -> Result<Edit, EditError> {
     edit(text, plugin, |target| {
-        // Each value must be granted before, whatever else is revoked with it.
+        // Each value is looked up in the grants before the edit, so the order of `asked` does not matter.
         let before = target.values.clone();
         for one in asked {
             match one {
@@ -258,7 +261,7 @@ fn not_granted(plugin: &str, capability: Capability, value: &str, before: &Value
     }
 }
 
-/// What the plugin wants, with its settings in the places of `$NAME`.
+/// The grants that the plugin wants, with `$NAME` replaced by the setting of this name.
 fn wanted(
     plugin: &str,
     wants: Option<&[Want]>,
@@ -366,7 +369,7 @@ fn changed(
     set.chain(removed.map(|key| (key.clone(), None))).collect()
 }
 
-/// Changes the document.
+/// Writes the grants and settings of `target` into the document.
 ///
 /// # Errors
 ///
@@ -409,7 +412,7 @@ fn apply(
     } else if settings != keys {
         document::change(document, &path, &keys, &settings).ok_or_else(no_table)?;
     }
-    // Without its section, a bundled plugin would have its defaults again.
+    // Without its section, a bundled plugin would get its default grants again.
     if is_removed && has_defaults {
         document::keep_header(document, &["plugins", plugin]).ok_or_else(no_table)?;
     }
@@ -434,8 +437,8 @@ fn keys_at(text: &str, path: &[&str]) -> Result<Option<Keys>, EditError> {
     Ok(table.as_object().cloned())
 }
 
-/// Checks that the edited text is a configuration that differs from the one before by what was asked for, and by
-/// nothing else.
+/// Checks that the edited text is a valid configuration with exactly the grants and settings of `target`, and that
+/// nothing else has changed.
 fn verify(
     base: &str,
     after: &str,

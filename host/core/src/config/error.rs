@@ -34,10 +34,10 @@ pub enum Fault {
     /// The default configuration cannot be completed from the environment.
     #[error("the default configuration")]
     Defaults(#[source] InvalidVariable),
-    /// The file is not TOML. The text is that of the parser.
+    /// The file is not TOML. The text comes from the parser.
     #[error("{0}")]
     Toml(String),
-    /// A key that no table has at this place.
+    /// The table at this place does not have this key.
     #[error("there is no such key{} The keys here are {}", suggestion(.similar.as_deref()), list(.known))]
     UnknownKey {
         /// A key that the operator may have meant.
@@ -78,7 +78,7 @@ pub enum Fault {
     /// A grant has a placeholder of a hint instead of a value.
     #[error("`{0}` is a placeholder: write the value that you grant instead")]
     Placeholder(String),
-    /// Only earlier versions had this key.
+    /// Only earlier versions had the key `host.audit-file`.
     #[error("the audit is a folder now; write instead: audit-dir = {folder:?}")]
     AuditFile {
         /// The folder to write.
@@ -90,8 +90,8 @@ pub enum Fault {
          the whole path"
     )]
     RelativePath(String),
-    /// A name of a plugin, a command or an upstream server, or a prefix, is empty, is longer than 64 characters, or has
-    /// characters that names cannot have.
+    /// The name of a plugin, a command, an upstream server or a profile, or a prefix, is empty, is longer than 64
+    /// characters, or has characters that names cannot have.
     #[error(
         "a name has letters, digits, `-` and `_` only, and at most 64 of them: write another one"
     )]
@@ -141,7 +141,7 @@ impl ConfigError {
         for text in texts.into_iter().chain(&mut self.key) {
             *text = hide(text);
         }
-        // Only after hiding: a part of a value would not be recognised.
+        // Shortened only after hiding, because a part of a secret value would not be recognised.
         if let Fault::Type { found, .. } = &mut *self.fault {
             *found = found.chars().take(FOUND).collect();
         }

@@ -1,4 +1,4 @@
-//! Makes errors of the configuration from those of the TOML parser and of the types.
+//! Converts errors of the TOML parser and of deserialisation into errors of the configuration.
 
 use serde_json::Value;
 use toml::Spanned;
@@ -7,14 +7,14 @@ use toml::de::{DeTable, DeValue, Error};
 use super::error::{ConfigError, Fault};
 use super::{form, schema};
 
-/// An error of a text that is not TOML.
+/// The error for a text that is not TOML.
 pub(super) fn toml(text: &str, error: &Error) -> ConfigError {
     let place = error.span().map(|span| place(text, span.start));
     let fault = Fault::Toml(error.message().trim().to_owned());
     ConfigError { file: None, place, key: None, fault: Box::new(fault) }
 }
 
-/// An error of a text that is TOML, and has keys or values that the types refuse.
+/// The error for a text that is TOML, but has keys or values that the types of the configuration refuse.
 pub(super) fn types(text: &str, error: &Error) -> ConfigError {
     if let Some(form::Deviation { span, path, fault }) = form::deviation(schema(), text) {
         let key = (!path.is_empty()).then(|| path.join("."));
@@ -44,7 +44,7 @@ pub(super) fn types(text: &str, error: &Error) -> ConfigError {
     }
 }
 
-/// The description of a key, as the continuation of a sentence.
+/// The description of a key, as the continuation of a sentence. `None`: the schema has no description for the path.
 fn meaning(schema: &Value, path: &[String]) -> Option<String> {
     let of_key = path.iter().try_fold(schema, |schema, key| {
         let fixed = schema.get("properties").and_then(|keys| keys.get(key));

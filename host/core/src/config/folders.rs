@@ -35,7 +35,7 @@ impl Folders {
     ///
     /// # Errors
     ///
-    /// [`NoHome`].
+    /// The user has no home directory: [`NoHome`].
     pub fn of_user() -> Result<Self, NoHome> {
         use etcetera::BaseStrategy;
         let base = etcetera::choose_base_strategy()?;
@@ -53,8 +53,8 @@ impl Folders {
         })
     }
 
-    /// The folders that hold the host's files and nothing else. They are only that for [`Folders::of_user`]: a folder
-    /// of the configuration may hold other files.
+    /// The folders that hold only files of the host. This is true only for [`Folders::of_user`]: a folder that the
+    /// configuration names may hold other files, too.
     pub fn own(&self) -> Vec<PathBuf> {
         let all = [
             &self.config,

@@ -1,7 +1,7 @@
 //! Finds the first key of a configuration that its schema does not allow, with its place in the text.
 //!
-//! The host reads a configuration by its types. If they refuse it, this search finds where and why. It finds the
-//! place also in tables that are converted after they were read.
+//! The host reads a configuration into its types. If the types refuse the configuration, this search finds the place
+//! and the reason, also in tables that are converted after they were read.
 
 use std::ops::Range;
 
@@ -17,15 +17,15 @@ const SIMILAR: f64 = 0.7;
 
 /// One deviation from the schema.
 pub(super) struct Deviation {
-    /// Where it is in the text.
+    /// The place in the text, in bytes.
     pub(super) span: Range<usize>,
-    /// The keys that lead to it.
+    /// The keys that lead to the place.
     pub(super) path: Vec<String>,
     /// What is wrong.
     pub(super) fault: Fault,
 }
 
-/// The first deviation of a configuration from its schema.
+/// The first deviation of a configuration from its schema. `None`: there is none, or the text is not TOML.
 pub(super) fn deviation(schema: &Value, text: &str) -> Option<Deviation> {
     let table = DeTable::parse(text).ok()?;
     Search { text, path: Vec::new() }.table(schema, table.get_ref(), table.span())

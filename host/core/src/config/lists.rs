@@ -1,5 +1,5 @@
-//! Finds lists that stand where a table belongs. Serde reads a list into a struct by the order of its fields, so that
-//! `store = [1]` would be a grant that no reader of the file understands.
+//! Finds lists that stand where a table belongs. Serde would read a list into a struct, by the order of the struct's
+//! fields. Without this check, `store = [1]` would be a valid grant that no reader of the file understands.
 
 use toml::Value;
 
@@ -13,7 +13,7 @@ fn search<'a>(table: &'a toml::Table, path: &mut Vec<&'a str>) -> Option<String>
         path.push(key);
         let found = match value {
             Value::Table(table) => search(table, path),
-            // No key has a list of lists; a list in a list is one in the place of a table.
+            // No key has a list of lists, so an inner list stands in the place of a table.
             Value::Array(values) if is_table(path) || values.iter().any(Value::is_array) => {
                 Some(path.join("."))
             }

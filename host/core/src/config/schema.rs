@@ -11,9 +11,9 @@ use super::Config;
 
 /// The JSON Schema of `portcullis.toml`: draft 7, which editors for TOML understand, and without `$ref`.
 ///
-/// Each key has a type and a description, and a default where there is one. Where the default is no fixed value,
-/// the description ends with a sentence `Default: …`. The schema accepts each file that [`Config::parse`] accepts.
-/// It does not check what depends on other keys or on the machine, such as whether a command is defined.
+/// Each key has a type and a description, and a default if there is one. If the default is not a fixed value, the
+/// description ends with a sentence `Default: …`. The schema accepts each file that [`Config::parse`] accepts. Rules
+/// that depend on other keys or on the machine are not part of the schema, such as whether a command is defined.
 pub fn schema() -> &'static Value {
     static SCHEMA: LazyLock<Value> = LazyLock::new(generate);
     &SCHEMA
@@ -29,11 +29,11 @@ fn generate() -> Value {
     schema.to_value()
 }
 
-/// The keywords that a reader looks for first.
+/// The keywords that come first in a schema, because readers look for them first.
 const FIRST: [&str; 7] =
     ["$schema", "title", "description", "type", "const", "default", "required"];
 
-/// Puts the keywords that a reader looks for first before the others, in a schema and all that are part of it.
+/// Puts the keywords in `FIRST` before all others, in a schema and its subschemas.
 fn in_reading_order(schema: &mut Schema) {
     let mut others = std::mem::take(schema.ensure_object());
     let ordered = schema.ensure_object();
@@ -44,7 +44,7 @@ fn in_reading_order(schema: &mut Schema) {
     transform_subschemas(&mut in_reading_order, schema);
 }
 
-/// Makes the schema of the limits of one plugin from that of `[limits]`: no limit has a fixed default.
+/// Turns the schema of `[limits]` into the schema of one plugin's limits, which have no fixed defaults.
 pub(super) fn with_defaults_of_all_plugins(limits: &mut Schema) {
     let limits = limits.get_mut("properties").and_then(Value::as_object_mut);
     for limit in limits.into_iter().flat_map(|limits| limits.values_mut()) {
@@ -70,7 +70,7 @@ fn fit_to_toml(schema: &mut Schema) {
     }
 }
 
-/// Takes null, which stands for a key that is left out, from the types and the default of a key.
+/// Removes null from the types and the default of a key. Null stands for a key that is left out.
 fn without_null(schema: &mut Schema) {
     if schema.get("default").is_some_and(Value::is_null) {
         schema.remove("default");
@@ -90,7 +90,7 @@ fn without_null(schema: &mut Schema) {
             schema.remove("anyOf");
             let all = schema.ensure_object();
             for (key, value) in choice {
-                // The description of the key says more than that of its type.
+                // The description of the key says more than the description of its type.
                 all.entry(key).or_insert(value);
             }
         }
@@ -120,7 +120,7 @@ pub fn expected(schema: &Value) -> String {
     }
 }
 
-/// A type that is one of several. A table among them is written on one line.
+/// The text for one of several types. A table is written inline.
 fn choice(schema: &Value) -> String {
     let value = |key: &str| if key == "file" { "PATH" } else { "NAME" };
     match schema["properties"].as_object() {
@@ -156,7 +156,7 @@ fn table(schema: &Value) -> String {
 
 /// The type of the values in a table whose keys are not fixed.
 fn expected_value(table: &Value, values: &Value) -> Option<String> {
-    // An empty schema is one of any value.
+    // An empty schema allows any value.
     let has_type = values.as_object().is_some_and(|schema| !schema.is_empty());
     (table["properties"].is_null() && has_type).then(|| expected(values))
 }

@@ -14,7 +14,7 @@ use super::explain;
 /// The replacement of a value that is not shown.
 const HIDDEN: &str = "…";
 
-/// Parts of keys whose values are secrets wherever they stand.
+/// Words in keys. The value of a key with one of these words is a secret in every table.
 const WORDS: &[&str] = &[
     "token",
     "secret",
@@ -26,13 +26,13 @@ const WORDS: &[&str] = &[
     "credential",
 ];
 
-/// One value of a configuration that is neither a table nor a list.
+/// One value of a configuration, other than a table or a list.
 struct Value {
-    /// Where it is written.
+    /// The place in the text, in bytes.
     span: Range<usize>,
-    /// The keys that lead to it.
+    /// The keys that lead to the value.
     path: Vec<String>,
-    /// The value of a string; any other value as it is written.
+    /// The content of a string, or any other value as it is written.
     text: String,
 }
 
@@ -52,11 +52,12 @@ impl Value {
             | ["host", "telemetry", "endpoint" | "headers", ..] => true,
             _ => has_word(&path),
         };
-        // A user and a password can be part of an address.
+        // A URL can contain a user and a password.
         (at_a_place || self.text.contains('@')) && !self.is_reference(&path)
     }
 
-    /// Whether `config show` leaves the value out: a secret itself, not the place where a secret is kept.
+    /// Whether `config show` hides the value, because it is a secret itself and not the place where a secret is
+    /// kept.
     fn is_secret(&self) -> bool {
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
         let is_one = match path.as_slice() {
@@ -136,13 +137,14 @@ fn collect(
     into.push(Value { span: value.span(), path: path.clone(), text: content });
 }
 
-/// A text about a configuration without the values in it that may be secret.
+/// The text `about` a configuration, in which `…` replaces each value of the configuration `text` that may be
+/// secret.
 pub(super) fn hidden(text: &str, about: &str) -> String {
     let mut secrets: Vec<String> = Vec::new();
     for value in values(text).unwrap_or_default() {
         // Shorter values are not secrets, and many words contain them.
         if value.may_be_secret() && value.text.chars().count() > 2 {
-            // Errors of serde quote strings like this.
+            // Errors of serde quote strings in this form.
             let quoted = format!("{:?}", value.text);
             secrets.push(quoted[1..quoted.len() - 1].to_owned());
             secrets.push(value.text);
@@ -156,7 +158,7 @@ pub(super) fn hidden(text: &str, about: &str) -> String {
 ///
 /// # Errors
 ///
-/// Where the text is not TOML: then it is not known which parts are secret.
+/// The text is not TOML, so the secrets in it cannot be found.
 pub fn shown(text: &str) -> Result<String, ConfigError> {
     let table = DeTable::parse(text).map_err(|error| explain::toml(text, &error))?;
     let mut all = Vec::new();
@@ -224,7 +226,7 @@ mod tests {
         for text in WRONG.iter().map(|&text| text.to_owned()).chain(long) {
             let error = Config::parse(&text).unwrap_err().to_string();
             assert!(!error.contains("s3cr3t") && !error.contains("cr3t"), "{text}: {error}");
-            // Numbers are shown in other forms than they were written in.
+            // Errors can show a number in another form than the configuration.
             assert!(!error.contains("9876") && !error.contains("987_"), "{text}: {error}");
             assert!(error.len() > 10, "{text}: {error}");
         }

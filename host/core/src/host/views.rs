@@ -1,5 +1,5 @@
-//! Views of tools (MCP Apps): plugins declare which tools have a view and who may call them. The host adds this to the
-//! definitions that clients see.
+//! Views of tools (MCP Apps): plugins declare which tools have a view, and whether models or views may call a tool.
+//! The host adds these declarations to the definitions that clients see.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::sandbox::{Context, Feature};
 use crate::source::Source;
 use portcullis_checked_files::digest;
 
-/// How long the list of tools waits for a plugin that declares views. The plugin usually answers within milliseconds.
-/// After this time the tools are listed without its views.
+/// How long the list of tools waits for a plugin that declares views. The plugin usually answers within
+/// milliseconds. After this time, the tools are listed without the plugin's views.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// Maximum size of the declarations that are kept on disk, in bytes. The oldest are removed first.
+/// Maximum size of the declarations that are kept on disk, in bytes. The oldest declarations are removed first.
 const MAX_KEPT: u64 = 8 * 1024 * 1024;
 
 impl Host {
@@ -80,7 +80,7 @@ impl Host {
         said
     }
 
-    /// Asks a plugin for its views. `None` if it fails: the tools work without views.
+    /// Asks a plugin for its views. `None`: the plugin failed, and the tools work without views.
     async fn ask_for_views(&self, loaded: &Arc<LoadedPlugin>) -> Option<Vec<Dressing>> {
         let mut context = Context::default();
         // The list is the same for all sessions, so no session's roots are used.
@@ -110,7 +110,8 @@ impl Host {
     }
 }
 
-/// Adds a declared view to a tool that has no view of its own. `false`: nobody may call the tool, so it is not listed.
+/// Adds a declared view to a tool that has no view of its own. Returns `false` if models and views may not call the
+/// tool, so that it is not listed.
 fn add_view(tool: &mut Value, dressing: &Dressing) -> bool {
     if view_of(tool).is_some() {
         return true;
@@ -135,7 +136,7 @@ fn add_view(tool: &mut Value, dressing: &Dressing) -> bool {
     true
 }
 
-/// Whether a tool is one for models, by its definition. Some are for views only.
+/// Whether models may call a tool, by its definition. Some tools are for views only.
 pub fn is_for_models(tool: &Value) -> bool {
     let visibility = tool["_meta"]["ui"]["visibility"].as_array();
     visibility.is_none_or(|who| who.iter().any(|one| one == "model"))

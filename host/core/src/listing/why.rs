@@ -5,15 +5,15 @@ use std::path::PathBuf;
 /// Whether clients see a tool, and whether they may call it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// Clients see it.
+    /// Clients see the tool.
     Listed,
-    /// Clients do not see it and may call it.
+    /// Clients do not see the tool, and may call it.
     Unlisted,
-    /// Clients may not call it.
+    /// Clients may not call the tool.
     Excluded,
 }
 
-/// Why a tool is listed, unlisted or excluded. `by`: what the operator wrote that decides.
+/// Why a tool is listed, unlisted or excluded. `by`: the profile or the option that decides.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Why {
     /// The source is for every project.
@@ -27,7 +27,7 @@ pub enum Why {
         /// The file that marks the project.
         at: PathBuf,
     },
-    /// The roots are not known, or they were not looked at whole.
+    /// The roots are not known, or the search of the roots was not complete.
     #[error("listed: the roots were not looked at whole, so they may have a project of `{family}`")]
     Unknown {
         /// The name of the family.
@@ -44,7 +44,7 @@ pub enum Why {
     Named {
         /// The name that the operator wrote.
         name: String,
-        /// What decides.
+        /// The profile or the option that decides.
         by: String,
     },
     /// The operator named the tool.
@@ -52,7 +52,7 @@ pub enum Why {
     On {
         /// The pattern that the operator wrote.
         pattern: String,
-        /// What decides.
+        /// The profile or the option that decides.
         by: String,
     },
     /// No project of the family was found.
@@ -61,16 +61,16 @@ pub enum Why {
         /// The name of the family.
         family: &'static str,
     },
-    /// Programs call the tools, and this one is for programs.
+    /// The tool runs programs, and the operator chose that programs call the other tools.
     #[error("listed: programs call the other tools")]
     Code,
-    /// The tool is for programs, which are not asked for.
+    /// The tool runs programs, and the operator did not choose this way.
     #[error("not listed, can be called: `--tools code` lists it")]
     NoCode,
-    /// The operator named others.
+    /// The operator named other tools and sources.
     #[error("cannot be called: {by} has neither the tool nor its source")]
     NotNamed {
-        /// What decides.
+        /// The profile or the option that decides.
         by: String,
     },
     /// The operator switched the tool off.
@@ -78,7 +78,7 @@ pub enum Why {
     Off {
         /// The pattern that the operator wrote.
         pattern: String,
-        /// What decides.
+        /// The profile or the option that decides.
         by: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Approvals: who approved a component or the tools of a server, when, why, and what was approved.
+//! Approvals of components and of the tools of upstream servers: the digest, the time, the user and the reason.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Approval {
     /// The SHA-256 digest of the component, or of the names and definitions of the server's tools.
     pub digest: String,
-    /// When: RFC 3339, UTC.
+    /// The time of the approval, in RFC 3339, UTC.
     pub time: String,
     /// The name of the operating system's user.
     pub user: String,
@@ -34,12 +34,12 @@ impl Approval {
     }
 }
 
-/// An approval that was just written, and what it replaced.
+/// An approval that was just written, and the digest that it replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewApproval {
     /// The approval.
     pub approval: Approval,
-    /// The digest that was approved before.
+    /// The digest that was approved before. `None`: there was none.
     pub before: Option<String>,
 }
 
@@ -62,7 +62,8 @@ impl fmt::Display for ApprovalKey<'_> {
 }
 
 impl<'a> ApprovalKey<'a> {
-    /// The name of the plugin or server in the audit. The key of a server of `wrap` has `@` and a digest after it.
+    /// The name of the plugin or server in the audit. In the key of a server of `wrap`, `@` and a digest follow the
+    /// name.
     pub fn name(self) -> &'a str {
         match self {
             Self::Plugin(name) => name,

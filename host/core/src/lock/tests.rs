@@ -1,4 +1,4 @@
-//! Tests of the lock file: approvals, claims and their order, also with other processes, damage and old dates.
+//! Tests of the lock file: approvals, claims and their order, several processes, damaged files and old dates.
 #![expect(clippy::disallowed_methods, reason = "tests make the files they need")]
 
 use super::*;
@@ -94,7 +94,7 @@ fn the_claims_of_an_unused_server_of_wrap_are_removed() {
         lock.unapproved_on(server, [("a", "1")].into_iter(), false, |_| (), day)
     };
     lock.order(&[claim("upstreams.gone"), claim("upstreams.shop"), claim("upstreams.shopping")]);
-    // A server of `wrap` has a digest of its program in its key, and claims by its name.
+    // The key of a server of `wrap` has a digest of the program. Claims have only the name.
     for server in ["gone@one", "gone@two", "shop@one", "shop@two", "shopping"] {
         assert!(on(server, 1000).is_empty());
     }

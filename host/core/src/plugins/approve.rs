@@ -11,7 +11,7 @@ use crate::config::{Config, Folders};
 use crate::lock::{Approval, ApprovalKey, LockError, LockFile, NewApproval};
 use crate::sandbox::Sandbox;
 
-/// A plugin now, compared with the approved one.
+/// The component that is now in the file of a plugin, compared with the approved component.
 pub struct Review {
     /// The plugin.
     pub name: String,
@@ -19,11 +19,12 @@ pub struct Review {
     pub digest: String,
     /// The approved digest. `None`: no component is approved under this name.
     pub approved: Option<String>,
-    /// The last approval. `None`: there is none, or an earlier version of the host made it.
+    /// The approval of the approved digest. `None`: there is none, or an earlier version of the host made it.
     pub approval: Option<Approval>,
-    /// The component now, or why it cannot be examined.
+    /// The component in the file, or why it cannot be examined.
     pub now: Result<Inspection, String>,
-    /// The differences to what was approved. `None`: no description was kept with the approval.
+    /// The differences from the approved component. `None`: no description was kept with the approval, or the
+    /// component cannot be examined.
     pub differences: Option<Vec<Difference>>,
     lock: LockFile,
 }
@@ -36,7 +37,7 @@ pub enum ApprovalError {
     Refused {
         /// The plugin.
         name: String,
-        /// Why, for display.
+        /// The reason, for display.
         reason: String,
     },
     /// The lock file cannot be used.
@@ -50,12 +51,12 @@ pub enum ApprovalError {
     },
 }
 
-/// Examines the component that is now in the file of a plugin, and compares it with what was approved. `None`: no
-/// plugin of this name is in a file.
+/// Examines the component that is now in the file of a plugin, and compares it with the approved component. `None`:
+/// no plugin of this name is in a file.
 ///
 /// # Errors
 ///
-/// [`ApprovalError`].
+/// The component or the lock file cannot be read: [`ApprovalError`].
 pub async fn review(
     name: &str,
     sandbox: &Arc<Sandbox>,
@@ -125,8 +126,7 @@ impl Review {
         Ok(new)
     }
 
-    /// Forgets the refusal of this component that the sandbox may remember, so that the sandbox examines the component
-    /// again.
+    /// Makes the sandbox forget a remembered refusal of this component, so that the component is examined again.
     pub fn try_again(&self, sandbox: &Sandbox, config: &Config) {
         sandbox.forget(&self.digest, &config.limits_of(&self.name));
     }

@@ -1,8 +1,8 @@
-//! Descriptions of what is approved, and the differences between two of them.
+//! Descriptions of plugins and upstream servers at their approval, and the differences between two descriptions.
 //!
 //! A description is a JSON object. The description of a plugin has its imports and exports, and the wants, tools and
-//! other parts of its manifest. The description of an upstream server has its tools. It is kept with the approval, so
-//! that a reviewer can see what changed.
+//! other parts of its manifest. The description of an upstream server has its tools. A description is kept with the
+//! approval, so that a reviewer can see the changes since.
 
 use std::collections::BTreeSet;
 
@@ -18,10 +18,10 @@ use portcullis_mcp_client::Listing;
 pub struct Difference {
     /// The place: the names of the fields that lead to it.
     pub at: Vec<String>,
-    /// What was approved. `None`: nothing was there.
+    /// The approved value. `None`: there was no value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub old: Option<Value>,
-    /// What is there now. `None`: it was removed.
+    /// The value now. `None`: the value was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new: Option<Value>,
 }

@@ -1,5 +1,5 @@
-//! Corrects the hints about a tool's effects that clients get: they claim no less than the declarations and the
-//! grants allow, unless the operator trusts the tool's own hints.
+//! Corrects the hints about a tool's effects that clients get. A hint must not deny an effect that the tool's
+//! declarations or the plugin's grants allow, unless the operator trusts the tool's own hints.
 
 use super::PluginTool;
 use crate::bindings::manifest::PathAccess;
@@ -12,7 +12,8 @@ use portcullis_files::Access;
 /// display. `None`: the tool cannot have the effect.
 #[derive(Default)]
 struct Power {
-    /// The tool declares that it changes something. Even with `trusted-hints`, it cannot claim to only read.
+    /// The tool declares that it changes something. Even with `trusted-hints`, such a tool cannot claim that it only
+    /// reads.
     declared: Option<&'static str>,
     /// The plugin's grants allow changes.
     granted: Option<&'static str>,
@@ -63,7 +64,7 @@ pub(super) fn correct(
 
 const READS: &str = "only reads";
 
-/// Corrects the hints of one tool. Returns the wrong claims, each with the reason against it.
+/// Corrects the hints of one tool. Returns the wrong claims, each with the reason why it is wrong.
 fn apply(
     tool: &mut PluginTool,
     power: &Power,
@@ -102,7 +103,7 @@ fn apply(
     wrong
 }
 
-/// The effects that a tool can have.
+/// The effects that a tool can have, by its declarations and the policy of its plugin.
 fn power_of(tool: &PluginTool, policy: &Policy) -> Power {
     let Policy { grants, wants, .. } = policy;
     let writes = |path: &crate::bindings::manifest::PathArgument| path.access != PathAccess::Read;
@@ -188,7 +189,7 @@ mod tests {
         PluginTool { definition, is_on: true, text_only: false, input, output }
     }
 
-    /// The hints of the tool that it only reads and that it has effects outside, and the number of remarks.
+    /// The corrected hints `readOnlyHint` and `openWorldHint` of a tool, and the number of remarks.
     fn told(
         mut tool: PluginTool,
         grants: &str,

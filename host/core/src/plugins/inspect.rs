@@ -1,4 +1,4 @@
-//! Shows what a component could do, before anything is granted or installed.
+//! Inspects a component, to show its possible effects before anything is granted or installed.
 //!
 //! The component is compiled and asked for its manifest, as for loading. Every capability is linked and refuses.
 //! Nothing is approved.
@@ -17,9 +17,9 @@ use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders};
 use crate::sandbox::{ALWAYS, ComponentInfo, Feature, Import, Origin, Sandbox};
 
-/// What a component could do.
+/// The result of an inspection: the component's imports, manifest and tools.
 pub struct Inspection {
-    /// The name of the plugin: that of its file, if it is in a file.
+    /// The name of the plugin. For a component in a file, the name of the file without its extension.
     pub name: String,
     /// The file, or the binary.
     pub origin: Origin,
@@ -31,7 +31,7 @@ pub struct Inspection {
     pub info: ComponentInfo,
     /// The tools, as clients would see them.
     pub tools: Vec<PluginTool>,
-    /// Why the component cannot be a plugin, independent of grants. `None`: it can.
+    /// Why the component cannot be a plugin, independent of grants. `None`: the component can be one.
     pub defect: Option<String>,
     /// Remarks, such as wants that this host does not know.
     pub remarks: Vec<String>,
@@ -109,11 +109,11 @@ pub fn granted_imports(imports: &[Import]) -> impl Iterator<Item = &Import> {
         .filter(|import| !ALWAYS.iter().any(|always| import.interface.starts_with(always)))
 }
 
-/// Inspects the plugin of this name, as its file is now. `None`: there is no such plugin.
+/// Inspects the plugin of this name, with the component that is in its file now. `None`: there is no such plugin.
 ///
 /// # Errors
 ///
-/// Why the component cannot be examined.
+/// The component cannot be read, compiled or asked for its manifest.
 pub async fn inspect(
     name: &str,
     sandbox: &Arc<Sandbox>,
@@ -129,7 +129,7 @@ pub async fn inspect(
 ///
 /// # Errors
 ///
-/// Why the component cannot be examined.
+/// The component cannot be read, compiled or asked for its manifest.
 pub async fn inspect_file(
     path: &Path,
     sandbox: &Arc<Sandbox>,
@@ -160,7 +160,7 @@ async fn inspect_candidate(
     Ok(judged(opened, info, &settings))
 }
 
-/// Judges a component as if everything were granted that it wants.
+/// Judges a component as if all of its wants were granted.
 fn judged(opened: Opened, info: ComponentInfo, settings: &BTreeMap<String, String>) -> Inspection {
     let bytes = opened.size();
     let Opened { candidate: Candidate { name, origin, .. }, digest, .. } = opened;

@@ -19,7 +19,7 @@ use crate::sandbox::{Import, Missing, dispensable, imports_sockets, missing};
 ///
 /// # Errors
 ///
-/// Why the component cannot be a plugin.
+/// The reason, for display, why the component cannot be a plugin.
 pub(super) fn judge(
     name: &str,
     is_foreign: bool,

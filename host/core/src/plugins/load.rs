@@ -42,7 +42,7 @@ pub(super) struct Opened {
 }
 
 impl Loader {
-    /// Loads the bundled plugins. Nothing has to be compiled for that.
+    /// Loads the bundled plugins, whose code is compiled already.
     pub async fn begin(sandbox: Arc<Sandbox>, config: &Config, folders: &Folders) -> Self {
         let commands = config.commands().expect("checked when the configuration was read");
         let mut loader = Self {
@@ -287,8 +287,8 @@ impl Candidate {
     ///
     /// # Errors
     ///
-    /// The text of the refusal, for display: another component was approved under this name, and its grants are not
-    /// for this one; no component was approved, and the host is locked; or the lock file cannot be read.
+    /// The text of the refusal, for display: another component was approved under this name, no component was
+    /// approved and the host is locked, or the lock file cannot be read.
     fn check_approval(
         &self,
         config: &Config,
@@ -358,6 +358,8 @@ pub fn folders_of<'a>(config: &'a Config, folders: &'a Folders) -> Vec<&'a Path>
     }
 }
 
+/// All components that may be loaded as plugins: the bundled ones, then those in the plugin folders. A folder that
+/// cannot be read adds a remark.
 pub(super) fn candidates(
     config: &Config,
     folders: &Folders,

@@ -15,16 +15,16 @@ pub struct UnusedGrant {
     pub capability: Capability,
     /// The value, as the short form `CAPABILITY=VALUE` names it.
     pub value: String,
-    /// Why it is unused.
+    /// The reason why the value is unused.
     pub reason: Unused,
 }
 
 /// Why a value of a grant is unused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unused {
-    /// The plugin does not want it, so it has no effect.
+    /// The plugin does not want the value, so the value has no effect.
     Unwanted,
-    /// No record of the audit is an ask for it.
+    /// No record of the audit is an ask that needs the value.
     NeverUsed {
         /// The time of the plugin's first record, in RFC 3339.
         since: String,
@@ -60,7 +60,7 @@ impl Uses {
         Ok(uses)
     }
 
-    /// Adds a record of the plugin, which has these grants.
+    /// Adds a record of the plugin. `grants`: the plugin's grants.
     pub fn add(&mut self, record: &Record, grants: &Grants) {
         self.seen.add(record);
         if self.since.as_ref().is_none_or(|since| record.time < *since) {
@@ -84,8 +84,8 @@ impl Uses {
         }
     }
 
-    /// Ends the adding of the plugin's records. `all`: the usage of the whole audit at the moment when they were read,
-    /// which also counts the records that were dropped.
+    /// Compares the added records with the usage of the whole audit. Call this function after the last record.
+    /// `all`: the usage when the records were read, which also counts dropped records.
     pub fn finish(&mut self, all: &Usage, plugin: &str) {
         let of =
             |usage: &Usage| usage.0.get(plugin).map_or((0, 0), |one| (one.allowed, one.denied));
@@ -104,8 +104,8 @@ impl Uses {
     }
 }
 
-/// The values of a plugin's grants that nothing uses: values that the plugin does not want, and values that it never
-/// asked for. If the plugin was never called, or some of its records were dropped, only values that it does not want
+/// The values of a plugin's grants that nothing uses: values that the plugin does not want, and values that the
+/// plugin never asked for. If the plugin was never called, or some of its records were dropped, only unwanted values
 /// are returned. `wants` is `None` if the wants are not known.
 pub fn unused_grants(
     plugin: &str,
@@ -129,7 +129,7 @@ pub fn unused_grants(
             Some(UnusedGrant { capability, value: value.clone(), reason })
         });
         let judged: Vec<_> = judged.collect();
-        // A value that another value implies is used with it.
+        // If a value is used, the values that it implies are used, too.
         let is_unused = |value: &String| judged.iter().any(|one| one.value == *value);
         let is_needed = |value: &String| {
             let needs = |other: &&String| capability.short_forms().implied(other).contains(value);

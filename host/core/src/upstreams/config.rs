@@ -22,7 +22,7 @@ pub struct Config {
     pub prefix: Option<String>,
     /// Tools that clients do not see.
     pub tools_off: Vec<String>,
-    /// Who shares a connection to the server, and its program.
+    /// Which sessions share a connection to the server, and the process of its program.
     pub share: Share,
     /// The policies for tools, by the server's names for them.
     pub tools: BTreeMap<String, ToolConfig>,
@@ -92,7 +92,7 @@ struct OfferKeys {
 /// The keys of a definition whose values may refer to secrets.
 const WITH_SECRETS: [&str; 2] = ["env", "headers"];
 
-/// The schema of what [`Config::try_from`] reads: the keys of `OfferKeys` and those of a definition, in one table.
+/// The schema of the table that [`Config::try_from`] reads: the keys of `OfferKeys` and the keys of a definition.
 impl JsonSchema for Config {
     fn schema_name() -> Cow<'static, str> {
         "Upstream".into()
@@ -121,7 +121,7 @@ impl JsonSchema for Config {
 impl TryFrom<toml::Table> for Config {
     type Error = InvalidServer;
 
-    /// Keys that are not about the offered tools are those of the definition. Values of `env` and `headers` may refer to
+    /// Keys that are not in `OfferKeys` belong to the definition. Values of `env` and `headers` may refer to
     /// secrets: `{ env = "NAME" }` or `{ file = "PATH" }`.
     fn try_from(mut table: toml::Table) -> Result<Self, InvalidServer> {
         let mut offered = toml::Table::new();
@@ -157,7 +157,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`InvalidServer`].
+    /// The command line names no server, a URL has arguments or variables, a path has no absolute form, or a
+    /// variable is not set: [`InvalidServer`].
     pub fn typed(server: &[String], variables: &[String]) -> Result<Self, InvalidServer> {
         let (first, rest) = server.split_first().ok_or(InvalidServer::Empty)?;
         let mut table = toml::Table::new();

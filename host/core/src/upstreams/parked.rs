@@ -40,7 +40,7 @@ impl Parked {
     ///
     /// # Errors
     ///
-    /// [`ParkError`].
+    /// Too many requests are parked, or the system has no random bytes: [`ParkError`].
     pub fn park(&self, request: ParkedRequest) -> Result<String, ParkError> {
         let random = || getrandom::u64().map_err(ParkError::Random);
         let name = format!("{:016x}{:016x}", random()?, random()?);
@@ -54,7 +54,8 @@ impl Parked {
         Ok(name)
     }
 
-    /// Removes a parked request and returns it, so that it is answered only once.
+    /// Removes a parked request and returns it, so that it is answered only once. `None`: the request was answered
+    /// already, or waited longer than `ANSWER_TIME`.
     pub fn take(&self, name: &str) -> Option<ParkedRequest> {
         let mut all = self.0.lock();
         all.retain(|_, (since, _)| since.elapsed() < ANSWER_TIME);

@@ -1,4 +1,5 @@
-//! The operator's policy for single tools of an upstream server: how clients see a tool, and which arguments it may have.
+//! The operator's policies for single tools of an upstream server: how clients see a tool, and which arguments a
+//! call may have.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +48,7 @@ pub enum InvalidPolicy {
         tool: String,
         /// `allow` or `deny`.
         key: &'static str,
-        /// What is wrong with it.
+        /// What is wrong with the schema.
         #[source]
         cause: SchemaError,
     },
@@ -78,7 +79,7 @@ impl Policies {
     ///
     /// # Errors
     ///
-    /// [`InvalidPolicy`].
+    /// A name or a JSON Schema in a policy is invalid: [`InvalidPolicy`].
     pub(crate) fn new(all: &BTreeMap<String, ToolConfig>) -> Result<Self, InvalidPolicy> {
         let checked = |(tool, config): (&String, &ToolConfig)| {
             let is_legal = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
@@ -98,7 +99,7 @@ impl Policies {
         all.iter().map(checked).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The policy for a tool.
+    /// The policy for a tool. `None`: the operator set none.
     pub(crate) fn of(&self, tool: &UpstreamTool) -> Option<&ToolPolicy> {
         self.0.get(&tool.wire_name)
     }
@@ -147,7 +148,7 @@ impl ToolPolicy {
         self.config.consent
     }
 
-    /// The arguments that the server gets.
+    /// The arguments for the server: with the defaults, and with the fixed arguments in place of the client's.
     pub(crate) fn apply(&self, arguments: &Value) -> Result<Value, Refusal> {
         let ToolConfig { fixed, defaults, .. } = &self.config;
         let mut arguments = arguments.clone();

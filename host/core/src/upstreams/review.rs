@@ -1,4 +1,4 @@
-//! The approval of an upstream server's tools, and what changed since.
+//! Compares the tools of an upstream server with the approved tools, and approves them.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ pub struct UpstreamReview {
     pub held: Vec<HeldTool>,
     /// The last approval. `None`: there is none, or an earlier version of the host made it.
     pub approval: Option<Approval>,
-    /// The differences to what was approved. `None`: no description was kept with the approval.
+    /// The differences from the approved tools. `None`: no description was kept with the approval.
     pub differences: Option<Vec<Difference>>,
 }
 
 impl Upstreams {
-    /// The tools of a listing that are not approved as they are. At the first use of a server, its tools are approved,
-    /// unless the host is locked.
+    /// The tools of a listing that are not approved with their current definitions. At the first use of a server,
+    /// its tools are approved, unless the host is locked.
     pub async fn unapproved(
         &self,
         source: &UpstreamSource,
@@ -42,7 +42,7 @@ impl Upstreams {
     ///
     /// # Errors
     ///
-    /// [`LockError::Read`].
+    /// The lock file cannot be read: [`LockError::Read`].
     pub async fn review(
         &self,
         source: &UpstreamSource,

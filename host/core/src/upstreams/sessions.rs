@@ -1,5 +1,5 @@
-//! Connections of sessions: each session of a client has its own, where a server may keep what other sessions must not
-//! see, or all sessions share one.
+//! Connections of sessions to upstream servers. Each session has its own connection, because a server may keep data
+//! that other sessions must not see; or all sessions share one connection.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub(super) struct Connections {
 
 #[derive(Default)]
 struct Owned {
-    /// The session that has the first connection, by which the server is listed, too.
+    /// The session that has the first connection, from which the server's lists are fetched.
     first: Option<Arc<str>>,
     others: HashMap<Arc<str>, Upstream>,
 }
@@ -65,7 +65,7 @@ struct Owned {
 impl Connections {
     /// No connections yet.
     pub(super) fn new(share: Share, definition: Definition, client: ClientSettings) -> Self {
-        // What the first connection shows is remembered.
+        // Only the lists that the first connection fetches are remembered.
         let client = ClientSettings { memory: None, ..client };
         Self { share, definition, client, owned: Mutex::default() }
     }
@@ -77,7 +77,8 @@ impl Connections {
 }
 
 impl UpstreamSource {
-    /// The connection of a session. `None`: the caller has no session, and gets the first connection.
+    /// The connection of a session. With `owner: None`, or if all sessions share one connection, the first
+    /// connection.
     pub(crate) fn connection_of(
         self: &Arc<Self>,
         owner: Option<&Owner>,
@@ -110,7 +111,7 @@ impl UpstreamSource {
         Ok(upstream)
     }
 
-    /// Ends a session's connection with the session.
+    /// Closes a session's connection when the session ends.
     fn watch_end_of(self: &Arc<Self>, owner: &Owner) {
         let (source, owner) = (Arc::downgrade(self), owner.clone());
         tokio::spawn(async move {
@@ -119,7 +120,7 @@ impl UpstreamSource {
             let other = source.connections.owned.lock().others.remove(&owner.name);
             match other {
                 Some(upstream) => upstream.close().await,
-                // The next session must not find what this one left.
+                // The next session must not see data that this session left.
                 None => source.upstream.disconnect().await,
             }
             let mut owned = source.connections.owned.lock();

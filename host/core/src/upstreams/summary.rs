@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{UpstreamOffer, UpstreamSource, Upstreams};
 
 impl Upstreams {
-    /// The state of each server. All are started.
+    /// The state of each server. All servers are started.
     pub async fn summaries(&self) -> Vec<Summary> {
         let offered = self.fetched_offers().await;
         let summary = |source: &Arc<UpstreamSource>| {
@@ -102,7 +102,7 @@ pub(super) fn endpoint(definition: &Definition) -> String {
     }
 }
 
-/// What a confined program may reach, for display to the operator.
+/// The access that a confined program has, for display to the operator.
 fn confined(confine: &Confine) -> String {
     let mut text = "confined".to_owned();
     for (what, paths) in [("reads", &confine.reads), ("writes", &confine.writes)] {

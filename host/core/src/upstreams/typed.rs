@@ -1,11 +1,12 @@
-//! Upstream servers of the command line: the names that they get, and commands that name them again.
+//! Upstream servers that are given on the command line: derives a server's name, and writes the server as arguments
+//! for a shell.
 
 use std::path::Path;
 
 /// A server as it was given on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Typed {
-    /// A digest of its program and arguments, or of its URL, which distinguishes servers of the same name.
+    /// A digest of the program and its arguments, or of the URL. It distinguishes servers of the same name.
     pub digest: String,
     /// The program and its arguments, or the URL.
     pub server: Vec<String>,
@@ -14,7 +15,7 @@ pub struct Typed {
 }
 
 impl Typed {
-    /// The options and arguments that name the server again, for a shell.
+    /// The options and arguments for a shell that give the same server again.
     pub fn arguments(&self) -> String {
         let variables = self.variables.iter().map(|name| format!(" --env {}", quoted(name)));
         let server = self.server.iter().map(|part| format!(" {}", quoted(part)));
@@ -22,7 +23,8 @@ impl Typed {
     }
 }
 
-/// A word of a shell's command line. Characters that deceive are shown as escapes: such a word has to be typed by hand.
+/// A word of a shell's command line, quoted if necessary. Deceptive characters are removed, so a word that has them
+/// must be typed by hand.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -31,16 +33,16 @@ fn quoted(word: &str) -> String {
     format!("'{}'", portcullis_sanitize::plain(word).replace('\'', r"'\''"))
 }
 
-/// Programs that run what one of their arguments names.
+/// Programs that run a package, a file or an image that one of their arguments names.
 const RUNNERS: [&str; 15] = [
     "npx", "bunx", "uvx", "pipx", "pnpm", "yarn", "npm", "uv", "node", "bun", "deno", "python",
     "python3", "docker", "podman",
 ];
 
-/// Words that runners have between their options, and that name no server.
+/// Subcommands of runners, which do not name a server.
 const SUBCOMMANDS: [&str; 6] = ["run", "exec", "dlx", "tool", "x", "create"];
 
-/// Options of runners whose value is the next argument, and names no server.
+/// Options of runners whose value is the next argument. The value does not name a server.
 const WITH_VALUE: [&str; 14] = [
     "-e",
     "--env",
@@ -59,7 +61,7 @@ const WITH_VALUE: [&str; 14] = [
 ];
 
 /// The name of a server that was given on the command line: a short word from its package, its file or its host.
-/// `None`: nothing in it can be a name.
+/// `None`: no part of the server's command line or URL can be a name.
 pub fn name_of(server: &[String]) -> Option<String> {
     let (first, rest) = server.split_first()?;
     let address = ["https://", "http://"].into_iter().find_map(|scheme| first.strip_prefix(scheme));
@@ -82,7 +84,7 @@ pub fn name_of(server: &[String]) -> Option<String> {
     short_name(program)
 }
 
-/// `https://mcp.context7.com` is `context7`. An address of numbers is no name.
+/// `https://mcp.context7.com` is `context7`. `None` for an IP address.
 fn name_of_host(host: &str) -> Option<String> {
     let host = host.split(':').next()?;
     if host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok() {
@@ -118,7 +120,7 @@ fn short_part(part: &str) -> Option<String> {
     let legal = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
     let word: String = word.chars().map(legal).take(32).collect();
     let mut short = word.trim_matches('-');
-    // What nearly all names of servers have in common tells nothing.
+    // Parts that nearly all names of servers have do not distinguish servers.
     for _ in 0..3 {
         for common in ["mcp-server", "mcp_server", "server", "mcp"] {
             let rest = short.strip_prefix(common).filter(|rest| rest.starts_with(['-', '_']));

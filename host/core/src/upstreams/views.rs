@@ -1,4 +1,4 @@
-//! Views of upstream servers (MCP Apps): rewrites their `ui://` URIs so that no two servers share one.
+//! Views of upstream servers (MCP Apps): rewrites their `ui://` URIs, so that no two servers have the same URI.
 
 use serde_json::{Map, Value};
 

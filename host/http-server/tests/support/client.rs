@@ -177,8 +177,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Self { stream: BufReader::new(stream), chunk: Vec::new() }
     }
 
-    /// Sends a request. Adds the headers that every client sends, unless `headers` contains them. Empty headers are left
-    /// out.
+    /// Sends a request. Adds the headers that every client sends, unless `headers` contains them. Empty headers are
+    /// left out.
     pub async fn send(&mut self, line: &str, headers: &[(&str, &str)], body: &str) {
         let length = body.len().to_string();
         let defaults = [

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::shop::{Shop, failed, structured};
 
-/// Its rows, by table.
+/// The database: its rows, by table.
 pub struct Database(Mutex<Map<String, Value>>);
 
 impl Default for Database {

@@ -27,7 +27,7 @@ pub struct Server {
     pub changed: AtomicBool,
     /// Whether the next request over HTTP makes the server forget all sessions.
     pub forget: AtomicBool,
-    /// Whether it has refused a subscription once.
+    /// Whether the server has refused a subscription once.
     has_stumbled: AtomicBool,
 }
 
@@ -135,7 +135,7 @@ impl Server {
             "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => {
                 Some(Ok(json!({})))
             }
-            // It fails once, as a server does that is not ready yet.
+            // Fails once, like a server that is not ready yet.
             "subscriptions/listen"
                 if self.is("stumbles") && !self.has_stumbled.swap(true, Ordering::Relaxed) =>
             {

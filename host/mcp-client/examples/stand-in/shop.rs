@@ -1,10 +1,10 @@
-//! Servers like those that people run: `weather`, `database`, `fifty`.
+//! Realistic servers without faults: `weather`, `database`, `fifty`.
 
 use serde_json::{Value, json};
 
 use crate::{database::Database, fifty::Fifty, weather::Weather};
 
-/// The tools and resources of one such server.
+/// The tools and resources of a realistic server.
 pub trait Shop: Send + Sync {
     /// The definitions of the tools.
     fn tools(&self) -> Vec<Value>;
@@ -23,7 +23,7 @@ pub trait Shop: Send + Sync {
     }
 }
 
-/// The shop that an option names.
+/// The shop that an option names. `None`: no option names one.
 pub fn of(options: &[String]) -> Option<Box<dyn Shop>> {
     options.iter().find_map(|option| -> Option<Box<dyn Shop>> {
         match option.as_str() {

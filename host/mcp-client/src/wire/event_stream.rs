@@ -19,7 +19,7 @@ const DATA: &[u8] = b"data:";
 pub(crate) enum Event {
     /// An event with its type and data.
     Whole { kind: String, data: Vec<u8> },
-    /// A message in an event with too much data.
+    /// An event with too much data: the known part of its message.
     TooLong(Unread),
 }
 

@@ -65,7 +65,7 @@ impl Http {
         }
     }
 
-    /// Sends a request.
+    /// Sends a request in the background. The handle aborts the sending and the wait for the response.
     pub(crate) fn begin(&self, id: u64, outgoing: Outgoing) -> AbortHandle {
         let shared = self.shared.clone();
         let exchange = async move {
@@ -134,7 +134,7 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// The request ended without an answer.
+    /// The request ended with an error response, or without an answer.
     async fn exchange(&self, id: u64, outgoing: Outgoing) -> Result<(), Done> {
         let requests = &self.requests;
         let mut headers = outgoing.headers;

@@ -162,7 +162,7 @@ async fn supervise(
         _ = &mut writing => "it closed its stdin",
     };
     calls.retire(Trouble::lost(deaf_or_mute));
-    // Mostly the child is about to end.
+    // Usually, the child is about to end.
     let status = child.ended_within(LAST_WORDS).await;
     let why = if status.is_some() { in_words(status) } else { deaf_or_mute.to_owned() };
     calls.end(&Trouble::lost(child.epitaph(&why)));

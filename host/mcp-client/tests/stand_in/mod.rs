@@ -1,4 +1,4 @@
-//! Starts the server of `examples/stand-in`, and makes upstreams of it.
+//! Starts the server of `examples/stand-in`, and makes upstreams that connect to it.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 

@@ -8,7 +8,7 @@ use rmcp::RoleServer;
 use rmcp::model::{ClientCapabilities, InitializeRequestParams, LoggingLevel, ProgressToken};
 use rmcp::service::RequestContext;
 
-/// Whether the request is of the era with `initialize`.
+/// Whether the request is of the era with `initialize`: MCP up to revision 2025-11-25.
 pub fn is_legacy(cx: &RequestContext<RoleServer>) -> bool {
     cx.protocol_version().is_none_or(|version| version.has_initialize())
 }
@@ -64,7 +64,7 @@ impl Caller {
         }
     }
 
-    /// The caller of `initialize`, whose parameters say what else each request has.
+    /// The caller of `initialize`. The revision, the name and the capabilities of the client are in `params`.
     pub fn initializing(cx: &RequestContext<RoleServer>, params: &InitializeRequestParams) -> Self {
         Self {
             protocol: params.protocol_version.as_str().to_owned(),
@@ -75,7 +75,7 @@ impl Caller {
         }
     }
 
-    /// The features that the client supports, by the contract's names for them.
+    /// The features that the client supports, under the contract's names.
     pub fn features(&self) -> Vec<String> {
         let mut features = Vec::new();
         if let Some(elicitation) = &self.capabilities.elicitation {
@@ -101,14 +101,14 @@ impl Caller {
         features
     }
 
-    /// Whether the client supports a feature, by the contract's name for it.
+    /// Whether the client supports a feature. `feature`: the contract's name.
     pub fn supports(&self, feature: &str) -> bool {
         self.features().iter().any(|known| known == feature)
     }
 }
 
 /// The request's id and the client's span. `traceparent` in the request's `_meta` takes precedence over the HTTP
-/// header, which may be about several requests.
+/// header, which may belong to several requests.
 fn origin_of(cx: &RequestContext<RoleServer>) -> Origin {
     let in_meta = cx.meta.0.0.get("traceparent").and_then(serde_json::Value::as_str);
     let parts = cx.extensions.get::<http::request::Parts>();

@@ -37,8 +37,8 @@ impl<'a> RequestClient<'a> {
         Self { server, caller, cx, log_level: server.session.log_level_of(caller) }
     }
 
-    /// The session that owns connections to upstream servers. Over HTTP, revision 2026-07-28 has no sessions: there, all
-    /// requests of a principal count as one.
+    /// The session that owns connections to upstream servers. Over HTTP, revision 2026-07-28 has no sessions:
+    /// there, all requests of a principal count as one.
     fn owner(&self) -> Owner {
         let session = &self.server.session;
         let is_http = self.cx.extensions.get::<http::request::Parts>().is_some();
@@ -54,7 +54,8 @@ impl<'a> RequestClient<'a> {
         self.log_level.is_some_and(|minimum| rank(level) >= rank(minimum))
     }
 
-    /// A notification in rmcp's types. `None`: the client does not want it, or it is not valid MCP.
+    /// Converts a notification to rmcp's types. `None`: the client does not want the notification, or it is not
+    /// valid MCP.
     fn typed(&self, notification: Notification) -> Option<Typed> {
         let invalid = |error: &serde_json::Error| {
             tracing::debug!("a notification of an upstream server is left out: {error}");
@@ -183,12 +184,13 @@ pub enum NoAnswer {
     /// The client's result does not fit the question.
     #[error("the client's answer does not fit the question")]
     Malformed,
-    /// The client answered with an error, or could not be asked: why.
+    /// The client answered with an error, or could not be asked. Contains the reason.
     #[error("the client could not be asked: {0}")]
     Failed(String),
 }
 
-/// Asks a client of the era with `initialize` one question, until `gone` is done.
+/// Asks a client of the era with `initialize` one question. Waits for the answer at most for [`ANSWER_TIME`], and
+/// not after `gone` has completed.
 ///
 /// # Errors
 ///

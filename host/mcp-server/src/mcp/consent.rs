@@ -6,16 +6,16 @@ use super::caller::Caller;
 use portcullis_core::bindings::types::Consent;
 use portcullis_core::plugins::LoadedPlugin;
 
-/// Maximum length of a subject in characters, as `types.wit` has it. A user cannot agree to a subject that is not shown
+/// Maximum length of a subject in characters, as in `types.wit`. A user cannot agree to a subject that is not shown
 /// in full.
 const MAX_SUBJECT: usize = 4000;
-/// Maximum length of a `deed` of `types.wit` in characters: what the plugin wants to do. It may name a program, its URL
-/// and a folder.
+/// Maximum length of a deed in characters. A longer deed is cut. A deed says what the plugin wants to do, and may
+/// name a program, its URL and a folder.
 const MAX_DEED: usize = 1000;
 
-/// The answer to a question that is not asked, with its outcome for the audit: accepted if the operator agreed in the
-/// configuration; declined if the client cannot ask or the subject is too long to be shown. `None`: the user has to be
-/// asked.
+/// The answer to a question for consent that the user is not asked, with the outcome for the audit. The answer is
+/// `accept` if the operator agreed in the configuration. It is `decline` if the client cannot show the question, or
+/// if the subject is too long. `None`: the user has to be asked.
 pub fn answer_without_asking(
     consent: &Consent,
     caller: &Caller,

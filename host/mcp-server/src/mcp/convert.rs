@@ -30,7 +30,7 @@ fn unrepresentable(part: &'static str) -> impl Fn(Error) -> Unrepresentable {
     move |cause| Unrepresentable { part, cause }
 }
 
-/// Removes the members that are `null`, also in nested objects.
+/// Removes the members that are `null`, also in nested objects, but not in arrays.
 fn without_nulls(mut value: Value) -> Value {
     if let Value::Object(object) = &mut value {
         object.retain(|_, value| !value.is_null());
@@ -45,7 +45,7 @@ fn without_nulls(mut value: Value) -> Value {
 ///
 /// # Errors
 ///
-/// [`Unrepresentable`].
+/// [`Unrepresentable`]: a message has a content block that rmcp cannot represent.
 pub fn prompt_result(result: PromptResult) -> Result<GetPromptResult, Unrepresentable> {
     let message = |message: Message| {
         let content = block(message.content)?;
@@ -63,7 +63,7 @@ pub fn prompt_result(result: PromptResult) -> Result<GetPromptResult, Unrepresen
 ///
 /// # Errors
 ///
-/// [`Unrepresentable`].
+/// [`Unrepresentable`]: the contents have no representation in rmcp's types.
 pub fn read_result(result: ReadResult) -> Result<ReadResourceResult, Unrepresentable> {
     let all: Vec<_> = result.contents.into_iter().map(contents).collect();
     let all = serde_json::from_value(all.into()).map_err(unrepresentable("a resource"))?;
@@ -82,7 +82,7 @@ pub fn read_result(result: ReadResult) -> Result<ReadResourceResult, Unrepresent
 ///
 /// # Errors
 ///
-/// [`Unrepresentable`].
+/// [`Unrepresentable`]: the values have no representation in rmcp's types.
 pub fn completion(found: Completion) -> Result<CompleteResult, Unrepresentable> {
     let whole = without_nulls(json!({"resultType": "complete", "completion": {
         "values": found.values, "total": found.total, "hasMore": found.has_more,
@@ -90,7 +90,7 @@ pub fn completion(found: Completion) -> Result<CompleteResult, Unrepresentable> 
     serde_json::from_value(whole).map_err(unrepresentable("a completion"))
 }
 
-/// The `_meta` among the additional members of an answer. rmcp passes no other members on.
+/// The `_meta` among the additional members of an answer. rmcp's types have no place for other members.
 fn meta(extra: Option<&str>) -> Option<MetaObject> {
     serde_json::from_value(definitions::meta(extra)?.into()).ok()
 }
@@ -109,7 +109,8 @@ pub fn text(text: String) -> CallToolResult {
 ///
 /// # Errors
 ///
-/// [`Unrepresentable`].
+/// [`Unrepresentable`]: a content block has no representation in rmcp's types, or the structured content is not
+/// JSON.
 pub fn result(result: ToolResult) -> Result<CallToolResult, Unrepresentable> {
     let blocks = result.content.into_iter().map(block).collect::<Result<_, _>>()?;
     let mut mcp = if result.is_error {
@@ -129,7 +130,8 @@ pub fn result(result: ToolResult) -> Result<CallToolResult, Unrepresentable> {
 ///
 /// # Errors
 ///
-/// [`Unrepresentable`].
+/// [`Unrepresentable`]: the block is of a kind that rmcp does not know, has a member of a wrong type, or is not a
+/// JSON object.
 pub fn block(content: Content) -> Result<ContentBlock, Unrepresentable> {
     let Content { body, annotations, extra } = content;
     let part = "a content block";

@@ -32,7 +32,7 @@ pub fn tool_answer(failure: &CallFailure) -> Result<CallToolResult, ErrorData> {
     }
 }
 
-/// The JSON-RPC error for a failure, for requests whose result cannot express one.
+/// The JSON-RPC error for a failure of a request whose result type has no `isError`.
 pub fn protocol_error(failure: &CallFailure) -> ErrorData {
     let message = || portcullis_sanitize::line(&failure.to_string(), 1000);
     match failure {

@@ -1,4 +1,5 @@
-//! Rounds of calls that a plugin makes itself: their questions go to the client together with those of the plugin.
+//! Questions of the tools that a plugin calls: puts them to the client, and passes the client's answers on to the
+//! calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,14 +16,16 @@ use super::caller::Caller;
 use super::input::Exchange;
 use super::journals::KeptJournal;
 
-/// The number of a call and the rest of the key of one of its questions.
+/// Splits the key `CALL.KEY` of a question into the number of the call and the key within the call. `None`: the
+/// question does not belong to a call that a plugin made.
 fn parts(key: &str) -> Option<(u32, &str)> {
     let (call, rest) = key.split_once('.')?;
     Some((call.parse().ok()?, rest))
 }
 
 impl Exchange {
-    /// What the plugin needs to call tools in its next round.
+    /// Takes what the plugin's next round needs to call tools: the catalog, the journal and the answers for each
+    /// call.
     pub(super) async fn take_inner(
         &mut self,
         host: &Arc<Host>,
@@ -39,14 +42,14 @@ impl Exchange {
         let rounds = self.inner.iter_mut().map(round).collect();
         let journal = match std::mem::take(&mut self.journal) {
             KeptJournal::Whole(journal) => *journal,
-            // `Journals::load` has replaced it.
+            // This does not happen: `Journals::load` has replaced the digest by the journal.
             KeptJournal::Stored(_) => Journal::default(),
         };
         InnerCalls { catalog, shared: host.shared_state.clone(), is_excluded, journal, rounds }
     }
 
-    /// The questions of the tools that the plugin has called. A question that the client cannot answer fails its call,
-    /// of which the plugin learns in its next round.
+    /// The questions of the tools that the plugin has called. If the client cannot answer a question, the call
+    /// fails, and the plugin gets this failure in its next round.
     pub(super) fn ask_inner(&mut self, asked: InnerQuestions, caller: &Caller) -> InputRequests {
         let InnerQuestions { mut journal, asks } = asked;
         let mut requests = InputRequests::new();
@@ -69,7 +72,7 @@ impl Exchange {
         requests
     }
 
-    /// The questions of one call, of which this is the exchange.
+    /// The questions of the call to which this exchange belongs.
     fn ask_of_call(
         &mut self,
         ask: InnerAsk,
@@ -86,7 +89,7 @@ impl Exchange {
         }
     }
 
-    /// Passes answers on to the calls whose questions they answer, and returns the others.
+    /// Passes the answers to questions of called tools on to their calls, and returns all other answers.
     pub(super) fn accept_inner(&mut self, responses: InputResponses) -> InputResponses {
         if self.inner.is_empty() {
             return responses;
@@ -107,8 +110,8 @@ impl Exchange {
         others
     }
 
-    /// The tools that the plugin has called and whose questions for consent nobody answered, each with its request id
-    /// and the decisions to record.
+    /// Takes the plugin's calls with decisions that are not recorded yet, each with its request id and these
+    /// decisions. Open questions for consent count as unanswered.
     pub(super) fn take_unanswered_inner(&mut self) -> Vec<(ToolCall, String, Vec<Decision>)> {
         let KeptJournal::Whole(journal) = &self.journal else { return Vec::new() };
         let mut all = Vec::new();

@@ -27,7 +27,7 @@ use portcullis_core::plugins::LoadedPlugin;
 use portcullis_core::sandbox::Context;
 use portcullis_mcp_client::Object;
 
-/// The key of the host's own question: for the client's roots.
+/// The key of the question that the host itself asks: for the client's roots.
 pub(super) const ROOTS_KEY: &str = "portcullis.roots";
 
 /// The kind of a question.
@@ -62,10 +62,10 @@ pub struct Exchange {
     /// The client's answers to an upstream server's questions.
     #[serde(skip)]
     upstream_answers: Object,
-    /// Answers in the first request, before any question was asked.
+    /// Answers that came with the client's first request, before any question was asked.
     #[serde(skip)]
     early_answers: InputResponses,
-    /// What the plugin did in earlier rounds, if it calls tools.
+    /// The calls that the plugin made in earlier rounds, if it calls tools.
     #[serde(default)]
     pub(super) journal: KeptJournal,
     /// The questions and answers of tools that the plugin has called, by the number of the call.
@@ -93,12 +93,12 @@ impl Default for Exchange {
 }
 
 impl Exchange {
-    /// A new exchange. The client may answer in its first request, before any question.
+    /// A new exchange with the answers that came with the client's first request.
     pub fn with_early_answers(early_answers: InputResponses) -> Self {
         Self { early_answers, ..Self::default() }
     }
 
-    /// The exchange of a call that a plugin makes: `run` is the request of the plugin's own call.
+    /// The exchange of a call that a plugin makes: `run`: the correlation id of the plugin's own call.
     pub(super) fn of_call(run: &str, call: u32) -> Self {
         Self { request: format!("{run}.{call}"), ..Self::default() }
     }
@@ -153,7 +153,7 @@ impl Exchange {
                     "it needs the client feature `{feature}`, which this client does not support"
                 )));
             }
-            // An answer from before the question is no consent.
+            // An answer that came before the question is not consent.
             let early = self.early_answers.remove(&key).filter(|_| kind != Kind::Consent);
             match early.filter(|value| answer(kind, value).is_some()) {
                 Some(value) => {
@@ -185,7 +185,7 @@ impl Exchange {
         [(ROOTS_KEY.to_owned(), request.expect("this is a roots/list request"))].into()
     }
 
-    /// Asks a client of the era with `initialize`.
+    /// Asks a client of the era with `initialize` one question after the other, and accepts its answers.
     ///
     /// # Errors
     ///
@@ -256,7 +256,7 @@ impl Exchange {
         std::mem::take(&mut self.decisions)
     }
 
-    /// As [`Self::take_decisions`], with open questions for consent as unanswered.
+    /// Like [`Self::take_decisions`]. Open questions for consent count as unanswered.
     pub fn take_unanswered(&mut self) -> Vec<Decision> {
         let open = std::mem::take(&mut self.consents).into_values();
         let open = open.map(|question| Decision { question, outcome: "unanswered".into() });
@@ -264,7 +264,7 @@ impl Exchange {
         self.take_decisions()
     }
 
-    /// What a plugin can read about the call.
+    /// The context of the call, which the plugin can read.
     pub fn context(&self, caller: &Caller) -> Context {
         Context {
             protocol: caller.protocol.clone(),
@@ -289,7 +289,7 @@ impl Exchange {
     }
 }
 
-/// A question in MCP's types, with its kind and the client feature that it needs.
+/// Converts a question to MCP's types. Returns its kind and the client feature that it needs, too.
 fn request(ask: &Ask, plugin: &str) -> Result<(Kind, &'static str, InputRequest), CallFailure> {
     let parse = |text: &str| -> Result<Value, CallFailure> {
         serde_json::from_str(text).map_err(|error| {

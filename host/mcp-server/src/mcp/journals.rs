@@ -9,11 +9,11 @@ use portcullis_core::upstreams::ANSWER_TIME;
 use portcullis_sanitize::error_chain;
 use serde::{Deserialize, Serialize};
 
-/// Maximum size in bytes of a journal that the client carries. A larger one is kept on disk, and the client carries its
-/// digest.
+/// Maximum size in bytes of a journal that the client carries. A larger journal is kept on disk, and the client
+/// carries its digest.
 const MAX_CARRIED: usize = 32 * 1024;
 
-/// Maximum size in bytes of all journals on disk. The oldest are removed first.
+/// Maximum size of all journals on disk together, in bytes. The oldest are removed first.
 const MAX_KEPT: u64 = 256 * 1024 * 1024;
 
 /// A journal between two rounds.
@@ -34,21 +34,21 @@ impl Default for KeptJournal {
 /// Why the journal of a run could not be kept, or read again.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// It cannot be written as JSON, or its file is not JSON of a journal.
+    /// The journal cannot be written as JSON, or its file is not JSON of a journal.
     #[error("the JSON of the journal of a run")]
     Json(#[from] serde_json::Error),
-    /// Its file could not be written.
+    /// The file of the journal could not be written.
     #[error("keeping the journal of a run")]
     Write(#[from] WriteError),
-    /// Its file could not be read.
+    /// The file of the journal could not be read.
     #[error("reading the journal of a run")]
     Read(#[from] std::io::Error),
-    /// The thread that reads or writes it panicked.
+    /// The thread that reads or writes the journal panicked.
     #[error("keeping the journal of a run")]
     Thread(#[from] tokio::task::JoinError),
 }
 
-/// What a client hears whose journal is no longer there.
+/// The error for a client whose journal is no longer kept.
 const GONE: &str = "the journal of this run is no longer kept: start the run again, knowing that the calls that it made had their effects";
 
 /// Keeps journals that are too large for clients to carry, for as long as states of requests are valid.
@@ -59,7 +59,7 @@ impl Journals {
         Self(Arc::new(records))
     }
 
-    /// Stores the journal if it is large.
+    /// Stores the journal on disk if it has more than [`MAX_CARRIED`] bytes. The digest then replaces it in `kept`.
     pub(super) async fn store(&self, kept: &mut KeptJournal) -> Result<(), JournalError> {
         let KeptJournal::Whole(journal) = &*kept else { return Ok(()) };
         let text = serde_json::to_vec(journal)?;
@@ -76,7 +76,7 @@ impl Journals {
         Ok(tokio::task::spawn_blocking(write).await??)
     }
 
-    /// Reads the journal if it is stored.
+    /// Replaces the digest of a stored journal by the journal. The error is a text for the client.
     pub(super) async fn load(&self, kept: &mut KeptJournal) -> Result<(), &'static str> {
         let KeptJournal::Stored(key) = &*kept else { return Ok(()) };
         let (records, key) = (self.0.clone(), key.clone());

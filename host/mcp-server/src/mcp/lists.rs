@@ -28,7 +28,7 @@ use portcullis_core::plugins::LoadedPlugin;
 use portcullis_core::sandbox::Feature;
 use portcullis_core::source::Source;
 
-/// A page ends when it has this number of resources. It may have more, because a plugin's page is never split.
+/// A page ends when it has at least this number of resources. A plugin's page is never split.
 const PAGE_SIZE: usize = 200;
 
 /// Maximum number of plugins' pages that form one page of the host.

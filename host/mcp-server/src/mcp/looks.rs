@@ -1,4 +1,5 @@
-//! Looks for projects beneath roots, on threads that serve no client, and remembers for some seconds what was found.
+//! Looks for projects beneath roots, and keeps the found projects for some seconds. The search runs on threads that
+//! serve no client.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,17 +7,17 @@ use std::time::{Duration, Instant};
 use portcullis_core::projects::Projects;
 use portcullis_roots::Roots;
 
-/// For how long the projects beneath some roots are known.
+/// Time for which found projects are used before they are looked for again.
 const FRESH: Duration = Duration::from_secs(3);
 
-/// Maximum number of sets of roots whose projects are known.
+/// Maximum number of sets of roots whose projects are kept.
 const MAX_LOOKS: usize = 16;
 
-/// Projects that were found in the last seconds.
+/// The projects that were found in the last seconds, for each set of roots.
 #[derive(Default)]
 pub(super) struct Looks(tokio::sync::Mutex<Vec<Look>>);
 
-/// Projects that were found beneath roots.
+/// The projects that were found beneath one set of roots.
 struct Look {
     roots: String,
     projects: Arc<Projects>,
@@ -29,7 +30,7 @@ impl Looks {
         if roots.is_empty() {
             return Arc::default();
         }
-        // Locked during the look: others who ask for the same roots wait for its result.
+        // The lock is held during the search, so that requests for the same roots wait for its result.
         let mut looks = self.0.lock().await;
         looks.retain(|look| look.at.elapsed() < FRESH);
         let key = roots.to_string();
@@ -49,7 +50,7 @@ impl Looks {
         projects
     }
 
-    /// Forgets what was found: a tool may have made a project.
+    /// Forgets all found projects, because a tool may have made one.
     pub(super) async fn forget(&self) {
         self.0.lock().await.clear();
     }

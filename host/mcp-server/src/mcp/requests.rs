@@ -153,7 +153,7 @@ impl Server {
         let selection = self.selection(&Caller::of(cx), cx)?;
         let catalog = self.shared.host.catalog_with(|all| all.owns(&params.uri)).await;
         let (mut invalid_state, mut refusal) = (None, None);
-        // The state and the answers belong to the source that asked. The sources after it begin anew.
+        // The state and the answers belong to the source that asked. Later sources get neither.
         let (mut state, mut responses) = (params.request_state.as_deref(), params.input_responses);
         let sources = catalog.resource(&params.uri).into_iter();
         for source in sources.filter(|one| selection.may_use(*one)) {
@@ -193,7 +193,7 @@ impl Server {
                         && !catalog.answers_for(source, &params.uri) =>
                 {
                     tracing::info!("`{}` does not read it: {failure}", source.name());
-                    // An upstream server's own words say more than that nobody has the resource.
+                    // An upstream server's error says more than that there is no such resource.
                     refusal = source.plugin().is_none().then_some(RequestFailure::Call(failure));
                 }
                 Err(failure) => return Err(error_of(failure)),
@@ -265,7 +265,8 @@ impl Server {
     }
 }
 
-/// Records the attempt to call a withheld tool, if there is one of this name.
+/// Records the attempt to call a withheld tool, which needs an action that is not granted. Does nothing if there is
+/// no withheld tool of this name.
 fn record_attempt(
     catalog: &Catalog,
     name: &str,

@@ -1,7 +1,8 @@
-//! Answers that are larger than a client's bound: the first page is the answer, and the rest is kept for a while.
+//! Splits answers that are longer than the client's bound into pages: the client gets the first page, and the whole
+//! answer is kept for a while.
 //!
-//! The bound counts the text that a model reads, four bytes for a token. What is kept can be read by the caller alone to whom it was
-//! answered, as a resource and by the tool `read_result`.
+//! The bound is a number of tokens of four bytes, and limits the text that a model reads. Only the caller that got
+//! the first page can read the others: as resources, or with the tool `read_result`.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use super::caller::Caller;
 use super::{Server, convert};
 
-/// The tool that reads a page.
+/// The name of the tool that reads a page of a kept answer.
 pub(super) const READ: &str = "read_result";
 
 /// The beginning of the URI of a page. The id of the answer and the number of the page follow.
@@ -33,10 +34,10 @@ const MAX_KEPT: usize = 64;
 /// Maximum size of all answers that are kept, in bytes.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// How deep the summary of a shape goes.
+/// Depth from which a summary gives only the number of an object's members.
 const MAX_DEPTH: usize = 3;
 
-/// How many members of an object a summary names.
+/// Maximum number of members that a summary names of one object.
 const MAX_MEMBERS: usize = 12;
 
 /// Answers that are kept.
@@ -48,7 +49,7 @@ struct Kept {
     id: String,
     owner: Owner,
     text: String,
-    /// Where each page begins.
+    /// The offset in `text` at which each page begins, in bytes.
     pages: Vec<usize>,
 }
 
@@ -67,7 +68,8 @@ impl Kept {
     }
 }
 
-/// Where the pages of a text begin: at most `size` bytes each, and at a line if one ends in the second half of a page.
+/// The offsets at which the pages of a text begin, in bytes. A page has at most `size` bytes, or one character if
+/// that is larger. It ends with a line if a line ends in its second half.
 fn pages(text: &str, size: usize) -> Vec<usize> {
     let mut begins = vec![0];
     let mut begin = 0;
@@ -85,7 +87,7 @@ fn pages(text: &str, size: usize) -> Vec<usize> {
     begins
 }
 
-/// What a JSON value is like, such as `array of 812 objects with id, name`.
+/// A summary of a JSON value, such as `array of 812 × object with id, name`.
 fn shape(value: &Value, depth: usize) -> String {
     match value {
         Value::Array(items) => match items.first() {
@@ -113,7 +115,7 @@ fn shape(value: &Value, depth: usize) -> String {
     }
 }
 
-/// What a text is like: the shape of its JSON, or its number of lines.
+/// A summary of a text: the shape of its JSON, or its number of lines.
 fn shape_of_text(text: &str) -> String {
     match serde_json::from_str::<Value>(text) {
         Ok(value) => format!("JSON: {}", shape(&value, 0)),
@@ -147,7 +149,7 @@ struct Read {
     page: usize,
 }
 
-/// The bytes of the texts of an answer.
+/// The size of all texts of an answer together, in bytes.
 fn text_bytes(result: &CallToolResult) -> usize {
     result.content.iter().filter_map(ContentBlock::as_text).map(|block| block.text.len()).sum()
 }
@@ -168,7 +170,8 @@ impl Server {
         Owner { principal: caller.principal.clone(), session }
     }
 
-    /// The answer within a bound: the whole one, or its first page with the way to the others. Pictures and other blocks stay.
+    /// The answer within a bound. If its texts are longer than the bound, the first page replaces them, with a link
+    /// to the second page, and the answer is kept. All other content blocks stay.
     pub(super) fn within_bound(
         &self,
         mut result: CallToolResult,
@@ -200,7 +203,7 @@ impl Server {
             "type": "resource_link", "uri": format!("{SCHEME}{id}/2"), "name": "page 2", "mimeType": "text/plain",
         });
         result.content.extend(serde_json::from_value::<ContentBlock>(link));
-        // It would carry the whole answer a second time.
+        // Structured content would contain the whole answer a second time.
         result.structured_content = None;
         self.shared.results.keep(kept);
         result
@@ -232,7 +235,7 @@ impl Server {
         }
     }
 
-    /// A page as a resource. `None`: the URI is not that of a page that the caller may read.
+    /// A page as a resource. `None`: the URI does not name a page, or the caller may not read the page.
     pub(super) fn result_resource(
         &self,
         uri: &str,
@@ -251,7 +254,7 @@ impl Results {
         let mut all = self.0.lock();
         all.push_back(kept);
         let bytes = |all: &VecDeque<Arc<Kept>>| all.iter().map(|one| one.text.len()).sum::<usize>();
-        // The newest is kept whatever its size: answers are bounded before.
+        // The newest answer is kept, whatever its size: other limits bound the size of one answer.
         while all.len() > 1 && (all.len() > MAX_KEPT || bytes(&all) > MAX_BYTES) {
             all.pop_front();
         }

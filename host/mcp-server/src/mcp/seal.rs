@@ -1,4 +1,5 @@
-//! Seals the state that clients carry between rounds of a call or pages of a list, so that they cannot change it.
+//! Seals the state that clients carry between rounds of a call or pages of a list, so that clients cannot change
+//! it.
 
 use std::collections::BTreeMap;
 
@@ -51,12 +52,13 @@ fn sorted(object: &JsonObject) -> BTreeMap<&String, Value> {
 #[error("sealing a request's state")]
 pub struct SealError(#[from] RequestStateError);
 
-/// Seals states with a key that all processes of the user share: a state is also valid after a restart.
+/// Seals states with a key that all processes of one user of the operating system share. A state therefore stays
+/// valid after a restart.
 pub struct Seal(RequestStateCodec);
 
 impl Seal {
-    /// The seal with a key that is made from the host's own. If that can be neither read nor made, a state is valid in
-    /// this process only.
+    /// Derives the sealing key from the host's key. If the host's key cannot be read or made, a random key is used,
+    /// and states are valid in this process only.
     pub fn new(key: &SealKey) -> Self {
         let key = key.derive("states of requests").unwrap_or_else(|error| {
             tracing::warn!("a client cannot continue a call after a restart: {error}");
@@ -71,7 +73,7 @@ impl Seal {
     ///
     /// # Errors
     ///
-    /// The state is not of this server, not of this call, or too old.
+    /// The state was not sealed by this server for this call, or is too old.
     pub fn open(
         &self,
         binding: &Binding<'_>,
@@ -86,11 +88,11 @@ impl Seal {
         Ok(exchange)
     }
 
-    /// The result that asks the client.
+    /// The result that puts the questions to the client, with the exchange as its sealed state.
     ///
     /// # Errors
     ///
-    /// [`SealError`].
+    /// [`SealError`]: the state could not be serialized or encrypted.
     pub fn ask(
         &self,
         binding: &Binding<'_>,
@@ -104,7 +106,7 @@ impl Seal {
     ///
     /// # Errors
     ///
-    /// [`SealError`].
+    /// [`SealError`]: the state could not be serialized or encrypted.
     pub fn ask_for_upstream(
         &self,
         binding: &Binding<'_>,
@@ -122,7 +124,7 @@ impl Seal {
     ///
     /// # Errors
     ///
-    /// [`SealError`].
+    /// [`SealError`]: the state could not be serialized or encrypted.
     pub fn seal<T: Serialize>(
         &self,
         binding: &Binding<'_>,
@@ -138,7 +140,7 @@ impl Seal {
     ///
     /// # Errors
     ///
-    /// The state is not of this server, not of this request, or too old.
+    /// The state was not sealed by this server for this request, or is too old.
     pub fn unseal<T: serde::de::DeserializeOwned>(
         &self,
         binding: &Binding<'_>,

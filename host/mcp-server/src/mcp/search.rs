@@ -1,6 +1,8 @@
-//! Many tools offered by two: `search_tools` finds definitions of tools, and `call_tool` calls the tool that was found.
+//! Offers two tools in place of a long list: `search_tools` finds definitions of tools, and `call_tool` calls a
+//! found tool.
 //!
-//! A call by `call_tool` is a call of the named tool in all that follows: audit, consent, roots, schemas, views and errors.
+//! A call of `call_tool` becomes a call of the named tool before anything else. Audit, consent, roots, schemas,
+//! views and errors are those of the named tool.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -18,10 +20,10 @@ use super::caller::Caller;
 use super::selection::Visible;
 use super::{Server, convert, results};
 
-/// The tool that searches.
+/// The name of the tool that searches.
 pub(super) const SEARCH: &str = "search_tools";
 
-/// The tool that calls a tool.
+/// The name of the tool that calls a found tool.
 pub(super) const CALL: &str = "call_tool";
 
 /// Whether a tool of this module has this name.
@@ -29,16 +31,16 @@ pub(super) fn is_own(name: &str) -> bool {
     name == SEARCH || name == CALL
 }
 
-/// How many tools are found if the call does not say it.
+/// Number of tools that are found if the call names no limit.
 const FOUND: usize = 8;
 
 /// Maximum number of tools that are found.
 const MAX_FOUND: usize = 50;
 
-/// How many tools an answer about an unknown tool suggests.
+/// Number of tools that the error for an unknown tool suggests.
 const SUGGESTED: usize = 3;
 
-/// How much of each tool an answer tells.
+/// How much of each definition an answer contains.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Detail {
@@ -67,7 +69,7 @@ struct Call {
     arguments: JsonObject,
 }
 
-/// The definitions of both tools. `number`: how many tools can be found.
+/// The definitions of both tools. `number`: the number of tools that can be found.
 fn definitions(number: usize) -> [Value; 2] {
     [
         json!({
@@ -108,7 +110,8 @@ fn definitions(number: usize) -> [Value; 2] {
     ]
 }
 
-/// The list in whose place tools are searched: both tools, those that are pinned, and those that only views call.
+/// The list for a client that searches: both tools of this module, the pinned tools, and the tools that only views
+/// call.
 pub(super) fn in_place_of(tools: Vec<Value>, selection: &Selection) -> Vec<Value> {
     let number = tools.iter().filter(|tool| is_for_models(tool)).count();
     let stays = |tool: &Value| {
@@ -118,7 +121,7 @@ pub(super) fn in_place_of(tools: Vec<Value>, selection: &Selection) -> Vec<Value
     definitions(number).into_iter().chain(tools.into_iter().filter(stays)).collect()
 }
 
-/// An index of the tools for models. Sources are known by the names that operators gave them.
+/// A search index of these tools. A source is found by the name that the operator gave it.
 fn index<'a>(visible: &'a Visible, tools: &[&'a Value]) -> Index {
     Index::new(tools.iter().copied().map(|tool| {
         let properties = tool["inputSchema"]["properties"].as_object();
@@ -137,12 +140,12 @@ fn source<'a>(visible: &'a Visible, tool: &Value) -> &'a str {
     visible.catalog.tool(text(tool, "name")).map_or("", |tool| &**tool.source().name())
 }
 
-/// A text of a definition.
+/// The text of this member of a definition. Empty: there is none.
 fn text<'a>(tool: &'a Value, key: &str) -> &'a str {
     tool[key].as_str().unwrap_or_default()
 }
 
-/// What an answer tells of a tool.
+/// The parts of a definition that an answer contains.
 fn told(tool: &Value, detail: Detail) -> Value {
     match detail {
         Detail::Name => tool["name"].clone(),
@@ -159,7 +162,7 @@ fn told(tool: &Value, detail: Detail) -> Value {
     }
 }
 
-/// The first sentence of a text, or its first 200 characters.
+/// The first sentence of a text, cut to 200 characters.
 fn first_sentence(text: &str) -> String {
     let end = text.find(". ").or_else(|| text.find(".\n")).map_or(text.len(), |end| end + 1);
     let sentence = &text[..end];
@@ -201,13 +204,13 @@ fn misshaped(error: &serde_json::Error) -> CallToolResponse {
 }
 
 impl Server {
-    /// Whether tools are offered by search to this client.
+    /// Whether this client searches tools in place of listing them.
     fn searches(&self, selection: &Selection, caller: &Caller, visible: &Visible) -> bool {
         let bytes = || visible.tools.iter().map(|tool| tool.to_string().len()).sum();
         selection.searches(caller.client.as_deref(), bytes)
     }
 
-    /// The tools as the client of a request lists them.
+    /// The tools that `tools/list` returns to the client of a request.
     pub(super) async fn offered(
         &self,
         selection: &Selection,
@@ -231,7 +234,8 @@ impl Server {
         visible
     }
 
-    /// Serves a call of `search_tools` or `call_tool`, or says which tool to call with which parameters.
+    /// Serves a call of `search_tools`. For `call_tool`, returns the parameters of the call of the named tool, or
+    /// an error if there is no such tool. If the client does not search tools, returns `params` unchanged.
     pub(super) async fn search_or_call(
         &self,
         params: CallToolRequestParams,

@@ -1,4 +1,4 @@
-//! Which tools and prompts a session sees: by its profile, or by the projects in its roots.
+//! Selects the tools and prompts that a session sees: by its profile, or by the projects beneath its roots.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ use super::Server;
 use super::caller::Caller;
 use super::shared::Shared;
 
-/// How long a list waits for a client that is asked for its roots. Its answer counts later too.
+/// How long a list waits for the client to name its roots. A later answer is used for the next list.
 const ROOTS_WAIT: Duration = Duration::from_millis(500);
 
 impl Shared {
-    /// Whether projects make a difference to what clients see.
+    /// Whether the tools that clients see depend on projects.
     fn asks_projects(&self, selection: &Selection) -> bool {
         let depends = |shown: Arc<Shown>| listing::depends_on_projects(&shown.catalog);
         selection.asks_projects() && self.host.shown_now().is_none_or(depends)
@@ -44,7 +44,7 @@ impl Shared {
     }
 }
 
-/// What a client sees, as of now.
+/// The tools that a client sees now.
 pub(super) struct Visible {
     /// The tools and their sources.
     pub catalog: Arc<Catalog>,
@@ -57,7 +57,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The path names a profile that is for other callers.
+    /// The path of the request names a profile that the caller may not use.
     pub(super) fn selection(
         &self,
         caller: &Caller,
@@ -74,8 +74,8 @@ impl Server {
         selections.choose(asker).map_err(|why| ErrorData::invalid_request(why.to_string(), None))
     }
 
-    /// The projects that decide what a session sees. A client of the era with `initialize` is asked for its roots. Where it
-    /// does not answer at once, the operator's roots count until it does.
+    /// The projects that decide which tools a session sees. A client of the era with `initialize` is asked for its
+    /// roots. Until the client answers, the operator's roots are used.
     pub(super) async fn projects(
         &self,
         selection: &Selection,
@@ -88,10 +88,10 @@ impl Server {
         let operator = &self.shared.host.roots;
         let has_roots = caller.capabilities.roots.is_some();
         if caller.modern && has_roots && operator.is_empty() {
-            // Only the answer to a call can ask such a client.
+            // Such a client can be asked only in the answer to a call.
             return Arc::new(Projects::unknown());
         }
-        // The lists of modern clients do not depend on requests before.
+        // The lists of modern clients do not depend on earlier requests.
         let last = self.session.last_roots(operator, has_roots && !caller.modern);
         if !last.is_unknown() {
             return self.shared.looks.projects(&last).await;
@@ -102,7 +102,7 @@ impl Server {
             (server, peer)
         });
         if tokio::time::timeout(ROOTS_WAIT, &mut asking).await.is_err() {
-            // The question goes on. Its answer may change the list.
+            // The client may still answer, and its roots may change the list.
             tokio::spawn(async move {
                 if let Ok((server, peer)) = asking.await {
                     server.tell_if_projects_changed(&peer).await;
@@ -165,7 +165,7 @@ impl Server {
         }
     }
 
-    /// Why a client may not call a tool. `None`: it may, or there is no such tool.
+    /// Why a client may not call a tool. `None`: the client may call the tool, or there is no such tool.
     pub(super) fn exclusion(
         &self,
         selection: &Selection,
@@ -177,8 +177,8 @@ impl Server {
         (why.place() == Place::Excluded).then_some(why)
     }
 
-    /// Tells a client of the era with `initialize` that the list of tools has changed, if the projects in its roots are not those
-    /// for which it was listed.
+    /// Tells a client of the era with `initialize` that the list of tools has changed, if the projects beneath its
+    /// roots have changed since it last listed tools.
     async fn tell_if_projects_changed(&self, peer: &Peer<RoleServer>) {
         let Some(seen) = self.session.seen.lock().clone() else { return };
         let operator = &self.shared.host.roots;
@@ -192,8 +192,8 @@ impl Server {
         }
     }
 
-    /// Looks again at the projects after a tool of a plugin has run that does not only read, if the session has no project of some
-    /// family: the tool may have made one.
+    /// Looks for projects again after a call of a plugin's tool that is not read-only, because the tool may have
+    /// made a project. Does nothing if the session already has a project of each family.
     pub(super) fn look_again(
         &self,
         tool: CatalogTool<'_>,
@@ -215,7 +215,7 @@ impl Server {
             } else if !shared.host.roots.is_empty()
                 && shared.looks.projects(&shared.host.roots).await != seen
             {
-                // Such a client is told by way of its subscription.
+                // Such a client is notified through its subscription.
                 shared.host.shared_state.tell(News::List(ListKind::Tools));
             }
         });
@@ -226,12 +226,13 @@ impl Server {
         if caller.modern { &self.shared.seen } else { &self.session.seen }
     }
 
-    /// Asks a client of the era with `initialize` for its roots anew, and tells it if the list of tools has changed with them.
+    /// Asks a client of the era with `initialize` for its changed roots, and notifies it if its list of tools has
+    /// changed.
     pub(super) fn roots_have_changed(&self, cx: &NotificationContext<RoleServer>) {
         self.session.forget_roots();
         let Some(caller) = self.session.initialized_by.lock().clone() else { return };
         if self.session.seen.lock().is_none() {
-            // Nothing was listed by projects.
+            // No list has depended on projects.
             return;
         }
         let (server, peer) = (self.clone(), cx.peer.clone());

@@ -130,7 +130,8 @@ impl Server {
             let result = seal.ask(&binding, &exchange, questions)?;
             return Ok(RequestResult::InputRequired(result));
         };
-        // True if the plugin deferred its work and the client does not support tasks: the work is then done in this request.
+        // True if the plugin deferred its work, but the client does not support tasks. The work is then done in
+        // this request.
         let mut without_task = false;
         loop {
             let answer =
@@ -201,7 +202,9 @@ impl Server {
         Ok(exchange)
     }
 
-    /// Asks the questions of tools that a plugin has called. Returns those that end the request of a client of 2026-07-28.
+    /// Puts the questions of tools that a plugin has called to the client. Returns the questions that end the
+    /// request of a client of 2026-07-28. `None`: an older client was asked during the request, or no question is
+    /// left.
     async fn ask_of_run(
         &self,
         asked: InnerQuestions,
@@ -264,8 +267,8 @@ impl Server {
         Ok(answer)
     }
 
-    /// Asks a client of the era with `initialize`. If the client does not answer, open questions for consent are recorded
-    /// as unanswered.
+    /// Asks a client of the era with `initialize`. If the client does not answer, open questions for consent are
+    /// recorded as unanswered.
     async fn ask_during_request(
         &self,
         exchange: &mut Exchange,

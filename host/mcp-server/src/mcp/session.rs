@@ -39,9 +39,9 @@ pub struct Session {
     pub end: CancelOnDrop,
     /// The session's unique name.
     pub name: UniqueName,
-    /// Who sent `initialize`, if the client has roots.
+    /// The caller that sent `initialize`, if the client has roots.
     pub initialized_by: Mutex<Option<Caller>>,
-    /// The projects for which tools were last listed, if projects decide.
+    /// The projects for which tools were last listed. `None`: the list did not depend on projects.
     pub seen: Mutex<Option<Arc<Projects>>>,
     roots: Mutex<KnownRoots>,
     /// 1 + the rank of the minimum level of log records that the client wants. 0: the client has not set a level.

@@ -56,8 +56,8 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The shared state of a host's sessions, which see their tools by these selections. States that clients carry are
-    /// sealed with `key`; what is too large for them to carry is kept in `journals`.
+    /// The shared state of a host's sessions. `selections` decide which tools the sessions see. `key` seals the
+    /// states that clients carry. `journals` keeps journals that are too large for clients to carry.
     pub fn new(
         host: Arc<Host>,
         selections: Selections,

@@ -114,7 +114,7 @@ impl TaskWork {
     async fn run(mut self, server: Server, cx: TaskContext) -> Result<CallToolResult, TaskExit> {
         loop {
             match self.round(&server, &cx).await {
-                // What a plugin answers when its work was cut short is no result.
+                // The answer of a plugin whose work was cancelled is not a result.
                 Ok(PluginAnswer::Tool(_)) if cx.is_cancel_requested() => {
                     return Err(TaskExit::Cancelled);
                 }

@@ -1,4 +1,5 @@
-//! Tells a client by progress that its list waits for upstream servers that are started for the first time.
+//! Sends progress notifications while a client's list waits for upstream servers that are started for the first
+//! time.
 
 use std::time::Duration;
 
@@ -8,12 +9,12 @@ use rmcp::service::RequestContext;
 
 use super::Server;
 
-/// How often the client is told.
+/// Interval of the progress notifications.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 
 impl Server {
-    /// Waits for upstream servers of which nothing is known yet, if the client wants progress: it then knows that it has
-    /// to wait. Without progress, the list itself waits for a limited time.
+    /// If the client wants progress notifications, waits for upstream servers whose lists are not known yet, and
+    /// sends progress meanwhile. Otherwise returns at once, and the list itself waits for a limited time.
     pub(super) async fn wait_for_new_upstreams(&self, cx: &RequestContext<RoleServer>) {
         let Some(token) = cx.meta.get_progress_token() else { return };
         let settled = self.shared.host.upstreams.settled();

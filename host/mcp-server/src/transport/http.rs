@@ -23,7 +23,7 @@ pub use portcullis_http_server::PATH;
 ///
 /// # Errors
 ///
-/// [`SettingsError`].
+/// [`SettingsError`]: other machines could call without credentials, or a file for TLS or the token cannot be used.
 pub fn settings(config: &HttpConfig, shared: &Arc<Shared>) -> Result<Settings, SettingsError> {
     let named = oauth_hosts(config);
     let agent = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
@@ -48,7 +48,7 @@ fn metrics_page(host: &Arc<Host>) -> Page {
     })
 }
 
-/// Serves only these pages on a listener, so that no other content shares their origin.
+/// Serves only these pages on a listener: no other content has their web origin.
 ///
 /// # Errors
 ///
@@ -85,7 +85,7 @@ pub async fn serve(
     let end = async move {
         stop.cancelled().await;
         on_stop();
-        // The host shuts down also if calls are still in flight.
+        // After this time, the host shuts down even if calls are in flight.
         let _drained = tokio::time::timeout(DRAIN, ending.idle()).await;
         ending.host.shutdown.cancel();
     };

@@ -20,7 +20,7 @@ pub enum SettingsError {
         "{0} can be reached by other machines: give --token-file or [http.oauth], or listen on 127.0.0.1"
     )]
     NoCredentials(SocketAddr),
-    /// One of certificate and private key is missing.
+    /// Only one of certificate and private key is set.
     #[error("`{given}` without `{missing}`: give both")]
     HalfOfTls {
         /// The key that is set.
@@ -34,16 +34,16 @@ pub enum SettingsError {
     /// The file of the bearer token cannot be read.
     #[error("the token file {}: {cause}", .file.display())]
     TokenFile {
-        /// Its path.
+        /// The path of the file.
         file: PathBuf,
-        /// Why it cannot be read.
+        /// Why the file cannot be read.
         #[source]
         cause: io::Error,
     },
-    /// The bearer token could be guessed.
+    /// The bearer token is so short that it could be guessed.
     #[error("the token in {} has under {MIN_TOKEN_CHARS} characters", .file.display())]
     ShortToken {
-        /// The file that contains it.
+        /// The file that contains the token.
         file: PathBuf,
     },
 }
@@ -52,7 +52,7 @@ pub enum SettingsError {
 ///
 /// # Errors
 ///
-/// [`SettingsError`].
+/// [`SettingsError`]: other machines could call without credentials, or a file for TLS or the token cannot be used.
 pub(super) fn settings(
     config: &HttpConfig,
     raw: Raw,
@@ -101,7 +101,7 @@ pub(super) fn oauth_hosts(config: &HttpConfig) -> Vec<String> {
     named.filter_map(host).collect()
 }
 
-/// Reads the bearer token. It is in a file because command lines are visible to other users.
+/// Reads the bearer token. The token is in a file because command lines are visible to other users.
 #[expect(
     clippy::disallowed_methods,
     reason = "the operator names the file, at the start of the server"

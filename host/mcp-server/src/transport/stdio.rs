@@ -13,8 +13,8 @@ use crate::mcp::{Server, Shared};
 use portcullis_core::host::Host;
 
 /// Serves one session over the process's stdin and stdout, until stdin ends or `stop` is cancelled. Calls in flight
-/// may then run on for three seconds. If stdout is closed, they are cancelled at once. `on_stop` is called when the stop
-/// begins: it can make sure that the process ends even if a plugin does not.
+/// may then run on for three seconds. If stdout is closed, they are cancelled at once. `on_stop` is called when the
+/// stop begins. It can make sure that the process ends even if a plugin does not.
 ///
 /// # Errors
 ///
@@ -41,7 +41,7 @@ pub async fn serve(
     session.waiting().await.map(drop).map_err(io::Error::other)
 }
 
-/// Shuts the host down after the end of the input, when calls in flight had time to end.
+/// Shuts the host down after the end of the input, once calls in flight have had time to end.
 async fn shut_down(ends: EndSignals, host: Arc<Host>, on_stop: impl FnOnce()) {
     ends.input.cancelled().await;
     on_stop();

@@ -18,7 +18,7 @@ const WARM_UP: usize = 500;
 /// The servers take turns of this many calls.
 const TURN: usize = 500;
 const TURNS: usize = 10;
-/// Calls of one turn, where more than one is in flight.
+/// Number of calls of one turn, if several calls are in flight.
 const IN_TURN: u32 = 1000;
 const IN_FLIGHT: u32 = 16;
 const VALIDATIONS: usize = 200;

@@ -1,4 +1,4 @@
-//! What was measured, as a table.
+//! The measurements, as a table with goals.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub enum Goal {
     AtMost(Duration),
 }
 
-/// The table so far.
+/// The rows of the table so far.
 pub struct Report {
     load: String,
     rows: Vec<[String; 5]>,
@@ -24,7 +24,8 @@ impl Report {
         Self { load: load(), rows: vec![head.map(str::to_owned)] }
     }
 
-    /// The times of the native server and of Portcullis.
+    /// Adds two rows: the median and the 99th percentile of the times of both servers. The goals are for the
+    /// median.
     pub fn times(&mut self, what: &str, times: &mut [Vec<Duration>; 2], goals: &[Goal]) {
         for times in times.iter_mut() {
             times.sort_unstable();
@@ -44,7 +45,7 @@ impl Report {
         }
     }
 
-    /// Calls a second.
+    /// Adds a row with the calls per second of both servers.
     pub fn throughput(&mut self, what: &str, [native, own]: [f64; 2]) {
         self.row(
             what.to_owned(),
@@ -55,7 +56,8 @@ impl Report {
         );
     }
 
-    /// Resident memory in bytes, where the system reports it. `most` is the goal.
+    /// Adds a row with the resident memory of both servers in bytes, if the system reports it. `most`: the goal for
+    /// Portcullis.
     pub fn memory(&mut self, what: &str, bytes: [Option<u64>; 2], most: Option<u64>) {
         let [Some(native), Some(own)] = bytes else {
             return;
@@ -66,7 +68,7 @@ impl Report {
         self.row(what.to_owned(), mib(native), mib(own), ratio, goal.unwrap_or_default());
     }
 
-    /// A time of Portcullis that the native server has no counterpart to.
+    /// Adds a row with a time of Portcullis for which the native server has no counterpart.
     pub fn alone(&mut self, what: &str, spent: Duration) {
         self.row(what.to_owned(), String::new(), time(spent), String::new(), String::new());
     }

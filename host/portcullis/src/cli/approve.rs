@@ -1,5 +1,5 @@
-//! `portcullis plugin diff` and `portcullis plugin approve`: what changed since a plugin or the tools of an upstream
-//! server were approved, and the approval of what is there now.
+//! `portcullis plugin diff` and `portcullis plugin approve`: show what changed since a plugin or the tools of an
+//! upstream server were approved, and approve the current state.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub struct ApproveArgs {
     consent: Consent,
 }
 
-/// A plugin or upstream server that was found by its name, and its differences to what was approved.
+/// A plugin or upstream server that was found by its name, with its differences from the approved state.
 enum Reviewed {
     Plugin(Box<Review>),
     Upstream(Box<Reached>),
@@ -68,7 +68,7 @@ struct Reached {
 }
 
 impl DiffArgs {
-    /// Shows the difference. Exit code 1: what is there now is not approved.
+    /// Shows the differences. Exit code 1: the current component or tools are not approved.
     pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
         let reviewed = Reviewed::find(&mut setup, &self.target).await?;
         if self.json {
@@ -117,7 +117,8 @@ impl ApproveArgs {
 }
 
 impl Reviewed {
-    /// Finds a plugin, or else an upstream server. A server of `wrap` is given by the same arguments as to `wrap`.
+    /// Finds a plugin, or else an upstream server. A server that `wrap` serves is given by the same arguments as
+    /// for `wrap`.
     async fn find(setup: &mut Setup, target: &Target) -> anyhow::Result<Self> {
         let Target { name, server, variables } = target;
         if !server.is_empty() {
@@ -274,7 +275,7 @@ fn held_text(listing: &Listing, held: &[HeldTool]) -> String {
     lines.collect()
 }
 
-/// A text as it is; a list of texts with spaces between them; any other value as JSON.
+/// A value as plain text: a string as it is, a list of strings joined by spaces, any other value as JSON.
 fn plain(value: &Value) -> String {
     if let Some(text) = value.as_str() {
         return text.to_owned();

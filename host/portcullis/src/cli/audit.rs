@@ -1,5 +1,5 @@
-//! `portcullis audit`: shows what each source can access and what the audit records of it; or, of a component that is
-//! not installed, what it could do.
+//! `portcullis audit`: shows what each source can access and what the audit records of it. For a component that is
+//! not installed, shows what the component could do.
 
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
@@ -84,7 +84,7 @@ impl Args {
     }
 }
 
-/// Maximum number of denials that are shown.
+/// Maximum number of denials that are shown of one source.
 const MAX_DENIALS: usize = 5;
 
 /// What the audit records about one source.

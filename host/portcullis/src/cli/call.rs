@@ -78,10 +78,10 @@ impl Args {
         self.with_trail(&setup, ended)
     }
 
-    /// A catalog that has the tool, made with as little work as possible: that of the bundled plugins, for which nothing
-    /// has to be compiled; then that of all plugins and of the upstream servers that are known from earlier runs; else
-    /// the complete one, for which servers are started that were never seen before. A tool that calls others gets the
-    /// complete one.
+    /// A catalog that has the tool, made with as little work as possible. The first try is the catalog of the
+    /// bundled plugins, for which nothing has to be compiled. The second has all plugins and the upstream servers
+    /// that are known from earlier runs. The last is the complete catalog, for which unknown servers are started. A
+    /// tool that calls other tools always gets the complete catalog.
     async fn catalog(&self, setup: &Setup, upstreams: &Upstreams) -> Arc<Catalog> {
         let mut loader = setup.loader().await;
         let bundled = loader.bundled();
@@ -104,7 +104,7 @@ impl Args {
         if known.tool(&self.tool).is_some_and(|tool| !calls_tools(tool)) {
             return Arc::new(known);
         }
-        // Nobody but the user waits, so this waits as long as the servers need.
+        // Only the user waits, so this has no time limit.
         report_if_slow("starting servers for the first time", upstreams.settled()).await;
         Arc::new(Catalog::new(plugins, upstreams.known_offers().await, &upstreams.lock).await)
     }
@@ -187,7 +187,8 @@ impl Args {
     }
 }
 
-/// The terminal as the client of a call. It shows progress and log records, and answers `roots/list` only.
+/// The terminal as the client of a call. It shows progress and log records. The only request that it answers is
+/// `roots/list`.
 struct Terminal {
     roots: Roots,
 }

@@ -13,11 +13,11 @@ pub struct Consent {
 }
 
 impl Consent {
-    /// Asks a question that is answered with yes or no. `true` without a question if `--yes` was given.
+    /// Asks a question that is answered with yes or no. With `--yes`, returns `true` without asking.
     ///
     /// # Errors
     ///
-    /// There is no terminal to ask on, and `--yes` was not given.
+    /// `--yes` was not given, and there is no terminal to ask on or the terminal cannot be used.
     pub fn ask(self, question: &str) -> anyhow::Result<bool> {
         if self.yes {
             return Ok(true);

@@ -1,5 +1,5 @@
-//! `portcullis plugin grant` and `portcullis plugin revoke`: edit the grants in `portcullis.toml`, show the difference,
-//! and ask before they write it.
+//! `portcullis plugin grant` and `portcullis plugin revoke`: edit the grants in `portcullis.toml`, show the
+//! difference, and ask before they write the file.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -79,11 +79,11 @@ fn short_forms() -> String {
 /// What the manifest of a plugin wants.
 struct Wants<'a> {
     all: &'a [Want],
-    /// A component for other hosts has no manifest: its grants alone decide.
+    /// A foreign component has no manifest: its grants alone decide.
     is_foreign: bool,
 }
 
-/// The wants of a plugin. `None`: they are not known, as the component cannot be examined.
+/// The wants of a plugin. `None`: the wants are not known, because the component cannot be examined.
 fn wants_of<'a>(plugins: &'a Plugins, name: &str) -> Option<Wants<'a>> {
     if let Some(loaded) = plugins.loaded.iter().find(|loaded| *loaded.plugin.name == *name) {
         let is_foreign = loaded.plugin.terms.policy.is_foreign;
@@ -95,7 +95,8 @@ fn wants_of<'a>(plugins: &'a Plugins, name: &str) -> Option<Wants<'a>> {
 }
 
 impl Wants<'_> {
-    /// The wants as grants, with the plugin's settings. `None`: any grant has an effect.
+    /// The wants as grants, with the plugin's settings. `None`: a foreign component has no wants, so any grant has
+    /// an effect.
     fn as_grants(&self, text: &str, plugin: &str) -> anyhow::Result<Option<Grants>> {
         if self.is_foreign {
             return Ok(None);
@@ -146,7 +147,8 @@ impl<'a> Editing<'a> {
 ///
 /// # Errors
 ///
-/// Why nothing is written.
+/// There is no such plugin, an argument is not a valid grant, the audit or the configuration cannot be read, or the
+/// configuration cannot be written.
 pub(super) async fn grant(setup: Setup, config: Option<&Path>, args: Grant) -> anyhow::Result<End> {
     let asked = args.grants.iter().map(|text| ShortForm::to_grant(text));
     let asked: Vec<_> = asked.collect::<Result<_, _>>()?;
@@ -166,7 +168,8 @@ pub(super) async fn grant(setup: Setup, config: Option<&Path>, args: Grant) -> a
 ///
 /// # Errors
 ///
-/// Why nothing is written.
+/// There is no such plugin, an argument is not a valid grant, the audit or the configuration cannot be read, or the
+/// configuration cannot be written.
 pub(super) async fn revoke(
     setup: Setup,
     config: Option<&Path>,
@@ -198,7 +201,7 @@ pub(super) async fn revoke(
     finish(&editing, &edit, &args.how)
 }
 
-/// The unused values of a plugin's grants. Warns where the records are not complete.
+/// The unused values of a plugin's grants. Warns if the audit's records are not complete.
 fn unused(
     setup: &Setup,
     editing: &Editing<'_>,
@@ -222,7 +225,7 @@ fn unused(
     Ok(unused_grants(name, grants, wants.as_ref(), &uses))
 }
 
-/// The unused values with the reasons, a line for each.
+/// The unused values with the reasons, one line each.
 fn named(unused: &[UnusedGrant]) -> String {
     let lines = unused.iter().map(|UnusedGrant { capability, value, reason }| {
         let reason = match reason {
@@ -246,7 +249,7 @@ fn show(editing: &Editing<'_>, edit: &Edit) -> anyhow::Result<()> {
     let old = if editing.file.text.is_some() { path.as_str() } else { "/dev/null" };
     let text = difference.unified_diff().context_radius(3).header(old, &path).to_string();
     let lines = text.lines().map(|line| {
-        // Spaces are part of the difference.
+        // Not `visible_line`: spaces are part of the difference.
         let seen = portcullis_sanitize::visible(line);
         match line.bytes().next() {
             Some(b'+') => green(&seen),
@@ -260,7 +263,7 @@ fn show(editing: &Editing<'_>, edit: &Edit) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the edit means, in words, and warnings about what has no effect.
+/// Describes the effects of the edit, and warns of grants that have no effect.
 fn effects(editing: &Editing<'_>, edit: &Edit) -> anyhow::Result<String> {
     let name = portcullis_sanitize::visible_line(editing.name, 100);
     let mut text = String::new();

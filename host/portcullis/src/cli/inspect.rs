@@ -73,7 +73,8 @@ fn origin_text(origin: &Origin) -> String {
     visible_line(&origin.to_string(), 500)
 }
 
-/// What a want is about, in words where the manifest has a sign for it: see `want` in `wit/manifest.wit`.
+/// The target of a want, as text. `$NAME` and `arguments/NAME` are described in words: see `want` in
+/// `wit/manifest.wit`.
 pub fn want_target(target: &str) -> String {
     match (target.strip_prefix('$'), target.strip_prefix("arguments/")) {
         (Some(setting), _) => format!("(the setting `{setting}`)"),
@@ -209,7 +210,7 @@ fn hints(hints: &ToolHints) -> String {
     if given.is_empty() { "(no hints)".to_owned() } else { format!("({})", given.join(", ")) }
 }
 
-/// A line about each argument of a schema.
+/// The arguments in a JSON Schema, one line each.
 fn arguments(schema: &str) -> Vec<String> {
     let schema: Value = serde_json::from_str(schema).unwrap_or_default();
     let required: Vec<_> =

@@ -1,4 +1,5 @@
-//! `portcullis tools` and `portcullis plugin list`.
+//! `portcullis tools`, `portcullis plugin list` and `portcullis plugin folder`: print the tools, the plugins and
+//! the plugin folders.
 
 use std::fmt::Write as _;
 
@@ -31,7 +32,7 @@ pub struct ToolsArgs {
     selection: super::selection::Flags,
 }
 
-/// Says of each tool whether clients see it, and why.
+/// Prints for each tool whether clients see it, and why.
 fn why(setup: &Setup, catalog: &Catalog, args: &ToolsArgs) -> anyhow::Result<End> {
     let asker = Asker { client: args.client.as_deref(), ..Asker::default() };
     let selection = args.selection.selections(setup)?.choose(asker)?;
@@ -70,7 +71,7 @@ fn why(setup: &Setup, catalog: &Catalog, args: &ToolsArgs) -> anyhow::Result<End
     super::print(&text)
 }
 
-/// Lists every tool that can be called or, with options that select, those that clients see.
+/// Lists all tools that can be called. With `--tools` or `--profile`, lists only the tools that clients see.
 pub(super) async fn tools(setup: &Setup, args: &ToolsArgs) -> anyhow::Result<End> {
     let catalog = setup.catalog().await?;
     if args.why {
@@ -104,8 +105,7 @@ pub(super) async fn tools(setup: &Setup, args: &ToolsArgs) -> anyhow::Result<End
     super::print(&text)
 }
 
-/// Prints the plugin folder, or several of them, a line for each. The user's own folder is created, so that files can be
-/// copied into it.
+/// Prints the plugin folders, one line each. The user's own folder is created, so that files can be copied into it.
 pub(super) fn folder(setup: &Setup) -> anyhow::Result<End> {
     let folders = folders_of(&setup.config, &setup.folders);
     for folder in &folders {

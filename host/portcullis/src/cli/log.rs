@@ -50,7 +50,7 @@ fn write(level: &str, message: &str) {
     line.put("level", level);
     line.put("target", "portcullis");
     line.put("message", message);
-    // Written at once, so that a reader never gets part of a line.
+    // The line is written at once, so that a reader never gets a part of it.
     anstream::eprint!("{}", format!("{}\n", Value::from(line.0)));
 }
 
@@ -80,8 +80,8 @@ pub fn fail(why: &str) {
 /// The log filter of `debug`, the most verbose one.
 const DEBUG: &str = "debug,rmcp=warn,hyper=info,reqwest=info,wasmtime=info,cranelift=info";
 
-/// The log filter for the number of `-v` options and the level that a plugin family's environment variable asks for.
-/// The variable can only increase the verbosity of `-v`.
+/// The log filter for the number of `-v` options and the level that a plugin family's environment variable asks
+/// for. If `-v` is given, the variable can only increase the verbosity.
 fn filter(verbose: u8, asked: Option<&str>) -> &'static str {
     match (verbose, asked) {
         (0, Some("off")) => "off",
@@ -103,8 +103,8 @@ fn family_level() -> Option<&'static str> {
     LOG_LEVELS.iter().find(is_set).map(|(_, _, level)| *level)
 }
 
-/// Starts logging to stderr. `PORTCULLIS_LOG` overrides `-v` and the variables of plugin families.
-/// With telemetry, its spans and events go to the collector and not to stderr.
+/// Starts logging to stderr. `PORTCULLIS_LOG` overrides `-v` and the variables of plugin families. With
+/// `telemetry`, the spans and events of telemetry go to the collector and not to stderr.
 #[expect(clippy::disallowed_methods, reason = "PORTCULLIS_LOG is documented for troubleshooting")]
 pub fn begin(verbose: u8, as_json: bool, telemetry: Option<&Telemetry>) {
     let default = filter(verbose, family_level());

@@ -1,4 +1,5 @@
-//! Options about models that improve views: one line of options does what a table of the configuration does.
+//! The options about models that improve views. They change the settings, grants and limits of the plugin that
+//! makes views.
 
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use anyhow::{Context as _, bail};
 use portcullis_core::config::PluginConfig;
 use portcullis_egress::{Origin, Secret};
 
-/// The time limit of one request to a model service, in milliseconds. Models think for minutes.
+/// The time limit of one request to a model service, in milliseconds. A model may need minutes for an answer.
 const HTTP_MS: NonZeroU64 = NonZeroU64::new(130_000).unwrap();
 
 /// Maximum size of a prompt in bytes.
@@ -81,7 +82,7 @@ impl Service {
         }
     }
 
-    /// The URL at which the plugin reaches the service, unless a setting names another.
+    /// The URL at which the plugin reaches the service, unless `--base-url` names another one.
     fn base_url(self) -> &'static str {
         match self {
             Self::Anthropic => "https://api.anthropic.com",
@@ -90,7 +91,7 @@ impl Service {
         }
     }
 
-    /// The variable that usually holds the key, if the service needs one.
+    /// The environment variable that usually holds the service's key. `None`: the service needs no key.
     fn usual_variable(self, has_own_url: bool) -> Option<&'static str> {
         match self {
             Self::Anthropic => Some("ANTHROPIC_API_KEY"),
@@ -101,7 +102,7 @@ impl Service {
         }
     }
 
-    /// The header with the key.
+    /// The HTTP header with the key.
     fn header(self, variable: &str) -> (String, Secret) {
         match self {
             Self::Anthropic => ("x-api-key".into(), Secret::Env(variable.into())),
@@ -127,7 +128,8 @@ impl Flags {
     ///
     /// # Errors
     ///
-    /// An option is missing, the key is not in the environment, or the prompt cannot be read.
+    /// Options are missing or cannot be used together, the plugin is switched off, the key is not in the
+    /// environment, or the prompt is too long or cannot be read.
     pub fn apply(&self, plugin: &mut PluginConfig) -> anyhow::Result<()> {
         if self.api_key.is_some() {
             bail!(
@@ -187,7 +189,7 @@ impl Flags {
         self.apply_to_all(plugin)
     }
 
-    /// Applies what holds for the provider's models and the client's.
+    /// Applies the options that concern the service's model and the client's model alike.
     fn apply_to_all(&self, plugin: &mut PluginConfig) -> anyhow::Result<()> {
         if self.ui_tool {
             plugin.settings.insert("model-tool".into(), "true".into());

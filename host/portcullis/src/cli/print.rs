@@ -45,7 +45,7 @@ fn raw(text: &str) -> anyhow::Result<End> {
     })
 }
 
-/// As [`print()`], for a command that goes on. `false`: the pipe is closed, and nobody reads on.
+/// Like [`print()`], for a command that continues. `false`: the pipe is closed, so nobody reads further output.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub fn is_read(text: &str) -> anyhow::Result<bool> {
     }
 }
 
-/// The end of a command that has printed. A closed pipe is not an error: its reader has read enough.
+/// The end of a command that has printed. A closed pipe is not an error: the reader of the pipe has read enough.
 fn ended(written: impl FnOnce() -> std::io::Result<()>) -> anyhow::Result<End> {
     match written() {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

@@ -1,4 +1,4 @@
-//! `portcullis report`: one page, JSON or SARIF about what plugins and servers can do, and did.
+//! `portcullis report`: reports what plugins and upstream servers can do and did, as text, HTML, JSON or SARIF.
 
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ fn rules(text: &str) -> Result<String, portcullis_report::UnknownRule> {
 }
 
 impl Format {
-    /// The form that the extension of a file names.
+    /// The form that the extension of a file names. `None`: the extension is unknown or missing.
     fn of(file: &std::path::Path) -> Option<Self> {
         match file.extension()?.to_str()? {
             "html" | "htm" => Some(Self::Html),

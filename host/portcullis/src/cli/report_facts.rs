@@ -28,7 +28,7 @@ use super::setup::Setup;
 /// The version of the form of the report.
 const FORMAT: u32 = 1;
 
-/// What the audit and the lock file know about sources.
+/// The records of the audit and the approvals of the lock file, for all sources.
 struct Known {
     usage: Usage,
     uses: CapabilityUses,
@@ -214,7 +214,7 @@ impl Known {
     fn uninstalled(&self, inspection: &Inspection) -> PluginFacts {
         let Inspection { name, origin, digest, info, tools, defect, remarks, .. } = inspection;
         let wants = info.manifest.as_ref().map(|manifest| &*manifest.wants).unwrap_or_default();
-        // The use of an installed plugin with this name is not that of the component.
+        // An installed plugin may have the same name. Its use is not the use of this component.
         let capabilities = Capability::ALL.into_iter().filter_map(|capability| {
             let facts = self.capability("", capability, &info.imports, wants);
             is_about_something(&facts).then_some(facts)
@@ -253,7 +253,8 @@ impl Known {
         }
     }
 
-    /// What is imported, wanted and used of a capability. The grant is not known here.
+    /// The facts about one capability: its imports, its wants and its use. The caller adds the grant, if there is
+    /// one.
     fn capability(
         &self,
         plugin: &str,
@@ -281,7 +282,8 @@ impl Known {
         }
     }
 
-    /// The approval of a source. One that cannot be read is reported when the plugins are loaded.
+    /// The approval of a source. `None`: there is none, or the lock file cannot be read, which is reported when the
+    /// plugins are loaded.
     fn approval(&self, of: ApprovalKey<'_>) -> Option<Approval> {
         let lock::Approval { digest, time, user, reason } = self.lock.approval(of).ok()??;
         Some(Approval { digest, time, user, reason })

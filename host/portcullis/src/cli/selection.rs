@@ -33,7 +33,7 @@ impl Flags {
     ///
     /// # Errors
     ///
-    /// Nothing has one of the names.
+    /// No family, plugin, upstream server or profile has one of the names.
     pub fn selections(&self, setup: &Setup) -> anyhow::Result<Selections> {
         let config = &setup.config;
         if let Some(name) = &self.profile {
@@ -69,7 +69,7 @@ fn or_none(start: &str, names: &[&str]) -> String {
     }
 }
 
-/// What `--tools` can name.
+/// The names that `--tools` accepts.
 fn names(setup: &Setup) -> Vec<String> {
     let config = &setup.config;
     let modes = ["all", "search", "code"].map(ToOwned::to_owned).into_iter();

@@ -171,7 +171,7 @@ fn roots(common: &Common, config: &Config, own: HostFiles) -> anyhow::Result<Roo
         }
         roots.push(root);
     }
-    // Only if the operator named no roots: a client must not widen the operator's roots.
+    // The variable counts only if the operator named no roots: a client must not widen the operator's roots.
     if let Some(path) = project.filter(|path| roots.is_empty() && path.is_absolute()) {
         match Root::open(&path, &own) {
             Ok(root) if root.is_everything() => {

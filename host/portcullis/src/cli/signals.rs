@@ -13,8 +13,8 @@ pub const TIMED_OUT_EXIT_CODE: i32 = 3;
 const LAST_LINE_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Cancels `stop` at the first SIGTERM, SIGINT or SIGHUP. The second signal ends the process with the exit code of
-/// shells: 128 plus the signal's number. A SIGHUP that is ignored at the start (`nohup`) stays ignored. Where there are
-/// no such signals, Ctrl-C takes their place, and the exit code is [`TIMED_OUT_EXIT_CODE`].
+/// shells: 128 plus the signal's number. SIGHUP is handled on Linux only, and not if it was ignored at the start
+/// (`nohup`). On Windows, Ctrl-C takes the place of the signals, and the exit code is [`TIMED_OUT_EXIT_CODE`].
 ///
 /// # Errors
 ///
@@ -65,7 +65,8 @@ pub fn listen(stop: CancellationToken) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether to install a handler for SIGHUP: only if SIGHUP is known not to be ignored, as a handler would end that.
+/// Whether to install a handler for SIGHUP. A handler would end that SIGHUP is ignored, so it is installed only if
+/// `/proc` says that SIGHUP is not ignored.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "Linux says in a file which signals are ignored")]
 fn listens_to_hangup() -> bool {
@@ -80,7 +81,7 @@ fn listens_to_hangup() -> bool {
 #[cfg(unix)]
 const FILE_LIMIT: i32 = 25;
 
-/// Makes a write beyond the limit of file sizes (`ulimit -f`) fail with an error: by default SIGXFSZ would end the
+/// Makes a write beyond the limit of file sizes (`ulimit -f`) fail with an error. By default, SIGXFSZ would end the
 /// process. Child processes start with the default.
 ///
 /// # Errors
@@ -105,7 +106,7 @@ pub fn survive_file_limits() -> anyhow::Result<()> {
 pub fn exit_after(timeout: Duration) {
     std::thread::spawn(move || {
         std::thread::sleep(timeout);
-        // Logging blocks if nobody reads stderr. That must not delay the exit.
+        // Logging blocks if nobody reads stderr. A blocked log must not delay the exit.
         let (logged, done) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             tracing::error!("shutdown timed out after {} s; exiting", timeout.as_secs_f32());

@@ -9,7 +9,7 @@ use super::{Command, Common, End, Plugin, telemetry};
 ///
 /// # Errors
 ///
-/// Why the command failed.
+/// The configuration is invalid, a root cannot be opened, or the command fails.
 pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<End> {
     let read = ReadConfig::new(common)?;
     // Only calls of these commands are sent as telemetry.

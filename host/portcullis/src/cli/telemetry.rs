@@ -4,11 +4,12 @@ use anyhow::Context as _;
 use portcullis_core::config::{Config, TelemetryConfig};
 use portcullis_telemetry::{Settings, Telemetry};
 
-/// Telemetry as the operator wants it. `[host.telemetry]` wins over the environment; `OTEL_SDK_DISABLED` wins over both.
+/// Starts telemetry. `[host.telemetry]` takes precedence over the environment, and `OTEL_SDK_DISABLED` over both.
+/// `None`: telemetry is off.
 ///
 /// # Errors
 ///
-/// The settings are not valid.
+/// The settings are not valid, or telemetry cannot be started.
 pub(super) fn start(config: &Config) -> anyhow::Result<Option<Telemetry>> {
     let Some(settings) = settings(config, variable).context("telemetry")? else { return Ok(None) };
     Telemetry::start(&settings).map(Some).context("starting telemetry")

@@ -133,7 +133,7 @@ impl Args {
     }
 }
 
-/// Prints the records, and on stderr how many were left out.
+/// Prints the records, and on stderr the number of records that were left out.
 fn show(selection: &Selection, is_json: bool) -> anyhow::Result<End> {
     let mut text = String::new();
     if is_json {
@@ -157,8 +157,8 @@ fn show(selection: &Selection, is_json: bool) -> anyhow::Result<End> {
     if is_json { super::print::untrusted(&text) } else { super::print(&text) }
 }
 
-/// The records with their depth: those of a call that a plugin made follow the record in which the plugin asked for the
-/// call. All others keep their order.
+/// The records, each with its depth. Records of a call that a plugin made have depth 1, and follow the record in
+/// which the plugin asked for the call. All other records have depth 0 and keep their order.
 fn tree(records: &[Record]) -> Vec<(usize, &Record)> {
     let mut inner: BTreeMap<(&str, &str), Vec<&Record>> = BTreeMap::new();
     for record in records {
@@ -182,7 +182,7 @@ fn tree(records: &[Record]) -> Vec<(usize, &Record)> {
         let of_call = called.and_then(|(_, call)| inner.remove(&(&*record.request, call)));
         all.extend(of_call.into_iter().flatten().map(|record| (1, record)));
     }
-    // The asks of these calls are not among the records.
+    // The asks for these calls are not among the records.
     for record in inner.into_values().flatten() {
         let later = |(_, other): &(usize, &Record)| other.time > record.time;
         let place = all.iter().position(later).unwrap_or(all.len());
@@ -191,7 +191,7 @@ fn tree(records: &[Record]) -> Vec<(usize, &Record)> {
     all
 }
 
-/// Prints the latest records, and then each one that is written. Ends where nobody reads the output.
+/// Prints the latest records, and then each new record. Ends when nobody reads the output.
 async fn follow(folder: &Path, query: &Query, limit: usize, is_json: bool) -> anyhow::Result<End> {
     let mut follower = Follower::of(folder.to_owned());
     let mut new = follower.select(query, limit)?.records;

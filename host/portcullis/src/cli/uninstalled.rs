@@ -17,10 +17,10 @@ use super::inspect::{as_json, as_text};
 use super::setup::{Setup, report_if_slow};
 use super::style::red;
 
-/// How long a component may take to be fetched.
+/// Time limit for fetching a component.
 const FETCH_TIME: Duration = Duration::from_secs(300);
 
-/// Where components that are not installed are.
+/// The place of components that are not installed.
 pub enum Uninstalled {
     /// A file, or the files `*.wasm` of a folder.
     Path(PathBuf),

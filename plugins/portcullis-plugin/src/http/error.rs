@@ -25,9 +25,9 @@ pub enum Reason {
     Code(ErrorCode),
     /// The connection broke during the transfer of a body.
     Interrupted(String),
-    /// The body is longer than this many bytes, the limit.
+    /// The body is longer than the limit, which is this many bytes.
     TooLarge(u64),
-    /// The reader of the body failed.
+    /// The function that received the body failed.
     Sink(String),
     /// The caller ended the wait.
     GivenUp,
@@ -35,7 +35,7 @@ pub enum Reason {
     Status(u16),
     /// The body is not UTF-8.
     NotText,
-    /// The body is not the expected JSON, or the value to send cannot be JSON.
+    /// The body is not the expected JSON, or the value to send cannot be written as JSON.
     Json(String),
 }
 
@@ -88,7 +88,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Describes the codes that people meet; the others are shown by name.
+/// Describes the common codes; the others are shown by name.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is not ours, and each has a name")]
 fn write_code(f: &mut fmt::Formatter<'_>, code: &ErrorCode) -> fmt::Result {
     match code {

@@ -53,8 +53,8 @@ pub fn send(
         .expect("it was waited for")
         .expect("it is taken once")
         .map_err(Reason::Code)?;
-    // A server may respond before it has read the whole body. A failed write matters only without a
-    // response, and then the error above says why.
+    // A server may respond before it has read the whole body. So a failed write is no error if there is a
+    // response. Without a response, the code above has returned an error.
     drop(written);
 
     let head = (response.status(), response.headers().entries());
@@ -103,7 +103,7 @@ fn named(method: String) -> Method {
 
 fn options(timeouts: Timeouts) -> Option<RequestOptions> {
     let Timeouts { connect, first_byte, between_bytes } = timeouts;
-    // Returns `None` without any limit.
+    // Without any limit, there are no options.
     connect.or(first_byte).or(between_bytes)?;
     let options = RequestOptions::new();
     // A host without support for one of these keeps its own limit.

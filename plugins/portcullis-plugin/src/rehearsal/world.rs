@@ -1,4 +1,4 @@
-//! In-memory versions of the host's functions: settings, catalog, cache, store, process and web.
+//! In-memory versions of the host's functions: settings, catalog, cache, store, process and HTTP.
 
 use crate::bindings::portcullis::plugin::store::Entry;
 use std::{
@@ -14,14 +14,14 @@ pub struct World {
     cached: RefCell<BTreeMap<String, Vec<u8>>>,
     /// Keys of the cache that another call holds.
     claimed: RefCell<BTreeSet<String>>,
-    /// The key is whether the entry belongs to the caller, and its name.
+    /// The key is whether the entry belongs to the caller, and the key in the store.
     stored: RefCell<BTreeMap<(bool, String), Entry>>,
     writes: Cell<u64>,
     tools: RefCell<Vec<catalog::Entry>>,
     /// The key is the name of the tool.
     results: RefCell<BTreeMap<String, String>>,
     pub(super) calls: super::tool_calls::Calls,
-    /// As `results`, for what only the host reads.
+    /// Like `results`, but readable only for the host.
     hidden_results: RefCell<BTreeMap<String, serde_json::Value>>,
     commands: process::Commands,
     #[cfg(feature = "http")]
@@ -235,10 +235,10 @@ pub mod process {
     use crate::process::{Error, Output as Ran};
     use std::{cell::RefCell, collections::HashMap, fmt, rc::Rc};
 
-    /// From arguments, input and directory to the output.
+    /// Returns the output of a command for its arguments, input and directory.
     pub type Run = Rc<dyn Fn(&[String], &[u8], &str) -> Result<Ran, Error>>;
 
-    /// From message and directory to the response.
+    /// Returns the response of a worker to a message in a directory.
     pub type Answer = Rc<dyn Fn(&str, &str) -> Result<String, Error>>;
 
     /// The commands that the test defined.
@@ -309,7 +309,7 @@ pub mod process {
 
 #[cfg(feature = "http")]
 pub mod http {
-    //! The web: a function for each URL.
+    //! HTTP requests, answered by a function for each URL.
 
     use super::World;
     use crate::http::{ErrorCode, Head, Outgoing, Reason, Sink, Url, Watch};
@@ -356,7 +356,7 @@ pub mod http {
         }
     }
 
-    /// From a request to its response.
+    /// Returns the response to a request.
     pub type Answer = Rc<dyn Fn(&Sent) -> Result<Page, Reason>>;
 
     /// The functions by URL, and the requests so far.

@@ -72,7 +72,7 @@ fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
 }
 
 fn page(guides: &Path, path: &Path) -> Result<Page, Box<dyn Error>> {
-    // The versions of packages come in when the TypeScript guide is shown by its tool.
+    // The tool of the TypeScript guide inserts a note about versions here; the packed guide has no note.
     let text = fs::read_to_string(path)?.replace("{{note}}", "");
     let title = text.lines().find_map(|line| line.strip_prefix("# ")).ok_or("it has no title")?;
     let id = path.strip_prefix(guides)?.with_extension("");

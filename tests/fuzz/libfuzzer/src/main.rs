@@ -1,4 +1,4 @@
-//! libFuzzer for the target that the environment's `FUZZ_TARGET` names: see `run.sh`.
+//! Runs libFuzzer on the target that the environment variable `FUZZ_TARGET` names: see `run.sh`.
 
 #![no_main]
 

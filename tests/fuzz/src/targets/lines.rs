@@ -1,4 +1,5 @@
-//! MCP over stdio: lines from a client become messages or are refused, each request under its own id.
+//! Fuzzes MCP over stdio: a line of a client becomes a message or is refused, and a refusal has the id of its
+//! request.
 
 use std::collections::BTreeSet;
 use std::io::Cursor;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
 
-/// Texts that mean something here.
+/// Texts that have a meaning for this parser.
 pub const WORDS: &[&str] = &[
     "\"jsonrpc\":\"2.0\"",
     "\"id\":7",
@@ -33,8 +34,8 @@ pub const WORDS: &[&str] = &[
     "\"requestId\":7",
 ];
 
-/// Reads all lines. Panics where a line is answered twice or under an id that it does not have, where a request gets
-/// lost, or where what is written is not one message a line.
+/// Reads all lines. Panics if a line is answered twice or with an id that was not sent, if a request is lost, or if
+/// the output is not one message per line.
 pub fn target(bytes: &[u8]) {
     let (received, written) = converse(bytes);
     let mut refused = Vec::new();
@@ -66,7 +67,7 @@ pub fn target(bytes: &[u8]) {
             );
         }
     }
-    // Of a line that is no JSON, the id may be known all the same: it stands there, maybe with escapes.
+    // The id of a line that is not JSON may still be found, because the line contains it, perhaps with escapes.
     let stands = |id: &str| bytes.windows(id.len()).any(|text| text == id.as_bytes());
     let was_sent = |id: &String| ids.contains(id) || stands(id) || bytes.contains(&b'\\');
     assert!(known.iter().all(was_sent), "ids that nobody sent: {known:?}");
@@ -75,7 +76,7 @@ pub fn target(bytes: &[u8]) {
     assert!(received.len() + refused.len() <= lines, "one answer for each line at most");
 }
 
-/// The ids of the requests that come through, and what is written in return.
+/// The ids of the requests that were received, and the output.
 fn converse(bytes: &[u8]) -> (Vec<Value>, String) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
@@ -98,8 +99,7 @@ fn converse(bytes: &[u8]) -> (Vec<Value>, String) {
     })
 }
 
-/// Whether somebody waits for an answer: a request in its plainest form. What is odd in any way may be refused without
-/// its id.
+/// Whether a line is a request in its plainest form. Only then must a refusal have the id of the request.
 fn is_request(message: &Value, line: &[u8]) -> bool {
     let Some(object) = message.as_object() else { return false };
     let id_is_plain = match &object.get("id") {
@@ -117,7 +117,7 @@ fn is_request(message: &Value, line: &[u8]) -> bool {
         && count(b"\\") == 0
 }
 
-/// Every value of a key `id`, however deep: whoever writes a key twice means one of them.
+/// The values of all keys `id` in a message, at any depth.
 fn inner_ids(value: &Value) -> Vec<String> {
     match value {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! The lock file: what cannot be read approves nothing, and an approval changes nothing else.
+//! Fuzzes the lock file: a file that cannot be read approves nothing, and an approval changes no other entry.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -6,7 +6,7 @@ use std::fs;
 use portcullis_core::lock::{HeldTool, LockFile};
 use tempfile::TempDir;
 
-/// Texts that mean something here.
+/// Texts that have a meaning for this parser.
 pub const WORDS: &[&str] = &[
     "[plugins]\n",
     "[upstreams.one]\n",
@@ -28,11 +28,12 @@ pub const WORDS: &[&str] = &[
 ];
 
 thread_local! {
-    /// In memory where the system has such a place.
+    /// The folder of the lock file: in memory (`/dev/shm`), if the system has it.
     static FOLDER: OnceCell<TempDir> = const { OnceCell::new() };
 }
 
-/// Uses a lock file of these bytes. Panics where something counts as approved that no file of these bytes says.
+/// Uses a lock file with these bytes. Panics if a component or tool counts as approved although the bytes do not
+/// approve it.
 pub fn target(bytes: &[u8]) {
     FOLDER.with(|folder| {
         let folder = folder.get_or_init(|| {

@@ -1,9 +1,10 @@
-//! Hosts that grants and plugins name: one spelling for each place, and no place that is not written.
+//! Fuzzes the origins that grants and requests name: each origin has one spelling, which is parsed as the same
+//! origin.
 
 use portcullis_egress::Origin;
 use url::Url;
 
-/// Texts that mean something here.
+/// Texts that have a meaning for this parser.
 pub const WORDS: &[&str] = &[
     "https://",
     "http://",
@@ -38,7 +39,8 @@ pub const WORDS: &[&str] = &[
     "\n",
 ];
 
-/// Reads a host. Panics where its own spelling is read as another place, or where it is not a place at all.
+/// Parses an origin. Panics if the origin's own spelling is parsed as another origin, or if its host is not a plain
+/// host name.
 pub fn target(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(origin) = text.parse::<Origin>() else {
@@ -63,7 +65,7 @@ pub fn target(bytes: &[u8]) {
         !host.contains(|c: char| c.is_whitespace() || "*@/?#\\%".contains(c)),
         "{text:?}: {host:?}"
     );
-    // A grant reads a host as a request does, or not at all.
+    // A grant parses the text as the same origin as a request does, or refuses it.
     if let Ok(granted) = Origin::try_from(text.to_owned()) {
         assert_eq!(granted, origin, "{text:?}");
     }

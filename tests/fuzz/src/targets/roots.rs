@@ -1,10 +1,10 @@
-//! Root URIs of clients: a path is absolute, has no steps upwards, and is the path that was meant.
+//! Fuzzes the root URIs of clients: the path of a URI is absolute, has no `..`, and survives the way back to a URI.
 
 use std::path::Component;
 
 use portcullis_roots::{path_of_uri, uri_of_path};
 
-/// Texts that mean something here.
+/// Texts that have a meaning for this parser.
 pub const WORDS: &[&str] = &[
     "file:///",
     "file://",
@@ -28,7 +28,8 @@ pub const WORDS: &[&str] = &[
     "\u{e4}",
 ];
 
-/// Reads a URI. Panics where a path comes of it that is none to open.
+/// Parses a URI. Panics if its path is not absolute, contains `..` or NUL, or is another path after conversion to a
+/// URI and back.
 pub fn target(bytes: &[u8]) {
     let Ok(uri) = std::str::from_utf8(bytes) else { return };
     let Some(path) = path_of_uri(uri).into_iter().next() else { return };

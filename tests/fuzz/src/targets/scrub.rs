@@ -1,10 +1,11 @@
-//! Answers of servers: no secret comes through, lengths stay, and pieces make no difference.
+//! Fuzzes the removal of secrets from HTTP responses: no secret is left, lengths stay the same, and it does not
+//! matter how the bytes are split.
 
 use std::sync::Arc;
 
 use portcullis_scrub::{Scrub, Stream, secret_parts};
 
-/// Texts that mean something here.
+/// Texts that have a meaning for this parser.
 pub const WORDS: &[&str] = &[
     "s3cret-/+key",
     "%73",
@@ -26,7 +27,8 @@ pub const WORDS: &[&str] = &[
 
 const SECRET: &str = "s3cret-/+key";
 
-/// Takes a secret out of these bytes, in pieces whose sizes the bytes decide. Panics where the secret is still there.
+/// Removes a secret from these bytes, at once and in pieces whose sizes depend on the bytes. Panics if the secret
+/// is left, a length changes, or the two results differ.
 pub fn target(bytes: &[u8]) {
     let scrub = Arc::new(Scrub::new([SECRET]));
     let whole = scrub.bytes(bytes);

@@ -1,8 +1,8 @@
-//! Files of the audit: any bytes are read, and a whole chain is told from a damaged one.
+//! Fuzzes the segments of the audit: any bytes can be parsed, and a damaged chain is recognised.
 
 use portcullis_audit::parse;
 
-/// Texts that mean something here.
+/// Texts that have a meaning for this parser.
 pub const WORDS: &[&str] = &[
     "\n",
     "{\"n\":0,\"prev\":\"0000000000000000000000000000000000000000000000000000000000000000\"",
@@ -19,7 +19,7 @@ pub const WORDS: &[&str] = &[
     "\\ud800",
 ];
 
-/// Reads a file of an audit. Panics where lines come from nowhere, or where damage is not noticed.
+/// Parses a segment. Panics if there are more lines than line ends, or if a removed first line is not noticed.
 pub fn target(bytes: &[u8]) {
     let parsed = parse(bytes);
     let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
@@ -27,7 +27,7 @@ pub fn target(bytes: &[u8]) {
     let behind = bytes.rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len);
     assert_eq!(parsed.torn, behind, "what is behind the last line end is no line");
     assert_eq!(parse(bytes), parsed, "reading has no memory");
-    // A whole chain, and the same without its first line.
+    // A whole chain is damaged without its first line.
     if parsed.flaws.is_empty()
         && parsed.lines.len() > 1
         && let Some(first) = bytes.iter().position(|byte| *byte == b'\n')

@@ -161,7 +161,7 @@ tool!(
     }
 );
 
-/// The declaration of a client that supports tasks.
+/// The client capabilities that declare support for tasks.
 pub fn tasks() -> Value {
     json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } })
 }

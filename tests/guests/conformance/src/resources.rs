@@ -19,7 +19,7 @@ impl Tool for Touch {
     }
 }
 
-/// All resources.
+/// The resources that the suite reads.
 pub struct Fixtures;
 
 impl Resources for Fixtures {
@@ -54,7 +54,7 @@ impl Resources for Fixtures {
             )),
             "test://static-binary" => Ok(Contents::bytes(uri, "image/png", PNG)),
             "test://watched-resource" => Ok(Contents::text(uri, "text/plain", "Watched.")),
-            // A plugin may say it in a wrong way that something is not there.
+            // A plugin may report a missing resource with a wrong error.
             _ if uri.starts_with("nowhere://") => Err(Failure::new("what is that?")),
             _ => {
                 let id = uri.strip_prefix("test://template/").and_then(|r| r.strip_suffix("/data"));

@@ -14,7 +14,7 @@ struct Confirmed {
     confirm: bool,
 }
 
-/// Fails for clients without support for tasks.
+/// Continues the call as a task. Fails for clients without support for tasks.
 fn as_task(request: &Request) -> Result<(), Failure> {
     if !request.supports(TASKS) {
         return Err(Failure::missing_capability(&tasks()));

@@ -2,7 +2,7 @@
 
 use portcullis_plugin::prelude::*;
 
-/// Key of the number of jobs done.
+/// The cache key of the number of finished jobs.
 const DONE: &str = "done";
 
 /// Tells what it can see of all tools.

@@ -1,4 +1,4 @@
-//! A component without Portcullis' contract: functions with arguments of every type.
+//! A foreign component whose functions have arguments of every type.
 #![expect(unsafe_code, missing_docs, reason = "what wit-bindgen generates at the border")]
 
 wit_bindgen::generate!({ world: "plain", additional_derives: [Clone] });

@@ -1,4 +1,4 @@
-//! A component made for another host: it imports files and sockets, and some functions use them.
+//! A foreign component: it imports files and sockets, and some of its functions use them.
 #![expect(unsafe_code, missing_docs, reason = "what wit-bindgen generates at the border")]
 
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _, UdpSocket};

@@ -1,5 +1,5 @@
-//! A guest that wants what belongs to others: names of tools and prompts, and everybody's resources. It also
-//! says of a tool that writes that the tool only reads.
+//! A test plugin that claims the names of tools and prompts of others, and the resources of all other sources. One
+//! of its tools writes files although its hints say that it only reads.
 
 use std::path::PathBuf;
 
@@ -63,7 +63,7 @@ impl Prompt for SimplePrompt {
     }
 }
 
-/// Everybody's resources.
+/// Claims the resources of all other sources.
 struct Everything;
 
 impl Resources for Everything {

@@ -2,9 +2,11 @@
 
 use portcullis_plugin::prelude::*;
 
-/// The number of orders, of orders in a page, and of customers.
+/// The number of orders.
 const ORDERS: u32 = 5000;
+/// The number of orders in a page.
 const PAGE: u32 = 100;
+/// The number of customers.
 const CUSTOMERS: u32 = 200;
 
 /// Lists the orders, 100 in a page, from page 0.

@@ -1,5 +1,6 @@
-//! The journal of a run: what a plugin began, which calls it started, and how they ended, in the order in which the
-//! plugin learnt of it. A round that follows questions repeats the journal, so that no call is made twice.
+//! The journal of a run: its start time and random seed, the calls that it started, and how these calls ended, in
+//! the order in which the plugin learnt of the ends. A round that follows questions replays the journal, so that no
+//! call is made twice.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::bindings::portcullis::plugin::tool_calls::{Beginning, Completion, Failure, Outcome};
 use crate::capabilities::tools::Started;
 
-/// Maximum size in bytes of what the calls of a run answer, all together.
+/// Maximum size of the answers of all calls of a run together, in bytes.
 const MAX_ANSWERS: usize = 16 * 1024 * 1024;
 
 /// The journal of a run. A client of 2026-07-28 carries it, or its digest, as sealed state between rounds.
@@ -16,7 +17,7 @@ const MAX_ANSWERS: usize = 16 * 1024 * 1024;
 pub struct Journal {
     beginning: Option<Beginning>,
     started: Vec<Started>,
-    /// In the order in which the plugin learnt of them.
+    /// The ends of calls, in the order in which the plugin learnt of them.
     completed: Vec<Completion>,
     /// Size of all answers in bytes.
     bytes: usize,
@@ -28,13 +29,13 @@ fn now() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A failure that the plugin learns of.
+/// The failure of a call, for the plugin that made the call.
 pub(crate) fn failure(kind: &str, message: impl Into<String>) -> Failure {
     Failure { kind: kind.to_owned(), message: message.into() }
 }
 
 impl Journal {
-    /// The beginning of the run: the same in each round.
+    /// The start time and the random seed of the run. They are the same in each round.
     pub(super) fn begin(&mut self) -> Beginning {
         let make =
             || Beginning { milliseconds: now(), seed: getrandom::u64().unwrap_or_else(|_| now()) };
@@ -58,7 +59,7 @@ impl Journal {
         }
     }
 
-    /// The number of calls of whose end the plugin knows.
+    /// The number of calls that the plugin knows to have ended.
     pub(super) fn ended(&self) -> usize {
         self.completed.len()
     }
@@ -68,12 +69,12 @@ impl Journal {
         self.completed.iter().any(|one| one.call == call)
     }
 
-    /// The completion at this place.
+    /// The completion at this place in the order of completions.
     pub(super) fn completion(&self, place: usize) -> Option<&Completion> {
         self.completed.get(place)
     }
 
-    /// How a call ended, now. An answer for which the run has no room is a failure instead.
+    /// The completion of a call that ends now. An answer that exceeds the size limit of the run becomes a failure.
     pub(super) fn completion_of(&mut self, call: u32, mut outcome: Outcome) -> Completion {
         if let Outcome::Value(value) = &outcome {
             let bytes = self.bytes.saturating_add(value.len());
@@ -89,12 +90,12 @@ impl Journal {
         Completion { call, milliseconds: now(), outcome }
     }
 
-    /// Adds a completion, of which the plugin learns now.
+    /// Adds a completion that the plugin gets now.
     pub(super) fn add(&mut self, completion: Completion) {
         self.completed.push(completion);
     }
 
-    /// Ends a call that has a question which nobody can answer. The plugin learns of it in the next round.
+    /// Ends a call that has a question which nobody can answer. The plugin gets the failure in the next round.
     pub fn fail(&mut self, call: u32, kind: &str, message: String) {
         let completion = self.completion_of(call, Outcome::Failed(failure(kind, message)));
         self.add(completion);

@@ -1,5 +1,5 @@
-//! The client of a call that a plugin makes: that of the plugin's own call. Progress is counted in steps of the whole
-//! run, as MCP wants progress to grow.
+//! The client of a call that a plugin makes. It forwards everything to the client of the plugin's own call. Progress
+//! is counted in steps of the whole run, because MCP requires progress to increase.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,7 +19,7 @@ pub(super) struct InnerClient<'a> {
     pub steps: &'a AtomicU64,
 }
 
-/// Progress of a run: one step more.
+/// The progress notification for one more step of a run.
 pub(crate) fn step(steps: &AtomicU64, tool: &str, what: &str) -> Notification {
     let done = steps.fetch_add(1, Ordering::Relaxed) + 1;
     #[expect(clippy::cast_precision_loss, reason = "a run has few steps")]

@@ -1,4 +1,4 @@
-//! The value of a tool's answer for a plugin that called the tool.
+//! Converts a tool's answer into a value for the plugin that called the tool.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::call::inner::journal::failure;
 /// Maximum length of the text of a tool's error, in characters.
 const MAX_ERROR: usize = 4000;
 
-/// What a plugin's tool answered.
+/// The outcome of a call of a plugin's tool.
 pub(super) fn of_plugin(result: ToolResult) -> Outcome {
     let ToolResult { content, structured, is_error, extra: _ } = result;
     if is_error {
@@ -24,7 +24,7 @@ pub(super) fn of_plugin(result: ToolResult) -> Outcome {
     of_blocks(content.iter().map(block).collect())
 }
 
-/// What an upstream server's tool answered.
+/// The outcome of a call of an upstream server's tool.
 pub(super) fn of_upstream(mut result: Value) -> Outcome {
     let blocks = match result.get_mut("content").map(Value::take) {
         Some(Value::Array(blocks)) => blocks,
@@ -39,7 +39,7 @@ pub(super) fn of_upstream(mut result: Value) -> Outcome {
     }
 }
 
-/// The texts of blocks that are all texts, as one.
+/// The texts of all blocks, joined by line feeds. `None`: a block is not a text.
 fn text_of(blocks: &[Value]) -> Option<String> {
     let texts: Option<Vec<&str>> = blocks.iter().map(|block| block["text"].as_str()).collect();
     texts.map(|texts| texts.join("\n"))
@@ -65,7 +65,7 @@ fn of_blocks(blocks: Vec<Value>) -> Outcome {
     })
 }
 
-/// A block of a plugin as JSON. Of an image or a sound, the size stands for the bytes.
+/// A content block of a plugin as JSON. Binary data is replaced by its size in bytes.
 fn block(content: &Content) -> Value {
     match &content.body {
         ContentBody::Text(text) => json!({ "type": "text", "text": text }),

@@ -1,10 +1,11 @@
-//! Arguments that a client leaves out and the server fills in.
+//! Fills in the defaults of arguments that a client leaves out.
 
 use portcullis_mcp_client::Object;
 use serde_json::Value;
 
-/// The arguments with the defaults of required ones that are missing. Some libraries make such schemas of values with
-/// defaults, which the server itself then fills in.
+/// The arguments, with the defaults of required arguments that are missing. Some libraries declare arguments with
+/// defaults as required, although their servers fill in the defaults themselves. Calls of such tools must pass the
+/// check against the schema.
 pub fn with_defaults(definition: &Object, arguments: &Value) -> Value {
     let mut arguments = arguments.clone();
     let schema = definition.get("inputSchema").unwrap_or(&Value::Null);

@@ -50,7 +50,8 @@ pub(super) fn keep_header(document: &mut DocumentMut, path: &[&str]) -> Option<(
     Some(())
 }
 
-/// Adds a table as it is written in another document, without the comments that do not belong to it.
+/// Adds a table as it is written in another document, without the comments that do not belong to the table. `None`:
+/// the other document has no such table, or a part of the path is not a table.
 pub(super) fn copy(document: &mut DocumentMut, path: &[&str], from: &DocumentMut) -> Option<()> {
     let found = path.iter().try_fold(from.as_item(), |item, key| item.get(key))?;
     let mut copied = found.clone();
@@ -61,8 +62,8 @@ pub(super) fn copy(document: &mut DocumentMut, path: &[&str], from: &DocumentMut
     Some(())
 }
 
-/// Removes from copied tables their positions, which are an order in the other document only, and the comments that are
-/// not directly above their headers.
+/// Removes the positions of copied tables, which give their order in the other document only. Also removes the
+/// comments that are not directly above a header.
 fn without_positions(item: &mut Item) {
     match item {
         Item::Table(table) => {
@@ -82,7 +83,7 @@ fn without_positions(item: &mut Item) {
     }
 }
 
-/// Puts an empty line before a new table. The first table of a text comes behind the comments of the text.
+/// Puts an empty line before a new table. The first table of a text is put after the comments of the text.
 fn begin(document: &mut DocumentMut, path: &[&str], is_first: bool) {
     let comments = if is_first { text(document.trailing()) } else { String::new() };
     let Some(table) = header(document.as_item_mut(), path) else { return };
@@ -129,8 +130,8 @@ fn table_at<'a>(document: &'a mut DocumentMut, path: &[&str]) -> Option<&'a mut 
     })
 }
 
-/// Removes the table at a path, and the tables above it that are then written nowhere. Comments that belong to another
-/// part of the text stay.
+/// Removes the table at a path, and the tables above it that are then empty and have no header. Comments that belong
+/// to another part of the text stay.
 pub(super) fn remove(document: &mut DocumentMut, path: &[&str]) {
     let Some((last, above)) = path.split_last() else { return };
     let above = above.iter().try_fold(document.as_item_mut(), |item, key| item.get_mut(key));
@@ -205,7 +206,7 @@ fn smallest(table: &Table, after: isize) -> Option<isize> {
     of_items.min()
 }
 
-/// Changes what is written before the header at a position.
+/// Changes the comments and spaces before the header at a position.
 fn prepend(table: &mut Table, position: isize, change: impl Fn(&str) -> String + Copy) {
     let change_own = |table: &mut Table| {
         if table.position() == Some(position) {
@@ -269,10 +270,10 @@ enum Step<'a> {
     Push(&'a Json),
 }
 
-/// The steps from a list to another one. Those that remove come last, with the last value first.
+/// The steps from a list to another one. Removals come last, from the end of the list to its beginning.
 fn steps<'a>(old: &'a [Json], new: &'a [Json]) -> Vec<Step<'a>> {
     let mut steps = Vec::new();
-    // Tables keep their places, and more come behind them.
+    // Tables are changed in place, and new tables are appended.
     if new.len() >= old.len() && old.iter().all(Json::is_object) {
         for (at, (old, new)) in old.iter().zip(new).enumerate() {
             if old != new {
@@ -339,7 +340,7 @@ fn push_value(array: &mut Array, mut new: Value) {
     };
     let suffix = last.decor().suffix().map(text).unwrap_or_default();
     let before = last.decor().prefix().map(text).unwrap_or_default();
-    // What is written between the last value and the end of the list.
+    // The text between the last value and the end of the list.
     let end = format!("{suffix}{trailing}");
     let at = array.len() - 1;
     let (of_last, rest) = match end.split_once('\n') {
@@ -358,13 +359,13 @@ fn push_value(array: &mut Array, mut new: Value) {
     array.set_trailing(rest);
 }
 
-/// Removes a value with the comment behind it. The comment of the value before it stays.
+/// Removes a value with the comment after it. The comment of the previous value stays.
 fn remove_value(array: &mut Array, at: usize) {
     let removed = array.remove(at);
     let before = removed.decor().prefix().map(text).unwrap_or_default();
     let suffix = removed.decor().suffix().map(text).unwrap_or_default();
     let of_previous = before.split_once('\n').map(|(line, _)| line);
-    // From the end of the line of the removed value.
+    // The text from the end of the removed value's line on.
     let after_line =
         |text: &str| text.find('\n').map(|at| text.get(at..).unwrap_or_default().to_owned());
     if let Some(next) = array.get_mut(at) {

@@ -1,4 +1,4 @@
-//! Tests that edits change what is asked for, and leave all other text as it was.
+//! Tests that edits change only the requested grants and settings, and leave all other text as it was.
 
 use super::*;
 use crate::capabilities::InvalidShortForm;

@@ -1,4 +1,4 @@
-//! Writes an edited configuration in the place of the file that was read.
+//! Replaces the configuration file by its edited text.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -23,13 +23,14 @@ pub enum WriteError {
     },
 }
 
-/// Writes a configuration file whole, or not at all; it stays through a power failure. The file keeps its permissions,
-/// and its owner and group where this process may set them. A symbolic link stays one. `before` is the text that was
-/// read, `None` if there was no file. Returns what the file could not keep.
+/// Writes a configuration file atomically and durably. The file keeps its permissions, and its owner and group if
+/// this process may set them. A symbolic link stays a symbolic link. `before`: the text that was read, `None` if
+/// there was no file. Returns whether the owner or the group was lost.
 ///
 /// # Errors
 ///
-/// [`WriteError`]. The file is then as it was, unless only its folder could not be flushed to the disk.
+/// The file changed since it was read, or cannot be written: [`WriteError`]. The file is then unchanged, unless the
+/// error came from flushing its folder to the disk.
 pub fn write(path: &Path, before: Option<&str>, after: &str) -> Result<Lost, WriteError> {
     let failed = |cause| WriteError::Io { path: path.to_owned(), cause };
     let written = match before {
@@ -39,12 +40,13 @@ pub fn write(path: &Path, before: Option<&str>, after: &str) -> Result<Lost, Wri
     written.ok_or_else(|| WriteError::Changed(path.to_owned()))
 }
 
-/// Returns what the file could not keep. `None`: it was no longer the one before, and is as it was.
+/// Overwrites an existing file. Returns whether the owner or the group was lost. `None`: the text of the file is not
+/// `before`, so nothing is written.
 #[expect(clippy::disallowed_methods, reason = "this function writes the configuration")]
 fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<Option<Lost>> {
     let path = std::fs::canonicalize(path)?;
     let mut file = File::open(&path)?;
-    // Another process that edits waits here, and finds another text afterwards.
+    // Another process that edits the file waits here, and then finds a changed text.
     file.lock()?;
     let mut now = Vec::new();
     file.read_to_end(&mut now)?;
@@ -54,7 +56,7 @@ fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<Option<Lost>>
     replace_like(&path, after.as_bytes(), &file.metadata()?).map(Some)
 }
 
-/// Returns whether there was still no file.
+/// Creates the file and its folder. Returns `false` if a file exists, which is not changed.
 fn create(path: &Path, after: &str) -> io::Result<bool> {
     // A symbolic link without a target is not replaced either.
     if path.is_symlink() || path.exists() {

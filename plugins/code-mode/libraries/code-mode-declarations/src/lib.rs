@@ -1,12 +1,12 @@
-//! Declarations of tools in TypeScript, made from their JSON Schemas: shorter than the schemas, and what models know
-//! best.
+//! Writes TypeScript declarations of tools from their JSON Schemas. Declarations are shorter than schemas,
+//! and models know TypeScript well.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// How deep types are written out. Beyond, a type is `unknown`: schemas may refer to themselves.
+/// Maximum depth of a type. Deeper types are written as `unknown`, since schemas may refer to themselves.
 const MAX_DEPTH: usize = 6;
 
 /// Maximum number of values of an enumeration, and of alternatives of a union.
@@ -15,8 +15,9 @@ const MAX_ALTERNATIVES: usize = 40;
 /// Maximum number of members of an object that are written.
 const MAX_MEMBERS: usize = 60;
 
-/// Maximum length of a description in characters: of a tool and of a parameter.
+/// Maximum length of the description of a tool, in characters.
 const MAX_DESCRIPTION: usize = 400;
+/// Maximum length of the description of a member, in characters.
 const MAX_MEMBER: usize = 120;
 
 /// A tool to declare.
@@ -24,9 +25,9 @@ const MAX_MEMBER: usize = 120;
 pub struct Tool<'a> {
     /// The name that clients use.
     pub name: &'a str,
-    /// The plugin or server that has the tool.
+    /// The operator's name for the plugin or upstream server that offers the tool.
     pub source: &'a str,
-    /// What it does.
+    /// The description of the tool.
     pub description: &'a str,
     /// The JSON Schema of the arguments.
     pub input: &'a Value,
@@ -34,7 +35,7 @@ pub struct Tool<'a> {
     pub output: Option<&'a Value>,
 }
 
-/// The declarations of tools, by their sources.
+/// Returns the declarations of tools, grouped by source.
 pub fn declarations<'a>(tools: impl IntoIterator<Item = Tool<'a>>) -> String {
     let mut sources: BTreeMap<&str, Vec<Tool<'a>>> = BTreeMap::new();
     for tool in tools {
@@ -60,7 +61,8 @@ pub fn declarations<'a>(tools: impl IntoIterator<Item = Tool<'a>>) -> String {
     text
 }
 
-/// A member of an object, as a program writes it.
+/// The expression for a member of an object: `tools.list`, or `tools["list-all"]` if the name is no
+/// identifier.
 fn member(object: &str, name: &str) -> String {
     if is_identifier(name) {
         format!("{object}.{name}")
@@ -84,7 +86,7 @@ fn needs_arguments(input: &Value) -> bool {
     input["required"].as_array().is_some_and(|required| !required.is_empty())
 }
 
-/// A description as a comment of one line. It cannot end the comment.
+/// A description as a one-line comment, or an empty text. A `*/` in the description is broken up.
 fn comment(description: &str, most: usize, indent: &str) -> String {
     let words = description.split_whitespace().collect::<Vec<_>>().join(" ").replace("*/", "* /");
     let short: String = words.chars().take(most).collect();
@@ -98,7 +100,7 @@ struct Schema<'a> {
 }
 
 impl Schema<'_> {
-    /// The type of a schema.
+    /// The TypeScript type of a schema. `depth` is the depth of this type, from 1.
     fn written(&self, schema: &Value, depth: usize) -> String {
         if depth > MAX_DEPTH {
             return "unknown".to_owned();

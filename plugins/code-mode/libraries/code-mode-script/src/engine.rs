@@ -1,4 +1,4 @@
-//! The JavaScript engine, Boa: the only module that knows it.
+//! Runs JavaScript programs in the engine Boa. No other module uses Boa.
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -18,13 +18,13 @@ use boa_engine::{
 
 use crate::{Beginning, Ended, ProgramError, Surroundings};
 
-/// What a program finds around it.
+/// The script that defines the program's globals: `tools`, `console` and a repeatable `Math.random`.
 const PRELUDE: &str = include_str!("../resources/prelude.js");
 
 /// The name of the program in the engine's texts about errors.
 const PROGRAM: &str = "program";
 
-/// How deep functions may call each other. The stack of the guest has room for it.
+/// Maximum depth of function calls in a program. The guest's stack is large enough for this depth.
 const MAX_DEPTH: usize = 400;
 
 /// Maximum length of the message of an error, in characters.
@@ -35,7 +35,8 @@ thread_local! {
     static SURROUNDINGS: RefCell<Option<Box<dyn Surroundings>>> = const { RefCell::new(None) };
 }
 
-/// Uses the surroundings of the program that runs.
+/// Calls a function with the surroundings of the running program. Returns a JavaScript error if no program
+/// runs.
 fn around<T>(use_it: impl FnOnce(&mut dyn Surroundings) -> T) -> JsResult<T> {
     SURROUNDINGS.with_borrow_mut(|around| match around {
         Some(around) => Ok(use_it(&mut **around)),
@@ -43,7 +44,8 @@ fn around<T>(use_it: impl FnOnce(&mut dyn Surroundings) -> T) -> JsResult<T> {
     })
 }
 
-/// The time of the program: it stands still while the program computes, and is that of the call that ended last.
+/// The program's clock. It shows when the last call ended (at first: when the run began), and stands still in
+/// between. So a program reads the same times in each round.
 struct Moment(Cell<u64>);
 
 impl Clock for Moment {
@@ -58,7 +60,7 @@ impl Clock for Moment {
     }
 }
 
-/// No program is made of a text.
+/// Hooks of the engine that forbid programs made from strings (`eval`, `new Function`). The time zone is UTC.
 struct NoPrograms;
 
 impl HostHooks for NoPrograms {
@@ -78,11 +80,12 @@ impl HostHooks for NoPrograms {
     }
 }
 
-/// Runs a program without types.
+/// Runs a JavaScript program and returns its value as JSON. `tools` are names of tools, each with its source.
 ///
 /// # Errors
 ///
-/// [`ProgramError`].
+/// The program does not parse, throws, waits for something that never comes, or exceeds a limit of the
+/// engine.
 pub fn run(
     program: &str,
     tools: &[(String, String)],
@@ -100,7 +103,7 @@ pub fn run(
     outcome
 }
 
-/// An error that is no fault of the program.
+/// An internal error, which the program did not cause.
 fn fault(message: &str) -> ProgramError {
     ProgramError { name: "InternalError".into(), message: message.into(), place: None }
 }
@@ -129,7 +132,7 @@ fn run_in(
     let promise = promise.ok_or_else(|| fault("the program is no asynchronous function"))?;
     loop {
         context.run_jobs().map_err(|error| prelude.explain(&error, context))?;
-        // Also calls that the program does not wait for run to their end.
+        // Calls that the program does not await also run to their end.
         let next = around(|around| around.next()).map_err(|error| fault(&error.to_string()))?;
         let Some(ended) = next else { break };
         clock.0.set(ended.milliseconds.max(clock.0.get()));
@@ -230,7 +233,7 @@ impl Prelude {
         function.call(&JsValue::undefined(), arguments, context)
     }
 
-    /// Passes the end of a call to the program.
+    /// Settles the promise of a call that has ended.
     fn settle(&self, ended: Ended, context: &mut Context) -> JsResult<()> {
         let (kind, answer) = match ended.answer {
             Ok(value) => (String::new(), value),
@@ -247,12 +250,12 @@ impl Prelude {
         Ok(json.to_string(context)?.to_std_string_lossy())
     }
 
-    /// An error of the program.
+    /// Converts an error of the engine into the error that the model reads.
     fn explain(&self, error: &JsError, context: &mut Context) -> ProgramError {
         let shown = error.to_string();
         let native = error.try_native(context).map(|native| native.to_string());
         let Ok(value) = error.clone().into_opaque(context) else {
-            // A limit of the engine, which no program can catch: functions call each other too deeply.
+            // The recursion limit of the engine, an error that programs cannot catch.
             let message = shown.lines().next().unwrap_or_default().to_owned();
             return ProgramError { name: "RangeError".into(), message, place: place_in(&shown) };
         };
@@ -269,8 +272,8 @@ impl Prelude {
     }
 }
 
-/// The first place of the program that a text of the engine names, as `(program:LINE:COLUMN)`. The program has one
-/// line before it.
+/// The first position in the program that a text of the engine names, as `(program:LINE:COLUMN)`. The engine
+/// counts the line that [`run_in`] writes before the program; the result does not.
 fn place_in(text: &str) -> Option<(u32, u32)> {
     let start = format!("({PROGRAM}:");
     let mut places = text.split(&start).skip(1);

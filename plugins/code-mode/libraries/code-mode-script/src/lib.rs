@@ -8,7 +8,7 @@ pub mod types;
 
 use std::fmt;
 
-/// What a program reaches outside of the engine.
+/// The functions outside the engine that a program can call.
 pub trait Surroundings {
     /// Starts a call of a tool and returns its number. The arguments are a JSON object.
     fn start(&mut self, tool: &str, arguments: &str) -> u32;
@@ -16,7 +16,7 @@ pub trait Surroundings {
     fn next(&mut self) -> Option<Ended>;
     /// Takes a line that the program logs, at a level of MCP: `debug`, `info`, `warning` or `error`.
     fn log(&mut self, level: &str, line: &str);
-    /// Searches the tools: a JSON array.
+    /// Searches the tools. Returns a JSON array of at most `limit` tools, the best first.
     fn search(&mut self, query: &str, limit: usize) -> String;
     /// The declarations of these tools, in TypeScript.
     fn describe(&mut self, names: &[String]) -> String;
@@ -27,22 +27,22 @@ pub trait Surroundings {
 pub struct Ended {
     /// The number of the call.
     pub call: u32,
-    /// When it ended, in milliseconds since 1970.
+    /// When the call ended, in milliseconds since 1970.
     pub milliseconds: u64,
     /// The value of the answer as JSON, or the kind and the message of the failure.
     pub answer: Result<String, (String, String)>,
 }
 
-/// What is the same in each round of a run.
+/// Time and seed of a run. They are the same in each of its rounds, so that the program makes the same calls.
 #[derive(Debug, Clone, Copy)]
 pub struct Beginning {
     /// When the run began, in milliseconds since 1970.
     pub milliseconds: u64,
-    /// For random numbers.
+    /// The seed of the program's random numbers.
     pub seed: u64,
 }
 
-/// Why a program has no value.
+/// The reason why a program returned no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ProgramError {
     /// The name of the error's class, such as `TypeError`. Empty: the program threw something that is no error.
@@ -67,7 +67,8 @@ impl fmt::Display for ProgramError {
     }
 }
 
-/// The program without the fences of Markdown around it, which models like to write.
+/// Removes the Markdown code fence that models often write around a program. Without a fence, returns the
+/// text as it is.
 pub fn without_fences(text: &str) -> &str {
     let trimmed = text.trim();
     let Some(inside) = trimmed.strip_prefix("```") else { return text };
@@ -82,7 +83,7 @@ pub fn without_fences(text: &str) -> &str {
 ///
 /// # Errors
 ///
-/// [`ProgramError`].
+/// See [`types::removed`] and [`engine::run`].
 pub fn run(
     program: &str,
     tools: &[(String, String)],

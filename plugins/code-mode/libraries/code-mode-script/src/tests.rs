@@ -1,4 +1,4 @@
-//! Tests of programs, with tools in the place of the host's.
+//! Tests of programs that call fake tools.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ struct Seen {
     lines: Vec<String>,
 }
 
-/// Tools that answer with their arguments, the last call first.
+/// Fake tools that answer with their arguments. Of several calls, the last one ends first.
 struct Tools {
     seen: Rc<RefCell<Seen>>,
     ended: VecDeque<Ended>,
@@ -199,7 +199,7 @@ fn what_a_program_changes_breaks_nothing_but_the_program() {
         "tools.a = 1; return typeof tools.a.list",
         "delete globalThis.tools; return 1",
     ] {
-        // It ends, one way or the other.
+        // The program must end, with a value or an error.
         drop(played(program).0);
     }
 }

@@ -1,4 +1,4 @@
-//! Removes the types of TypeScript from a program. They become spaces, so that lines and columns stay.
+//! Removes TypeScript's types from a program. Spaces replace the types, so that lines and columns stay.
 
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{
@@ -17,7 +17,7 @@ use oxc_syntax::scope::ScopeFlags;
 
 use crate::ProgramError;
 
-/// What stands before the program while it is parsed: it is the body of a function.
+/// Text before the program while it is parsed: the program is the body of an async function.
 const BEFORE: &str = "(async () => {\n";
 const AFTER: &str = "\n})";
 
@@ -25,7 +25,8 @@ const AFTER: &str = "\n})";
 ///
 /// # Errors
 ///
-/// The program is neither JavaScript nor TypeScript, or has a part of TypeScript that is more than a type.
+/// The program is not valid JavaScript or TypeScript, or uses a TypeScript feature that is more than a type,
+/// such as an enum.
 pub fn removed(program: &str) -> Result<String, ProgramError> {
     let whole = format!("{BEFORE}{program}{AFTER}");
     let allocator = Allocator::default();
@@ -49,7 +50,7 @@ pub fn removed(program: &str) -> Result<String, ProgramError> {
     Ok(erased[BEFORE.len()..erased.len() - AFTER.len()].to_owned())
 }
 
-/// The tree of a program, or the first fault with its offset.
+/// Parses a program. An error is the first fault with its offset, or `None` if the parser names no fault.
 fn parsed<'a>(
     allocator: &'a Allocator,
     source: &'a str,
@@ -93,7 +94,7 @@ fn syntax_error(whole: &str, message: &str, offset: usize) -> ProgramError {
 struct Eraser<'s> {
     source: &'s str,
     bytes: Vec<u8>,
-    /// The first part that is more than a type, and its offset.
+    /// The first TypeScript feature that is more than a type, and its offset.
     refused: Option<(&'static str, usize)>,
 }
 
@@ -113,7 +114,7 @@ impl Eraser<'_> {
         self.bytes[from as usize] = b';';
     }
 
-    /// Overwrites the first of these characters in a range.
+    /// Overwrites the first character of a range that is one of `marks`.
     fn blank_mark(&mut self, from: u32, to: u32, marks: &[u8]) {
         let range = from as usize..to as usize;
         let found = self.source.as_bytes()[range].iter().position(|byte| marks.contains(byte));
@@ -122,7 +123,7 @@ impl Eraser<'_> {
         }
     }
 
-    /// Overwrites modifiers in a range that has no other words but those of JavaScript.
+    /// Overwrites these words in a range. All other words in the range stay.
     fn blank_words(&mut self, from: u32, to: u32, words: &[&str]) {
         let text = &self.source[from as usize..to as usize];
         let mut at = 0;
@@ -145,7 +146,7 @@ impl Eraser<'_> {
     }
 }
 
-/// The modifiers of members of classes that are types.
+/// The modifiers of class members that TypeScript adds to JavaScript.
 const MODIFIERS: &[&str] =
     &["public", "private", "protected", "readonly", "override", "declare", "abstract"];
 

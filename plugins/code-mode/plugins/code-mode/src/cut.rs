@@ -1,12 +1,14 @@
-//! Cuts a JSON value to a size by its structure: fewer items, shorter texts, and words that say so.
+//! Shortens a JSON value to a maximum size. The structure stays: lists get fewer items, texts get shorter,
+//! and a note tells what is missing.
 
 use serde_json::{Map, Value};
 
-/// The numbers of items and of characters that are tried, one after the other.
+/// Maximum numbers of items in a list and of characters in a text, tried in this order until the value fits.
 const STEPS: &[(usize, usize)] =
     &[(400, 8000), (150, 3000), (60, 1000), (25, 400), (10, 200), (5, 100), (3, 60), (1, 40)];
 
-/// The value in at most `most` bytes of JSON, and whether something is missing.
+/// The value in at most `most` bytes of JSON, and whether something is missing. A value that does not fit
+/// even with the last step becomes a text with its kind and size.
 pub fn cut(value: Value, most: usize) -> (Value, bool) {
     if size(&value) <= most {
         return (value, false);
@@ -35,7 +37,7 @@ fn kind(value: &Value) -> &'static str {
 }
 
 fn shortened(value: &Value, items: usize, characters: usize, depth: usize) -> Value {
-    // What is deep inside is cut first.
+    // The deeper a value, the fewer items it keeps.
     let items = (items >> depth.min(8)).max(1);
     match value {
         Value::String(text) => match text.char_indices().nth(characters) {

@@ -30,7 +30,7 @@ impl Tool for DescribeTools {
     }
 }
 
-/// The declarations of tools, and which of the names there are not.
+/// The declarations of the first `MAX_NAMES` tools, and a comment for each name without a tool.
 pub fn described(names: &[String], tools: &[Callable]) -> String {
     let declared = tools.iter().take(MAX_NAMES).map(|tool| Declared {
         name: &tool.name,

@@ -15,8 +15,9 @@ use crate::search::{found, summary};
 /// Maximum size of the value in the answer, in bytes of JSON: some 6,000 tokens.
 const MAX_RESULT: usize = 20_000;
 
-/// Maximum number of lines that are logged, and of bytes of all of them.
+/// Maximum number of log lines that are kept.
 const MAX_LINES: usize = 100;
+/// Maximum size of all log lines that are kept, in bytes. The last line may exceed it.
 const MAX_LOGGED: usize = 4_000;
 
 /// Maximum number of calls in the answer.
@@ -96,10 +97,10 @@ fn level_of(name: &str) -> Level {
     }
 }
 
-/// What is seen of a run.
+/// The log lines and calls of a run.
 #[derive(Default)]
 struct Seen {
-    /// Levels and lines.
+    /// The lines, each with its level.
     lines: Vec<(String, String)>,
     bytes: usize,
     lost: usize,
@@ -140,7 +141,7 @@ impl Seen {
         Ok(Ran { result, logs, calls, cut })
     }
 
-    /// The text of a run that failed: what the calls did remains.
+    /// The error message of a failed run. It lists the calls that were made, since their effects remain.
     fn failed(&self, error: &str) -> String {
         let mut text = error.to_owned();
         if !self.calls.is_empty() {
@@ -164,7 +165,7 @@ impl Seen {
 /// A call that is under way: its number, its tool, and when it started.
 type Open = (u32, String, u64);
 
-/// What the program reaches: the host's tools.
+/// Connects a program to the host's tools, and records its calls and log lines.
 struct Around {
     seen: Rc<RefCell<Seen>>,
     now: u64,

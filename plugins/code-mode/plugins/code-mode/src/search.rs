@@ -5,10 +5,10 @@ use portcullis_plugin::tool_calls::Callable;
 use portcullis_tool_search::{Document, Index};
 use serde_json::Value;
 
-/// The number of tools that are found, if the caller does not say.
+/// Number of tools in the answer, if the caller sets no limit.
 const LIMIT: usize = 8;
 
-/// Maximum number of tools that are found.
+/// Maximum number of tools in the answer.
 const MAX_LIMIT: usize = 50;
 
 /// Maximum length of a description in the answer, in characters.
@@ -66,7 +66,7 @@ fn parameters(tool: &Callable) -> Vec<&str> {
     properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect()
 }
 
-/// The sources of the tools, each once.
+/// The names of the tools' sources without duplicates, or `nothing`.
 pub fn sources(tools: &[Callable]) -> String {
     let mut sources: Vec<&str> = tools.iter().map(|tool| tool.source.as_str()).collect();
     sources.sort_unstable();

@@ -1,8 +1,9 @@
 //! Checks, and where possible repairs, HTML that a model wrote for display in a view.
 //!
-//! No browser runs what a model wrote. The page of a view rebuilds the markup from lists of elements and attributes, and
-//! interprets the scripts, which this crate turns into a program. The page is the barrier; the checks here tell a
-//! well-meaning model what will not work there and what to write instead.
+//! The model's HTML and scripts never run in a browser as they are. The page of a view rebuilds the markup
+//! from lists of allowed elements and attributes. It interprets the scripts, which this crate compiles into a
+//! program. The page enforces the rules. The checks in this crate tell the model which parts do not work in
+//! the page, and what to write instead.
 
 mod markup;
 mod program;
@@ -16,7 +17,7 @@ pub use words::contamination;
 pub struct Judged {
     /// The repaired document.
     pub html: String,
-    /// What was removed or added.
+    /// The repairs: parts that were removed or added.
     pub repairs: Vec<String>,
     /// Why the document must not be shown, and what to do instead; empty if it may be shown.
     pub faults: Vec<String>,
@@ -35,7 +36,7 @@ pub struct Document {
 ///
 /// # Errors
 ///
-/// The faults of a document that is not, or no longer, accepted.
+/// The faults, if the current rules do not accept the document.
 pub fn parts(html: &str) -> Result<Document, Vec<String>> {
     let rewritten = markup::rewrite(html).map_err(|why| vec![why])?;
     let compiled = program::compile(&rewritten.scripts, &rewritten.ids);
@@ -51,7 +52,8 @@ pub fn parts(html: &str) -> Result<Document, Vec<String>> {
 /// Maximum number of faults that are reported.
 const FAULTS: usize = 20;
 
-/// Checks a document of at most `most_bytes` bytes. Only `portcullis.listen` brings it results.
+/// Checks a document of at most `most_bytes` bytes. The document must call `portcullis.listen`, the only way
+/// to get results.
 pub fn check(text: &str, most_bytes: usize) -> Judged {
     let (html, mut repairs) = words::unwrapped(text);
     let mut faults = Vec::new();

@@ -1,4 +1,5 @@
-//! Checks HTML markup: removes what the document can do without, and reports the rest as faults.
+//! Checks HTML markup: removes forbidden parts that the document works without, and reports other forbidden
+//! parts as faults.
 
 use crate::style;
 use lol_html::{
@@ -23,7 +24,7 @@ const NEVER: &[&str] = &[
     "noframes",
     "listing",
 ];
-/// Removed elements: they only lead elsewhere, and the document is the same without them.
+/// Elements that are removed, since a view works the same without them.
 const LEFT_OUT: &[&str] = &["link", "base", "noscript"];
 /// Attributes with a URL.
 const ADDRESSES: &[&str] = &[
@@ -49,7 +50,7 @@ const ADDRESSES: &[&str] = &[
     "lowsrc",
     "dynsrc",
 ];
-/// Attributes that set a target or the focus.
+/// Attributes that are removed: they set a link's target or the focus, or have no use in a view.
 const PLACES: &[&str] =
     &["target", "formtarget", "download", "autofocus", "accesskey", "nonce", "integrity", "is"];
 
@@ -127,7 +128,7 @@ pub fn rewrite(html: &str) -> Result<Rewritten, String> {
     Ok(Rewritten { html, repairs, faults, scripts, styles, text, markup, ids })
 }
 
-/// The markup of a document alone.
+/// The document without its scripts.
 fn without_scripts(html: &str) -> Result<String, String> {
     let settings =
         RewriteStrSettings::new().append_element_content_handler(element!("script", |element| {
@@ -173,7 +174,7 @@ impl Found {
             "input" if element.get_attribute("type").is_some_and(|kind| !is_known_input(&kind)) => {
                 self.faults.push("there is an `<input>` of a type that is not allowed here, such as `password` or `file`".to_owned());
             }
-            // Elements that animate a URL attribute later.
+            // These elements could change a URL attribute later.
             "animate" | "set" | "animatetransform" | "animatemotion" => {
                 self.repair(format!("took away an `<{name}>`"));
                 element.remove();

@@ -1,9 +1,10 @@
 //! Turns the scripts of a document into a program that the view's page interprets.
 //!
-//! The program is an ESTree: the syntax tree that JavaScript tools share (<https://github.com/estree/estree>), as JSON and
-//! without positions. It has the kinds of nodes in [`NODES`] and no others. The page's interpreter is the barrier: a script
-//! reaches what the interpreter offers and nothing else. The checks of names here only tell the model early what will
-//! not work.
+//! The program is an ESTree: the syntax tree that JavaScript tools share
+//! (<https://github.com/estree/estree>), as JSON and without positions. It has only the kinds of nodes in
+//! `NODES` in `program/nodes.rs`. The page's interpreter enforces the rules: a script reaches only the
+//! functions that the interpreter offers. The checks of names in this module only tell the model early which
+//! names will not work.
 
 mod bounds;
 mod names;
@@ -37,7 +38,7 @@ fn too_long() -> String {
 pub struct Compiled {
     /// The statements of all scripts, in their order.
     body: Vec<Value>,
-    /// What the scripts must not have, and what to write instead.
+    /// The forbidden parts of the scripts, each with what to write instead.
     pub faults: Vec<String>,
     /// Whether a script calls `portcullis.listen`.
     pub listens: bool,

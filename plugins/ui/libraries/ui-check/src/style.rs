@@ -2,7 +2,7 @@
 
 /// The faults of a style sheet, or of the value of a `style` attribute.
 pub fn check(css: &str) -> Vec<String> {
-    // Within a text or an address, what looks like a comment is none: both readings must be right.
+    // Within a string or a URL, `/*` begins no comment. So the style is checked with and without comments.
     let mut faults = read(&unescaped(css, true));
     faults.extend(read(&unescaped(css, false)));
     faults.dedup();
@@ -45,7 +45,7 @@ fn read(css: &str) -> Vec<String> {
     faults
 }
 
-/// Decodes escapes; removes what looks like a comment, unless it `keeps` that.
+/// Decodes escapes. Also removes everything that looks like a comment, unless `keeps` is set.
 fn unescaped(css: &str, keeps: bool) -> String {
     let mut out = String::with_capacity(css.len());
     let mut chars = css.chars().peekable();

@@ -37,7 +37,8 @@ pub fn contamination(text: &str) -> Vec<String> {
     found.collect()
 }
 
-/// Removes what a model writes around a document, and characters that hide or reorder others.
+/// Removes a model's words around a document, and characters that are invisible or reorder others. Returns
+/// the document and the repairs.
 pub fn unwrapped(text: &str) -> (String, Vec<String>) {
     let mut repairs = Vec::new();
     let mut html = text.trim();

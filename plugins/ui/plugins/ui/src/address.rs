@@ -8,7 +8,8 @@ pub fn of(tool: &str, digest: &str) -> String {
     format!("{BEFORE}{}/{digest}{AFTER}", encoded(tool))
 }
 
-/// The tool of a URI, whatever its digest: an old URI leads to the newest view.
+/// The tool of a view's URI, or `None` for other URIs. The digest does not matter: an old URI leads to the
+/// newest view.
 pub fn tool(address: &str) -> Option<String> {
     let (tool, digest) = address.strip_prefix(BEFORE)?.strip_suffix(AFTER)?.split_once('/')?;
     let is_digest =
@@ -18,7 +19,8 @@ pub fn tool(address: &str) -> Option<String> {
 
 /// Encodes a name as one path segment that every URI parser reads alike.
 pub fn encoded(name: &str) -> String {
-    // Paths give "." and ".." a meaning, even percent-encoded. A plain "~" has no other use.
+    // "." and ".." have a meaning in paths, even percent-encoded. A "~" that is not percent-encoded has no
+    // other use.
     if matches!(name, "." | "..") {
         return format!("~{name}");
     }

@@ -8,7 +8,7 @@ pub fn digest(value: &Value) -> String {
     digest_of(text(value).as_bytes())
 }
 
-/// The SHA-256 of bytes, cut to 40 hexadecimal digits (160 bits), enough against collisions.
+/// The SHA-256 of bytes, cut to 40 hexadecimal digits (160 bits).
 pub fn digest_of(bytes: &[u8]) -> String {
     let mut hex = String::with_capacity(40);
     for byte in &Sha256::digest(bytes)[..20] {
@@ -92,8 +92,8 @@ fn ecmascript(number: f64) -> String {
     if number < 0.0 { format!("-{written}") } else { written }
 }
 
-/// If two shortest forms are equally near, ECMAScript takes the even one, and Rust the greater.
-/// This needs at least 16 digits.
+/// If two shortest forms are equally near, ECMAScript takes the even one, and Rust the greater one. Such a
+/// tie has at least 16 digits.
 fn even(number: f64, digits: String) -> String {
     if digits.len() < 16 {
         return digits;

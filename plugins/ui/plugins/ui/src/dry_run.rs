@@ -8,22 +8,23 @@ use portcullis_plugin::{
 };
 use regex_lite::Regex;
 
-/// Most problems that are reported.
+/// Maximum number of problems that are reported.
 const PROBLEMS: usize = 20;
-/// Most pointers that the host is asked about.
+/// Maximum number of pointers that the host is asked about.
 const POINTERS: usize = 200;
 
-/// What a dry run found.
+/// The result of a dry run.
 #[derive(Debug, PartialEq)]
 pub struct Found {
     /// The pointers without a target.
     pub problems: Vec<Problem>,
-    /// The pointers whose target neither a schema declares nor an answer has or lacks.
+    /// The pointers that could not be verified: no schema declares the target, and there is no answer to
+    /// compare with.
     pub unverified: Vec<String>,
 }
 
-/// Follows all pointers of a [valid](crate::spec::check) specification. Where the plugin does not see the tool's last
-/// answer, the host tells whether pointers lead to something in it.
+/// Follows all pointers of a [valid](crate::spec::check) specification. If the plugin may not read the tool's
+/// last answer (`last`), the host tells whether pointers lead to something in this answer.
 pub fn check(specification: &Value, tool: &Entry, last: Option<&Value>) -> Found {
     let mut run = Run {
         input: Place::of(Some(&tool.input_schema), None),
@@ -41,17 +42,17 @@ pub fn check(specification: &Value, tool: &Entry, last: Option<&Value>) -> Found
 
 /// A pointer to a place that no schema declares and no sample has.
 struct Undeclared {
-    /// Where it stands in the specification.
+    /// JSON Pointer to the place in the specification.
     at: String,
-    /// As it is written.
+    /// The pointer as it is written there.
     path: String,
-    /// The pointers that lead there from the whole answer, one for each list on the way.
+    /// The path from the whole answer to the target, as for [`catalog::find`].
     chain: Vec<String>,
     /// Whether the component is shown only under a condition.
     is_guarded: bool,
 }
 
-/// The target of a pointer, and how it is reached in the answer; `None` if it is not in the answer.
+/// The target of a pointer, and the path to it in the answer. `None`: the target is not in the answer.
 #[derive(Clone)]
 struct Target<'a> {
     place: Place<'a>,
@@ -73,7 +74,7 @@ impl<'a> Run<'a> {
         self.problems.push(Problem { at, what: what.into() });
     }
 
-    /// Has the host look for the pointers that nothing declares; returns those it can tell nothing of.
+    /// Asks the host to follow the pointers to undeclared places. Returns the pointers that stay unverified.
     fn ask_host(&mut self, tool: &str) -> Vec<String> {
         let mut undeclared = std::mem::take(&mut self.undeclared);
         undeclared.truncate(POINTERS);
@@ -97,7 +98,7 @@ impl<'a> Run<'a> {
         unverified
     }
 
-    /// The target of a pointer; `None` if there is none, which is then reported.
+    /// The target of a pointer. `None`: there is no target, and a problem was added.
     fn follow(
         &mut self,
         path: &Value,
@@ -191,7 +192,8 @@ impl<'a> Run<'a> {
         if self.problems.len() >= PROBLEMS {
             return;
         }
-        // What a condition leads to, and what is shown under it, may be missing.
+        // The target of a condition may be missing, and so may the targets of the components shown under this
+        // condition.
         let is_guard = component.get("when").is_some();
         self.guards += usize::from(is_guard);
         if let Some(path) = component["when"].get("path") {
@@ -206,7 +208,7 @@ impl<'a> Run<'a> {
         self.guards -= usize::from(is_guard);
     }
 
-    /// Checks what only components of one kind have.
+    /// Checks the parts that only components of one kind have.
     fn parts(&mut self, component: &Value, at: &str, item: Option<&Target<'a>>) {
         let place = |name: &str| format!("{at}/{name}");
         match component["component"].as_str() {
@@ -303,7 +305,7 @@ fn list(value: &Value) -> impl Iterator<Item = (usize, &Value)> {
     value.as_array().into_iter().flatten().enumerate()
 }
 
-/// Whether that text of the component stands within the items of a list.
+/// Whether the text with this name belongs to the items of the component's list.
 fn is_of_items(component: &Value, name: &str) -> bool {
     match component["component"].as_str() {
         Some("Timeline") => matches!(name, "title" | "text"),
@@ -358,7 +360,7 @@ mod tests {
         assert_eq!(check(&spec::tests::everything(), &weather(), None), nothing);
     }
 
-    /// Asserts that each specification is answered by a text that begins so.
+    /// Asserts that the problems of each specification begin with the expected text.
     fn assert_said(table: &[(Value, &str)]) {
         for (root, expected) in table {
             let said = said(root.clone(), &weather(), None);

@@ -50,7 +50,7 @@ pub fn gets_view(tool: &Entry, settings: &Settings) -> bool {
     !tool.of_this_plugin && tool.view.is_none() && settings.allows(&tool.name)
 }
 
-/// What is needed to compute the URIs of views.
+/// The state from which the URIs of views are computed.
 pub struct Addresses<'a> {
     template: String,
     settings: &'a Settings,
@@ -61,7 +61,7 @@ pub struct Addresses<'a> {
 }
 
 impl<'a> Addresses<'a> {
-    /// The current state.
+    /// Reads the current state.
     pub fn new(settings: &'a Settings) -> Self {
         Self {
             template: page::template_version(),
@@ -161,10 +161,10 @@ pub struct Page {
 pub fn page_of(tool: &Entry, settings: &Settings) -> Page {
     let body = Addresses::new(settings).view(tool).and_then(|indexed| {
         let body = kept::record(&tool.name).view?.body;
-        // Of two related writes to the store, one may be missing.
+        // The record and the index are written one after the other, so that one of them may be outdated.
         (body.digest() == indexed.digest).then_some(body)
     });
-    // A document that was kept before the rules became stricter is not shown.
+    // A stored document that the current rules no longer accept is not shown.
     let document = match &body {
         Some(kept::Body::Document(html)) => ui_check::parts(html).ok(),
         Some(kept::Body::Specification(_)) | None => None,

@@ -31,7 +31,7 @@ fn write(request: &Request<'_>, folder: &str, file: &str, text: &str) {
     }
 }
 
-/// Removes what looks like a key, a token or a password.
+/// Replaces texts that look like a key, a token or a password.
 pub fn redacted(text: &str) -> String {
     const SECRETS: &[&str] = &[
         r"(?i)\b(?:sk|pk|rk|ghp|gho|ghs|xox[abps]|glpat|AKIA)[-_]?[A-Za-z0-9_-]{12,}",

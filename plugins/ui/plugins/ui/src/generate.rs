@@ -1,4 +1,4 @@
-//! Generates views with a provider: in the foreground in seconds, as a job in minutes.
+//! Generates views with a provider: in the foreground within seconds, or as a job within minutes.
 
 use crate::{
     canonical,
@@ -18,9 +18,10 @@ use portcullis_plugin::{
 use serde::{Deserialize, Serialize};
 use std::{fmt, time::Duration};
 
-/// The places for concurrent generations. The last is kept free for callers who wait.
+/// Cache keys that bound the number of concurrent generations. Background jobs do not use the last slot, so
+/// that it is free for callers who wait.
 const SLOTS: [&str; 3] = ["slot/0", "slot/1", "slot/2"];
-/// Longest wait for one of several slots, before the next is tried.
+/// Longest single wait for a tool's turn or for a slot, before the time left is checked again.
 const STEP: Duration = Duration::from_millis(200);
 /// Time after a failure before the next automatic attempt.
 const REST: Duration = Duration::from_secs(600);
@@ -112,7 +113,7 @@ pub struct Made {
 /// The reason why there is no view.
 #[derive(Debug)]
 pub enum Why {
-    /// Another generation took all the time that a caller waits.
+    /// Other generations took all the time that this one may take.
     Busy,
     /// Another call failed to generate the same view a moment ago.
     Same(Failed),
@@ -269,7 +270,7 @@ pub fn generate(
     Ok(Made { address, ms, from_cache })
 }
 
-/// What became of the same generation by another call since this one began, if there was one.
+/// The outcome of the same generation by another call since `began`. `None`: there was no such generation.
 fn meanwhile(record: kept::Record, key: &str, began: u64) -> Option<Result<(), Failed>> {
     let is_same = |view: &View| view.key.as_deref() == Some(key) && view.at > began;
     if record.view.as_ref().is_some_and(is_same) {
@@ -380,7 +381,8 @@ fn written(
     Ok(view)
 }
 
-/// The turn of one generation: the only one of its tool, and one of few in all.
+/// The right to generate one view. Only one call holds it for a tool, and few calls hold it for all tools
+/// together.
 struct Turn {
     _tool: cache::Claim,
     _slot: cache::Claim,
@@ -401,7 +403,7 @@ impl Turn {
                 Err(error) if error.code == Code::Timeout => return Err(Why::Busy),
                 Err(error) => return Err(Why::Provider(error)),
             };
-            // The tool's turn first: who waits for it takes no slot from others.
+            // The tool's turn comes first, so that a call that waits for its turn occupies no slot.
             let Some(tool) = of_tool.take().or_else(|| cache::claim_within(&turn, left.min(STEP)))
             else {
                 continue;

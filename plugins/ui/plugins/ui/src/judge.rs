@@ -1,4 +1,4 @@
-//! Validates what a model wrote before it is shown.
+//! Validates a model's specification or document before it is shown.
 
 use crate::{dry_run, kept::Body, spec};
 use portcullis_plugin::{
@@ -6,12 +6,12 @@ use portcullis_plugin::{
     serde_json::{self, Value},
 };
 
-/// What a model wrote, found to be valid.
+/// A valid specification or document of a model.
 #[derive(Debug)]
 pub struct Judged {
-    /// What to show.
+    /// The content of the view.
     pub body: Body,
-    /// The paths in it of which nothing tells whether they lead to something.
+    /// The pointers that could not be verified; see `dry_run`.
     pub unverified: Vec<String>,
 }
 

@@ -1,6 +1,6 @@
-//! Storage of views: a record for each tool with its refinements and its view, and an index of all
-//! views, so that one read of the store suffices for the list of tools. With storage turned off,
-//! everything is in the cache alone, which need not outlive the host.
+//! Storage of views. Each tool has a record with its refinements and its view. An index of all views lets the
+//! list of tools need only one read of the store. With storage turned off, all data is only in the cache,
+//! which may end with the host.
 
 use crate::{
     canonical, page,
@@ -60,7 +60,7 @@ pub struct View {
     pub body: Body,
     /// The maker of the view.
     pub by: By,
-    /// The digest of the tool at that time.
+    /// The digest of the tool when the view was made: see [`By::depends_on`].
     pub made_for: String,
     /// The cache key.
     pub key: Option<String>,
@@ -97,7 +97,7 @@ pub enum By {
     Provider,
 }
 
-/// The part of a view in the index, enough to assign it to its tool.
+/// The entry of a view in the index, enough to assign the view to its tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Indexed {
     /// Digest of the body.
@@ -106,7 +106,7 @@ pub struct Indexed {
     pub made_for: String,
     /// As [`View::by`].
     pub by: By,
-    /// Whether it is a document.
+    /// Whether the view is a document.
     pub is_document: bool,
     /// Length of the body in bytes.
     pub bytes: usize,
@@ -141,8 +141,8 @@ impl Body {
 }
 
 impl By {
-    /// The digest of what a view depends on: for a client's view the tool's schemas, for a
-    /// provider's view the whole definition of the tool.
+    /// The digest of the parts of a tool on which a view depends. A client's view depends on the schemas, a
+    /// provider's view on the whole definition.
     pub fn depends_on(self, tool: &Entry) -> String {
         match self {
             Self::Client => canonical::digest(&json!([tool.input_schema, tool.output_schema])),
@@ -299,7 +299,7 @@ fn remove(key: &str) -> Result<(), Failure> {
     if settings::keeps() {
         store::plugin()?.delete(key)?;
     } else {
-        // Invalid JSON counts as absent; the cache cannot delete entries.
+        // The cache cannot delete entries. An empty value is invalid JSON, which counts as absent.
         cache::set(&fleeting(key), [], None);
     }
     Ok(())

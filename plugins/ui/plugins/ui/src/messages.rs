@@ -1,11 +1,12 @@
-//! The messages of views in languages other than English: in a page, and as resources that a page reads.
+//! The messages of views in languages other than English: as scripts within a page, and as resources that a
+//! page reads.
 
 /// A language that views speak.
 #[derive(Debug)]
 pub struct Language {
-    /// Its subtag, by BCP 47.
+    /// The language subtag by BCP 47, such as `de`.
     pub name: &'static str,
-    /// A script that gives a page the messages.
+    /// A script that adds the messages to a page.
     pub script: &'static str,
     /// The messages as JSON, by their keys.
     json: &'static str,
@@ -21,14 +22,14 @@ macro_rules! languages {
     };
 }
 
-/// All languages but English, which every page has.
+/// All languages except English, whose messages are in every page.
 pub const ALL: &[Language] = languages!["ar" "de" "es" "fr" "ja" "zh"];
 
 const BEFORE: &str = "ui://portcullis/messages/";
 const AFTER: &str = ".json";
 
-/// The languages of a list with commas, such as `de, fr-CA` or the environment's `de_DE.UTF-8`. Those without messages are
-/// left out: English stands for them.
+/// The languages of a list that is separated by commas or colons, such as `de, fr-CA` or the environment's
+/// `de_DE.UTF-8`. Languages without messages are left out: English is used for them.
 pub fn named(list: &str) -> Vec<&'static Language> {
     let language = |locale: &str| {
         let name = locale.trim().split(['-', '_', '.', '@']).next()?.to_ascii_lowercase();

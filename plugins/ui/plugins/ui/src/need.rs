@@ -1,11 +1,11 @@
-//! Decides which pages get the larger runtime: that of `more.js` in `plugins/ui/resources/src`.
+//! Decides which pages get the larger runtime, that of `more.js` in `plugins/ui/resources/src`.
 
 use portcullis_plugin::{
     catalog::Entry,
     serde_json::{Map, Value},
 };
 
-/// Parameters by which a tool leafs from page to page, in lower case without separators.
+/// Names of pagination parameters, in lower case without separators.
 const PAGING: [&str; 15] = [
     "cursor",
     "pagetoken",
@@ -24,16 +24,16 @@ const PAGING: [&str; 15] = [
     "fromindex",
 ];
 
-/// Names of texts that may be more than a line: Markdown, code, tables, differences.
+/// Names of texts that may have several lines: Markdown, code, tables, differences.
 const TEXTS: [&str; 16] = [
     "body", "code", "content", "details", "diff", "document", "log", "markdown", "output", "patch",
     "report", "source", "stderr", "stdout", "summary", "text",
 ];
 
-/// Names of what is compared.
+/// Names of members that hold two versions to be compared.
 const CHANGES: [&str; 7] = ["before", "after", "old", "new", "oldvalue", "newvalue", "previous"];
 
-/// Schema keywords behind which anything may be.
+/// Schema keywords that this module does not follow: values may have any shape.
 const OPEN: [&str; 9] = [
     "$ref",
     "$dynamicRef",
@@ -46,8 +46,8 @@ const OPEN: [&str; 9] = [
     "unevaluatedProperties",
 ];
 
-/// Whether the page of a tool needs more than most tools do: lists or alternatives in its form, or an
-/// answer that may be a text of any kind, a tree, a difference, a chart or a page of several.
+/// Whether the page of a tool needs the larger runtime: the form has lists or alternatives, or the answer may
+/// be a text of any kind, a tree, a difference, a chart or one of several pages.
 pub fn needs_more(tool: &Entry) -> bool {
     let parameters = properties(&tool.input_schema);
     let pages =
@@ -59,7 +59,7 @@ pub fn needs_more(tool: &Entry) -> bool {
         || !tool.output_schema.as_ref().is_some_and(|schema| is_usual(schema, "", false))
 }
 
-/// A name without what separates its words, in lower case.
+/// A name in lower case, without separators between its words.
 fn plain(name: &str) -> String {
     name.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -68,13 +68,14 @@ fn properties(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("properties")?.as_object()
 }
 
-/// Whether a schema says all about its values itself, and an object has no members but those listed.
+/// Whether a schema describes its values completely: without keywords in [`OPEN`], and with all members of
+/// objects listed.
 fn is_closed(schema: &Value) -> bool {
     let open = schema.get("additionalProperties").is_some_and(|more| more != false);
     schema.is_object() && !open && !OPEN.iter().any(|key| schema.get(key).is_some())
 }
 
-/// The type of a schema, where it has one and at most `null` besides.
+/// The only type of a schema besides `null`. `None`: the schema names no type, or several.
 fn kind(schema: &Value) -> Option<&str> {
     match schema.get("type")? {
         Value::String(kind) => Some(kind),
@@ -107,7 +108,7 @@ fn is_single(schema: &Value) -> bool {
     })
 }
 
-/// Whether data is shown by the usual runtime as well as by the larger one.
+/// Whether the usual runtime shows data of this schema as well as the larger runtime does.
 fn is_usual(schema: &Value, name: &str, in_list: bool) -> bool {
     let name = plain(name);
     let Some(schema) = only_branch(schema) else { return false };
@@ -120,7 +121,7 @@ fn is_usual(schema: &Value, name: &str, in_list: bool) -> bool {
             ["enum", "const", "format"].iter().any(|key| schema.get(key).is_some())
                 || !TEXTS.contains(&name.as_str())
         }
-        // Numbers of several things may be drawn.
+        // Numbers in a list may be drawn as a chart.
         Some("number" | "integer") => !in_list,
         Some("object") => properties(schema)
             .is_some_and(|all| all.iter().all(|(name, schema)| is_usual(schema, name, in_list))),

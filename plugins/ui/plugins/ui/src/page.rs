@@ -38,7 +38,7 @@ pub enum Face<'a> {
 /// How a page is made, besides its content.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner<'a> {
-    /// Compress the runtime, which halves the page and needs a host that lets scripts create
+    /// Whether to compress the runtime. This halves the page, and needs a client that lets scripts create
     /// scripts.
     pub packed: bool,
     /// Languages whose messages are in the page.

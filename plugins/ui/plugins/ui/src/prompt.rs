@@ -1,5 +1,5 @@
 //! Builds the prompts for a model from the files in `plugins/ui/resources/prompts`. Texts of the tool are
-//! shortened and stand between marks that the tool cannot know.
+//! shortened, and stand between marks that the tool cannot predict.
 
 use crate::{canonical, kept::Refinement, page, provider::Question, spec};
 use portcullis_plugin::{catalog::Entry, serde_json::Value};
@@ -11,13 +11,13 @@ const REPAIR: &str = include_str!("../../../resources/prompts/repair.md");
 
 /// Longest description in a prompt, in characters.
 const DESCRIPTION: usize = 4_000;
-/// Longest schema in a prompt.
+/// Longest schema in a prompt, in characters.
 const SCHEMA: usize = 24_000;
-/// Longest sample of a result in a prompt.
+/// Longest sample of a result in a prompt, in characters.
 const SAMPLE: usize = 4_000;
-/// Longest prompt of the operator.
+/// Longest prompt of the operator, in characters.
 const OPERATOR: usize = 8_000;
-/// Longest refinement in a prompt.
+/// Longest refinement in a prompt, in characters.
 pub const FEEDBACK: usize = 2_000;
 
 /// The version of the prompts.

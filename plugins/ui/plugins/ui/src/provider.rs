@@ -1,7 +1,7 @@
 //! Clients of model services: requests, answers and errors.
 //!
-//! This plugin never sees keys: the operator's grant names them, and the host adds them to the
-//! request. Answers are not streamed, since only a whole answer can be validated.
+//! This plugin never sees keys: the operator's grant names them, and the host adds them to the request.
+//! Answers are not streamed, since only complete answers can be validated.
 
 mod anthropic;
 mod budget;
@@ -217,7 +217,7 @@ fn join(base: &str, path: &str) -> String {
     let has_path = base.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
     match path.strip_prefix("/v1") {
         Some(rest) if base.ends_with("/v1") => format!("{base}{rest}"),
-        // For services that imitate OpenAI, the base URL has everything but the last segments.
+        // For services that imitate OpenAI, the base URL lacks only the last segments of the path.
         Some(rest) if has_path && !path.ends_with("/messages") => format!("{base}{rest}"),
         _ => format!("{base}{path}"),
     }

@@ -8,12 +8,12 @@ use std::time::Duration;
 /// All settings.
 #[derive(Debug)]
 pub struct Settings {
-    /// Names of the tools that get views; a trailing `*` matches any rest. `None`: all.
+    /// Names of the tools that get views; a `*` at the end stands for any characters. `None`: all tools.
     pub tools: Option<Vec<String>>,
     /// Whether views may call tools with the destructive hint.
     pub destructive: bool,
-    /// Whether the model sees the plugin's own tool: by default only where there is a provider, since each definition
-    /// takes room in its context.
+    /// Whether the model sees the plugin's own tool. By default, it does only if there is a provider, since
+    /// each definition takes room in the model's context.
     pub model_tool: bool,
     /// Whether pages contain the runtime compressed.
     pub packed: bool,
@@ -21,15 +21,15 @@ pub struct Settings {
     pub languages: Vec<&'static Language>,
     /// Whether a model may write HTML documents instead of specifications.
     pub documents: bool,
-    /// The service that writes views where the client's model does not.
+    /// The service that writes views, if the operator has set one.
     pub provider: Option<Provider>,
     /// When to ask the provider automatically.
     pub generate: Generate,
-    /// What the operator asks models to do in all views.
+    /// The operator's instructions to models for all views.
     pub prompt: Option<String>,
     /// Whether to send the provider the last result of a tool.
     pub send_results: bool,
-    /// Most stored refinements of one tool.
+    /// Maximum number of stored refinements of one tool.
     pub max_refinements: usize,
     /// Limits of stored views.
     pub cache: Cache,
@@ -54,7 +54,7 @@ pub struct Provider {
     pub max_output_tokens: u64,
     /// The effort of reasoning, as named by the service.
     pub effort: Option<String>,
-    /// Most retries after a temporary failure.
+    /// Maximum number of retries after a temporary failure.
     pub max_retries: u64,
     /// Time limit while a caller waits.
     pub foreground: Duration,
@@ -76,13 +76,13 @@ pub enum Generate {
 pub struct Cache {
     /// Whether to reuse generated views and to store anything: see [`keeps`].
     pub on: bool,
-    /// Most views.
+    /// Maximum number of views.
     pub entries: usize,
-    /// Most bytes of one view.
+    /// Maximum size of one view, in bytes.
     pub entry_bytes: usize,
-    /// Most bytes in total.
+    /// Maximum size of all views together, in bytes.
     pub bytes: usize,
-    /// Greatest age of a view.
+    /// Maximum age of a view.
     pub ttl: Option<Duration>,
 }
 

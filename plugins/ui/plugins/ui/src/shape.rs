@@ -1,14 +1,14 @@
-//! A location in a tool's data, with what its schema and a sample tell about it.
+//! A location in a tool's data, described by the tool's schema and a sample of the data.
 
 use portcullis_plugin::serde_json::Value;
 
 /// Deepest nesting of references and alternatives that is followed.
 const DEPTH: usize = 12;
-/// Most alternatives that are examined.
+/// Maximum number of alternatives that are examined.
 const WIDTH: usize = 64;
-/// Most items of a sample that are examined.
+/// Maximum number of items of a sample that are examined.
 const SAMPLES: usize = 50;
-/// Most names in a message.
+/// Maximum number of names in a message.
 const NAMES: usize = 20;
 
 /// A location in a tool's data.
@@ -32,12 +32,12 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// A location without any knowledge.
+    /// A location about which nothing is known.
     pub fn anything() -> Self {
         Self { root: None, schemas: None, samples: Vec::new() }
     }
 
-    /// The child with that name or index; if it cannot exist, the names that do.
+    /// The child with that name or index. The error lists the names that exist, if the child cannot exist.
     pub fn step(&self, token: &str) -> Result<Self, Vec<String>> {
         let samples: Vec<_> =
             self.samples.iter().filter_map(|sample| child(sample, token)).collect();
@@ -65,8 +65,8 @@ impl<'a> Place<'a> {
         Ok(Self { root: self.root, schemas, samples })
     }
 
-    /// The items of this list; if it cannot be a list, what it is instead. Objects count as lists
-    /// of keys and values.
+    /// The items of this list. Objects count as lists of keys and values. The error names the type of a
+    /// location that cannot be a list.
     pub fn items(&self) -> Result<Self, String> {
         if !self.may_be(&["array", "object"]) {
             return Err(self.kind());

@@ -1,8 +1,8 @@
 //! Validates a view specification against `plugins/ui/resources/view.schema.json`, with messages that name
 //! the place and the fix.
 //!
-//! A general validator can only report that a component matches none of many alternatives. This
-//! one selects by the component's name, and supports only the keywords that the schema uses.
+//! A general validator can only report that a component matches none of many alternatives. This validator
+//! selects the alternative by the component's name, and supports only the keywords that the schema uses.
 
 use portcullis_plugin::serde_json::{self, Map, Value};
 use regex_lite::Regex;
@@ -10,11 +10,11 @@ use std::{collections::HashMap, fmt};
 
 /// The schema, as shown to models.
 pub const SCHEMA: &str = include_str!("../../../resources/view.schema.json");
-/// Deepest nesting of components in a page.
+/// Maximum depth of components in a page.
 const LEVELS: usize = 20;
-/// Most components in a page.
+/// Maximum number of components in a page.
 const COMPONENTS: usize = 500;
-/// Most problems that are reported.
+/// Maximum number of problems that are reported.
 const PROBLEMS: usize = 20;
 const COMPONENT: &str = "#/$defs/component";
 
@@ -153,7 +153,7 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// Of several alternatives, reports the faults of the one probably meant.
+    /// Checks alternatives. If none holds, reports the faults of the alternative that was probably meant.
     fn any_of(
         &mut self,
         rule: &'s Value,

@@ -137,7 +137,8 @@ fn structured(value: &impl Serialize) -> Result<Reply, Failure> {
     Ok(Reply::new().text(value.to_string()).structured(value))
 }
 
-/// Generates now or, without time, later; describes the outcome. `word`: what was done.
+/// Generates a view now, or schedules a job if the time is too short. Returns a message for the model.
+/// `word`: what was done, such as "regenerated".
 fn generate(
     request: &Request<'_>,
     settings: &Settings,

@@ -1,4 +1,5 @@
-//! Finds the root causes among errors: of several alternatives, those of the intended one.
+//! Finds the root causes among errors. If several alternatives fail, the errors of the intended alternative
+//! are the root causes.
 
 use crate::documents::{Documents, Place};
 use jsonschema::{ValidationError, error::ValidationErrorKind as Kind};
@@ -21,7 +22,7 @@ impl Blame {
     pub fn holds(&self, keyword: &str, instance_path: &str) -> bool {
         match self {
             Self::Nothing => false,
-            // The errors of `then` and `else` say more.
+            // The errors of `then` and `else` are more precise.
             Self::All => keyword != "if",
             Self::Value(path) => {
                 matches!(keyword, "type" | "enum" | "const") && instance_path == &**path
@@ -48,7 +49,7 @@ struct Fit {
 #[derive(Default)]
 pub struct Judge(HashMap<*const (), Fit>);
 
-/// The alternatives of an `anyOf` or `oneOf` of which none holds.
+/// The alternatives of an `anyOf` or `oneOf` that all fail.
 pub struct Alternatives<'s, 'e, 'v> {
     /// The errors of each alternative.
     pub errors: &'e [Vec<ValidationError<'v>>],
@@ -68,8 +69,8 @@ impl Judge {
         self.0.clear();
     }
 
-    /// Decides which errors of each alternative are root causes. Each alternative gets `blame`
-    /// itself unless that is [`Blame::All`]. `prefix` is prepended to paths in the result.
+    /// Decides which errors of each alternative are root causes. If `blame` is not [`Blame::All`], each
+    /// alternative gets `blame` itself. `prefix` is prepended to paths in the result.
     pub fn assign<'s>(
         &mut self,
         documents: &Documents<'s>,
@@ -164,7 +165,7 @@ impl Judge {
     }
 }
 
-/// The alternatives of which none holds, if the error is about alternatives.
+/// The errors of each alternative, if the error says that all alternatives fail.
 pub fn within<'e, 'v>(error: &'e ValidationError<'v>) -> Option<&'e [Vec<ValidationError<'v>>]> {
     if let Kind::AnyOf { context } | Kind::OneOfNotValid { context } = error.kind() {
         Some(context)

@@ -68,7 +68,7 @@ impl<'s> Documents<'s> {
     /// Resolves a reference of this schema. Like Ajv, skips schemas that consist of a `$ref` alone.
     pub fn follow(&self, from: Place<'s>, reference: &str) -> Result<Place<'s>, Unjudged> {
         let mut target = self.step(from, reference)?;
-        // A longer chain is taken for one that refers to itself.
+        // A longer chain of references counts as a cycle.
         for _ in 0..64 {
             let Some(next) =
                 target.schema.as_object().and_then(|schema| self.only_reference(schema))
@@ -117,7 +117,8 @@ impl<'s> Documents<'s> {
     }
 }
 
-/// Ajv looks for these names at any depth, including names of members.
+/// Whether a schema holds a reference. Like Ajv, looks for these names at any depth, including names of
+/// members.
 fn holds_reference(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => members.iter().any(|(name, value)| {

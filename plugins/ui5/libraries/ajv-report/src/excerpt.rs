@@ -1,8 +1,8 @@
 //! Cuts out the part of a schema that an instance can reach, for the `jsonschema` crate.
 //!
-//! Building a validator costs far more than one validation, and a manifest uses little of its
-//! schema. The excerpt lacks annotations, formats that are not checked, and schemas for members,
-//! names or items that the instance does not have. None of them can change the verdict.
+//! Building a validator costs far more than one validation, and a manifest uses little of its schema. The
+//! excerpt lacks the parts of the schema that cannot change the verdict: annotations, unchecked formats, and
+//! schemas for members, names or items that the instance does not have.
 
 use crate::{
     Unjudged,
@@ -18,15 +18,15 @@ use std::{
     ptr,
 };
 
-/// Stands for any member name, where the name does not matter.
+/// Represents any member name, for schemas to which the name does not matter.
 static ANY_NAME: Value = Value::String(String::new());
 
-/// An excerpt and what is needed to compile it.
+/// An excerpt and the options for compiling it.
 pub struct Excerpt {
     /// Self-contained schema: all references lead to its own definitions.
     pub schema: Value,
-    /// The draft to compile with: draft-07 unless the schema needs a newer one. The crate first
-    /// compiles the meta-schema, and that of 2020-12 takes several times as long.
+    /// The draft to compile with: draft-07, unless the schema needs a newer one. The `jsonschema` crate first
+    /// compiles the meta-schema, which takes several times as long for 2020-12.
     pub draft: Draft,
     /// Whether the regular expressions need an engine with look-around.
     pub looks_around: bool,
@@ -170,8 +170,8 @@ impl<'s> Reach<'s, '_> {
 
     fn copy_schema(&self, at: Place<'s>, patterns: &mut Patterns) -> Result<Value, Unjudged> {
         if !self.asked.contains(&ptr::from_ref(at.schema)) {
-            // The schema is never applied, so `true` will do. Only `false` is kept: in
-            // `additionalProperties` and `items`, it means that there be no member or item.
+            // The schema is never applied, so that `true` can replace it. Only `false` is kept: in
+            // `additionalProperties` and `items`, `false` forbids members or items.
             return Ok(Value::Bool(!matches!(at.schema, Value::Bool(false))));
         }
         let keywords = match at.schema {
@@ -235,8 +235,8 @@ impl<'s> Reach<'s, '_> {
             Shape::Reference => {
                 let target = self.target(at, value)?;
                 let number = self.numbers.get(&ptr::from_ref(target.schema));
-                // `visit` has followed all references of schemas that apply: `$ref` is of
-                // `Group::Any`, so no instance is exempt.
+                // `visit` has followed all references of schemas that apply: `$ref` belongs to `Group::Any`,
+                // which applies to every instance.
                 let number = number.expect("a reference that is asked has been followed");
                 json!(format!("#/definitions/{number}"))
             }
@@ -245,8 +245,8 @@ impl<'s> Reach<'s, '_> {
     }
 }
 
-/// Draft-07 ignores keywords beside a `$ref`, but Ajv does not: move the reference to one more
-/// schema in `allOf`. `trail` takes account of this.
+/// Moves the reference to one more schema in `allOf`: draft-07 ignores keywords beside a `$ref`, but Ajv does
+/// not. `trail` takes account of the additional schema.
 fn keep_beside_reference(schema: &mut Map<String, Value>) {
     if schema.len() > 1
         && let Some(reference) = schema.shift_remove("$ref")

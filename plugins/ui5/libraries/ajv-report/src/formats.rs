@@ -54,7 +54,7 @@ fn is_uri_reference(text: &str) -> bool {
         || is_reference(text, Dress::LAX)
 }
 
-/// What ajv-formats allows in a URI beyond RFC 3986.
+/// The characters that ajv-formats allows in a URI although RFC 3986 forbids them.
 #[derive(Clone, Copy)]
 struct Dress {
     quotes: bool,

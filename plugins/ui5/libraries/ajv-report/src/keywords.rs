@@ -36,7 +36,7 @@ pub enum Shape {
     Reference,
 }
 
-/// The type of instance that a keyword applies to; it ignores other types.
+/// The type of instance that a keyword applies to. The keyword ignores other types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// Every type.
@@ -129,8 +129,8 @@ impl Dialect {
         known.then_some((place, keyword))
     }
 
-    /// The place of the error of `type` in Ajv's order. It is the first, unless the schema allows a
-    /// single type other than `integer` and has keywords for this type: then it is their place.
+    /// The place of the error of `type` in Ajv's order. Usually this is the first place. If the schema allows
+    /// a single type other than `integer` and has keywords for this type, it is the place of these keywords.
     pub fn place_of_type(self, schema: &Map<String, Value>) -> usize {
         let only = match schema.get("type") {
             Some(Value::String(name)) => name.as_str(),

@@ -56,7 +56,7 @@ impl<'s> Schema<'s> {
         Self { documents: documents::Documents::new(dialect, schema, lookup) }
     }
 
-    /// The errors of the instance; none if it is valid.
+    /// The errors of the instance; empty if the instance is valid.
     pub fn errors(&self, instance: &Value) -> Result<Vec<ErrorObject>, Unjudged> {
         self.verdict(instance).map(|verdict| verdict.errors)
     }
@@ -72,10 +72,10 @@ impl<'s> Schema<'s> {
 pub struct Verdict<'s> {
     /// Ajv's list; empty if the instance is valid.
     pub errors: Vec<ErrorObject>,
-    /// The errors that are root causes, in the same order. Of the alternatives of an `anyOf` or
-    /// `oneOf`, only the one that fits best counts. If none allows the type or the constant of a
-    /// value, the errors about this value count in several alternatives. Errors that only repeat
-    /// that a nested value is wrong do not count.
+    /// The errors that are root causes, in the same order. Of the alternatives of an `anyOf` or `oneOf`, only
+    /// the one that fits best counts. If none allows the type or the constant of a value, the errors about
+    /// this value count in several alternatives. Errors that only state that a nested value is wrong do not
+    /// count.
     pub causes: Vec<Cause<'s>>,
 }
 

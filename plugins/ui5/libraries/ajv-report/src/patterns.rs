@@ -8,7 +8,7 @@ pub struct Patterns {
 }
 
 impl Patterns {
-    /// Translates one pattern and notes what it needs.
+    /// Translates one pattern, and sets [`Patterns::look_around`] if the pattern needs it.
     pub fn adapt(&mut self, pattern: &str) -> String {
         let adapted = adapt(pattern);
         self.look_around |= looks_around(&adapted);
@@ -42,8 +42,8 @@ pub fn adapt(pattern: &str) -> String {
     adapted
 }
 
-/// Drops `(?!\.)` before `\/`, where it has no effect: a slash is no dot. Without it, the one such
-/// pattern of the manifest schemas needs no backtracking engine.
+/// Drops `(?!\.)` before `\/`. The look-ahead has no effect there, since a slash is no dot. Without the
+/// look-ahead, the only such pattern of the manifest schemas needs no backtracking engine.
 fn without_idle_look_ahead(pattern: &str) -> String {
     pattern.replace(r"(?!\.)\/", r"\/")
 }

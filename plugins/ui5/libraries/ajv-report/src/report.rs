@@ -82,7 +82,7 @@ struct Report<'s, 'i, 'd> {
     tracker: Tracker<'s, 'd>,
     start: Start<'s, 'i>,
     entries: Vec<Entry<'s>>,
-    /// Positions in use. Where the crate reports an error several times, Ajv reports it once.
+    /// The positions of the errors so far. If the crate reports an error several times, Ajv reports it once.
     said: HashSet<Vec<usize>>,
     /// Which of the current errors are root causes.
     blame: Blame,
@@ -236,7 +236,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
             }
             "uniqueItems" => {
                 let items = trail.instance.as_array().map_or(&[][..], Vec::as_slice);
-                // Ajv does not detect all duplicates. Of those that it misses, it reports no error.
+                // Ajv misses some duplicates, and reports no error then.
                 if let Some(pair) = wording::duplicates(items, schema) {
                     self.say(base, &[LAST], keyword, wording::of_duplicates(pair));
                 }
@@ -296,7 +296,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
     }
 }
 
-/// What all errors of one keyword share.
+/// The properties that all errors of one keyword share.
 struct Base<'s, 'a> {
     order: &'a [usize],
     schema_path: &'a str,

@@ -1,7 +1,8 @@
 //! Follows the path from the root schema to the violated keyword, like Ajv.
 //!
-//! The `jsonschema` crate reports the path of keywords to an error. Followed through the schema,
-//! the path yields what Ajv reports differently: the `schemaPath` and the position in the list.
+//! The `jsonschema` crate reports the path of keywords to an error. This module follows the path through the
+//! schema, and finds the two values that Ajv reports differently: the `schemaPath` and the position in the
+//! list.
 
 use crate::{
     Unjudged,
@@ -83,7 +84,7 @@ pub struct Tracker<'s, 'd> {
 /// The position of each member among the others, by name.
 type Positions = HashMap<String, usize>;
 
-/// Sort key behind everything else of the same keyword.
+/// Sort key after all other errors of the same keyword.
 pub const LAST: usize = usize::MAX;
 
 /// A trail so far, and the rest of the path.
@@ -187,7 +188,7 @@ impl<'s, 'd> Tracker<'s, 'd> {
                 let step = walk.enter_part()?;
                 let index = self.position(instance, &step)?;
                 if let Value::Array(schemas) = value {
-                    // The crate has the index in both paths.
+                    // The crate writes the index into both paths.
                     walk.index()?;
                     walk.enter(&[rank, index], &[keyword, &step], schemas.get(index)?);
                 } else {

@@ -121,8 +121,8 @@ pub fn of_contains(at_least: &Value, at_most: Option<&Value>) -> Words {
     }
 }
 
-/// The positions of the two duplicates that Ajv names, if it finds any. It searches from the end:
-/// by value, or by text if the schema allows scalar items only.
+/// The positions of the two duplicates that Ajv names, if Ajv finds any. Like Ajv, searches from the end and
+/// compares values, or texts if the schema allows only scalar items.
 pub fn duplicates(items: &[Value], schema: &Map<String, Value>) -> Option<(usize, usize)> {
     let scalar_types = scalar_item_types(schema);
     if scalar_types.is_empty() {

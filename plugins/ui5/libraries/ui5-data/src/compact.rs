@@ -1,7 +1,7 @@
-//! The API reference of one release as one piece of bytes, for plugins that carry it.
+//! A compact file format for the API reference of one release, for plugins that embed the reference.
 //!
-//! A look-up reads some entries of the tables, inflates one block of symbols, and parses one symbol.
-//! All numbers are 4 bytes, little-endian; a text is its offset in the texts, and its length:
+//! A look-up reads some entries of the tables, inflates one block of symbols, and parses one symbol. All
+//! numbers are 4 bytes, little-endian. A text is stored as its offset in the texts, and its length:
 //!
 //! ```text
 //! MAGIC, then the numbers of libraries, blocks, symbols and keys, and the length of the texts
@@ -58,7 +58,7 @@ pub struct Compact {
     last: Option<(usize, Vec<u8>)>,
 }
 
-/// Where a symbol is.
+/// The place of a symbol.
 struct Place {
     library: usize,
     block: usize,
@@ -67,7 +67,7 @@ struct Place {
 }
 
 impl Compact {
-    /// Opens a reference. Fails if the bytes are not one, and says so.
+    /// Opens a reference. Fails if the bytes are not in this format.
     pub fn open(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self, String> {
         let bytes = bytes.into();
         if !bytes.starts_with(MAGIC) {
@@ -123,7 +123,7 @@ impl Compact {
         &self.version
     }
 
-    /// The libraries with their versions, which may differ from the release's.
+    /// The libraries with their versions, which may differ from the version of the release.
     pub fn libraries(&self) -> &[(String, String)] {
         &self.libraries
     }

@@ -13,10 +13,10 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// The name of our index; other programs ignore the file.
+/// The name of this crate's index; other programs ignore the file.
 const INDEX: &str = "portcullis.index";
 
-/// The index of the UI5 MCP server.
+/// The name of the UI5 MCP server's index.
 pub const THEIRS: &str = "index.json";
 
 /// Maximum size of an `api.json`, in bytes; an `index.json` may have a quarter of this.
@@ -263,7 +263,7 @@ fn read_theirs(path: &Path) -> Result<Vec<Theirs>, String> {
     Ok(result)
 }
 
-/// Whether the name can only be that of a file in the directory itself: ASCII letters, digits, `.`,
+/// Whether the name is safe as the name of a file directly in a directory: only ASCII letters, digits, `.`,
 /// `_` and `-`, without a leading dot.
 pub fn is_file_name(name: &str) -> bool {
     !name.is_empty()
@@ -305,7 +305,7 @@ fn draft(directory: &Path, known: Option<&[Theirs]>) -> io::Result<Drafted> {
         for scan::Symbol { name: symbol, module, start, length } in library.symbols {
             made.add(&symbol, module.as_deref(), name);
             let entry = Entry { name: symbol.clone(), file, start, length };
-            // Of several symbols with one name, the last counts, at the position of the first.
+            // If several symbols have the same name, the last one counts, at the position of the first.
             let id = (name.clone(), symbol);
             if let Some(number) = numbers.get(&id) {
                 draft.symbols[*number as usize] = entry;
@@ -363,7 +363,7 @@ impl Made {
                 self.places.insert(key, self.entries.len());
                 self.entries.push(entry);
             }
-            // The first entry stays, unless the key is the name of the other symbol's module.
+            // The first entry stays, unless the key is the name of the new symbol's module.
             Some(place) if module == Some(&key) => self.entries[*place] = entry,
             Some(_) => {}
         }

@@ -1,8 +1,8 @@
 //! The index of the API data of one version: finds the file and position of a symbol without
 //! reading the whole index or file.
 //!
-//! The index is a file beside the `api.json` files. All numbers are little-endian; a text is its
-//! offset and its length in the file, 4 bytes each:
+//! The index is a file beside the `api.json` files. All numbers are little-endian. A text is stored as its
+//! offset in the file and its length, 4 bytes each:
 //!
 //! ```text
 //! MAGIC, then 8 bytes each: length of the file; size and time of index.json; hash of what follows
@@ -76,9 +76,9 @@ pub struct Entry {
     pub name: String,
     /// The number of the file.
     pub file: u32,
-    /// The offset of its first byte.
+    /// The offset of the symbol's first byte.
     pub start: u64,
-    /// Its length in bytes; 0 if it is missing.
+    /// The length of the symbol in bytes; 0 if the file lacks the symbol.
     pub length: u32,
 }
 

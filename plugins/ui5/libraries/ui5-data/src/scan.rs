@@ -26,11 +26,11 @@ pub struct Library {
 pub struct Symbol {
     /// The name in the file.
     pub name: String,
-    /// The module that exports it.
+    /// The module that exports the symbol.
     pub module: Option<String>,
-    /// The offset of its first byte.
+    /// The offset of the symbol's first byte.
     pub start: u64,
-    /// Its length in bytes.
+    /// The length of the symbol in bytes.
     pub length: u32,
 }
 

@@ -4,22 +4,23 @@ use std::collections::{HashMap, HashSet};
 
 use crate::report::{FileFindings, Finding, Severity};
 
-/// The smallest budget in bytes; smaller ones are raised to it. It holds at least one finding, if
-/// necessary with shortened texts. File paths and rule ids stay whole: more than 1,000
-/// bytes of them may make a part exceed it.
+/// The smallest budget, in bytes; smaller budgets are raised to it. A part of this size holds at least one
+/// finding, if necessary with shortened texts. File paths and rule ids are not shortened: if they have more
+/// than 1,000 bytes, a part may exceed its budget.
 pub const LEAST_BUDGET: usize = 2 * 1024;
 
 /// Maximum number of rules, and of files, named in a note.
 const NAMED: usize = 4;
-/// Maximum length of a name in a note, in characters. Rule ids that are longer are shortened, paths are left out.
+/// Maximum length of a name in a note, in characters. Longer rule ids are shortened, and longer paths are
+/// left out.
 const NAME_LENGTH: usize = 100;
 
-/// What becomes of details that several findings of a part have in common.
+/// How a part shows details that several of its findings share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Details {
-    /// The first finding has them, in the others they are empty.
+    /// Only the first finding has the details. In the others, they are empty.
     Once,
-    /// Every finding has them.
+    /// Every finding has the details.
     Repeated,
 }
 
@@ -28,7 +29,8 @@ pub enum Details {
 pub struct Part {
     /// The findings, by file.
     pub results: Vec<FileFindings>,
-    /// What is shown, what is left, and how to get it; `None` if everything is in this part.
+    /// A sentence that tells which findings are shown, how many are left, and how to get them. `None`: all
+    /// findings are in this part.
     pub note: Option<String>,
     /// The offset of the next part; `None` after the last one.
     pub next: Option<usize>,
@@ -218,7 +220,7 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("texts and numbers are JSON")
 }
 
-/// Says what is shown, what is left, and how to get it.
+/// The sentence that tells which findings are shown, how many are left, and how to get them.
 fn note(files: &[FileFindings], start: usize, end: usize, total: usize) -> String {
     if start >= total {
         return format!(
@@ -272,7 +274,8 @@ fn counted(number: usize, thing: &str) -> String {
     format!("{number} {thing}{ending}")
 }
 
-/// Names with their counts, the most frequent first, equal ones as they came.
+/// Names with their counts, the most frequent first. Names with equal counts stay in order of first
+/// occurrence.
 fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<(&'n str, usize)> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();

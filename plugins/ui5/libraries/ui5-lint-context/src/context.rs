@@ -21,7 +21,7 @@ pub struct Context {
     pub rule_descriptions: Vec<RuleDescription>,
     /// Guides for findings that the linter cannot fix.
     pub migration_guides: Vec<Page>,
-    /// The API in use or to be used, as described by `lookup`.
+    /// The API that the findings use or recommend, as described by `lookup`.
     pub api_references: Vec<Value>,
     /// Documentation pages.
     pub documentation_resources: Vec<Page>,
@@ -40,8 +40,8 @@ pub struct RuleDescription {
     pub description: String,
 }
 
-/// Collects the context of findings. `lookup` returns the descriptions of a name of API or module,
-/// none for an unknown name. As many descriptions are taken as fit in `budget` bytes of JSON.
+/// Collects the context of findings. `lookup` returns the descriptions for a name of API or a module, or none
+/// for an unknown name. Descriptions are added as long as they fit in `budget` bytes of JSON.
 pub fn context(
     files: &[FileFindings],
     mut lookup: impl FnMut(&str) -> Vec<Value>,
@@ -78,7 +78,8 @@ pub fn api_names(files: &[FileFindings]) -> Vec<String> {
     names.order
 }
 
-/// What the findings mention, without duplicates, in order of first mention.
+/// The rules, API, modules and topics that the findings mention, in order of first mention. Only `types` has
+/// duplicates.
 struct Mentions<'f> {
     rules: Once<String>,
     types: Vec<&'f TypeInfo>,

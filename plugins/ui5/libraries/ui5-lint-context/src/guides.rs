@@ -5,7 +5,7 @@ use crate::{
     type_info::{Kind, TypeInfo},
 };
 
-/// A guide: its file, its text, and when it applies.
+/// A guide: its file, its text, and a condition for the API of a finding.
 struct Guide {
     file: &'static str,
     text: &'static str,

@@ -82,7 +82,7 @@ impl Finding {
     }
 }
 
-// A newer linter may describe API differently: then the finding is kept without the description.
+// A newer linter may describe API in another form. The finding is then kept without the description.
 fn if_readable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TypeInfo>, D::Error> {
     Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
 }

@@ -12,7 +12,7 @@ pub struct Rule {
     pub topics: &'static [&'static str],
 }
 
-/// Describes a rule, also an unknown one.
+/// Describes a rule. Unknown rules get a general text.
 pub fn describe(id: &str) -> String {
     match find(id) {
         Some(rule) => rule.description.to_owned(),
@@ -33,7 +33,7 @@ fn find(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id)
 }
 
-/// All rules of @ui5/linter 1.23.6, and those announced since.
+/// All rules of @ui5/linter 1.23.6, and the rules that were announced later.
 pub const RULES: &[Rule] = &[
     Rule {
         id: "async-component-flags",

@@ -5,13 +5,13 @@ use serde::Deserialize;
 /// A piece of API.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct TypeInfo {
-    /// Its kind.
+    /// The kind of the piece of API.
     #[serde(default)]
     pub kind: Kind,
-    /// Its name.
+    /// The name, without its ancestors.
     #[serde(default)]
     pub name: String,
-    /// Its parent.
+    /// The piece of API that contains this one.
     #[serde(default)]
     pub parent: Option<Box<TypeInfo>>,
 }
@@ -50,14 +50,14 @@ impl TypeInfo {
         std::iter::successors(Some(self), |info| info.parent.as_deref())
     }
 
-    /// The module.
+    /// The module that contains the piece of API.
     pub fn module(&self) -> Option<&str> {
         let module = self.ancestry().find(|info| info.kind == Kind::Module)?;
         Some(&module.name)
     }
 
-    /// The name that the API reference would have for it, such as `sap.ui.core.Core#byId`; `None`
-    /// if one of the kinds is unknown.
+    /// The name of the piece of API in the API reference, such as `sap.ui.core.Core#byId`. `None`: one of the
+    /// kinds is unknown, or the name would be empty.
     pub fn api_name(&self) -> Option<String> {
         let (mut symbol, mut member) = (Vec::new(), None);
         for info in self.ancestry() {

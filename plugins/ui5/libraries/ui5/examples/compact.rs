@@ -65,7 +65,7 @@ fn openui5(version: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
             let content = symbol.as_object().ok_or("a symbol is no object")?;
             let written = written(content, library, number);
             let place = (file.clone(), written.name.clone());
-            // Of several symbols with one name the last counts, at the place of the first.
+            // If several symbols have the same name, the last one counts, at the place of the first.
             match places.get(&place) {
                 Some(at) => symbols[*at] = written,
                 None => {
@@ -79,7 +79,7 @@ fn openui5(version: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
         let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
         let at =
             places.get(&(text("filePath"), text("name"))).ok_or("an entry without a symbol")?;
-        // Some names contain `#`. Queries have a dot in its place.
+        // Some names contain `#`, which queries replace by a dot.
         symbols[*at].keys.push(key.replace('#', "."));
     }
     symbols.retain(|symbol| !symbol.keys.is_empty() || symbol.module.is_some());

@@ -13,7 +13,7 @@ pub const NO_SUCH_RESOURCE: &str = "The requested resource does not exist";
 /// Maximum wait for a response where other data can be used instead.
 pub const SHORT_PATIENCE: Duration = Duration::from_secs(3);
 
-/// Time without requests to a host that did not answer.
+/// Time for which no requests are sent to a host that did not answer.
 pub const RESPITE: Duration = Duration::from_secs(60);
 
 /// Maximum number of redirects for one resource.
@@ -29,8 +29,8 @@ pub enum Failure {
     Silent(String),
     /// The host answered, but not with the resource.
     Answer(String),
-    /// The reason is not the host: the answer could not be kept, the call was cancelled, or another host, to which it
-    /// redirects, did not answer.
+    /// The host is not the cause: the answer could not be stored, the call was cancelled, or a host to which
+    /// the first host redirects did not answer.
     Local(String),
 }
 
@@ -89,7 +89,7 @@ impl With for Response {
     }
 }
 
-/// The failure of a request without a complete response; `patience` is how long it was waited for.
+/// The failure of a request without a complete response. `patience` is the time limit of the wait.
 pub fn unanswered(error: &http::Error, url: &str, patience: Duration) -> Failure {
     let given_up = matches!(error.reason, Reason::GivenUp) || error.is_timeout();
     let why = if given_up {
@@ -100,7 +100,7 @@ pub fn unanswered(error: &http::Error, url: &str, patience: Duration) -> Failure
     kind(error)(failed(&why, url))
 }
 
-/// The failure that an error of a request stands for.
+/// The kind of failure for an error of a request.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the other codes are about the connection")]
 fn kind(error: &http::Error) -> fn(String) -> Failure {
     match &error.reason {
@@ -119,8 +119,8 @@ fn kind(error: &http::Error) -> fn(String) -> Failure {
     }
 }
 
-/// Sends a request, and follows redirects: `send` is called with each address. The host checks each
-/// address against the plugin's grants. The final response may have any status that is no redirect.
+/// Sends a request, and follows redirects: `send` is called with each address. The host checks each address
+/// against the plugin's grants. The final response may have any status except a redirect.
 pub fn follow(
     url: &str,
     mut send: impl FnMut(&str) -> Result<Response, Failure>,
@@ -128,7 +128,7 @@ pub fn follow(
     let mut address = url.to_owned();
     for _ in 0..=MOST_REDIRECTS {
         let response = send(&address).map_err(|failure| match failure {
-            // It is another host than that of the URL which may be silent.
+            // The host of the redirect is silent, not the host of the URL.
             Failure::Silent(why) | Failure::Local(why) if address != url => {
                 Failure::Local(format!("{why}, to which {url} redirects"))
             }

@@ -9,9 +9,9 @@ const FOOTER: &str = "Shortened: the code is left out, and of long sections the 
 /// Room for the end of a brief version, in bytes.
 const ROOM: usize = 350;
 
-/// The answer to a call: the guide or one of its sections, as a whole or in brief. It is in brief
-/// if `detail` says so, the text is longer than [`BRIEF`], and it has more than one heading. Fails
-/// with the reason and the headings of all sections if no section has the name.
+/// The answer to a call: the guide or one of its sections, in full or in brief. The answer is brief only if
+/// `detail` asks for that, the text is longer than [`BRIEF`], and the text has more than one heading. If no
+/// section has the name, fails with the reason and the headings of all sections.
 pub fn answer(text: &str, section: Option<&str>, detail: Detail) -> Result<String, String> {
     let name = section.map(str::trim).filter(|name| !name.is_empty());
     let part = match name {
@@ -67,8 +67,8 @@ fn headings(text: &str) -> impl Iterator<Item = Heading<'_>> {
     })
 }
 
-/// The section with this number or heading, or else the first whose heading contains the name. It
-/// includes the sections below it.
+/// The section with this number or heading, or else the first section whose heading contains the name. The
+/// result includes its subsections. The error lists all headings.
 fn find<'t>(text: &'t str, name: &str) -> Result<&'t str, String> {
     let all: Vec<Heading> = headings(text).collect();
     let called = all.iter().position(|heading| heading.is_called(name));
@@ -91,8 +91,8 @@ fn find<'t>(text: &'t str, name: &str) -> Result<&'t str, String> {
     Ok(&text[all[found].start..end.map_or(text.len(), |heading| heading.start)])
 }
 
-/// A text without its code in at most `budget` bytes. Short sections are whole; the longest ones
-/// end after the last line that still fits.
+/// A text without its code, in at most `budget` bytes. Short sections are complete; the longest sections end
+/// after the last line that still fits.
 fn brief(text: &str, budget: usize) -> String {
     let mut sections: Vec<Vec<&str>> = vec![Vec::new()];
     for (_, line, is_code) in lines(text) {

@@ -163,7 +163,7 @@ fn is_old(configuration: &Value) -> bool {
         .is_some_and(|version| matches!(version, "0.1" | "1.0" | "1.1"))
 }
 
-/// Validates an old configuration as version 2.6, the last that does not restrict names.
+/// Validates an old configuration as version 2.6, the last version that does not restrict names.
 fn judge_old(configuration: &Value) -> Result<(), String> {
     const TYPES: [&str; 7] = [
         "application",

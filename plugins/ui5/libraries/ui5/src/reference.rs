@@ -60,7 +60,7 @@ pub struct Reference {
     data: Source,
     /// The release of the data: the requested one, or the nearest available.
     pub release: Release,
-    /// A note if the release is not the requested one, or not from the CDN.
+    /// A note for the caller if the requested release was not available.
     pub note: Option<String>,
 }
 
@@ -71,8 +71,9 @@ impl Reference {
         Self::open_or_carried(wanted, cdn, request, None)
     }
 
-    /// Like [`Reference::open`]. `carried`, a reference that the plugin contains in the form of
-    /// [`Compact`], counts as available too; with it, neither a data directory nor a CDN is needed.
+    /// Like [`Reference::open`], with one more reference that counts as available: `carried`, which the
+    /// plugin embeds in the form of [`Compact`]. If it is given, the call works without a data directory and
+    /// without the CDN.
     pub fn open_or_carried(
         wanted: &Release,
         cdn: &Cdn,
@@ -199,7 +200,8 @@ impl Reference {
         let cached = root.map(|root| fetch::cached(root, wanted.framework.lower_name()));
         let on_disk = nearest(cached.unwrap_or_default(), &wanted.version);
         let carried = carried.map(Self::carried).transpose()?.filter(|carried| {
-            // The wanted framework first, which all data on disk is of, then the nearest version.
+            // Data on disk is always of the wanted framework. If there is any, the carried reference is used
+            // only if it is of this framework, too, and of a nearer version.
             on_disk.as_ref().is_none_or(|(version, _)| {
                 let distance = |version: &str| distance(version, &wanted.version);
                 carried.release.framework == wanted.framework
@@ -225,7 +227,7 @@ impl Reference {
         Ok(Self { data, release, note: Some(note) })
     }
 
-    /// The note for what comes with the plugin.
+    /// The note about a reference that the plugin carries.
     fn note_of_carried(&self, wanted: &Release, why: &str, bring: &str) -> String {
         let Release { framework, version } = &self.release;
         let others: Vec<String> = match &self.data {
@@ -271,8 +273,8 @@ impl Reference {
         Ok(chosen.into_iter().filter_map(|key| self.data.name(key)).collect())
     }
 
-    /// The lengths of symbols in bytes, by number: about their length in a result, without reading
-    /// them.
+    /// The lengths of symbols in bytes, by number. The lengths are known without reading the symbols, and
+    /// close to those in a result.
     pub fn lengths(&mut self, numbers: &[u32]) -> Result<Vec<u32>, String> {
         self.data.lengths(numbers)
     }
@@ -321,7 +323,7 @@ pub fn index_directory(directory: &Path) -> Result<(), String> {
     Data::make(directory).map(|_| ())
 }
 
-/// The nearest version; of two that are equally near, the newer.
+/// The nearest version. If two versions are equally near, the newer one.
 fn nearest(cached: Vec<(String, PathBuf)>, wanted: &str) -> Option<(String, PathBuf)> {
     let rated = cached.into_iter().filter_map(|(name, path)| {
         let version = Version::parse(&name).ok()?;

@@ -11,7 +11,8 @@ use ui5_data::{Compact, Written, make_compact};
 /// The title of the reference.
 pub const TITLE: &str = "UI5 Web Components";
 
-/// The packages with components, most used first: of equal names, the first counts.
+/// The packages with components, most used first. If several packages have the same name of a component, the
+/// first one counts.
 pub const PACKAGES: [&str; 5] = [
     "@ui5/webcomponents",
     "@ui5/webcomponents-fiori",
@@ -26,8 +27,7 @@ const MANIFESTS: [&str; 2] = ["dist/custom-elements-internal.json", "dist/custom
 /// Maximum size of a manifest or a `package.json`, in bytes; far above real ones.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
-/// Whether a query can mean nothing but a web component: `ui5-button`,
-/// `@ui5/webcomponents/dist/Button.js`.
+/// Whether a query can only mean a web component: `ui5-button`, `@ui5/webcomponents/dist/Button.js`.
 pub fn is_meant(query: &str) -> bool {
     let query = normalise(query);
     query.starts_with("ui5-") || query.starts_with("@ui5.")
@@ -43,9 +43,9 @@ pub struct WebComponents {
 }
 
 impl WebComponents {
-    /// Opens the reference of the packages in the project's `node_modules`. If the plugin carries
-    /// their versions, or they have no manifests, opens the reference that the plugin carries.
-    /// Fails if that reference is damaged.
+    /// Opens the reference of the packages in the project's `node_modules`. Opens the reference that the
+    /// plugin carries instead, if it has the versions of these packages, or the packages have no manifests.
+    /// Fails if the carried reference is damaged.
     pub fn open(project: &Project, carried: &'static [u8]) -> Result<Self, String> {
         let compact = Compact::open(carried)?;
         let installed = installed(Path::new(&project.directory));
@@ -74,7 +74,7 @@ impl WebComponents {
     /// `@ui5/webcomponents/dist/Button.js`.
     pub fn find(&mut self, query: &str) -> Result<Found, Miss> {
         self.reference.find(query).or_else(|miss| {
-            // An attribute is a property in another form: end-icon, endIcon.
+            // The query may name a property by its attribute: `end-icon` for `endIcon`.
             let attribute = query.split_once('#').filter(|(_, member)| member.contains('-'));
             let Some((owner, member)) = attribute else { return Err(miss) };
             let property = format!("{owner}#{}", member.replace('-', ""));
@@ -109,7 +109,7 @@ fn note(compact: &Compact, why: &str) -> String {
     format!("This is {TITLE} {}, which comes with this tool: {why}.", compact.version())
 }
 
-/// Why the project's own version is not there.
+/// The reason why the project's own version is not available.
 fn missing(project: &Project) -> String {
     match wish(Path::new(&project.directory)) {
         Some(range) => format!("the project asks for {range}, which is not installed"),
@@ -125,7 +125,7 @@ fn wish(directory: &Path) -> Option<String> {
     range.filter(|range| is_plain(range)).map(str::to_owned)
 }
 
-/// Whether a version or a range is short, and of the letters that versions have.
+/// Whether a version or a range is short, and has only the characters of versions and ranges.
 fn is_plain(version: &str) -> bool {
     version.len() <= 40
         && version.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-^~<>=|* ".contains(&byte))
@@ -141,7 +141,7 @@ fn installed(directory: &Path) -> Vec<(String, String)> {
     PACKAGES.iter().filter_map(version).collect()
 }
 
-/// A JSON file, with or without a byte order mark.
+/// Reads a JSON file, with or without a byte order mark. `None`: the file is missing, too large or invalid.
 fn json(path: &Path) -> Option<Value> {
     if fs::metadata(path).ok()?.len() > LARGEST {
         return None;
@@ -161,7 +161,7 @@ fn of_packages(directory: &Path, installed: &[(String, String)]) -> Option<Compa
             Some((package.clone(), version.clone(), manifest(package)?))
         })
         .collect();
-    // To deflate it well would take longer than what it saves.
+    // The lowest level: better compression would take more time than it saves.
     Compact::open(pack(manifests, 1).ok()?).ok()
 }
 
@@ -216,7 +216,7 @@ fn shown_name(declared: &Map<String, Value>) -> String {
     }
 }
 
-/// The keys of a declaration. One with the name of its file also has the module's paths as keys.
+/// The keys of a declaration. A declaration with the name of its file also has the module's paths as keys.
 fn keys(package: &str, path: &str, name: &str, tag: &str) -> Vec<String> {
     let stem = path.strip_suffix(".js").unwrap_or(path);
     let own = stem.rsplit('/').next() == Some(name);
@@ -234,8 +234,8 @@ fn text<'m>(map: &'m Map<String, Value>, key: &str) -> &'m str {
     map.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether a declaration or a member is public. It is unless something else is stated: the short
-/// manifest has public declarations only.
+/// Whether a declaration or a member is public. Without a statement it is, since the short manifest lists
+/// only public declarations.
 fn is_public(map: &Map<String, Value>) -> bool {
     let privacy = map.get("_ui5privacy").or_else(|| map.get("privacy"));
     privacy.and_then(Value::as_str).is_none_or(|privacy| privacy == "public")

@@ -27,7 +27,7 @@ use portcullis_plugin::prelude::*;
 use std::path::PathBuf;
 use ui5::Framework;
 
-/// The setting with the author of apps, where the call names none.
+/// The setting with the author of apps, for calls that name no author.
 pub const AUTHOR_SETTING: &str = "author";
 
 /// Creates a SAPUI5 or OpenUI5 app in TypeScript or JavaScript, with a first view. Answers what was written.
@@ -87,7 +87,7 @@ fn sapui5() -> Framework {
     Framework::SapUi5
 }
 
-/// The app to create, after all arguments were checked.
+/// The app to create, after all arguments have been checked.
 pub struct App {
     namespace: Namespace,
     framework: Framework,

@@ -59,7 +59,7 @@ pub enum CardType {
 }
 
 impl CardType {
-    /// All of them.
+    /// All types.
     pub const ALL: [Self; 9] = [
         Self::Adaptive,
         Self::Analytical,

@@ -18,7 +18,8 @@ impl Domains {
         Self::parse(&settings::get(SETTING).unwrap_or_else(|| DEFAULT.to_owned()))
     }
 
-    /// Parses a list with commas. `.example.com` stands for all subdomains, without the domain itself.
+    /// Parses a list that is separated by commas. `.example.com` stands for all subdomains of `example.com`,
+    /// without the domain itself. Fails with the reason.
     pub fn parse(list: &str) -> Result<Self, String> {
         if list.trim().is_empty() {
             return Ok(Self(Vec::new()));

@@ -5,24 +5,24 @@ use std::fmt::Write as _;
 /// The syntax at a place of a file, which decides how a value is escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syntax {
-    /// Within a string.
+    /// JSON: within a string.
     Json,
-    /// Within a string of JavaScript or TypeScript, with any quotes.
+    /// JavaScript or TypeScript: within a string, with any quotes.
     Script,
     /// HTML or XML: within an attribute or between tags.
     Markup,
-    /// Within double quotes.
+    /// YAML: within double quotes.
     Yaml,
     /// The value of a Java properties file.
     Properties,
-    /// Running text.
+    /// Markdown: running text.
     Markdown,
-    /// Anywhere on a line.
+    /// Any other text: anywhere on a line.
     Text,
 }
 
 impl Syntax {
-    /// All of them.
+    /// All syntaxes.
     pub const ALL: [Self; 7] = [
         Self::Json,
         Self::Script,
@@ -77,7 +77,7 @@ impl Syntax {
     }
 }
 
-/// A string of JSON is one of YAML, too.
+/// Also for YAML: a JSON string is a valid YAML string in double quotes.
 fn json(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for c in value.chars() {
@@ -94,7 +94,7 @@ fn script(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for c in value.chars() {
         match c {
-            // The value may stand in any quotes, and the script in a page.
+            // The value may be in any kind of quotes, and the script may be in an HTML page.
             '"' | '\'' | '`' | '\\' | '$' | '<' | '>' | '&' => push_units(&mut out, c),
             c if is_hidden(c) => push_units(&mut out, c),
             c => out.push(c),
@@ -148,7 +148,8 @@ fn markdown(value: &str) -> String {
     out
 }
 
-/// The content of a code span of Markdown, with backticks around it if the text has backticks itself.
+/// The content of a Markdown code span that the template opens and closes with one backtick. If the text has
+/// backticks itself, the result adds more backticks to the fence.
 pub fn code_span(value: &str) -> String {
     let mut longest = 0;
     let mut run = 0;
@@ -177,7 +178,7 @@ pub fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
-/// In UTF-16 code units, as Java and JavaScript count.
+/// Writes a character as `\uXXXX` escapes, one for each UTF-16 code unit.
 fn push_units(out: &mut String, c: char) {
     for unit in c.encode_utf16(&mut [0; 2]) {
         write!(out, "\\u{unit:04x}").expect("a String takes any text");
@@ -195,7 +196,7 @@ mod tests {
         let read = |text: String| serde_json::from_str::<String>(&text).expect("it is JSON");
         assert_eq!(read(format!("\"{}\"", Syntax::Json.escape(NASTY))), NASTY);
         assert_eq!(read(format!("\"{}\"", Syntax::Yaml.escape(NASTY))), NASTY);
-        // All but a JavaScript string's own escapes are JSON's.
+        // All escapes of this text are valid in JSON, too.
         assert_eq!(read(format!("\"{}\"", Syntax::Script.escape(NASTY))), NASTY);
     }
 

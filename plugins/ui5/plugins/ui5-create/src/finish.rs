@@ -8,7 +8,7 @@ use portcullis_plugin::{
 };
 use std::{path::Path, time::Duration};
 
-/// What the command `git-repository` does, as shell commands for a user who trusts the folder.
+/// Shell commands with the effect of the command `git-repository`, for a user who trusts the folder.
 const FIRST_COMMIT: &str =
     "git init --quiet && git add . && git commit --quiet --allow-empty -m \"Initial commit\"";
 
@@ -18,7 +18,7 @@ const ALREADY_THERE: i32 = 3;
 /// The reason why a step was skipped or failed.
 #[derive(Debug)]
 enum Trouble {
-    /// There is a repository already. Its hooks and configuration are code that nobody has checked.
+    /// There is a repository already. Its hooks and configuration could run unchecked code.
     AlreadyThere,
     /// Any other reason.
     Failed(String),
@@ -43,7 +43,7 @@ pub struct Finished {
 }
 
 impl Step {
-    /// The operator's name for the command, and the same command for a shell.
+    /// The operator's name for the command, and a shell command with the same effect.
     fn command(self) -> (&'static str, &'static str) {
         match self {
             Self::NpmInstall => ("npm-install", "npm install"),
@@ -94,14 +94,14 @@ impl Step {
     }
 }
 
-/// Runs the steps one after the other and reports progress. For a step that fails, the message says which
-/// command to run instead.
+/// Runs the steps one after the other and reports progress. The message about a failed step names the command
+/// to run by hand.
 pub fn finish(steps: &[Step], directory: &Path, request: &Request) -> Finished {
     let mut finished = Finished::default();
     for (done, step) in steps.iter().enumerate() {
         let go_on = |waited: Duration| {
             let seconds = waited.as_secs_f64();
-            // The duration is unknown: the reported progress approaches the end and never reaches it.
+            // The duration is unknown. So the reported progress approaches the end without reaching it.
             let part = seconds / (seconds + 20.0);
             let message = format!("{} ({seconds:.0} s)", step.purpose());
             request.progress(done as f64 + part, steps.len() as f64, &message);

@@ -50,7 +50,7 @@ fn assert_second_version(manifest: &Value) {
     }
 }
 
-/// A temporary folder, removed when this is dropped.
+/// A temporary folder, removed when the value is dropped.
 pub struct Folder(TempDir);
 
 impl Folder {

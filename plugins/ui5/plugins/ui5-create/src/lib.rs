@@ -1,4 +1,4 @@
-//! The tools that create things: UI5 applications and integration cards.
+//! The tools that create UI5 applications and UI integration cards.
 
 pub mod app;
 pub mod card;

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// Ignores case and compares numbers by their value; `_ - . /` come first.
+/// Compares two file names: ignores case, and compares numbers by their value. `_ - . /` come first.
 pub fn by_name(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a.chars().peekable(), b.chars().peekable());
     loop {

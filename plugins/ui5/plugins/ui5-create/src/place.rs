@@ -70,7 +70,7 @@ impl Base {
         })
     }
 
-    /// Adds these files to the directory: all, or none. Replaces no file.
+    /// Adds these files to the directory: all, or none. Existing files are never replaced.
     pub fn add(&self, files: &[File]) -> Result<(), String> {
         self.check_free(files)?;
         let add =
@@ -101,8 +101,8 @@ impl Base {
         files.iter().try_for_each(|file| self.check_parents(&self.0.join(&file.path)))
     }
 
-    /// Fails if a part between the base and the target exists and is no plain directory: a link could lead
-    /// anywhere.
+    /// Fails if a path between the base and the target exists and is not a directory. A link is refused, too,
+    /// since it could lead anywhere.
     fn check_parents(&self, target: &Path) -> Result<(), String> {
         let inside = target.strip_prefix(&self.0).expect("targets are beneath the base");
         let mut parent = self.0.clone();
@@ -132,8 +132,8 @@ pub struct Outside(pub PathBuf);
 /// Maximum length of a file's name in bytes, on the file systems in use.
 const LONGEST_NAME: usize = 255;
 
-/// Whether the path exists, including links without a target. Fails if that cannot be found out, and says
-/// why.
+/// Whether the path exists, including links without a target. Fails with the reason if the file system gives
+/// no answer.
 pub fn is_there(path: &Path) -> Result<bool, String> {
     let too_long =
         path.components().map(Component::as_os_str).find(|name| name.len() > LONGEST_NAME);

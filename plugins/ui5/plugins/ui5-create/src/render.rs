@@ -26,7 +26,7 @@ pub struct File {
     pub text: String,
 }
 
-/// Renders templates. In them, `since("1.124")` asks whether the UI5 version is that or newer.
+/// Renders templates. In a template, `since("1.124")` is true if the UI5 version is 1.124 or newer.
 ///
 /// # Panics
 ///

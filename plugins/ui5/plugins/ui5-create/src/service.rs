@@ -18,8 +18,7 @@ use url::Url;
 /// The base of URLs without a host: a CAP server during development.
 const SAME_SERVER: &str = "http://localhost:4004";
 
-/// Time limit for fetching the metadata. Without an answer in time, the app has only the columns
-/// that the call names.
+/// Time limit for fetching the metadata. If it is exceeded, the app has only the columns that the call names.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Maximum size of metadata, in bytes; far above real ones.
@@ -28,14 +27,14 @@ const LARGEST: u64 = 8 * 1024 * 1024;
 /// An OData service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// The URL to ask now.
+    /// The URL from which the metadata are fetched.
     address: Url,
     /// The URL in the app, without the host of a development server.
     pub app_url: String,
 }
 
 impl Service {
-    /// Parses the argument. The error says what is expected.
+    /// Parses the argument. The error names the expected forms.
     pub fn parse(text: &str, domains: &Domains) -> Result<Self, String> {
         let full = match text.strip_prefix('/') {
             // `//host` names another server.
@@ -86,7 +85,8 @@ impl Service {
         url.set_path(&format!("{}$metadata", url.path()));
         let started = Instant::now();
         let mut body = Vec::new();
-        // The limits of all waits together stay close to the limit of the whole.
+        // The limits of the single waits are shorter, so that all waits together stay close to the limit of
+        // the request.
         let response = http::Request::get(url.as_str())
             .header("accept", "application/xml")
             .connect_timeout(PATIENCE / 2)

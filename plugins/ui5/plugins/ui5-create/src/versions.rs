@@ -1,4 +1,4 @@
-//! Versions of UI5, of its types and of the manifest in what is created.
+//! The versions of UI5, of its types and of the manifest in new apps and cards.
 
 mod existing;
 
@@ -8,19 +8,20 @@ use serde::Deserialize;
 use std::collections::HashMap;
 use ui5::{Cdn, Framework, versions};
 
-/// Made from the mapping in `@ui5/manifest`. The file has its source and date.
+/// Manifest versions by UI5 version, made from the mapping in `@ui5/manifest`. The file names its source and
+/// date.
 const MANIFEST_VERSIONS: &str = include_str!("../../../resources/templates/manifest-versions.json");
 
 /// Oldest supported version.
 const OLDEST: Version = Version::new(1, 96, 0);
 
-/// The manifest version that UI5 1.136 introduced and every later one knows.
+/// The manifest version that UI5 1.136 introduced and every later version supports.
 const SECOND_MANIFEST: &str = "2.0.0";
 
-/// What to do about a list of versions that is of no use.
+/// The advice to the caller if the list of versions is unusable.
 const NAME_ONE: &str = "Please name a version with frameworkVersion.";
 
-/// The npm packages of which the TypeScript guide states the versions, and which apps install.
+/// The versions of npm packages that the TypeScript guide names and that apps install.
 const PACKAGES: &str = include_str!("../../../resources/guides/versions.json");
 
 #[derive(Deserialize)]
@@ -92,7 +93,7 @@ fn manifest_versions() -> ManifestVersions {
     serde_json::from_str(MANIFEST_VERSIONS).expect("the table is as it is read here")
 }
 
-/// The versions of npm packages that apps install, by name: those of the TypeScript guide.
+/// The versions of npm packages that apps install, by name. The TypeScript guide has the same versions.
 pub fn packages() -> HashMap<String, String> {
     #[derive(Deserialize)]
     struct Table {
@@ -106,8 +107,8 @@ pub fn packages() -> HashMap<String, String> {
     table.packages.into_iter().map(|(name, package)| (name, package.version)).collect()
 }
 
-/// The npm package with the TypeScript definitions, and its versions: any patch of the same minor,
-/// as not every patch of UI5 has one of its own.
+/// The npm package with the TypeScript definitions, and a range of its versions. The range allows any patch
+/// of the minor version, since the package does not have every patch of UI5.
 pub fn types(framework: Framework, ui5: &Version) -> (String, String) {
     let name = if *ui5 >= Version::new(1, 113, 0) { "types" } else { "ts-types-esm" };
     (format!("@{}/{name}", framework.lower_name()), format!("~{}.{}.0", ui5.major, ui5.minor))

@@ -24,7 +24,7 @@ use ui5_documentation::{
 /// Folders of UI5/docs that are left out: release notes, which are a third of the text.
 const LEFT_OUT: [&str; 1] = ["01_Whats-New"];
 
-/// The pages that list the others.
+/// The pages that only list other pages; they are left out.
 const LISTS: [&str; 1] = ["index"];
 
 /// The categories of records about UI5 itself rather than about tools and samples.
@@ -131,7 +131,7 @@ fn read_records(file: &Path) -> Result<Vec<Page>, Box<dyn Error>> {
             id.push_str("-2");
         }
         let body = text("content")?;
-        // The title and the tags are no part of the text.
+        // The lines with the title and the tags do not belong to the text.
         let body: Vec<&str> = body
             .lines()
             .filter(|line| !line.starts_with("**TITLE**:") && !line.starts_with("**TAGS**:"))
@@ -142,7 +142,7 @@ fn read_records(file: &Path) -> Result<Vec<Page>, Box<dyn Error>> {
     Ok(pages)
 }
 
-/// Steps of a record become headings, and the labels of its parts are left out.
+/// Turns the steps of a record into headings, and leaves out the labels of its parts.
 fn headings(body: &str) -> String {
     let mut is_code = false;
     let lines = body.lines().map(|line| {

@@ -1,4 +1,5 @@
-//! The tools `search_docs` and `read_docs`: full text over the UI5 documentation, and its pages.
+//! The tools `search_docs` and `read_docs`: full-text search in the UI5 documentation, and reading of its
+//! pages.
 
 pub mod markdown;
 mod online;
@@ -17,13 +18,13 @@ pub use sources::EMBEDDED;
 use sources::Sources;
 use std::fmt::Write as _;
 
-/// Number of pages in an answer if the call does not say it, and maximum number.
+/// Default and maximum number of pages in an answer.
 const SHOWN: (usize, usize) = (5, 20);
 
 /// Maximum length of a question, in bytes.
 const LONGEST_QUESTION: usize = 1_000;
 
-/// A page is left out if its score is less than this part of the best score.
+/// Pages are left out if their score is less than this part of the best score.
 const WORST: f32 = 0.2;
 
 /// Searches the UI5 documentation by words: how something is done in UI5, what a concept means, which options there are. For the members of a control or a class call `get_api_reference` instead. The answer lists pages with the part that fits best; `read_docs` shows a page.
@@ -146,7 +147,7 @@ fn listing(
     answer
 }
 
-/// Where the pages of a pack are from.
+/// The sentence about the source of a pack's pages, their state and their licence.
 fn credit(pack: &Pack<'_>) -> String {
     let about = &pack.about;
     let without = match about.left_out.as_str() {

@@ -1,6 +1,6 @@
 //! Markdown of documentation pages: made compact for packs, and divided into sections.
 
-/// A section of a page: a heading and what stands below it.
+/// A section of a page: a heading and the text below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section<'t> {
     /// The heading without its marks; empty before the first heading.
@@ -147,7 +147,8 @@ fn image(rest: &str) -> usize {
     rest[end..].find(')').map_or(0, |close| end + close + 1)
 }
 
-/// The end of a link to another page, whose path is shortened to its id.
+/// The end of a link to another page. The path of the page is shortened to the id of the page. Returns how
+/// many bytes are replaced; 0 if there is no such link.
 fn link(rest: &str, text: &mut String) -> usize {
     let Some(from) = rest.strip_prefix("](") else { return 0 };
     let Some(end) = from.find(')') else { return 0 };

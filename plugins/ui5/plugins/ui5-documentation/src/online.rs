@@ -17,19 +17,19 @@ const PAGES: &str = "https://raw.githubusercontent.com/UI5/docs/main/docs/";
 /// The file with the table of contents.
 const CONTENTS: &str = "index.md";
 
-/// Time limit for the server. An answer without these pages is better than none.
+/// Time limit for the server. It is short, since the tools can answer without these pages.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long a list of contents or a page is kept.
 const FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Time without requests to a server that did not answer.
+/// Time for which no requests are sent to a server that did not answer.
 const RESPITE: Duration = Duration::from_secs(10 * 60);
 
 /// Maximum number of pages in a list of contents.
 const MOST_PAGES: usize = 5_000;
 
-/// A pack with the titles of all pages, and what stands above them in the table of contents. Fails with
+/// A pack with the titles of all pages, each with the titles above it in the table of contents. Fails with
 /// the reason.
 pub fn contents() -> Result<Vec<u8>, String> {
     cache::get_or_make("contents", Some(FRESH), || {
@@ -110,7 +110,7 @@ fn listed(contents: &str) -> Vec<Page> {
     pages
 }
 
-/// Whether a path stays below the folder of pages, and below the address of its server.
+/// Whether a path is safe to append to the address of the folder with the pages: it stays below this folder.
 fn is_path(path: &str) -> bool {
     let plain = |part: &str| {
         !part.is_empty()

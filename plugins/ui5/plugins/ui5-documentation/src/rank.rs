@@ -6,28 +6,30 @@ use std::collections::BTreeMap;
 /// The parameters of BM25: `k` for a word's frequency in a section, `b` for the section's length.
 const BM25: (f32, f32) = (1.2, 0.6);
 
-/// How much the second best section of a page adds to the score of the best.
+/// The part of the second best section's score that is added to the score of a page's best section.
 const SECOND: f32 = 0.25;
 
 /// The part of the score that a page keeps even if it lacks words of the question.
 const BASE: f32 = 0.35;
 
-/// The weights of a name of the API with dots, and of a synonym. Other words have the weight 1.
+/// The weight of a name of the API with dots. Other words of a question have the weight 1.
 const WHOLE: f32 = 1.5;
+/// The weight of a synonym, as a part of the weight of the word.
 const SYNONYM: f32 = 0.5;
 
-/// What a page's title adds, as a part of the score, if all its words are in the question (for some
-/// of the words accordingly less); and for how many of the best pages titles are looked at.
+/// The bonus for a page's title, as a part of the score, if all words of the title are in the question. If
+/// some of the words are, the bonus is smaller in proportion. The second value is the number of the best
+/// pages that can get a bonus.
 const TITLE: (f32, usize) = (0.4, 60);
 
-/// What is added further, as a part of the score, if all words of a title of two words or more are
-/// in the question.
+/// A further bonus, as a part of the score, if the title has two words or more and all of them are in the
+/// question.
 const WHOLE_TITLE: f32 = 0.6;
 
 /// Maximum number of words of a question; further ones are ignored.
 const MOST_WORDS: usize = 32;
 
-/// Words that mean other words in questions about UI5; all in indexed form.
+/// Words of questions, each with words of the documentation that mean the same; all in indexed form.
 const SYNONYMS: [(&str, &[&str]); 18] = [
     ("a11y", &["accessibilit"]),
     ("cach", &["preload"]),
@@ -56,9 +58,9 @@ pub struct Hit {
     pub pack: usize,
     /// The number of the page.
     pub page: u32,
-    /// The number of its best section.
+    /// The number of the page's best section.
     pub section: u32,
-    /// How well it fits; only comparable for one question.
+    /// The score. Only scores for the same question can be compared.
     pub score: f32,
 }
 
@@ -92,7 +94,7 @@ pub fn rank(packs: &[Pack<'_>], words: &[(String, f32)]) -> Vec<Hit> {
         let own = add(packs, &mut scores, word, *weight, 1 << number, sections);
         let known = SYNONYMS.iter().find(|(known, _)| known == word);
         for other in known.into_iter().flat_map(|(_, others)| *others) {
-            // A synonym adds to the score, and sets no bit: the section lacks the word itself.
+            // A synonym adds to the score but sets no bit, since the section need not have the word itself.
             add(packs, &mut scores, other, weight * SYNONYM, 0, sections);
         }
         rarity.push(own * weight);
@@ -126,7 +128,7 @@ fn sort(hits: &mut [Hit]) {
     });
 }
 
-/// What a title adds: by the part of its words that are in the question.
+/// The bonus for a title, by the part of its words that are in the question.
 fn title_bonus(title: &str, words: &[(String, f32)]) -> f32 {
     let (mut found, mut all) = (0_u16, 0_u16);
     each_word(title, |word| {

@@ -11,7 +11,7 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use std::fmt::Write as _;
 
-/// Maximum size of a part of a page, in bytes: less than 2,000 tokens with what stands around it.
+/// Maximum size of a part of a page, in bytes: the whole answer has less than 2,000 tokens.
 const PART: usize = 6_000;
 
 /// Maximum number of headings in an answer.

@@ -1,4 +1,4 @@
-//! Takes the part of a section that fits a question best.
+//! Selects the part of a section that fits a question best.
 
 use crate::words::each_word;
 

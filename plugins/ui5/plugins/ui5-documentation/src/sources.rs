@@ -1,5 +1,5 @@
-//! The packs that are searched: embedded ones, those in the documentation folder, and the list of
-//! contents from the network.
+//! The packs that are searched: embedded packs, packs in the documentation folder, and the table of contents
+//! from the network.
 
 use crate::{online, pack::Pack};
 use portcullis_plugin::prelude::*;
@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// The setting with the folder of packs that were brought from elsewhere.
+/// The setting with the folder of further packs.
 pub const SETTING: &str = "documentation-dir";
 
 /// The name of the pack with the documentation of OpenUI5.
@@ -19,18 +19,18 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// Maximum number of packs in the folder; further ones are ignored.
 const MOST_PACKS: usize = 16;
 
-/// The bytes of packs that are no part of the program, and what went wrong with others.
+/// The packs that are not embedded, and notes about packs that are missing.
 #[derive(Default)]
 pub struct Sources {
     brought: Vec<Vec<u8>>,
     contents: Option<Vec<u8>>,
-    /// What the reader of an answer should know about packs that are missing.
+    /// Notes for the reader of an answer about packs that are missing.
     pub notes: Vec<String>,
 }
 
 impl Sources {
-    /// Reads the packs of the folder. If neither the folder nor the program has the documentation
-    /// of OpenUI5, fetches the list of its contents.
+    /// Reads the packs of the folder. If no folder or embedded pack has the documentation of OpenUI5, fetches
+    /// its table of contents.
     pub fn read() -> Self {
         let mut sources = Self::default();
         if let Some(folder) = settings::get(SETTING).filter(|folder| !folder.is_empty()) {
@@ -50,7 +50,7 @@ impl Sources {
     }
 
     fn read_folder(&mut self, folder: &Path) {
-        // No folder: nothing was brought.
+        // A missing folder means that there are no further packs.
         let Ok(entries) = fs::read_dir(folder) else { return };
         let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|ending| ending == "pack"));

@@ -1,6 +1,6 @@
 //! Divides texts and questions into the words that the index knows.
 
-/// Words that say nothing about a page of the UI5 documentation.
+/// Words that are ignored, since almost every page of the UI5 documentation has them.
 const IGNORED: [&str; 62] = [
     "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "by", "can", "cannot", "do",
     "does", "for", "from", "get", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its",
@@ -32,7 +32,7 @@ pub fn each_word(text: &str, mut take: impl FnMut(&str)) {
     }
 }
 
-/// The words of a name without dots: itself, and its parts in camel case.
+/// Calls `take` with the words of a name without dots: the name itself, and its parts in camel case.
 fn each_piece(part: &str, take: &mut impl FnMut(&str)) {
     let whole = part.to_lowercase();
     if is_ignored(&whole) {
@@ -61,7 +61,7 @@ fn is_ignored(word: &str) -> bool {
     is_letter || IGNORED.binary_search(&word).is_ok()
 }
 
-/// `XMLViewName` is `XML`, `View` and `Name`.
+/// Divides a name in camel case: `XMLViewName` into `XML`, `View` and `Name`.
 fn camel_pieces(part: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut start = 0;

@@ -1,7 +1,7 @@
 //! Questions of UI5 developers, each with the page that has to be among the first three.
 //!
-//! Those about embedded packs are always asked. Those about OpenUI5's documentation need a pack of it,
-//! whose path is in the environment variable `OPENUI5_DOCUMENTATION`; `documentation.sh` sets it.
+//! Questions about embedded packs are always asked. Questions about OpenUI5's documentation need the pack at
+//! the path in the environment variable `OPENUI5_DOCUMENTATION`, which `documentation.sh` sets.
 
 use std::{env, fs, time::Instant};
 use ui5_documentation::{

@@ -198,7 +198,7 @@ fn is_name(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Inconsistencies of the routing that an edit would bring.
+/// Inconsistencies of the routing that an edit would introduce.
 fn new_faults(before: &Value, after: &Value) -> Vec<String> {
     let known = plan::faults(before);
     plan::faults(after).into_iter().filter(|fault| !known.contains(fault)).collect()

@@ -165,7 +165,7 @@ impl Manifest {
             (kind == "OData").then(|| Service {
                 name: name.clone(),
                 uri: text("/uri").unwrap_or_default(),
-                // What UI5 assumes.
+                // UI5's default.
                 odata_version: text("/settings/odataVersion").unwrap_or_else(|| "2.0".to_owned()),
                 local_metadata: text("/settings/localUri"),
             })
@@ -174,7 +174,7 @@ impl Manifest {
     }
 }
 
-/// Whether a target is a page of SAP Fiori elements for OData V4.
+/// Whether a target of the routing is a page of SAP Fiori elements for OData V4.
 pub fn is_template(target: &Value) -> bool {
     let name = target.get("name").and_then(Value::as_str);
     name.is_some_and(|name| name.starts_with(TEMPLATES) || name == "sap.fe.core.fpm")
@@ -228,7 +228,7 @@ fn generic_pages(pages: &Value, into: &mut Vec<Page>, depth: usize) {
     }
 }
 
-/// The object at a path of keys, made where it is missing. Fails if something else is there.
+/// The object at a path of keys. Missing objects are added. Fails if a value on the path is not an object.
 pub fn object_at<'v>(
     value: &'v mut Value,
     keys: &[&str],

@@ -25,13 +25,13 @@ pub fn text(manifest: &Manifest, content: &Value) -> String {
     text
 }
 
-/// Whether writing the manifest changes nothing but what was edited.
+/// Whether an edit leaves the format of all other parts of the manifest unchanged.
 pub fn keeps_format(manifest: &Manifest) -> bool {
     let text = text(manifest, &manifest.content);
     text.trim_start_matches('\u{feff}') == manifest.text
 }
 
-/// The white space before the first line that has some; a tab if no line has any.
+/// The indentation of the first indented line; a tab if no line is indented.
 fn indentation(text: &str) -> &str {
     let line = text.lines().find(|line| line.starts_with([' ', '\t']));
     line.map_or("\t", |line| &line[..line.len() - line.trim_start_matches([' ', '\t']).len()])

@@ -11,7 +11,7 @@ const DEEPEST: usize = 10;
 /// Maximum number of directory entries, far more than projects have outside of `node_modules`.
 const MOST_ENTRIES: usize = 50_000;
 
-/// Folders that are skipped: with files of others, or files made by programs.
+/// Folders that are skipped: they hold dependencies or generated files.
 const SKIPPED: [&str; 5] = ["node_modules", "dist", "target", "gen", "mta_archives"];
 
 /// The manifests of a folder.
@@ -19,7 +19,7 @@ const SKIPPED: [&str; 5] = ["node_modules", "dist", "target", "gen", "mta_archiv
 pub struct Found {
     /// The paths of files named `manifest.json`, sorted.
     pub manifests: Vec<PathBuf>,
-    /// Whether the search ended at a bound before all was seen.
+    /// Whether [`MOST_ENTRIES`] or [`DEEPEST`] ended the search before it was complete.
     pub is_partial: bool,
 }
 

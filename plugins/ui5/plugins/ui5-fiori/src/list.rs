@@ -7,7 +7,7 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use std::path::Path;
 
-/// Maximum size of the apps in one answer, in bytes of JSON. The answer has them twice, as text and as
+/// Maximum size of the apps in one answer, in bytes of JSON. The answer has the apps twice, as text and as
 /// structured content.
 const APPS: usize = 2_900;
 

@@ -1,4 +1,4 @@
-//! The local copy of a service's metadata: checks that a context path leads somewhere.
+//! The local copy of a service's metadata, by which context paths are checked.
 
 use roxmltree::{Document, Node, ParsingOptions};
 use std::{
@@ -71,7 +71,7 @@ impl Metadata {
         Some(metadata)
     }
 
-    /// Checks a path such as `/Books/chapters`. Fails with what is there instead.
+    /// Checks a path such as `/Books/chapters`. The error lists the names that exist instead.
     pub fn check(&self, context_path: &str) -> Result<(), String> {
         let mut parts = context_path.trim_start_matches('/').split('/');
         let set = parts.next().unwrap_or_default();
@@ -143,7 +143,7 @@ fn namespaces<'x>(node: Node<'x, '_>) -> impl Iterator<Item = &'x str> {
     names.into_iter().flatten().flatten()
 }
 
-/// Names for a message, only those of plain characters.
+/// Names for a message. Names that are not plain ASCII identifiers are left out.
 fn listed<'n>(names: impl Iterator<Item = impl AsRef<str> + 'n>) -> String {
     let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let names: Vec<String> =

@@ -57,7 +57,7 @@ fn answer(text: &str, section: Option<&str>, detail: Option<Detail>) -> Result<S
     guide::answer(text, section, detail).map_err(Failure::new)
 }
 
-/// The guidelines as resources, for clients whose users choose what to read.
+/// The guidelines as resources, for clients whose users choose the resources to read.
 struct Texts;
 
 const APPLICATIONS_URI: &str = "ui5://guidelines/applications.md";

@@ -1,4 +1,4 @@
-//! Skills: how one kind of task is done from start to end, as prompts and as resources.
+//! Skills: instructions for one kind of task from start to end, as prompts and as resources.
 
 use portcullis_plugin::prelude::*;
 
@@ -8,7 +8,7 @@ pub struct Skill {
     pub name: &'static str,
     /// The text, as Markdown.
     pub text: &'static str,
-    /// What is asked of the model: the start of a sentence that goes on with the project.
+    /// The task of the model, as the start of a sentence that continues with "in the UI5 project".
     task: &'static str,
     /// The scope if the call names none.
     whole: &'static str,

@@ -1,4 +1,4 @@
-//! Tests of the guidelines that need no npm; `tests/ui5-guides` checks their code.
+//! Tests of the guidelines that need no npm; `tests/ui5-guides` checks the code in the guidelines.
 
 use super::{skills::Skill, *};
 use portcullis_plugin::rehearsal::Rehearsal;

@@ -20,7 +20,8 @@ const API_BYTES: usize = 24_000;
 /// Maximum size of the findings in a brief answer, in bytes of JSON; their text is about as long.
 const BRIEF_FINDINGS: usize = 2_100;
 
-/// Maximum size of the rules in a brief answer, in bytes. It has them twice, as text and as JSON.
+/// Maximum size of the rules in a brief answer, in bytes. The answer has the rules twice, as text and as
+/// JSON.
 const BRIEF_RULES: usize = 700;
 
 /// Maximum number of documentation pages, and of API names, in a brief answer.
@@ -161,7 +162,7 @@ fn line(text: &mut String, finding: &Finding) {
     text.push('\n');
 }
 
-/// Says which documents and API descriptions help with the findings, and how to get them.
+/// The sentences that name documents and API descriptions for the findings, and how to get them.
 fn helps(titles: &[String], names: &[String]) -> Option<String> {
     let mut sentences = Vec::new();
     if !titles.is_empty() {
@@ -188,7 +189,8 @@ fn reference(project: &Project) -> Result<Reference, String> {
     Reference::at_hand(Path::new(&directory), &Release::of(project))
 }
 
-/// Says which API reference was used, why there is none, or how many descriptions had no room.
+/// The sentences about the API reference: which one was used, or why there is none, and how many descriptions
+/// did not fit.
 fn about_reference(reference: &Result<Reference, String>, left: usize) -> Option<String> {
     let mut remarks = Vec::new();
     match reference {

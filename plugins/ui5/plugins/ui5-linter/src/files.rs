@@ -3,7 +3,7 @@
 use portcullis_plugin::serde::Serialize;
 use std::{collections::BTreeMap, fs, io, path::Path};
 
-/// Extensions of the files that the linter reads. Of other files, it needs only the paths.
+/// Extensions of the files that the linter reads. For other files, the linter needs only the paths.
 const READ: [&str; 13] = [
     "cjs",
     "css",
@@ -23,7 +23,7 @@ const READ: [&str; 13] = [
 /// Maximum size of the contents of all files together, in bytes.
 const MOST_BYTES: u64 = 48 << 20;
 
-/// Maximum number of files, with those of which only the paths are needed.
+/// Maximum number of files, including files for which only the paths are sent.
 const MOST_FILES: usize = 20_000;
 
 /// Maximum number of directories between the project's directory and a file.
@@ -98,7 +98,7 @@ pub fn read(project: &Path) -> Result<Files, Unsuitable> {
             if bytes > MOST_BYTES {
                 return Err(Unsuitable::TooLarge);
             }
-            // As Node.js reads text: invalid UTF-8 is replaced.
+            // Like Node.js, replaces invalid UTF-8.
             let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
             found.files.insert(name, text);
         }

@@ -1,8 +1,8 @@
 //! Runs the linter as a worker, a process that the host keeps for the next call.
 //!
 //! One worker lints all projects: the plugin sends it the files, so that the worker needs no access to a
-//! project. A worker runs in the project's directory in three cases only: the only linter is the project's
-//! own, the project's configuration of the linter shall be run, or the project is
+//! project. A worker runs in the project's directory only in three cases: the only linter is the project's
+//! own, the project has a configuration of the linter that must be run, or the project is
 //! [`Unsuitable`](crate::files::Unsuitable).
 
 use crate::files::{self, Files};
@@ -18,7 +18,7 @@ use ui5_lint_context::{FileFindings, read};
 /// The operator's name for the command that runs the worker, `plugins/ui5/commands/ui5-lint-worker.mjs`.
 pub const COMMAND: &str = "ui5lint";
 
-/// What the worker shall do.
+/// The part of an order that all workers get.
 #[derive(Serialize)]
 #[serde(crate = "portcullis_plugin::serde", rename_all = "camelCase")]
 struct Order {

@@ -23,8 +23,8 @@ const MOST_ERRORS: usize = 5_000;
 /// Maximum size of the summary in a brief result, in bytes.
 const BRIEF_SUMMARY: usize = 1_400;
 
-/// Maximum size of the errors in a brief result, in bytes. A result has everything twice, as text
-/// and as structured content.
+/// Maximum size of the errors in a brief result, in bytes. A result contains all data twice, as text and as
+/// structured content.
 const BRIEF_ERRORS: usize = detail::BRIEF / 2 - BRIEF_SUMMARY - 600;
 
 /// Validates a UI5 manifest file (manifest.json) against the schema of the manifest version it declares in `_version`, and lists everything that is wrong with it; `summary` names the root causes in plain words. Use it after every change to a manifest.json. Works for applications, components, libraries and integration cards.
@@ -93,7 +93,7 @@ impl Tool for Validate {
     }
 }
 
-/// Validates a manifest. Fails, if that is not possible, with the reason.
+/// Validates a manifest. If it cannot be validated, fails with the reason.
 fn validate(
     pack: &Pack<'_>,
     manifest: &Value,

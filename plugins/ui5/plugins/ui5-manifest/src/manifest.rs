@@ -23,7 +23,7 @@ pub fn read(path: &str) -> Result<Value, String> {
     }
     let bytes =
         read_bytes(path).map_err(|why| format!("Failed to read manifest file at {path}: {why}"))?;
-    // Browsers, which read the manifest in the end, replace invalid UTF-8 and skip a byte order mark.
+    // Like browsers, which load the manifest at run time, replaces invalid UTF-8 and skips a byte order mark.
     ajv_report::parse(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}'))
         .map_err(|why| format!("Failed to parse manifest file at {path} as JSON: {why}"))
 }
@@ -75,7 +75,7 @@ pub fn is_too_old(version: &str) -> bool {
     parse(version).is_some_and(|version| version < OLDEST)
 }
 
-/// Whether there can be a schema of that version: pre-releases and builds are not released.
+/// Whether a schema of that version may exist: there are none for pre-releases and builds.
 pub fn is_plain(version: &str) -> bool {
     Version::parse(version).is_ok_and(|parsed| parsed.pre.is_empty() && parsed.build.is_empty())
 }

@@ -1,7 +1,7 @@
 //! A compact file format for many JSON documents with common parts.
 //!
-//! Every distinct value is stored once and refers to the values it consists of. So a document needs
-//! no decompression: it is built from its values without reading others. All numbers are LEB128:
+//! Every distinct value is stored once and refers to the values inside it. So a document is built without
+//! decompression, by reading only its own values. All numbers are LEB128:
 //!
 //! ```text
 //! MAGIC

@@ -12,7 +12,7 @@ pub struct Schema {
     pub dialect: Dialect,
     /// The schema itself.
     pub document: Value,
-    /// Set if the schema is that of another version.
+    /// Set if the schema belongs to another version.
     pub stand_in: Option<StandIn>,
 }
 
@@ -27,7 +27,7 @@ pub struct StandIn {
 }
 
 impl StandIn {
-    /// A note for a manifest of that version, in which the schema finds that many errors.
+    /// The note for a manifest of the version `version`, in which the schema finds `errors` errors.
     pub fn note(&self, version: &str, errors: usize) -> String {
         let Self { version: name, newer, why } = self;
         let kind = if *newer {
@@ -45,12 +45,13 @@ impl StandIn {
     }
 }
 
-/// Finds the schema for a manifest version: packed, or from the source. If the source fails, a packed
-/// schema that lists the version stands in: real manifests declare versions that were never released,
-/// such as 1.74.0. If none lists it, the nearest packed schema stands in.
+/// Finds the schema for a manifest version: the packed schema, or else the one from the source. If the source
+/// fails, a packed schema that lists the version is used instead, since real manifests declare versions that
+/// were never released, such as 1.74.0. If no packed schema lists the version, the nearest packed schema is
+/// used.
 ///
-/// The caller has validated the version. Fails with the source's error if none lists the version and
-/// the source answers that there is no such schema.
+/// The caller has validated the version. Fails with the source's error if no packed schema lists the version
+/// and the source answers that there is no such schema.
 pub fn find(
     pack: &Pack<'_>,
     version: &str,
@@ -70,13 +71,13 @@ pub fn find(
         None if why.contains(NO_SUCH_RESOURCE) => return Err(failed),
         None => nearest(pack, version).ok_or(failed)?,
     };
-    // The note goes on after the reason.
+    // In the note, more text follows the reason.
     let why = if why.ends_with('.') { why } else { why + "." };
     Schema::new(document, version, Some(StandIn { version: name.to_owned(), newer, why }))
 }
 
-/// Finds a schema for manifests that are older than all schemas that can be fetched: packed, or else
-/// the oldest packed one that lists the version. Fails if none does.
+/// Finds a schema for a manifest that is older than all schemas that can be fetched: the packed schema of its
+/// version, or else the oldest packed schema that lists the version. Fails if no schema does.
 pub fn find_for_older(pack: &Pack<'_>, version: &str) -> Result<Schema, String> {
     if let Some(document) = pack.document(version) {
         return Schema::exact(document, version);
@@ -117,8 +118,8 @@ impl Schema {
     }
 }
 
-/// Has the schema accept the version of the manifest that it is used for. Many releases do not list their
-/// own version: 1.52.0 lists those up to 1.51.0, 1.72.3 those up to 1.72.0.
+/// Adds the manifest's version to the versions that the schema accepts. Many schemas do not list their own
+/// version: 1.52.0 lists versions up to 1.51.0, and 1.72.3 lists versions up to 1.72.0.
 fn accept(version: &str, document: &mut Value) {
     let known = document.pointer_mut("/properties/_version/enum").and_then(Value::as_array_mut);
     if let Some(known) = known
@@ -144,8 +145,8 @@ fn use_prefix_items(document: &mut Value) {
     }
 }
 
-/// The nearest newer packed schema that lists the version. A schema lists earlier versions that it
-/// accepts, and the nearest one differs least.
+/// The nearest newer packed schema that lists the version. Schemas list the earlier versions that they
+/// accept, and the nearest schema differs least.
 fn stand_in<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value)> {
     let wanted = Version::parse(version).ok()?;
     newer(pack, &wanted).find_map(|name| {
@@ -155,8 +156,8 @@ fn stand_in<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value)> {
     })
 }
 
-/// The nearest newer packed schema of the same major version, or else the newest of that major version,
-/// or of all; and whether it is newer.
+/// The nearest packed schema, and whether it is newer than the version. The nearest newer schema of the same
+/// major version comes first, then the newest schema of this major version, then the newest of all.
 fn nearest<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value, bool)> {
     let wanted = Version::parse(version).ok()?;
     let nearest = newer(pack, &wanted).next();
@@ -184,7 +185,7 @@ pub fn without_annotations(mut schema: Value) -> Value {
     schema
 }
 
-/// Removes annotations and `format`: Ajv does not check formats in schemas it treats as meta-schemas.
+/// Removes annotations and `format`: Ajv does not check formats in schemas that it treats as meta-schemas.
 pub fn without_formats(mut schema: Value) -> Value {
     drop_keywords(&mut schema, &|name| !is_annotation(name) && name != "format");
     schema

@@ -9,16 +9,16 @@ use ui5::fetched;
 /// The setting with a directory of schemas for offline use.
 const DIRECTORY_SETTING: &str = "schema-dir";
 
-/// The setting with a URL or a directory in place of the repository.
+/// The setting with a URL or a directory that replaces the repository.
 const SETTING: &str = "schema-source";
 
 /// The URL of the repository with the released schemas.
 const DEFAULT: &str = "https://raw.githubusercontent.com/UI5/manifest";
 
-/// Time limit for a server. A verdict by a similar schema is better than none.
+/// Time limit for a server. It is short, since a similar packed schema can be used instead.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Time without requests to a server that did not respond.
+/// Time for which no requests are sent to a server that did not respond.
 const RESPITE: Duration = Duration::from_secs(60);
 
 /// Gets the schema of a version. Fails with the reason and what to do.

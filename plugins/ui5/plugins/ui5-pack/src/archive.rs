@@ -1,7 +1,7 @@
 //! The bytes of a pack: writes and reads the gzipped tar archive, and checks it.
 //!
-//! Each entry is compressed when it is added, and gzip members can be concatenated. So a pack of many files
-//! that are large before compression fits into the memory of one call.
+//! Each entry is compressed when it is added, which gzip allows, since its members can be concatenated. So
+//! the memory of one call is enough for a pack of many files that are large before compression.
 
 use crate::contents::{CONTENTS, Contents, Item, MOST_BYTES, MOST_CONTENTS, MOST_ITEM, Part};
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
@@ -18,7 +18,7 @@ pub(crate) struct Draft {
     items: Vec<Item>,
     /// The compressed entries, without the first.
     entries: Vec<u8>,
-    /// How many bytes there is room for, before compression.
+    /// The number of bytes that can still be added, before compression.
     left: u64,
 }
 
@@ -64,7 +64,7 @@ impl Draft {
         if list.len() as u64 > MOST_CONTENTS {
             return Err("There are too many items for a pack".to_owned());
         }
-        // Whatever would be refused when the pack is unpacked is refused here.
+        // A pack that could not be unpacked is refused here already.
         Contents::read(&list).map_err(|why| format!("The pack could not be unpacked: {why}"))?;
         let failed = |error: io::Error| format!("Failed to pack {CONTENTS}: {error}");
         let mut archive = entry(CONTENTS, self.made, &list).map_err(failed)?;
@@ -82,7 +82,7 @@ fn entry(name: &str, made: u64, text: &[u8]) -> io::Result<Vec<u8>> {
     header.set_mode(0o644);
     header.set_mtime(made);
     header.set_cksum();
-    // Not with `tar::Builder`: it writes the end of an archive behind each entry.
+    // `tar::Builder` cannot be used, since it would write the end of an archive after each entry.
     let padding = vec![0; text.len().next_multiple_of(512) - text.len()];
     compressed(&[header.as_bytes(), text, &padding].concat())
 }
@@ -93,14 +93,14 @@ fn compressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Reads an archive to its end and checks each entry against the list of contents. `keep` gets every entry
-/// that was checked. Fails with the reason.
+/// Reads an archive to its end and checks each entry against the list of contents. Calls `keep` with every
+/// checked entry. Fails with the reason.
 pub(crate) fn read(
     source: &mut dyn Read,
     keep: impl FnMut(&Item, &[u8]) -> Result<(), String>,
 ) -> Result<Contents, String> {
     let contents = entries(source, keep)?;
-    // For the digest of the whole file.
+    // Reads the rest, since the digest is that of the whole file.
     io::copy(source, &mut io::sink()).map_err(unread)?;
     Ok(contents)
 }
@@ -114,7 +114,7 @@ fn entries(
     mut keep: impl FnMut(&Item, &[u8]) -> Result<(), String>,
 ) -> Result<Contents, String> {
     let mut archive = tar::Archive::new(MultiGzDecoder::new(source));
-    // Raw: extensions for long names would be read into memory, however large they are.
+    // Raw entries, because otherwise extensions for long names are read into memory, however large they are.
     let mut entries = archive.entries().map_err(unread)?.raw(true);
     let mut next = |name: &str, bytes: Option<u64>| {
         let entry = entries.next().ok_or_else(|| format!("{name} is missing"))?;

@@ -1,4 +1,4 @@
-//! Fetches what a pack holds: the API of one release, lists of versions, and manifest schemas.
+//! Fetches the data for a pack: the API reference of one release, lists of versions, and manifest schemas.
 
 use crate::{
     archive::Draft,
@@ -11,7 +11,7 @@ use std::{collections::BTreeSet, time::Duration};
 use ui5::Cdn;
 use ui5_data::{CORE, Document, Framework, api_address, is_version, libraries, list_address};
 
-/// Where the schemas of manifests are released.
+/// URL of the repository in which the schemas of manifests are released.
 pub(crate) const SCHEMAS: &str = "https://raw.githubusercontent.com/UI5/manifest";
 
 /// The branches whose `mapping.json` lists schemas: of manifests of version 1 and of version 2.
@@ -26,27 +26,28 @@ const MOST_LIST: u64 = 8 * 1024 * 1024;
 /// Time limit for each wait for a server.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What to pack, and from where.
+/// The data to pack, and their sources.
 #[derive(Clone, Debug)]
 pub(crate) struct Order {
     /// The framework of the API reference.
     pub framework: Framework,
     /// The version of the API reference.
     pub version: Version,
-    /// Where the framework is served.
+    /// The CDN that serves the framework.
     pub cdn: Cdn,
-    /// Where the schemas of manifests are served, such as [`SCHEMAS`]. `None`: leave the schemas out.
+    /// URL of the repository with the schemas of manifests, such as [`SCHEMAS`]. `None`: leave the schemas
+    /// out.
     pub schemas: Option<String>,
 }
 
 /// A pack that was made.
 #[derive(Debug)]
 pub(crate) struct Packed {
-    /// What the pack holds.
+    /// The list of contents.
     pub contents: Contents,
     /// The bytes of the file.
     pub archive: Vec<u8>,
-    /// What should be in the pack and could not be fetched, each with the reason.
+    /// The data that are missing since they could not be fetched, each with the reason.
     pub missing: Vec<String>,
 }
 
@@ -57,7 +58,7 @@ pub(crate) enum Version {
     Latest,
     /// The newest patch of a minor version, such as `1.136`.
     Minor(String),
-    /// This one, such as `1.136.5`.
+    /// This version, such as `1.136.5`.
     Exact(String),
 }
 
@@ -80,10 +81,10 @@ impl std::str::FromStr for Version {
     }
 }
 
-/// Collects what was ordered. `made` is the current time, in seconds since 1970.
+/// Collects the data of an order. `made` is the current time, in seconds since 1970.
 ///
-/// There is no pack without the API reference. Lists of versions and schemas may be missing: their sources may be blocked.
-/// Fails with the reason.
+/// Fails with the reason if the API reference cannot be fetched. Lists of versions and schemas may be
+/// missing, since their sources may be blocked.
 pub(crate) fn pack(order: &Order, made: u64, request: &Request<'_>) -> Result<Packed, String> {
     let mut pack = Collection { draft: Draft::new(made), made, request };
     let mut missing = Vec::new();
@@ -93,7 +94,7 @@ pub(crate) fn pack(order: &Order, made: u64, request: &Request<'_>) -> Result<Pa
             missing.push(format!("the lists of versions ({why})"));
             version.clone()
         }
-        // Only the list says which version that is.
+        // The number of such a version is only in the list.
         (Err(why), Version::Latest | Version::Minor(_)) => return Err(why),
     };
     pack.apis(&order.cdn.base(order.framework, Some(&version.to_lowercase())))?;
@@ -128,7 +129,7 @@ impl Collection<'_> {
             let text = match (self.object(&url, MOST_LIST)?, document) {
                 (Some(text), _) => text,
                 (None, Document::Versions) => return Err(absent(&url)),
-                // A mirror may lack the overview, which only says until when versions are maintained.
+                // A mirror may lack the overview, which has only the ends of maintenance.
                 (None, Document::Overview) => continue,
             };
             let record = json!({ "fetched": self.made, "body": String::from_utf8_lossy(&text) });
@@ -172,7 +173,7 @@ impl Collection<'_> {
             self.tell(number, versions.len(), &format!("schema of manifests {version}"));
             let url = format!("{source}/v{version}/schema.json");
             let part = Part::Schema(version.to_string());
-            // Both branches list the versions before the second one began.
+            // Both branches list the versions from before the second branch.
             if self.draft.has(&part) {
                 continue;
             }
@@ -188,7 +189,7 @@ impl Collection<'_> {
         self.request.progress(done as f64, total as f64, what);
     }
 
-    /// Fetches a JSON object. Fails for anything else: a captive portal answers with a web page.
+    /// Fetches a JSON object. Fails for any other content, such as the web page of a captive portal.
     fn object(&self, url: &str, most: u64) -> Result<Option<Vec<u8>>, String> {
         let text = self.fetch(url, most)?;
         if let Some(text) = &text {
@@ -220,7 +221,7 @@ fn parse<'t, T: Deserialize<'t>>(url: &str, text: &'t [u8]) -> Result<T, String>
         .map_err(|error| wrong(url, &format!("it is not a JSON object: {error}")))
 }
 
-/// The version that was ordered, with its patch.
+/// The number of the ordered version, with its patch.
 fn resolve(order: &Order, versions: &Map<String, Value>) -> Result<String, String> {
     let key = match &order.version {
         Version::Exact(version) => return Ok(version.clone()),

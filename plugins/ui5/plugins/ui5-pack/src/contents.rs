@@ -43,7 +43,7 @@ pub(crate) struct Contents {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Item {
-    /// The name, which says what the entry is: see [`Part`].
+    /// The name, which tells the kind of the entry: see [`Part`].
     pub name: String,
     /// The size in bytes.
     pub bytes: u64,
@@ -51,8 +51,8 @@ pub(crate) struct Item {
     pub sha256: String,
 }
 
-/// What an item is. To pack another kind of data, add a variant here: `collect` fetches it and `unpack`
-/// gives it its place.
+/// The kind of an item. To pack another kind of data, add a variant here, fetch the data in `collect` and
+/// place them in `unpack`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// The API reference of a library, by its name: `api/sap.m.api.json`.
@@ -75,7 +75,7 @@ impl Part {
         }
     }
 
-    /// What an entry of that name is. `None`: it does not belong in a pack.
+    /// The kind of an entry with that name. `None`: the entry does not belong in a pack.
     pub fn parse(name: &str) -> Option<Self> {
         let (folder, file) = name.split_once('/')?;
         match folder {
@@ -104,8 +104,8 @@ impl Contents {
         Self { format: FORMAT.to_owned(), made, framework, version, items }
     }
 
-    /// Reads the first entry, and checks that everything that it lists belongs in a pack and is within the
-    /// limits. Fails with the reason.
+    /// Reads the first entry, and checks that all listed entries belong in a pack and are within the limits.
+    /// Fails with the reason.
     pub fn read(text: &[u8]) -> Result<Self, String> {
         let contents: Self = serde_json::from_slice(text)
             .map_err(|error| format!("its list of contents cannot be read: {error}"))?;
@@ -144,7 +144,7 @@ impl Contents {
         Ok(contents)
     }
 
-    /// How many items are API references, schemas, and lists of versions.
+    /// The numbers of API references, of schemas, and of lists of versions.
     pub fn counts(&self) -> (usize, usize, usize) {
         let of = |folder: &str| self.items.iter().filter(|i| i.name.starts_with(folder)).count();
         (of("api/"), of("schemas/"), of("versions/"))

@@ -1,9 +1,9 @@
-//! The tools `pack_ui5_data` and `unpack_ui5_data`: they carry the data that the UI5 plugins fetch to machines
-//! without a network, as one file.
+//! The tools `pack_ui5_data` and `unpack_ui5_data`. They bring the data that UI5 plugins fetch from the
+//! network to machines without a network, as one file.
 //!
 //! A pack is a gzipped tar archive. Its first entry, `contents.json`, lists all other entries in order, each
-//! with its size and SHA-256. The name of an entry says what the entry is, never where it goes: see
-//! `contents::Part`, which is the place to add another kind of data.
+//! with its size and SHA-256. The name of an entry tells only its kind, not its path on the target machine:
+//! see `contents::Part`, where another kind of data can be added.
 
 mod archive;
 mod collect;
@@ -51,7 +51,7 @@ impl Tool for Pack {
                 .then(|| setting(SCHEMAS_SETTING).unwrap_or_else(|| collect::SCHEMAS.to_owned())),
         };
         let packed = collect::pack(&order, now(), request).map_err(Failure::new)?;
-        // All at once: a pack is there whole or not at all.
+        // An atomic change: the file is written completely or not at all.
         changes::new().put(&self.out, packed.archive.as_slice()).apply()?;
         let mut digested = Digested::new(packed.archive.as_slice());
         std::io::copy(&mut digested, &mut std::io::sink())?;
@@ -105,7 +105,7 @@ impl Tool for Unpack {
     }
 }
 
-/// A pack in one line. People compare it on both machines.
+/// A pack in one line, which people can compare on both machines.
 fn summary(contents: &Contents, (bytes, sha256): (u64, String)) -> String {
     let (libraries, schemas, lists) = contents.counts();
     format!(

@@ -1,4 +1,4 @@
-//! Tests from a CDN into a pack, from the pack into a data directory, and from there to what plugins find.
+//! Tests that bring data from a CDN into a pack, then into a data directory, and then read it as plugins do.
 
 use super::{
     Pack, Unpack,
@@ -19,7 +19,7 @@ use ui5::{
 const CDN: &str = "https://sdk.openui5.org";
 const BASE: &str = "https://sdk.openui5.org/1.136.5";
 
-/// What is on the web, by address.
+/// The pages of a fake web, by URL.
 type Web = BTreeMap<String, String>;
 
 fn web() -> Web {
@@ -67,7 +67,7 @@ fn online(web: &Web) -> Rehearsal {
         format!("{SCHEMAS}/v2/mapping.json"),
         format!("{SCHEMAS}/v1.98.0/schema.json"),
     ];
-    // A library without an API, in whatever version.
+    // A library without an API, in all versions.
     let without = web.keys().map(|url| url.replace("/sap/m/", "/sap/without/"));
     let missing: Vec<_> = missing.into_iter().chain(without).collect();
     let missing = missing.iter().filter(|url| !web.contains_key(*url));
@@ -273,7 +273,7 @@ fn archive(entries: &[Entry<'_>]) -> Vec<u8> {
     let mut archive = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for (name, kind, text) in entries {
         let mut header = tar::Header::new_ustar();
-        // As a hostile program would write it: no check of ours is in the way.
+        // Writes the name as a hostile program would, without the checks of this crate.
         header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
         header.set_entry_type(*kind);
         header.set_size(text.len() as u64);

@@ -1,4 +1,5 @@
-//! Unpacks a pack into the UI5 data directory: first all of it is checked, then each part gets its place.
+//! Unpacks a pack into the UI5 data directory. First the whole pack is checked, and then each part is moved
+//! to its place.
 
 use crate::{
     archive,
@@ -14,13 +15,13 @@ use std::{
 use ui5::reference::lock::Lock;
 use ui5_data::{Data, THEIRS, api, schema_name, schemas, versions, versions_name};
 
-/// The folder for what was checked and has no place yet. Whoever holds the lock owns it.
+/// The folder for checked parts that are not yet in their place. The holder of the lock owns the folder.
 const STAGING: &str = "unpacking";
 
-/// What was done with a pack.
+/// The result of unpacking a pack.
 #[derive(Debug)]
 pub(crate) struct Unpacked {
-    /// What the pack holds.
+    /// The list of contents.
     pub contents: Contents,
     /// Whether the API reference was added. Otherwise the directory had it already.
     pub api_is_new: bool,
@@ -28,10 +29,10 @@ pub(crate) struct Unpacked {
     pub new_lists: usize,
 }
 
-/// Unpacks a pack into a UI5 data directory, which is made if it is missing.
+/// Unpacks a pack into a UI5 data directory. A missing directory is created.
 ///
-/// Nothing gets its place before the whole pack was checked. An API reference that is there stays, schemas
-/// are replaced, and lists of versions are replaced by newer ones. Fails with the reason.
+/// No part is moved to its place before the whole pack has been checked. An existing API reference stays,
+/// schemas are replaced, and lists of versions are replaced by newer lists. Fails with the reason.
 pub(crate) fn unpack(
     pack: &mut dyn Read,
     data: &Path,
@@ -43,7 +44,7 @@ pub(crate) fn unpack(
     fs::create_dir_all(lock.parent().expect("the lock is in a folder")).map_err(unwritten)?;
     let lock = Lock::take(&lock, request, || false)?;
     let mut lock = lock.expect("nobody else unpacks this pack");
-    // What a process that was killed has left is removed.
+    // Removes the remains of a process that was killed.
     let staging = Staging::make(home.join(STAGING)).map_err(unwritten)?;
     let contents = archive::read(pack, |Item { name, .. }, text| {
         lock.touch();
@@ -97,7 +98,7 @@ impl Unpacked {
     }
 }
 
-/// An empty folder, removed when this is dropped.
+/// An empty folder, removed when the value is dropped.
 struct Staging(PathBuf);
 
 impl Staging {
@@ -110,7 +111,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // What cannot be removed is removed by the next call.
+        // The next call removes files that cannot be removed now.
         let _left = remove(&self.0);
     }
 }

@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let work = tempfile::tempdir()?;
     let project = prepare(directory, work.path())?;
     let setting = work.path().to_str().ok_or("not text")?;
-    // The other server shows everything.
+    // The other server always answers in full.
     let rehearsal = Rehearsal::new().setting("data-dir", setting).setting("detail", "full");
     let cases: Value =
         serde_json::from_slice(&read(&directory.join("api-reference-results.json"))?)?;

@@ -19,8 +19,8 @@ const OPENUI5: &[u8] = include_bytes!("../../../resources/reference/openui5.refe
 const WEB_COMPONENTS: &[u8] =
     include_bytes!("../../../resources/reference/webcomponents.reference");
 
-/// Maximum number of symbols of a module on one page, and their maximum size together, in bytes. The
-/// size is that in the file: known without reading the symbols, and close to that of the result.
+/// Maximum number of symbols of a module on one page, and their maximum size together, in bytes. Sizes are
+/// those in the file: they are known without reading the symbols, and close to the sizes in the result.
 const PAGE: (usize, u32) = (64, 160_000);
 
 /// Shows the API reference of a UI5 class, control, module or member: constructor, properties, events, methods, in the project's version of UI5.
@@ -99,7 +99,7 @@ fn component(
             let reply = Shown::of_component(&hit, detail).embed(Reply::new());
             Ok(reply.text(note.unwrap_or_else(|| version(&hit.library))))
         }
-        // The name of a module is also a key of its component: no query leads here.
+        // The name of a module is also a key of its component, so that no query leads here.
         Ok(Found::Module { module, .. }) => Err(Miss::from(format!(
             "Could not find symbol for query '{query}': name a component of {module}"
         ))),

@@ -23,7 +23,8 @@ const MOST_NAMES: usize = 100_000;
 /// MCP's maximum number of names in a completion.
 const MOST_OFFERED: usize = 100;
 
-/// Lists the versions that need no download; a template reads symbols of any version.
+/// The resources: a list of the releases that need no download, and a template for the symbols of any
+/// release.
 pub struct Pages;
 
 impl Resources for Pages {
@@ -149,7 +150,7 @@ fn releases() -> Vec<Release> {
     releases
 }
 
-/// The reference of exactly this release, without a download: another's names would be wrong.
+/// The reference of exactly this release, without a download: the names of another release would be wrong.
 fn exactly(release: &Release) -> Option<Reference> {
     let on_disk = directory().and_then(|directory| Reference::at_hand(&directory, release).ok());
     let carried = || Reference::carried(OPENUI5).ok().filter(|it| it.release == *release);

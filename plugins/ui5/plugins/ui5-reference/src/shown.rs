@@ -1,4 +1,4 @@
-//! How a symbol and the contents of a module are shown, in brief or in full.
+//! Formats a symbol or the contents of a module for an answer, in brief or in full.
 
 use portcullis_plugin::prelude::*;
 use serde_json::{Map, Value};
@@ -35,7 +35,7 @@ impl Shown {
         Self { uri: web_components::uri(&shown), text: text(shown, detail) }
     }
 
-    /// Adds it to a reply.
+    /// Adds the symbol to a reply.
     pub fn embed(self, reply: Reply) -> Reply {
         embedded::embed(reply, self.uri, "application/json", self.text)
     }

@@ -1,4 +1,4 @@
-//! Asks npm for the newest version of a package, with the user's own configuration.
+//! Asks npm for the newest version of a package, with the user's npm configuration.
 
 use portcullis_plugin::prelude::*;
 use std::{cell::Cell, time::Duration};
@@ -15,7 +15,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Time limit of npm for all packages together, since the caller waits.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// npm, until its first failure.
+/// Asks npm for versions, until the first failure.
 pub struct Npm<'r> {
     request: &'r Request<'r>,
     answers: Cell<bool>,
@@ -49,8 +49,8 @@ impl<'r> Npm<'r> {
         Some(version)
     }
 
-    /// Like [`Npm::latest`], but gives up after the first failure: the next package would fail too,
-    /// and each costs seconds.
+    /// Like [`Npm::latest`], but gives up after the first failure: the next package would fail too, and each
+    /// failure costs seconds.
     pub fn ask(&self, package: &str) -> Option<String> {
         let version = self.latest(package);
         self.answers.set(self.answers.get() && version.is_some());

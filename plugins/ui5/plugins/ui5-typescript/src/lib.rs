@@ -36,7 +36,7 @@ fn text(request: &Request) -> String {
     versioned::with(&versions::choose(|package| npm.ask(package), latest::SOURCE))
 }
 
-/// The guide as a resource, for clients whose users choose what to read.
+/// The guide as a resource, for clients whose users choose the resources to read.
 struct Texts;
 
 const URI: &str = "ui5://guidelines/typescript.md";

@@ -37,7 +37,7 @@ impl Table {
 pub struct Choice {
     /// The version of each package.
     pub versions: BTreeMap<String, String>,
-    /// How recent they are, and their peculiarities.
+    /// A note about the age of the versions and about held-back packages.
     pub note: String,
 }
 

@@ -1,7 +1,7 @@
-//! Applies a delta of a pack to its base.
+//! Applies a delta of a git pack to its base object.
 
-/// Applies a delta. `None` if the delta is malformed or has another base, or if the result would
-/// have more than `most` bytes.
+/// Applies a delta to the object `base`. `None` if the delta is malformed or was made for a base of
+/// another size, or if the result would have more than `most` bytes.
 pub fn applied(base: &[u8], delta: &[u8], most: u64) -> Option<Vec<u8>> {
     let mut rest = delta;
     let of = usize::try_from(size(&mut rest)?).ok()?;
@@ -14,7 +14,7 @@ pub fn applied(base: &[u8], delta: &[u8], most: u64) -> Option<Vec<u8>> {
     while let Some((&code, after)) = rest.split_first() {
         rest = after;
         let part = if code & 0x80 == 0 {
-            // New bytes; a code of zero is reserved.
+            // Literal bytes; git reserves the code zero.
             let (new, after) = rest.split_at_checked(usize::from(code)).filter(|_| code != 0)?;
             rest = after;
             new
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn copies_and_insertions() {
-        // 5 bytes to 7: two copied from 3, "xyz", two copied from 0.
+        // From 5 bytes to 7: two bytes copied from offset 3, "xyz", two bytes copied from offset 0.
         let delta = [5, 7, 0x91, 3, 2, 3, b'x', b'y', b'z', 0x90, 2];
         assert_eq!(applied(b"abcde", &delta, 100).as_deref(), Some(&b"dexyzab"[..]));
         assert_eq!(applied(b"abcde", &delta, 6), None, "the limit");

@@ -47,7 +47,7 @@ pub enum Fault {
     /// An object or a file of the repository has more bytes than the limit.
     #[error("an object in git has {size} bytes: at most {most} are read")]
     TooLarge {
-        /// Its size in bytes.
+        /// Size of the object or file in bytes.
         size: u64,
         /// The limit in bytes.
         most: u64,
@@ -70,7 +70,8 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// An object without the documented form.
+    /// The fault for an object without the documented form. `what` completes a sentence about the
+    /// object, such as "is not a blob".
     pub(crate) fn object(id: &crate::Id, what: &str) -> Self {
         Self::Malformed(format!("object {id} {what}"))
     }

@@ -21,7 +21,7 @@ impl Id {
         (prefix.digits.len() == length * 2).then_some(prefix.id)
     }
 
-    /// Its bytes.
+    /// The bytes of the object name: 20 or 32.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -43,12 +43,13 @@ impl fmt::Debug for Id {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefix {
     digits: String,
-    /// The digits, filled up with zeros.
+    /// The digits, padded with zeros to a whole object name.
     id: Id,
 }
 
 impl Prefix {
-    /// The first digits of an object name of `length` bytes. `None` for other text.
+    /// Parses the first digits, at least 4, of an object name of `length` bytes. `None` for other
+    /// text.
     pub fn parse(text: &str, length: usize) -> Option<Self> {
         let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_hex || text.len() < MIN_DIGITS || text.len() > length * 2 {

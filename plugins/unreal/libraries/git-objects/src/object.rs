@@ -12,7 +12,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word git uses for it.
+    /// Git's word for the kind, such as `commit`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Commit => "commit",
@@ -22,7 +22,7 @@ impl Kind {
         }
     }
 
-    /// The kind of a loose object.
+    /// Parses the kind in the header of a loose object. `None` for an unknown word.
     pub fn of_word(word: &[u8]) -> Option<Self> {
         [Self::Commit, Self::Tree, Self::Blob, Self::Tag]
             .into_iter()
@@ -30,7 +30,7 @@ impl Kind {
     }
 }
 
-/// An object.
+/// A git object: its kind and its content.
 #[derive(Debug)]
 pub struct Object {
     pub kind: Kind,
@@ -40,18 +40,18 @@ pub struct Object {
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
-    /// Its name.
+    /// The commit's object name.
     pub id: Id,
     /// Time of the commit in seconds since 1970; 0 if it cannot be parsed.
     pub seconds: i64,
-    /// The first non-empty line of its message. It is untrusted text.
+    /// The first non-empty line of the commit message. It is untrusted text.
     pub subject: String,
     pub(crate) tree: Id,
     pub(crate) parents: Vec<Id>,
 }
 
 impl Commit {
-    /// The first nine digits of its name.
+    /// The first nine digits of the commit's object name.
     pub fn short(&self) -> String {
         self.id.to_string().chars().take(9).collect()
     }
@@ -82,7 +82,7 @@ impl Commit {
     }
 }
 
-/// The object that a tag names.
+/// The object that an annotated tag names. `None` if the tag is malformed.
 pub fn tagged(bytes: &[u8], length: usize) -> Option<Id> {
     let line = bytes.split(|byte| *byte == b'\n').next()?;
     Id::parse(std::str::from_utf8(line.strip_prefix(b"object ")?).ok()?, length)
@@ -115,7 +115,7 @@ impl TreeMode {
         })
     }
 
-    /// The word for it in a message.
+    /// The word for this kind of entry in a message.
     pub fn word(self) -> &'static str {
         match self {
             Self::Folder => "folder",
@@ -126,8 +126,9 @@ impl TreeMode {
     }
 }
 
-/// Finds a name in a tree: the exact name, or else the first that differs in the case of ASCII
-/// letters only, since file systems of Windows ignore case. `Err` if the tree is malformed.
+/// Finds an entry of a tree by name: the exact name, or else the first name that differs only in
+/// the case of ASCII letters, since file systems of Windows ignore case. `None` if the tree has no
+/// such name. `Err` if the tree is malformed.
 pub fn entry(tree: &[u8], name: &str, length: usize) -> Result<Option<TreeEntry>, Fault> {
     let fault = || Fault::Malformed("a tree has an incomplete entry".to_owned());
     let mut alike = None;
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(find("a.B"), Some((1, TreeMode::File)));
         assert_eq!(find("b"), None);
         for cut in 1..tree.len() {
-            // A cut tree is refused or shorter; it never panics.
+            // A truncated tree is refused or has fewer entries; `entry` never panics.
             let _ = entry(&tree[..cut], "none", 20).map(|found| assert_eq!(found, None));
         }
         assert!(entry(&tree[..30], "none", 20).is_err());

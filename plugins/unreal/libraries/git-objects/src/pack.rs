@@ -27,7 +27,8 @@ pub struct Pack {
     /// Length of an object name in bytes.
     length: usize,
     index: RefCell<File>,
-    /// For each byte from 0 to 255: the number of objects whose name begins with it or a lower byte.
+    /// For each byte from 0 to 255: the number of objects whose name begins with this byte or a
+    /// lower one.
     counts: Vec<u32>,
     /// The file of the pack, which is opened when the first object is read.
     objects: RefCell<Option<File>>,
@@ -40,7 +41,7 @@ enum Stored {
     Delta(Vec<u8>, Base),
 }
 
-/// Where the base of a delta is.
+/// The place of the base of a delta: an offset in the pack, or an object name.
 enum Base {
     At(u64),
     Named(Id),
@@ -51,7 +52,7 @@ impl Pack {
     ///
     /// # Errors
     ///
-    /// When the index cannot be read or has another version.
+    /// When the index cannot be read, is malformed, or has another version.
     pub fn open(path: &Path, length: usize) -> Result<Self, Fault> {
         let unreadable = |error| Fault::Unreadable(path.to_owned(), error);
         let mut index = File::open(path).map_err(unreadable)?;
@@ -86,7 +87,7 @@ impl Pack {
         self.offset(start + at as u64).map(Some).map_err(|error| self.unreadable_index(error))
     }
 
-    /// Adds the object names that begin with a prefix.
+    /// Adds the object names that begin with a prefix to `found`.
     pub fn collect(&self, prefix: &Prefix, found: &mut Vec<Id>) -> Result<(), Fault> {
         let first = *prefix.least().bytes().first().unwrap_or(&0);
         let (_, names) = self.names_with(first)?;
@@ -139,7 +140,7 @@ impl Pack {
         Ok(object)
     }
 
-    /// The entry at a position of the pack.
+    /// Reads the entry at a position of the pack. Deltas are not applied.
     fn stored(&self, id: &Id, position: u64, most: u64) -> Result<Stored, Fault> {
         let unreadable = |error| Fault::Unreadable(self.path.clone(), error);
         let mut file = self.objects.borrow_mut();
@@ -198,7 +199,8 @@ impl Pack {
         })
     }
 
-    /// The object names that begin with a byte, and the position of the first in the index.
+    /// The object names that begin with the byte `first`, and the number of the first such name in
+    /// the index, from 0.
     fn names_with(&self, first: u8) -> Result<(u64, Vec<u8>), Fault> {
         let count = |at: Option<usize>| {
             at.and_then(|at| self.counts.get(at)).map_or(0, |count| u64::from(*count))
@@ -209,10 +211,11 @@ impl Pack {
         Ok((start, names.map_err(|error| self.unreadable_index(error))?))
     }
 
-    /// The position in the pack of the object at a position in the index.
+    /// The offset in the pack, in bytes, of the object with the number `at` in the index.
     fn offset(&self, at: u64) -> io::Result<u64> {
         let all = u64::from(self.counts.last().copied().unwrap_or(0));
-        // After the names stand checksums of four bytes, then offsets of four bytes.
+        // The names are followed by CRC-32 checksums of four bytes each, then by offsets of four
+        // bytes each.
         let offsets = TABLE + all * (self.length as u64 + 4);
         let short = number(&self.part(offsets + at * 4, 4)?);
         if short & 0x8000_0000 == 0 {
@@ -223,7 +226,7 @@ impl Pack {
         Ok(u64::from(number(&bytes)) << 32 | u64::from(number(&bytes[4..])))
     }
 
-    /// A part of the index.
+    /// Reads `size` bytes of the index, from the offset `start` on.
     fn part(&self, start: u64, size: u64) -> io::Result<Vec<u8>> {
         let mut index = self.index.borrow_mut();
         let whole = index.metadata()?.len();
@@ -241,7 +244,7 @@ impl Pack {
     }
 }
 
-/// Why data cannot be decompressed.
+/// The reason why data cannot be decompressed.
 pub enum Inflate {
     /// The data are larger than the limit.
     TooLarge,
@@ -249,7 +252,8 @@ pub enum Inflate {
     Failed,
 }
 
-/// Decompresses data in zlib's format, whose decompressed size must be `size` bytes.
+/// Decompresses data in zlib's format. The decompressed data must have exactly `size` bytes, and
+/// `size` must not exceed `most`.
 pub fn inflated(input: impl Read, size: u64, most: u64) -> Result<Vec<u8>, Inflate> {
     if size > most {
         return Err(Inflate::TooLarge);

@@ -22,16 +22,16 @@ const MAX_DEPTH: usize = 64;
 const MAX_TEXT: u64 = 64 << 20;
 /// Maximum size of a commit, tag or tree, in bytes.
 const MAX_SMALL: u64 = 32 << 20;
-/// Maximum length of a chain of symbolic references, as in git, and of a chain of packs whose
-/// deltas have their bases in the next pack.
+/// Maximum length of a chain of symbolic references, as in git. It also bounds chains of packs,
+/// where deltas of one pack have their bases in the next.
 const MAX_LINKS: usize = 5;
-/// Maximum length of a chain of tags of tags.
+/// Maximum length of a chain of tags that name tags.
 const MAX_TAGS: usize = 16;
 /// Maximum number of steps to a parent in a revision: `HEAD~3^2` has four.
 const MAX_STEPS: u32 = 100_000;
-/// Number of folders of objects from which on no more alternates are read.
+/// No further alternates are read once there are this many folders of objects.
 const MAX_ALTERNATES: usize = 16;
-/// Where a reference is looked for, in git's order: the text before and after its name.
+/// The places where a reference is searched, in git's order: the text before and after its name.
 const PLACES: &[(&str, &str)] = &[
     ("", ""),
     ("refs/", ""),
@@ -49,7 +49,7 @@ pub struct Repository {
     git_dir: PathBuf,
     /// The folder that all working trees of the repository share.
     common_dir: PathBuf,
-    /// The folders of objects.
+    /// The folders of objects: the repository's own folder, then its alternates.
     objects: Vec<PathBuf>,
     /// Length of an object name in bytes.
     length: usize,
@@ -57,11 +57,12 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// The repository whose working tree contains a file. The file does not have to exist.
+    /// Opens the repository whose working tree contains a file. The file does not have to exist.
     ///
     /// # Errors
     ///
-    /// When no repository is visible, or its format is not supported.
+    /// When no repository is visible, or the repository cannot be read or has an unsupported
+    /// format.
     pub fn around(file: &Path) -> Result<Self, Fault> {
         let mut above = file.ancestors().skip(1).take(MAX_DEPTH);
         let work_tree = above
@@ -106,13 +107,14 @@ impl Repository {
         Ok(commit)
     }
 
-    /// The content of a file in a commit; from Git LFS if git has a pointer only. `None` if the
-    /// commit does not have the file.
+    /// Reads a file of a commit. If git has only a pointer of Git LFS, the content is read from the
+    /// folder of Git LFS. `None` if the commit does not have the file.
     ///
     /// # Errors
     ///
-    /// When the path is a folder, a link or a submodule in the commit, when the content has more than
-    /// `most` bytes or is missing in Git LFS' folder, or when the repository cannot be read.
+    /// When the path is a folder, a link or a submodule in the commit. When the content has more
+    /// than `most` bytes, or is missing in the folder of Git LFS. When the repository cannot be
+    /// read.
     pub fn file(&self, commit: &Commit, file: &Path, most: u64) -> Result<Option<Vec<u8>>, Fault> {
         let inside = file.strip_prefix(&self.work_tree).unwrap_or(file);
         let shown = inside.to_string_lossy().replace('\\', "/");
@@ -160,14 +162,14 @@ impl Repository {
         }
     }
 
-    /// The object with a name: that of a reference, or the first digits of an object name.
+    /// The object that a name means: a reference, or the first digits of an object name.
     fn named(&self, name: &str) -> Result<Id, Fault> {
         if let Some(id) = Id::parse(name, self.length) {
             return Ok(id);
         }
         let packed = text(&self.common_dir.join("packed-refs"))?.unwrap_or_default();
         for (before, after) in PLACES {
-            // In the repository's own folder stand files that are no references.
+            // The folder that contains `HEAD` also has files that are not references.
             let is_reference = !before.is_empty() || name.starts_with("refs/") || is_upper(name);
             let full = format!("{before}{name}{after}");
             if is_reference && let Some(id) = self.reference(full, &packed)? {
@@ -183,7 +185,7 @@ impl Repository {
         found.sort();
         found.dedup();
         if found.len() > 1 {
-            // Like git, where a commit is wanted: other objects do not count.
+            // Git does the same where a commit is expected: only commits count.
             found.retain(|id| {
                 self.read(id, MAX_SMALL).is_ok_and(|found| found.kind == Kind::Commit)
             });
@@ -255,7 +257,8 @@ impl Repository {
         self.read_within(id, most, MAX_LINKS)
     }
 
-    /// Reads an object; `packs` is the number of further packs that may have bases of its deltas.
+    /// Reads an object of at most `most` bytes. Bases of its deltas may be in other packs: `packs`
+    /// is the maximum number of such further packs.
     fn read_within(&self, id: &Id, most: u64, packs: usize) -> Result<Object, Fault> {
         if let Some(object) = self.loose(id, most)? {
             return Ok(object);
@@ -282,7 +285,7 @@ impl Repository {
                 Err(error) => return Err(Fault::Unreadable(path, error)),
             };
             let malformed = || Fault::object(id, "has a file without the documented form");
-            // `blob 12`, a zero byte, then the content.
+            // The header is a text such as `blob 12` and a zero byte; the content follows.
             let mut head = Vec::new();
             let mut start = ZlibDecoder::new(&file).take(32);
             start.read_to_end(&mut head).map_err(|_| malformed())?;
@@ -346,8 +349,8 @@ fn is_upper(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
 
-/// The folder at `path`, or the folder that the file at `path` names behind the text `before`:
-/// submodules and linked working trees have a file in place of `.git`.
+/// The folder at `path`. If `path` is a file, the folder that the file names after the text
+/// `before`: in submodules and linked working trees, `.git` is such a file.
 fn linked(base: &Path, path: &Path, before: &str) -> Result<PathBuf, Fault> {
     if path.is_dir() {
         return Ok(path.to_owned());
@@ -359,7 +362,7 @@ fn linked(base: &Path, path: &Path, before: &str) -> Result<PathBuf, Fault> {
     folder(base, named)
 }
 
-/// The folder that the text `named` in a repository's file means, relative to `base`.
+/// The folder that a file of the repository names, where `named` is relative to `base`.
 fn folder(base: &Path, named: &str) -> Result<PathBuf, Fault> {
     // `..` is resolved here, since a folder on the way may lie outside of the sandbox.
     let mut folder = PathBuf::new();
@@ -404,7 +407,7 @@ fn length_of(config: &str) -> Result<usize, Fault> {
     Ok(length)
 }
 
-/// A folder of objects, and its alternates.
+/// The folder of objects and its alternates.
 fn with_alternates(objects: PathBuf) -> Result<Vec<PathBuf>, Fault> {
     let mut folders = vec![objects];
     let mut at = 0;
@@ -421,7 +424,7 @@ fn with_alternates(objects: PathBuf) -> Result<Vec<PathBuf>, Fault> {
     Ok(folders)
 }
 
-/// A text file of the repository. `None` if it is missing or a folder.
+/// Reads a text file of the repository. `None` if it is missing or a folder.
 fn text(path: &Path) -> Result<Option<String>, Fault> {
     let unreadable = |error| Fault::Unreadable(path.to_owned(), error);
     match fs::metadata(path) {

@@ -1,4 +1,4 @@
-//! Parses the text of a revision, by a part of git's `gitrevisions`.
+//! Parses revisions such as `HEAD~2`: a subset of the syntax in git's `gitrevisions`.
 
 use crate::fault::Fault;
 
@@ -66,8 +66,8 @@ impl<'t> Revision<'t> {
     }
 }
 
-/// Whether a text can be the name of a reference, by `git check-ref-format`. No other text is
-/// made into a path.
+/// Whether a text can be the name of a reference, by `git check-ref-format`. Only such texts are
+/// made into paths.
 pub fn is_name(name: &str) -> bool {
     let forbidden = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
     let is_part =

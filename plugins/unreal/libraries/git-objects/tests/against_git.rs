@@ -1,4 +1,4 @@
-//! Compares what is read with what git itself says, in repositories that git makes.
+//! Compares the reader's results with the output of git itself, in repositories that git makes.
 
 use git_objects::{Fault, Repository};
 use std::{
@@ -64,7 +64,7 @@ fn repository(arguments: &[&str]) -> (TempDir, PathBuf) {
     (held, dir)
 }
 
-/// Asserts that revisions name the same commits, and the file has the same bytes, as git says.
+/// Asserts that revisions name the same commits as in git, and that the file has the same bytes.
 fn assert_same(dir: &Path) {
     let found = Repository::around(&dir.join("Content/none.uasset")).expect("a repository");
     let abbreviation = line(dir, &["rev-parse", "--short=7", "HEAD~4"]);
@@ -159,7 +159,7 @@ fn another_working_tree_a_submodule_and_shared_objects() {
     git(&other.join("outer"), &["submodule", "--quiet", "add", &dir.to_string_lossy(), "inner"]);
     git(&other.join("outer/inner"), &["branch", "side/line", "origin/side/line"]);
     assert_same(&other.join("outer/inner"));
-    // A repository that is out of reach is named.
+    // The message names a repository that is out of reach.
     fs::rename(&dir, dir.with_extension("moved")).expect("it can be moved");
     let found = Repository::around(&other.join("tree/x"));
     assert!(

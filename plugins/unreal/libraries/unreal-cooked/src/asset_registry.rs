@@ -21,7 +21,8 @@ const NEWEST: u32 = 24;
 
 /// Versions that change the layout (`FAssetRegistryVersion`).
 mod version {
-    /// The oldest version that is read, since Unreal Engine 4.16: assets have no groups any more.
+    /// The oldest version that is read, of Unreal Engine 4.16. Assets have no groups since this
+    /// version.
     pub const OLDEST: u32 = 4;
     pub const HARD_MANAGE: u32 = 5;
     pub const COOKED_HASH: u32 = 6;
@@ -39,7 +40,7 @@ mod version {
     pub const EXTENSION: u32 = 17;
     pub const UTF8_TEXTS: u32 = 19;
     pub const SAVED_HASH: u32 = 20;
-    /// Dependencies of the asset manager have three bits instead of one.
+    /// Dependencies of the asset manager have three flag bits instead of one.
     pub const COOK_RULE: u32 = 22;
     /// The tables of the tags are aligned.
     pub const MAPPED_TAGS: u32 = 24;
@@ -59,7 +60,7 @@ pub struct Registry<'a> {
     pub version: u32,
     /// The assets.
     pub assets: Vec<Asset>,
-    /// What is known of the packages; empty where the registry was stripped for a packaged game.
+    /// Data of the packages; empty if the registry was stripped for a packaged game.
     pub packages: Vec<PackageData>,
     /// A message for each part that could not be read.
     pub warnings: Vec<String>,
@@ -73,7 +74,7 @@ pub struct Registry<'a> {
 pub struct Asset {
     package: Name,
     name: Name,
-    /// Package of the class, since 5.1, and the class.
+    /// Package of the class (`None` before 5.1), and name of the class.
     class: (Option<Name>, Name),
     tags: Tags,
     /// Package flags (`EPackageFlags`).
@@ -92,8 +93,8 @@ impl<'a> Registry<'a> {
     ///
     /// # Errors
     ///
-    /// When the file is no registry, is older than 4.16 or newer than 5.8, or its assets are
-    /// damaged. Damage behind the assets is a warning.
+    /// When the file is not an asset registry, is older than 4.16 or newer than 5.8, or its assets
+    /// are damaged. Damage behind the assets is a warning.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Fault> {
         let mut cursor = Cursor::new(bytes, bytes.len() as u64);
         if Guid::read(&mut cursor) != Ok(GUID) {
@@ -106,7 +107,8 @@ impl<'a> Registry<'a> {
         if version > NEWEST {
             return Err(Fault::TooNew { what: WHAT, version, newest: NEWEST });
         }
-        // The flag says that editor-only data were filtered out; an asset with them names its outer.
+        // The flag means that editor-only data were filtered out. Otherwise each asset also names
+        // its outer.
         let has_outer = version < version::HEADER || !cursor.flag("header")?;
         let (names, store) = if version >= version::FIXED_TAGS {
             let names = names::batch(&mut cursor)?;
@@ -157,7 +159,7 @@ impl<'a> Registry<'a> {
     }
 }
 
-/// The name table of registries before 4.27, at the end of the file.
+/// Reads the name table of a registry before 4.27, which is at the end of the file.
 fn name_table<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Cow<'a, str>>, Fault> {
     let what = "names";
     let at = cursor.i64(what)?;
@@ -191,7 +193,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A class: its package since 5.1, and its name.
+    /// Reads a class: its package (since 5.1) and its name.
     fn class(&mut self) -> Result<(Option<Name>, Name), Fault> {
         let package = if self.version >= version::CLASS_PATHS { Some(self.name()?) } else { None };
         Ok((package, self.name()?))

@@ -1,4 +1,4 @@
-//! Errors: why a cooked file cannot be read, with messages for the user.
+//! The reasons why a cooked file cannot be read, with messages for the user.
 
 use std::io;
 use unreal_package::Stop;
@@ -16,7 +16,7 @@ pub enum Fault {
     TooNew {
         /// The format.
         what: &'static str,
-        /// Its version in the file.
+        /// Version of the format in the file.
         version: u32,
         /// The newest known version.
         newest: u32,
@@ -26,9 +26,9 @@ pub enum Fault {
     TooOld {
         /// The format.
         what: &'static str,
-        /// Its version in the file.
+        /// Version of the format in the file.
         version: u32,
-        /// The oldest known version.
+        /// The oldest version that is read.
         oldest: u32,
     },
     /// The bytes are encrypted.
@@ -49,7 +49,7 @@ pub enum Fault {
         /// Name of the method, such as `Oodle`.
         method: String,
     },
-    /// The index of an archive is an image of memory.
+    /// The index of a pak archive is an image of the engine's memory.
     #[error(
         "its index is an image of the engine's memory (`-frozenindex`), which only 4.25 writes, and which is not read here"
     )]
@@ -59,7 +59,7 @@ pub enum Fault {
     TooLarge {
         /// The part.
         what: &'static str,
-        /// Its size in bytes.
+        /// Size of the part in bytes.
         bytes: u64,
         /// The limit in bytes.
         most: u64,
@@ -86,7 +86,7 @@ pub enum Fault {
 impl From<Stop> for Fault {
     fn from(stop: Stop) -> Self {
         match stop {
-            // All bytes are in memory: nothing is left to read.
+            // The readers have the whole input in memory, so that input that ends early is damaged.
             Stop::Short { until } => Self::Damaged { what: "end", at: until },
             Stop::Damaged { what, at } => Self::Damaged { what, at },
         }

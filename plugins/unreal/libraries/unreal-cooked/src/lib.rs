@@ -1,10 +1,10 @@
-//! Reads what Unreal Engine's cooker and packager write: IoStore containers (`.utoc` and `.ucas`)
-//! of 4.26 to 5.8, asset registries (`AssetRegistry.bin`) of 4.16 to 5.8, and the indexes of archives
-//! (`.pak`) of all versions up to 12.
+//! Reads files that Unreal Engine's cooker and packager write: IoStore containers (`.utoc` and
+//! `.ucas`) of 4.26 to 5.8, asset registries (`AssetRegistry.bin`) of 4.16 to 5.8, and the indexes
+//! of pak archives (`.pak`) of all versions up to 12.
 //!
 //! The readers trust nothing in the files: counts are checked against the bytes left, and walks of
-//! folders and lists are bounded. Data that need a key, or a decompressor that this crate does not
-//! have, are an error that says so. Cooked packages in files of their own are read by
+//! folders and lists are bounded. Encrypted data, and data that are compressed with an unsupported
+//! method, are errors ([`Fault`]). Cooked packages in files of their own are read by
 //! [`unreal_package::Header::read_cooked`].
 
 #![forbid(unsafe_code)]

@@ -12,7 +12,7 @@ const MAX_NAME: usize = 1024;
 /// Reads a name batch (`LoadNameBatch`): number, bytes of all names, algorithm, hashes, lengths, characters.
 pub fn batch<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Cow<'a, str>>, Fault> {
     let what = "names";
-    // Of each name there are at least a hash and a length.
+    // Each name has at least a hash of eight bytes and a length of two bytes.
     let count = cursor.count(what, 10)?;
     if count == 0 {
         return Ok(Vec::new());
@@ -73,7 +73,7 @@ fn characters<'a>(cursor: &mut Cursor<'a>, length: i16) -> Result<Cow<'a, str>, 
     })
 }
 
-/// A name with the number that its reference appends; 0 appends nothing.
+/// A name with its appended number. The number 0 appends nothing; N appends `_` and N - 1.
 pub fn numbered<'n>(text: &'n str, number: u32) -> Cow<'n, str> {
     match number {
         0 => Cow::Borrowed(text),

@@ -1,4 +1,4 @@
-//! Archives (`.pak`): their index, which names all files with sizes and compression.
+//! Reads the index of pak archives (`.pak`): all files with their sizes and compression.
 //!
 //! Source of the layouts: `FPakInfo`, `FPakEntry` and `FPakFile` of the engine's module `PakFile`, versions 1 to 12.
 
@@ -9,7 +9,7 @@ use std::{
 };
 use unreal_package::Cursor;
 
-/// The number by which the footer is known.
+/// The magic number of the footer.
 const MAGIC: u32 = 0x5A6F_12E1;
 /// The newest version of the format that is known here.
 const NEWEST: u32 = 12;
@@ -19,7 +19,7 @@ const MAX_INDEX: u64 = 64 << 20;
 const MAX_PATHS: usize = 64 << 20;
 /// Number of bytes of the name of a compression method.
 const METHOD: usize = 32;
-/// Places in the encoded entries that stand for no file (`FPakEntryLocation`).
+/// Positions of encoded entries that mean "no file" (`FPakEntryLocation`).
 const NO_FILE: [i32; 2] = [i32::MIN, i32::MAX];
 
 /// The footers: the size, the offset of the magic number, the number of compression methods, and the versions.
@@ -41,9 +41,10 @@ pub struct Pak {
     pub engine: &'static str,
     /// Folder that all paths begin with, such as `../../../MyGame/`.
     pub mount: String,
-    /// The key of an encrypted index, as 32 hexadecimal digits; zeros for the game's main key.
+    /// GUID of the key if the index is encrypted, as 32 hexadecimal digits; zeros for the game's
+    /// main key.
     pub encrypted_index: Option<String>,
-    /// The files; none if the index is encrypted, or has no names.
+    /// The files; empty if the index is encrypted, or has no names.
     pub files: Vec<PakFile>,
     /// Number of files without a name, in an index that has hashes of paths only.
     pub unnamed: usize,
@@ -54,15 +55,15 @@ pub struct Pak {
 pub struct PakFile {
     /// Its path, with the folder that all paths begin with.
     pub path: String,
-    /// Bytes before compression.
+    /// Size before compression, in bytes.
     pub size: u64,
-    /// Bytes in the archive.
+    /// Size in the archive, in bytes.
     pub stored: u64,
-    /// Compression method; empty for none.
+    /// Name of the compression method; empty if the file is not compressed.
     pub method: String,
     /// Whether its data are encrypted.
     pub is_encrypted: bool,
-    /// Whether the archive says that this file of another archive is deleted.
+    /// Whether the entry deletes this file of another archive.
     pub is_deleted: bool,
 }
 
@@ -74,7 +75,7 @@ struct Footer {
     index: Range<u64>,
     /// Names of compression methods; numbers in entries begin at 1.
     methods: Vec<String>,
-    /// Whether entries store the number of their method in one byte, as in 4.22 alone.
+    /// Whether entries store the number of their method in one byte, as only 4.22 does.
     has_short_method: bool,
 }
 
@@ -92,7 +93,8 @@ impl Pak {
     ///
     /// # Errors
     ///
-    /// The file is no archive, is newer than the versions known here, is damaged, or has a frozen index (4.25 only).
+    /// When the file cannot be read or is not an archive, is newer than the known versions, is
+    /// damaged, or has an index that is frozen (4.25 only) or too large.
     pub fn read(file: &mut (impl Read + Seek)) -> Result<Self, Fault> {
         let len = file.seek(SeekFrom::End(0))?;
         let footer = Footer::read(file, len)?;
@@ -115,7 +117,7 @@ impl Pak {
         Ok(pak)
     }
 
-    /// The index before 4.26: each path with its entry.
+    /// Reads an index before 4.26: each path with its entry.
     fn old_index(&mut self, footer: &Footer, mut cursor: Cursor<'_>) -> Result<(), Fault> {
         let what = "index";
         let count = cursor.count(what, 50)?;
@@ -128,7 +130,7 @@ impl Pak {
         Ok(())
     }
 
-    /// The index since 4.26: entries, and the folders with their files in a part of its own.
+    /// Reads an index since 4.26: entries, and a separate part with the folders and their files.
     fn index(
         &mut self,
         footer: &Footer,
@@ -164,7 +166,8 @@ impl Pak {
                 let damaged = || cursor.damaged("place of an entry");
                 let entry = match usize::try_from(place) {
                     Ok(at) => Entry::decode(encoded.get(at..).ok_or_else(damaged)?)?,
-                    // -1 is the first of the entries that could not be encoded.
+                    // Negative positions count the entries that could not be encoded: -1 is the
+                    // first.
                     Err(_) => {
                         let at = usize::try_from(-(place + 1)).unwrap_or(usize::MAX);
                         entries.get(at).cloned().ok_or_else(damaged)?
@@ -182,7 +185,7 @@ impl Pak {
         Ok(())
     }
 
-    /// Adds a file. `paths`: the bytes of all paths so far.
+    /// Adds a file. `paths` is the total size of all paths so far, in bytes.
     fn add(
         &mut self,
         footer: &Footer,
@@ -237,7 +240,7 @@ impl Footer {
         let what = "footer";
         let mut cursor = Cursor::new(footer, footer.len() as u64);
         let key = if magic_at == 17 { cursor.take(what, 16)? } else { &[0; 16] };
-        // A GUID is shown as four numbers.
+        // The GUID of the key is shown as four numbers.
         let key = key.chunks_exact(4).flat_map(|part| part.iter().rev());
         let key = key.map(|byte| format!("{byte:02X}")).collect();
         let is_encrypted = magic_at > 0 && cursor.u8(what)? != 0;
@@ -260,7 +263,7 @@ impl Footer {
 
     /// The name of a compression method.
     fn method(&self, number: u32) -> String {
-        // Before 4.22, these are bits (`ECompressionFlags`).
+        // Before 4.22, the number is a set of bits (`ECompressionFlags`).
         let old = [(1, "Zlib"), (2, "Gzip"), (4, "custom")];
         let known = match (number, self.version) {
             (0, _) => Some(""),
@@ -272,7 +275,7 @@ impl Footer {
 }
 
 impl Entry {
-    /// An entry as `FPakEntry::Serialize` writes it.
+    /// Reads an entry as `FPakEntry::Serialize` writes it.
     fn read(footer: &Footer, cursor: &mut Cursor<'_>) -> Result<Self, Fault> {
         let what = "entry";
         cursor.skip(what, 8)?;
@@ -297,13 +300,14 @@ impl Entry {
         Ok(Self { size, stored, method, flags })
     }
 
-    /// An entry in a few bytes, as `FPakFile::DecodePakEntry` reads it. Such entries are never deleted files.
+    /// Reads an encoded entry, as `FPakFile::DecodePakEntry` does. Encoded entries are never
+    /// deleted files.
     fn decode(bytes: &[u8]) -> Result<Self, Fault> {
         let what = "entry";
         let mut cursor = Cursor::new(bytes, bytes.len() as u64);
         let bits = cursor.u32(what)?;
         if bits & 0x3F == 0x3F {
-            // The size of blocks does not fit into the bits (since 4.27).
+            // Since 4.27, a block size that does not fit into the bits follows in four bytes.
             cursor.skip(what, 4)?;
         }
         let mut number = |is_short: bool| match is_short {
@@ -318,7 +322,7 @@ impl Entry {
     }
 }
 
-/// The place of a part of the index; `None`: there is no such part.
+/// Reads the place of a part of the index. `None` if there is no such part.
 fn location(cursor: &mut Cursor<'_>) -> Result<Option<Range<u64>>, Fault> {
     let what = "index";
     if !cursor.flag(what)? {
@@ -329,7 +333,7 @@ fn location(cursor: &mut Cursor<'_>) -> Result<Option<Range<u64>>, Fault> {
     Ok(Some(offset..offset.saturating_add(size)))
 }
 
-/// The bytes of a part of the index, in a file of `len` bytes.
+/// Reads the bytes of a part of the index, in a file of `len` bytes.
 fn part(file: &mut (impl Read + Seek), place: &Range<u64>, len: u64) -> Result<Vec<u8>, Fault> {
     let size = place.end - place.start;
     if place.end > len {

@@ -1,5 +1,5 @@
-//! Writes small containers and registries, so that tests need no foreign files. What the writer
-//! writes was compared with files of real engines: it follows the same sources as the readers.
+//! Writes small containers, pak archives and asset registries, so that tests need no files of real
+//! games. The output was compared with files of real engines.
 
 mod container;
 mod pak;
@@ -9,7 +9,7 @@ pub use container::{Container, script_objects};
 pub use pak::{DraftFile, DraftPak};
 pub use registry::{DraftAsset, DraftRegistry};
 
-/// Bytes under construction.
+/// A buffer to which values are appended in little-endian order.
 #[derive(Clone, Debug, Default)]
 struct Ink(Vec<u8>);
 
@@ -31,12 +31,12 @@ impl Ink {
         self
     }
 
-    /// A string with its length and a zero.
+    /// Appends a string: its length, its bytes and a zero.
     fn string(&mut self, text: &str) -> &mut Self {
         self.count(text.len() + 1).bytes(text.as_bytes()).bytes(&[0])
     }
 
-    /// A name batch.
+    /// Appends a name batch.
     fn names(&mut self, names: &[String]) -> &mut Self {
         self.count(names.len());
         if names.is_empty() {
@@ -44,7 +44,7 @@ impl Ink {
         }
         self.count(names.iter().map(String::len).sum()).u64(0xC164_0000);
         for _ in names {
-            // No reader needs the hashes.
+            // The readers skip the hashes.
             self.u64(0);
         }
         for name in names {
@@ -56,7 +56,7 @@ impl Ink {
         self
     }
 
-    /// Names one after the other, as 4.26 and 4.27 store them.
+    /// Appends names one after the other, as 4.26 and 4.27 store them.
     fn sequence(&mut self, names: &[String]) -> &mut Self {
         for name in names {
             let length = i16::try_from(name.len()).unwrap_or(0);

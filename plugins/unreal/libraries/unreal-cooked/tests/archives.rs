@@ -1,4 +1,5 @@
-//! Indexes of archives (`.pak`) of all versions are read; damaged ones are errors.
+//! Tests that indexes of pak archives of all versions are read, and that damaged indexes are
+//! errors.
 
 use std::io::Cursor;
 use unreal_cooked::{
@@ -90,7 +91,7 @@ fn an_encrypted_index_tells_its_key_only() {
     key[..4].copy_from_slice(&0x0102_0304_u32.to_le_bytes());
     for version in 4..=12 {
         let pak = read(&DraftPak { key: Some(key), ..draft(version) }.bytes()).expect("it is read");
-        // Before version 7, the key has no name.
+        // Before version 7, the footer has no GUID of the key.
         let expected = if version >= 7 { "01020304" } else { "00000000" };
         let told = pak.encrypted_index.expect("it is encrypted");
         assert_eq!((&told[..8], told.len(), pak.files.len()), (expected, 32, 0), "{version}");
@@ -121,7 +122,7 @@ fn damaged_archives_are_errors_and_take_no_memory() {
     for version in [3, 8, 9, 11] {
         let bytes = draft(version).bytes();
         for cut in 1..bytes.len() {
-            // Bytes that happen to fit are an index with fewer files.
+            // The rest of an archive may happen to fit, and is then an index with fewer files.
             let left = read(&bytes[cut..]).map_or(0, |pak| pak.files.len());
             assert!(left < 3, "{version}: {cut}");
             assert!(read(&bytes[..cut]).is_err(), "{version}: {cut}");

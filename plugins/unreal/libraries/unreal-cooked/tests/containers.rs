@@ -1,4 +1,5 @@
-//! Containers of all versions are read; damaged and hostile ones are errors.
+//! Tests that containers of all versions are read, and that damaged and hostile containers are
+//! errors.
 
 use std::io;
 use unreal_cooked::{

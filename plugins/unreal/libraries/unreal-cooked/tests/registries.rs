@@ -1,4 +1,4 @@
-//! Asset registries of all versions are read; damaged ones are errors.
+//! Tests that asset registries of all versions are read, and that damaged registries are errors.
 
 use unreal_cooked::{
     Fault, Registry,
@@ -6,7 +6,7 @@ use unreal_cooked::{
     writer::{DraftAsset, DraftRegistry},
 };
 
-/// From 4.16 to 5.8.
+/// The format versions of Unreal Engine 4.16 to 5.8.
 const VERSIONS: std::ops::RangeInclusive<u32> = 4..=24;
 
 fn draft(version: u32) -> DraftRegistry {

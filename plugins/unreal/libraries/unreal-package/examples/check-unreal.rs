@@ -1,5 +1,5 @@
-//! Compares what the reader finds in a folder of packages with a file of facts, and counts the
-//! decoded objects.
+//! Compares the headers that the reader reads in a folder of packages with a file of expected
+//! facts, and counts the decoded objects.
 //!
 //! `check-unreal DIR [FACTS]`; FACTS defaults to `DIR/facts.json`.
 
@@ -68,7 +68,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Reads 16 KiB, and more of the header only on request.
+/// Reads the header from the first 16 KiB of a file, or from more bytes if the reader asks for
+/// them.
 fn header(bytes: &[u8]) -> Result<(Header<'_>, usize), Fault> {
     let mut have = bytes.len().min(16 * 1024);
     for reads in 1.. {
@@ -142,7 +143,7 @@ fn objects(path: &str, bytes: &[u8], count: &mut Count) -> Result<(), Fault> {
             println!("{path}: {}: {warning}", package.header.path_within(index));
         }
     }
-    // These must terminate, whatever the file holds.
+    // These readers must terminate, whatever the file contains.
     package.graphs(path);
     package.markdown(path, 1 << 20);
     package.thumbnails();

@@ -4,7 +4,7 @@
 //! makes COUNT damaged files from the packages in the folder and from packages of every version.
 //! Equal seeds make equal files.
 
-// The only way to count allocations.
+// A global allocator is the only way to count allocations.
 #![allow(unsafe_code, reason = "`GlobalAlloc` is an unsafe trait")]
 
 use std::{

@@ -25,7 +25,7 @@ pub struct Blueprint {
     pub variables: Vec<Variable>,
     /// Components added in this Blueprint.
     pub components: Vec<Component>,
-    /// The widgets of a widget Blueprint, each before those within it.
+    /// The widgets of a widget Blueprint, each parent before its children.
     pub widgets: Vec<Component>,
     /// Properties of widgets that are bound to functions or variables.
     pub bindings: Vec<Binding>,
@@ -56,7 +56,8 @@ pub struct Component {
 }
 
 impl Package<'_> {
-    /// The Blueprints of this package, named `package`. A map with a level script has one.
+    /// The Blueprints in this package; `package` is its name. A map with a level script has one
+    /// Blueprint.
     pub fn blueprints(&self, package: &str) -> Vec<Blueprint> {
         let header = &self.header;
         let render = Render::new(header, package, usize::MAX);

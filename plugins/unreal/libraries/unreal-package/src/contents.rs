@@ -1,5 +1,5 @@
-//! Reads what can be searched for inside the Blueprints, rigs and materials of a package: nodes with what they call,
-//! read or write, declared variables, and texts.
+//! Reads the searchable contents of a package's Blueprints, rigs and materials: nodes with the
+//! functions, variables and events that they use, declared variables, and texts.
 
 use crate::{
     Guid, Render, Text,
@@ -20,12 +20,12 @@ const MAX_TEXT: usize = 1024;
 const MAX_NAME: usize = 256;
 /// Maximum number of texts of one package's objects outside of graphs, such as widgets.
 const MAX_TEXTS: usize = 20_000;
-/// Maximum depth of nested values in which texts are looked for.
+/// Maximum depth of nested values in which texts are searched.
 const MAX_DEPTH: usize = 4;
 /// Maximum number of outers that are followed from an object.
 const MAX_NESTING: usize = 32;
 
-/// What can be searched for in a package.
+/// The searchable contents of a package.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// Variables declared by the package's Blueprints.
@@ -38,7 +38,7 @@ pub struct Contents {
     pub cut: bool,
 }
 
-/// What can be searched for in a graph.
+/// The searchable contents of a graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GraphContents {
     /// Its name, such as `EventGraph`.
@@ -51,7 +51,7 @@ pub struct GraphContents {
     pub nodes: Vec<NodeContents>,
 }
 
-/// What can be searched for in a node.
+/// The searchable contents of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeContents {
     /// Its name, unique in the graph.
@@ -60,7 +60,7 @@ pub struct NodeContents {
     pub class: String,
     /// Description such as `Call PrintString`.
     pub title: String,
-    /// What the node does with its subject.
+    /// The action of the node on its subject.
     pub action: Action,
     /// The function, variable or event: `PrintString`; empty without an action.
     pub subject: String,
@@ -76,7 +76,7 @@ pub struct NodeContents {
     pub faulty: bool,
 }
 
-/// What a node does with a function, a variable or an event.
+/// The action of a node on a function, a variable or an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
     /// None of the actions below.
@@ -102,8 +102,8 @@ pub struct Literal {
 }
 
 impl<'a> Package<'a> {
-    /// What can be searched for in this package, named `package`. Costs about as much time as
-    /// [`Package::graphs`].
+    /// The searchable contents of this package; `package` is its name. The call takes about as much
+    /// time as [`Package::graphs`].
     pub fn contents(&self, package: &str) -> Contents {
         let header = &self.header;
         let render = Render::new(header, package, usize::MAX);
@@ -162,7 +162,7 @@ impl<'a> Package<'a> {
             action,
             subject,
             comment: match class.as_ref() {
-                // The comment is the title.
+                // The title of a comment node is its comment.
                 "EdGraphNode_Comment" => String::new(),
                 _ => titles::comment(header, &object),
             },
@@ -172,7 +172,7 @@ impl<'a> Package<'a> {
         });
     }
 
-    /// What a node does, and its subject: the name of the function, variable or event.
+    /// The action of a node, and its subject: the name of the function, variable or event.
     fn action(
         &self,
         class: &str,
@@ -192,7 +192,7 @@ impl<'a> Package<'a> {
             | "K2Node_ComponentBoundEvent"
             | "K2Node_CustomEvent"
             | "K2Node_Event" => Action::Event,
-            // The ends of a function neither call the function nor handle it.
+            // The entry and the return node of a function do not call or handle the function.
             "K2Node_FunctionEntry" | "K2Node_FunctionResult" => {
                 return (Action::None, String::new());
             }
@@ -202,7 +202,8 @@ impl<'a> Package<'a> {
             let about = titles::about(render, header, class, object);
             return about.map_or((Action::None, String::new()), |(_, subject)| (action, subject));
         }
-        // Classes of plugins derive from those of the engine, and have their properties.
+        // Node classes of Unreal plugins derive from those of the engine and have the same
+        // properties.
         let variable = if class.contains("Set") { Action::Set } else { Action::Get };
         for (property, action) in [
             ("FunctionReference", Action::Call),
@@ -309,7 +310,7 @@ impl From<Graph> for GraphContents {
                 Some(("Set", subject)) => (Action::Set, subject),
                 Some(_) | None => (Action::None, ""),
             };
-            // The class stands behind the subject of a material's expression.
+            // The title of a material expression has the class in brackets after the subject.
             let subject = subject.split_once(" (").map_or(subject, |(subject, _)| subject);
             let pins = pins.into_iter();
             let set =
@@ -337,7 +338,7 @@ impl From<Graph> for GraphContents {
     }
 }
 
-/// The value of an unlinked input pin, unless it is the node's own default.
+/// The value of an unlinked input pin. `None` for linked pins, and for the node's own default.
 fn literal(render: &Render<'_, '_>, pin: &Pin<'_>) -> Option<Literal> {
     if pin.output || !pin.links.is_empty() {
         return None;

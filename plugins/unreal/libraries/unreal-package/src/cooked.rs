@@ -39,19 +39,20 @@ const LAYOUTS: &[(i32, i32)] = &[
 /// The header of a cooked package.
 #[derive(Debug)]
 pub struct Cooked<'a> {
-    /// The header; if the package states no versions, as the newest engine that fits would read it.
+    /// The header. If the package states no versions, the header is read as by the newest engine
+    /// that fits.
     pub header: Header<'a>,
-    /// The engines that fit, such as `5.4` and `5.5`, the newest first: one if the package states
-    /// its versions.
+    /// The engines that fit, such as `5.4` and `5.5`, the newest first. Only one engine if the
+    /// package states its versions.
     pub engines: Vec<&'static str>,
 }
 
 impl<'a> Header<'a> {
     /// Reads the header of a cooked package; `bytes` is the whole file.
     ///
-    /// A package without versions has the layout of the engine that wrote it, and nothing says
-    /// which. The layout of an engine fits if the names, the imports and the exports fill the places
-    /// between the summary and the next tables: cookers leave no gaps there.
+    /// A package without versions has the layout of the engine that wrote it, but does not name the
+    /// engine. The layout of an engine fits if the names, the imports and the exports fill the
+    /// space between the summary and the next tables: cookers leave no gaps there.
     ///
     /// # Errors
     ///
@@ -103,7 +104,7 @@ fn names_fit(bytes: &[u8], summary: &Summary<'_>) -> bool {
     starts && is_read && u64::try_from(next) == Ok(cursor.at())
 }
 
-/// Whether the imports and the exports fill the places between the tables.
+/// Whether the imports and the exports fill the space between the tables.
 fn objects_fit(bytes: &[u8], summary: &Summary<'_>) -> bool {
     let (imports, exports) = (summary.imports, summary.exports);
     let size = |from: i32, to: i32| i64::from(to) - i64::from(from);

@@ -1,5 +1,5 @@
-//! A cursor that reads little-endian values with bounds checks. Each method names what it reads, for
-//! the error that says where the file is damaged.
+//! A cursor that reads little-endian values with bounds checks. The argument `what` of each method
+//! names the value in error messages.
 
 use crate::fault::Stop;
 use std::borrow::Cow;
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 /// Maximum length of a string, in characters of one or two bytes.
 const MAX_STRING: usize = 1 << 20;
 
-/// A position in a file, of which perhaps only the start is in memory.
+/// A position in a file. Possibly only the start of the file is in memory.
 #[derive(Clone)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],
@@ -23,7 +23,8 @@ impl<'a> Cursor<'a> {
         Self { bytes, at: 0, end }
     }
 
-    /// A cursor over the part from `start` to `end`; fails if the part is out of bounds.
+    /// A cursor over the part from `start` to `end`. Fails if the part is out of bounds or not in
+    /// memory.
     pub fn part(&self, what: &'static str, start: u64, end: u64) -> Result<Self, Stop> {
         if start > end || end > self.end {
             return Err(Stop::Damaged { what, at: start });

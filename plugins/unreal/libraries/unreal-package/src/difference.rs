@@ -1,5 +1,6 @@
-//! Compares two versions of a package: variables, components, graphs, properties, rows and dependencies, as a reviewer
-//! reads them. What the engine compiles from the graphs is not compared, and positions of nodes are only counted.
+//! Compares two versions of a package for a review: variables, components, graphs, properties, rows
+//! and dependencies. Objects that the engine compiles from graphs are not compared. Nodes that
+//! changed only their position are counted, not listed.
 
 mod graphs;
 mod objects;
@@ -19,35 +20,35 @@ const MAX_SHOWN: usize = 240;
 /// Characters shown before the first difference of long values.
 const BEFORE: usize = 40;
 
-/// What has changed from one version of a package to another.
+/// The changes from one version of a package to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
     /// The changes, in the order of the package.
     pub changes: Vec<Change>,
-    /// Number of nodes of which only the position has changed.
+    /// Number of nodes that changed only their position.
     pub moved: usize,
     /// Whether `changes` is incomplete, since there are more than 20,000.
     pub cut: bool,
-    /// The parts of either version that could not be read.
+    /// A message for each part of either version that could not be read.
     pub warnings: Vec<String>,
 }
 
-/// A change: an addition without `before`, a removal without `after`.
+/// A change. An addition has no `before`, a removal has no `after`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// What has changed.
+    /// The kind of the changed thing.
     pub part: Part,
-    /// Where: a graph, a node, an object or a row; empty for the package.
+    /// The place of the change: a graph, a node, an object or a row; empty for the package.
     pub place: String,
-    /// The name of what has changed.
+    /// The name of the changed thing.
     pub name: String,
-    /// Before.
+    /// The value before the change.
     pub before: Option<String>,
-    /// After.
+    /// The value after the change.
     pub after: Option<String>,
 }
 
-/// The kind of the thing that has changed.
+/// The kind of a changed thing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// The version of the engine that saved the package.
@@ -77,7 +78,8 @@ pub enum Part {
     Row,
     /// A package that this one depends on.
     Dependency,
-    /// Data that only an object's class can read: all that is known is their size and that they differ.
+    /// Data that only the object's class can read. The reader knows only their sizes, and that they
+    /// differ.
     Data,
 }
 
@@ -115,7 +117,8 @@ pub fn difference(before: &Package<'_>, after: &Package<'_>, package: &str) -> D
     found
 }
 
-/// The packages that a package depends on, without those of C++ code, each with the kind.
+/// The packages that a package depends on, each with the kind of dependency. Packages of C++ code
+/// are left out.
 fn dependencies(package: &Package<'_>) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     for dependency in &package.header.dependencies {
@@ -146,7 +149,7 @@ impl Difference {
         }
     }
 
-    /// Adds a value that is there in both versions, if it differs.
+    /// Adds a change if a value that both versions have differs.
     fn one(&mut self, part: Part, place: &str, name: &str, before: String, after: String) {
         if before != after {
             let (before, after) = around(&before, &after);
@@ -174,7 +177,7 @@ impl Difference {
         }
     }
 
-    /// Adds what is there in one version only.
+    /// Adds a change without comparing its values, each cut to the length that is shown.
     fn only(
         &mut self,
         part: Part,
@@ -192,7 +195,7 @@ impl Difference {
         let none = Blueprint::default();
         for (position, new) in after.iter().enumerate() {
             let old = before.iter().find(|old| old.name == new.name);
-            // A Blueprint with another name is a renamed one, if it has the same position.
+            // A Blueprint with a new name counts as the renamed Blueprint at the same position.
             let old = old.or_else(|| before.get(position)).unwrap_or(&none);
             self.one(Part::Parent, "", &new.name, old.parent.clone(), new.parent.clone());
             let interfaces = |of: &Blueprint| {
@@ -223,7 +226,7 @@ fn components(blueprint: &Blueprint) -> BTreeMap<String, String> {
     blueprint.components.iter().map(|it| (it.name.clone(), text(it))).collect()
 }
 
-/// Two values, each cut to what is shown: around the first difference, if they are long.
+/// Cuts two values to the length that is shown. Long values are cut around their first difference.
 fn around(before: &str, after: &str) -> (String, String) {
     let same = before.chars().zip(after.chars()).take_while(|(a, b)| a == b).count();
     let long = before.chars().count().max(after.chars().count()) > MAX_SHOWN;

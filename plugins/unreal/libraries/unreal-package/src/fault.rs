@@ -7,7 +7,7 @@ use std::{error::Error, fmt};
 pub enum Fault {
     /// More of the file is needed: its first `bytes` bytes.
     NeedMore {
-        /// Counted from the start of the file; at most its length.
+        /// Number of bytes from the start of the file; at most the size of the file.
         bytes: u64,
     },
     /// The file is a Git LFS pointer; the asset is stored elsewhere.
@@ -21,16 +21,17 @@ pub enum Fault {
     BigEndian,
     /// The package was cooked without version numbers.
     Unversioned,
-    /// The package was saved by Unreal Engine 3, or by a preview of 4 whose packages no later engine reads.
+    /// The package was saved by Unreal Engine 3, or by a preview of Unreal Engine 4. No later
+    /// engine reads such packages.
     TooOld {
         /// Version of the file format.
         legacy: i32,
         /// Object version of Unreal Engine 4.
         ue4: i32,
     },
-    /// The package was saved by an engine that is newer than those this reader supports.
+    /// The package was saved by an engine that is newer than the supported engines.
     TooNew {
-        /// Version of the file format, which counts down.
+        /// Version of the file format. Newer versions have smaller numbers.
         legacy: i32,
         /// Object version of Unreal Engine 5.
         ue5: i32,
@@ -103,7 +104,7 @@ impl fmt::Display for Warning {
 /// The reason why a cursor stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// More bytes have to be in memory; the file has them.
+    /// The file has the needed bytes, but they are not in memory.
     Short {
         /// Number of bytes, from the start of the file.
         until: u64,

@@ -1,4 +1,4 @@
-//! Graphs of nodes, pins and links: those of Blueprints, of rigs and of materials.
+//! Graphs of nodes, pins and links in Blueprints, rigs and materials.
 
 mod ed_graph;
 mod material;
@@ -16,7 +16,8 @@ const MAX_NAME: usize = 512;
 pub struct Graph {
     /// Its name, such as `EventGraph`.
     pub name: String,
-    /// The name of its class, such as `EdGraph`; of a material, the class that has the graph.
+    /// The name of its class, such as `EdGraph`; for a material, the class of the object that has
+    /// the graph.
     pub class: String,
     /// The role: `events`, `function`, `macro`, `signature`, or empty if unknown.
     pub role: &'static str,
@@ -52,7 +53,7 @@ pub struct Node {
 pub struct NodePin {
     /// Its name.
     pub name: String,
-    /// Display name, if it differs.
+    /// Display name, if it differs from the name; otherwise empty.
     pub label: String,
     /// Whether this is an output pin.
     pub output: bool,
@@ -85,7 +86,8 @@ impl Package<'_> {
         graphs
     }
 
-    /// The graphs of rigs and materials, whose nodes do not store pins as those of Blueprints do.
+    /// The graphs of rigs and materials. Their nodes store pins differently from the nodes of
+    /// Blueprints.
     pub(crate) fn object_graphs(&self, package: &str) -> Vec<Graph> {
         let mut graphs = self.rig_graphs(package);
         graphs.extend(self.material_graphs(package));

@@ -88,8 +88,8 @@ impl<'a> Header<'a> {
         Ok(header)
     }
 
-    /// Returns a section; for a damaged one, adds a warning and returns an empty section. Only
-    /// bytes that are not in memory are a fault.
+    /// Returns a section. If the section is damaged, adds a warning and returns an empty section.
+    /// `Err` only if bytes of the section are not in memory.
     fn keep<T: Default>(
         &mut self,
         section: &'static str,
@@ -116,7 +116,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The text of a name. For a name outside the table, it is the text `None`.
+    /// The text of a name; the text `None` for a name outside the table.
     pub fn name(&self, name: Name) -> Cow<'a, str> {
         match (self.names.get(name.index as usize), name.number) {
             (None, _) => Cow::Borrowed("None"),
@@ -130,7 +130,7 @@ impl<'a> Header<'a> {
         name.number == 0 && self.names.get(name.index as usize).is_some_and(|name| name == text)
     }
 
-    /// The name of an object; empty for none.
+    /// The name of an object; empty if there is no such object.
     pub fn object_name(&self, object: Index) -> Cow<'a, str> {
         self.own_name(object).map_or(Cow::Borrowed(""), |name| self.name(name))
     }
@@ -143,7 +143,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The outer of an object.
+    /// The outer of an object; the index 0 if it has none.
     pub fn outer(&self, object: Index) -> Index {
         match (object.export(), object.import()) {
             (Some(export), _) => self.exports.get(export).map_or(Index(0), |export| export.outer),
@@ -182,8 +182,8 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The path of an object, such as `/Game/Doors/BP_Door.BP_Door:EventGraph`; empty for none.
-    /// `package` is the name of this package.
+    /// The path of an object, such as `/Game/Doors/BP_Door.BP_Door:EventGraph`; empty for the index
+    /// 0. `package` is the name of this package.
     pub fn path(&self, object: Index, package: &str) -> String {
         let mut chain = Vec::new();
         let mut at = object;

@@ -37,14 +37,14 @@ impl<'a> Decoder<'_, 'a> {
         Ok(Some(Value::Struct(Box::new(Struct { kind: Some(structure), fields }))))
     }
 
-    /// The type and the members of an `FInstancedStruct`.
+    /// Reads the type and the members of an `FInstancedStruct`.
     fn instanced_struct(
         &self,
         cursor: &mut Cursor<'a>,
         depth: usize,
     ) -> Result<Vec<Property<'a>>, Stop> {
         let mut behind = cursor.clone();
-        // Until 5.2 a magic number and a version of one byte came first.
+        // Until 5.2, a magic number and a version of one byte came first.
         if behind.u32(WHAT).is_ok_and(|mark| mark == 0xABAB_ABAB) {
             behind.skip(WHAT, 1)?;
             *cursor = behind;
@@ -64,15 +64,16 @@ impl<'a> Decoder<'_, 'a> {
         Ok(vec![field("Struct", Value::Object(structure)), field("Value", value)])
     }
 
-    /// The members of an `FInstancedPropertyBag`. The descriptions of all members come first and are skipped, since
-    /// each member is stored with its name and type.
+    /// Reads the members of an `FInstancedPropertyBag`. The descriptions of all members come first
+    /// and are skipped, since each member is stored with its name and type.
     fn property_bag(
         &self,
         cursor: &mut Cursor<'a>,
         depth: usize,
     ) -> Result<Vec<Property<'a>>, Stop> {
         let version = self.layout.property_bag;
-        // Packages without the custom version have a version of one byte; at version 0, no size is stored.
+        // Packages without the custom version have a version of one byte here. Version 0 stores no
+        // size.
         let has_size = version >= bag::CONTAINER_TYPES || cursor.u8(WHAT)? > 0;
         if !cursor.flag(WHAT)? {
             return Ok(Vec::new());
@@ -124,7 +125,8 @@ impl<'a> Decoder<'_, 'a> {
         Ok(body)
     }
 
-    /// Reads a value from all bytes of `body`. If it fails or leaves bytes, the value counts as not decoded.
+    /// Reads a value from all bytes of `body`. If `read` fails or leaves bytes, the value counts as
+    /// not decoded.
     fn whole(
         &self,
         mut body: Cursor<'a>,
@@ -146,7 +148,7 @@ pub(crate) fn field<'a>(name: &'static str, value: Value<'a>) -> Property<'a> {
     Property { name: Label::fixed(name), index: 0, value }
 }
 
-/// A structure whose type is known from elsewhere.
+/// A structure value without a type, since the place of the value gives the type.
 pub(crate) fn structured(fields: Vec<Property<'_>>) -> Value<'_> {
     Value::Struct(Box::new(Struct { kind: None, fields }))
 }

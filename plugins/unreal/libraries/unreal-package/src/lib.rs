@@ -1,4 +1,5 @@
-//! Reads Unreal Engine packages (`.uasset`, `.umap`) of versions 4.0 to 5.8, and headers of cooked ones.
+//! Reads Unreal Engine packages (`.uasset`, `.umap`) of versions 4.0 to 5.8, and headers of cooked
+//! packages.
 //!
 //! The reader trusts nothing in the file: counts are checked against the bytes left, nesting has a
 //! limit, and an unreadable part becomes a warning while the rest is read.

@@ -135,7 +135,7 @@ impl Out {
         }
     }
 
-    /// An input with its source or value; an output with its targets.
+    /// Writes a pin: an input with its source or value, an output with its targets.
     fn pin(&mut self, pin: &NodePin, numbers: &HashMap<&str, usize>) {
         let links: Vec<String> = pin
             .links

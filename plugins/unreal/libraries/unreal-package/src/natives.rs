@@ -15,7 +15,7 @@ const WHAT: &str = "structure";
 /// A field of a structure with a fixed layout.
 #[derive(Clone, Copy)]
 enum Field {
-    /// Single precision until 4.27, double since.
+    /// Single precision until 4.27, double precision since 5.0.
     Real,
     Single,
     Double,
@@ -104,8 +104,8 @@ fn shape(name: &str) -> Option<Shape> {
     })
 }
 
-/// The layout of the constant in a structure based on `FExpressionInput`, an input of a material or an expression.
-/// The constant of a colour is linear since 5.6: measured on packages of that version.
+/// The layout of the constant in a structure based on `FExpressionInput`, an input of a material or
+/// an expression. The constant of a color is linear since 5.6, as packages of that version show.
 fn constant(name: &str, ue5: i32) -> Option<Shape> {
     use Field::{Single, U8, U32};
     Some(match name {
@@ -125,7 +125,7 @@ fn constant(name: &str, ue5: i32) -> Option<Shape> {
 }
 
 impl Layout {
-    /// Reads a structure of that name, if it has native serialization.
+    /// Reads a structure of that name. `None` if no native serialization of the structure is known.
     pub fn native<'a>(
         &self,
         cursor: &mut Cursor<'a>,

@@ -14,10 +14,10 @@ use crate::{
 };
 
 const WHAT: &str = "variable of Niagara";
-/// Maximum size, in bytes, of a value of unknown type whose bytes are kept: that of a matrix.
+/// Maximum size, in bytes, of a value of unknown type whose bytes are kept: the size of a matrix.
 const MAX_VALUE: usize = 64;
 
-/// What follows the name and the type of a variable.
+/// The data after the name and the type of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tail {
     /// Nothing: `FNiagaraVariableBase`.
@@ -39,7 +39,7 @@ impl Tail {
     }
 }
 
-/// The members of a type's value.
+/// The layout of a value of a Niagara type.
 #[derive(Clone, Copy)]
 enum Shape {
     /// This many numbers of single precision.
@@ -86,7 +86,7 @@ impl Shape {
         }
     }
 
-    /// Its size in bytes.
+    /// Size of the value in bytes.
     fn size(self) -> usize {
         match self {
             Self::Floats(count) | Self::Ints(count) => 4 * count,
@@ -96,8 +96,8 @@ impl Shape {
 }
 
 impl<'a> Decoder<'_, 'a> {
-    /// Reads a variable with native serialization. `None` for another structure, or if it is stored as tagged
-    /// properties, as in older versions.
+    /// Reads a variable with native serialization. `None` for another structure, or if the package
+    /// is of an older version, which stores variables as tagged properties.
     pub(crate) fn niagara_variable(
         &self,
         cursor: &mut Cursor<'a>,
@@ -110,7 +110,7 @@ impl<'a> Decoder<'_, 'a> {
         let kind = self.properties(cursor, depth + 1)?;
         let of_kind = self.object_in(&kind, "ClassStructOrEnum");
         let mut fields = vec![field("Name", Value::Name(name))];
-        // The type without its flags, which follow from it.
+        // The type without its flags, since the flags follow from the type.
         fields.push(field("Type", of_kind.map_or_else(|| structured(kind), Value::Object)));
         match tail {
             Tail::None => {}
@@ -126,7 +126,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(Some(Value::Struct(Box::new(Struct { kind: Some(structure), fields }))))
     }
 
-    /// Adds to each variable of a parameter store its value, by its offset.
+    /// Adds its value to each variable of a parameter store. The value is at the variable's offset.
     pub(crate) fn niagara_store(&self, fields: &mut [Property<'a>]) {
         let is = |field: &Property<'_>, name: &str| match &field.name {
             Label::Name(own) => self.header.is_named(*own, name),
@@ -178,7 +178,7 @@ fn whole(value: &Value<'_>) -> Option<i64> {
     if let Value::Int(number) = value { Some(*number) } else { None }
 }
 
-/// The value of bytes whose type is not known; `None` if there are none.
+/// The value of bytes of unknown type; `None` if there are no bytes.
 fn raw<'a>(bytes: &[u8]) -> Option<Value<'a>> {
     match bytes.len() {
         0 => None,

@@ -16,11 +16,11 @@ use std::cell::Cell;
 /// A package whose file is completely in memory.
 #[derive(Debug)]
 pub struct Package<'a> {
-    /// Everything except the objects.
+    /// The header: everything except the objects.
     pub header: Header<'a>,
     bytes: &'a [u8],
     /// Number of bytes of objects that may still be decoded. Objects of a valid file do not
-    /// overlap, so that this suffices to read all of them many times.
+    /// overlap, so that the budget suffices to read all objects many times.
     budget: Cell<u64>,
 }
 
@@ -34,13 +34,13 @@ pub struct Object<'a> {
     pub properties: Vec<Property<'a>>,
     /// The pins, if the object is a graph node that contains its pins.
     pub pins: Vec<Pin<'a>>,
-    /// The content of a table.
+    /// The content, if the object is a table.
     pub rows: Option<Rows<'a>>,
     /// Number of properties, at any depth, that could not be decoded.
     pub undecoded: usize,
     /// Offset and length, in bytes, of the remaining data, which only the object's class can read.
     pub native: Option<(u64, u64)>,
-    /// The parts that could not be read.
+    /// A warning for each part that could not be read.
     pub warnings: Vec<Warning>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Package<'a> {
         Cursor::new(self.bytes, self.bytes.len() as u64)
     }
 
-    /// The object of an export. Unreadable parts become warnings.
+    /// Reads the object of an export. Unreadable parts become warnings.
     pub fn object(&self, export: Index) -> Object<'a> {
         let mut object = Object::default();
         if let Err(stop) = self.fill(export, &mut object) {
@@ -147,7 +147,7 @@ impl<'a> Package<'a> {
         rest
     }
 
-    /// Reads what follows the properties.
+    /// Reads the data after the properties: GUID, pins and rows.
     fn rest(
         &self,
         decoder: &Decoder<'_, 'a>,
@@ -199,8 +199,8 @@ impl<'a> Package<'a> {
     }
 }
 
-/// Reads a link of a rig, which consists of two paths, without tagged properties. `None` for other data.
-/// Source: `URigVMLink::Serialize` of the engine.
+/// Reads a link of a rig: two paths without tagged properties. `None` for other data. Source:
+/// `URigVMLink::Serialize` of the engine.
 fn link_ends(mut cursor: Cursor<'_>) -> Option<Vec<Property<'_>>> {
     let mut ends = Vec::new();
     for name in ["SourcePinPath", "TargetPinPath"] {
@@ -240,8 +240,9 @@ impl Header<'_> {
     }
 }
 
-/// Whether a class of that name is based on `UEdGraph`. The names of such classes end in `Graph`; so do those of some
-/// nodes, such as `AnimGraphNode_LinkedAnimGraph`, and of some classes with graphs of another kind.
+/// Whether a class of that name is based on `UEdGraph`. Such names end in `Graph`. The names of
+/// some nodes, such as `AnimGraphNode_LinkedAnimGraph`, and of some classes with graphs of another
+/// kind also end in `Graph`, and are excluded.
 fn is_graph(class: &str) -> bool {
     let name = class.strip_suffix("_C").unwrap_or(class);
     name.ends_with("Graph") && !name.contains("Node") && !OTHER_GRAPHS.contains(&name)
@@ -255,8 +256,8 @@ fn is_other(class: &str) -> bool {
 /// Classes whose names end in `Graph` and that are not based on `UEdGraph`.
 const OTHER_GRAPHS: &[&str] = &["MovieGraph", "PCGGraph", "RigVMGraph"];
 
-/// Whether the data of a class begin with the source files of an import, as JSON. Of the engine's classes, these are
-/// `UAssetImportData` and those based on it.
+/// Whether the data of a class begin with the source files of an import, as JSON. In the engine,
+/// these classes are `UAssetImportData` and the classes based on it.
 fn has_import_sources(class: &str) -> bool {
     class.ends_with("AssetImportData")
         || (class.starts_with("Fbx") && class.ends_with("ImportData"))

@@ -1,5 +1,5 @@
-//! Writes an outline of a package's Blueprints and graphs: which events, calls and variables there are, without the flow.
-//! It is the first look at a package whose pseudo-code is long.
+//! Writes an outline of a package's Blueprints and graphs: the events, calls and variables, without
+//! the flow of execution. The outline is a first overview of a package with long pseudo-code.
 
 use crate::{
     blueprint::Blueprint,
@@ -10,13 +10,13 @@ use std::fmt::Write;
 
 /// Maximum number of names in one list.
 const MAX_NAMES: usize = 16;
-/// Maximum number of nodes of a small graph. Small graphs within others, such as states of animations, have one list
-/// of names together.
+/// Maximum number of nodes of a small graph. Small graphs within other graphs, such as states of
+/// animations, share one list of names.
 const SMALL: usize = 5;
 /// Maximum number of graphs that are outlined.
 const MAX_GRAPHS: usize = 60;
 
-/// Beginnings of nodes' titles, and the lists that these nodes belong to.
+/// Beginnings of nodes' titles, and the lists to which these nodes belong.
 const LISTS: &[(&str, &str)] = &[
     ("Event ", "events"),
     ("Custom event ", "events"),
@@ -101,7 +101,7 @@ fn subject(node: &Node) -> &str {
     subject.split_once(" (").map_or(subject, |(subject, _)| subject)
 }
 
-/// Names in the order of their first use, each with how often it is there.
+/// Names in the order of their first use, each with its number of occurrences.
 fn counted<'n>(names: impl Iterator<Item = &'n str>) -> Vec<(&'n str, usize)> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for name in names {

@@ -19,7 +19,8 @@ const WHAT: &str = "pin";
 pub struct PinRef {
     /// The node.
     pub node: Index,
-    /// The pin's id; for pins that are separate objects, until 4.12, the number of the object.
+    /// The pin's id. Until 4.12, pins are separate objects, and the id contains the index of the
+    /// object.
     pub pin: Guid,
 }
 
@@ -30,7 +31,7 @@ pub struct Pin<'a> {
     pub id: Guid,
     /// Its name in the node.
     pub name: Label<'a>,
-    /// Display name, if it differs.
+    /// Display name, if it differs from the name.
     pub friendly: Text<'a>,
     /// Whether this is an output pin.
     pub output: bool,
@@ -46,9 +47,9 @@ pub struct Pin<'a> {
     pub default_text: Text<'a>,
     /// The linked pins.
     pub links: Vec<PinRef>,
-    /// The pins that result from splitting this one.
+    /// The pins into which this pin was split.
     pub parts: Vec<PinRef>,
-    /// The pin whose split created this one.
+    /// The pin that was split into this pin and others.
     pub whole: Option<PinRef>,
     /// Whether the pin is hidden.
     pub hidden: bool,

@@ -14,7 +14,8 @@ use crate::{
 use std::cell::Cell;
 
 const WHAT: &str = "value";
-/// Maximum number of items of a container of single bytes; one with more items is not decoded.
+/// Maximum number of items of a container of single bytes. A container with more items is not
+/// decoded.
 const MAX_BYTES: usize = 4096;
 
 /// Reads the properties of the objects in one package.
@@ -55,7 +56,7 @@ impl<'h, 'a> Decoder<'h, 'a> {
         Ok(properties)
     }
 
-    /// Reads the value behind a tag, which has to use every byte of its size.
+    /// Reads the value behind a tag. The value must use all bytes of the size that the tag states.
     fn tagged(&self, mut body: Cursor<'a>, tag: &Tag, depth: usize) -> Result<Value<'a>, Stop> {
         if self.header.is_named(tag.kind.name, "BoolProperty") {
             return Ok(Value::Bool(tag.truth));
@@ -68,7 +69,8 @@ impl<'h, 'a> Decoder<'h, 'a> {
         Ok(value)
     }
 
-    /// Reads a value of a type. `size` is its size in bytes, if known.
+    /// Reads a value of a type. `size` is the size of the value in bytes, if known. `native` tells
+    /// whether a structure has native serialization, if known.
     fn value(
         &self,
         cursor: &mut Cursor<'a>,
@@ -237,8 +239,8 @@ impl<'h, 'a> Decoder<'h, 'a> {
         Ok(Value::Map(entries.collect::<Result<_, _>>()?))
     }
 
-    /// Reads an item of a set or map. Before 5.4 the type of a structure is not stored: it is a
-    /// tagged structure, or else most often a GUID.
+    /// Reads an item of a set or map. Before 5.4, the type of a structure is not stored. The item
+    /// is then read as tagged properties, or else as a GUID, which is the most frequent other type.
     fn item(&self, cursor: &mut Cursor<'a>, kind: &Type, depth: usize) -> Result<Value<'a>, Stop> {
         let named = !kind.inner.is_empty() || !self.header.is_named(kind.name, "StructProperty");
         let enumeration = self.header.is_named(kind.name, "ByteProperty") && !kind.inner.is_empty();

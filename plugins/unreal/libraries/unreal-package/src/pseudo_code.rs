@@ -1,8 +1,10 @@
-//! Writes graphs as short pseudo-code, for models: one line for each node that is executed, with the values that it gets.
+//! Writes graphs as short pseudo-code, for models: one line for each node that is executed, with
+//! its input values.
 //!
-//! A node is named by the first digits of its GUID, which stay when other nodes are added or moved: `@1A2B`. Nodes that
-//! only compute a value are written where the value is used; those that are used more than once follow on lines of their
-//! own. Values that are the node's own defaults are left out.
+//! A node is named by the first digits of its GUID, such as `@1A2B`. The GUID stays when other
+//! nodes are added or moved. Nodes that only compute a value are written where the value is used.
+//! If the value is used more than once, the node follows on a line of its own. Values that are the
+//! node's own defaults are left out.
 
 mod names;
 mod values;
@@ -28,7 +30,8 @@ const MAX_BLOCKS: usize = 12;
 const MAX_LINE: usize = 2000;
 /// Maximum length of a comment, in characters.
 const MAX_COMMENT: usize = 240;
-/// Maximum length, in bytes, of an expression that is repeated rather than named.
+/// Maximum length, in bytes, of an expression that is written at each use, instead of once on a
+/// line of its own.
 const SHORT: usize = 24;
 /// Inputs that are left out unless they are linked.
 const SILENT: &[&str] = &["LatentInfo", "WorldContextObject", "__WorldContext", "self"];
@@ -106,13 +109,14 @@ struct Writer<'g> {
     graph: &'g Graph,
     ids: Vec<String>,
     positions: HashMap<&'g str, usize>,
-    /// How many inputs of other nodes use the values of each node.
+    /// The number of inputs that use the values of each node.
     uses: Vec<usize>,
     /// The nodes that are written on lines of their own.
     written: HashSet<usize>,
     /// The nodes that are written as a part of a line.
     shown: HashSet<usize>,
-    /// The expression of a node that is used more than once, if it is short.
+    /// The expressions of nodes that are used more than once; `None` for an expression that is not
+    /// short.
     short: HashMap<usize, Option<String>>,
     /// Nodes that are named in the text and have to be written on lines of their own.
     named: VecDeque<usize>,
@@ -172,7 +176,7 @@ impl<'g> Writer<'g> {
             let all = nodes.iter().enumerate().filter(|(_, node)| !is_comment(node));
             all.filter(|(_, node)| choice(node)).map(|(at, _)| at).collect()
         };
-        // Nodes that are not reached from a node where execution begins are in loops.
+        // The second pass finds loops, which have no node where execution begins.
         for at in order(&begins).into_iter().chain(order(&has_exec)) {
             self.block(at, 1, 0);
             self.named_nodes();
@@ -183,7 +187,7 @@ impl<'g> Writer<'g> {
                 self.named_nodes();
             }
         }
-        // Values that only use each other.
+        // The remaining nodes only use the values of each other.
         for at in order(&|node| !has_exec(node) && !is_reroute(node)) {
             if !self.written.contains(&at) && !self.shown.contains(&at) {
                 self.value_node(at);
@@ -193,7 +197,7 @@ impl<'g> Writer<'g> {
         self.text.push('\n');
     }
 
-    /// Writes the nodes that the text names, and those that these name.
+    /// Writes the nodes that the text names, until the text names no further nodes.
     fn named_nodes(&mut self) {
         while let Some(at) = self.named.pop_front() {
             if !self.written.contains(&at) {
@@ -206,7 +210,7 @@ impl<'g> Writer<'g> {
         }
     }
 
-    /// A node that computes values, on a line of its own.
+    /// Writes a node that computes values, on a line of its own.
     fn value_node(&mut self, at: usize) {
         self.written.insert(at);
         let text = self.call(at, 0);
@@ -258,7 +262,8 @@ impl<'g> Writer<'g> {
         }
     }
 
-    /// The nodes that an output for execution leads to, past reroute nodes.
+    /// The nodes to which an execution output leads. Reroute nodes are followed to the nodes behind
+    /// them.
     fn targets(&self, pin: &NodePin) -> Vec<usize> {
         let mut found = Vec::new();
         let mut open: Vec<usize> = self.ends(pin).collect();
@@ -298,7 +303,7 @@ impl<'g> Writer<'g> {
         self.call(at, 0)
     }
 
-    /// A node with the values that it gets: `PrintString(InString="Hello")`.
+    /// A node with its input values: `PrintString(InString="Hello")`.
     fn call(&mut self, at: usize, depth: usize) -> String {
         let node = &self.graph.nodes[at];
         let title = node.title.strip_prefix("Call ").unwrap_or(&node.title);
@@ -330,13 +335,13 @@ impl<'g> Writer<'g> {
         format!("{of}{title}({})", values.join(", "))
     }
 
-    /// What an input gets; `default` if nothing is linked and no value is stored.
+    /// The expression of an input; `default` if nothing is linked and no value is stored.
     fn operand(&mut self, pin: &NodePin, depth: usize) -> String {
         let value = self.input(pin, depth);
         if value.is_empty() { "default".to_owned() } else { value }
     }
 
-    /// What an input gets: the value that is linked to it, or its own.
+    /// The expression of an input: the linked values, or else the input's own value.
     fn input(&mut self, pin: &NodePin, depth: usize) -> String {
         let mut texts = Vec::new();
         for link in &pin.links {
@@ -348,10 +353,10 @@ impl<'g> Writer<'g> {
         if texts.is_empty() { value(&pin.value, &pin.kind) } else { texts.join(" | ") }
     }
 
-    /// The value of an output.
+    /// The expression of an output.
     fn output(&mut self, mut at: usize, pin: &str, depth: usize) -> String {
         let mut pin = pin.to_owned();
-        // A reroute node passes on what it gets.
+        // A reroute node passes on the value of its input, so the node before it counts.
         for _ in 0..self.graph.nodes.len() {
             let node = &self.graph.nodes[at];
             let source = node.pins.iter().find(|pin| !pin.output).and_then(|pin| pin.links.first());
@@ -376,7 +381,8 @@ impl<'g> Writer<'g> {
             && node.pins.iter().all(|pin| !is_value_input(pin) || !is_told(pin))
         {
             self.shown.insert(at);
-            // Of a structure, the member; else the pin has the variable's name.
+            // If the pin is a member of a structure, the member is appended. Otherwise the pin has
+            // the name of the variable.
             return match part.split_once('.').and_then(|(_, pin)| pin.split_once('.')) {
                 Some((_, member)) => format!("{name}.{member}"),
                 None => name.to_owned(),
@@ -430,7 +436,7 @@ fn is_value_input(pin: &NodePin) -> bool {
     !pin.output && !is_exec(pin)
 }
 
-/// Whether an input is one that people see, or is linked.
+/// Whether an input is visible in the editor, or is linked.
 fn is_argument(pin: &NodePin) -> bool {
     let is_seen = !pin.hidden && !SILENT.contains(&pin.name.as_str());
     is_value_input(pin) && (is_seen || !pin.links.is_empty())

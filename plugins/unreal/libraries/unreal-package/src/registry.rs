@@ -13,9 +13,9 @@ use std::borrow::Cow;
 /// An asset in a package.
 #[derive(Clone, Debug, Default)]
 pub struct Asset<'a> {
-    /// `BP_Door`, or for an external actor the full path of the object.
+    /// The name, such as `BP_Door`; for an external actor, the full path of the object.
     pub path: Cow<'a, str>,
-    /// `Blueprint` until 5.0, `/Script/Engine.Blueprint` since 5.1.
+    /// The class: `Blueprint` until 5.0, `/Script/Engine.Blueprint` since 5.1.
     pub class: Cow<'a, str>,
     /// Asset registry tags, such as `ParentClass`.
     pub tags: Vec<(Cow<'a, str>, Cow<'a, str>)>,
@@ -46,7 +46,8 @@ pub struct Dependency<'a> {
     pub package: Cow<'a, str>,
     /// The kind of dependency.
     pub strength: Strength,
-    /// Whether only the editor needs it; `None` before 4.26, which does not store this.
+    /// Whether only the editor needs the other package; `None` before 4.26, which does not store
+    /// this fact.
     pub editor_only: Option<bool>,
 }
 
@@ -152,7 +153,7 @@ pub fn soft_packages<'a>(
 /// A stored soft reference.
 pub enum SoftPackage<'a> {
     Name(Name),
-    /// Possibly the path of an object in the package.
+    /// The path of a package, or of an object in the package.
     Path(Cow<'a, str>),
 }
 
@@ -192,7 +193,7 @@ pub fn dependencies<'a>(
     found
 }
 
-/// The package in an object's path.
+/// The name of the package in an object's path.
 fn package_of<'a>(path: &Cow<'a, str>) -> Cow<'a, str> {
     let end = path.find('.').unwrap_or(path.len());
     match path {

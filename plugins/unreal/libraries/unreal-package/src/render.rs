@@ -21,7 +21,8 @@ pub struct Render<'h, 'a> {
 }
 
 impl<'h, 'a> Render<'h, 'a> {
-    /// For the package with this name; begins no further value after `limit` bytes.
+    /// Creates a writer for the package with the name `package`. After `limit` bytes, no further
+    /// value is begun.
     pub fn new(header: &'h Header<'a>, package: &'h str, limit: usize) -> Self {
         Self { header, package, out: String::new(), limit }
     }
@@ -182,7 +183,7 @@ impl<'h, 'a> Render<'h, 'a> {
         self.properties(&value.fields);
     }
 
-    /// Writes properties in parentheses, as those of a structure.
+    /// Writes properties in parentheses, like the members of a structure.
     pub fn properties(&mut self, properties: &[Property<'_>]) {
         self.list(properties, |render, Property { name, index, value }| {
             render.out.push_str(&render.label(name));

@@ -1,5 +1,5 @@
-//! Reads what tables store behind their properties: the rows of a DataTable, the curves of a CurveTable and the entries
-//! of a StringTable.
+//! Reads the data that tables store behind their properties: the rows of a DataTable, the curves of
+//! a CurveTable and the entries of a StringTable.
 //!
 //! The layouts are those of `UDataTable::LoadStructData`, `UCurveTable::Serialize` and `FStringTable::Serialize`.
 
@@ -20,7 +20,7 @@ pub enum Rows<'a> {
 /// The content of a StringTable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Strings<'a> {
-    /// The namespace of its texts.
+    /// The namespace of the texts.
     pub namespace: Cow<'a, str>,
     /// Keys and texts, in stored order.
     pub entries: Vec<(Cow<'a, str>, Cow<'a, str>)>,
@@ -37,7 +37,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// The kind of table that the class with this name is. `None` for other classes.
+    /// The kind of table for a class with this name. `None` for classes that are not tables.
     pub fn of_class(class: &str) -> Option<Self> {
         Some(match class {
             "DataTable" | "CompositeDataTable" => Self::Data,
@@ -47,7 +47,7 @@ impl Table {
         })
     }
 
-    /// Reads the content and moves the cursor behind it. The cursor's end is that of the object.
+    /// Reads the content and moves the cursor behind it. The cursor must end where the object ends.
     pub fn read<'a>(
         self,
         decoder: &Decoder<'_, 'a>,
@@ -57,7 +57,8 @@ impl Table {
             Self::Data => named(decoder, cursor, false).map(Rows::Named),
             Self::Strings => strings(cursor).map(Rows::Strings),
             Self::Curves => {
-                // Since 4.23 the kind of the curves precedes them. The right layout uses all bytes.
+                // Since 4.23, the kind of the curves is stored before the curves. The right layout
+                // uses all bytes.
                 let mut with_kind = cursor.clone();
                 if let Ok(rows) = named(decoder, &mut with_kind, true)
                     && with_kind.left() == 0
@@ -71,7 +72,8 @@ impl Table {
     }
 }
 
-/// Rows of tagged properties. `has_kind`: a byte for the kind of the rows follows their number.
+/// Reads rows of tagged properties. With `has_kind`, a byte for the kind of the rows follows their
+/// number.
 fn named<'a>(
     decoder: &Decoder<'_, 'a>,
     cursor: &mut Cursor<'a>,

@@ -1,7 +1,8 @@
 //! Shows a state tree as text: its states as a tree, each with conditions, tasks and transitions.
 //!
-//! Sources: `UStateTreeEditorData`, `UStateTreeState`, `FStateTreeEditorNode` and `FStateTreeTransition` of the engine's module
-//! `StateTreeEditorModule`. They are what the editor shows; the compiled tree beside them is not read.
+//! Sources: `UStateTreeEditorData`, `UStateTreeState`, `FStateTreeEditorNode` and
+//! `FStateTreeTransition` of the engine's module `StateTreeEditorModule`. These classes have the
+//! data that the editor shows. The compiled tree in the same package is not read.
 
 mod bindings;
 
@@ -22,7 +23,8 @@ const MAX_STATES: usize = 10_000;
 const MAX_DEPTH: usize = 64;
 /// Maximum length of the values of a task or condition, in bytes.
 const MAX_VALUES: usize = 240;
-/// Members of tasks and conditions that tell nothing about what they do, or that are told otherwise.
+/// Members of tasks and conditions that are not shown: they do not describe the behavior, or they
+/// are shown in another way.
 const NOT_SHOWN: &[&str] = &[
     "Name",
     "BindingsBatch",
@@ -36,7 +38,8 @@ const NOT_SHOWN: &[&str] = &[
     "DeltaIndent",
     "bCanEditConsideredForCompletion",
 ];
-/// Members that are not shown with their usual values. A structure of any type stores all of its members.
+/// Default values that are not shown. An instanced structure stores all of its members, with or
+/// without default values.
 const USUAL: &[&str] = &[
     "bTaskEnabled=True",
     "bConsideredForCompletion=True",
@@ -47,8 +50,8 @@ const USUAL: &[&str] = &[
 ];
 
 impl Package<'_> {
-    /// The state tree of this package as text, a line for each state, task, condition and transition. `None`: the
-    /// package has no state tree with what the editor shows.
+    /// The state tree of this package as text, a line for each state, task, condition and
+    /// transition. `None` if the package has no state tree with the editor's data.
     pub fn state_tree(&self, name: &str) -> Option<String> {
         let header = &self.header;
         let all = (0..header.exports.len()).map(Index::of_export);
@@ -135,7 +138,7 @@ impl Text<'_, '_> {
 
     fn transition(&mut self, depth: usize, fields: &[Property<'_>]) {
         let header = &self.package.header;
-        // A value that is stored nowhere is the default.
+        // A member that is not stored has its default value.
         let trigger = self.word(fields, "Trigger").unwrap_or_else(|| "OnStateCompleted".to_owned());
         let mut line = format!("on {trigger}");
         let event = get(fields, header, "RequiredEvent").map_or(fields, Value::fields);
@@ -158,7 +161,7 @@ impl Text<'_, '_> {
         }
     }
 
-    /// The tasks or conditions in a list of an object.
+    /// Writes the tasks or conditions in a list of an object.
     fn nodes(&mut self, depth: usize, what: &str, object: &Object<'_>, list: &str) {
         let list = object.get(&self.package.header, list).map_or(&[][..], Value::items);
         for node in list {
@@ -166,7 +169,7 @@ impl Text<'_, '_> {
         }
     }
 
-    /// One task, condition or evaluator: its type, and its values.
+    /// Writes one task, condition or evaluator: its type and its values.
     fn node(&mut self, depth: usize, what: &str, fields: &[Property<'_>]) {
         let header = &self.package.header;
         let part = |key: &str| get(fields, header, key).map_or(&[][..], Value::fields);
@@ -191,7 +194,8 @@ impl Text<'_, '_> {
         self.line(depth, &line);
     }
 
-    /// The members of a structure with their values; what could not be decoded, with its size.
+    /// The members of a structure with their values. If the structure could not be decoded, its
+    /// size.
     fn values(&self, value: Option<&Value<'_>>) -> Vec<String> {
         match value {
             Some(Value::Undecoded { bytes }) => vec![format!("{bytes} bytes are not decoded")],
@@ -216,7 +220,7 @@ impl Text<'_, '_> {
         written.collect()
     }
 
-    /// The state that a link leads to, or its kind, such as `Succeeded`.
+    /// The name of the state to which a link leads, or the kind of the link, such as `Succeeded`.
     fn link(&self, fields: &[Property<'_>], key: &str) -> Option<String> {
         let link = get(fields, &self.package.header, key)?.fields();
         let kind = self.word(link, "LinkType").or_else(|| self.word(link, "Type"));
@@ -227,7 +231,7 @@ impl Text<'_, '_> {
         }
     }
 
-    /// A name or an entry of an enumeration without its type. `None`: there is none.
+    /// A name, or an entry of an enumeration without its type. `None` if there is no such member.
     fn word(&self, fields: &[Property<'_>], key: &str) -> Option<String> {
         let header = &self.package.header;
         let name = header.name(get(fields, header, key)?.name()?).into_owned();
@@ -236,7 +240,8 @@ impl Text<'_, '_> {
     }
 }
 
-/// The type of a task or condition. A class made in a Blueprint stands in an object of its own.
+/// The type of a task or condition. A task or condition of a Blueprint class is an object of its
+/// own.
 fn kind(header: &Header<'_>, node: &[Property<'_>]) -> Option<String> {
     let object = get(node, header, "InstanceObject").and_then(Value::object);
     let structure = get(node, header, "Node").map_or(&[][..], Value::fields);

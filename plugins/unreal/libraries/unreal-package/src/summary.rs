@@ -39,10 +39,10 @@ pub struct Summary<'a> {
     pub customs: Vec<(Guid, i32)>,
     /// Size of the header in bytes; the objects follow.
     pub header_size: u64,
-    /// Name under which the package was saved; it may have been moved since. Before 5.1, it is the
-    /// text `None`.
+    /// Name under which the package was saved. The package may have been moved since. Before 5.1,
+    /// the name is the text `None`.
     pub saved_name: Cow<'a, str>,
-    /// See [`flags`].
+    /// Package flags; see [`flags`].
     pub flags: u32,
     /// The engine that saved the package.
     pub engine: Engine<'a>,
@@ -54,7 +54,8 @@ pub struct Summary<'a> {
     pub(crate) thumbnails: i32,
     pub(crate) registry: i32,
     pub(crate) depends: i32,
-    /// Where the summary ends, as an offset in the file.
+    /// The end of the summary, as an offset in the file; 0 if editor-only data has not been
+    /// stripped.
     pub(crate) end: u64,
     pub(crate) file_len: u64,
 }
@@ -64,12 +65,12 @@ impl<'a> Summary<'a> {
     ///
     /// # Errors
     ///
-    /// When the file is no package, has no versions, or its summary is damaged.
+    /// When the file is not a package, has no versions, or its summary is damaged.
     pub fn read(bytes: &'a [u8], file_len: u64) -> Result<Self, Fault> {
         Self::read_assuming(bytes, file_len, None)
     }
 
-    /// Reads the summary. If it states no versions, it is read as if it stated `assumed`.
+    /// Reads the summary. If the package states no versions, the versions in `assumed` are used.
     pub(crate) fn read_assuming(
         bytes: &'a [u8],
         file_len: u64,
@@ -185,7 +186,7 @@ impl<'a> Summary<'a> {
         Ok(())
     }
 
-    /// Skips what describes bulk data and chunks, which nothing here needs, to find the end.
+    /// Skips the fields about bulk data and chunks, to find the end of the summary.
     fn rest(&self, mut cursor: Cursor<'_>) -> Result<u64, Stop> {
         let what = "end of the summary";
         let Versions { ue4, ue5, .. } = self.versions;

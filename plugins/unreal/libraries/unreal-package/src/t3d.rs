@@ -9,12 +9,12 @@ use crate::{
     value::{Container, Label, Property, Text},
 };
 
-/// How much the text contains.
+/// Statistics of a T3D text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// Number of objects.
     pub objects: usize,
-    /// Number of their properties.
+    /// Number of properties of these objects.
     pub properties: usize,
     /// Number of pins of nodes.
     pub pins: usize,

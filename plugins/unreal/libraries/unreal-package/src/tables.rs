@@ -11,7 +11,7 @@ use std::borrow::Cow;
 /// Maximum length of a name that engines write (`NAME_SIZE`), in bytes of UTF-8.
 const MAX_NAME: usize = 1024 * 3;
 
-/// A reference to the name table; a `number` other than 0 appends `number` - 1.
+/// A reference to the name table; a `number` other than 0 appends `_` and `number` - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name {
     /// Index in the name table.
@@ -100,7 +100,7 @@ pub fn names<'a>(whole: &Cursor<'a>, summary: &Summary<'a>) -> Result<Vec<Cow<'a
     names_from(&mut whole.from("names", summary.names.offset.into())?, summary)
 }
 
-/// Reads the names from a cursor at their start, and leaves it at their end.
+/// Reads the names. The cursor must be at the start of the names, and is moved to their end.
 pub fn names_from<'a>(
     cursor: &mut Cursor<'a>,
     summary: &Summary<'_>,

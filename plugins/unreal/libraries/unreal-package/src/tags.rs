@@ -129,7 +129,7 @@ fn short(
 fn extensions(cursor: &mut Cursor<'_>) -> Result<(), Stop> {
     let flags = cursor.u8(WHAT)?;
     if flags & 0x02 != 0 {
-        // The kind of override, and whether it is experimental.
+        // The kind of override, and whether the override is experimental.
         cursor.skip(WHAT, 5)?;
     }
     if flags & 0x04 != 0 {

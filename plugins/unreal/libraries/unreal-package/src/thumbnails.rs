@@ -57,7 +57,7 @@ fn picture<'a>(
 ) -> Result<Option<Thumbnail<'a>>, Stop> {
     let what = "thumbnails";
     let width = cursor.i32(what)?.unsigned_abs();
-    // The sign says whether the image is lossy.
+    // The sign of the height tells whether the image is lossy.
     let height = cursor.i32(what)?.unsigned_abs();
     let size = cursor.count(what, 1)?;
     let bytes = cursor.take(what, size)?;

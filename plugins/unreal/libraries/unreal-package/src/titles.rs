@@ -1,4 +1,4 @@
-//! Describes a graph node in a few words.
+//! Makes titles of graph nodes, such as `Call PrintString`.
 
 use crate::{
     header::Header,
@@ -83,7 +83,8 @@ pub fn title(
     })
 }
 
-/// The words for a node's class, and the name of what the node is about: `Call ` and `PrintString`.
+/// The words for a node's class, and the name of the node's subject: `Call ` and `PrintString`.
+/// `None` if the node has no subject.
 pub fn about(
     render: &Render<'_, '_>,
     header: &Header<'_>,
@@ -95,7 +96,7 @@ pub fn about(
     Some((*words, subject(render, header, value)?))
 }
 
-/// The property that names the subject in versions where member references are no structures.
+/// The property that names the subject in versions where member references are not structures.
 fn older<'o, 'a>(
     header: &Header<'_>,
     object: &'o Object<'a>,

@@ -175,7 +175,7 @@ impl<'a> Value<'a> {
         if let Self::String(text) = self { Some(text) } else { None }
     }
 
-    /// The name, also of an enumeration's entry.
+    /// The name, if the value is a name or an entry of an enumeration.
     pub fn name(&self) -> Option<Name> {
         if let Self::Name(name) | Self::Enum(name) = self { Some(*name) } else { None }
     }

@@ -100,7 +100,8 @@ pub mod ue5 {
     pub const METADATA: i32 = 1014;
     /// Verse cells are listed.
     pub const CELLS: i32 = 1015;
-    /// The constant colour of a material's input is linear. Measured on packages: no version marks this change.
+    /// The constant color of a material's input is linear. No version number marks this change; it
+    /// was found by examining packages.
     pub const LINEAR_MATERIAL_COLORS: i32 = 1015;
     /// The summary has a hash instead of a GUID.
     pub const SAVED_HASH: i32 = 1016;
@@ -150,7 +151,8 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// The engines that write these versions, such as `5.4`; measured on packages that state their engine.
+    /// The engines that write these versions, such as `5.4`. The table was made from packages that
+    /// state their engine.
     pub fn engine(self) -> &'static str {
         match (self.ue4, self.ue5) {
             (_, 1018..) => "5.7 or 5.8",

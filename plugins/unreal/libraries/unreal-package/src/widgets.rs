@@ -1,4 +1,4 @@
-//! Reads the widgets of a widget Blueprint as a tree, and what their properties are bound to.
+//! Reads the widgets of a widget Blueprint as a tree, and the bindings of their properties.
 
 use crate::{
     blueprint::Component,
@@ -24,7 +24,8 @@ pub struct Binding {
 }
 
 impl<'a> Package<'a> {
-    /// The widgets of a widget Blueprint, each before those within it; the parent is the widget around it.
+    /// The widgets of a widget Blueprint, each parent before its children. The parent of a widget
+    /// is the widget around it.
     pub(crate) fn widgets(&self, blueprint: &Object<'a>) -> Vec<Component> {
         let header = &self.header;
         let Some(tree) = blueprint.get(header, "WidgetTree").and_then(Value::object) else {

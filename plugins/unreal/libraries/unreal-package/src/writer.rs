@@ -1,4 +1,4 @@
-//! Writes small, simple packages of any version, so that tests need no foreign files.
+//! Writes small, simple packages of any version, so that tests need no files of real projects.
 
 mod ink;
 mod profile;
@@ -46,7 +46,7 @@ struct Piece {
     is_node: bool,
     pins: Vec<Pin>,
     native: Vec<u8>,
-    /// Whether the native data are all there is: no properties and no mark of their end.
+    /// Whether the object consists of native data only, without properties and their end mark.
     is_raw: bool,
 }
 
@@ -85,12 +85,12 @@ pub enum Worth {
     Vector([f64; 3]),
     /// A structure with native serialization: its type and its bytes.
     Raw(String, Vec<u8>),
-    /// A structure of any type (`FInstancedStruct`): its type and its members.
+    /// An instanced structure (`FInstancedStruct`): its type and its members.
     Instanced(Index, Vec<(String, Worth)>),
     /// A property bag (`FInstancedPropertyBag`): its members.
     Bag(Vec<(String, Worth)>),
-    /// A variable of Niagara with native serialization: the structure, the variable's name and type, and the bytes
-    /// that follow these.
+    /// A variable of Niagara with native serialization: the structure, the variable's name and
+    /// type, and the bytes after the type.
     Niagara(&'static str, String, Index, Vec<u8>),
     /// A tagged structure: its type and its members.
     Struct(String, Vec<(String, Worth)>),
@@ -127,7 +127,7 @@ impl Draft {
     /// An empty package with this name, of the version in `profile`.
     pub fn new(profile: Profile, package: &str) -> Self {
         let Profile { engine, versions, customs, .. } = profile;
-        // The oldest format has another list of custom versions, which nothing here needs.
+        // The oldest format has another list of custom versions, which the tests do not need.
         let customs = if versions.legacy == -2 { Vec::new() } else { customs.to_vec() };
         let summary = Summary { versions, customs, ..Summary::default() };
         Self { package: package.to_owned(), engine, summary, ..Self::default() }
@@ -139,8 +139,9 @@ impl Draft {
         self
     }
 
-    /// Adds an import, such as `/Script/Engine.Actor`; its package becomes a dependency. `class` is
-    /// the path of its class, or the name of a class in `/Script/CoreUObject`.
+    /// Adds an import, such as `/Script/Engine.Actor`. The package of the import becomes a
+    /// dependency. `class` is the path of the import's class, or the name of a class in
+    /// `/Script/CoreUObject`.
     pub fn import(&mut self, class: &str, path: &str) -> Index {
         let (package, object) = path.split_once('.').unwrap_or((path, ""));
         let outer = self.import_entry("/Script/CoreUObject", "Package", Index(0), package);
@@ -274,7 +275,8 @@ impl Draft {
     }
 }
 
-/// `Door_3` is `Door` and 4; without a number, the second part is 0.
+/// Splits a trailing number from a name: `Door_3` becomes `Door` and 4. Without a number, the
+/// second part is 0.
 fn split_number(text: &str) -> (&str, u32) {
     let plain = (text, 0);
     let Some((before, digits)) = text.rsplit_once('_') else { return plain };

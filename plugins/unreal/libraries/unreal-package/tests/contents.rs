@@ -1,4 +1,4 @@
-//! Tests what a search inside Blueprints gets from a package, for each engine version.
+//! Tests the searchable contents of packages, for each engine version.
 
 use unreal_package::{
     Action, Contents, Guid, Index, Literal, Package,
@@ -49,7 +49,7 @@ fn door(profile: Profile) -> Vec<u8> {
     let value = Pin { id, name: "bOpen".to_owned(), kind: "bool".to_owned(), ..Pin::default() };
     draft.pins(set, &[Pin { default: "true".to_owned(), ..value }]);
     let library = draft.import("Class", "/Script/Engine.KismetMathLibrary");
-    // Nodes of plugins have classes of their own.
+    // Nodes of Unreal plugins have classes of their own.
     let call = node(&mut draft, GRAPH, "K2Node_MyCallFunction", 2);
     let members = [("MemberParent", Worth::Object(library)), ("MemberName", name("RandomFloat"))];
     draft.set(call, "FunctionReference", reference("MemberReference", &members));

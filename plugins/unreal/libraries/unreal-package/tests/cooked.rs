@@ -1,4 +1,4 @@
-//! Headers of cooked packages that state no versions.
+//! Tests headers of cooked packages that state no versions.
 
 use unreal_package::{
     Fault, Header, Index, flags,

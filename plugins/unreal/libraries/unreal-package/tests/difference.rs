@@ -1,4 +1,4 @@
-//! Tests of comparing two versions of a package: each change is told, and nothing else.
+//! Tests the comparison of two versions of a package: every change is listed, and no others.
 
 use unreal_package::{
     Difference, Guid, Index, Package, Part, difference,

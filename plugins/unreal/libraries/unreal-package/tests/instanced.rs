@@ -54,7 +54,7 @@ fn what_cannot_be_read_is_counted_and_the_rest_is_read() {
     bytes.extend(5_i32.to_le_bytes());
     bytes.extend([1, 2, 3, 4, 5]);
     draft.set(Index(1), "Odd", Worth::Raw("InstancedStruct".to_owned(), bytes.clone()));
-    // The size says more than there is.
+    // The stated size exceeds the data.
     bytes[4] = 200;
     draft.set(Index(1), "Long", Worth::Raw("InstancedStruct".to_owned(), bytes));
     draft.set(Index(1), "Behind", Worth::Int(3));

@@ -5,9 +5,9 @@ use unreal_package::{
     writer::{Draft, PROFILES, Profile, Worth},
 };
 
-/// `FNiagaraCustomVersion`, from the version on in which variables are stored natively.
+/// `FNiagaraCustomVersion`: the first version that stores variables natively.
 const NIAGARA: &[(Guid, i32)] = &[(VERSION, 64)];
-/// The version before.
+/// The version before the first one.
 const OLDER: &[(Guid, i32)] = &[(VERSION, 63)];
 const VERSION: Guid = Guid([0xFCF5_7AFA, 0x5076_4283, 0xB9A9_E658, 0xFFA0_2D32]);
 

@@ -83,7 +83,7 @@ fn knock() -> Vec<Node> {
     nodes
 }
 
-/// What is done in the branches.
+/// The nodes of the branches.
 fn branches() -> Vec<Node> {
     vec![
         node(
@@ -180,7 +180,7 @@ fn no_node_is_lost_and_circles_end() {
             assert!(text.contains(&format!("Step{at}")), "{kind}: {text}");
         }
     }
-    // Links to nobody, to itself, and a reroute node in a circle.
+    // Links to a missing node and to the node itself, and a reroute node in a circle.
     let odd = graph(vec![
         node(
             "A",
@@ -198,7 +198,8 @@ fn no_node_is_lost_and_circles_end() {
 
 #[test]
 fn values_that_are_shared_do_not_multiply() {
-    // Each of 60 nodes uses the one before twice: written out, that were 2^60 values.
+    // Each of 60 nodes uses the node before twice. Written out, the expression would have 2^60
+    // values.
     let nodes: Vec<Node> = (0..60)
         .map(|at| {
             let before = format!("N{}", at - 1);

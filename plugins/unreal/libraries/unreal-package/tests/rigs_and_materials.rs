@@ -1,4 +1,4 @@
-//! Tests of the graphs whose nodes are objects without stored pins: those of rigs and of materials.
+//! Tests of the graphs of rigs and materials, whose nodes are objects without stored pins.
 
 use unreal_package::{
     Action, Graph, Guid, Index, Link, Node, NodePin, Package, difference, ue4,
@@ -91,7 +91,7 @@ fn the_graph_of_a_rig_is_its_model_and_not_the_view() {
         assert_eq!((out.kind.as_str(), &out.links), ("exec", &to("Trace", "ExecuteContext")));
         assert_eq!(of(call, "ExecuteContext", false).links, to("Begin", "ExecuteContext"));
         assert_eq!(of(call, "ExecuteContext", true).links, []);
-        // A structure is told by its value, and a member only where it is linked.
+        // A structure shows its value, and the pin of a member only if the member is linked.
         assert_eq!(of(call, "Item", false).value, "(Name=foot_l,Type=Bone)");
         assert_eq!(of(call, "Offset.X", false).links, to("VariableNode", "Value"));
         let names: Vec<_> = call.pins.iter().map(|pin| pin.name.as_str()).collect();
@@ -146,7 +146,7 @@ fn input(expression: Index, output: i32, name: &str) -> Worth {
         ("OutputIndex".to_owned(), Worth::Int(output)),
         ("InputName".to_owned(), Worth::Name(name.to_owned())),
     ];
-    // Of a type that has tags in every version.
+    // This type is stored with tags in every version.
     Worth::Struct("TaggedInput".to_owned(), members)
 }
 
@@ -181,7 +181,8 @@ fn material(profile: Profile, colour: &str) -> Vec<u8> {
 
 #[test]
 fn the_graph_of_a_material_ends_in_the_material() {
-    // Before, the items of a list had no type, and only the object's class could read them.
+    // Before this version, the items of a list had no type, and only the object's class could read
+    // them.
     for profile in PROFILES.iter().filter(|profile| profile.versions.ue4 >= ue4::ARRAY_INNER_TYPE) {
         let bytes = material(*profile, "Tint");
         let package = Package::read(&bytes).expect("it is a package");

@@ -1,4 +1,5 @@
-//! Tests that the content of tables is read in each engine version, and that nothing is left out in silence.
+//! Tests that the content of tables is read in each engine version, and that nothing is left out
+//! without a message.
 
 use unreal_package::{
     Index, Label, Package, Rows, Value,
@@ -88,7 +89,7 @@ fn entries_of_a_string_table() {
     }
 }
 
-/// What is behind the properties and cannot be read is told with its place and size.
+/// Data behind the properties that cannot be read are reported with their place and size.
 #[test]
 fn what_is_not_decoded_is_told() {
     let profile = Profile::of("5.6");
@@ -132,7 +133,7 @@ fn colours_of_materials() {
     }
 }
 
-/// Import data begin with their sources only since a later version.
+/// In old versions, import data do not begin with their sources.
 #[test]
 fn import_data_without_sources() {
     for profile in PROFILES {

@@ -66,7 +66,7 @@ fn widgets_are_a_tree_and_their_bindings_are_told() {
             ("Title", "/Script/UMG.TextBlock", "Frame"),
             ("Start", "/Script/UMG.Button", "Canvas"),
         ];
-        // Before, lists had no types, and only the object's class could read them.
+        // Before this version, lists had no types, and only the object's class could read them.
         if profile.versions.ue4 >= unreal_package::ue4::ARRAY_INNER_TYPE {
             assert_eq!(told, wanted, "{}", profile.name);
             let [binding] = blueprint.bindings.as_slice() else { panic!("{}", profile.name) };

@@ -1,6 +1,7 @@
 //! Benchmarks the index on a generated project: `measure [PACKAGES] [FOLDER]`.
 //!
-//! With FOLDER, the project is kept there, to be measured in the sandbox as well.
+//! With FOLDER, the project is written to that folder and kept, so that it can also be measured in
+//! the sandbox.
 
 use std::{
     error::Error,
@@ -60,7 +61,8 @@ fn make(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Adds nodes as a small Blueprint has them, which brings its file to about 15 KB.
+/// Adds nodes, so that the file of a Blueprint has about 15 KB, as the file of a small real
+/// Blueprint has.
 fn nodes(draft: &mut Draft, number: usize) {
     let graph = Object(3);
     let member = |name: String| {
@@ -130,7 +132,7 @@ fn measure(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The search inside Blueprints: collected once, then only loaded.
+/// Measures the search inside Blueprints: the contents are collected once, then only loaded.
 fn measure_contents(project: &Project, index: &Index) {
     let collect = |old| Contents::update(old, index, project, |_, _| true);
     let cold = time("inside: collect", || collect(None));

@@ -1,4 +1,5 @@
-//! The class hierarchy: Blueprint classes by their tags, native classes by a table.
+//! The class hierarchy: parents of Blueprint classes from their asset tags, parents of native
+//! classes from a table.
 
 use crate::{cpp::CppClasses, entry::Asset, index::Index, native_classes};
 use std::{
@@ -13,12 +14,13 @@ const MAX_CHAIN: usize = 64;
 /// The classes of a project, by path.
 #[derive(Debug, Default)]
 pub struct Classes {
-    /// The parent of each class of the project, in lower case, by a hash of the class's path: of ten
-    /// thousand paths most are never needed as text.
+    /// The parent of each class of the project, in lower case, by a hash of the class's path.
+    /// Hashes save memory: most paths are never needed as text.
     parents: HashMap<u64, Rc<str>>,
 }
 
-/// The hash of a path in lower case; `parts` are its parts. `buffer` is reused between calls.
+/// The hash of a path in lower case; `parts` together are the path. `buffer` is reused between
+/// calls.
 fn key(buffer: &mut String, parts: &[&str]) -> u64 {
     buffer.clear();
     parts.iter().for_each(|part| buffer.push_str(part));
@@ -59,7 +61,8 @@ impl Classes {
                 if parent.is_empty() || !index.is_blueprint(asset) {
                     continue;
                 }
-                // The generated class; the path of an external actor is complete.
+                // The path of the generated class. The path of an external actor's asset is
+                // complete already.
                 let class = match index.text(asset.path) {
                     path if path.starts_with('/') => key(&mut buffer, &[path, "_C"]),
                     path => key(&mut buffer, &[package, ".", path, "_C"]),
@@ -116,7 +119,7 @@ impl Classes {
         if is_object || wanted.is_among(&chain) { Some(true) } else { is_whole.then_some(false) }
     }
 
-    /// Whether a class is, or derives from, another; `None` as in [`Self::derives`].
+    /// Whether a class is `from` or derives from it; `None` as in [`Self::derives`].
     pub fn is_or_derives(&self, class: &str, from: &str) -> Option<bool> {
         if class.is_empty() {
             return None;
@@ -133,7 +136,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// The class that a text names.
+    /// Parses the text with which a user names a class.
     pub fn of(text: &str) -> Self {
         let text = class_path(text.trim()).to_ascii_lowercase();
         let is_path = text.starts_with('/');
@@ -149,7 +152,8 @@ impl Wanted {
         classes.iter().any(|class| self.is(class))
     }
 
-    /// Whether this is the class `ancestor`: a path in lower case, or only a name from packages of old versions.
+    /// Whether this names the class `ancestor`: a path in lower case, or a bare name from packages
+    /// of old versions.
     pub fn is(&self, ancestor: &str) -> bool {
         let bare = ancestor.strip_suffix("_c").unwrap_or(ancestor);
         if self.is_path && !ancestor.starts_with('/') {

@@ -11,7 +11,7 @@ const MAX_SIZE: u64 = 8 << 20;
 /// Maximum number of files.
 const MAX_FILES: usize = 256;
 
-/// One line of a file.
+/// A line that contains a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The file, relative to the project.
@@ -28,7 +28,7 @@ pub struct Setting {
     pub value: String,
 }
 
-/// The result of a key after all lines of its file.
+/// The values of a key after all lines of its file are applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
     /// The file, relative to the project.
@@ -46,7 +46,7 @@ pub struct Value {
 pub struct Config {
     /// Every line with a setting, file by file.
     pub settings: Vec<Setting>,
-    /// The files that are left out, and why.
+    /// A message for each file that is left out.
     pub warnings: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Config {
         config
     }
 
-    /// The result of each key of a section of a file, in the order of the keys' first lines. Keys
+    /// The values of each key of each section and file, in the order of the keys' first lines. Keys
     /// without a value are left out.
     pub fn values(&self) -> Vec<Value> {
         let mut values: Vec<Value> = Vec::new();
@@ -96,7 +96,8 @@ impl Config {
         values
     }
 
-    /// The last line that sets a key. Ignores the case of file, section and key.
+    /// The last line that sets a key; `None` if no line sets the key. Ignores the case of file,
+    /// section and key.
     pub fn get(&self, file: &str, section: &str, key: &str) -> Option<&Setting> {
         self.settings.iter().rev().find(|setting| {
             setting.file.eq_ignore_ascii_case(file)
@@ -136,7 +137,7 @@ fn ini_files(folder: &Path, deeper: usize, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines of a file with a setting.
+/// The lines of a file that contain a setting.
 pub(crate) fn lines_of(file: &str, text: &str) -> Vec<Setting> {
     let mut settings = Vec::new();
     let mut section = String::new();

@@ -1,9 +1,9 @@
-//! What is inside the Blueprints and materials of a project: nodes, calls, variables, events and
-//! texts, collected once per package, so that a search opens no file.
+//! Collects the contents of a project's Blueprints and materials: nodes, calls, variables, events
+//! and texts. Each package is read once, so that a search opens no file.
 //!
-//! These contents are kept apart from the index, which has to be small: most calls need only the
-//! index. The first search collects them; later, they are collected again only from packages that
-//! have changed.
+//! The contents are kept apart from the index, since the index has to be small and most calls need
+//! only the index. The first search collects the contents. Later searches collect them again only
+//! from packages that have changed.
 
 mod collect;
 mod matching;
@@ -29,20 +29,21 @@ use std::{
 /// Size of texts and records together, in bytes, beyond which no further package is read.
 const MAX_BYTES: usize = 24 << 20;
 
-/// The result of collecting what is inside a package.
+/// The result of collecting the contents of a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It was collected.
+    /// The contents were collected.
     Collected,
-    /// It has more texts outside of graphs than are kept.
+    /// The contents were collected, except for texts outside of graphs beyond a limit.
     Partly,
-    /// The time limit ended before it was read.
+    /// The time limit ended before the package was read.
     Waiting,
     /// The file cannot be read, or is damaged.
     Unreadable,
     /// The file is larger than 64 MiB.
     TooLarge,
-    /// The contents of other packages take all the memory there is for this.
+    /// The package was not read, since the contents of other packages have reached the memory
+    /// limit.
     Full,
 }
 
@@ -73,7 +74,7 @@ struct Held {
     entry: u32,
 }
 
-/// What is inside the Blueprints of a project.
+/// The contents of a project's Blueprints and materials.
 #[derive(Debug, Default)]
 pub struct Contents {
     strings: Strings,
@@ -81,12 +82,12 @@ pub struct Contents {
     stream: Vec<u8>,
 }
 
-/// Contents that fit an index.
+/// The result of an update.
 #[derive(Debug)]
 pub struct Collected {
     /// The contents.
     pub contents: Contents,
-    /// Whether they have changed.
+    /// Whether the contents have changed.
     pub changed: bool,
     /// Number of packages read.
     pub read: usize,
@@ -96,7 +97,8 @@ pub struct Collected {
 
 impl Contents {
     /// Brings the contents up to date with an index. `go_on` gets the number of packages read and
-    /// the number of packages to read; if it returns `false`, the rest waits for the next time.
+    /// the number of packages to read. If it returns `false`, the remaining packages wait for the
+    /// next update.
     pub fn update(
         old: Option<Self>,
         index: &Index,
@@ -207,7 +209,7 @@ fn may_have_graphs(index: &Index, class: Id) -> bool {
     class.ends_with("Blueprint") || class == "Material" || class.starts_with("MaterialFunction")
 }
 
-/// Copies records from old contents to new ones, with their strings.
+/// Copies records from old contents to new contents, with their strings.
 struct Carried<'o> {
     old: &'o Contents,
     /// The new id of each copied string.

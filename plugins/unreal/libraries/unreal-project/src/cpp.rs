@@ -1,7 +1,7 @@
 //! Finds the classes that a project declares in C++: `UCLASS` and `UINTERFACE` in the headers of `Source` folders.
 //!
-//! A header is scanned, not compiled: conditions of the preprocessor are ignored, and macros are not expanded. Between
-//! `class` and the name may be any words.
+//! A header is scanned, not compiled: conditions of the preprocessor are ignored, and macros are
+//! not expanded. Any words may stand between `class` and the name of the class.
 
 use crate::{
     disk::{Disk, Kind},
@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 24;
 const MAX_SIZE: u64 = 4 << 20;
 /// Maximum number of words of a class, and of its parent, that are read between `class` and the body.
 const MAX_WORDS: usize = 64;
-/// Folders without headers of the project's own.
+/// Folders that contain no headers of the project.
 const NOT_THERE: &[&str] =
     &["Binaries", "Config", "Content", "DerivedDataCache", "Intermediate", "Resources", "Saved"];
 
@@ -40,13 +40,13 @@ pub struct CppClass {
 }
 
 impl CppClass {
-    /// The path that packages have for the class: `/Script/MyGame.Door`.
+    /// The path of the class in packages: `/Script/MyGame.Door`.
     pub fn path(&self) -> String {
         format!("/Script/{}.{}", self.module, without_prefix(&self.name))
     }
 }
 
-/// The name of a class as packages have it: `Door` of `ADoor`.
+/// The name of a class in packages: `Door` for `ADoor`.
 pub fn without_prefix(name: &str) -> &str {
     match name.strip_prefix(['A', 'U']) {
         Some(rest) if rest.starts_with(|c: char| c.is_ascii_uppercase()) => rest,
@@ -63,7 +63,7 @@ fn outside(name: &str) -> String {
     }
 }
 
-/// The classes of a project in C++, by header.
+/// The C++ classes of a project, by header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CppClasses {
     headers: Vec<HeaderFile>,
@@ -81,8 +81,9 @@ struct HeaderFile {
 }
 
 impl CppClasses {
-    /// Finds the classes; those of headers that did not change are taken from `old`. `go_on` is called before a header
-    /// is read; if it returns `false`, the rest is left out. Returns also whether something changed.
+    /// Finds the classes. The classes of unchanged headers are taken from `old`. `go_on` is called
+    /// before a header is read. If it returns `false`, the remaining headers are left out. Also
+    /// returns whether something changed.
     pub fn update(
         old: Option<Self>,
         project: &Project,
@@ -109,7 +110,7 @@ impl CppClasses {
                     }
                     match read(&disk, project, &header) {
                         Some(text) => header.classes = classes(&text),
-                        // The header is read again next time.
+                        // With the time 0, the next update reads the header again.
                         None => (header.modified, new.cut) = (0, true),
                     }
                 }
@@ -133,7 +134,7 @@ impl CppClasses {
         })
     }
 
-    /// All classes, each with the path of its parent; the path is empty if it has none.
+    /// All classes, each with the path of its parent. The path is empty if the class has no parent.
     pub fn with_parents(&self) -> Vec<(CppClass, String)> {
         let own: Vec<CppClass> = self.all().collect();
         let by_name: HashMap<&str, String> =
@@ -146,7 +147,7 @@ impl CppClasses {
         own.into_iter().zip(parents).collect()
     }
 
-    /// The classes as bytes, to be kept.
+    /// Serializes the classes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let headers = self.headers.iter().map(|header| {
             json!([header.file, header.module, header.size, header.modified, header.classes])
@@ -154,7 +155,7 @@ impl CppClasses {
         json!([VERSION, self.cut, headers.collect::<Vec<_>>()]).to_string().into_bytes()
     }
 
-    /// The classes that were kept; `None` if the bytes have another form.
+    /// Parses serialized classes; `None` if the bytes have another form.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let kept: (u32, bool, Vec<Kept>) = serde_json::from_slice(bytes).ok()?;
         let (VERSION, cut, headers) = kept else { return None };
@@ -165,13 +166,13 @@ impl CppClasses {
     }
 }
 
-/// A header as it is kept: path, module, size, time, classes.
+/// The serialized form of a header: path, module, size, time, classes.
 type Kept = (String, String, u64, u64, Vec<Declared>);
 
 /// A class that a header declares: name, parent and line.
 type Declared = (String, String, u32);
 
-/// The version of the form in which classes are kept.
+/// The version of the serialized form.
 const VERSION: u32 = 1;
 
 fn read(disk: &Disk, project: &Project, header: &HeaderFile) -> Option<String> {
@@ -191,7 +192,8 @@ struct Walk<'p> {
 }
 
 impl Walk<'_> {
-    /// `inside` is relative to the project: empty, or `Source/MyGame/`.
+    /// Lists the headers in a folder. `inside` is the folder relative to the project: empty, or
+    /// `Source/MyGame/`.
     fn folder(&mut self, inside: &str, module: &str, is_source: bool, depth: usize) {
         self.folders += 1;
         if depth > MAX_DEPTH || self.folders > MAX_FOLDERS {
@@ -263,7 +265,8 @@ fn classes(text: &str) -> Vec<Declared> {
     found
 }
 
-/// The text behind the parenthesis that closes one opened before `text`; `None` if it is not closed.
+/// The text behind the parenthesis that closes the one opened before `text`; `None` if it is never
+/// closed.
 fn after_parentheses(text: &str) -> Option<&str> {
     let mut depth = 1;
     for (at, c) in text.char_indices() {
@@ -301,7 +304,7 @@ fn declared(text: &str) -> Option<(&str, &str)> {
     Some((name, parent.rsplit("::").next().unwrap_or_default()))
 }
 
-/// The text with spaces in place of comments and of the contents of strings; lines stay.
+/// Replaces comments and the contents of strings by spaces. Line ends stay.
 fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();

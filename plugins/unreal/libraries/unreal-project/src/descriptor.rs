@@ -15,17 +15,17 @@ pub enum Association {
     Guid(String),
     /// An engine in a folder.
     Path(String),
-    /// None: the project lies in the engine's folder, or the field is empty.
+    /// No engine is named: the project lies in the engine's folder, or the field is empty.
     #[default]
     Absent,
 }
 
-/// An entry that enables or disables a plugin.
+/// An entry that enables or disables an Unreal plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginUse {
     /// Its name.
     pub name: String,
-    /// Whether the entry enables it.
+    /// Whether the entry enables the plugin.
     pub enabled: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct Descriptor {
     pub description: String,
     /// The names of the C++ modules.
     pub modules: Vec<String>,
-    /// The plugins that it enables or disables.
+    /// The Unreal plugins that the descriptor enables or disables.
     pub plugins: Vec<PluginUse>,
     /// Additional folders of plugins, relative to the project.
     pub plugin_dirs: Vec<String>,
@@ -60,7 +60,7 @@ impl Descriptor {
             .map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))
     }
 
-    /// Parses the bytes of such a file.
+    /// Parses the bytes of a descriptor.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
 //! Reads folders and the starts of files with as few calls to the host as possible.
 //!
-//! In the sandbox the standard library makes several calls for each folder entry and each file,
+//! In the sandbox, the standard library makes several calls for each folder entry and each file,
 //! since it has to provide, for example, an inode number and a read position. With tens of
 //! thousands of packages, these calls take most of the time. So this module calls WASI directly,
-//! and falls back to the standard library if that fails.
+//! and falls back to the standard library if a call fails.
 
 use std::{fs, io, io::Read, path::Path, time::UNIX_EPOCH};
 
@@ -73,8 +73,9 @@ impl Disk {
 }
 
 impl File {
-    /// Fills the buffer with the first `want` bytes of the file, or all if it is shorter. The buffer
-    /// has to be empty at first; later calls keep the bytes that earlier ones read into it.
+    /// Fills the buffer with the first `want` bytes of the file, or with all bytes if the file is
+    /// shorter. The buffer must be empty before the first call. Later calls keep its bytes and read
+    /// only the missing bytes.
     pub fn start(&mut self, want: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
         match self {
             Self::Standard(file) => fill(file, buffer, want),
@@ -119,7 +120,8 @@ impl Folder<'_> {
         Ok(listed.collect())
     }
 
-    /// Size and time of an entry, or with an empty name of the folder itself. Follows links.
+    /// Size and time of an entry; with an empty name, of the folder itself. Follows links. `None`
+    /// if the entry cannot be examined.
     pub fn stat(&self, name: &str) -> Option<Stat> {
         #[cfg(target_family = "wasm")]
         if let Some(stat) = self.open.as_ref().and_then(|open| open.stat(name)) {
@@ -142,7 +144,7 @@ impl Folder<'_> {
 
 #[cfg(target_family = "wasm")]
 mod sandbox {
-    //! The WASI functions. `None`: the caller falls back to the standard library.
+    //! The WASI functions. If they return `None`, the caller falls back to the standard library.
 
     use super::{Kind, Listed, Stat};
     use std::path::Path;
@@ -166,7 +168,7 @@ mod sandbox {
     pub struct Open(Descriptor);
 
     impl Sandbox {
-        /// Opens a path inside one of the folders.
+        /// Opens a path inside one of the preopened folders.
         pub fn open(&self, path: &Path, is_folder: bool) -> Option<Open> {
             let (base, inside) = self.0.iter().find_map(|(base, name)| {
                 let inside = path.strip_prefix(name).ok()?;

@@ -1,4 +1,4 @@
-//! Reads what the index stores about one package.
+//! Reads the data of one package that the index stores.
 
 use crate::{
     disk::Disk,
@@ -22,7 +22,7 @@ pub enum State {
     Read,
     /// The header was read, except for damaged parts.
     Partly,
-    /// The time limit ended before it was read.
+    /// The time limit ended before the file was read.
     Unread,
     /// A Git LFS pointer.
     LfsPointer,
@@ -95,7 +95,7 @@ pub struct Entry {
     pub size: u64,
     /// Time of modification in nanoseconds since 1970; 0 if unknown.
     pub modified: u64,
-    /// The result of reading it.
+    /// The result of reading the package.
     pub state: State,
     /// Whether it is a map.
     pub is_map: bool,
@@ -105,9 +105,9 @@ pub struct Entry {
     pub is_external: bool,
     /// Major, minor and patch version of the engine, and the changelist.
     pub engine: [u32; 4],
-    /// Its range in the index's assets: start and count.
+    /// Range of its assets in the index: start and count.
     pub(crate) assets: (u32, u32),
-    /// Its range in the index's links.
+    /// Range of its links in the index: start and count.
     pub(crate) links: (u32, u32),
 }
 
@@ -162,7 +162,8 @@ pub fn read(
         if file.start(want, buffer).is_err() {
             return of_state(State::Unreadable);
         }
-        // The file may have shrunk since it was listed; a shorter read ends the file.
+        // The file may have shrunk since it was listed. If fewer bytes than wanted are read, the
+        // file ends there.
         let len = if buffer.len() < want { buffer.len() as u64 } else { size };
         match Header::read(buffer, len) {
             Ok(header) => return of_header(&header, strings),
@@ -252,8 +253,8 @@ fn outermost<'a>(header: &Header<'a>) -> HashMap<Cow<'a, str>, Object> {
         .collect()
 }
 
-/// The target of a redirector: the object that is imported from a package of assets; of several,
-/// the one with the longest path.
+/// The target of a redirector: the object that is imported from a package of assets. If there are
+/// several, the object with the longest path.
 fn redirected(header: &Header<'_>) -> String {
     let imports = (1..=i32::try_from(header.imports.len()).unwrap_or(0)).map(|n| Object(-n));
     let paths = imports

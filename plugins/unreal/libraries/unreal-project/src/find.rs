@@ -32,7 +32,7 @@ const NOT_THERE: &[&str] = &[
 pub struct Project {
     /// Its root folder.
     pub dir: PathBuf,
-    /// Its name: that of its `.uproject`.
+    /// The name of its descriptor file without the extension, or else of its folder.
     pub name: String,
     /// The descriptor file; `None` for a folder with only `Content`.
     pub file: Option<PathBuf>,
@@ -45,12 +45,12 @@ pub struct Project {
 /// The reason why no project was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// There is none.
+    /// No project was found.
     Nowhere {
         /// The folders searched.
         looked: Vec<PathBuf>,
     },
-    /// There are several.
+    /// Several projects were found.
     Several {
         /// Their descriptor files.
         found: Vec<PathBuf>,
@@ -113,17 +113,17 @@ impl Project {
         }
     }
 
-    /// Its mount points, and the folders that were searched for plugins.
+    /// The mount points of the project, and the folders that were searched for plugins.
     pub fn mounts(&self) -> (Vec<Mount>, Vec<String>) {
         mounts(&self.dir, &self.name, &self.descriptor)
     }
 }
 
-/// The project at, above or below a path.
+/// Finds the project at, above or below a path.
 ///
 /// # Errors
 ///
-/// When there is none, or more than one.
+/// When there is no project, or more than one.
 pub fn find(path: &Path) -> Result<Project, Lost> {
     let is_descriptor = path.extension().is_some_and(|end| end == "uproject" || end == "uplugin");
     if is_descriptor && path.is_file() {
@@ -151,11 +151,11 @@ pub fn find(path: &Path) -> Result<Project, Lost> {
     Err(Lost::Nowhere { looked: vec![path.to_owned()] })
 }
 
-/// The only project in the session's roots.
+/// Finds the only project in the session's roots.
 ///
 /// # Errors
 ///
-/// When there is none, or more than one.
+/// When there is no project, or more than one.
 pub fn find_among(roots: &[PathBuf]) -> Result<Project, Lost> {
     let mut projects: Vec<Project> = Vec::new();
     let mut several = Vec::new();

@@ -1,4 +1,5 @@
-//! The hierarchy of a project's classes: those in C++ and in Blueprints, below the engine's classes that they derive from.
+//! The hierarchy of a project's C++ and Blueprint classes, below the engine classes from which they
+//! derive.
 
 use crate::{
     classes::{Wanted, class_of, class_path},
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Maximum depth of classes.
 const MAX_DEPTH: usize = 64;
 
-/// Where a class is declared.
+/// The place where a class is declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassKind {
     /// In the engine, or in a plugin outside of the project.
@@ -27,20 +28,20 @@ pub enum ClassKind {
 pub struct ClassNode {
     /// Its path, such as `/Script/MyGame.Door` or `/Game/Doors/BP_Door.BP_Door_C`.
     pub path: String,
-    /// Where it is declared.
+    /// The place where the class is declared.
     pub kind: ClassKind,
-    /// How many classes of this list are above it.
+    /// Number of ancestors of the class in this list.
     pub depth: usize,
     /// The header and the line of a class in C++.
     pub declared: Option<(String, u32)>,
 }
 
-/// The classes that were asked for.
+/// The requested part of the class hierarchy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hierarchy {
     /// The paths of the ancestors of the first class, nearest first, as far as they are known.
     pub ancestors: Vec<String>,
-    /// The classes, each before those that derive from it.
+    /// The classes, each before the classes that derive from it.
     pub classes: Vec<ClassNode>,
 }
 
@@ -59,14 +60,15 @@ struct All {
     children: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// The classes that derive from `root`, and `root` itself; without `root`, all classes of the project and the classes
-/// outside that they derive from directly. `None` if `root` is no class of the project and none of its classes derives
-/// from it.
+/// The hierarchy of `root` and of the classes that derive from it. Without `root`, the hierarchy of
+/// all classes of the project, and of the outside classes from which they derive directly. `None`
+/// if `root` is not a class of the project, and not an ancestor of one.
 pub fn hierarchy(index: &Index, cpp: &CppClasses, root: Option<&str>) -> Option<Hierarchy> {
     let all = All::of(index, cpp);
     let mut found = Hierarchy::default();
     let Some(root) = root else {
-        // Begins at the outside classes that classes of the project derive from, and at classes without a known parent.
+        // Begins at the outside classes that are direct parents of project classes, and at classes
+        // without a known parent.
         for (key, class) in &all.classes {
             let has_own = all.children_of(key).any(|child| all.kind(child) != ClassKind::Outside);
             let is_top =
@@ -125,17 +127,19 @@ impl All {
         self.classes.insert(path.to_ascii_lowercase(), class);
     }
 
-    /// Adds the classes outside of the project that those of the project derive from, and their ancestors.
+    /// Adds the outside classes from which classes of the project derive, and the ancestors of
+    /// these outside classes.
     fn outsiders(&mut self) {
         let parents: Vec<String> =
             self.classes.values().filter_map(|class| class.parent.clone()).collect();
-        // First the paths as the project writes them: the table of the engine's classes has no capitals.
+        // Paths that the project writes come first, since they have capitals. The table of native
+        // classes is in lower case.
         let mut above: Vec<String> =
             parents.iter().filter_map(|path| self.outsider(path)).collect();
         while let Some(path) = above.pop() {
             above.extend(self.outsider(&path));
         }
-        // The keys of the parents, now that all classes are known.
+        // All classes are known now, so the keys of the parents can be set.
         let keys: Vec<(String, String)> = self
             .classes
             .iter()
@@ -154,7 +158,8 @@ impl All {
         }
     }
 
-    /// Adds a class outside of the project, unless it is there, and returns its parent.
+    /// Adds a class outside of the project, and returns its parent. `None` if the class is already
+    /// known, or has no known parent.
     fn outsider(&mut self, path: &str) -> Option<String> {
         if self.classes.contains_key(&key(path))
             || self.classes.contains_key(&path.to_ascii_lowercase())
@@ -180,7 +185,8 @@ impl All {
         self.classes.get(key).map_or(ClassKind::Outside, |class| class.kind)
     }
 
-    /// Adds a class and those that derive from it; classes outside of the project only if `whole`.
+    /// Adds a class and the classes that derive from it. Derived classes outside of the project are
+    /// added only if `whole`.
     fn below(
         &self,
         key: &str,
@@ -190,7 +196,7 @@ impl All {
         found: &mut Vec<ClassNode>,
     ) {
         let Some(class) = self.classes.get(key) else { return };
-        // A class that derives from itself is damaged.
+        // A class that derives from itself comes from damaged packages.
         if depth > MAX_DEPTH || !above.insert(key.to_owned()) {
             return;
         }
@@ -209,8 +215,8 @@ impl All {
     }
 }
 
-/// The key of a class outside of the project: its name, since the engine has moved classes between modules; of a
-/// Blueprint, its path.
+/// The key of a class. For a native class, its name, since the engine has moved classes between
+/// modules. For a Blueprint, its path.
 fn key(path: &str) -> String {
     let lower = path.to_ascii_lowercase();
     if lower.starts_with("/script/") { class_of(&lower).to_owned() } else { lower }

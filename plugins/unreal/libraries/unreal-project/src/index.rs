@@ -23,7 +23,8 @@ pub struct Index {
     pub(crate) links: Vec<Link>,
     /// Time of the last check of every file, in nanoseconds since 1970.
     pub walked: u64,
-    /// Number of symbolic links that were not followed: to folders, to files that may not be read, or to nothing.
+    /// Number of symbolic links that were not followed: links to folders, to files that may not be
+    /// read, or to missing files.
     pub links_left_out: u32,
     /// Whether the project has more packages than the limit.
     pub cut: bool,
@@ -93,7 +94,7 @@ impl Index {
         format!("{}.{path}", self.text(entry.package))
     }
 
-    /// The package that the redirector in a package leads to; `None` without a redirector.
+    /// The package to which the redirector in a package leads; `None` without a redirector.
     pub fn redirected(&self, entry: &Entry) -> Option<&str> {
         let assets = self.assets_of(entry);
         let target = assets.iter().map(|asset| self.text(asset.target)).find(|t| !t.is_empty())?;

@@ -46,7 +46,7 @@ pub struct Actor {
     pub tags: Vec<String>,
     /// The package of an external actor.
     pub package: Option<String>,
-    /// Its components and differences, if they were asked for and could be read.
+    /// Its components and changed properties, if they were requested and could be read.
     pub parts: Option<Parts>,
 }
 
@@ -59,14 +59,14 @@ pub struct Actors {
     pub actors: Vec<Actor>,
     /// Total number of matching actors.
     pub total: usize,
-    /// Notes on the list.
+    /// Problems that make the list incomplete or uncertain.
     pub warnings: Vec<String>,
 }
 
 impl Index {
-    /// The actors of a map, at most `most` from `offset` on: first those in its package, then
-    /// external actors. `with_parts` reads the parts of each. `fits` filters by the class and by the label or, without a
-    /// label, the name.
+    /// The actors of a map, at most `most` from `offset` on: first the actors in the map's package,
+    /// then external actors. `with_parts` reads the parts of each actor. `fits` selects actors: it
+    /// gets the class, and the label or, without a label, the name.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ impl Index {
         found
     }
 
-    /// Adds what an external actor's package holds beyond the index.
+    /// Reads the package of an external actor, and adds the data that the index does not have.
     fn fill(&self, project: &Project, position: usize, with_parts: bool, actor: &mut Actor) {
         let entry = &self.entries[position];
         let Ok(bytes) = fs::read(project.dir.join(self.text(entry.file))) else { return };

@@ -1,4 +1,4 @@
-//! Mount points: the folders of the packages in `/Game/` and in each plugin.
+//! Mount points: the folders of the packages in `/Game/` and in each Unreal plugin.
 
 use crate::descriptor::Descriptor;
 use std::{
@@ -43,7 +43,7 @@ pub fn mounts(project: &Path, name: &str, descriptor: &Descriptor) -> (Vec<Mount
     if project.join("Content").is_dir() {
         found.mounts.push(Mount { name: "/Game".to_owned(), folder: "Content".to_owned() });
     }
-    // The folder is that of a plugin without a project.
+    // The folder belongs to an Unreal plugin without a project.
     if project.join(format!("{name}.uplugin")).is_file() {
         found.mounts.clear();
         found.plugin(project, name, "");

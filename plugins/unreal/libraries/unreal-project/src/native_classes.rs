@@ -188,9 +188,9 @@ static PARENTS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
     pairs.collect()
 });
 
-/// The path of the parent, or of another ancestor, of the native class `name`; both are in lower case. The module in the
-/// path is a placeholder (`engine`, for `Object` `coreuobject`): compare only the name. `None`: the table does not have
-/// the class, or the class is `Object`.
+/// The path of the parent, or of another ancestor, of the native class `name`; both are in lower
+/// case. The module in the path is a placeholder (`engine`, for `Object` `coreuobject`): compare
+/// only the name. `None` if the table does not have the class, or the class is `Object`.
 pub fn parent(name: &str) -> Option<String> {
     let parent = PARENTS.get(name)?;
     let module = if *parent == "object" { "coreuobject" } else { "engine" };

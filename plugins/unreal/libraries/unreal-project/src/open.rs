@@ -40,7 +40,7 @@ pub enum OpenFault {
     NoPath(String),
     /// The file is larger than 96 MiB: the package and the size in bytes.
     TooLarge(String, u64),
-    /// More than 16 redirectors lead from one to the next, as in a cycle.
+    /// More than 16 redirectors follow each other, as in a cycle.
     Circle(String),
     /// The file cannot be read.
     Unreadable(String, io::Error),
@@ -81,7 +81,7 @@ impl fmt::Display for OpenFault {
 impl Error for OpenFault {}
 
 /// The package and the object of a path. Accepts `Class'/Game/A.A_C'`, `/Game/A.A:Graph` and
-/// `/Game/A`.
+/// `/Game/A`. `None` for other text.
 pub fn object_path(text: &str) -> Option<(&str, &str)> {
     let path = class_path(text.trim());
     if !path.starts_with('/') || path.len() < 3 || path.contains("//") || path.ends_with('/') {
@@ -95,7 +95,7 @@ pub fn object_path(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The path of the asset in a file, by the usual folders: `/Game/Doors/BP_Door` for
-/// `D:\\MyGame\\Content\\Doors\\BP_Door.uasset`. `None`: the text is not the path of such a file.
+/// `D:\\MyGame\\Content\\Doors\\BP_Door.uasset`. `None` if the text is not the path of such a file.
 fn asset_of_file(text: &str) -> Option<String> {
     let path = text.trim().trim_matches('"').replace('\\', "/");
     let (stem, end) = path.rsplit_once('.')?;

@@ -1,16 +1,18 @@
-//! The components of an actor, and the properties of both that differ from the defaults.
+//! The components of an actor, and the properties of the actor and its components that differ from
+//! the defaults.
 //!
-//! A package stores a property only if it differs from the object's archetype, so what is stored is the difference.
+//! A package stores a property only if it differs from the object's archetype, so the stored
+//! properties are the difference.
 
 use unreal_package::{Index as Object, Package, Property, Render, Value, visible};
 
 /// Maximum number of components of an actor that are read.
 const MAX_COMPONENTS: usize = 64;
-/// Maximum number of properties of one object that are told.
+/// Maximum number of properties of one object that are listed.
 const MAX_PROPERTIES: usize = 40;
 /// Maximum length of a property with its value, in characters.
 const MAX_PROPERTY: usize = 240;
-/// Properties of actors that are told in other ways, or that only the editor needs.
+/// Properties that are not listed: they are shown in another way, or only the editor needs them.
 const TOLD: &[&str] = &[
     "ActorLabel",
     "FolderPath",
@@ -26,12 +28,12 @@ const TOLD: &[&str] = &[
     "UCSSerializationIndex",
 ];
 
-/// What is told of one object: an actor itself, or one of its components.
+/// The listed properties of one object: an actor itself, or one of its components.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Difference {
     /// Each property with its value, in the engine's notation: `Intensity=5000.000000`.
     pub properties: Vec<String>,
-    /// What is not told, with numbers.
+    /// Messages about properties and data that are not listed, with their numbers.
     pub left_out: Vec<String>,
 }
 
@@ -44,14 +46,14 @@ pub struct Component {
     pub class: String,
     /// The component to which it is attached; empty for none.
     pub attached_to: String,
-    /// Where it differs from its defaults.
+    /// The properties that differ from the component's defaults.
     pub difference: Difference,
 }
 
 /// The parts of an actor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parts {
-    /// Where the actor itself differs from its class.
+    /// The properties of the actor itself that differ from the defaults of its class.
     pub difference: Difference,
     /// Its components, at most 64.
     pub components: Vec<Component>,
@@ -60,7 +62,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Reads the parts of an actor in the package of this name.
+    /// Reads the parts of an actor; `name` is the name of the package.
     pub(crate) fn of(package: &Package<'_>, actor: Object, name: &str) -> Self {
         let header = &package.header;
         let all = (0..header.exports.len()).map(Object::of_export);
@@ -92,8 +94,8 @@ impl Parts {
     }
 }
 
-/// Whether an object in an actor is a component: by the name of its class, which for components of Blueprints is made up by
-/// their authors, so that a place or a parent counts as well.
+/// Whether an object in an actor is a component. Authors choose the class names of Blueprint
+/// components, so an object that is attached or has a location counts as well.
 fn is_component(package: &Package<'_>, object: Object) -> bool {
     let header = &package.header;
     let class = header.class_name(object);

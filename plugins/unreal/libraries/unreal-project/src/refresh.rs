@@ -17,10 +17,11 @@ use std::{
 /// How long earlier checks are trusted.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
-    /// After a check of the folders, time without any check.
+    /// Time after a check of the folders in which nothing is checked.
     pub trusted: Duration,
-    /// After a check of every file, time in which only folders are checked. Editors and version
-    /// control replace a file, which changes its folder; a change in place does not.
+    /// Time after a check of every file in which only folders are checked. Editors and version
+    /// control replace files, which changes the time of the folder. A file that is changed in place
+    /// does not change it.
     pub folders: Duration,
 }
 
@@ -30,7 +31,7 @@ impl Default for Policy {
     }
 }
 
-/// What was checked.
+/// The extent of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checked {
     /// Nothing: the last check is recent.
@@ -46,7 +47,7 @@ pub enum Checked {
 pub struct Fresh {
     /// The index.
     pub index: Index,
-    /// What was checked.
+    /// The extent of the check.
     pub checked: Checked,
     /// Whether the index has changed, even if only by the time of its check.
     pub changed: bool,
@@ -57,8 +58,8 @@ pub struct Fresh {
 }
 
 /// Updates an index. `checked` is the time of the last check of its folders, in nanoseconds since
-/// 1970. `go_on` gets the number of headers read and the number of headers to read; if it returns
-/// `false`, the rest waits for the next update.
+/// 1970. `go_on` gets the number of headers read and the number of headers to read. If it returns
+/// `false`, the remaining headers wait for the next update.
 pub fn refresh(
     project: &Project,
     old: Option<Index>,
@@ -82,7 +83,8 @@ pub fn refresh(
     renew(project, None, now, &mut go_on)
 }
 
-/// A time in the future is invalid: the clock was changed.
+/// Whether a time is known and not in the future. A time in the future means that the clock was
+/// changed.
 fn then_known(then: u64, now: u64) -> bool {
     then != 0 && then <= now
 }
@@ -106,7 +108,7 @@ fn same_folders(project: &Project, index: &Index) -> bool {
     })
 }
 
-/// Checks every file, and reads those that are new or changed.
+/// Checks every file, and reads new and changed files.
 fn renew(
     project: &Project,
     old: Option<Index>,

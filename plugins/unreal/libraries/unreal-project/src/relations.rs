@@ -14,7 +14,8 @@ use std::{
 };
 use unreal_package::Strength;
 
-/// Maximum size of a source file that is searched, in bytes, and maximum number of these files.
+/// Maximum size of a source file that is searched, in bytes. `MAX_SOURCES` is the maximum number of
+/// such files.
 const MAX_SOURCE: u64 = 1 << 20;
 const MAX_SOURCES: usize = 5_000;
 
@@ -30,7 +31,7 @@ pub struct Relation {
     pub strength: Strength,
     /// Whether only the editor needs it, if known.
     pub editor_only: Option<bool>,
-    /// The redirector in between.
+    /// The redirector between the two packages.
     pub via: Option<String>,
 }
 
@@ -109,8 +110,8 @@ impl<'i> Relations<'i> {
         (position < self.referencers.len()).then_some(position)
     }
 
-    /// The dependencies of a package; a redirector is replaced by its target. `native` includes C++
-    /// classes, `/Script/…`.
+    /// The dependencies of a package; a redirector is replaced by its target. With `native`,
+    /// packages of C++ classes (`/Script/…`) are included.
     pub fn dependencies(&self, entry: &Entry, wanted: &[Strength], native: bool) -> Vec<Relation> {
         let index = self.index;
         let own = index.text(entry.package);
@@ -224,9 +225,10 @@ impl<'i> Relations<'i> {
         (nodes, whole)
     }
 
-    /// Packages that neither a map, the configuration nor the source code needs, directly or
-    /// indirectly. Only packages whose names begin with `path`. A package that cannot be read, such
-    /// as a Git LFS pointer, counts as used, since its kind and its dependencies are not known.
+    /// The unused packages in the folder `path`, without redirectors. Maps, external actors,
+    /// packages that the configuration or the source code names, and the dependencies of all these
+    /// are used. A package that cannot be read, such as a Git LFS pointer, counts as used, since
+    /// its kind and its dependencies are not known.
     pub fn unused(&self, project: &Project, path: &str) -> Vec<Unused> {
         let index = self.index;
         let mut used = vec![false; index.entries().len()];
@@ -304,9 +306,9 @@ impl<'i> Relations<'i> {
         }
     }
 
-    /// References to missing packages of this project's mount points, each once; and the number of references
-    /// to other mount points, such as the engine's, which cannot be checked. Only references of packages whose
-    /// names begin with `path`.
+    /// References to missing packages of this project's mount points, each once. Also the number of
+    /// references to other mount points, such as the engine's, which cannot be checked. Only
+    /// packages in the folder `path` are examined.
     pub fn broken(&self, path: &str) -> (Vec<Broken>, usize) {
         let index = self.index;
         let folder = path.trim_end_matches('/').to_ascii_lowercase();
@@ -330,7 +332,8 @@ impl<'i> Relations<'i> {
                 unknown += 1;
             }
         }
-        // A package may depend on another in several ways: the pair is listed once, as soft only if no other is there.
+        // A package may depend on another in several ways. The pair is listed once, as soft only if
+        // all its dependencies are soft.
         let key = |broken: &Broken| {
             let is_soft = broken.strength == Strength::Soft;
             (broken.package.clone(), broken.missing.clone(), is_soft)

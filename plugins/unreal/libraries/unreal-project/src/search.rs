@@ -86,8 +86,9 @@ impl Index {
         self.entries().iter().any(|entry| scope.has(self, entry))
     }
 
-    /// The matching Blueprints, each with the reason; and the number of Blueprints that `Inherits`
-    /// cannot decide, since their ancestors are unknown. `Inherits` uses the project's classes in C++.
+    /// The matching Blueprints with the reasons, and the number of Blueprints for which `Inherits`
+    /// cannot be decided, since their ancestors are unknown. `cpp` has the C++ classes of the
+    /// project; only `Inherits` uses them.
     pub fn search_blueprints(
         &self,
         query: &BlueprintQuery,
@@ -126,8 +127,9 @@ impl Index {
         (found, unknown)
     }
 
-    /// The reason for a match; `None` if not all ancestors are known. `known` caches the result for
-    /// each parent: most Blueprints share a few.
+    /// The reasons for a match; empty if the asset does not match. `None` if `Inherits` cannot be
+    /// decided, since not all ancestors are known. `known` caches the result for each parent, since
+    /// most Blueprints share few parents.
     fn why(
         &self,
         query: &BlueprintQuery,

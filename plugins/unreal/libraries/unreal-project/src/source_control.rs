@@ -1,7 +1,7 @@
 //! Detects the source control of a package from files on disk, before the package is overwritten.
 //!
-//! Whether a file is checked out or locked is known only to the server, and the sandbox does not
-//! show whether it is read-only. Neither is guessed.
+//! Only the server knows whether a file is checked out or locked, and the sandbox does not show
+//! whether a file is read-only. This module does not guess these facts.
 
 mod git_index;
 
@@ -53,7 +53,7 @@ enum Keeper {
         tracked: Option<Tracked>,
         is_lockable: bool,
     },
-    /// Another source control; files on disk tell no more about it.
+    /// Another source control, by its name. Files on disk tell nothing more.
     Other(&'static str),
 }
 
@@ -107,7 +107,7 @@ impl fmt::Display for SourceControl {
 fn tracked(top: &Path, file: &Path) -> Option<Tracked> {
     let mut folder = top.join(".git");
     if folder.is_file() {
-        // The root of a submodule or of a linked working tree.
+        // In a submodule or a linked working tree, `.git` is a file with the path of the folder.
         let text = read(&folder, MAX_SIZE)?;
         let text = String::from_utf8(text).ok()?;
         folder = top.join(text.strip_prefix("gitdir:")?.trim());
@@ -145,7 +145,7 @@ fn of_editor(project: &Project) -> Option<String> {
     let platforms = fs::read_dir(project.dir.join("Saved/Config")).into_iter().flatten().flatten();
     let files = platforms.map(|one| one.path().join("SourceControlSettings.ini"));
     let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
-    // Of several platforms, the most recently used.
+    // Of several platforms, the most recently used one counts.
     files.sort_by_key(|file| fs::metadata(file).and_then(|found| found.modified()).ok());
     let of_all = project.dir.join("Config/DefaultSourceControlSettings.ini");
     let text = read(files.last().unwrap_or(&of_all), MAX_SIZE)?;

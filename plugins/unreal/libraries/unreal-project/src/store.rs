@@ -1,4 +1,4 @@
-//! Serializes an index, to keep it from one call to the next.
+//! Serializes an index, to store it between calls.
 
 use crate::{
     entry::{Asset, Entry, Link, State},
@@ -8,7 +8,7 @@ use crate::{
 };
 use unreal_package::Strength;
 
-/// The first bytes; they change with the format.
+/// The first bytes of the serialized form; they change with the format.
 const BEGIN: &[u8; 8] = b"UEINDEX3";
 
 impl Index {
@@ -162,7 +162,7 @@ fn number(out: &mut Vec<u8>, number: u64) {
     out.extend(number.to_le_bytes());
 }
 
-/// The bytes left.
+/// The bytes that are not parsed yet.
 pub struct Rest<'b>(pub &'b [u8]);
 
 impl<'b> Rest<'b> {
@@ -186,7 +186,7 @@ impl<'b> Rest<'b> {
         (count.checked_mul(least)? <= self.0.len()).then_some(count)
     }
 
-    /// A list of items of `N` 32-bit numbers each.
+    /// Reads a list of items of `N` 32-bit numbers each.
     pub fn all<const N: usize, T>(
         &mut self,
         read: impl Fn([u32; N]) -> Option<T>,
@@ -202,7 +202,7 @@ impl<'b> Rest<'b> {
         String::from_utf8(self.take(len)?.to_vec()).ok()
     }
 
-    /// Interned strings.
+    /// Reads interned strings.
     pub fn strings(&mut self) -> Option<Strings> {
         let text = self.text()?;
         let ends = self.count(4)?;

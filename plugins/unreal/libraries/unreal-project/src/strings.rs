@@ -1,4 +1,4 @@
-//! An interned set of strings: each is stored once and identified by a number.
+//! An interned set of strings: each string is stored once and identified by a number.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -68,7 +68,8 @@ impl Strings {
         (self.table[place] != 0).then(|| Id(self.table[place]))
     }
 
-    /// The id of a string, added if new. Beyond 4 GiB, every string gets the id of the empty one.
+    /// The id of a string, which is added if it is new. If all strings together would exceed 4 GiB,
+    /// the id of the empty string is returned.
     pub fn add(&mut self, text: &str) -> Id {
         if let Some(known) = self.find(text) {
             return known;

@@ -29,15 +29,15 @@ pub struct Walk {
     pub files: Vec<File>,
     /// Folders relative to the project, and their times of modification.
     pub folders: Vec<(String, u64)>,
-    /// Number of symbolic links that were not followed: to folders, to files that may not be read, or
-    /// to nothing.
+    /// Number of symbolic links that were not followed: links to folders, to files that may not be
+    /// read, or to missing files.
     pub links: usize,
     /// Whether a limit was reached.
     pub cut: bool,
 }
 
-/// Lists the files of the mount points, sorted by package. Of the folders `looked`, only the times
-/// of modification are noted.
+/// Lists the files of the mount points, sorted by package. For the folders in `looked`, only the
+/// times of modification are recorded.
 pub fn walk(disk: &Disk, project: &Path, mounts: &[Mount], looked: &[String]) -> Walk {
     let mut walk = Walk::default();
     for folder in looked {
@@ -53,7 +53,8 @@ pub fn walk(disk: &Disk, project: &Path, mounts: &[Mount], looked: &[String]) ->
 }
 
 impl Walk {
-    /// `inside` is the folder within the mount: empty, or `Doors/`.
+    /// Lists a folder and its subfolders. `inside` is the folder within the mount: empty, or
+    /// `Doors/`.
     fn folder(&mut self, disk: &Disk, project: &Path, mount: &Mount, inside: &str, depth: usize) {
         // Only one folder is open at a time, whatever the depth.
         for folder in self.one(disk, project, mount, inside, depth).unwrap_or_default() {
@@ -61,7 +62,8 @@ impl Walk {
         }
     }
 
-    /// Lists the files of one folder, and returns its subfolders. `None`: stop here.
+    /// Lists the files of one folder, and returns its subfolders. `None` if the folder cannot be
+    /// read, or a limit is reached.
     fn one(
         &mut self,
         disk: &Disk,
@@ -73,7 +75,7 @@ impl Walk {
         let relative = format!("{}/{inside}", mount.folder);
         let relative = relative.trim_end_matches('/');
         let path = project.join(relative);
-        // Read before the listing, so that later changes are found next time.
+        // The time is read before the listing, so that later changes are found next time.
         let open = disk.folder(&path);
         let changed = open.stat("").map_or(0, |found| found.modified);
         let entries = open.list().ok()?;

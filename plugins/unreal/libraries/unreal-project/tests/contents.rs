@@ -1,4 +1,4 @@
-//! Tests the search inside Blueprints: what is found, that it is kept, and that it follows changes.
+//! Tests the search inside Blueprints: its hits, its storage, and its updates after changes.
 
 #[expect(dead_code, reason = "other tests generate more projects")]
 mod support;

@@ -243,7 +243,8 @@ fn links_are_not_followed_out() {
         std::os::unix::fs::symlink(to, folder.path().join(name)).expect("a link");
     };
     link(other.path(), "Content/Linked");
-    // A link that leads nowhere is counted as well; in the sandbox, so is one that leads out of the roots.
+    // A dangling link is counted as well. In the sandbox, a link that leads out of the roots is
+    // counted, too.
     link(&other.path().join("None.uasset"), "Content/Gone.uasset");
     link(&folder.path().join("MyGame.uproject"), "Content/Notes.txt");
     let index = index(&project);

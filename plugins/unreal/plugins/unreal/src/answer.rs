@@ -65,7 +65,8 @@ pub fn shown(text: &str) -> String {
     unreal_package::visible(text, 1_024, false).into_owned()
 }
 
-/// A failure whose text is the failed answer as JSON, like the editor's plugin sends it.
+/// A failure whose text is the failed answer as JSON: the editor's plugin sends failures in this
+/// form.
 pub fn failed(answer: &impl Serialize) -> Failure {
     match serde_json::to_string(answer) {
         Ok(text) => Failure::new(text),
@@ -120,7 +121,7 @@ pub fn tags_told(told: &Value) -> Map<String, Value> {
     .collect()
 }
 
-/// Whether people can read the tag: some hold encoded tables of the engine.
+/// Whether people can read the tag. Some tags contain encoded tables of the engine.
 fn is_plain(key: &str) -> bool {
     !matches!(key, "FiB" | "FiBData" | "ActorMetaData" | "ActorsMetaData")
 }

@@ -97,8 +97,9 @@ impl Tool for BatchExportAssets {
 }
 
 impl BatchExportAssets {
-    /// Has the editor export into a new folder, and moves the files from there. In the output folder, the editor would
-    /// follow links, and would append a number to the name of a file that exists already.
+    /// Has the editor export into a new folder, and moves the files from there. In the output
+    /// folder itself, the editor would follow links, and would append a number to the name of a
+    /// file that exists already.
     fn export(
         &self,
         editor: &Editor<'_>,
@@ -167,7 +168,7 @@ impl BatchExportAssets {
         }
     }
 
-    /// The names of the assets.
+    /// The names of the assets. Fails if one of the paths is not the path of an object.
     fn names(&self) -> Result<Vec<AssetName>, Failure> {
         let name = |path: &String| {
             let name =
@@ -177,7 +178,8 @@ impl BatchExportAssets {
         self.object_paths.iter().map(name).collect()
     }
 
-    /// The paths in the output folder that have a name of `files`, and so would be replaced.
+    /// The files and links in the output folder that would be replaced, since they have a name of
+    /// `files`. Fails if a folder has such a name.
     fn overwritten(&self, files: &[String]) -> Result<Vec<String>, Failure> {
         let mut found = Vec::new();
         let entries = fs::read_dir(&self.output_folder)
@@ -203,8 +205,8 @@ impl BatchExportAssets {
     }
 }
 
-/// The names of the files that the editor may write. It names a file after the package, and numbers files of the same
-/// name.
+/// The names of the files that the editor may write. The editor names a file after the package, and
+/// numbers files with the same name.
 fn files(names: &[AssetName], format: &str) -> Vec<String> {
     let ending = format.to_lowercase();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -222,7 +224,7 @@ fn files(names: &[AssetName], format: &str) -> Vec<String> {
     files
 }
 
-/// A new, empty folder for the editor's files, which is removed with all that is left in it.
+/// A new, empty folder for the editor's files. It is removed at the end, with all remaining files.
 struct Fresh {
     path: PathBuf,
     is_kept: bool,
@@ -239,14 +241,15 @@ impl Fresh {
         Ok(Self { path, is_kept: false })
     }
 
-    /// Leaves the folder there, and returns its path.
+    /// Keeps the folder, and returns its path.
     fn keep(mut self) -> PathBuf {
         self.is_kept = true;
         self.path.clone()
     }
 
-    /// Moves the files of these names, and returns their new paths and warnings. Links and files of other names are not
-    /// moved. A file is replaced as a whole, and a link is replaced itself.
+    /// Moves the files of these names, and returns their new paths and warnings. Links and files of
+    /// other names are not moved. A file in the target folder is replaced as a whole; a link there
+    /// is replaced, not followed.
     fn move_to(
         self,
         folder: &Path,
@@ -280,7 +283,8 @@ impl Fresh {
 impl Drop for Fresh {
     fn drop(&mut self) {
         if !self.is_kept {
-            // Only this plugin and the editor use the folder. If it cannot be removed, it is left there.
+            // Only this plugin and the editor use the folder. If the folder cannot be removed, it
+            // stays.
             let _left_there = fs::remove_dir_all(&self.path);
         }
     }

@@ -77,7 +77,7 @@ impl Tool for CompileCode {
     }
 }
 
-/// Compiles by UnrealMCPServer, whose tool returns when the compilation ends or when the timeout is over.
+/// Compiles with UnrealMCPServer. Its tool returns when the compilation or the timeout ends.
 fn by_plugin(editor: &Editor<'_>) -> Result<Compiled, Fault> {
     const TOOL: &str = "request_editor_compile";
     let left = editor.request.remaining().map_or(MOST_SECONDS, |left| left.as_secs());
@@ -141,7 +141,7 @@ fn lines(told: &Value) -> Vec<String> {
     lines.take(MAX_LINES).map(shown).collect()
 }
 
-/// The end of a log, which says how the build went.
+/// The last characters of a log, which tell the result of the build.
 fn end(log: &str) -> String {
     let start = log.char_indices().rev().nth(MAX_LOG - 1).map_or(0, |(start, _)| start);
     unreal_package::visible(log.get(start..).unwrap_or_default(), MAX_LOG, true).into_owned()

@@ -9,7 +9,8 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use unreal_project::{Association, Config, Value};
 
-/// The settings returned without a filter: section and key, which is empty for all keys.
+/// The settings that are returned without a filter: section and key. An empty key stands for all
+/// keys.
 const HIGHLIGHTS: &[(&str, &str)] = &[
     ("/Script/EngineSettings.GameMapsSettings", ""),
     ("/Script/EngineSettings.GeneralProjectSettings", ""),
@@ -203,7 +204,8 @@ fn setting(value: Value) -> SettingInfo {
     }
 }
 
-/// The newest engine that saved a package of the project, or else the one in the project file; and how it is known.
+/// The newest engine that saved a package of the project, or else the engine in the project file;
+/// and the basis of this answer.
 fn engine(offline: &Offline) -> (EngineVersion, String) {
     let newest = offline.index.entries().iter().map(|entry| entry.engine).max();
     let [major, minor, patch, changelist] = newest.unwrap_or_default();

@@ -79,7 +79,8 @@ const STATISTICS: &[&str] = &[
     "vulkanrhi",
 ];
 
-/// Variables that are read without asking the user: a command that names one without a value.
+/// Console variables that are read without the user's consent: the command is the name of the
+/// variable without a value.
 const VARIABLES: &[&str] = &[
     "r.screenpercentage",
     "r.vsync",
@@ -200,7 +201,8 @@ struct LogMark {
 }
 
 impl LogMark {
-    /// Fails, with the reason, if the editor's log cannot be read from here.
+    /// Notes the end of the editor's log. Fails, with the reason, if the log cannot be read from
+    /// here.
     fn set(editor: &Editor<'_>) -> Result<Self, String> {
         let told = log_file::told(editor).map_err(|fault| fault.to_string())?;
         let path = editor.path_here(&told);
@@ -208,8 +210,9 @@ impl LogMark {
         Ok(Self { path, length })
     }
 
-    /// The entries that the log got since it was marked. Waits until no more come, at most for `PRINTING`; if none
-    /// come at all, it waits that long.
+    /// The entries that were added to the log since the mark. Waits until no further entries are
+    /// added, at most for `PRINTING`. If no entry is added at all, it waits for the whole of
+    /// `PRINTING`.
     fn printed(&self) -> Result<Vec<String>, String> {
         let (started, mut last) = (Instant::now(), self.length);
         while started.elapsed() < PRINTING {
@@ -235,7 +238,7 @@ enum Verdict {
     Harmless,
     /// Runs with the user's consent.
     Asked,
-    /// Never runs; the reason.
+    /// Never runs, for this reason.
     Refused(&'static str),
 }
 

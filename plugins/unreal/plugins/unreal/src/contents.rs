@@ -225,7 +225,7 @@ impl Asked for SearchContents {
     }
 }
 
-/// What is inside the Blueprints, and how many packages there was no time for.
+/// The contents of the Blueprints, and the number of packages that were not read for lack of time.
 fn collected(request: &Request<'_>, offline: &Offline) -> (Contents, usize) {
     let dir = &offline.project.dir;
     let old = kept::load_contents(dir);
@@ -252,7 +252,7 @@ fn info(offline: &Offline, hit: &ContentHit<'_>) -> ContentInfo {
     }
 }
 
-/// Warnings about what could not be searched.
+/// Warnings about packages and nodes that could not be searched.
 fn limits(found: &Found<'_>, left: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     if left > 0 {

@@ -1,4 +1,5 @@
-//! The tool `inspect_cooked`: what is in a cooked package, an IoStore container or an asset registry.
+//! The tool `inspect_cooked`: lists the content of a cooked package, an IoStore container, a pak
+//! archive or an asset registry.
 
 mod archive;
 mod container;
@@ -120,7 +121,7 @@ pub struct CookedPackage {
     tags: BTreeMap<String, String>,
 }
 
-/// What a reader found, before the page is taken.
+/// The result of a reader, before the requested page is taken.
 struct Found {
     kind: CookedKind,
     engine: String,
@@ -251,12 +252,12 @@ fn whole(path: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(path).or_fail(format!("cannot read {name}"))
 }
 
-/// Why a file was not read.
+/// The message about a file that cannot be read.
 fn failing(path: &Path) -> String {
     format!("cannot read {}", shown(&path.to_string_lossy()))
 }
 
-/// A refusal because the file does not have the package.
+/// The failure if the file does not have the package.
 fn absent(path: &Path, package: &str) -> Failure {
     Failure::new(format!(
         "{} has no package {}: without `package`, its items are listed, and `query` finds them by \

@@ -1,4 +1,4 @@
-//! The tool `diff_assets`: what has changed between two versions of a package.
+//! The tool `diff_assets`: lists the changes between two versions of a package.
 
 use crate::answer::{Page, shown};
 use git_objects::Repository;
@@ -108,7 +108,7 @@ impl Tool for DiffAssets {
         }
         let before = Version::read(file_before, self.revision_before.as_deref())?;
         let after = Version::read(&self.file_after, self.revision_after.as_deref())?;
-        // Both versions are read under one name, so that a copy elsewhere is no change.
+        // Both versions are read under one name, so that a different path alone is not a change.
         let name = Path::new(&self.file_after).file_stem().unwrap_or_default().to_string_lossy();
         let found = difference(&before.package()?, &after.package()?, &format!("/Game/{name}"));
         let page = Page::new(self.offset, self.max_results);

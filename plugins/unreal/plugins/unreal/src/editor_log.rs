@@ -80,8 +80,9 @@ impl Asked for EditorLog {
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<LogEntries, Fault> {
         let (path, entries, is_cut) = match editor.seen.kind {
             Kind::Epic => {
-                // An empty category is sent, which stands for all: the server's default is one that does not exist. The
-                // pattern finds a category whatever its case.
+                // An empty category stands for all categories. It is sent explicitly, since the
+                // server's default is a category that does not exist. The pattern ignores the case
+                // of the category.
                 let category = self.category.trim();
                 let wanted = match category.is_empty() {
                     true => pattern(&self.text),
@@ -170,7 +171,8 @@ pub fn shown_entry(entry: &str) -> String {
     unreal_package::visible(entry, MAX_ENTRY, true).into_owned()
 }
 
-/// A regular expression that finds a text, whatever its case, in the syntax of ICU, which Epic's server uses.
+/// A regular expression that finds a text and ignores case, in ICU's syntax, which Epic's server
+/// uses.
 fn pattern(text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -185,7 +187,7 @@ fn pattern(text: &str) -> String {
 /// The end of a log file.
 pub struct Tail {
     text: String,
-    /// Whether the file has more before it.
+    /// Whether the file has more text before this end.
     is_cut: bool,
 }
 
@@ -199,7 +201,7 @@ impl Tail {
         let start = File::open(path)?.metadata()?.len().saturating_sub(MAX_READ);
         let mut tail = Self::after(path, start)?;
         if start > 0 {
-            // The first line of a part may be half a line.
+            // The first line may be incomplete.
             let whole = tail.text.find('\n').map_or(tail.text.len(), |end| end + 1);
             tail.text.drain(..whole);
         }
@@ -221,7 +223,8 @@ impl Tail {
         Ok(Self { text, is_cut: start > 0 })
     }
 
-    /// The entries. A line that begins neither with a time nor with a category belongs to the entry before it.
+    /// The entries. A line without a time and a category at its beginning belongs to the entry
+    /// before it.
     pub fn entries(&self) -> Vec<String> {
         let mut entries: Vec<String> = Vec::new();
         for line in self.text.lines() {
@@ -237,8 +240,8 @@ impl Tail {
     }
 }
 
-/// What an entry begins with, such as `[2026.09.04-01.12.39:421][714]LogWorld: Warning: `. Entries of the first seconds
-/// have no time.
+/// The beginning of an entry, such as `[2026.09.04-01.12.39:421][714]LogWorld: Warning: `. Entries
+/// of the first seconds have no time.
 #[derive(Debug, Default, PartialEq)]
 struct Head<'e> {
     category: &'e str,

@@ -1,4 +1,5 @@
-//! The tools `search_editor_tools` and `call_editor_tool`: all that Epic's server offers, as far as it is allowed.
+//! The tools `search_editor_tools` and `call_editor_tool`: access to the tools of Epic's MCP server
+//! that the operator allows.
 
 mod catalogue;
 mod risk;
@@ -135,7 +136,7 @@ impl ToolFound {
     }
 }
 
-/// How well a tool fits; the smallest number fits best. `None` if a word is nowhere.
+/// The rank of a tool; the smallest number fits best. `None` if the tool lacks one of the words.
 fn rank(tool: &EditorTool, words: &[String]) -> Option<usize> {
     let name = tool.name.to_lowercase();
     let toolset = tool.toolset.to_lowercase();
@@ -235,7 +236,7 @@ impl Tool for CallEditorTool {
     }
 }
 
-/// The editor with Epic's server that has the project open.
+/// Finds the editor that has the project open, which must have Epic's server.
 fn epics<'r>(request: &'r Request<'r>, project_dir: Option<&str>) -> Result<Editor<'r>, Failure> {
     let editor = to_change(request, project_dir)?;
     match editor.seen.kind {

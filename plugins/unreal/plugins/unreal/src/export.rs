@@ -1,4 +1,5 @@
-//! The tool `export_asset`, and what all tools share that answer with an object as text.
+//! The tool `export_asset`, and the parts that it shares with other tools that answer with the text
+//! of an object.
 
 use crate::{
     answer::{SourceKind, failed, shown},
@@ -149,7 +150,7 @@ pub trait Exports: Asked + Tool {
 pub struct Text {
     pub content: String,
     pub warnings: Vec<String>,
-    /// How complete the text is, if it was reconstructed.
+    /// Statistics that tell how complete a reconstructed T3D text is; `None` for other texts.
     pub told: Option<Told>,
 }
 
@@ -173,7 +174,7 @@ pub struct Origin {
     pub warnings: Vec<String>,
 }
 
-/// The answer of the editor's tool of the same name.
+/// Asks the editor's tool of the same name for the text, and makes the answer.
 pub fn by_editor<E>(asked: &E, editor: &Editor<'_>, arguments: &Value) -> Result<E::Answer, Fault>
 where
     E: Exports<Answer: Serialize>,
@@ -192,7 +193,7 @@ where
             let (content, cut) = told_by_editor(content, asked.max_chars());
             Ok(Text { content, warnings: cut.into_iter().collect(), told: None })
         }
-        // Newer versions of UnrealMCPServer export no Blueprint into an answer.
+        // Newer versions of UnrealMCPServer export Blueprints to files only, not into answers.
         Err(Fault::Failed(said)) if said.contains("batch_export_assets") => {
             return Err(Fault::Refuses(
                 "the editor exports no Blueprint into an answer: the files answer, without what is \
@@ -207,7 +208,7 @@ where
     ended(asked, made, from).map_err(Fault::from)
 }
 
-/// The answer from the files.
+/// Makes the answer with the text that is reconstructed from the files.
 pub fn from_files<E>(asked: &E, offline: &Offline) -> Result<E::Answer, Failure>
 where
     E: Exports<Answer: Serialize>,
@@ -251,7 +252,7 @@ mod tests {
             warning.as_deref(),
             Some("the text is cut after 5 of 6 characters: see `maxChars`")
         );
-        // What is not shown does not count.
+        // Characters that are not shown do not count.
         assert_eq!(told_by_editor("Größe\r\n\u{202e}", 6), ("Größe\n".to_owned(), None));
     }
 }

@@ -215,7 +215,7 @@ impl Asked for BlueprintGraph {
             as_of: offline.as_of.clone(),
         };
         if let Some(states) = states {
-            // A state tree has no nodes with pins: each format is this text.
+            // A state tree has no nodes with pins, so the answer is this text in every format.
             pages::lines(self, &mut answer, &states);
         } else if self.format == Format::Json {
             pages::nodes(self, &mut answer, graphs, blueprints.into_iter().map(blueprint));
@@ -241,7 +241,8 @@ impl Asked for BlueprintGraph {
 }
 
 impl BlueprintGraph {
-    /// Keeps the graph that was asked for, if one was.
+    /// Keeps only the graph with the name `graph_name`, if it is given. Fails if there is no such
+    /// graph.
     fn choose(&self, graphs: &mut Vec<Graph>, package: &str) -> Result<(), Failure> {
         let Some(wanted) = &self.graph_name else { return Ok(()) };
         let names: Vec<String> = graphs.iter().map(|graph| graph.name.clone()).collect();
@@ -256,7 +257,7 @@ impl BlueprintGraph {
         Ok(())
     }
 
-    /// The whole package, or its graphs that were asked for, as text.
+    /// The whole package as text, or only `graphs` if `graph_name` is given.
     fn text_of(&self, package: &Package<'_>, name: &str, graphs: &[Graph]) -> String {
         let of_graphs = |text: &dyn Fn(&Graph) -> String| graphs.iter().map(text).collect();
         match (self.format, &self.graph_name) {

@@ -1,4 +1,4 @@
-//! The tool `import_asset`: lets the editor create or replace an asset from a file.
+//! The tool `import_asset`: has the editor create or replace an asset from a file.
 
 use crate::{
     answer::{SourceKind, failed, shown},
@@ -18,7 +18,8 @@ use unreal_project::{Mount, Project, SourceControl};
 
 /// Maximum size of a file that is imported, in bytes.
 const MAX_FILE: u64 = 2 << 30;
-/// The first words of texts that this plugin reconstructed: the engine would accept them as its own.
+/// The first words of T3D texts that this plugin reconstructed. The engine would accept such a text
+/// as its own export.
 const RECONSTRUCTED: &[u8] = b"; Reconstructed from";
 /// Classes that may be imported: data from files of other programs. The setting `import-classes` adds more;
 /// the operator decides about classes that run code, such as Blueprints.
@@ -100,7 +101,7 @@ impl Tool for ImportAsset {
         if let Some(path) = &t3d {
             check_origin(path)?;
         }
-        // The editor's own spelling of the paths.
+        // The paths in the editor's own spelling.
         let there =
             |path: &Option<String>| path.as_deref().map(|path| editor.path_there(path)).transpose();
         let (file_there, t3d_there) = (there(&file)?, there(&t3d)?);
@@ -159,7 +160,8 @@ impl Tool for ImportAsset {
     }
 }
 
-/// Refuses paths that the editor cannot find, or resolves to another file than this plugin.
+/// Refuses files that are too large, and paths that the editor cannot find or resolves to another
+/// file than this plugin.
 fn check_file(path: &str) -> Result<(), Failure> {
     let refused = |why: &str| Failure::new(format!("{} is not imported: {why}", shown(path)));
     check_path(path).map_err(&refused)?;
@@ -173,8 +175,8 @@ fn check_file(path: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the editor resolves a path as this plugin does: the path is absolute, is not of a network, and has no `..`
-/// and no invisible characters. The error is the reason why not.
+/// Checks that the editor resolves a path as this plugin does: the path is absolute, is not on a
+/// network, and has no `..` and no invisible characters. `Err` has the reason.
 pub fn check_path(path: &str) -> Result<(), &'static str> {
     let is_hidden = shown(path) != path;
     let network = path.starts_with("//") || path.starts_with("\\\\");
@@ -220,7 +222,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// The path has another form, or leads elsewhere.
+    /// When the path has another form, or is in none of the `mounts`.
     pub fn parse(path: &str, mounts: &[Mount]) -> Result<Self, Failure> {
         let wrong = |why: &str| {
             let path = shown(path);
@@ -247,7 +249,8 @@ impl Target {
         Ok(Self { folder: folder.to_owned(), name: name.to_owned(), object })
     }
 
-    /// Describes the asset that exists at the path: what the editor has loaded, and the file on the disk.
+    /// Describes the asset that exists at the path, as the editor knows it and as a file on disk.
+    /// `None` if no asset exists.
     fn already_there(
         &self,
         editor: &Editor<'_>,
@@ -263,7 +266,7 @@ impl Target {
         })
     }
 
-    /// Describes the file of the asset, and what source control knows of it; `None` if there is no file.
+    /// Describes the file of the asset and its source control; `None` if there is no file.
     pub fn file(&self, project: &Project, mounts: &[Mount]) -> Option<String> {
         let package = format!("{}/{}", self.folder, self.name);
         let files = mounts.iter().filter_map(|mount| Some((mount, mount.below(&package)?)));
@@ -276,7 +279,7 @@ impl Target {
         Some(format!("the file {}, {}", shown(&name), SourceControl::of(project, &path)))
     }
 
-    /// The asset that the editor has at the path.
+    /// Describes the asset that the editor knows at the path; `None` if it knows none.
     fn known(&self, editor: &Editor<'_>) -> Result<Option<String>, Failure> {
         let is_there = match editor.seen.kind {
             Kind::UnrealMcpServer => {
@@ -298,7 +301,7 @@ impl Target {
     }
 }
 
-/// The class with this path, if it may be imported.
+/// Checks that the class with this path may be imported, and returns the trimmed path.
 fn class(path: &str) -> Result<&str, Failure> {
     let path = path.trim();
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
@@ -324,9 +327,9 @@ fn class(path: &str) -> Result<&str, Failure> {
 
 /// The tool that imports the file.
 enum How {
-    /// The import tool of the editor plugin, for all classes.
+    /// The import tool of UnrealMCPServer, for all classes.
     Plugin,
-    /// A tool of Epic's, for one kind of asset.
+    /// A toolset of Epic's server, for one kind of asset.
     Epic(&'static str),
 }
 

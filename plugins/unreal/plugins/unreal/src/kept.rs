@@ -1,11 +1,12 @@
-//! Stores the index of a project, what is inside its Blueprints, and its classes in C++ in the cache from one call to
-//! the next.
+//! Stores data of a project in the cache between calls: the index, the contents of Blueprints, and
+//! the C++ classes.
 
 use portcullis_plugin::cache;
 use std::path::Path;
 use unreal_project::{Contents, CppClasses, Index};
 
-/// Size of one value in the cache, in bytes: the host's limit is 32 MiB.
+/// Maximum size of one piece of data, in bytes. The host's limit for a value in the cache is 32
+/// MiB.
 const PIECE: usize = 16 << 20;
 /// Maximum number of pieces that are read.
 const MAX_PIECES: u64 = 16;
@@ -13,7 +14,7 @@ const MAX_PIECES: u64 = 16;
 /// The metadata of stored data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Head {
-    /// Identifies the data; each piece begins with it.
+    /// Identifies this version of the data; each piece begins with this number.
     generation: u64,
     /// Time of the last check of the project's folders, in nanoseconds since 1970; 0 for other data than the index.
     checked: u64,
@@ -36,7 +37,8 @@ impl Head {
     }
 }
 
-/// Data of a project: `index`, `contents` or `cpp`; and the project's folder.
+/// The place of stored data in the cache: the kind of data (`index`, `contents` or `cpp`), and the
+/// project's folder.
 struct Place<'p>(&'static str, &'p Path);
 
 impl Place<'_> {
@@ -44,8 +46,8 @@ impl Place<'_> {
         format!("{} of {}", self.0, self.1.display())
     }
 
-    /// Two generations take turns, so that old ones do not fill the cache, and a reader of the last
-    /// one is not disturbed.
+    /// The cache key of a piece. Generations alternate between two keys, so that old generations do
+    /// not fill the cache, and a reader of the last generation is not disturbed.
     fn piece_key(&self, generation: u64, piece: u64) -> String {
         format!("{} of {}, {}, {piece}", self.0, self.1.display(), generation % 2)
     }
@@ -54,7 +56,7 @@ impl Place<'_> {
         Head::from_bytes(&cache::get(&self.head_key())?)
     }
 
-    /// The stored bytes.
+    /// The stored bytes. `None` if a piece is missing, or has another generation.
     fn load(&self, head: Head) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         // Reserve at once: growing step by step would take twice the memory.
@@ -80,7 +82,7 @@ impl Place<'_> {
             cache::set(&self.piece_key(generation, pieces), piece, None);
             pieces += 1;
         }
-        // Written last, so that a reader finds all pieces.
+        // The head is written last, so that a reader finds all pieces.
         let head = Head { generation, checked, pieces, len: bytes.len() as u64 };
         cache::set(&self.head_key(), head.to_bytes(), None);
     }
@@ -104,24 +106,24 @@ pub fn save(dir: &Path, index: &Index, changed: bool, checked: u64) {
     }
 }
 
-/// What is inside the Blueprints of the project in that folder, as of the last search.
+/// The contents of the Blueprints of the project in that folder, as of the last search.
 pub fn load_contents(dir: &Path) -> Option<Contents> {
     let place = Place("contents", dir);
     Contents::from_bytes(&place.load(place.head()?)?)
 }
 
-/// Stores what is inside the Blueprints of a project.
+/// Stores the contents of a project's Blueprints.
 pub fn save_contents(dir: &Path, contents: &Contents) {
     Place("contents", dir).save(&contents.to_bytes(), 0);
 }
 
-/// The classes in C++ of the project in that folder, as of the last call.
+/// The C++ classes of the project in that folder, as of the last call.
 pub fn load_cpp(dir: &Path) -> Option<CppClasses> {
     let place = Place("cpp", dir);
     CppClasses::from_bytes(&place.load(place.head()?)?)
 }
 
-/// Stores the classes in C++ of a project.
+/// Stores the C++ classes of a project.
 pub fn save_cpp(dir: &Path, classes: &CppClasses) {
     Place("cpp", dir).save(&classes.to_bytes(), 0);
 }

@@ -8,7 +8,7 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use unreal_project::{Actor, Component, Difference};
 
-/// Maximum size of the actors on a page with components, as JSON, in bytes: some 2,000 tokens.
+/// Maximum size of the actors on a page with components, as JSON, in bytes: about 2,000 tokens.
 const PAGE: usize = 6_000;
 
 about_project! {
@@ -163,8 +163,8 @@ impl ComponentInfo {
     }
 }
 
-/// The first actors, as long as their JSON has at most this number of bytes. An actor that is larger itself is cut to its
-/// first components.
+/// The first actors whose JSON together has at most `bytes` bytes. If the first actor alone is
+/// larger, its last components and properties are left out.
 fn within(
     bytes: usize,
     actors: impl Iterator<Item = ActorInfo>,

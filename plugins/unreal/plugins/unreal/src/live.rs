@@ -39,7 +39,7 @@ pub struct Editor<'r> {
     pub request: &'r Request<'r>,
     /// The URL of its server.
     pub url: String,
-    /// What the server reported about itself.
+    /// The server's own description: product, tools and project.
     pub seen: Seen,
     /// The project on this disk; `None` if the session has none.
     pub project: Option<Project>,
@@ -54,7 +54,7 @@ pub fn address(kind: Kind) -> Option<String> {
     Some(if has_path { set.to_owned() } else { format!("{set}/mcp") })
 }
 
-/// Every configured URL, with the server found there, or the reason why none is used.
+/// Every configured URL, with the editor found there, or the reason why no editor is used.
 pub fn looked_at<'r>(
     request: &'r Request<'r>,
     project: Option<&Project>,
@@ -68,7 +68,8 @@ pub fn looked_at<'r>(
     .collect()
 }
 
-/// The first editor that has this project open.
+/// The first editor that has this project open. Otherwise, the fault that the user most needs to
+/// know.
 pub fn editor<'r>(
     request: &'r Request<'r>,
     project: Option<&Project>,
@@ -78,7 +79,7 @@ pub fn editor<'r>(
         let Some(url) = address(kind) else { continue };
         match Editor::at(request, kind, &url, project) {
             Ok(editor) => return Ok(editor),
-            // Of several faults, report the one the user has to know.
+            // Of several faults, the first unusual one is returned: the user has to know of it.
             Err(fault) if worst.is_usual() => worst = fault,
             Err(_) => {}
         }
@@ -112,7 +113,8 @@ impl<'r> Editor<'r> {
         self.seen.project.is_some()
     }
 
-    /// What the editor is asked to do, for the question to the user: with the product, its URL and the project.
+    /// The action for the question to the user: `what` the editor is asked to do, with the product,
+    /// its URL and the project.
     pub fn deed(&self, what: &str) -> String {
         let project = match &self.project {
             Some(project) => format!(", which has the project {} open", project.dir.display()),
@@ -147,23 +149,24 @@ impl<'r> Editor<'r> {
         if self.is_identified() { Ok(()) } else { Err(Fault::Unidentified(self.url.clone())) }
     }
 
-    /// A path of this plugin as the editor has to write it.
+    /// Translates a path of this plugin to a path of the editor.
     ///
     /// # Errors
     ///
-    /// The editor runs on Windows and does not find the path.
+    /// When the editor runs on Windows and cannot find the path.
     pub fn path_there(&self, path: &str) -> Result<String, Failure> {
         place::for_editor(path, self.seen.project.as_deref())
             .map_err(|why| Failure::new(format!("{}: {why}", crate::answer::shown(path))))
     }
 
-    /// A path that the editor names, as this plugin has to write it.
+    /// Translates a path that the editor names to a path of this plugin.
     pub fn path_here(&self, path: &str) -> PathBuf {
         let ours = self.project.as_ref().map(|project| &*project.dir).unwrap_or(Path::new(""));
         place::of_editor(path, self.seen.project.as_deref(), ours)
     }
 
-    /// The files of the project, for what the editor does not tell; `None` if they cannot be read.
+    /// The files of the project, for facts that the editor does not tell; `None` if they cannot be
+    /// read.
     pub fn files(&self) -> Option<Offline> {
         let dir = self.project.as_ref()?.dir.display().to_string();
         Offline::open(self.request, Some(&dir)).ok()
@@ -175,7 +178,7 @@ impl<'r> Editor<'r> {
         arguments.is_some_and(|all| argument.is_none_or(|one| all.iter().any(|name| name == one)))
     }
 
-    /// Calls a read-only tool of the plugin's server.
+    /// Calls a read-only tool of UnrealMCPServer.
     pub fn read(&self, tool: &str, arguments: &Value) -> Result<Value, Fault> {
         let params = json!({ "name": tool, "arguments": arguments });
         value::of_tool(&self.ask_to_read("tools/call", &params, tool)?)
@@ -198,7 +201,7 @@ impl<'r> Editor<'r> {
         }
     }
 
-    /// Calls a tool of Epic's server whose answer changes without this plugin. No cached answer is taken.
+    /// Calls a tool of Epic's server without the cache, since the answer can change at any time.
     pub fn epic_now(&self, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
         let params = epic::call(&self.seen, set, tool, arguments)?;
         let _turn = self.wire().turn();
@@ -213,7 +216,7 @@ impl<'r> Editor<'r> {
             .ok_or_else(|| Fault::Garbled(self.url.clone(), "the resource has no text".to_owned()))
     }
 
-    /// Sends a request, unless its answer is cached.
+    /// Sends a read-only request, unless its answer is cached.
     fn ask_to_read(&self, method: &str, params: &Value, what: &str) -> Result<Value, Fault> {
         let key = format!("read from {} {} {method} {params}", self.url, self.generation());
         let kept = || serde_json::from_slice(&cache::get(&key)?).ok();
@@ -237,8 +240,8 @@ impl<'r> Editor<'r> {
         Ok(result)
     }
 
-    /// Makes the editor change something: once, and after checking again which server answers and
-    /// which project is open.
+    /// Calls a tool of UnrealMCPServer that changes something. Before the call, the server and its
+    /// open project are checked again. The call is not repeated if its outcome is unknown.
     pub fn write(&self, tool: &str, arguments: &Value) -> Result<Value, Fault> {
         let params = json!({ "name": tool, "arguments": arguments });
         let told = value::of_tool(&self.change(&params, tool)?)?;
@@ -277,7 +280,7 @@ impl<'r> Editor<'r> {
         })
     }
 
-    /// Sends one message. The caller holds the turn.
+    /// Sends one message. The caller must hold the turn (see `Wire::turn`).
     fn ask(
         &self,
         method: &str,
@@ -299,7 +302,8 @@ impl<'r> Editor<'r> {
         };
         let mut answered = send(&headers);
         if matches!(answered, Err(Fault::NoSession)) {
-            // Without its session the server did nothing: start a new session, once.
+            // A server that does not know the session has not run the request. It is sent once
+            // more, in a new session.
             headers = look_anew(wire, self.seen.kind)?.headers();
             answered = send(&headers);
         }

@@ -14,7 +14,7 @@ use unreal_project::Project;
 ///
 /// # Errors
 ///
-/// The editor has no tool for it, or does not answer.
+/// When the editor has no tool that tells the path, or does not answer.
 pub fn told(editor: &Editor<'_>) -> Result<String, Fault> {
     if editor.seen.kind == Kind::Epic || !editor.offers(LogFilePath::NAME, None) {
         return Err(Fault::Unsupported("the editor does not tell its log file"));

@@ -32,17 +32,17 @@ pub struct Offline {
     pub as_of: String,
     /// Warnings about this call, such as those about editors that did not answer.
     pub notes: Vec<String>,
-    /// Warnings about the project, which `unreal_status` tells.
+    /// Warnings about the project, which `unreal_status` lists.
     warnings: Vec<String>,
-    /// What was checked.
+    /// The extent of the last check of the files.
     pub checked: Checked,
     /// Number of packages not read yet.
     pub left: usize,
-    /// The start of the call's reading.
+    /// The time at which this call began to read.
     started: Instant,
 }
 
-/// The project of a call: the one it names, or the only one of the session.
+/// The project of a call: the project that the call names, or the only project of the session.
 pub fn project(project_dir: Option<&str>) -> Result<Project, Lost> {
     match project_dir.filter(|dir| !dir.trim().is_empty()) {
         Some(dir) => find(Path::new(dir)),
@@ -51,7 +51,7 @@ pub fn project(project_dir: Option<&str>) -> Result<Project, Lost> {
 }
 
 impl Offline {
-    /// Finds the project, and updates its index.
+    /// Finds the project, and updates its index. Fails if there is no project, or more than one.
     pub fn open(request: &Request<'_>, project_dir: Option<&str>) -> Result<Self, Failure> {
         let project = project(project_dir)?;
         let (old, checked) = match kept::load(&project.dir) {
@@ -82,7 +82,8 @@ impl Offline {
         })
     }
 
-    /// A function for the reading of many files, which reports progress and returns whether there is time to go on.
+    /// Makes a callback for reading many files. The callback reports progress and returns whether
+    /// there is time to go on.
     pub fn go_on<'r>(
         &self,
         request: &'r Request<'_>,
@@ -150,7 +151,7 @@ impl Offline {
         all.take(MAX_WARNINGS).map(|warning| shown(&warning)).collect()
     }
 
-    /// A warning that packages are missing in the index.
+    /// A warning that packages are missing in the index; `None` if the index is complete.
     fn incomplete(&self) -> Option<String> {
         let all = self.index.entries().len();
         (self.left > 0).then(|| {

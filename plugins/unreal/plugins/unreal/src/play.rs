@@ -40,7 +40,8 @@ told! {
     }
 }
 
-/// What both tools do: ask the user, `run` one call to the editor, and look whether a game runs.
+/// The work of both tools: asks the user, makes one call to the editor by `run`, and checks whether
+/// a game runs.
 fn play(
     request: &Request<'_>,
     project_dir: Option<&str>,

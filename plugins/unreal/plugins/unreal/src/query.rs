@@ -1,4 +1,4 @@
-//! The tool `query_asset`: whether an asset exists, its class, file and tags.
+//! The tool `query_asset`: tells whether an asset exists, and its class, file and tags.
 
 use crate::{
     answer::{Names, SourceKind, shown, tags_told, time},
@@ -220,7 +220,8 @@ struct Found {
     object_path: String,
 }
 
-/// The asset with this name in a package; by default the one named like the package, or else the first.
+/// The asset with this name in a package. Without a name, the asset with the name of the package,
+/// or else the first asset.
 fn hit<'i>(index: &'i Index, entry: &'i Entry, object: &str) -> Option<Hit<'i>> {
     let assets = index.assets_of(entry);
     let package = index.text(entry.package);
@@ -236,7 +237,7 @@ fn file(index: &Index, entry: &Entry) -> PackageFile {
         path: shown(index.text(entry.file)),
         bytes: entry.size,
         modified: time(entry.modified),
-        // Unreadable files do not tell.
+        // The engine is not known for unreadable files.
         saved_by: match entry.engine {
             [0, 0, 0, 0] => String::new(),
             [major, minor, patch, change] => format!("{major}.{minor}.{patch}-{change}"),
@@ -246,7 +247,8 @@ fn file(index: &Index, entry: &Entry) -> PackageFile {
     }
 }
 
-/// Why a package cannot be read, with its version numbers.
+/// The reason why a package cannot be read, with its version numbers. `None` if no such reason is
+/// found.
 fn fault(offline: &Offline, entry: &Entry) -> Option<String> {
     match read_header(offline, entry)? {
         Ok(_) => None,
@@ -254,12 +256,13 @@ fn fault(offline: &Offline, entry: &Entry) -> Option<String> {
     }
 }
 
-/// The first bytes of a package's file, with the whole header. `None` if it cannot be read.
+/// The first bytes of a package's file, with the whole header. `None` if the header cannot be read.
 pub fn header(offline: &Offline, entry: &Entry) -> Option<Vec<u8>> {
     read_header(offline, entry)?.ok()
 }
 
-/// `None` if the file cannot be opened or its header is too large.
+/// Reads the start of a package's file, up to the end of the header. `None` if the file cannot be
+/// opened or its header is too large.
 fn read_header(offline: &Offline, entry: &Entry) -> Option<Result<Vec<u8>, PackageFault>> {
     let path = offline.project.dir.join(offline.index.text(entry.file));
     let mut file = File::open(path).ok()?;

@@ -164,7 +164,7 @@ fn package(offline: &Offline, path: &str) -> Result<String, Failure> {
 }
 
 fn strengths(hard: bool, soft: bool) -> Vec<Strength> {
-    // Build dependencies count as hard ones.
+    // Build dependencies count as hard dependencies.
     let hard = [Strength::Hard, Strength::Build].into_iter().filter(|_| hard);
     hard.chain([Strength::Soft].into_iter().filter(|_| soft)).collect()
 }

@@ -83,7 +83,8 @@ impl Resources for ProjectResources {
         };
         let offline = Offline::open(request, None)?;
         let Some(entry) = entry(&offline.index, &path) else { return Ok(None) };
-        // Checks the file itself: a change in place does not change its folder.
+        // The file itself is checked, since a file that is changed in place does not change its
+        // folder.
         let file = offline.project.dir.join(offline.index.text(entry.file));
         let Ok(found) = fs::metadata(file) else { return Ok(Some("gone".to_owned())) };
         let modified = found.modified().ok().and_then(|time| {
@@ -121,7 +122,7 @@ impl Address {
     }
 }
 
-/// Decodes percent-encoding.
+/// Decodes percent-encoding; `None` if the encoding or the UTF-8 is invalid.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();
@@ -158,7 +159,7 @@ fn is_blueprint(index: &Index, entry: &Entry) -> bool {
     index.assets_of(entry).iter().any(|asset| index.is_blueprint(asset))
 }
 
-/// A map or a Blueprint in the list.
+/// The entry of a map or a Blueprint in the list; `None` for other packages.
 fn listed(index: &Index, entry: &Entry) -> Option<Resource> {
     let is_read = matches!(entry.state, State::Read | State::Partly);
     if !is_read || entry.is_external {
@@ -240,7 +241,7 @@ pub enum Which {
     Folders,
 }
 
-/// Paths that start with the typed text, then those that contain it.
+/// Paths that start with the typed text, then other paths that contain the text.
 pub fn complete(request: &Request<'_>, which: Which, value: &str) -> Vec<String> {
     let Ok(offline) = Offline::open(request, None) else { return Vec::new() };
     let index = &offline.index;

@@ -283,10 +283,11 @@ impl Asked for SearchAssets {
     }
 }
 
-/// Reads the tags of packages, for several assets of one package in turn.
+/// Reads the tags of assets. The assets of one package have to follow each other, so that the
+/// package is read once.
 #[derive(Default)]
 pub struct Files {
-    /// The package read last; its assets come one after the other.
+    /// The package that was read last.
     package: String,
     tags: HashMap<String, Map<String, Value>>,
 }

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-/// The folders that this call can access: the session's roots if granted, and the named folder.
+/// The folders that this call can access: the session's roots if they are granted, and the folder
+/// that the call names.
 #[cfg(target_family = "wasm")]
 pub fn folders() -> Vec<PathBuf> {
     let directories = wasip2::filesystem::preopens::get_directories();
     directories.into_iter().map(|(_, path)| path.into()).collect()
 }
 
-/// In native tests: the folders that the test sets.
+/// The folders that a native test sets.
 #[cfg(not(target_family = "wasm"))]
 pub fn folders() -> Vec<PathBuf> {
     FOLDERS.with_borrow(Clone::clone)

@@ -60,7 +60,7 @@ pub trait Asked: AboutProject {
     }
 }
 
-/// Answers a call.
+/// Answers a call from the editor or from the files, as the setting `mode` allows.
 pub fn answer<A: Asked>(asked: &A, request: &Request<'_>) -> Result<A::Answer, Failure> {
     let mode = Mode::set()?;
     let note = match live(asked, request, mode) {
@@ -95,7 +95,8 @@ fn live<A: Asked>(asked: &A, request: &Request<'_>, mode: Mode) -> Result<A::Ans
     asked.ask_editor(&editor)
 }
 
-/// The editor that has the project open, for a change.
+/// The editor that has the project open, for a change. Fails unless it is certain that the editor
+/// has this project open.
 pub fn to_change<'r>(
     request: &'r Request<'r>,
     project_dir: Option<&str>,

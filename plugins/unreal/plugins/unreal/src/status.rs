@@ -124,7 +124,7 @@ impl Asked for UnrealStatus {
     }
 }
 
-/// The state of each configured editor. None is asked in the mode `offline`.
+/// The state of each configured editor. In the mode `offline`, no editor is asked.
 fn editors(request: &Request<'_>, project: Option<&Project>) -> Result<Vec<EditorState>, Failure> {
     if Mode::set()? == Mode::Offline {
         return Ok(Vec::new());

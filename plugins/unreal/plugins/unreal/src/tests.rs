@@ -322,7 +322,7 @@ fn the_index_is_kept_and_follows() {
     assert_eq!(count(), before);
     let index = kept::load(game.path()).expect("it is kept").0;
     assert_eq!(index.entries().len(), 6);
-    // As if the last check were long ago.
+    // The last check seems to be long ago.
     kept::save(game.path(), &index, true, 1);
     game.put(
         "Content/New/BP_New.uasset",

@@ -81,7 +81,7 @@ impl Tool for CaptureViewport {
     }
 }
 
-/// The picture in a capture, which has to be PNG, with its width and height.
+/// The picture in a capture, with its width and height in pixels. The picture must be a PNG file.
 fn picture(told: &Value) -> Result<(Vec<u8>, u32, u32), Fault> {
     let misshapen = |why: &str| Fault::Misshapen("CaptureViewport".to_owned(), why.to_owned());
     let data = Reply::of("CaptureViewport", told).object("image")?.raw("data")?;
@@ -98,7 +98,7 @@ fn picture(told: &Value) -> Result<(Vec<u8>, u32, u32), Fault> {
     Ok((bytes, width, height))
 }
 
-/// Three numbers of an object.
+/// Three numbers of an object; `None` if one of them is missing.
 fn numbers(value: &Value, keys: [&str; 3]) -> Option<[f64; 3]> {
     let [a, b, c] = keys.map(|key| value[key].as_f64());
     Some([a?, b?, c?])

@@ -1,7 +1,7 @@
 //! Bounds a parsed script: how deep and large its tree is, and that JSON can hold its values.
 //!
-//! `a + a + a + …` and `a.b.c.…` nest the tree without nesting the text, so that the parser does
-//! not mind them. What reads the tree later is recursive, here and in the page.
+//! `a + a + a + …` and `a.b.c.…` nest the tree without nesting the text. The parser handles such chains
+//! without recursion, but the later readers of the tree, in this crate and in the page, are recursive.
 
 use oxc_ast::{
     AstKind,
@@ -9,7 +9,7 @@ use oxc_ast::{
 };
 use oxc_ast_visit::{Visit, walk};
 
-/// Deepest tree, in expressions and statements.
+/// Maximum depth of the tree, in expressions and statements.
 const DEPTH: usize = 500;
 #[derive(Default)]
 struct Bounds {
@@ -30,7 +30,7 @@ pub fn check(program: &Program<'_>) -> Result<(), String> {
 }
 
 impl Bounds {
-    /// Goes one level deeper, if that is not too deep.
+    /// Calls `walk` one level deeper, or records a fault if the tree is too deep.
     fn within(&mut self, walk: impl FnOnce(&mut Self)) {
         if self.depth == DEPTH {
             self.fault = Some(super::TOO_DEEP);

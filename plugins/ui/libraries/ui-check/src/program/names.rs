@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// The globals of a document, as the page's interpreter offers them.
 const GLOBALS: &str = include_str!("../../../../resources/document-globals.json");
 
-/// What the window of a document has beside the globals.
+/// Members of a document's `window` that are not globals.
 const WINDOW: &[&str] =
     &["addEventListener", "devicePixelRatio", "innerHeight", "innerWidth", "removeEventListener"];
 
@@ -27,7 +27,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Takes the names that a node declares or uses.
+    /// Adds the names that a node declares or uses.
     pub fn read(&mut self, kind: &str, node: &Map<String, Value>) {
         match kind {
             "VariableDeclarator" => self.declare(&node["id"]),
@@ -56,7 +56,7 @@ impl Names {
         }
     }
 
-    /// Takes the names that a pattern binds.
+    /// Adds the names that a pattern binds.
     fn declare(&mut self, pattern: &Value) {
         match pattern {
             Value::Array(all) => all.iter().for_each(|one| self.declare(one)),
@@ -75,7 +75,8 @@ impl Names {
         }
     }
 
-    /// What is said of the names that are used and not there. `ids`: the ids of the document's elements.
+    /// The faults for names that are used, but are neither declared nor global. `ids`: the ids of the
+    /// document's elements.
     pub fn faults(&self, ids: &BTreeSet<String>) -> Vec<String> {
         let globals = globals();
         let unknown = self.used.difference(&self.declared).filter(|name| !globals.contains(*name));

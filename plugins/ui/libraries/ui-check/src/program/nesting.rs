@@ -1,23 +1,23 @@
 //! Bounds how deep a script nests before it is parsed, since the parser is recursive.
 //!
-//! Brackets nest, and so do prefixes (`!!a`, `a = b = c`, `a ? b : c ? d : e`, `if (a) if (b) c`).
-//! This reads the script as tokens, so that brackets within texts do not count.
+//! Brackets nest, and so do prefixes (`!!a`, `a = b = c`, `a ? b : c ? d : e`, `if (a) if (b) c`). This
+//! module reads the script as tokens, so that brackets within strings do not count.
 
-/// What a bracket costs; a prefix costs 1. The parser needs stack in about this proportion.
+/// The cost of an open bracket; an open prefix costs 1. The parser's use of stack has about this ratio.
 const BRACKET: usize = 5;
-/// The most that may be open at a time: 200 brackets.
+/// Maximum total cost of the brackets and prefixes that are open at a time: 200 brackets.
 const MOST: usize = 1000;
 
 /// Why a script is not parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It nests too deep.
+    /// The script nests too deep.
     Deep,
-    /// It has a `/` that may divide or begin a regular expression.
+    /// The script has a `/` that may be a division or the start of a regular expression.
     Slash,
 }
 
-/// What stands before the current place.
+/// The kind of token before the current position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     /// The end of a value, such as a name or a closing bracket.
@@ -30,14 +30,15 @@ enum Before {
     Dot,
     /// A `}`: the end of a block or of a value.
     Brace,
-    /// What may be a name or not, such as `yield`.
+    /// A token that may end a value or not, such as the word `yield`.
     Either,
 }
 
+/// An open bracket, with the prefixes that are open within it.
 struct Level {
-    /// Whether it is a place in a template.
+    /// Whether the level is a `${…}` in a template literal.
     in_template: bool,
-    /// What its closing bracket is to what follows.
+    /// The kind of token that the closing bracket counts as.
     after: Before,
     /// Open prefixes of an expression.
     expression: usize,
@@ -58,13 +59,13 @@ struct Scan<'s> {
     before: Before,
     /// The last word, if nothing followed it.
     word: &'s str,
-    /// Whether nothing but space and comments stands before on this line.
+    /// Whether only spaces and comments precede the position on its line.
     newline: bool,
     levels: Vec<Level>,
     cost: usize,
 }
 
-/// Finds whether a script is nested too deep to be parsed.
+/// Checks that the parser can read a script without running out of stack.
 pub fn check(source: &str) -> Result<(), Refusal> {
     let mut scan = Scan {
         rest: source,
@@ -170,7 +171,7 @@ impl<'s> Scan<'s> {
         self.before = Before::Value;
     }
 
-    /// Skips what is escaped or not an end, and the end.
+    /// Skips to the first unescaped character that ends the token, and skips this character, too.
     fn until(&mut self, mut is_end: impl FnMut(char) -> bool) {
         let mut chars = self.rest.char_indices();
         while let Some((at, char)) = chars.next() {
@@ -184,7 +185,7 @@ impl<'s> Scan<'s> {
         self.rest = "";
     }
 
-    /// Skips the text of a template up to its end or the next place in it.
+    /// Skips the text of a template literal up to its end or the next `${`.
     fn template(&mut self) {
         self.before = Before::Value;
         let mut chars = self.rest.char_indices().peekable();
@@ -302,7 +303,7 @@ impl<'s> Scan<'s> {
         };
     }
 
-    /// The end of a word, with escapes such as `\u{61}` in it.
+    /// The length of the word at the position in bytes, with escapes such as `\u{61}` in it.
     fn word_end(&self) -> usize {
         let mut end = 0;
         while let Some(char) = self.rest[end..].chars().next().filter(|char| is_of_word(*char)) {
@@ -327,7 +328,7 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// A token begins. Open `if`s and loops end behind a statement that no `else` follows.
+    /// A token begins. Open `if`s and loops end after a statement, unless an `else` follows.
     fn starts(&mut self, word: &str) {
         let ended = std::mem::take(&mut self.level().ended);
         if ended && !matches!(word, "else" | "while") {
@@ -382,7 +383,7 @@ impl<'s> Scan<'s> {
         self.before = match token {
             "." | "?." => Before::Dot,
             "++" | "--" if follows => Before::Value,
-            // Then it is not known whether `++` belongs to what is before it.
+            // After these tokens, `++` may belong to the token before it or after it.
             "++" | "--" if matches!(self.before, Before::Brace | Before::Either) => Before::Either,
             _ => Before::Operator,
         };

@@ -1,4 +1,4 @@
-//! The kinds of nodes that a program can have, and what is said of others.
+//! The kinds of nodes that a program can have, and the faults for other kinds.
 
 use super::names::Names;
 use serde_json::{Map, Value};
@@ -62,7 +62,8 @@ const NODES: &[(&str, &[&str])] = &[
 const LATER: &str = "a script waits for something (`async`, `await`, a generator): nothing is asynchronous here; \
                      `portcullis.call(arguments)` brings its answer to the function given to `portcullis.listen`";
 
-/// Kinds of nodes that models write although a document cannot have them, and what to write instead.
+/// Kinds of nodes that models often write although a document cannot have them, each with what to write
+/// instead.
 const INSTEAD: &[(&str, &str)] = &[
     ("AwaitExpression", LATER),
     ("YieldExpression", LATER),
@@ -81,7 +82,8 @@ const INSTEAD: &[(&str, &str)] = &[
 
 const MODULE: &str = "a script imports or exports something: write everything into the document";
 
-/// Members that are not there, and what to use instead. This is advice: the interpreter decides.
+/// Members that the interpreter does not offer, each with what to use instead. The list is only advice to
+/// models.
 const MEMBERS: &[(&str, &str)] = &[
     ("constructor", "name the class itself"),
     ("__proto__", "use a class"),
@@ -99,7 +101,8 @@ const MEMBERS: &[(&str, &str)] = &[
 const SUPER: &str = "a script has `super` where it means nothing: call `super(…)` in the constructor of a class that \
                      extends another, and `super.method(…)` in its methods";
 
-/// Where `super` is allowed. Elsewhere, it would set the fields of a class on any object.
+/// Whether `super` is allowed at the current node. Elsewhere, `super` could set the fields of a class on any
+/// object.
 #[derive(Clone, Copy, Default)]
 struct Place {
     /// Whether the class extends another.
@@ -126,7 +129,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads into these names and faults.
+    /// Starts a reader that adds to these names and faults.
     pub fn new(names: &'a mut Names, faults: &'a mut Vec<String>) -> Self {
         Self {
             names,
@@ -161,7 +164,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A node with the fields that the interpreter reads; those that are `null` or `false` are left out.
+    /// A node with only the fields that the interpreter reads. Fields that are `null` or `false` are left
+    /// out.
     fn kept(&mut self, node: &Map<String, Value>) -> Value {
         let kind = node.get("type").and_then(Value::as_str).unwrap_or_default();
         self.nodes += 1;
@@ -241,7 +245,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Advice on a member.
+    /// Adds a fault if the interpreter does not offer a member.
     fn member(&mut self, node: &Map<String, Value>) {
         let is_harmless = std::mem::take(&mut self.is_harmless);
         let Some(name) = member_name(node) else { return };
@@ -266,7 +270,7 @@ impl<'a> Reader<'a> {
 
     fn assigned(&mut self, target: &Map<String, Value>, is_text: bool) {
         let name = member_name(target).unwrap_or_default();
-        // Text without markup is harmless. The target is the next member that is looked at.
+        // A text without markup is harmless. The next member that is judged is this target.
         self.is_harmless = name == "innerHTML" && is_text;
         let is_data = target["object"]["property"]["name"] == "dataset";
         if matches!(name.as_str(), "href" | "action" | "formAction") && !is_data {
@@ -311,7 +315,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Place {
-    /// The place of what a field holds.
+    /// The place of the nodes in a field.
     fn within(self, kind: &str, field: &str, node: &Map<String, Value>) -> Self {
         match (kind, field) {
             ("ClassDeclaration" | "ClassExpression", "body") => {
@@ -350,7 +354,7 @@ fn identifier(name: &str) -> Value {
     ]))
 }
 
-/// The name of a member, if it stands there.
+/// The name of a member. `None` if the script computes the name.
 fn member_name(node: &Map<String, Value>) -> Option<String> {
     let property = node.get("property")?;
     match node.get("computed").and_then(Value::as_bool) {

@@ -1,4 +1,4 @@
-//! Tests of what a script becomes, and of what is said of scripts that cannot be compiled.
+//! Tests of compiled scripts, and of the faults of scripts that cannot be compiled.
 
 use super::*;
 use serde_json::json;

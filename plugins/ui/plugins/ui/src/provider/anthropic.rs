@@ -1,5 +1,5 @@
-//! Anthropic's Messages API (2026-10-21): no `temperature`, thinking is output, refusal is no
-//! error.
+//! Anthropic's Messages API (as of 2026-10-21): requests have no `temperature`, thinking counts as output,
+//! and a refusal is a successful response.
 
 use super::{Code, Error, Question, Said, Wire, messages, text, tokens};
 use crate::settings::Provider;

@@ -5,7 +5,7 @@ use crate::time::Clock;
 use portcullis_plugin::prelude::*;
 use std::time::Duration;
 
-/// Pause before the second attempt; doubled for each further one.
+/// Pause before the second attempt; doubled for each further attempt.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Longest part of a pause without a check for cancellation.
 const STEP: Duration = Duration::from_millis(200);
@@ -26,7 +26,7 @@ impl<'a> Budget<'a> {
         Self { request, clock, begin, end: begin + time }
     }
 
-    /// The time left; an error if there is none, or the caller cancelled.
+    /// The time left. An error if no time is left, or the caller has cancelled.
     pub fn left(&self) -> Result<Duration, Error> {
         let left = self.end.saturating_sub(self.clock.elapsed());
         if left.is_zero() {
@@ -44,8 +44,8 @@ impl<'a> Budget<'a> {
         crate::kept::milliseconds(self.clock.elapsed() - self.begin)
     }
 
-    /// Pauses before another attempt for as long as the service asks; fails at once if the pause is
-    /// longer than the time left.
+    /// Pauses before another attempt: as long as the service asks, or else [`PAUSE`], doubled for each
+    /// further attempt. Fails at once if the pause is longer than the time left.
     pub fn pause(&self, tries: u64, after: &Error) -> Result<(), Error> {
         let doubled = PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(16));
         let pause = after.retry_after.unwrap_or(doubled);

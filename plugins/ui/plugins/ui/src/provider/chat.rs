@@ -7,7 +7,7 @@ use portcullis_plugin::serde_json::{Value, json};
 pub fn wire(provider: &Provider, question: &Question, dialect: Dialect) -> Wire {
     let system = json!({ "role": "system", "content": question.system });
     let all: Vec<Value> = [vec![system], messages(question)].concat();
-    // Reasoning models refuse `max_tokens`; some older servers support nothing else.
+    // Reasoning models refuse `max_tokens`; some older servers support only `max_tokens`.
     let limit = if dialect.new_limit { "max_completion_tokens" } else { "max_tokens" };
     let mut body = json!({ "model": provider.model, "messages": all, "stream": false });
     body[limit] = provider.max_output_tokens.into();

@@ -13,7 +13,7 @@ const WORDS: usize = 300;
 pub struct Error {
     /// The kind of error.
     pub code: Code,
-    /// Message for people, without what looks like a key.
+    /// Message for people, without texts that look like a key.
     pub why: String,
     /// Whether the same request may succeed later.
     retryable: bool,
@@ -156,7 +156,8 @@ pub fn of_status(response: &http::Response, answer: &Value) -> Error {
     told
 }
 
-/// The delay in seconds, or in milliseconds in a header that some services add.
+/// The delay that the service asks for: `retry-after` in seconds, or `retry-after-ms`, which some services
+/// add.
 fn retry_after(response: &http::Response) -> Option<Duration> {
     let number = |name: &str| response.header(name)?.trim().parse::<f64>().ok();
     let seconds =

@@ -1,10 +1,11 @@
-//! Ollama's chat API. Sets the context, which is small by default; the rest is cut silently.
+//! Ollama's chat API. Requests set the size of the context: the default is small, and Ollama cuts longer
+//! prompts silently.
 
 use super::{Code, Dialect, Error, Question, Said, Wire, messages, text, tokens};
 use crate::settings::Provider;
 use portcullis_plugin::serde_json::{Value, json};
 
-/// Estimated bytes of a prompt per token; a low estimate.
+/// Estimated bytes of a prompt per token. The estimate is low, so that the context is large enough.
 const BYTES_PER_TOKEN: u64 = 3;
 
 pub fn wire(provider: &Provider, question: &Question, dialect: Dialect) -> Wire {

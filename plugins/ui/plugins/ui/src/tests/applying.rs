@@ -124,7 +124,7 @@ fn a_view_holds_for_the_tool_it_was_made_for() {
         .expect("it is right");
     let body = page_at(&first, &address(&first, "get_forecast"));
     assert!(page::tests::data(&body)["view"].is_object());
-    // The same store and a tool with another schema, as if the server had been replaced.
+    // The same store, and a tool with another schema, as if its server had been replaced.
     let other = Entry { output_schema: None, ..weather() };
     let first = first.catalog_tool(other);
     let plain = page_at(&first, &address(&first, "get_forecast"));

@@ -272,11 +272,11 @@ fn what_takes_too_long_goes_on_in_the_background() {
     assert!(said.contains("other views are being generated"), "{said}");
     assert_eq!(house.jobs(), [br#"{"tool":"get_forecast","anew":true}"#.as_slice()]);
     assert!(house.sent().is_empty());
-    // A job is put off again.
+    // A job that finds no free slot is scheduled again.
     let house = house.setting("background-ms", "300");
     house.run_job::<Chores>(JOB).expect("it is for later");
     assert_eq!(house.jobs().last().map(Vec::as_slice), Some(JOB));
-    // The same tool is generated once at a time.
+    // Only one view is generated for a tool at a time.
     let digest = crate::canonical::digest_of(b"get_forecast");
     let house = with_model(&[&specification()])
         .setting("foreground-ms", "300")
@@ -358,7 +358,7 @@ fn documents_are_judged_and_fall_back() {
     let shown = address(&house, "get_forecast");
     house.run_job::<Chores>(JOB).expect("it is in the cache");
     assert_eq!((address(&house, "get_forecast"), house.sent().len()), (shown.clone(), 1));
-    // Turned off again, the document is not shown.
+    // The document is not shown after documents are turned off again.
     let house = house.setting("documents", "false");
     let plain = address(&house, "get_forecast");
     assert_ne!(plain, shown, "what is another page is at another address");

@@ -1,4 +1,4 @@
-//! Tests of what pages say about themselves: their languages, and whether they may call their tool.
+//! Tests of two properties of pages: their languages, and whether they may call their tool.
 
 use super::{address, house, page_at};
 use crate::{faces::Pages, page::tests::data};

@@ -13,10 +13,11 @@ use portcullis_plugin::{
     serde_json::{Map, Value},
 };
 
-/// Most unverified paths in an answer.
+/// Maximum number of unverified paths in an answer.
 const UNVERIFIED: usize = 5;
 
-/// Checks what the caller wrote, and shows it from then on. What is wrong is said, with its place, and nothing changes.
+/// Checks a view that the caller wrote, and publishes it. If the view has faults, the failure names each
+/// fault with its place, and the view stays as it was.
 pub fn apply(
     request: &Request<'_>,
     settings: &Settings,
@@ -68,7 +69,7 @@ pub fn apply(
     ))
 }
 
-/// What is said of paths that nothing could be compared with.
+/// The sentence about unverified paths; empty if there are none.
 fn unverified(paths: &[String]) -> String {
     if paths.is_empty() {
         return String::new();

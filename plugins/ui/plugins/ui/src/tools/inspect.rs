@@ -12,7 +12,7 @@ use crate::{
 use portcullis_plugin::{catalog::Entry, serde_json::Value};
 use serde::Serialize;
 
-/// A view, and what it was made from.
+/// A view, and the data from which it was made.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inspected {
@@ -20,49 +20,49 @@ pub struct Inspected {
     tool: String,
     /// `rich`: a model made it; `minimal`: made from the schemas.
     ui_type: UiType,
-    /// Whether a view that a model made is kept and shown.
+    /// Whether a view that a model made is stored and shown.
     cached: bool,
-    /// Where it is.
+    /// URI of the view.
     address: String,
-    /// What stands for everything that shaped it, or would shape it if it were generated now.
+    /// Digest of everything that shaped the view, or that would shape a view if it were generated now.
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_key: Option<String>,
-    /// The id of the request that led to it, as logs and the audit have it.
+    /// The id of the request that led to the view, as in logs and the audit.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
     /// `client` or `provider`.
     #[serde(skip_serializing_if = "Option::is_none")]
     made_by: Option<String>,
-    /// When.
+    /// When the view was generated, in ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     generated_at: Option<String>,
-    /// How long that took.
+    /// Duration of the generation in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     generation_duration_ms: Option<u64>,
-    /// Which model wrote it.
+    /// The model that wrote the view.
     #[serde(skip_serializing_if = "Option::is_none")]
     llm_model: Option<String>,
     /// Tokens read and written.
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<Tokens>,
-    /// Which prompts there are now.
+    /// The version of the current prompts.
     prompt_version: String,
-    /// Which pages there are now.
+    /// The version of the current template of pages.
     template_version: String,
-    /// What was asked to be changed, the oldest first.
+    /// The requested changes, the oldest first.
     refinement_history: Vec<String>,
-    /// Why no model's view is shown, where one was tried.
+    /// Why no model's view is shown, although one was made or tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     fallback_reason: Option<String>,
     /// JSON Schema of the tool's input.
     input_schema: Value,
-    /// JSON Schema of its answer.
+    /// JSON Schema of the tool's answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema: Option<Value>,
-    /// What is shown, if it is a specification.
+    /// The shown view, if it is a specification.
     #[serde(skip_serializing_if = "Option::is_none")]
     spec: Option<Value>,
-    /// What is shown, if it is a document.
+    /// The shown view, if it is a document.
     #[serde(skip_serializing_if = "Option::is_none")]
     document: Option<String>,
     /// JSON Schema of view specifications.

@@ -11,9 +11,9 @@ use serde::Serialize;
 /// All tools.
 #[derive(Serialize)]
 pub struct Tools {
-    /// In the catalog's order.
+    /// The tools, in the catalog's order.
     tools: Vec<Listed>,
-    /// What is wrong with the settings.
+    /// The errors in the settings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     problems: Vec<String>,
 }
@@ -22,34 +22,35 @@ pub struct Tools {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Listed {
-    /// As clients know it.
+    /// The name that clients use.
     name: String,
-    /// The plugin or server it comes from.
+    /// The operator's name for the plugin or upstream server that offers the tool.
     source: String,
-    /// `rich`: a model made it; `minimal`: made from the schemas; `own`: its source brings it; `none`.
+    /// `rich`: a model made the view; `minimal`: the view is made from the schemas; `own`: the tool's source
+    /// provides the view; `none`.
     ui_type: UiType,
-    /// Whether a view that a model made is kept.
+    /// Whether a view that a model made is stored.
     cached: bool,
-    /// How many refinements are kept.
+    /// The number of stored refinements.
     refinements: usize,
-    /// Whether it gets a view from this plugin.
+    /// Whether the tool gets a view from this plugin.
     enabled: bool,
-    /// Where the view is.
+    /// URI of the view.
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<String>,
 }
 
-/// What kind of view a tool has.
+/// The kind of view that a tool has.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum UiType {
-    /// A model made it.
+    /// A model made the view.
     Rich,
-    /// It is made from the schemas.
+    /// The view is made from the schemas.
     Minimal,
-    /// Its source brings it.
+    /// The tool's source provides the view.
     Own,
-    /// None.
+    /// The tool has no view.
     None,
 }
 
@@ -66,7 +67,7 @@ pub fn ui_type(tool: &catalog::Entry, settings: &Settings, addresses: &Addresses
     }
 }
 
-/// All tools but this plugin's, with the state of their views.
+/// All tools except this plugin's own, with the state of their views.
 pub fn all(settings: &Settings) -> Tools {
     let addresses = Addresses::new(settings);
     let others = catalog::tools().into_iter().filter(|tool| !tool.of_this_plugin);

@@ -8,8 +8,8 @@ use crate::{
 };
 use portcullis_plugin::{catalog::Entry, prelude::*, serde_json::Value};
 
-/// Keeps the feedback and generates the view by it. Without a provider, the answer has what the caller needs to write the
-/// view.
+/// Stores the feedback and generates the view accordingly. Without a provider, the answer has the data that
+/// the caller needs to write the view.
 pub fn refine(
     request: &Request<'_>,
     settings: &Settings,

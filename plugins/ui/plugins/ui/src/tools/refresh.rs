@@ -1,24 +1,24 @@
-//! The action `refresh`: what has changed of the tools since its last call.
+//! The action `refresh`: lists the tools that have changed since its last call.
 
 use crate::{canonical, kept, page};
 use portcullis_plugin::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What has become of the tools.
+/// The changes of the tools.
 #[derive(Serialize)]
 pub struct Changes {
-    /// Not there before.
+    /// New tools.
     added: Vec<String>,
-    /// There no more.
+    /// Tools that no longer exist.
     removed: Vec<String>,
-    /// With another description or schema.
+    /// Tools with another description or schema.
     changed: Vec<String>,
-    /// How many are as they were.
+    /// The number of tools without a change.
     unchanged: usize,
 }
 
-/// Compares the tools with those of the last call, and forgets what was kept for tools that are gone.
+/// Compares the tools with those of the last call, and removes the stored data of tools that no longer exist.
 pub fn changes(request: &Request<'_>) -> Result<Changes, Failure> {
     let tools = catalog::tools().into_iter().filter(|tool| !tool.of_this_plugin);
     let now: BTreeMap<_, _> = tools

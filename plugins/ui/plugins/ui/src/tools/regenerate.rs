@@ -7,8 +7,8 @@ use crate::{
 };
 use portcullis_plugin::{catalog::Entry, prelude::*};
 
-/// Makes the view of a tool anew, by the provider or, without one, from its schemas. `forget`: the refinements are
-/// dropped before.
+/// Makes the view of a tool anew: with the provider or, without a provider, from the tool's schemas.
+/// `forget`: removes the refinements first.
 pub fn regenerate(
     request: &Request<'_>,
     settings: &Settings,

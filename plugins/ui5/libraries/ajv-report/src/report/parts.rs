@@ -30,7 +30,8 @@ impl<'s> Report<'s, '_, '_> {
         }
     }
 
-    /// The crate does not name the dependent member, so all members are checked again.
+    /// Reports missing members that other members require. The crate does not name these members, so that all
+    /// members are checked again.
     pub fn say_dependencies(
         &mut self,
         base: &Base<'s, '_>,
@@ -63,7 +64,7 @@ impl<'s> Report<'s, '_, '_> {
             if let ValidationErrorKind::AdditionalProperties { unexpected } = kind {
                 unexpected.iter().map(String::as_str).collect()
             } else {
-                // Where no member is allowed, the crate does not name the members.
+                // If no member is allowed, the crate does not name the members.
                 instance.as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect()
             };
         for property in unexpected {
@@ -120,7 +121,7 @@ impl<'s> Report<'s, '_, '_> {
         let (least, most) = (at_least.as_f64(), at_most.and_then(Value::as_f64));
         let mut found = 0.0;
         let items = trail.instance.as_array().map_or(0, Vec::len);
-        // Not every item has to match.
+        // Not every item has to match, so that these errors are no root causes.
         let blame = mem::replace(&mut self.blame, Blame::Nothing);
         for index in 0..items {
             // Ajv stops counting as soon as the result is certain.

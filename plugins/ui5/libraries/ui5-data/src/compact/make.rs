@@ -1,12 +1,12 @@
-//! Writes an API reference as one piece of bytes.
+//! Writes an API reference in the compact format.
 
 use super::MAGIC;
 use miniz_oxide::deflate::compress_to_vec;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 
-/// Minimum length of a block but the last, in bytes. Longer blocks compress better, and take longer
-/// to inflate.
+/// Minimum length of every block except the last, in bytes. Longer blocks compress better, and take longer to
+/// inflate.
 const BLOCK: usize = 64 * 1024;
 
 /// A symbol to be written.
@@ -16,17 +16,17 @@ pub struct Written {
     pub name: String,
     /// The number of the library.
     pub library: u32,
-    /// The module that exports it.
+    /// The module that exports the symbol.
     pub module: Option<String>,
-    /// The keys to find it by: lower case, with dots.
+    /// The keys by which the symbol is found: lower case, with dots.
     pub keys: Vec<String>,
     /// The content, in the form of `api.json`.
     pub content: Map<String, Value>,
 }
 
-/// Writes a reference: its name, its version, the libraries with their versions, and the symbols. Of
-/// equal keys the first counts. `level` is the level of compression, from 0 to 10. Fails if there
-/// are too many symbols.
+/// Writes a reference: its name, its version, the libraries with their versions, and the symbols. If several
+/// symbols have the same key, the first one counts. `level` is the level of compression, from 0 to 10. Fails
+/// if there are too many symbols.
 pub fn make(
     (name, version): (&str, &str),
     libraries: &[(String, String)],
@@ -70,7 +70,7 @@ pub fn make(
     Ok(bytes)
 }
 
-/// Texts, each of them once.
+/// Texts without duplicates.
 #[derive(Default)]
 struct Texts {
     bytes: Vec<u8>,
@@ -93,7 +93,7 @@ impl Texts {
 struct Blocks {
     level: u8,
     bytes: Vec<u8>,
-    /// Of each block the offset, the length deflated, and the length inflated.
+    /// Three numbers for each block: its offset, its length deflated, and its length inflated.
     table: Vec<usize>,
     open: Vec<u8>,
 }

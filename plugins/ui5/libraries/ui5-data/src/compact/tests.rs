@@ -1,4 +1,4 @@
-//! Tests of references in one piece of bytes, whole and damaged.
+//! Tests of references in the compact format, whole and damaged.
 
 use super::*;
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! Tests that an index returns what was put in, and how much of it is read.
+//! Tests that an index returns the entries that were put in, and that a look-up reads only a small part of
+//! it.
 
 use super::*;
 use std::io::Cursor;

@@ -170,7 +170,7 @@ fn the_note_names_whole_paths_only() {
     };
     let both = note(&[&long, "short.js"]);
     assert!(both.contains("\"short.js\"") && !both.contains("d/d/"), "{both}");
-    // Each fits into a part, and both do not.
+    // Each file fits into a part, but both together do not.
     let (mut one, mut other) = (one("r", Severity::Error, 1), one("r", Severity::Warning, 1));
     (one.message, other.message) = ("x".repeat(1200), "y".repeat(800));
     let both = vec![file("shown.js", vec![one]), file(&long, vec![other])];

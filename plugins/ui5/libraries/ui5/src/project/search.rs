@@ -7,10 +7,10 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// The project of a directory or a file: the directory itself, or else the nearest one above it
-/// that looks like a project. Fails with the reason.
+/// The project that contains a directory or a file: in the directory itself, or else in the nearest directory
+/// above it that looks like a project. Fails with the reason.
 ///
-/// Directories above may be out of the sandbox; they count as missing.
+/// Directories above that the sandbox does not open count as missing.
 pub fn find(path: &str) -> Result<Project, String> {
     if !Path::new(path).is_absolute() {
         return Err(format!("Path must be absolute: {path}"));

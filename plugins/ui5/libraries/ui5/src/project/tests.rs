@@ -1,4 +1,4 @@
-//! Tests of which directories are projects, and of the messages for others.
+//! Tests that projects are recognised, and of the messages for other directories.
 
 use super::*;
 use tempfile::TempDir;

@@ -15,7 +15,7 @@ use ui5_data::{CORE, Data, THEIRS, api_address, list_address};
 /// Minimum speed of a download that has taken longer than [`WHILE`], in bytes per second.
 const SLOWEST: u64 = 2_000;
 
-/// Time before which no download counts as too slow.
+/// Time during which no download counts as too slow.
 const WHILE: Duration = Duration::from_secs(10);
 
 /// Maximum size of a list of libraries, in bytes; far above real ones.
@@ -36,10 +36,10 @@ pub enum Failure {
     Disk(String),
 }
 
-/// Downloads a version's data from `base` into `target`, unless another process is first.
+/// Downloads a version's data from `base` into `target`, unless another process has done so in the meantime.
 ///
-/// The data is collected in `staging` and then renamed, so that nobody sees an incomplete
-/// directory. A CDN that is silent for the time of `patience` counts as one that does not respond.
+/// The data is collected in `staging` and then renamed, so that nobody sees an incomplete directory. A CDN
+/// that sends nothing for the time `patience` counts as silent.
 pub fn fetch(
     base: &str,
     target: &Path,

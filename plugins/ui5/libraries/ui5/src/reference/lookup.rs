@@ -115,8 +115,8 @@ pub fn normalise(query: &str) -> String {
         .collect()
 }
 
-/// Splits a name into the symbol with the longest matching key, and the part that follows directly.
-/// The parts after that are ignored.
+/// Splits a name into the symbol with the longest matching key, and the part that follows directly. Later
+/// parts are ignored.
 fn split(data: &mut Source, wanted: &str) -> Result<(Option<Symbol>, Option<String>), Miss> {
     let (mut key, mut field) = (wanted, None);
     loop {
@@ -166,7 +166,7 @@ fn lists(kind: &str) -> &'static [(&'static str, &'static str)] {
             ("/ui5-metadata/associations", "ui5-association"),
             ("/ui5-metadata/events", "ui5-event"),
             ("/ui5-metadata/specialSettings", "ui5-specialSetting"),
-            // Of a web component.
+            // Only web components have these.
             ("/slots", "slot"),
             ("/cssParts", "css-part"),
         ],

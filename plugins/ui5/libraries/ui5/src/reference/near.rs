@@ -5,7 +5,7 @@ use super::{lookup, source::Source};
 /// Maximum number of names suggested.
 const OFFERED: usize = 5;
 
-/// Maximum number of symbols in which a member of that name is searched.
+/// Maximum number of symbols in which the member of the query is searched.
 const MOST_READ: usize = 8;
 
 /// The names that a query without a result may mean, best first: public symbols, and members of
@@ -51,8 +51,8 @@ pub fn suggest(source: &mut Source, wanted: &str, query: &str) -> Result<Vec<Str
     Ok(names)
 }
 
-/// The names that differ from `wanted` in few letters, and in how many: the nearest first, those of
-/// equal distance in alphabetical order.
+/// The names that differ from `wanted` in few letters, each with the number of these letters. The nearest
+/// names come first; names at the same distance are in alphabetical order.
 fn close<'n>(wanted: &str, names: &'n [String]) -> Vec<(usize, &'n String)> {
     let length = wanted.chars().count();
     // The limit depends on the last part: the parts before it are long, and shared by many names.
@@ -67,7 +67,7 @@ fn close<'n>(wanted: &str, names: &'n [String]) -> Vec<(usize, &'n String)> {
     found
 }
 
-/// Symbols elsewhere whose last part is the wanted one, or else begins with it.
+/// Symbols of any namespace whose last part equals the last part of `wanted`, or else begins with it.
 fn elsewhere(source: &mut Source, wanted: &str, keys: &[String]) -> Vec<(usize, String)> {
     let part = last(wanted);
     if part.len() <= 3 {
@@ -88,7 +88,7 @@ fn last(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or_default()
 }
 
-/// Whether the symbol of a suggestion, which may name a member of it, is public.
+/// Whether the symbol of a suggestion is public. The suggestion may name a member of the symbol.
 fn is_public(source: &mut Source, name: &str) -> bool {
     let symbol = name.split('#').next().unwrap_or_default();
     let symbol = source.find(&lookup::normalise(symbol));

@@ -42,9 +42,9 @@ const GENERATED: [&str; 14] = [
     "fire",
 ];
 
-/// The outline of a formatted symbol: what it is, and a line for each member. If it is longer than
-/// `most` bytes, the lines lose their descriptions, then all but the names; then the longest lists
-/// are cut.
+/// The outline of a formatted symbol: its properties, and a line for each member. If the outline is longer
+/// than `most` bytes, the lines lose their descriptions, and then everything except the names. At last, the
+/// longest lists are cut.
 pub fn outline(shown: &Map<String, Value>, most: usize) -> Map<String, Value> {
     let mut head = Map::new();
     for (name, value) in shown {
@@ -262,8 +262,8 @@ pub fn contents(
     pages.into_iter().map(page).collect()
 }
 
-/// A text of at most `most` bytes as it is; of a longer one the first bytes, up to the end of a word
-/// if there is one in the second half, and `…`.
+/// Cuts a text that is longer than `most` bytes, and appends ` …`. The cut is at the end of a word, if there
+/// is one in the second half.
 fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Where the symbols of an API reference are: in a directory, or in bytes that a plugin carries.
+//! The storage of an API reference's symbols: a directory, or bytes that the plugin carries.
 
 use ui5_data::{Compact, Data, Symbol};
 

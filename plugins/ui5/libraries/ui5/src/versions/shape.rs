@@ -1,7 +1,6 @@
-//! Takes from a downloaded list only what has the shape of a version, a word, or a date.
+//! Keeps only those parts of a downloaded list that have the shape of a version, a word, or a date.
 //!
-//! A model is shown what a CDN answers. So texts that are too long, or that have unexpected
-//! characters, are left out.
+//! Models read the answers of a CDN. So texts that are too long or have unexpected characters are left out.
 
 use super::parse_minor;
 use serde_json::{Map, Value, json};
@@ -12,7 +11,7 @@ const MOST: usize = 500;
 /// Maximum length of a state of support or a date, in bytes.
 const LONGEST: usize = 60;
 
-/// The entries of `version.json` with a version each. Fails if it names no latest version.
+/// The entries of `version.json` that have a version. Fails if there is no latest version.
 pub fn versions(content: &Map<String, Value>) -> Result<Map<String, Value>, String> {
     let is_key = |key: &str| matches!(key, "latest" | "active") || is_minor(key);
     let entry = |value: &Value| {
@@ -32,7 +31,7 @@ pub fn versions(content: &Map<String, Value>) -> Result<Map<String, Value>, Stri
     }
 }
 
-/// The ends of maintenance in `versionoverview.json`, by minor version. Fails if it lists none.
+/// The ends of maintenance in `versionoverview.json`, by minor version. Fails if there are none.
 pub fn dates(content: &Map<String, Value>) -> Result<Map<String, Value>, String> {
     let Some(Value::Array(rows)) = content.get("versions") else {
         return Err("It lists no versions.".to_owned());
@@ -75,8 +74,8 @@ fn is_number(text: &str) -> bool {
     (1..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether the text is short and of letters, digits and the marks of a date: `Out of Maintenance`,
-/// `Long-term Maintenance, Q4/2030`.
+/// Whether the text is short and consists of letters, digits and the punctuation of dates: `Out of
+/// Maintenance`, `Long-term Maintenance, Q4/2030`.
 fn is_plain(text: &str) -> bool {
     (1..=LONGEST).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" ,.()/-".contains(&byte))

@@ -215,7 +215,7 @@ fn one_silence_counts_for_both_lists() {
     let sent = rehearsal.sent();
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].patience, Some(fetched::SHORT_PATIENCE));
-    // A host whose answer is of no use is not silent.
+    // A host with a useless answer does not count as silent.
     let rehearsal = Rehearsal::new().page(&url("version.json"), 503, "");
     of(Framework::OpenUi5, &Cdn::default());
     dates(Framework::OpenUi5, &Cdn::default());

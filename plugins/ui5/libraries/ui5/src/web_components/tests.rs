@@ -36,7 +36,7 @@ fn manifest(text: &str) -> Value {
     ] })
 }
 
-/// What a plugin carries: version 2.26.0.
+/// The reference that a plugin carries, of version 2.26.0.
 fn carried() -> &'static [u8] {
     let packages = vec![(PACKAGES[0].to_owned(), "2.26.0".to_owned(), manifest("Carried."))];
     pack(packages, 1).expect("it is small").leak()

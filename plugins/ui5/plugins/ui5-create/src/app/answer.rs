@@ -8,7 +8,7 @@ use crate::{
 };
 use std::path::Path;
 
-/// The answer, to which results are added.
+/// The answer under construction.
 pub struct Answer<'a> {
     app: &'a App,
     base: &'a Path,
@@ -18,7 +18,7 @@ pub struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// The answer before other programs have run.
+    /// Starts an answer, before other programs have run.
     pub fn new(app: &'a App, base: &'a Path, location: &'a Path, files: &'a [File]) -> Self {
         Self { app, base, location, files, finished: Finished::default() }
     }
@@ -74,7 +74,7 @@ impl<'a> Answer<'a> {
         format!("(Namespace: {namespace}\nFramework: {framework} {})", version.version)
     }
 
-    /// CAP projects start their own server.
+    /// The advice on how to start the app. CAP projects start their own server.
     fn how_to_start(&self) -> String {
         let base = self.base.to_string_lossy();
         if base.contains("/app/") || base.ends_with("/app") {

@@ -1,4 +1,5 @@
-//! The columns of an app's table: the properties that the call names, as far as the service has them.
+//! Chooses the columns of an app's table: the properties that the call names and the service has, or else the
+//! first properties in the metadata.
 
 use crate::service::{metadata::Metadata, property::Property, version::ODataVersion};
 
@@ -13,7 +14,7 @@ const SETS_NAMED: usize = 20;
 pub struct Columns {
     /// The entity set.
     pub set: String,
-    /// Its properties, each once.
+    /// The properties to show, without duplicates.
     pub properties: Vec<Property>,
 }
 

@@ -10,14 +10,14 @@ use portcullis_plugin::serde_json::{Value, json};
 use semver::Version;
 use ui5::Framework;
 
-/// A template with the same name as the file made of it.
+/// A template with the same name as its target file.
 macro_rules! same {
     ($set:literal, $path:literal) => {
         named!($path, $set, $path)
     };
 }
 
-/// A template with a name of its own.
+/// A template whose name differs from that of its target file.
 macro_rules! named {
     ($target:literal, $set:literal, $path:literal) => {
         Template {
@@ -184,7 +184,8 @@ fn values(app: &App) -> Value {
         "template_version": env!("CARGO_PKG_VERSION"),
         "service_url": service.map(|service| service.app_url.as_str()),
         "service_url_is_relative": service.is_some_and(|service| service.app_url.starts_with('/')),
-        // CAP servers require a token for writing: early requests fetch it. Since 1.141 for all servers.
+        // CAP servers require a CSRF token for writing, which early requests fetch. From UI5 1.141 on, early
+        // requests are on for all servers.
         "early_requests": service.is_some_and(|service| service.is_cap())
             || *version >= Version::new(1, 141, 0),
         "entity_set": columns.map(|columns| columns.set.as_str()),
@@ -194,7 +195,7 @@ fn values(app: &App) -> Value {
     })
 }
 
-/// The names of properties, and their bindings, which are of plain characters only.
+/// The names of properties and their bindings. The names have only ASCII letters, digits and underscores.
 fn properties(columns: &Columns, app: &App) -> Vec<Value> {
     let version = app.odata_version;
     let value = |property: &Property| json!({ "name": property.name, "binding": property.binding(version) });

@@ -47,7 +47,7 @@ impl Namespace {
         self.0.replace('.', "/")
     }
 
-    /// The name for `ui5.yaml` and `package.json`, which are stricter than the namespace.
+    /// The name for `ui5.yaml` and `package.json`, whose rules for names are stricter.
     pub fn project(&self) -> String {
         let starts_well = self.0.starts_with(|c: char| c.is_ascii_lowercase());
         let is_taken = matches!(self.0.as_str(), "node_modules" | "favicon.ico");

@@ -163,7 +163,7 @@ fn the_service_is_asked_and_believed() {
     assert!(!folder.path().join("d").exists());
 }
 
-/// Metadata of OData V2, with prefixes that nobody expects.
+/// Metadata of OData V2, with unusual namespace prefixes.
 const METADATA_V2: &str = r#"<x:Edmx Version="1.0" xmlns:x="http://schemas.microsoft.com/ado/2007/06/edmx"
   xmlns:y="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"
   xmlns:z="http://www.sap.com/Protocols/SAPData"><x:DataServices y:DataServiceVersion="2.0">

@@ -1,4 +1,5 @@
-//! The metadata of an OData service, as far as a table needs them: version, sets, and their properties.
+//! The parts of an OData service's metadata that a table needs: the version, the entity sets, and their
+//! properties.
 
 use super::{property::Property, version::Spoken};
 use roxmltree::{Document, Node, ParsingOptions};
@@ -64,7 +65,7 @@ impl Metadata {
         self.sets.iter().find(|set| set.name == name)
     }
 
-    /// The names of all sets that the tool can be called with.
+    /// The names of all entity sets that a call can name.
     pub fn set_names(&self) -> impl Iterator<Item = &str> {
         self.sets.iter().map(|set| set.name.as_str()).filter(|name| is_plain(name))
     }
@@ -83,8 +84,8 @@ impl<'x> EntityType<'x> {
     }
 }
 
-/// Whether a name may go into files and answers: only one that an argument could be, as services are
-/// untrusted.
+/// Whether a name from a service is safe in files and answers. Services are untrusted, so that the rule is
+/// that of the arguments.
 pub fn is_plain(name: &str) -> bool {
     (1..=128).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

@@ -26,7 +26,7 @@ const FORMATTED: [&str; 12] = [
 pub struct Property {
     /// The name, of plain characters.
     pub name: String,
-    /// The UI5 type that formats its values in OData V2, if needed and known.
+    /// The UI5 type that formats the values in OData V2, if such a type is needed and known.
     pub format: Option<Format>,
 }
 
@@ -40,7 +40,7 @@ pub struct Format {
 }
 
 impl Property {
-    /// A property of which only the name is known.
+    /// A property with a known name, but without a known type.
     pub fn named(name: &str) -> Self {
         Self { name: name.to_owned(), format: None }
     }

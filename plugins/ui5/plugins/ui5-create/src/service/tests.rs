@@ -100,7 +100,7 @@ fn what_is_no_metadata_is_told() {
 fn a_deep_document_is_no_end() {
     let depth = 200_000;
     let deep = format!("<Edmx>{}{}</Edmx>", "<a>".repeat(depth), "</a>".repeat(depth));
-    // Refusing and reading it are both right.
+    // Both are right: to refuse the document, or to read it.
     drop(Metadata::parse(&deep));
 }
 

@@ -42,7 +42,7 @@ impl ODataVersion {
     }
 }
 
-/// The version that metadata name.
+/// The version of OData that the metadata of a service name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Spoken {
     /// A version for which UI5 has a model.
@@ -59,8 +59,8 @@ pub enum Spoken {
 impl Spoken {
     /// Reads the version of a metadata document from its root, `edmx:Edmx`.
     ///
-    /// The `Version` of OData 4 is that of OData. It is `1.0` in all older versions, which are told apart
-    /// by attributes of `edmx:DataServices`. Prefixes do not matter.
+    /// In OData 4, the attribute `Version` of the root is the version of OData. In all older versions, it is
+    /// `1.0`, and attributes of `edmx:DataServices` name the version. Prefixes do not matter.
     pub fn of(root: Node<'_, '_>) -> Self {
         let edmx = attribute(root, "Version").unwrap_or_default().trim();
         match edmx.split_once('.').map_or(edmx, |(major, _)| major) {
@@ -71,13 +71,14 @@ impl Spoken {
         }
     }
 
-    /// Services before OData 4: what a client has to know (`DataServiceVersion`), and the newest version that
-    /// the service speaks (`MaxDataServiceVersion`, which came with 3.0).
+    /// Reads the version of a service before OData 4 from two attributes. `DataServiceVersion` is the version
+    /// that clients must support. `MaxDataServiceVersion`, which came with 3.0, is the newest version of the
+    /// service.
     fn of_data_services(root: Node<'_, '_>) -> Self {
         let services = root.children().find(|child| child.tag_name().name() == "DataServices");
         let major = |name| {
             let text = services.and_then(|services| attribute(services, name))?.trim();
-            // `2.0;` is right as well.
+            // `2.0;` is valid, too.
             text.split(['.', ';']).next()?.parse::<u32>().ok()
         };
         let is_third = |node: &Node<'_, '_>| {
@@ -103,7 +104,7 @@ fn attribute<'x>(node: Node<'x, '_>, name: &str) -> Option<&'x str> {
     node.attributes().find(|attribute| attribute.name() == name).map(|found| found.value())
 }
 
-/// The first characters of a value from a service that are harmless in a message.
+/// A value from a service for a message: at most 20 characters, and only harmless ones.
 fn shown(text: &str) -> String {
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     format!("'{}'", text.chars().filter(plain).take(20).collect::<String>())

@@ -1,4 +1,4 @@
-//! Checks that a version of UI5 exists, as far as the list of versions tells.
+//! Checks by a list of versions that a version of UI5 exists.
 
 use semver::Version;
 use ui5::{
@@ -6,10 +6,11 @@ use ui5::{
     versions::{Source, Versions},
 };
 
-/// Checks a version that the call names. Fails if it does not exist, and names the nearest ones that do.
+/// Checks a version that the call names. If it does not exist, the error names the nearest versions that do.
 ///
-/// A list has the newest patch of each minor version that it names. Where it cannot tell, the result is a
-/// message to the caller: the list is not from the CDN of today, or does not name the minor version.
+/// A list has only the newest patch of each minor version. In two cases the list cannot tell whether the
+/// version exists, and the result is a message to the caller: the list is not a current one from the CDN, or
+/// it does not name the minor version.
 pub fn check(
     framework: Framework,
     wanted: &Version,

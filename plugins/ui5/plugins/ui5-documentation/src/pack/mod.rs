@@ -1,6 +1,6 @@
 //! The file format of documentation packs: compressed pages, and an index that is searched in place.
 //!
-//! All numbers are little-endian `u32`, or LEB128 where it says so.
+//! All numbers are little-endian `u32`, or LEB128 where stated.
 //!
 //! ```text
 //! MAGIC
@@ -18,8 +18,8 @@
 //! 8 text     the pages, several in one block, with DEFLATE
 //! ```
 //!
-//! A string is its length in bytes (LEB128) and UTF-8. A pack may come from elsewhere: whatever its
-//! bytes are, reading it ends, and fails at worst.
+//! A string is its length in bytes (LEB128) and UTF-8. A pack may come from an untrusted source. Reading any
+//! bytes ends, and at worst fails.
 
 pub mod write;
 
@@ -28,7 +28,7 @@ use miniz_oxide::inflate::decompress_to_vec_with_limit;
 /// The first bytes of a pack.
 pub const MAGIC: &[u8] = b"portcullis ui5 documentation 1\n";
 
-/// How many terms a group has.
+/// Number of terms in a group.
 pub const GROUP: usize = 16;
 
 /// Maximum size of a block before compression, in bytes. A larger page has a block of its own.
@@ -42,18 +42,18 @@ const MOST_SECTIONS: usize = 1_000_000;
 
 const AREAS: usize = 9;
 
-/// What a pack says about itself.
+/// The description of a pack, stored in the pack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// The name in the addresses of its pages: lower case letters, digits and `-`.
     pub name: String,
-    /// What it is, for people.
+    /// The title, for people.
     pub title: String,
-    /// The state it was made of: a version, a commit or a date.
+    /// The state of the source: a version, a commit or a date.
     pub state: String,
-    /// Who wrote it, and under which licence.
+    /// The authors and the licence.
     pub licence: String,
-    /// What of the source is left out.
+    /// The parts of the source that are left out; empty if there are none.
     pub left_out: String,
     /// The address of a page, with `{key}`; empty if pages have none.
     pub address: String,
@@ -66,7 +66,7 @@ pub struct Entry<'p> {
     pub id: &'p str,
     /// The title.
     pub title: &'p str,
-    /// What stands for `{key}` in [`About::address`].
+    /// The value that replaces `{key}` in [`About::address`].
     pub key: &'p str,
 }
 
@@ -77,14 +77,14 @@ pub struct Place {
     pub page: u32,
     /// Where the section starts in the page, in bytes.
     pub start: u32,
-    /// How many words it has.
+    /// The number of words in the section.
     pub words: u32,
 }
 
 /// An opened pack.
 pub struct Pack<'b> {
     areas: [&'b [u8]; AREAS],
-    /// What the pack says about itself.
+    /// The description of the pack.
     pub about: About,
 }
 
@@ -122,12 +122,12 @@ impl<'b> Pack<'b> {
         Ok(pack)
     }
 
-    /// How many pages there are.
+    /// The number of pages.
     pub fn page_count(&self) -> usize {
         self.areas[1].len() / 16
     }
 
-    /// How many sections there are.
+    /// The number of sections.
     pub fn section_count(&self) -> usize {
         self.areas[3].len() / 12
     }
@@ -216,7 +216,7 @@ impl<'b> Pack<'b> {
         None
     }
 
-    /// The terms of a group and of those after it, and where its postings start.
+    /// The bytes of the terms from a group on, and the offset of the group's postings.
     fn group(&self, group: usize) -> Option<(&[u8], usize)> {
         let mut record = self.areas[4].get(group.checked_mul(8)?..)?;
         let (terms, postings) = (number(&mut record)?, number(&mut record)?);

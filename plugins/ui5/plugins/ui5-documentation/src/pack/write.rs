@@ -16,7 +16,7 @@ pub struct Page {
     pub id: String,
     /// The title.
     pub title: String,
-    /// What stands for `{key}` in [`About::address`].
+    /// The value that replaces `{key}` in [`About::address`].
     pub key: String,
     /// The text, as Markdown.
     pub text: String,
@@ -92,7 +92,7 @@ impl Index {
             let mut count = |text: &str, weight: u32| {
                 each_word(text, |word| {
                     words += 1;
-                    // Lengths of terms are bytes.
+                    // The format stores the length of a term in one byte.
                     if word.len() < 256 {
                         let weights = self.terms.entry(word.to_owned()).or_default();
                         *weights.entry(number).or_default() += weight;

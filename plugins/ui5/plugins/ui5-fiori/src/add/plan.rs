@@ -19,7 +19,7 @@ pub struct Plan {
     pub context_path: String,
     /// The pattern of the route.
     pub pattern: String,
-    /// The page before.
+    /// The page from which the user navigates to the new page.
     pub parent: Option<Parent>,
     page_type: PageType,
     /// In an app with columns: the pages that the route shows side by side, the new one included.
@@ -29,9 +29,9 @@ pub struct Plan {
 /// The page from which the user comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parent {
-    /// Its name.
+    /// The name of the page.
     pub name: String,
-    /// The key of the navigation in its settings.
+    /// The key of the navigation in the settings of the page.
     pub navigation: String,
 }
 
@@ -73,8 +73,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Edits the content of the manifest. Fails if there is something else where an object should be,
-    /// or if the parent page has this navigation already.
+    /// Edits the content of the manifest. Fails if a value on the way is not an object, or if the parent page
+    /// has this navigation already.
     pub fn apply(&self, content: &mut Value) -> Result<(), String> {
         let libraries = object_at(content, &["sap.ui5", "dependencies", "libs"])?;
         libraries.entry("sap.fe.templates").or_insert_with(|| json!({}));
@@ -218,15 +218,16 @@ fn object_page(wanted: &AddPage, manifest: &Manifest, pages: &[Page]) -> Result<
     })
 }
 
-/// What comes before an object page.
+/// The page from which the user navigates to an object page.
 enum Before<'p> {
     /// A page of the app.
     Page(&'p Page),
-    /// No page; the entity set of the object page.
+    /// No page. The text is the entity set of the object page.
     Nothing(&'p str),
 }
 
-/// The page before an object page: the one that is named, or the only list report of the entity set.
+/// The page from which the user navigates to an object page: the page that the call names, or the only list
+/// report of the entity set.
 fn parent<'p>(wanted: &'p AddPage, pages: &'p [Page]) -> Result<Before<'p>, String> {
     let names = || pages.iter().map(|page| page.name.as_str()).collect::<Vec<_>>().join(", ");
     if let Some(name) = &wanted.parent_page {

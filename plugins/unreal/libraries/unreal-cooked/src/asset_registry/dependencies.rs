@@ -1,15 +1,16 @@
-//! The dependencies of a registry: a graph of packages and of names that the asset manager gives.
+//! The dependency graph of an asset registry. Its nodes are packages and identifiers of the asset
+//! manager.
 
 use super::{Name, Reader, Registry, version};
 use crate::Fault;
 use std::collections::BTreeSet;
 
-/// The side of a dependency that is asked for.
+/// The direction in which dependencies are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// What the package needs.
+    /// The packages that the package needs.
     Needs,
-    /// What needs the package.
+    /// The packages that need the package.
     NeededBy,
 }
 
@@ -18,11 +19,11 @@ pub enum Need {
 pub struct Dependency {
     /// The other package.
     pub package: String,
-    /// Whether the package that is needed is loaded together with the one that needs it.
+    /// Whether the dependency is hard: the needed package is loaded with the package that needs it.
     pub is_hard: bool,
 }
 
-/// A node of the graph: a package, or a name of the asset manager.
+/// A node of the graph: a package, or an identifier of the asset manager.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
     /// The package; `None` for other nodes.
@@ -33,7 +34,7 @@ pub struct Node {
     needed_by: Vec<u32>,
 }
 
-/// The dependencies of a package, sorted by name. Each package is there once, as hard if one of
+/// The dependencies of a package, sorted by name. Each package is listed once, as hard if one of
 /// its dependencies is hard.
 pub fn of(registry: &Registry<'_>, package: &str, need: Need) -> Vec<Dependency> {
     let is_it = |name: Name| registry.name(name).eq_ignore_ascii_case(package);
@@ -52,7 +53,7 @@ pub fn of(registry: &Registry<'_>, package: &str, need: Need) -> Vec<Dependency>
                 let needs = registry.nodes.get(by as usize).map(|node| node.needs.as_slice());
                 needs.unwrap_or_default().iter().any(|(to, is_hard)| *to as usize == at && *is_hard)
             };
-            // Each once, since a hostile file can repeat them.
+            // Each node counts once, since a hostile file can repeat nodes.
             let by: BTreeSet<u32> = node.needed_by.iter().copied().collect();
             by.into_iter().filter_map(|by| dependency((by, strength(by)))).collect()
         }
@@ -86,7 +87,7 @@ impl Reader<'_, '_> {
         Ok(Some(nodes))
     }
 
-    /// A node since 4.26: numbers of nodes, with bits for the kind of each dependency.
+    /// Reads a node since 4.26: numbers of nodes, with bits for the kind of each dependency.
     fn node(&mut self) -> Result<Node, Fault> {
         let package = self.identifier()?;
         let packages = self.numbers()?;
@@ -100,7 +101,7 @@ impl Reader<'_, '_> {
         Ok(Node { package, needs: needs.collect(), needed_by })
     }
 
-    /// A node before 4.26: the lengths of its five or six lists of nodes, then the lists.
+    /// Reads a node before 4.26: the lengths of its five or six lists of nodes, then the lists.
     fn old_node(&mut self) -> Result<Node, Fault> {
         let what = "dependencies";
         let package = self.identifier()?;

@@ -1,9 +1,9 @@
-//! What a registry knows of each package: its size on disk and what it was saved with.
+//! The packages of an asset registry, with their sizes on disk.
 
 use super::{Name, Reader, version};
 use crate::Fault;
 
-/// What the registry knows of a package.
+/// Data of a package in the registry.
 #[derive(Clone, Copy, Debug)]
 pub struct PackageData {
     /// Name of the package.
@@ -26,7 +26,7 @@ impl Reader<'_, '_> {
         Ok(packages)
     }
 
-    /// Skips what follows the size.
+    /// Skips the fields of a package after its size.
     fn details(&mut self) -> Result<(), Fault> {
         let what = "packages";
         let since = |first: u32| self.version >= first;

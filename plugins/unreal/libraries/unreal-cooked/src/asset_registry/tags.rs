@@ -1,29 +1,31 @@
-//! The tags of a registry's assets: since 4.27, all keys and values are stored once, by their kind.
+//! The tags of a registry's assets. Since 4.27, keys and values of all assets are in tables, one
+//! for each kind of value.
 
 use super::{Name, version};
 use crate::{Fault, names};
 use std::borrow::Cow;
 use unreal_package::Cursor;
 
-/// First word of the tables: if the texts are among the tables, and if they are before them.
+/// The possible first words of the tables: the texts (`FText`) are among the other tables, or
+/// before them.
 const BEGIN: [u32; 2] = [0x1234_5678, 0x1234_5679];
 const END: u32 = 0x8765_4321;
-/// Maximum number of tags that are returned of an asset.
+/// Maximum number of tags that are returned for an asset.
 const MAX_TAGS: usize = 500;
 
-/// Where the tags of an asset are.
+/// The place of an asset's tags in the registry.
 #[derive(Clone, Copy, Debug)]
 pub enum Tags {
     /// In the asset itself, before 4.27.
     Inline {
-        /// Offset of their number in the file, in bytes.
+        /// Offset of the number of tags in the file, in bytes.
         start: u64,
-        /// Their number.
+        /// Number of tags.
         count: usize,
     },
-    /// Among the pairs of all assets.
+    /// In the tables of all assets, as consecutive key-value pairs.
     Stored {
-        /// Whether the keys have no numbers.
+        /// Whether no key has an appended number.
         is_numberless: bool,
         first: usize,
         count: usize,
@@ -31,7 +33,7 @@ pub enum Tags {
 }
 
 impl Tags {
-    /// Splits the packed form (`FPartialMapHandle`).
+    /// Unpacks a handle to the pairs of an asset (`FPartialMapHandle`).
     pub fn of(packed: u64) -> Self {
         Self::Stored {
             is_numberless: packed >> 63 != 0,
@@ -41,7 +43,7 @@ impl Tags {
     }
 }
 
-/// The pairs of all assets, and their values (`FixedTagPrivate::FStore`).
+/// The key-value pairs of all assets, and their values (`FixedTagPrivate::FStore`).
 #[derive(Clone, Debug, Default)]
 pub struct Store<'a> {
     /// The whole file, for tags before 4.27.
@@ -65,7 +67,7 @@ struct ExportPath {
     package: Name,
 }
 
-/// Strings that end with a zero, and where they begin.
+/// Zero-terminated strings, and the offsets where they begin.
 #[derive(Clone, Copy, Debug, Default)]
 struct Strings<'a> {
     offsets: &'a [u8],
@@ -119,7 +121,8 @@ impl<'a> Store<'a> {
         Ok(tags)
     }
 
-    /// A value: its kind is in the lowest three bits (`FValueId`).
+    /// The text of a value. Its kind is in the lowest three bits of `id` (`FValueId`), its index in
+    /// the others. Empty if the value is unknown.
     fn value(&self, id: u32, names: &[Cow<'_, str>]) -> String {
         let at = (id >> 3) as usize;
         let name = |name: Option<&Name>| name.map(|name| text(names, *name));
@@ -190,7 +193,7 @@ impl<'a> Tables<'a, '_> {
         let texts_first = begin == BEGIN[1];
         let mut counts = [0; 11];
         for count in &mut counts {
-            // Checked once more against the bytes left where each table begins.
+            // A first check only: each table checks its count again where it begins.
             *count = self.cursor.count(what, 1)?;
         }
         let mut store = Store::default();
@@ -217,7 +220,7 @@ impl<'a> Tables<'a, '_> {
         }
     }
 
-    /// Skips to the next multiple of 16, where the version aligns tables.
+    /// Skips to the next multiple of 16 bytes, in versions that align tables.
     fn align(&mut self) -> Result<(), Fault> {
         if self.version >= version::MAPPED_TAGS {
             let over = self.cursor.at() % 16;

@@ -16,7 +16,7 @@ pub trait Partitions {
     fn read(&mut self, partition: u64, offset: u64, len: usize) -> io::Result<Vec<u8>>;
 }
 
-/// Where the bytes of a block are.
+/// The place and the compression of a block's data.
 struct Block {
     offset: u64,
     packed: usize,
@@ -25,7 +25,7 @@ struct Block {
 }
 
 impl Toc<'_> {
-    /// The first bytes of a chunk, at most `most`.
+    /// Reads the first bytes of a chunk, at most `most`.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl Toc<'_> {
         Ok(bytes)
     }
 
-    /// A whole chunk.
+    /// Reads a whole chunk.
     ///
     /// # Errors
     ///

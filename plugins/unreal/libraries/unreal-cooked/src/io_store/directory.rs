@@ -4,7 +4,7 @@ use crate::Fault;
 use std::borrow::Cow;
 use unreal_package::Cursor;
 
-/// An index that refers to nothing.
+/// The index that stands for "none".
 const NONE: u32 = u32::MAX;
 /// Maximum length of a file's path, in bytes.
 const MAX_PATH: usize = 4_096;
@@ -12,7 +12,7 @@ const MAX_PATH: usize = 4_096;
 /// each path.
 const MAX_PATHS: usize = 64 << 20;
 
-/// A file by name.
+/// A file of a container: its path and its chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedFile {
     /// Path as the packager wrote it, such as `../../../MyGame/Content/Doors/BP_Door.uasset`.
@@ -72,7 +72,8 @@ pub fn read(bytes: &[u8], chunks: usize) -> Result<Vec<PackedFile>, Fault> {
     Ok(walk.found)
 }
 
-/// Walks the folders. More visits than there are folders or files are an error: they go in a circle.
+/// Walks the folders and files. A walk with more visits than folders or files goes in a circle and
+/// is an error.
 struct Walk<'a> {
     folders: Vec<Folder>,
     files: Vec<File>,
@@ -84,7 +85,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn all(&mut self, mount: &str) -> Option<()> {
-        // The root folder is the first, without a name.
+        // The first folder is the root. It has no name.
         let mut open = vec![(0_u32, mount.trim_end_matches('/').to_owned())];
         let mut steps = 0;
         while let Some((at, parent)) = open.pop() {
@@ -138,9 +139,9 @@ fn join(folder: &str, name: &str) -> Option<String> {
 }
 
 /// The name of the package in a file, such as `/Game/Doors/BP_Door` for
-/// `../../../MyGame/Content/Doors/BP_Door.uasset`. It begins with `/Engine/` for the engine's
-/// files, and with the plugin's name for those of a plugin. `None` for files that are no packages
-/// of a content folder.
+/// `../../../MyGame/Content/Doors/BP_Door.uasset`. The name begins with `/Engine/` for files of the
+/// engine, and with the plugin's name for files of an Unreal plugin. `None` for files that are not
+/// packages in a `Content` folder.
 pub fn package_name(path: &str) -> Option<String> {
     let stem = path.strip_suffix(".uasset").or_else(|| path.strip_suffix(".umap"))?;
     let stem = stem.trim_start_matches("../");

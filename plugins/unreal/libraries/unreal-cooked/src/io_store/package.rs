@@ -44,7 +44,7 @@ pub struct PackageExport {
     class: u64,
 }
 
-/// Where the tables of a header are.
+/// Fields of a header, with the offsets of its tables in bytes.
 struct Places {
     name: (u32, u32),
     flags: u32,
@@ -62,7 +62,7 @@ impl<'a> PackageHeader<'a> {
         let word = |at: usize| Some(u32::from_le_bytes(start.get(at..at + 4)?.try_into().ok()?));
         let size = match is_ue5 {
             true => u64::from(word(4)?),
-            // The graph data are the last table.
+            // In Unreal Engine 4, the header ends with the graph data.
             false => u64::from(word(52)?) + u64::from(word(56)?),
         };
         Some(size)
@@ -136,9 +136,9 @@ impl<'a> PackageHeader<'a> {
         path
     }
 
-    /// The class of an object: the path of a class of the engine, the name of a class of this
-    /// package, or `a class of` another package. `imported` are the names of the packages that this
-    /// package imports, in the order of the container header.
+    /// The class of an object: the path of a native class, the name of a class of this package, or
+    /// `a class of` and the name of another package. `imported` has the names of the packages that
+    /// this package imports, in the order of the container header. `None` if the class is unknown.
     pub fn class(
         &self,
         export: &PackageExport,
@@ -157,13 +157,13 @@ impl<'a> PackageHeader<'a> {
         }
     }
 
-    /// Whether the object is outermost, like an asset.
+    /// Whether the object has no outer in this package, as is the case for assets.
     pub fn is_outermost(&self, export: &PackageExport) -> bool {
         as_export(export.outer).is_none()
     }
 }
 
-/// The export to which a reference leads.
+/// The export to which a reference leads. `None` for references of another kind.
 fn as_export(reference: u64) -> Option<usize> {
     if reference >> KIND_SHIFT != 0 {
         return None;
@@ -173,9 +173,9 @@ fn as_export(reference: u64) -> Option<usize> {
 
 type Start<'a> = (Places, Vec<Cow<'a, str>>);
 
-/// Reads the start of a header of Unreal Engine 5. Headers are longer since 5.3, and later engines
-/// add two offsets before the names. The header does not state its layout, so all layouts are
-/// tried: the right one leads to a name table, which has the id of its hash algorithm.
+/// Reads the start of a header of Unreal Engine 5. Headers have more fields since 5.3, and later
+/// engines add two offsets before the names. The header does not state its layout, so all layouts
+/// are tried. The right layout leads to a name table, which has the id of its hash algorithm.
 fn ue5<'a>(cursor: &mut Cursor<'a>) -> Result<Start<'a>, Fault> {
     let what = "package header";
     let has_versions = cursor.u32(what)? != 0;
@@ -247,7 +247,7 @@ fn offset(cursor: &mut Cursor<'_>) -> Result<usize, Fault> {
     usize::try_from(offset).map_err(|_| cursor.damaged("offset").into())
 }
 
-/// The names of the imported packages: a name batch, and the number of each.
+/// Reads the names of the imported packages: a name batch, then the appended number of each name.
 fn imported_packages(cursor: &Cursor<'_>, at: usize) -> Result<Vec<String>, Fault> {
     let what = "imported packages";
     let mut cursor = cursor.from(what, at as i64)?;

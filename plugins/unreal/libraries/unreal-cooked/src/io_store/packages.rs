@@ -1,4 +1,4 @@
-//! Reads the header of a container (`FIoContainerHeader`): its packages, and what they import.
+//! Reads the header of a container (`FIoContainerHeader`): its packages and their imports.
 
 use super::toc::little;
 use crate::Fault;
@@ -14,7 +14,7 @@ const NEWEST: u32 = 5;
 mod version {
     /// The header has no separate number of packages any more.
     pub const OPTIONAL_SEGMENTS: u32 = 2;
-    /// Entries have no numbers of exports, since Unreal Engine 5.3.
+    /// Entries have no counts of exports, since Unreal Engine 5.3.
     pub const NO_EXPORT_INFO: u32 = 3;
 }
 
@@ -61,7 +61,7 @@ impl<'a> Packages<'a> {
         ids(self.ids)
     }
 
-    /// The packages that a package imports; `None` if the container does not have it.
+    /// The packages that a package imports; `None` if the container does not have the package.
     pub fn imports(&self, package: PackageId) -> Option<impl Iterator<Item = PackageId> + use<'a>> {
         let at = self.ids().position(|id| id == package)?;
         Some(ids(self.list(at)))
@@ -69,7 +69,8 @@ impl<'a> Packages<'a> {
 
     /// The packages that import a package.
     pub fn importers(&self, package: PackageId) -> Vec<PackageId> {
-        // Cookers write no lists that overlap. Those of a hostile file could take very long.
+        // The cooker writes no lists that overlap. Overlapping lists of a hostile file could take
+        // very long, so the total length of the lists is bounded.
         let mut left = self.entries.len();
         let mut found = Vec::new();
         for (at, id) in self.ids().enumerate() {
@@ -117,7 +118,7 @@ fn ue5(cursor: &mut Cursor<'_>) -> Result<(usize, usize), Fault> {
     if version < version::OPTIONAL_SEGMENTS {
         cursor.skip("number of packages", 4)?;
     }
-    // Before 5.3 an entry begins with the numbers of exports and of export bundles.
+    // Before 5.3, an entry begins with the counts of exports and of export bundles.
     Ok(if version < version::NO_EXPORT_INFO { (24, 8) } else { (16, 0) })
 }
 

@@ -1,5 +1,5 @@
-//! Reads the script objects of a packaged game: the engine's own classes, to which packages refer
-//! by a hash. They are in `global.utoc`.
+//! Reads the script objects of a packaged game: native classes and their objects, which packages
+//! name by a hash. They are in `global.utoc`.
 
 use crate::{Fault, names};
 use std::{borrow::Cow, collections::HashMap};
@@ -10,11 +10,11 @@ const MAX_NESTING: usize = 16;
 /// Mask of the index in a reference to a name; the two highest bits tell the name table.
 pub const NAME_INDEX: u32 = (1 << 30) - 1;
 
-/// The engine's own classes and their objects, by their hash.
+/// The script objects of a game, by their hash.
 #[derive(Clone, Debug, Default)]
 pub struct ScriptObjects<'a> {
     names: Vec<Cow<'a, str>>,
-    /// Name, its number, and the outer's hash.
+    /// Index of the name, its appended number, and the outer's hash.
     objects: HashMap<u64, (u32, u32, u64)>,
 }
 
@@ -63,12 +63,12 @@ impl<'a> ScriptObjects<'a> {
         self.objects.is_empty()
     }
 
-    /// The text of a global name.
+    /// The text of a global name. `None` if there is no such index.
     pub fn name(&self, index: u32) -> Option<&str> {
         self.names.get(index as usize).map(AsRef::as_ref)
     }
 
-    /// The path of an object, such as `/Script/Engine.StaticMesh`.
+    /// The path of an object, such as `/Script/Engine.StaticMesh`. `None` if the object is unknown.
     pub fn path(&self, hash: u64) -> Option<String> {
         let mut chain = Vec::new();
         let mut at = hash;

@@ -9,7 +9,7 @@ const WHAT: &str = "an IoStore table of contents";
 const HEADER: usize = 144;
 /// The newest known version (`EIoStoreTocVersion::ContainerEncryptionMethod`).
 const NEWEST: u8 = 10;
-/// Maximum size of a block, in bytes: entries have three bytes for it.
+/// Maximum size of a block, in bytes: the entry of a block stores the size in three bytes.
 const MAX_BLOCK: u32 = 1 << 24;
 /// Size of an initialisation vector of the encryption, in bytes.
 const INITIALISATION_VECTOR: usize = 12;
@@ -49,7 +49,7 @@ pub struct Toc<'a> {
     pub partitions: u32,
     /// Maximum size of a `.ucas` file, in bytes; further blocks are in the next file.
     pub partition_size: u64,
-    /// The files by name; empty where the container has no names, or encrypted ones.
+    /// The named files; empty if the container has no names, or if the names are encrypted.
     pub files: Vec<PackedFile>,
     flags: u8,
     ids: &'a [u8],
@@ -81,13 +81,13 @@ pub enum ChunkKind {
     OptionalBulk,
     /// Bulk data that are mapped into memory.
     MappedBulk,
-    /// The engine's own classes and their objects.
+    /// Script objects: native classes and their objects.
     ScriptObjects,
-    /// The packages of the container and what they import.
+    /// The packages of the container and their imports.
     ContainerHeader,
     /// Shaders and shader libraries.
     Shaders,
-    /// The names of the engine's own objects, in 4.26 and 4.27.
+    /// The names of the script objects, in 4.26 and 4.27.
     GlobalNames,
     /// Any other kind.
     Other(u8),
@@ -124,7 +124,7 @@ impl ChunkKind {
     }
 }
 
-/// The numbers of the header that say how long each table is.
+/// The lengths of the tables, from the header.
 struct Counts {
     chunks: usize,
     blocks: usize,
@@ -141,8 +141,8 @@ impl<'a> Toc<'a> {
     ///
     /// # Errors
     ///
-    /// When the file is no such table, of a newer version, or damaged. Encrypted names are no
-    /// error: `files` is then empty.
+    /// When the file is not a table of contents, has a newer version, or is damaged. Encrypted
+    /// names are not an error: `files` is then empty.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Fault> {
         if !bytes.starts_with(MAGIC) {
             return Err(Fault::Unknown(WHAT));
@@ -306,7 +306,7 @@ fn take<'a>(
     Ok(cursor.take(what, bytes)?)
 }
 
-/// A name that is padded with zeros.
+/// The name of a compression method, from bytes that are padded with zeros.
 fn method(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()

@@ -17,9 +17,10 @@ pub struct Container {
     pub version: u8,
     /// Version of the container header.
     pub header_version: u32,
-    /// The compression method that the blocks state. Only for `Zlib` are they compressed.
+    /// The compression method that the blocks state. The blocks are compressed only if it is
+    /// `Zlib`.
     pub method: Option<&'static str>,
-    /// Whether the container states that it is encrypted. Its data never are.
+    /// Whether the container states that it is encrypted. The data are never encrypted.
     pub encrypted: bool,
     /// Maximum size of a `.ucas` file, in bytes; 0 for one file of any size.
     pub partition_size: u64,
@@ -53,8 +54,8 @@ impl Container {
     }
 
     /// Adds a package with an asset and a part of the asset. `class` is the hash of the script
-    /// object that is the asset's class. `imports` are ids and names of packages; in Unreal
-    /// Engine 5, the part's class is in the first of them.
+    /// object that is the asset's class. `imports` are ids and names of packages. In Unreal Engine
+    /// 5, the part's class is in the first imported package.
     pub fn package(&mut self, id: u64, name: &str, class: u64, imports: &[(u64, &str)]) {
         let data = if self.is_ue5() { self.ue5(name, class, imports) } else { ue4(name, class) };
         let folder = name.trim_start_matches("/Game/");
@@ -195,7 +196,8 @@ impl Container {
         (toc.0, data)
     }
 
-    /// Appends a block, in the next file if this one is full. Returns its offset over all files.
+    /// Appends a block, in a new file if the last file is full. Returns the block's offset over all
+    /// files.
     fn append(&self, data: &mut Vec<Vec<u8>>, block: &[u8]) -> u64 {
         let size = self.partition_size;
         let fits = |file: &Vec<u8>| size == 0 || (file.len() + block.len()) as u64 <= size;
@@ -217,7 +219,7 @@ impl Default for Container {
     }
 }
 
-/// An entry of the export map.
+/// Writes an entry of the export map.
 fn export(ink: &mut Ink, name: u32, outer: u64, class: u64) {
     ink.u64(0).u64(50).u32(name).u32(0).u64(outer).u64(class);
     ink.u64(NONE).u64(NONE).u64(0).u32(1).u32(0);
@@ -242,7 +244,8 @@ fn ue4(name: &str, class: u64) -> Vec<u8> {
     ink.0
 }
 
-/// The data of script objects. Each is its hash, the hash of its outer (0 for none), and its name.
+/// The data of script objects. Each object is given as its hash, the hash of its outer (0 for
+/// none), and its name.
 pub fn script_objects(objects: &[(u64, u64, &str)]) -> Vec<u8> {
     let names: Vec<String> = objects.iter().map(|(.., name)| (*name).to_owned()).collect();
     let mut ink = Ink::default();

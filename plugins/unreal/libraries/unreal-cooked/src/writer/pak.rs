@@ -1,4 +1,4 @@
-//! Writes archives (`.pak`) without their data: what the index says about files is all that is read.
+//! Writes pak archives without the data of their files, since the reader reads only the index.
 
 use super::Ink;
 
@@ -7,13 +7,14 @@ use super::Ink;
 pub struct DraftPak {
     /// Version of the format: 1 to 12.
     pub version: u32,
-    /// For version 8: whether it is that of 4.22, with four methods and their numbers in one byte.
+    /// For version 8: whether the format is the variant of 4.22, with four methods and method
+    /// numbers of one byte.
     pub is_4_22: bool,
     /// Folder that all paths begin with.
     pub mount: String,
     /// Names of the compression methods, since version 8.
     pub methods: Vec<String>,
-    /// The key, if the index is encrypted. The index is then not readable.
+    /// GUID of the key. If it is set, the index is marked as encrypted and unreadable.
     pub key: Option<[u8; 16]>,
     /// Whether the names of files are left out, since version 10.
     pub is_nameless: bool,
@@ -28,9 +29,9 @@ pub struct DraftFile {
     pub folder: String,
     /// Its name.
     pub name: String,
-    /// Bytes before compression.
+    /// Size before compression, in bytes.
     pub size: u64,
-    /// Bytes in the archive.
+    /// Size in the archive, in bytes.
     pub stored: u64,
     /// Number of the compression method; 0 for none.
     pub method: u32,
@@ -39,7 +40,7 @@ pub struct DraftFile {
 }
 
 impl DraftPak {
-    /// The archive.
+    /// The bytes of the archive.
     pub fn bytes(&self) -> Vec<u8> {
         let mut file = Ink::default();
         // Data of files come first.
@@ -109,7 +110,7 @@ impl DraftPak {
         }
     }
 
-    /// The index since 4.26. Its folders are written to `file` before.
+    /// The index since 4.26. The folders of the index are written to `file` first.
     fn index(&self, file: &mut Ink) -> Ink {
         let (mut encoded, mut whole, mut folders) =
             (Ink::default(), Ink::default(), Ink::default());
@@ -143,7 +144,7 @@ impl DraftPak {
         index
     }
 
-    /// An entry in a few bytes: numbers of eight bytes only where four are too few.
+    /// Writes an encoded entry: numbers have eight bytes only where four are too few.
     fn encoded_entry(encoded: &mut Ink, file: &DraftFile) {
         let fits = |number: u64| u32::try_from(number).is_ok();
         let bit = |is_set: bool, bit: u32| u32::from(is_set) << bit;

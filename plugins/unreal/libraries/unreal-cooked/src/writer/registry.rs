@@ -27,7 +27,7 @@ pub struct DraftAsset {
 }
 
 impl DraftRegistry {
-    /// The registry's file.
+    /// The bytes of the registry's file.
     pub fn bytes(&self) -> Vec<u8> {
         let mut names = Vec::new();
         // A first pass fills the name table, which some versions store before all else.
@@ -100,7 +100,7 @@ impl DraftRegistry {
         self.name(ink, names, &asset.package);
         self.name(ink, names, name);
         if self.version >= 15 {
-            // The name of an outer, since editor-only data are not filtered out.
+            // Each asset names its outer if editor-only data are not filtered out.
             self.name(ink, names, "None");
         }
         if self.version < 8 {
@@ -155,7 +155,7 @@ impl DraftRegistry {
         ink.u32(0x8765_4321);
     }
 
-    /// The graph: a node for each package that is named.
+    /// The graph: a node for each package in `needs`.
     fn nodes(&self, names: &mut Vec<String>) -> Vec<u8> {
         let mut packages: Vec<&str> = Vec::new();
         for (from, to, _) in &self.needs {
@@ -193,7 +193,7 @@ impl DraftRegistry {
             } else {
                 ink.count(needs.len());
                 list(&mut ink);
-                // Five bits each: hard and game, or game alone.
+                // Five bits for each dependency: hard and game, or game alone.
                 let bits = needs
                     .iter()
                     .enumerate()
@@ -210,7 +210,7 @@ impl DraftRegistry {
         ink.0
     }
 
-    /// What follows the size of a package.
+    /// Writes the fields of a package after its size.
     fn details(&self, ink: &mut Ink, names: &mut Vec<String>) {
         ink.bytes(&[0; 20][..if self.version >= 20 { 20 } else { 16 }]);
         if self.version >= 6 {

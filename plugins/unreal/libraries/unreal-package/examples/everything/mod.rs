@@ -2,7 +2,7 @@
 
 use unreal_package::{Index, Package};
 
-/// Reads all of these. Returns whether the file could be read as a package.
+/// Reads all these parts of a file. Returns whether the file could be read as a package.
 pub fn read(file: &[u8]) -> bool {
     let Ok(package) = Package::read(file) else { return false };
     package.markdown("/Game/X", 1 << 18);

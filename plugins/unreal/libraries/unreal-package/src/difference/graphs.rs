@@ -44,7 +44,7 @@ impl Difference {
     fn node(&mut self, graph: &str, before: &Node, after: &Node) {
         let place = format!("{graph}: {}", label(after));
         let known = self.changes.len();
-        // The title of a comment is the comment.
+        // The title of a comment node is its comment, which is compared anyway.
         let is_comment = after.class == "EdGraphNode_Comment";
         let title = if is_comment { &after.title } else { &before.title };
         for (name, old, new) in [
@@ -73,7 +73,7 @@ fn label(node: &Node) -> String {
     format!("{title} ({})", node.name)
 }
 
-/// The pins of a node with their types, and their values while nothing is linked.
+/// The pins of a node with their types. A value is added only if nothing is linked.
 fn pins(node: &Node) -> BTreeMap<String, String> {
     let mut pins = BTreeMap::new();
     for pin in &node.pins {
@@ -87,7 +87,8 @@ fn pins(node: &Node) -> BTreeMap<String, String> {
     pins
 }
 
-/// The nodes of a graph by what identifies them: the GUID, which stays when a node is renamed, or else the name.
+/// The nodes of a graph by their key: the GUID, which stays when a node is renamed, or else the
+/// name.
 struct Keys<'g> {
     nodes: BTreeMap<String, &'g Node>,
     /// The key of each node, by its name.
@@ -100,7 +101,7 @@ impl<'g> Keys<'g> {
         for node in &graph.nodes {
             *count.entry(node.guid).or_default() += 1;
         }
-        // Copied graphs have nodes with equal GUIDs; old versions have none.
+        // Copied graphs have nodes with equal GUIDs; nodes of old versions have no GUID.
         let key = |node: &Node| match count.get(&node.guid) {
             Some(1) if node.guid != Guid::default() => node.guid.to_string(),
             Some(_) | None => node.name.clone(),

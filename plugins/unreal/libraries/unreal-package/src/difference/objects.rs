@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 /// Maximum length of a property's text, in bytes; only this much of a longer text is compared.
 const MAX_TEXT: usize = 1 << 20;
 
-/// Properties that change with every save, or say in another way what graphs, variables and components say.
+/// Properties that are not compared: they change with every save, or repeat graphs, variables or
+/// components.
 const LEFT_OUT: &[&str] = &[
     "AdvancedPinDisplay",
     "AllNodes",
@@ -133,7 +134,7 @@ impl Difference {
         }
     }
 
-    /// What stands behind the objects in the file, such as the pixels of a texture.
+    /// Compares the data behind the objects in the file, such as the pixels of a texture.
     fn payloads(&mut self, before: &Package<'_>, after: &Package<'_>) {
         let behind = |of: &Package<'_>| {
             let ends = of.header.exports.iter().map(|export| export.offset + export.size);
@@ -149,13 +150,14 @@ impl Difference {
 /// Maximum size, in bytes, of data that count as none if all bytes are 0: an empty list, or a flag that is not set.
 const NOTHING: usize = 16;
 
-/// Whether the engine makes objects of this class from others: from graphs when it compiles a Blueprint, or from comments.
+/// Whether the engine makes objects of this class from other data: from graphs when it compiles a
+/// Blueprint, or from comments.
 fn is_made(class: &str) -> bool {
     ["GeneratedClass", "Property", "DelegateBinding"].iter().any(|end| class.ends_with(end))
         || ["Function", "EdGraphPin", "PackageMetaData", "MetaData"].contains(&class)
 }
 
-/// Whether the graph of a rig or of a material shows all that objects of a class contain.
+/// Whether the graph of a rig or of a material shows the whole content of objects of this class.
 fn is_in_graph(class: &str) -> bool {
     class.starts_with("MaterialExpression")
         || ["Material", "MaterialEditorOnlyData"].contains(&class)
@@ -164,7 +166,8 @@ fn is_in_graph(class: &str) -> bool {
         })
 }
 
-/// The objects with their paths, without those that the engine makes from others, and those that graphs show.
+/// The compared objects with their paths. Objects that the engine makes from other data, and
+/// objects that graphs show, are left out.
 fn paths(package: &Package<'_>) -> Vec<(String, Index)> {
     let header = &package.header;
     let all = (0..header.exports.len()).map(Index::of_export);
@@ -193,7 +196,7 @@ fn text(package: &Package<'_>, property: &Property<'_>, name: &str) -> (String, 
     (label, render.out)
 }
 
-/// The values of each row.
+/// The values of each row, by the name of the row.
 type RowTexts = BTreeMap<String, BTreeMap<String, String>>;
 
 fn rows(package: &Package<'_>, object: &Object<'_>, name: &str) -> RowTexts {

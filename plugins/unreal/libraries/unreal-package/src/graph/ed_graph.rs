@@ -14,7 +14,7 @@ use crate::{
 use std::collections::HashMap;
 
 impl<'a> Package<'a> {
-    /// The Blueprint graphs of this package, named `package`.
+    /// The Blueprint graphs of this package; `package` is its name.
     pub(super) fn ed_graphs(&self, package: &str) -> Vec<Graph> {
         let header = &self.header;
         let roles = self.roles();
@@ -37,7 +37,7 @@ impl<'a> Package<'a> {
             .collect()
     }
 
-    /// The role of each graph, by the Blueprint's lists.
+    /// The role of each graph, by the list of the Blueprint that contains the graph.
     pub(crate) fn roles(&self) -> HashMap<Index, &'static str> {
         let header = &self.header;
         let mut roles = HashMap::new();
@@ -137,7 +137,7 @@ impl<'a> Package<'a> {
         }
     }
 
-    /// Pins stored as separate objects, as they were until 4.12.
+    /// Reads pins that are separate objects, as packages up to 4.12 store them.
     pub(crate) fn pin_objects(&self, node: &Object<'a>) -> Vec<Pin<'a>> {
         let pins = node.get(&self.header, "Pins").map_or(&[][..], Value::items);
         let pins = pins.iter().filter_map(Value::object);

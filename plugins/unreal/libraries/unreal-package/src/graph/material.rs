@@ -1,5 +1,6 @@
-//! Reads the graphs of materials and material functions: their expressions, and the material as the node that the
-//! graph ends in. An input stores its link; an expression stores its outputs only if they differ from its class's.
+//! Reads the graphs of materials and material functions. The nodes are the expressions, and the
+//! material itself as the node in which the graph ends. An input stores its link. An expression
+//! stores its outputs only if they differ from the outputs of its class.
 
 use super::{Graph, Link, MAX_NAME, MAX_VALUE, Node, NodePin};
 use crate::{
@@ -13,10 +14,11 @@ use crate::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Maximum depth at which inputs are looked for in lists and structures.
+/// Maximum depth at which inputs are searched in lists and structures.
 const MAX_DEPTH: usize = 3;
 
-/// Properties that are no settings: they concern the editor, or the graph shows them in another way.
+/// Properties that are not shown as settings: they concern the editor, or the graph shows them in
+/// another way.
 const LEFT_OUT: &[&str] = &[
     "AttributeGetTypes",
     "AttributeSetTypes",
@@ -60,7 +62,8 @@ const LEFT_OUT: &[&str] = &[
     "bShowOutputNameOnPin",
 ];
 
-/// Properties that name what an expression is about, and the words before the name.
+/// Properties with the name of an expression's subject, and the words before this name in the
+/// title.
 const ABOUT: &[(&str, &str)] = &[
     ("ParameterName", "Parameter "),
     ("MaterialFunction", "Call "),
@@ -71,7 +74,7 @@ const ABOUT: &[(&str, &str)] = &[
     ("Description", ""),
 ];
 
-/// Expressions whose class is not in the title, since the words of `ABOUT` tell it.
+/// Expressions with titles that omit the class, since the words of `ABOUT` tell the class.
 const TELLING: &[&str] = &[
     "Comment",
     "FunctionInput",
@@ -95,7 +98,7 @@ struct Input {
 }
 
 impl<'a> Package<'a> {
-    /// The graphs of the materials and material functions of this package, named `package`.
+    /// The graphs of the materials and material functions of this package; `package` is its name.
     pub(super) fn material_graphs(&self, package: &str) -> Vec<Graph> {
         let header = &self.header;
         let mut inside: BTreeMap<i32, Vec<Index>> = BTreeMap::new();
@@ -154,8 +157,8 @@ impl<'a> Package<'a> {
         graph
     }
 
-    /// The material as a node with its settings, and its inputs. They are stored in the material or, since 5.1, in the
-    /// object that its property `EditorOnlyData` names.
+    /// The material as a node with its settings, and its inputs. The inputs are stored in the
+    /// material or, since 5.1, in the object that its property `EditorOnlyData` names.
     fn material(&self, index: Index, render: &Render<'_, 'a>) -> (Node, Vec<Input>) {
         let header = &self.header;
         let object = self.object(index);
@@ -216,7 +219,7 @@ impl<'a> Package<'a> {
         }
     }
 
-    /// The values of an expression or a material, as pins.
+    /// The settings of an expression or a material, as pins with values.
     fn settings(&self, object: &Object<'a>, render: &Render<'_, 'a>) -> Vec<NodePin> {
         let header = &self.header;
         let properties = object.properties.iter();
@@ -268,7 +271,7 @@ impl<'a> Package<'a> {
             return;
         }
         for (position, item) in value.items().iter().enumerate() {
-            // The name stands beside the input or within it.
+            // An item of a list has the input's name as a member, or within its member `Input`.
             let own = ["InputName", "Input"].iter().find_map(|member| {
                 let value = get(item.fields(), header, member)?;
                 let value = get(value.fields(), header, "InputName").unwrap_or(value);
@@ -322,7 +325,7 @@ impl<'a> Package<'a> {
     }
 }
 
-/// The names of an expression's outputs, where the package has them.
+/// The names of an expression's outputs, if the package has them.
 struct Outputs(Vec<String>);
 
 impl Outputs {
@@ -341,7 +344,8 @@ impl Outputs {
         )
     }
 
-    /// The name of an output: its own, the channels that are taken from it, or its number.
+    /// The name of an output: its stored name, else the channels that are taken from it, else its
+    /// number.
     fn name(&self, output: usize, mask: &str) -> String {
         match self.0.get(output) {
             Some(name) if !name.is_empty() => name.clone(),
@@ -352,7 +356,7 @@ impl Outputs {
     }
 }
 
-/// Adds an input to a node, and the link to both ends.
+/// Adds an input pin to a node, and the link to the pins at both ends.
 fn link(
     nodes: &mut [Node],
     places: &HashMap<Index, (usize, Outputs)>,
@@ -389,7 +393,7 @@ fn is_input(value: &Value<'_>, header: &Header<'_>) -> bool {
     has("OutputIndex") && has("Mask") || has("Expression") && has("InputName")
 }
 
-/// Whether a value is an input, or has inputs within.
+/// Whether a value is an input, or contains inputs.
 fn has_inputs(value: &Value<'_>, header: &Header<'_>, depth: usize) -> bool {
     depth <= MAX_DEPTH
         && (is_input(value, header)

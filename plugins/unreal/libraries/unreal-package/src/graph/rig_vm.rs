@@ -1,5 +1,6 @@
-//! Reads graphs of Control Rig and of other systems on RigVM: their model (`URigVMGraph`), not its copy for the editor's view.
-//! Each node, pin and link is an object; a pin of a structure has a pin for each member.
+//! Reads graphs of Control Rig and of other systems based on RigVM. The source is the model
+//! (`URigVMGraph`), not the copy of the model for the editor's view. Each node, pin and link is an
+//! object; a pin of a structure has a pin for each member.
 
 use super::{Graph, Link, MAX_NAME, MAX_VALUE, Node, NodePin};
 use crate::{
@@ -13,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Maximum depth of nested pins.
 const MAX_DEPTH: usize = 8;
-/// Maximum number of outers from a node up to its graph: an injected node is within a pin.
+/// Maximum number of outers from a node up to its graph. An injected node is within a pin.
 const MAX_NESTING: usize = 16;
 /// Maximum number of pins of one node, with the members of structures.
 const MAX_PINS: usize = 4096;
@@ -31,7 +32,8 @@ struct Rigs {
 }
 
 impl<'a> Package<'a> {
-    /// The Blueprint graphs that only show the graphs of rigs: their nodes name nodes of rigs, or are comments.
+    /// The Blueprint graphs that only show the graphs of rigs: all their nodes refer to nodes of
+    /// rigs, or are comments.
     pub(crate) fn views_of_rigs(&self) -> HashSet<Index> {
         let header = &self.header;
         let all = || (0..header.exports.len()).map(Index::of_export);
@@ -51,7 +53,7 @@ impl<'a> Package<'a> {
         views
     }
 
-    /// The graphs of all rigs of this package, named `package`.
+    /// The graphs of all rigs of this package; `package` is its name.
     pub(super) fn rig_graphs(&self, package: &str) -> Vec<Graph> {
         let header = &self.header;
         let rigs = self.rigs();
@@ -129,7 +131,8 @@ impl<'a> Package<'a> {
         }
     }
 
-    /// Adds the pins within a node or a pin. Returns their values as the engine writes the members of a structure.
+    /// Adds the pins within a node or a pin. Returns the values of these pins in the engine's
+    /// notation for members of a structure, such as `X=1,Y=2`.
     fn rig_pins(&self, within: Index, path: &str, rigs: &Rigs, pins: &mut Vec<NodePin>) -> String {
         let header = &self.header;
         let inside = rigs.pins.get(&within).map_or(&[][..], Vec::as_slice);
@@ -212,7 +215,7 @@ impl<'a> Package<'a> {
         }
     }
 
-    /// A title such as `Call FootTrace`. Titles with a subject begin with what the node does.
+    /// A title such as `Call FootTrace`. Titles with a subject begin with the action of the node.
     fn rig_title(
         &self,
         class: &str,
@@ -264,8 +267,8 @@ impl<'a> Package<'a> {
     }
 }
 
-/// The function of a node of C++ code: `GetTransform` of `/Script/ControlRig.RigUnit_GetTransform` (until 5.0) or of
-/// `FRigUnit_GetTransform::Execute`.
+/// The function of a node that is implemented in C++: `GetTransform` of
+/// `/Script/ControlRig.RigUnit_GetTransform` (until 5.0) or of `FRigUnit_GetTransform::Execute`.
 fn unit(object: &Object<'_>, header: &crate::Header<'_>) -> Option<String> {
     let structure = object.get(header, "ScriptStruct").and_then(Value::object);
     let name = match structure {
@@ -292,7 +295,8 @@ fn split(path: &str) -> Option<(&str, &str)> {
     path.rsplit('|').next().unwrap_or(path).split_once('.')
 }
 
-/// Whether a pin is kept: a member of a structure is also in the structure's value, so it is kept only if it is linked.
+/// Whether a pin is kept. The pin of a structure's member is kept only if it is linked, since the
+/// structure's value contains the value of the member.
 fn is_told(pin: &NodePin) -> bool {
     !pin.name.contains('.') || !pin.links.is_empty()
 }

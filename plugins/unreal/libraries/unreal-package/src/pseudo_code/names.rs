@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 /// Minimum number of digits of a GUID in the name of a node.
 const LEAST_DIGITS: usize = 4;
-/// Beginnings of nodes' names that come from the names of their classes, and are left out.
+/// Prefixes of class names that are left out of the nodes' names.
 const PREFIXES: &[&str] = &["MaterialExpression", "K2Node_", "AnimGraphNode_"];
 
-/// Short names for nodes: as many first digits of their GUIDs as tell the nodes apart. A node without a GUID, or with
-/// the GUID of another node, as a copy may have, is named by its own name.
+/// Short names for nodes: the first digits of their GUIDs, as many as make the names unique. A node
+/// keeps its own name if it has no GUID, or the GUID of another node, as a copy may have.
 pub fn ids(nodes: &[Node]) -> Vec<String> {
     let mut counts: HashMap<Guid, usize> = HashMap::new();
     nodes.iter().for_each(|node| *counts.entry(node.guid).or_default() += 1);

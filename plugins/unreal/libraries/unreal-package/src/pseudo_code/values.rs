@@ -1,8 +1,8 @@
-//! Writes values in short.
+//! Writes values in a short form.
 
 /// Maximum length of a value, in characters.
 const MAX_VALUE: usize = 100;
-/// A value in short: without the class of an object, and without zeros behind a number.
+/// A value in a short form: without the class of an object, and without trailing zeros of numbers.
 pub fn value(text: &str, kind: &str) -> String {
     if text.is_empty() || text == "None" {
         return String::new();
@@ -19,7 +19,7 @@ pub fn value(text: &str, kind: &str) -> String {
     }
 }
 
-/// Numbers without zeros at their end: `1.500000` is `1.5`.
+/// Removes trailing zeros of decimal numbers: `1.500000` becomes `1.5`.
 fn trimmed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -53,8 +53,9 @@ pub fn last(path: &str) -> &str {
     path.rsplit(['.', '/', ':']).next().unwrap_or(path)
 }
 
-/// The name of a pin as people wrote it. In a structure made in the editor, members have names such as
-/// `Speed_4_18F36A8B4C2D1E0F9A8B7C6D5E4F3A2B`: a number and a GUID follow.
+/// The name of a pin as typed in the editor. Members of a structure that was made in the editor
+/// have names such as `Speed_4_18F36A8B4C2D1E0F9A8B7C6D5E4F3A2B`: a number and a GUID follow the
+/// typed name.
 pub fn member(name: &str) -> &str {
     let is_guid =
         |text: &str| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());

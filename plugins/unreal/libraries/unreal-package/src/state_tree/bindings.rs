@@ -1,5 +1,6 @@
-//! Values of tasks and conditions that come from elsewhere while the tree runs: from parameters, from other tasks, or from
-//! what the tree works on.
+//! Reads the property bindings of a state tree. They give values to tasks and conditions while the
+//! tree runs: from parameters, from other tasks, or from the context of the tree, such as its
+//! actor.
 //!
 //! Sources: `FStateTreePropertyPathBinding` and `FPropertyBindingPath` of the engine, and until 5.2
 //! `FStateTreeEditorPropertyBinding` and `FStateTreeEditorPropertyPath`.
@@ -13,11 +14,11 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// One value that comes from elsewhere.
+/// A property binding: a value of a task or condition, and its source.
 struct Binding {
     /// The path of the value in its task or condition.
     target: String,
-    /// Where it comes from.
+    /// The source of the value.
     source: String,
 }
 
@@ -26,7 +27,7 @@ struct Binding {
 pub(super) struct Bindings(HashMap<Guid, Vec<Binding>>);
 
 impl Bindings {
-    /// The bindings in the editor's data of a tree.
+    /// Reads the bindings from the editor's data of a tree.
     pub(super) fn of(package: &Package<'_>, data: &Object<'_>) -> Self {
         let header = &package.header;
         let names = names(package, data);
@@ -46,7 +47,7 @@ impl Bindings {
             let source = match names.get(&source) {
                 Some(name) if from.is_empty() => name.clone(),
                 Some(name) => format!("{name}.{from}"),
-                // What the tree works on, such as the actor, is known to the schema's class only.
+                // Only the schema's class knows the context, such as the actor.
                 None if from.is_empty() => "context".to_owned(),
                 None => from,
             };
@@ -55,7 +56,8 @@ impl Bindings {
         Self(bindings)
     }
 
-    /// Puts the bindings of a task or condition before its values. A stored value that is bound is left out.
+    /// Puts the bindings of a task or condition before its values. Stored values that are bound are
+    /// left out.
     pub(super) fn put_into(&self, values: &mut Vec<String>, of: Guid) {
         let bound = self.0.get(&of).map_or(&[][..], Vec::as_slice);
         for Binding { target, .. } in bound {
@@ -79,7 +81,7 @@ fn end(package: &Package<'_>, path: &[Property<'_>]) -> Option<(Guid, String)> {
     Some((*id, names.collect::<Vec<_>>().join(".")))
 }
 
-/// What the sources of bindings are called: the types of tasks and conditions, and `parameters`.
+/// The names for the sources of bindings: the types of tasks and conditions, and `parameters`.
 fn names(package: &Package<'_>, data: &Object<'_>) -> HashMap<Guid, String> {
     let header = &package.header;
     let mut names = HashMap::new();

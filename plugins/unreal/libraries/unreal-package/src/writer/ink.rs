@@ -2,7 +2,7 @@
 
 use crate::tables::Name;
 
-/// The bytes so far.
+/// The bytes that have been written.
 #[derive(Clone, Debug, Default)]
 pub struct Ink(pub Vec<u8>);
 

@@ -9,7 +9,8 @@ impl Draft {
         self.write_rows(table, rows, None)
     }
 
-    /// Adds curves to an object, as a CurveTable stores them since 4.23: with `kind`, 1 for simple and 2 for rich curves.
+    /// Adds curves to an object, as a CurveTable stores them since 4.23. `kind` is 1 for simple and
+    /// 2 for rich curves.
     pub fn curves(
         &mut self,
         table: Index,
@@ -38,7 +39,8 @@ impl Draft {
         self.native(table, &ink.0)
     }
 
-    /// Adds entries to an object, as a StringTable stores them. `remark` is the name and text of metadata of the first.
+    /// Adds entries to an object, as a StringTable stores them. `remark` is the name and the text
+    /// of metadata of the first entry.
     pub fn strings(
         &mut self,
         table: Index,

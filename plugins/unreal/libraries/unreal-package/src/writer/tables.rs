@@ -30,7 +30,7 @@ impl Draft {
     pub fn bytes(&self) -> Vec<u8> {
         let mut draft = self.clone();
         let bodies = draft.bodies();
-        // Adds the names used by the tables before the names are counted.
+        // This pass adds the names that the tables use, before the names are counted.
         draft.table_pieces(&[], 0, Places::default());
         let mut places = Places::default();
         // Sizes do not depend on offsets, so that the second pass is right.

@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Worth {
-    /// The property type's name for the value.
+    /// The name of the property type for the value.
     fn kind(&self) -> &'static str {
         match self {
             Self::Bool(_) => "BoolProperty",

@@ -1,4 +1,4 @@
-//! Reads one package, and appends what is inside its Blueprints to the stream.
+//! Reads one package, and appends its contents to the stream of records.
 
 use super::{
     State,
@@ -16,11 +16,12 @@ use unreal_package::{
 
 /// Maximum size of a package that is read, in bytes.
 const MAX_SIZE: u64 = 64 << 20;
-/// Bytes of a map read first: most maps have no graph.
+/// Number of bytes of a map that are read first. Most maps have no graph, so that the rest need not
+/// be read.
 const FIRST: u64 = 64 << 10;
 
-/// Reads a package into the stream. Returns the state and the number of nodes that were read only
-/// in part. `buffer` is reused between calls.
+/// Reads a package and appends its records to the stream. Returns the state and the number of nodes
+/// that were read only in part. `buffer` is reused between calls.
 pub fn collect(
     disk: &Disk,
     path: &Path,
@@ -121,7 +122,8 @@ fn role_code(role: &str) -> u8 {
     u8::try_from(position).unwrap_or_default()
 }
 
-/// What a graph with this code of its role declares: a function or a macro. `None` for other roles.
+/// The kind of declaration that a graph with this role code is: `function` or `macro`. `None` for
+/// other roles.
 pub fn declares(code: u8) -> Option<&'static str> {
     ROLES.get(usize::from(code)).copied().filter(|role| matches!(*role, "function" | "macro"))
 }

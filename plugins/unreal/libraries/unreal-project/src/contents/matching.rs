@@ -57,8 +57,8 @@ impl Matching {
         }
     }
 
-    /// Searches the text of all strings at once: the last byte of each window tells how far the
-    /// next one may be (Boyer, Moore, Horspool).
+    /// Searches the text of all strings at once with the algorithm of Boyer, Moore and Horspool:
+    /// the last byte of each window gives the distance to the next window.
     fn containing(&mut self, strings: &Strings, needle: &[u8]) {
         let text = strings.text.as_bytes();
         let last = needle.len() - 1;
@@ -71,7 +71,7 @@ impl Matching {
         let (mut at, mut number) = (0, 0);
         while let Some(window) = text.get(at..at + needle.len()) {
             if window.eq_ignore_ascii_case(needle) {
-                // The string of the window, which may also lie across two.
+                // The window may lie within one string, or across the end of a string.
                 let ends = strings.ends.get(number..).unwrap_or_default();
                 number += ends.partition_point(|end| *end as usize <= at);
                 let end = strings.ends.get(number).map_or(text.len(), |end| *end as usize);

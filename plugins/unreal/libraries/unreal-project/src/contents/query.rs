@@ -1,4 +1,4 @@
-//! Searches what is inside the Blueprints of a project.
+//! Searches the contents of a project's Blueprints and materials.
 
 use super::{
     Contents, Held, State, collect,
@@ -8,7 +8,7 @@ use super::{
 use crate::{entry::Entry, index::Index, search::Scope, strings::Id};
 use unreal_package::{Action, Guid};
 
-/// The kind of what was found.
+/// The kind of a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ContentKind {
     /// A node, by its title, class, name or comment.
@@ -30,7 +30,7 @@ pub enum ContentKind {
 }
 
 impl ContentKind {
-    /// All kinds, in the order of the counts.
+    /// All kinds, in the order of [`Found::counts`].
     pub const ALL: [Self; 8] = [
         Self::Node,
         Self::Call,
@@ -50,7 +50,7 @@ impl ContentKind {
 /// A search inside Blueprints.
 #[derive(Clone, Debug, Default)]
 pub struct ContentQuery {
-    /// What to look for. The case of ASCII letters does not matter.
+    /// The text to search for. The case of ASCII letters does not matter.
     pub term: String,
     /// Whether a name or text has to be equal to the term, instead of containing it.
     pub exact: bool,
@@ -64,10 +64,10 @@ pub struct ContentQuery {
     pub most: usize,
 }
 
-/// Something found inside a Blueprint.
+/// A hit inside a Blueprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentHit<'c> {
-    /// Its package.
+    /// The package that contains the hit.
     pub entry: &'c Entry,
     /// The kind. A node that matches as several kinds is listed with the kind of its action.
     pub kind: ContentKind,
@@ -82,10 +82,10 @@ pub struct ContentHit<'c> {
     /// The identity of the node.
     pub guid: Option<Guid>,
     /// The part that matched: `title`, `class`, `name`, `comment`, `function`, `macro`, `variable`,
-    /// `event`, `owner` or `type`; for a value, the name of the pin or variable, or the place of the
-    /// text.
+    /// `event`, `owner` or `type`. For a value, the name of the pin or variable, or the place of
+    /// the text.
     pub part: &'c str,
-    /// The name or text that matched; if the type of a variable matched, the variable's name.
+    /// The name or text that matched. If the type of a variable matched, the variable's name.
     pub text: &'c str,
 }
 
@@ -101,16 +101,16 @@ pub struct Found<'c> {
     /// Number of packages searched.
     pub searched: usize,
     /// Number of hits of each kind, wanted or not, in the order of [`ContentKind::ALL`]. A call
-    /// that also matches by its title counts as both, and is listed once.
+    /// that also matches by its title counts as a call and as a node, but is listed once.
     pub counts: [usize; 8],
     /// Number of packages in the folders that could not be searched, or not completely, by state.
     pub unsearched: Vec<(State, usize)>,
-    /// Number of nodes of which only a part could be searched.
+    /// Number of nodes that could be searched only in part.
     pub faulty: usize,
 }
 
 impl Contents {
-    /// Searches. The index has to be the one of the last [`Contents::update`].
+    /// Searches the contents. `index` must be the index of the last [`Contents::update`].
     pub fn search<'c>(&'c self, index: &'c Index, query: &ContentQuery) -> Found<'c> {
         let scope = Scope::new(&query.paths, true);
         let all = ContentKind::ALL.iter().fold(0, |bits, kind| bits | kind.bit());
@@ -143,7 +143,7 @@ struct Search<'c> {
     found: Found<'c>,
 }
 
-/// Where in a Blueprint the search is.
+/// The position of the search in a Blueprint.
 #[derive(Default)]
 struct Place<'c> {
     graph: Id,
@@ -243,7 +243,7 @@ impl<'c> Search<'c> {
         }
         let names = (title, owner);
         if let Some((kind, word, text)) = action {
-            // Counted as a node already, and listed once.
+            // The node is already counted as a node. It is listed only once.
             let as_node = part.is_some() && self.wanted & ContentKind::Node.bit() != 0;
             self.count(kind);
             if as_node || self.wanted & kind.bit() != 0 {

@@ -1,4 +1,4 @@
-//! The stored form of what is inside a Blueprint: a stream of short records of string ids.
+//! The stored form of a Blueprint's contents: a stream of short records of string ids.
 
 use crate::strings::Id;
 
@@ -7,11 +7,13 @@ use crate::strings::Id;
 pub enum Tag {
     /// A variable of the Blueprint: name, type, default value.
     Variable,
-    /// Begins a graph: name. Followed by its local variables and its nodes. Extra: the role.
+    /// Begins a graph: name. The records of its local variables and nodes follow. Extra bytes: the
+    /// role.
     Graph,
     /// A variable of a function: name, type, default value.
     Local,
-    /// Begins a node: name, class, title, subject, owner, comment. Extra: the action and the GUID.
+    /// Begins a node: name, class, title, subject, owner, comment. Extra bytes: the action and the
+    /// GUID.
     Node,
     /// A value of the node's pin: pin, value.
     Pin,
@@ -49,21 +51,21 @@ impl Tag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'b> {
     pub tag: Tag,
-    /// The ids; unused ones are 0.
+    /// The ids; unused ids are 0.
     pub ids: [Id; 6],
     /// The extra bytes.
     pub extra: &'b [u8],
 }
 
 impl<'b> Record<'b> {
-    /// A record of these ids.
+    /// Creates a record with these ids.
     pub fn new(tag: Tag, ids: &[Id], extra: &'b [u8]) -> Self {
         let mut all = [Id(0); 6];
         all.iter_mut().zip(ids).for_each(|(id, given)| *id = *given);
         Self { tag, ids: all, extra }
     }
 
-    /// Appends the record.
+    /// Appends the record to `out`.
     pub fn write(&self, out: &mut Vec<u8>) {
         let (ids, _) = self.tag.lengths();
         out.push(self.tag.code());
@@ -71,7 +73,7 @@ impl<'b> Record<'b> {
         out.extend_from_slice(self.extra);
     }
 
-    /// Takes the next record; `None` at the end, or where the bytes are no record.
+    /// Takes the next record; `None` at the end, or if the bytes are not a record.
     pub fn next(rest: &mut &'b [u8]) -> Option<Self> {
         let (code, behind) = rest.split_first()?;
         *rest = behind;
@@ -86,7 +88,8 @@ impl<'b> Record<'b> {
     }
 }
 
-/// Seven bits in each byte, the lowest first; the highest bit means that more follow.
+/// Appends a number, seven bits in each byte, the lowest first. The highest bit of a byte means
+/// that more bytes follow.
 fn write_number(out: &mut Vec<u8>, mut number: u32) {
     while number >= 0x80 {
         out.push(number.to_le_bytes()[0] | 0x80);

@@ -1,9 +1,9 @@
-//! Serializes what is inside the Blueprints of a project, to keep it from one call to the next.
+//! Serializes the contents of a project's Blueprints, to store them between calls.
 
 use super::{Contents, Held, State};
 use crate::store::Rest;
 
-/// The first bytes; they change with the format.
+/// The first bytes of the serialized form; they change with the format.
 const BEGIN: &[u8; 8] = b"UEINSID2";
 /// Size of a stored package, in integers of 32 bits.
 const HELD: usize = 10;

@@ -1,11 +1,11 @@
-//! Archives (`.pak`).
+//! Reads pak archives (`.pak`) for the tool `inspect_cooked`.
 
 use super::{CookedItem, CookedKind, CookedPackage, Found, absent, failing};
 use portcullis_plugin::prelude::*;
 use std::{collections::BTreeSet, fs::File, path::Path};
 use unreal_cooked::{Pak, io_store::package_name, pak::PakFile};
 
-/// Reads the index of an archive: all files, or those of one package.
+/// Reads the index of an archive: all files, or the files of one package.
 pub fn read(path: &Path, wanted: Option<&str>) -> Result<Found, Failure> {
     let mut file = File::open(path).or_fail(failing(path))?;
     let pak = Pak::read(&mut file).or_fail(failing(path))?;
@@ -37,7 +37,7 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<Found, Failure> {
     Ok(found)
 }
 
-/// What the index does not tell.
+/// Warnings about facts that the index does not tell.
 fn limits(pak: &Pak, encrypted: usize) -> Vec<String> {
     let mut limits = Vec::new();
     if let Some(key) = &pak.encrypted_index {
@@ -85,7 +85,8 @@ fn class(path: &str) -> String {
     }
 }
 
-/// The package to which a file of an archive belongs: its header, objects or bulk data.
+/// The package to which a file of an archive belongs as header, objects or bulk data. `None` for
+/// other files.
 fn package_of(path: &str) -> Option<String> {
     let parts = ["uasset", "umap", "uexp", "ubulk", "uptnl"];
     let end = extension(path);

@@ -1,4 +1,4 @@
-//! IoStore containers.
+//! Reads IoStore containers for the tool `inspect_cooked`.
 
 use super::{CookedItem, CookedKind, CookedPackage, Found, MAX_FILE, absent, failing, whole};
 use portcullis_plugin::prelude::*;
@@ -73,7 +73,7 @@ fn engine(version: u8) -> &'static str {
     }
 }
 
-/// What cannot be read of a container.
+/// Warnings about parts of a container that cannot be read.
 fn limits(toc: &Toc<'_>) -> Vec<String> {
     let mut limits = Vec::new();
     if toc.is_encrypted() {
@@ -116,7 +116,7 @@ fn files(toc: &Toc<'_>) -> Vec<CookedItem> {
     items
 }
 
-/// One package: its objects as items, its dependencies.
+/// Adds one package to `found`: its objects as items, and its dependencies.
 fn one(found: &mut Found, toc: &Toc<'_>, path: &Path, wanted: &str) -> Result<(), Failure> {
     let mut data = Data(path.to_owned());
     let mut names: HashMap<PackageId, String> = HashMap::new();
@@ -159,7 +159,8 @@ fn container_header(toc: &Toc<'_>, data: &mut Data) -> Result<Option<Vec<u8>>, F
     chunk.map(|chunk| toc.whole(&chunk, MAX_FILE, data)).transpose()
 }
 
-/// The objects of a package, and the names of the packages that it needs.
+/// Adds the objects of a package to `found`, and the names of the packages that it needs to
+/// `package`.
 fn objects(
     found: &mut Found,
     package: &mut CookedPackage,
@@ -199,7 +200,7 @@ fn objects(
     Ok(())
 }
 
-/// The chunks of `global.utoc` that tell the engine's classes.
+/// The chunks of `global.utoc` that contain the script objects.
 #[derive(Default)]
 struct ScriptData {
     objects: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Cooked packages in files of their own.
+//! Reads cooked packages in files of their own for the tool `inspect_cooked`.
 
 use super::{CookedItem, CookedKind, CookedPackage, Found, failing, whole};
 use portcullis_plugin::prelude::*;
@@ -43,7 +43,7 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<Found, Failure> {
     Ok(found)
 }
 
-/// What cannot be read of a package.
+/// Warnings about parts of a package that cannot be read.
 fn limits(header: &Header<'_>, path: &Path) -> Vec<String> {
     let mut limits = Vec::new();
     if !header.summary.is_cooked() {

@@ -1,4 +1,4 @@
-//! Asset registries.
+//! Reads asset registries for the tool `inspect_cooked`.
 
 use super::{CookedItem, CookedKind, CookedPackage, Found, absent, failing, whole};
 use portcullis_plugin::prelude::*;
@@ -8,7 +8,7 @@ use unreal_cooked::{
     asset_registry::{Asset, Dependency, Need},
 };
 
-/// Reads a registry: all assets, or those of one package with its dependencies.
+/// Reads a registry: all assets, or the assets of one package with its dependencies.
 pub fn read(path: &Path, wanted: Option<&str>) -> Result<Found, Failure> {
     let bytes = whole(path)?;
     let registry = Registry::read(&bytes).or_fail(failing(path))?;

@@ -15,7 +15,7 @@ const MAX_SCHEMA: usize = 64 << 10;
 const MAX_DESCRIPTION: usize = 4_000;
 /// Time for which the description of a toolset is kept.
 const KEPT: Duration = Duration::from_secs(600);
-/// Time of the call kept for its answer.
+/// Remaining time of the call that is kept for the answer.
 const RESERVE: Duration = Duration::from_secs(3);
 
 /// A tool of the editor.
@@ -39,11 +39,12 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Reads the toolsets whose names contain a text; with an empty text, all.
+    /// Reads the toolsets whose names contain `toolset`; an empty text stands for all toolsets.
     ///
     /// # Errors
     ///
-    /// The editor does not answer, or the call is cancelled.
+    /// When the editor does not answer, or the call is cancelled. A toolset that cannot be read is
+    /// only a message.
     pub fn read(editor: &Editor<'_>, toolset: &str) -> Result<Self, Fault> {
         let mut catalogue = Self { tools: Vec::new(), missing: Vec::new() };
         let wanted = toolset.to_lowercase();
@@ -70,7 +71,8 @@ impl Catalogue {
     }
 }
 
-/// The tools of one toolset, which are kept for ten minutes: a session of the editor registers them once.
+/// The tools of one toolset. They are cached for ten minutes, since a session of the editor
+/// registers its tools once.
 fn tools_of(editor: &Editor<'_>, toolset: &str) -> Result<Vec<EditorTool>, Fault> {
     let session = editor.seen.session.as_deref().unwrap_or_default();
     let key = format!("toolset {toolset} of {} in {session}", editor.url);

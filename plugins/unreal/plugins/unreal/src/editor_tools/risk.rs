@@ -1,8 +1,10 @@
-//! What a tool of Epic's server may do: read, change something, or nothing at all.
+//! Judges the risk of a tool of Epic's server: it only reads, it may change something, or it is
+//! never called.
 //!
-//! The server does not say which of its tools only read. This module knows the names of the toolsets that come with
-//! Unreal Engine 5.8, and the verbs at the beginning of tools that only read: `GetNodeInfo`, `list_properties`. A tool
-//! of any other toolset, or with any other verb, counts as a change.
+//! The server does not say which of its tools only read. This module knows the names of the
+//! toolsets that come with Unreal Engine 5.8, and the verbs with which the names of reading tools
+//! begin: `GetNodeInfo`, `list_properties`. A tool of any other toolset, or with any other verb,
+//! counts as a change.
 
 use portcullis_plugin::{prelude::*, settings};
 
@@ -18,7 +20,7 @@ pub enum Risk {
     Denied,
 }
 
-/// What the names of the engine's own toolsets begin with.
+/// Prefixes of the names of the engine's own toolsets.
 const ENGINE: &[&str] = &[
     "AutomationTestToolset.",
     "ConfigSettingsToolset.",
@@ -40,7 +42,7 @@ const ENGINE: &[&str] = &[
     "editor_toolset.toolsets.",
 ];
 
-/// The first words of tools that only read.
+/// The first words of the names of tools that only read.
 const READING: &[&str] = &["can", "exists", "find", "get", "has", "is", "list", "search"];
 
 /// Toolsets that run scripts or console commands, or click in the editor's windows.
@@ -60,7 +62,7 @@ impl Risk {
         }
         let is_of_engine = ENGINE.iter().any(|start| toolset.starts_with(start));
         let first = words.first().map_or("", String::as_str);
-        // `get_or_create_…` is no reader.
+        // A tool such as `get_or_create_…` does not only read.
         let is_plain = !words.iter().any(|word| matches!(word.as_str(), "or" | "and"));
         match is_of_engine && is_plain && READING.contains(&first) {
             true => Self::Read,

@@ -6,7 +6,7 @@ use unreal_package::Graph;
 /// Size of a page if no number of items was asked for, in bytes: about 2,000 tokens.
 pub const FIRST: usize = 6_500;
 
-/// How much fits on a page: a number of items, and of bytes.
+/// The room that is left on a page: a number of items, and of bytes.
 struct Room {
     items: usize,
     bytes: usize,
@@ -32,7 +32,7 @@ impl Room {
     }
 }
 
-/// Puts the lines of the page asked for into the answer.
+/// Puts the lines of the requested page into the answer.
 pub fn lines(asked: &BlueprintGraph, answer: &mut Graphs, text: &str) {
     let text = text.trim_end();
     let (mut room, mut page, mut taken) = (Room::of(asked), String::new(), 0);
@@ -49,7 +49,8 @@ pub fn lines(asked: &BlueprintGraph, answer: &mut Graphs, text: &str) {
     answer.text = Some(unreal_package::visible(&page, MAX_TEXT, true).into_owned());
 }
 
-/// Puts the nodes of the page asked for into the answer, with all graphs and, on the first page, the Blueprints.
+/// Puts the nodes of the requested page into the answer, with all graphs and, on the first page,
+/// the Blueprints.
 pub fn nodes(
     asked: &BlueprintGraph,
     answer: &mut Graphs,
@@ -71,7 +72,7 @@ pub fn nodes(
             let node = node(stored);
             let bytes = serde_json::to_string(&node).map_or(0, |text| text.len());
             if !room.take(bytes, taken == 0) {
-                // What does not fit ends the page, even if a later node would fit.
+                // A node that does not fit ends the page, even if a later node would fit.
                 room.items = 0;
                 break;
             }

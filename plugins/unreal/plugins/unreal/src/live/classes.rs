@@ -19,7 +19,7 @@ pub fn path(files: Option<&Offline>, name: &AssetName, told: &str) -> Option<Str
     fits.then(|| crate::answer::shown(class))
 }
 
-/// The warning about classes without a path.
+/// The warning about classes without a path; `None` if there are no such classes.
 pub fn warning(names: &[String]) -> Option<String> {
     let some: Vec<&str> = names.iter().take(5).map(String::as_str).collect();
     (!names.is_empty()).then(|| {

@@ -14,7 +14,8 @@ use std::time::Duration;
 /// Time limit of a read-only tool.
 pub const READING: Duration = Duration::from_secs(30);
 
-/// The toolsets. Without meta-tools, toolsets are prefixes of the tools' names.
+/// The full names of the server's toolsets. If the server has no meta-tools, toolsets are the
+/// prefixes of its tools' names.
 pub fn toolsets(wire: Wire<'_>, seen: &Seen) -> Result<Vec<String>, Fault> {
     let mut found: Vec<String> = if seen.tools.contains_key("call_tool") {
         let params = json!({ "name": "list_toolsets", "arguments": {} });
@@ -48,7 +49,8 @@ pub fn toolsets(wire: Wire<'_>, seen: &Seen) -> Result<Vec<String>, Fault> {
 /// The parameters of a call to a tool; `set` is the full name of its toolset, or the last part of that name.
 pub fn call(seen: &Seen, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
     let of_name = |full: &&String| *full == set || full.rsplit('.').next() == Some(set);
-    // The editor registers toolsets one by one while it starts.
+    // The editor registers toolsets one by one while it starts, so a toolset may be missing at
+    // first.
     let full =
         seen.toolsets.iter().find(of_name).ok_or_else(|| Fault::Starting(format!("`{set}`")))?;
     Ok(if seen.tools.contains_key("call_tool") {
@@ -77,8 +79,8 @@ pub fn described(seen: &Seen, toolset: &str) -> Value {
     json!({ "tools": tools.collect::<Vec<_>>() })
 }
 
-/// The `returnValue` in a tool's answer, which has the form `{"returnValue": …}`. Tools without a result answer with an
-/// empty object, for which this is `null`.
+/// The `returnValue` in a tool's answer, which has the form `{"returnValue": …}`. A tool without a
+/// result answers with an empty object, and the value is `null`.
 pub fn returned(result: &Value, tool: &str) -> Result<Value, Fault> {
     let mut told = value::of_tool(result)?;
     let misshapen = |why: &str| Fault::Misshapen(tool.to_owned(), why.to_owned());
@@ -90,8 +92,8 @@ pub fn returned(result: &Value, tool: &str) -> Result<Value, Fault> {
     }
 }
 
-/// The absolute folder of the open project, from the refusal to read a file outside of it. `None` if the refusal does not
-/// name it.
+/// The absolute folder of the open project, from the refusal to read a file outside of this folder.
+/// `None` if the refusal does not name the folder.
 pub fn project(wire: Wire<'_>, seen: &Seen) -> Result<Option<String>, Fault> {
     // A relative path begins at the engine's binaries, which the tool refuses to read.
     let arguments = json!({ "file_path": "which-project.txt" });

@@ -11,9 +11,10 @@ pub struct AssetName {
 }
 
 impl AssetName {
-    /// Reads any form that a caller may write: `/Game/Doors/BP_Door`, `/Game/Doors/BP_Door.BP_Door`,
-    /// `/Game/Doors/BP_Door.BP_Door:EventGraph`, or one of them in quotes after a class. A package alone
-    /// stands for the asset with its name. Fails if the text has none of these forms.
+    /// Reads any form that a caller may write: `/Game/Doors/BP_Door`,
+    /// `/Game/Doors/BP_Door.BP_Door`, `/Game/Doors/BP_Door.BP_Door:EventGraph`, or one of these
+    /// forms in quotes after a class. A package alone stands for the asset with its name. Fails if
+    /// the text has another form.
     pub fn read(text: &str) -> Result<Self, Fault> {
         let (package, object) = object_path(text).ok_or(Fault::Unsupported(
             "this is not a path of an asset, such as /Game/Doors/BP_Door: the files answer",
@@ -44,7 +45,7 @@ impl AssetName {
     }
 }
 
-/// The package of a path in an editor's answer, which may be that of an object.
+/// The package of a path in an editor's answer. The path may be the path of an object.
 pub fn package_of(path: &str) -> &str {
     object_path(path).map_or(path, |(package, _)| package)
 }

@@ -1,16 +1,16 @@
-//! Tells which project an editor has open, compares it with the project on this disk, and translates paths between the
-//! two.
+//! Tells which project an editor has open, compares it with the project on this disk, and
+//! translates paths between the editor and this plugin.
 //!
 //! An editor on Windows writes `D:/Games/MyGame` or `D:\Games\MyGame`. For this plugin, the same folder is `/D:/Games/MyGame`
 //! if the host runs on Windows, too, and `/mnt/d/Games/MyGame` if the host runs in WSL.
 //!
-//! Only an absolute folder identifies a project: an editor that names its folder relative to the engine can name the
-//! folders of two projects alike.
+//! Only an absolute folder identifies a project. Relative to the engine, the folders of two
+//! projects can have the same name.
 
 use std::path::{Path, PathBuf};
 
-/// The absolute folder of the project, as `get_project_config` of UnrealMCPServer names it if the engine was started
-/// with it; otherwise the folder in the path of the log. `None` if neither is absolute.
+/// The absolute folder of the project, as UnrealMCPServer's `get_project_config` names it. If that
+/// name is not absolute, the folder in the path of the log. `None` if both are not absolute.
 pub fn of_plugin(project_dir: &str, log: &str) -> Option<String> {
     if is_absolute(&plain(project_dir)) {
         return Some(plain(project_dir));
@@ -20,8 +20,9 @@ pub fn of_plugin(project_dir: &str, log: &str) -> Option<String> {
     is_absolute(folder).then(|| folder.to_owned())
 }
 
-/// The absolute folder of the project in the refusal of Epic's `AssetTools.read_file`, which lists the folders that may
-/// be read as Python writes a list: first the project's `Content`, then its `Saved`.
+/// The absolute folder of the project in the refusal of Epic's `AssetTools.read_file`. The refusal
+/// lists the readable folders as a Python list: first the project's `Content`, then its `Saved`.
+/// `None` for another text.
 pub fn of_refusal(said: &str) -> Option<String> {
     let (_, list) = said.split_once("Allowed roots: [")?;
     let mut roots = list.split(", ").map(unquoted);
@@ -45,8 +46,8 @@ fn without_end<'p>(path: &'p str, end: &str) -> Option<&'p str> {
     rest.eq_ignore_ascii_case(end).then_some(start)
 }
 
-/// Whether the absolute folder `theirs`, in the editor's words, is the folder `ours`. Paths on a Windows drive
-/// ignore case.
+/// Whether the absolute folder `theirs`, as the editor writes it, is the folder `ours`. Paths on a
+/// Windows drive ignore case.
 pub fn is_same(theirs: &str, ours: &Path) -> bool {
     let theirs = plain(theirs);
     let ours = plain(&ours.display().to_string());
@@ -59,8 +60,9 @@ pub fn is_same(theirs: &str, ours: &Path) -> bool {
     }
 }
 
-/// A path of this plugin as the editor has to write it. `theirs`: the folder of the editor's project, in its words.
-/// Fails if the editor runs on Windows and the path is on no drive, with the reason.
+/// Translates a path of this plugin to a path of the editor. `theirs` is the folder of the editor's
+/// project, as the editor writes it. `Err` has the reason if the editor runs on Windows and the
+/// path is on no drive.
 pub fn for_editor(path: &str, theirs: Option<&str>) -> Result<String, &'static str> {
     let on_drive = path.strip_prefix('/').filter(|rest| drive(rest).is_some());
     match (on_drive, theirs.is_some_and(|theirs| drive(&plain(theirs)).is_some())) {
@@ -72,8 +74,8 @@ pub fn for_editor(path: &str, theirs: Option<&str>) -> Result<String, &'static s
     }
 }
 
-/// A path that the editor names, as this plugin has to write it. `theirs`: the folder of the editor's project, in its words;
-/// `ours`: the same folder for this plugin.
+/// Translates a path that the editor names to a path of this plugin. `theirs` is the folder of the
+/// editor's project, as the editor writes it; `ours` is the same folder for this plugin.
 pub fn of_editor(path: &str, theirs: Option<&str>, ours: &Path) -> PathBuf {
     let path = plain(path);
     let Some((letter, rest)) = drive(&path) else { return path.into() };
@@ -83,7 +85,7 @@ pub fn of_editor(path: &str, theirs: Option<&str>, ours: &Path) -> PathBuf {
         (same_letters(start, &theirs) && rest.starts_with('/')).then(|| rest[1..].to_owned())
     });
     match within {
-        // The folders above may be written in another case here.
+        // The folders above the project may be written in another case here.
         Some(rest) => ours.join(rest),
         None if ours.starts_with("/mnt") => {
             format!("/mnt/{}{rest}", letter.to_ascii_lowercase()).into()
@@ -92,7 +94,8 @@ pub fn of_editor(path: &str, theirs: Option<&str>, ours: &Path) -> PathBuf {
     }
 }
 
-/// A path of this plugin as Windows writes it, with forward slashes. `None`: it is on no drive.
+/// A path of this plugin as Windows writes it, with forward slashes. `None` if the path is on no
+/// drive.
 fn of_windows(path: &str) -> Option<String> {
     if let Some(on_drive) = [path, path.strip_prefix('/').unwrap_or_default()]
         .into_iter()
@@ -106,12 +109,13 @@ fn of_windows(path: &str) -> Option<String> {
     drive(&on_drive).is_some().then_some(on_drive)
 }
 
-/// Whether Windows takes two paths for the same.
+/// Whether two paths are the same on Windows, which ignores case.
 fn same_letters(a: &str, b: &str) -> bool {
     a.to_lowercase() == b.to_lowercase()
 }
 
-/// Whether a folder that is relative to the engine cannot be the folder `ours`, as its last name is another.
+/// Whether a folder that is relative to the engine cannot be the folder `ours`, since their last
+/// names differ.
 pub fn contradicts(relative: &str, ours: &Path) -> bool {
     let relative = plain(relative);
     let theirs = relative.rsplit('/').next().unwrap_or_default();
@@ -120,14 +124,14 @@ pub fn contradicts(relative: &str, ours: &Path) -> bool {
     !matches!(theirs, "" | "." | "..") && !theirs.eq_ignore_ascii_case(ours)
 }
 
-/// The path with forward slashes, and no trailing one.
+/// The path with forward slashes, without slashes at its end.
 fn plain(path: &str) -> String {
     let path = path.trim().replace('\\', "/");
     let path = path.strip_prefix("//?/").unwrap_or(&path);
     path.trim_end_matches('/').to_owned()
 }
 
-/// Whether a path begins at a root or a drive, and has no detours.
+/// Whether a path begins at a root or a drive, and has no part `.` or `..`.
 fn is_absolute(path: &str) -> bool {
     let is_rooted = drive(path).is_some() || (path.starts_with('/') && !path.starts_with("//"));
     is_rooted && !path.split('/').any(|part| part == ".." || part == ".")

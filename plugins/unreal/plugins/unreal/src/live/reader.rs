@@ -53,7 +53,8 @@ impl<'i> Reader<'i> {
         std::mem::take(&mut self.progress)
     }
 
-    /// The response, at the end of the data.
+    /// The response, at the end of the data. `Err` has the reason why the data are not the
+    /// response.
     pub fn finish(mut self) -> Result<Value, String> {
         if self.is_stream() {
             // The last event may lack its empty line.
@@ -75,7 +76,8 @@ impl<'i> Reader<'i> {
         }
     }
 
-    /// An object is the response itself; the lines of a stream begin with a word or a colon.
+    /// Whether the data are a stream. The lines of a stream begin with a word or a colon; a JSON
+    /// object is the response itself.
     fn is_stream(&self) -> bool {
         let first = self.bytes.iter().find(|byte| !byte.is_ascii_whitespace());
         first.is_some_and(|byte| byte.is_ascii_lowercase() || *byte == b':')
@@ -114,7 +116,8 @@ impl<'i> Reader<'i> {
         }
     }
 
-    /// An error without an id is a response too: the server could not parse the message.
+    /// Whether a value is the response to the message. An error without an id is a response, too:
+    /// the server could not parse the message.
     fn is_answer(&self, value: &Value) -> bool {
         let (result, error) = (value.get("result"), value.get("error"));
         match value.get("id") {

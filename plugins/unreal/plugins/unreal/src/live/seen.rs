@@ -50,7 +50,7 @@ impl Kind {
     }
 }
 
-/// The tools by which Epic's server is known: it reports no name.
+/// The tools by which Epic's server is recognised, since it reports no name.
 const META_TOOLS: [&str; 3] = ["list_toolsets", "describe_toolset", "call_tool"];
 
 /// An editor, as it introduced itself.
@@ -100,7 +100,8 @@ pub fn look(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
     known(wire.url, kind).unwrap_or_else(|| look_anew(wire, kind))
 }
 
-/// What is cached about the server at a URL: the server, or why there is none.
+/// The cached result for a URL: the server, or the reason why there is none. `None` if nothing is
+/// cached.
 fn known(url: &str, kind: Kind) -> Option<Result<Seen, Fault>> {
     let kept = cache::get(&key(url))?;
     match kept.as_slice() {
@@ -113,7 +114,8 @@ fn known(url: &str, kind: Kind) -> Option<Result<Seen, Fault>> {
     }
 }
 
-/// Asks which server is at the URL. The caller holds the turn.
+/// Asks which server is at the URL, and caches the result. The caller must hold the turn (see
+/// `Wire::turn`).
 pub fn look_anew(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
     let seen = introduce(wire, kind);
     let kept: Option<(Vec<u8>, Duration)> = match &seen {
@@ -130,7 +132,7 @@ pub fn look_anew(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
     seen
 }
 
-/// Removes a URL from the cache.
+/// Removes the server at a URL from the cache.
 pub fn forget(url: &str) {
     cache::set(&key(url), b"", Duration::from_millis(1));
 }
@@ -201,7 +203,8 @@ fn introduce(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
         }
         Kind::Epic => {
             let has = |tool: &&str| seen.tools.contains_key(*tool);
-            // Without its search for tools, the server lists all of them under the names of their toolsets.
+            // If its search for tools is switched off, the server lists all tools, each under the
+            // name of its toolset.
             let is_flat = seen.tools.keys().any(|name| name.contains(".AssetTools."));
             if !META_TOOLS.iter().all(has) && !is_flat {
                 return Err(Fault::WrongServer(

@@ -7,7 +7,8 @@ use serde_json::Value;
 /// Maximum length of a failure message that is shown, in characters.
 const MAX_FAILURE: usize = 4_000;
 
-/// The result of a tool: its structured content, or its text parsed as JSON, or the text itself.
+/// The result of a tool: its structured content, or else its text parsed as JSON, or else the text
+/// itself. A result with `isError` is a fault.
 pub fn of_tool(result: &Value) -> Result<Value, Fault> {
     let first = result["content"].as_array().and_then(|content| content.first());
     let text = first.and_then(|item| item["text"].as_str()).unwrap_or_default();
@@ -20,7 +21,7 @@ pub fn of_tool(result: &Value) -> Result<Value, Fault> {
     Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())))
 }
 
-/// The result of a tool, which has to have certain members.
+/// Reads the members of a tool's result. A member that is missing or has another form is a fault.
 #[derive(Clone, Copy)]
 pub struct Reply<'v> {
     tool: &'v str,
@@ -28,7 +29,7 @@ pub struct Reply<'v> {
 }
 
 impl<'v> Reply<'v> {
-    /// The result of this tool.
+    /// Reads the result `value` of `tool`.
     pub fn of(tool: &'v str, value: &'v Value) -> Self {
         Self { tool, value }
     }
@@ -92,7 +93,8 @@ impl<'v> Reply<'v> {
         self.list(key)?.into_iter().map(|item| item.text("refPath")).collect()
     }
 
-    /// A number that is not negative. The editor converts numbers to floating point, and may write them so.
+    /// A number that is not negative. The editor converts numbers to floating point, so a fraction
+    /// is accepted and cut off.
     pub fn number(self, key: &str) -> Result<usize, Fault> {
         let number = self.get(key);
         let whole = number.as_u64().or_else(|| {
@@ -103,7 +105,7 @@ impl<'v> Reply<'v> {
     }
 }
 
-/// A sanitised short text in a result.
+/// A sanitised short text in a result; empty if there is no such text.
 pub fn text(value: &Value, key: &str) -> String {
     shown(value[key].as_str().unwrap_or_default())
 }

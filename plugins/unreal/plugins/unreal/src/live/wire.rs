@@ -11,19 +11,20 @@ use std::{io, time::Duration};
 
 /// Maximum length of a response, in bytes.
 const MAX_BYTES: u64 = 32 << 20;
-/// Time limit for connecting. Loopback needs no more.
+/// Time limit for connecting, which suffices for loopback.
 const CONNECTING: Duration = Duration::from_secs(2);
 /// Time of the call reserved for its answer.
 const RESERVE: Duration = Duration::from_millis(750);
-/// Pause between two messages to an editor, unless the setting `editor-pause-ms` sets another: the
-/// editor answers in the thread that draws its windows, which should stay smooth.
+/// Pause between two messages to an editor, unless the setting `editor-pause-ms` sets another
+/// pause. The editor answers in the thread that draws its windows, and the windows should stay
+/// smooth.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Maximum pause that can be set.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// Time between two progress notifications during a wait.
 const REPORTED: Duration = Duration::from_secs(2);
 
-/// The URL of an editor, and the request on whose behalf it is called.
+/// The URL of an editor, and the request for which the editor is called.
 #[derive(Clone, Copy)]
 pub struct Wire<'r> {
     pub request: &'r Request<'r>,
@@ -48,13 +49,14 @@ pub struct Message<'m> {
 #[derive(Debug)]
 pub struct Answered {
     pub result: Value,
-    /// The session id from now on.
+    /// The session id in the response, if any.
     pub session: Option<String>,
 }
 
 impl Wire<'_> {
-    /// Waits for the turn: one message at a time for each editor, which handles all in one thread.
-    /// The host's limit of concurrent calls (`calls`) bounds the number of waiting calls.
+    /// Waits for the turn to send a message. Each editor gets one message at a time, since it
+    /// handles all messages in one thread. The host's limit of concurrent calls (`calls`) bounds
+    /// the number of waiting calls.
     pub fn turn(self) -> Option<cache::Claim> {
         cache::claim(&format!("turn at {}", self.url))
     }
@@ -126,7 +128,7 @@ impl Wire<'_> {
         self.note_end();
     }
 
-    /// When the last message ended, in nanoseconds since 1970.
+    /// The time at which the last message ended, in nanoseconds since 1970.
     fn last(self) -> Option<u64> {
         let kept = cache::get(&self.last_key())?;
         Some(u64::from_le_bytes(kept.try_into().ok()?))
@@ -140,7 +142,8 @@ impl Wire<'_> {
         format!("last message at {}", self.url)
     }
 
-    /// The time limit: `most`, or less if the call has less time left.
+    /// The time limit: `most`, or less if the call has less time left. Fails if the call has no
+    /// time left.
     fn limit(self, most: Duration) -> Result<Duration, Fault> {
         let left = self.request.remaining().map_or(most, |left| left.saturating_sub(RESERVE));
         if left.is_zero() { Err(Fault::NoTime) } else { Ok(left.min(most)) }
@@ -179,7 +182,7 @@ impl Wire<'_> {
             Reason::Code(code) => self.of_code(code, limit),
             Reason::GivenUp if late => Fault::Busy(url(), limit),
             Reason::GivenUp => match self.request.remaining() {
-                // Near the deadline of the call, it counts as cancelled, although nobody cancelled it.
+                // Near its deadline, a call counts as cancelled, although nobody cancelled it.
                 Some(left) if left <= RESERVE * 4 => Fault::Busy(url(), limit),
                 Some(_) | None => Fault::Cancelled,
             },
@@ -218,7 +221,7 @@ impl Wire<'_> {
     }
 }
 
-/// The configured pause.
+/// The configured pause. Fails if the setting is not a number of milliseconds in the allowed range.
 fn pause() -> Result<Duration, Failure> {
     let Some(set) = settings::get("editor-pause-ms") else { return Ok(PAUSE) };
     let pause = set.trim().parse().ok().map(Duration::from_millis);

@@ -8,7 +8,8 @@ use crate::live::{
 };
 use std::collections::HashSet;
 
-/// Maximum number of packages of a tree that the editor is asked for: each takes a message, and a pause.
+/// Maximum number of packages of a tree for which the editor is asked. Each package takes a message
+/// and a pause.
 const MOST_ASKED: usize = 60;
 
 /// Maximum number of redirectors in the warnings of an answer.
@@ -80,7 +81,8 @@ pub fn references(asked: &AssetReferences, editor: &Editor<'_>) -> Result<Refere
     })
 }
 
-/// The warnings about redirectors, which the editor lists, and which the files follow.
+/// The warnings about redirectors among the references: the editor lists redirectors, while answers
+/// from files follow them.
 fn redirectors(editor: &Editor<'_>, references: &[String]) -> Vec<String> {
     let Some(files) = editor.files() else { return Vec::new() };
     let index = &files.index;
@@ -97,8 +99,9 @@ fn redirectors(editor: &Editor<'_>, references: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// The transitive dependencies of an asset. The editor's own tool for trees visits a package once for each path to it, so
-/// that its work grows exponentially: the editor is asked for one package at a time, each once.
+/// The transitive dependencies of an asset. The editor's own tool for trees visits a package once
+/// for each path to it, so that its work grows exponentially. Instead, the editor is asked for each
+/// package once.
 pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> {
     if editor.seen.kind == Kind::Epic {
         return Err(Fault::Unsupported(
@@ -153,8 +156,8 @@ pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> 
     })
 }
 
-/// The dependencies of one package of a tree. A package that the editor does not know counts as one without
-/// dependencies, unless it is the first.
+/// The dependencies of one package of a tree. A package that the editor does not know counts as a
+/// package without dependencies, unless it is the root of the tree.
 fn below(
     asked: &DependencyTree,
     editor: &Editor<'_>,
@@ -189,7 +192,8 @@ impl Question {
             }
             Kind::UnrealMcpServer => {
                 let mut details = Vec::new();
-                // One message for each strength: asked for both at once, the editor looks for what is both.
+                // One message for each strength. With both in one message, the editor looks for
+                // dependencies that are hard and soft at once.
                 for (is_asked, strength) in [(hard, "hard"), (soft, "soft")] {
                     if is_asked {
                         details.extend(self.ask_plugin(editor, name, strength)?);
@@ -225,7 +229,7 @@ impl Question {
     fn ask_epic(&self, editor: &Editor<'_>, name: &AssetName) -> Result<Vec<Detail>, Fault> {
         match editor.epic("AssetTools", self.epic, &json!({ "asset_path": name.package() })) {
             Ok(returned) => Ok(of_list(Reply::of(self.epic, &returned).texts("")?, "unknown")),
-            // This message means that there are none.
+            // This message means that the list is empty.
             Err(Fault::Failed(said)) if said.contains("'NoneType' object is not iterable") => {
                 Ok(Vec::new())
             }
@@ -234,7 +238,8 @@ impl Question {
     }
 }
 
-/// The warning where a call asks for one strength, which Epic's server does not tell.
+/// The warning about a call that asks for only one strength, since Epic's server does not tell
+/// strengths.
 fn unknown_strengths(editor: &Editor<'_>, hard: bool, soft: bool) -> Option<String> {
     (editor.seen.kind == Kind::Epic && hard != soft).then(|| {
         "Epic's server does not say which of them are hard: hard and soft ones are listed"
@@ -242,7 +247,8 @@ fn unknown_strengths(editor: &Editor<'_>, hard: bool, soft: bool) -> Option<Stri
     })
 }
 
-/// The editor answers with paths of objects where its registry knows them, and else with packages.
+/// Makes details from the editor's list. The list has paths of objects if the editor's registry
+/// knows them, and otherwise names of packages.
 fn of_list(paths: Vec<String>, strength: &str) -> Vec<Detail> {
     let detail = |path: String| Detail {
         package: package_of(&path).to_owned(),

@@ -57,13 +57,14 @@ fn blueprint(found: Reply<'_>) -> Result<FoundBlueprint, Fault> {
         asset_path: found.text("assetPath")?,
         asset_name: found.text("assetName")?,
         package_path: found.text("packagePath")?,
-        // A Blueprint whose parent is gone has none.
+        // The text is empty if the parent class is missing.
         parent_class: shown(found.raw("parentClass")?),
         matches: matches.map(matched).collect::<Result<_, _>>()?,
     })
 }
 
-/// Adds the page to the arguments, if the server supports paging, as newer ones do. Returns whether it does.
+/// Adds the page to the arguments if the server supports paging. Returns whether it does; only
+/// newer versions do.
 fn add_page(editor: &Editor<'_>, tool: &str, page: Page, arguments: &mut Value) -> bool {
     let pages = editor.offers(tool, Some("maxResults")) && editor.offers(tool, Some("offset"));
     if pages {
@@ -73,7 +74,8 @@ fn add_page(editor: &Editor<'_>, tool: &str, page: Page, arguments: &mut Value) 
     pages
 }
 
-/// The page of the results, and their total number.
+/// The page of the results, and the total number of results. With `pages_there`, the server has cut
+/// the page already.
 fn cut<T>(
     page: Page,
     found: Vec<T>,
@@ -119,7 +121,7 @@ fn of_plugin(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Fo
             "the editor knows neither `*` in names nor classes by name alone: the files answer",
         ));
     }
-    // All arguments, since the tool's schema requires each.
+    // All arguments are sent, since the tool's schema requires each of them.
     let mut arguments = json!({
         "packagePaths": asked.package_paths,
         "packageNames": asked.package_names,

@@ -1,4 +1,5 @@
-//! Tests of tools that have the editor change something: only what was agreed to, and only once.
+//! Tests of tools that have the editor change something: a change happens only after consent, and
+//! only once.
 
 use super::{
     editor::{Editor, Server, Trap},
@@ -57,7 +58,7 @@ fn what_is_overwritten_is_said() {
     let words = "/Game/Doors/BP_Door.BP_Door (/Script/Engine.Blueprint), as it is in the editor, and \
                  once that is saved the file Content/Doors/BP_Door.uasset, of which no source control";
     assert!(format!("{asks:?}").contains(words), "{asks:?}");
-    // What the editor does not know of is overwritten all the same.
+    // A file is overwritten even if the editor does not know the asset.
     game.put(".p4config", "P4CLIENT=ada");
     game.put("Content/Doors/T_Door.uasset", "not registered");
     let asked = reply::<ImportAsset>(&host(&editor, Server::Plugin), &game, import_of(&game));
@@ -107,7 +108,7 @@ fn exports_come_beneath_the_folder_and_nowhere_else() {
     assert_eq!(names(), ["BP_Door.t3d", "Town.t3d"], "no folder is left");
     #[cfg(unix)]
     {
-        // The editor follows links: dangling ones would lead out of the root.
+        // The editor follows links, so a dangling link would lead out of the root.
         let aside = tempfile::tempdir().expect("a folder");
         for name in ["BP_Door_1.t3d", "BP_Door_2.t3d"] {
             std::os::unix::fs::symlink(aside.path().join(name), out.join(name))
@@ -196,7 +197,7 @@ fn what_is_not_fit_for_import_is_refused() {
         assert!(fault.contains(why), "{key}: {fault}");
     }
     assert!(editor.done().is_empty());
-    // What the operator names may be imported besides.
+    // Classes that the operator names may be imported as well.
     let named = "/Script/Engine.Blueprint, /Script/MyGame.Thing";
     let near = near.setting("import-classes", named);
     let mut arguments = import_of(&game);

@@ -1,4 +1,4 @@
-//! Tests of looking into cooked content.
+//! Tests of the tool `inspect_cooked`.
 
 use super::*;
 use crate::cooked::InspectCooked;

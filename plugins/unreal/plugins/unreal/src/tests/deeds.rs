@@ -1,5 +1,5 @@
-//! What the editor is asked to do besides imports and exports: saving, compiling, playing, pictures, its log, and the
-//! tools of Epic's server.
+//! Tests of tools with other effects than imports and exports: saving, compiling, playing,
+//! pictures, the log, and the tools of Epic's server.
 
 use super::{
     editor::{Editor, Server},
@@ -40,7 +40,7 @@ fn assets_are_saved_after_a_question_that_names_the_files() {
     let saved = live::<SaveAssets>(&near, &game, save);
     assert_eq!(saved["bSuccess"], true);
     assert_eq!(editor.done()[0].arguments["asset_paths"], json!([DOOR, "/Game/Maps/Town"]));
-    // An empty list would save everything.
+    // With an empty list, the editor would save everything.
     let near = host(&editor, Server::Epic);
     for paths in [json!([]), json!(["/Engine/X"]), json!(["../X"])] {
         let fault = fails::<SaveAssets>(&near, &game, json!({ "assetPaths": paths }));
@@ -144,7 +144,7 @@ fn what_a_command_prints_is_in_the_answer() {
     let run = live::<ConsoleCommand>(&near, &game, json!({ "command": "stat fps" }));
     let line = "[2026.09.04-01.12.39:421][714]LogConsoleResponse: stat fps: done";
     assert_eq!(run["printed"], json!([line]), "{run}");
-    // A log that cannot be read from here is said.
+    // The answer says that the log cannot be read from here.
     editor.tell_project("", &format!("{}/Saved/Logs/Other.log", game.path().display()));
     let run = live::<ConsoleCommand>(
         &host(&editor, Server::Plugin),

@@ -116,7 +116,7 @@ fn a_long_graph_comes_as_an_outline_and_then_in_pages() {
         }
     }
     assert!(whole.ends_with(&pages) && count > 1, "{count}");
-    // Nodes as well, at most some 2,000 tokens a page.
+    // The same holds for nodes, with at most about 2,000 tokens on a page.
     let (mut names, mut count) = (Vec::new(), 0);
     loop {
         let page = long(json!({ "format": "json", "offset": names.len() }));

@@ -1,4 +1,4 @@
-//! Tests with fake editors that behave like real ones, errors included.
+//! Tests with fake editors that behave like real editors, including errors.
 
 use super::{
     editor::{Editor, Server, Trap},
@@ -41,7 +41,7 @@ pub fn fails<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> String
     reply::<T>(host, game, arguments).expect_err("it fails").to_string()
 }
 
-/// Removes what differs between the sources.
+/// Removes the parts of an answer that differ between the sources.
 fn alike(mut answer: Value) -> Value {
     // Only the files tell whether only the editor needs a package, and the redirector in between.
     for detail in answer["details"].as_array_mut().into_iter().flatten() {
@@ -106,7 +106,7 @@ fn the_editor_answers_as_the_files_do() {
                 let soft = json!({ "assetPath": path, "bIncludeSoftReferences": true });
                 same::<AssetReferences>(&near, &far, &game, soft);
             }
-            // The editor lists redirectors, which the files follow: that is told.
+            // The editor lists redirectors, while the files follow them. A warning says so.
             let door = live::<AssetReferences>(&near, &game, json!({ "assetPath": DOOR }));
             let warning = door["warnings"][0].as_str().unwrap_or_default();
             assert!(warning.contains("/Game/Doors/BP_Old is a redirector"), "{door}");
@@ -201,7 +201,7 @@ fn epic_s_server_answers_through_its_meta_tools() {
     let graph = live::<BlueprintGraph>(&near, &game, json!({ "assetPath": DOOR }));
     let text = graph["text"].as_str().expect("it is text");
     assert!(text.contains("## EventGraph") && text.contains("(event BeginPlay"), "{text}");
-    // The files answer for saved assets, and for what the server lacks.
+    // The files answer for saved assets, and for tools that the server lacks.
     let base = json!({ "assetPath": "/Game/Doors/BP_Base" });
     assert_eq!(ask::<BlueprintGraph>(&near, &game, base)["source"], "offline");
     let export = json!({ "objectPath": "/Game/Doors/BP_Door" });
@@ -247,7 +247,8 @@ fn what_goes_wrong_is_told_and_the_files_answer() {
         ] {
             let editor = game.editor(server);
             editor.set_trap(name, trap);
-            // A short limit only where no answer comes: the others need time on a busy machine.
+            // A short limit is used only where no answer comes. The other cases need time on a busy
+            // machine.
             let host = if trap == Trap::Stall { hasty } else { host };
             let near = host(&editor, server);
             let answer = ask::<QueryAsset>(&near, &game, door());
@@ -329,7 +330,7 @@ fn the_editor_is_asked_for_each_package_of_a_tree_once() {
         editor.arrived().iter().filter(|one| one.body["params"]["name"] == tool).count()
     };
     assert_eq!((count("get_asset_dependencies"), count("get_asset_dependency_tree")), (30, 0));
-    // A larger tree is read from the files, and that is told.
+    // A larger tree is read from the files, and a warning says so.
     let game = chain(80);
     let editor = game.editor(Server::NewerPlugin);
     let near = host(&editor, Server::NewerPlugin).setting("editor-pause-ms", "0");

@@ -1,4 +1,4 @@
-//! Tests of what differs between an editor's answers and those of the files.
+//! Tests of the differences between an editor's answers and answers from the files.
 
 use super::{
     editor::{Editor, Server},
@@ -25,7 +25,7 @@ fn differences(path: &str, live: &Value, offline: &Value) -> Vec<String> {
     }
 }
 
-/// What differs in a tool's answers, besides their source, time and warnings.
+/// The differences between a tool's answers, besides source, time and warnings.
 fn labelled<T: Tool>(editor: &Editor, server: Server, game: &Game, asked: Value) -> Vec<String> {
     let near = host(editor, server);
     near.enter();
@@ -48,7 +48,8 @@ fn what_differs_between_the_sources_is_labelled() {
     for server in [Server::Plugin, Server::NewerPlugin, Server::Epic] {
         let editor = game.editor(server);
         let is_epic = server == Server::Epic;
-        // `engineVersionBasis` says whose version it is; the editor alone knows the engine's folders.
+        // `engineVersionBasis` names the source of the version; only the editor knows the engine's
+        // folders.
         let config = [
             "/engineVersion/changelist",
             "/engineVersion/full",
@@ -63,7 +64,8 @@ fn what_differs_between_the_sources_is_labelled() {
         // The files' text begins with the word "Reconstructed".
         let found = labelled::<ExportClassDefault>(&editor, server, &game, class.clone());
         assert_eq!(found, if is_epic { &none[..] } else { &["/content"] }, "{server:?}");
-        // The fake editor names its log after the folder, the files after the project.
+        // The fake editor names its log after the folder. The answer from files names it after the
+        // project.
         let found = labelled::<LogFilePath>(&editor, server, &game, json!({}));
         assert_eq!(found, if is_epic { &none[..] } else { &["/logFilePath"] }, "{server:?}");
         let graph = json!({ "assetPath": DOOR });

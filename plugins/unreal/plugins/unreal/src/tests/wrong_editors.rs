@@ -54,7 +54,7 @@ fn an_editor_that_does_not_tell_its_project_is_asked_and_changes_nothing() {
         let fault = fails::<ConsoleCommand>(&near, &game, json!({ "command": "stat fps" }));
         assert!(fault.contains("does not tell the absolute folder"), "{fault}");
     }
-    // A relative path with another last name is that of another project.
+    // A relative path with another last name belongs to another project.
     editor.tell_project("../../../Other/", "");
     let near = host(&editor, Server::Plugin);
     let answer = ask::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR }));
@@ -72,7 +72,7 @@ fn an_editor_that_does_not_tell_its_project_is_asked_and_changes_nothing() {
     assert!(editor.done().is_empty());
 }
 
-/// A tool of a server, false results of it, and a call of ours that asks it.
+/// A tool of a server, malformed results of the tool, and a call of this plugin that uses the tool.
 type Lie = (&'static str, Vec<Value>, fn(&Rehearsal, &Game) -> Value);
 
 fn lies_of_the_plugin() -> Vec<Lie> {
