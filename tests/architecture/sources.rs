@@ -69,9 +69,9 @@ pub struct Crate {
     pub folder: String,
     /// The name of the package.
     pub name: String,
-    /// The names of the packages on which it depends, without those of tests and build scripts.
+    /// The names of the packages on which the crate depends, without those of tests and build scripts.
     pub dependencies: BTreeSet<String>,
-    /// The names of the packages on which its build script depends.
+    /// The names of the packages on which the crate's build script depends.
     pub build_dependencies: BTreeSet<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Which hosts, origins and tokens are accepted.
+//! Tests which hosts, origins and tokens are accepted.
 
 use serde_json::json;
 

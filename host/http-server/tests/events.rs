@@ -1,4 +1,5 @@
-//! Event streams: they can be resumed, are not held up by a client that does not read, and contain unwrapped results.
+//! Tests of event streams: streams can be resumed, are not held up by a client that does not read, and contain
+//! unwrapped results.
 
 use serde_json::json;
 

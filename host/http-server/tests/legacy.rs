@@ -1,4 +1,4 @@
-//! The transport of 2024-11-05 (HTTP+SSE).
+//! Tests of the transport of 2024-11-05 (HTTP+SSE).
 
 use serde_json::{Value, json};
 use tokio::net::TcpStream;

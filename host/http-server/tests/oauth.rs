@@ -1,4 +1,4 @@
-//! Which access tokens are accepted.
+//! Tests which access tokens are accepted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Pages that the server serves beside MCP.
+//! Tests of the pages that the server serves beside MCP.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Which requests are served, and the limits of their size, time and number.
+//! Tests which requests are served, and the limits of their size, time and number.
 
 use std::num::NonZeroU32;
 

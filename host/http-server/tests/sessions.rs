@@ -1,4 +1,4 @@
-//! The number of sessions of streamable HTTP, and when they end.
+//! Tests the limit of the number of sessions of streamable HTTP, and when sessions end.
 
 use std::num::NonZeroU32;
 use std::time::Duration;

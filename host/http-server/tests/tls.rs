@@ -1,4 +1,4 @@
-//! TLS: requests over TLS, and certificates that cannot be used.
+//! Tests of TLS: requests over TLS, and certificates that cannot be used.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -117,8 +117,8 @@ fn not_offered(method: &'static str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
 }
 
-/// Large futures are boxed. rmcp spawns the same future type for all requests, which is as large as the largest
-/// request needs, and moves the future several times.
+/// Large futures are boxed. rmcp uses one future type for all requests. This type is as large as the largest
+/// request needs, and rmcp moves it several times.
 impl ServerHandler for Server {
     #[expect(deprecated, reason = "clients up to 2025-11-25 have logging")]
     fn get_info(&self) -> ServerConfig {

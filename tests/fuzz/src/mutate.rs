@@ -83,7 +83,7 @@ impl Random {
         &all[self.below(all.len())]
     }
 
-    /// A range within `0..=length`, of at most 512 bytes.
+    /// A range within `0..length`, of at most 512 bytes.
     fn range(&mut self, length: usize) -> std::ops::Range<usize> {
         let from = self.below(length + 1);
         let most = (length - from).min(1 << self.below(10));

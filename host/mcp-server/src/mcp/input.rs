@@ -98,7 +98,7 @@ impl Exchange {
         Self { early_answers, ..Self::default() }
     }
 
-    /// The exchange of a call that a plugin makes: `run`: the correlation id of the plugin's own call.
+    /// The exchange of a call that a plugin makes. `run`: the correlation id of the plugin's own call.
     pub(super) fn of_call(run: &str, call: u32) -> Self {
         Self { request: format!("{run}.{call}"), ..Self::default() }
     }

@@ -59,7 +59,8 @@ impl Journals {
         Self(Arc::new(records))
     }
 
-    /// Stores the journal on disk if it has more than [`MAX_CARRIED`] bytes. The digest then replaces it in `kept`.
+    /// If the journal has more than [`MAX_CARRIED`] bytes, stores it on disk and replaces it in `kept` by its
+    /// digest.
     pub(super) async fn store(&self, kept: &mut KeptJournal) -> Result<(), JournalError> {
         let KeptJournal::Whole(journal) = &*kept else { return Ok(()) };
         let text = serde_json::to_vec(journal)?;

@@ -202,7 +202,7 @@ impl Server {
         Ok(exchange)
     }
 
-    /// Puts the questions of tools that a plugin has called to the client. Returns the questions that end the
+    /// Asks the client the questions of the tools that a plugin has called. Returns the questions that end the
     /// request of a client of 2026-07-28. `None`: an older client was asked during the request, or no question is
     /// left.
     async fn ask_of_run(

@@ -23,7 +23,8 @@ pub use portcullis_http_server::PATH;
 ///
 /// # Errors
 ///
-/// [`SettingsError`]: other machines could call without credentials, or a file for TLS or the token cannot be used.
+/// [`SettingsError`]: other machines could call without credentials, or the files for TLS or for the token are
+/// missing or cannot be used.
 pub fn settings(config: &HttpConfig, shared: &Arc<Shared>) -> Result<Settings, SettingsError> {
     let named = oauth_hosts(config);
     let agent = concat!("portcullis/", env!("CARGO_PKG_VERSION"));

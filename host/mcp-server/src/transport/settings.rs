@@ -52,7 +52,8 @@ pub enum SettingsError {
 ///
 /// # Errors
 ///
-/// [`SettingsError`]: other machines could call without credentials, or a file for TLS or the token cannot be used.
+/// [`SettingsError`]: other machines could call without credentials, or the files for TLS or for the token are
+/// missing or cannot be used.
 pub(super) fn settings(
     config: &HttpConfig,
     raw: Raw,

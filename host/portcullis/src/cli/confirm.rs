@@ -17,7 +17,7 @@ impl Consent {
     ///
     /// # Errors
     ///
-    /// `--yes` was not given, and there is no terminal to ask on or the terminal cannot be used.
+    /// `--yes` was not given, and there is no terminal to ask on, or the terminal cannot be read or written.
     pub fn ask(self, question: &str) -> anyhow::Result<bool> {
         if self.yes {
             return Ok(true);

@@ -91,7 +91,7 @@ impl Service {
         }
     }
 
-    /// The environment variable that usually holds the service's key. `None`: the service needs no key.
+    /// The environment variable that usually holds the service's key. `None`: the service may need no key.
     fn usual_variable(self, has_own_url: bool) -> Option<&'static str> {
         match self {
             Self::Anthropic => Some("ANTHROPIC_API_KEY"),

@@ -65,8 +65,8 @@ pub fn listen(stop: CancellationToken) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether to install a handler for SIGHUP. A handler would end that SIGHUP is ignored, so it is installed only if
-/// `/proc` says that SIGHUP is not ignored.
+/// Whether to install a handler for SIGHUP: only if `/proc` says that SIGHUP is not ignored. If it is ignored, it
+/// has to stay so, and a handler would change that.
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "Linux says in a file which signals are ignored")]
 fn listens_to_hangup() -> bool {

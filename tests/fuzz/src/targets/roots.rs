@@ -1,4 +1,5 @@
-//! Fuzzes the root URIs of clients: the path of a URI is absolute, has no `..`, and survives the way back to a URI.
+//! Fuzzes the root URIs of clients: the path of a URI is absolute, has no `..`, and stays the same after conversion
+//! to a URI and back.
 
 use std::path::Component;
 
