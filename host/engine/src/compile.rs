@@ -25,8 +25,9 @@ pub fn settings(target: &str) -> wasmtime::Result<Config> {
         // The guest's stack is small, so that endless recursion ends early. The fibre's holds host functions, too.
         .max_wasm_stack(512 * 1024)
         .async_stack_size(1024 * 1024)
-        // With the address map, backtraces show positions in the WebAssembly code.
-        .generate_address_map(true)
+        // Backtraces of traps name functions without them. They would be a tenth of the compiled code.
+        .generate_address_map(false)
+        .native_unwind_info(false)
         .wasm_backtrace_max_frames(std::num::NonZeroUsize::new(16));
     Ok(config)
 }

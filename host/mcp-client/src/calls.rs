@@ -189,8 +189,7 @@ impl Calls {
         refusals(&call.asks)
     }
 
-    /// Removes a request whose caller no longer waits. Returns the messages that have to be sent, as
-    /// [`Self::finish`] does. `None`: the request had already ended.
+    /// Removes a request whose caller no longer waits. Returns the messages to send. `None`: it had already ended.
     pub(crate) fn forget(&self, id: u64) -> Option<Vec<Vec<u8>>> {
         let call = self.open.lock().remove(id)?;
         Some(refusals(&call.asks))

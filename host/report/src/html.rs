@@ -276,12 +276,7 @@ fn capabilities(all: &[CapabilityFacts]) -> String {
         let nothing = |html: String| {
             if html.is_empty() { "<span class=\"faint\">nothing</span>".to_owned() } else { html }
         };
-        let used = format!(
-            "{}; last {}{}",
-            asks(&one.used),
-            last(&one.used),
-            list(&one.used.subjects, "")
-        );
+        let used = format!("last used {}; {}", last(&one.used), asks(&one.used));
         let wants = if wants.is_empty() { wants } else { format!("<ul>{wants}</ul>") };
         format!(
             "<tr><th scope=\"row\">{}</th><td data-label=\"imports\">{}</td><td data-label=\"wants\">{}</td>\

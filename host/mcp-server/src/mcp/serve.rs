@@ -130,8 +130,7 @@ impl Server {
             let result = seal.ask(&binding, &exchange, questions)?;
             return Ok(RequestResult::InputRequired(result));
         };
-        // True if the plugin deferred its work, but the client does not support tasks. The work is then done in
-        // this request.
+        // True if the plugin deferred its work to a task, but the client has no tasks: this request does the work.
         let mut without_task = false;
         loop {
             let answer =
