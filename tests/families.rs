@@ -69,7 +69,7 @@ fn a_pack_carries_data_to_a_machine_without_a_network() {
     fs::write(&pack, "not a pack").expect("it is writable");
     let ran = home.run(&["call", "unpack_ui5_data", "--root", root, &unpack]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.stdout.contains("it is no pack"), "{ran:?}");
+    assert!(ran.stdout.contains("the file is not a pack"), "{ran:?}");
 }
 
 #[test]

@@ -236,7 +236,7 @@ fn a_short_token_is_no_token() {
     let file = home.path().join("token").display().to_string();
     let ran = home.run(&["serve", "--http", "127.0.0.1:0", "--token-file", &file]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("16 characters"), "{ran:?}");
+    assert!(ran.stderr.contains("16 bytes"), "{ran:?}");
 }
 
 #[test]

@@ -270,7 +270,7 @@ impl Resolve for PolicyResolver {
         Box::pin(async move {
             if !is_allowed && !is_proxy {
                 tracing::error!(
-                    "refused to resolve `{host}`: no permitted request names it, and it is no proxy"
+                    "refused to resolve `{host}`: no permitted request names it, and it is not a proxy"
                 );
                 return Err(Fault::AddressDenied.into());
             }

@@ -40,13 +40,13 @@ pub enum DocumentError {
     #[error(transparent)]
     Request(#[from] Fault),
     /// The server responded with an HTTP status other than 200.
-    #[error("it answers with HTTP status {0}")]
+    #[error("the server answers with HTTP status {0}")]
     Status(u16),
     /// The response redirects to this address, which is not followed.
-    #[error("it redirects to {0:?}, which is not followed")]
+    #[error("the server redirects to {0:?}; such a redirect is not followed")]
     Redirect(String),
     /// There are too many redirects.
-    #[error("it redirects more than {MAX_REDIRECTS} times")]
+    #[error("the server redirects more than {MAX_REDIRECTS} times")]
     TooManyRedirects,
 }
 

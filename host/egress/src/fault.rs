@@ -49,7 +49,7 @@ impl fmt::Display for Fault {
             Self::Unreachable => "the host cannot be reached",
             Self::Certificate => "the host's certificate cannot be trusted",
             Self::TimedOut => "the request took too long",
-            Self::Protocol => "the request or its answer is no proper HTTP",
+            Self::Protocol => "the request or its response is not valid HTTP",
             Self::Encoded => "the answer is compressed, which was not asked for",
             Self::TooLong => "the answer is too long",
             Self::Incomplete => "the answer ended too early",

@@ -28,16 +28,16 @@ pub enum OriginError {
     #[error("only http and https are known")]
     Scheme,
     /// The address contains a user name or a password. They hide the host from readers.
-    #[error("an address with a user name is not followed")]
+    #[error("an address must not contain a user name")]
     UserName,
     /// The address has no host.
     #[error("an address needs a host")]
     NoHost,
     /// The host is empty or ends with an empty label. Without its last dot, `a..` would be another host: `a`.
-    #[error("a host has a name between its dots")]
+    #[error("a host must not have empty parts between its dots")]
     EmptyLabel,
     /// The host contains a wildcard.
-    #[error("hosts are named one by one")]
+    #[error("a host must not contain `*`: name each host")]
     Wildcard,
     /// The text is more than a host: it has a scheme or a port.
     #[error("write a host alone, without a scheme and a port")]

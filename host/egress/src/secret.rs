@@ -51,7 +51,7 @@ pub enum SecretError {
     #[error(transparent)]
     TooShort(#[from] TooShort),
     /// The value contains characters that are not allowed in the value of a header.
-    #[error("it is no header's value")]
+    #[error("it is not a valid header value")]
     Value(#[from] InvalidHeaderValue),
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct SecretHeaderError {
 enum SecretHeaderFault {
     #[error(transparent)]
     Secret(#[from] SecretError),
-    #[error("it is no header's name")]
+    #[error("it is not a valid header name")]
     Name(#[from] InvalidHeaderName),
 }
 
@@ -205,10 +205,10 @@ mod tests {
         io::Write::write_all(&mut file.as_file(), b"the to\nken").unwrap();
         let mut headers = HeaderMap::new();
         let error = add(&mut headers, "x", file.path()).unwrap_err();
-        assert!(error.contains("no header's value") && !error.contains("ken"), "{error}");
+        assert!(error.contains("not a valid header value") && !error.contains("ken"), "{error}");
         io::Write::write_all(&mut file.reopen().unwrap(), b"the tok ken").unwrap();
         let error = add(&mut headers, "x y", file.path()).unwrap_err();
-        assert!(error.contains("no header's name") && !error.contains("ken"), "{error}");
+        assert!(error.contains("not a valid header name") && !error.contains("ken"), "{error}");
         let gone = file.path().with_extension("gone");
         assert!(add(&mut headers, "x", &gone).unwrap_err().contains("cannot read"));
         assert!(headers.is_empty());

@@ -57,7 +57,7 @@ impl fmt::Debug for Fetch {
 #[derive(Debug, thiserror::Error)]
 pub enum HttpsUrlError {
     /// The text is not a URL.
-    #[error("`{text}` is no address: {cause}")]
+    #[error("`{text}` is not a URL: {cause}")]
     Url {
         /// The text.
         text: String,

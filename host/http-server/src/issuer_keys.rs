@@ -97,7 +97,7 @@ impl std::error::Error for KeysUnavailable {
 enum RefreshError {
     #[error("{url}: {cause}")]
     Fetch { url: Url, cause: FetchError },
-    #[error("{url}: it took too long")]
+    #[error("{url}: no answer in time")]
     Timeout {
         url: Url,
         #[source]
@@ -121,7 +121,7 @@ enum RefreshError {
     /// The metadata names an address that is not https.
     #[error(transparent)]
     KeysUrl(#[from] HttpsUrlError),
-    #[error("this is no set of keys")]
+    #[error("the document is not a JSON Web Key Set")]
     NoKeySet,
     /// The task that fetches the keys panicked.
     #[error(transparent)]

@@ -119,7 +119,7 @@ fn check_header(header: &Header) -> Result<(Algorithm, Option<&str>), AuthError>
     let kind = header.typ.as_deref().unwrap_or("JWT");
     if !["at+jwt", "application/at+jwt", "JWT"].iter().any(|known| kind.eq_ignore_ascii_case(known))
     {
-        return Err(AuthError::InvalidToken("the token is no access token"));
+        return Err(AuthError::InvalidToken("the token is not an access token"));
     }
     Ok((header.alg, header.kid.as_deref()))
 }

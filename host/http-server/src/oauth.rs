@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn settings_that_are_not_safe_are_refused() {
         for (resource, issuer, scope, expected) in [
-            ("mcp.example", "https://id.example", "mcp", "no address"),
+            ("mcp.example", "https://id.example", "mcp", "not a URL"),
             ("http://mcp.example", "https://id.example", "mcp", "https"),
             ("https://mcp.example/?a", "https://id.example", "mcp", "https"),
             ("https://mcp.example", "http://id.example", "mcp", "http://id.example"),

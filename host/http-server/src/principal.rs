@@ -39,13 +39,13 @@ pub struct ProfileName(pub String);
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AuthError {
     /// The request has no bearer token, or more than one.
-    #[error("it carries no bearer token")]
+    #[error("the request has no bearer token")]
     NoToken,
     /// The token is not accepted. The reason is also sent to the client.
     #[error("{0}")]
     InvalidToken(&'static str),
     /// The token lacks a scope that this server needs.
-    #[error("its token lacks a scope that is needed")]
+    #[error("the token lacks a required scope")]
     InsufficientScope,
     /// The token cannot be checked now, because the issuer's keys cannot be fetched.
     #[error(transparent)]

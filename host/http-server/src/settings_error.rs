@@ -9,13 +9,13 @@ pub enum InvalidSettings {
     #[error("a page cannot be at `{0}`")]
     PagePath(String),
     /// An allowed host is not a host.
-    #[error("the allowed host `{0}` is no host: write `host` or `host:port`")]
+    #[error("the allowed host `{0}` is not valid: write `host` or `host:port`")]
     AllowedHost(String),
     /// An allowed origin is not an origin.
-    #[error("the allowed origin `{0}` is no origin: write `https://host` or `https://host:port`")]
+    #[error("the allowed origin `{0}` is not valid: write `https://host` or `https://host:port`")]
     AllowedOrigin(String),
     /// The OAuth resource is not a URL.
-    #[error("the OAuth resource `{text}` is no address: {cause}")]
+    #[error("the OAuth resource `{text}` is not a URL: {cause}")]
     ResourceUrl {
         /// The resource.
         text: String,
@@ -27,10 +27,10 @@ pub enum InvalidSettings {
     #[error("the OAuth resource `{0}` must be an https address without `?` and `#`")]
     Resource(String),
     /// OAuth has no issuer.
-    #[error("OAuth needs at least one issuer, or no token could be accepted")]
+    #[error("OAuth needs at least one entry in `issuers`")]
     NoIssuer,
     /// An OAuth scope contains characters that scopes cannot have.
-    #[error("the OAuth scope `{0}` is no scope")]
+    #[error("the OAuth scope `{0}` is not valid: a scope has no spaces")]
     Scope(String),
     /// An issuer is not an https URL.
     #[error("the OAuth issuer {0}")]

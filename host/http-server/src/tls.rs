@@ -64,7 +64,7 @@ pub enum TlsError {
         key: PathBuf,
     },
     /// The PEM file of the certificate contains something else.
-    #[error("the TLS certificate {}: it is no certificate: {cause}", .file.display())]
+    #[error("the TLS certificate {}: it is not a certificate: {cause}", .file.display())]
     InvalidCertificate {
         /// The path of the file.
         file: PathBuf,

@@ -97,7 +97,7 @@ fn unusable_files_have_different_errors() {
         ("text", "key.pem", "text", "no certificate in it"),
         ("key.pem", "key.pem", "key.pem", "no certificate in it"),
         ("broken", "key.pem", "broken", "not PEM"),
-        ("no-certificate", "key.pem", "no-certificate", "no certificate"),
+        ("no-certificate", "key.pem", "no-certificate", "not a certificate"),
         ("certificate.pem", "empty", "empty", "no private key in it"),
         ("certificate.pem", "certificate.pem", "certificate.pem", "no private key in it"),
         ("certificate.pem", "other-key.pem", "other-key.pem", "not the key of"),

@@ -41,7 +41,7 @@ pub enum DiscoveryError {
         issuer: Url,
     },
     /// No authorization server that was tried has metadata.
-    #[error("no metadata that says where tokens are requested was found at {issuers}")]
+    #[error("no metadata with a token endpoint was found at {issuers}")]
     NoMetadata {
         /// The authorization servers that were tried.
         issuers: String,
@@ -59,7 +59,7 @@ pub enum DiscoveryError {
         issuer: String,
     },
     /// The metadata of an authorization server has no token endpoint.
-    #[error("{issuer} does not say where tokens are requested (`token_endpoint`)")]
+    #[error("the metadata of {issuer} has no `token_endpoint`")]
     NoTokenEndpoint {
         /// The authorization server.
         issuer: String,

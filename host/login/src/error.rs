@@ -86,7 +86,7 @@ pub enum LoginError {
         issuer: String,
     },
     /// The authorization server has no authorization endpoint.
-    #[error("{issuer} does not say where its users log in (`authorization_endpoint`)")]
+    #[error("the metadata of {issuer} has no `authorization_endpoint`")]
     NoAuthorizationEndpoint {
         /// The authorization server.
         issuer: String,

@@ -18,7 +18,7 @@ pub enum ResponseError {
     },
     /// The response does not name its authorization server, though it should.
     #[error(
-        "the authorization response names no issuer (`iss`), and {issuer} promises one: it is refused"
+        "the authorization response has no issuer (`iss`), although the metadata of {issuer} announces it: it is refused"
     )]
     NoIssuer {
         /// The authorization server that was asked.

@@ -196,7 +196,7 @@ fn welcomed(done: Done) -> Result<Peer, Trouble> {
     let result = match done {
         Done::Answer(Ok(Value::Object(result)), _) => result,
         Done::Answer(Ok(_), _) => {
-            return Err(Trouble::protocol("its answer to `initialize` is no object"));
+            return Err(Trouble::protocol("its answer to `initialize` is not an object"));
         }
         Done::Answer(Err(error), _) => return Err(ConnectFailure::Refused(error).into()),
         Done::Trouble(trouble) => return Err(trouble),

@@ -32,7 +32,7 @@ const DEPTH: usize = 100;
 enum ItemError {
     #[error("it is deeper than {DEPTH} levels")]
     TooDeep,
-    #[error("it is no object")]
+    #[error("it is not an object")]
     NotAnObject,
     #[error("the list has more than {LIST_BYTES} bytes with it")]
     ListTooLarge,
@@ -44,7 +44,7 @@ enum ItemError {
     ForgedName,
     #[error("it has no `inputSchema`")]
     NoInputSchema,
-    #[error("its `{0}` is no object")]
+    #[error("its `{0}` is not an object")]
     SchemaNotAnObject(&'static str),
     #[error("its `{0}` has more than {SCHEMA_BYTES} bytes")]
     SchemaTooLarge(&'static str),
@@ -52,9 +52,9 @@ enum ItemError {
     SchemaTooDeep(&'static str),
     #[error(transparent)]
     HeaderParam(#[from] HeaderParamError),
-    #[error("one of its arguments is no object")]
+    #[error("one of its arguments is not an object")]
     ArgumentNotAnObject,
-    #[error("the name of one of its arguments is no plain text")]
+    #[error("the name of one of its arguments is not plain text")]
     ArgumentName,
 }
 
@@ -153,7 +153,7 @@ pub(crate) fn resources(raw: Vec<Value>, key: &str, warnings: &mut Vec<String>) 
             continue;
         }
         let Value::Object(mut resource) = value else {
-            warnings.push("a resource is left out: it is no object".to_owned());
+            warnings.push("a resource is left out: it is not an object".to_owned());
             continue;
         };
         let address = resource.get(key).and_then(Value::as_str);
@@ -325,10 +325,10 @@ mod tests {
     fn what_cannot_be_listed_is_left_out_with_why() {
         let nested = (0..70).fold(json!({}), |inner, _| json!({"not": inner}));
         for (definition, why) in [
-            (json!(7), "no object"),
+            (json!(7), "not an object"),
             (json!({"name": "", "inputSchema": {}}), "empty"),
             (json!({"name": "a"}), "`inputSchema`"),
-            (json!({"name": "a", "inputSchema": true}), "`inputSchema` is no object"),
+            (json!({"name": "a", "inputSchema": true}), "`inputSchema` is not an object"),
             (json!({"name": "a", "inputSchema": {}, "outputSchema": []}), "`outputSchema`"),
             (json!({"name": "a", "inputSchema": nested}), "deeper"),
             (json!({"name": "a", "inputSchema": {"x": "y".repeat(70_000)}}), "more than 65536"),

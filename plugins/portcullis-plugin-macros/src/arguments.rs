@@ -134,7 +134,7 @@ fn name_of(field: &Field, case: Case) -> syn::Result<String> {
     if skipped && field.attrs.iter().any(path::is_path) {
         return Err(syn::Error::new(
             field.span(),
-            "a skipped field is no argument, so it cannot name a path",
+            "a skipped field is not an argument, so it cannot name a path",
         ));
     }
     let written = field.ident.as_ref().map_or_else(String::new, ToString::to_string);

@@ -83,7 +83,7 @@ impl fmt::Display for Failure {
             Self::Told(reply) => f.write_str(&reply.as_text()),
             Self::NeedInput(asks) => {
                 let keys: Vec<&str> = asks.iter().map(|(key, _)| key.as_str()).collect();
-                write!(f, "to be asked first: {}", keys.join(", "))
+                write!(f, "the user has to be asked first: {}", keys.join(", "))
             }
             Self::Background => f.write_str("to be done in the background"),
             Self::Protocol(error) => f.write_str(&error.message),

@@ -83,8 +83,9 @@ impl Command {
         let message =
             serde_json::to_string(message).map_err(|error| Error::Failed(error.to_string()))?;
         let answer = host::request(&self.name, &message, self.directory.as_deref())?;
-        serde_json::from_str(&answer)
-            .map_err(|error| Error::Failed(format!("its answer was not understood: {error}")))
+        serde_json::from_str(&answer).map_err(|error| {
+            Error::Failed(format!("the command's output is not as expected: {error}"))
+        })
     }
 }
 
@@ -149,7 +150,9 @@ impl fmt::Display for Error {
             Self::Denied => f.write_str("the command was denied by the host"),
             Self::NotFound(program) => write!(f, "there is no program `{program}` on this machine"),
             Self::TimedOut => f.write_str("the command took too long, and was ended"),
-            Self::TooLarge => f.write_str("the command answered too much, and was ended"),
+            Self::TooLarge => {
+                f.write_str("the command was stopped, because its output is too large")
+            }
             Self::Stopped => f.write_str("the command was stopped"),
             Self::Failed(why) if why.is_empty() => f.write_str("the command failed"),
             Self::Failed(why) => write!(f, "the command failed: {why}"),

@@ -334,7 +334,7 @@ fn explain(
         }
         sandbox::GuestFailure::Host(why) => {
             tracing::error!("calling `{name}`: {why}");
-            CallFailure::Host("the host failed; its log says how".into())
+            CallFailure::Host("the host failed: see its log".into())
         }
     }
 }

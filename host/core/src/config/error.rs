@@ -108,7 +108,7 @@ pub enum Fault {
         other: String,
     },
     /// A grant names a command that is not defined.
-    #[error("`{0}` is no command: define it as [commands.{0}]")]
+    #[error("`{0}` is not a command: define it as [commands.{0}]")]
     UndefinedCommand(String),
 }
 

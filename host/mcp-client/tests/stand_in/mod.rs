@@ -81,7 +81,7 @@ pub fn child(options: &[&str]) -> Upstream {
 }
 
 pub fn object(value: Value) -> Object {
-    let Value::Object(object) = value else { panic!("{value} is no object") };
+    let Value::Object(object) = value else { panic!("{value} is not an object") };
     object
 }
 

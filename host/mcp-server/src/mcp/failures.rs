@@ -59,5 +59,5 @@ pub fn protocol_error(failure: &CallFailure) -> ErrorData {
 /// The JSON-RPC error for a fault of the host. The cause is written to the log only.
 pub fn internal(error: impl Into<Box<dyn Error + Send + Sync>>) -> ErrorData {
     tracing::error!("{}", portcullis_sanitize::error_chain(&*error.into()));
-    ErrorData::internal_error("the host failed; its log says how", None)
+    ErrorData::internal_error("the host failed: see its log", None)
 }

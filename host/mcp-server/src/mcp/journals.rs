@@ -49,7 +49,7 @@ pub enum JournalError {
 }
 
 /// The error for a client whose journal is no longer kept.
-const GONE: &str = "the journal of this run is no longer kept: start the run again, knowing that the calls that it made had their effects";
+const GONE: &str = "the journal of this run is no longer kept: start the run again. Calls of the lost run took effect and will be repeated";
 
 /// Keeps journals that are too large for clients to carry, for as long as states of requests are valid.
 pub(super) struct Journals(Arc<Records>);

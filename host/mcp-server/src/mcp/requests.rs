@@ -114,7 +114,7 @@ impl Server {
         let given = params.arguments.unwrap_or_default();
         let text = |(name, value): (&String, &Value)| {
             let text = value.as_str().map(|text| (name.clone(), text.to_owned()));
-            text.ok_or_else(|| ErrorData::invalid_params(format!("`{name}` is no string"), None))
+            text.ok_or_else(|| ErrorData::invalid_params(format!("`{name}` is not a string"), None))
         };
         let arguments = given.iter().map(text).collect::<Result<_, _>>()?;
         let request = SourceRequest {

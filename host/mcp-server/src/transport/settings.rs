@@ -10,7 +10,7 @@ use portcullis_http_server::{Fetch, Issuer, Oauth, Settings, Tls, TlsError};
 use portcullis_result_passthrough::Raw;
 
 /// Minimum length of a bearer token in bytes. A shorter token could be guessed.
-const MIN_TOKEN_CHARS: usize = 16;
+const MIN_TOKEN_BYTES: usize = 16;
 
 /// Why the HTTP server cannot be started as it is configured.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ pub enum SettingsError {
         cause: io::Error,
     },
     /// The bearer token is so short that it could be guessed.
-    #[error("the token in {} has under {MIN_TOKEN_CHARS} characters", .file.display())]
+    #[error("the token in {} has fewer than {MIN_TOKEN_BYTES} bytes", .file.display())]
     ShortToken {
         /// The file that contains the token.
         file: PathBuf,
@@ -111,7 +111,7 @@ fn token(file: &Path) -> Result<String, SettingsError> {
     let text = std::fs::read_to_string(file)
         .map_err(|cause| SettingsError::TokenFile { file: file.to_owned(), cause })?;
     let token = text.trim();
-    if token.len() < MIN_TOKEN_CHARS {
+    if token.len() < MIN_TOKEN_BYTES {
         return Err(SettingsError::ShortToken { file: file.to_owned() });
     }
     Ok(token.to_owned())
@@ -184,9 +184,9 @@ mod tests {
         let file = folder.path().join("token");
         let config = HttpConfig { token_file: Some(file.clone()), ..HttpConfig::default() };
         assert!(matches!(settings_of(&config), Err(SettingsError::TokenFile { .. })));
-        std::fs::write(&file, format!(" {} \n", "a".repeat(MIN_TOKEN_CHARS - 1))).unwrap();
+        std::fs::write(&file, format!(" {} \n", "a".repeat(MIN_TOKEN_BYTES - 1))).unwrap();
         assert!(matches!(settings_of(&config), Err(SettingsError::ShortToken { .. })));
-        std::fs::write(&file, "a".repeat(MIN_TOKEN_CHARS)).unwrap();
+        std::fs::write(&file, "a".repeat(MIN_TOKEN_BYTES)).unwrap();
         assert!(settings_of(&config).unwrap().token.is_some());
     }
 }

@@ -77,7 +77,7 @@ impl Args {
                 for component in components {
                     let Some(uninstalled) = Uninstalled::of(component) else {
                         bail!(
-                            "`{}` is no file, folder or address of a component: without a component, the \
+                            "`{}` is not a file, folder or address of a component: without a component, the \
                              report is about all plugins",
                             visible_line(component, 200)
                         );

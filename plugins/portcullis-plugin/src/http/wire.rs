@@ -84,7 +84,7 @@ fn fields(headers: Vec<(String, String)>) -> Result<Fields, Reason> {
     Fields::from_list(&headers).map_err(|error| match error {
         HeaderError::InvalidSyntax => Reason::Invalid("header"),
         HeaderError::Forbidden => Reason::Invalid("header: the host sets it itself"),
-        HeaderError::Immutable => Reason::Invalid("header: it cannot be changed"),
+        HeaderError::Immutable => Reason::Invalid("header: the host sets it"),
     })
 }
 

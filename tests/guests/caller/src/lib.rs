@@ -31,7 +31,7 @@ struct CallTools {
     /// The time limit of the run.
     #[serde(default)]
     milliseconds: Option<u32>,
-    /// Whether it does not begin before it calls.
+    /// Whether to start only after the call.
     #[serde(default)]
     unbegun: bool,
 }

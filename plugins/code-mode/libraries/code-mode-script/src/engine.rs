@@ -72,7 +72,7 @@ impl HostHooks for NoPrograms {
         _: bool,
         _: &mut Context,
     ) -> JsResult<()> {
-        Err(JsNativeError::eval().with_message("programs cannot be made of texts here").into())
+        Err(JsNativeError::eval().with_message("code cannot be created from text here").into())
     }
 
     fn local_timezone_offset_seconds(&self, _: i64) -> i32 {
@@ -129,7 +129,7 @@ fn run_in(
     let promise = begun.map_err(|error| prelude.explain(&error, context))?;
     let promise =
         promise.as_object().and_then(|object| JsPromise::from_object(object.clone()).ok());
-    let promise = promise.ok_or_else(|| fault("the program is no asynchronous function"))?;
+    let promise = promise.ok_or_else(|| fault("the program is not an asynchronous function"))?;
     loop {
         context.run_jobs().map_err(|error| prelude.explain(&error, context))?;
         // Calls that the program does not await also run to their end.
@@ -147,8 +147,9 @@ fn run_in(
         }
         PromiseState::Pending => Err(ProgramError {
             name: "Error".into(),
-            message: "the program waits for something that never comes: nothing is under way"
-                .into(),
+            message:
+                "the program awaits a promise that can never be fulfilled: no call is in progress"
+                    .into(),
             place: None,
         }),
     }
@@ -163,7 +164,7 @@ fn prepare(context: &mut Context, tools: &[(String, String)], seed: u64) -> JsRe
     let prelude = context.eval(Source::from_bytes(PRELUDE))?;
     let prelude = prelude
         .as_callable()
-        .ok_or_else(|| JsNativeError::typ().with_message("the prelude is no function"))?;
+        .ok_or_else(|| JsNativeError::typ().with_message("the prelude is not a function"))?;
     let names = serde_json::to_string(tools).map_err(JsError::from_rust)?;
     let half = |bits: u64| {
         let low = u32::try_from(bits & 0xffff_ffff).unwrap_or(0);

@@ -20,7 +20,7 @@ pub fn cut(value: Value, most: usize) -> (Value, bool) {
         }
     }
     let (kind, bytes) = (kind(&value), size(&value));
-    (format!("{kind} of {bytes} bytes, too large to show any of it").into(), true)
+    (format!("{kind} of {bytes} bytes, too large to be shown").into(), true)
 }
 
 fn size(value: &Value) -> usize {

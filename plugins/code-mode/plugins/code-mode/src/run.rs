@@ -43,13 +43,13 @@ pub struct RunCode {
 pub struct CallMade {
     /// The tool.
     tool: String,
-    /// How long it took, in milliseconds, as far as the program can tell.
+    /// Duration of the call in milliseconds, measured by the plugin's clock.
     ms: u64,
     /// Whether it succeeded.
     ok: bool,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[data]
 pub struct Ran {
     /// The value that the program returned.
@@ -60,7 +60,7 @@ pub struct Ran {
     /// The calls of tools, in the order in which they ended.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     calls: Vec<CallMade>,
-    /// What is missing, if something is.
+    /// A remark about parts of the answer that were cut off.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     cut: Option<String>,
 }

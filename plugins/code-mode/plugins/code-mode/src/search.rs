@@ -19,7 +19,7 @@ const MAX_DESCRIPTION: usize = 160;
 pub struct SearchTools {
     /// What the tools should do, in a few words.
     query: String,
-    /// How many to find: 8, unless said otherwise.
+    /// Maximum number of results. Default: 8.
     #[schemars(range(min = 1, max = 50))]
     limit: Option<usize>,
 }

@@ -58,13 +58,13 @@ pub fn check(text: &str, most_bytes: usize) -> Judged {
     let (html, mut repairs) = words::unwrapped(text);
     let mut faults = Vec::new();
     if html.len() > most_bytes {
-        faults.push(format!("it has {} bytes; {most_bytes} is the most", html.len()));
+        faults.push(format!("it has {} bytes; the maximum is {most_bytes}", html.len()));
         return Judged { html, repairs, faults };
     }
     let rewritten = match markup::rewrite(&html) {
         Ok(rewritten) => rewritten,
         Err(why) => {
-            faults.push(format!("it is not HTML that every browser reads alike: {why}"));
+            faults.push(format!("browsers may read this HTML differently: {why}"));
             return Judged { html, repairs, faults };
         }
     };
@@ -79,7 +79,7 @@ pub fn check(text: &str, most_bytes: usize) -> Judged {
     faults.extend(contamination(&rewritten.text));
     if !compiled.listens {
         faults.push(
-            "no script of it calls `portcullis.listen`, so that it never shows a result".to_owned(),
+            "no script calls `portcullis.listen`, so no result would ever be shown".to_owned(),
         );
     }
     let mut seen = std::collections::BTreeSet::new();

@@ -295,7 +295,7 @@ fn what_shows_nothing_or_too_much_is_a_fault() {
         faults("<!-- portcullis.listen delete_everything --><p>x").contains("portcullis.listen")
     );
     let long = check(&with_script(&" ".repeat(MOST)), MOST);
-    assert!(long.faults[0].contains("500000 is the most"), "{:?}", long.faults);
+    assert!(long.faults[0].contains("the maximum is 500000"), "{:?}", long.faults);
     assert!(faults(&with_script(&"(".repeat(100_000))).contains("too deep"));
     assert!(check(&with_script(&"fetch();\n".repeat(1000)), MOST).faults.len() <= 20);
     assert!(check(&"<iframe>".repeat(10_000), MOST).faults.len() <= 20);

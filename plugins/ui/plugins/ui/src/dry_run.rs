@@ -110,7 +110,7 @@ impl<'a> Run<'a> {
             Some(rest) => match item {
                 Some(item) => (item.place.clone(), item.chain.clone(), rest),
                 None => {
-                    self.wrong(at, format!("`{path}` leads into an item, and there is none: it stands in no List, Table, Chart, Timeline or Map"));
+                    self.wrong(at, format!("`{path}` is a path within an item, but this component is not inside a List, Table, Chart, Timeline or Map"));
                     return None;
                 }
             },
@@ -381,7 +381,7 @@ mod tests {
             ),
             (
                 json!({ "component": "Text", "text": "{@/sky}" }),
-                "/root/text: `@/sky` leads into an item, and there is none",
+                "/root/text: `@/sky` is a path within an item, but",
             ),
             (
                 json!({ "component": "List", "items": "/result/city", "child": { "component": "Form" } }),

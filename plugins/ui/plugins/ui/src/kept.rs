@@ -192,9 +192,7 @@ pub fn keep(tool: &str, view: View, cache: &Cache) -> Result<(), Failure> {
     let bytes = view.body.bytes();
     if bytes > cache.entry_bytes {
         let limit = cache.entry_bytes;
-        return Err(Failure::new(format!(
-            "the view has {bytes} bytes; {limit} is the most that is kept of one"
-        )));
+        return Err(Failure::new(format!("the view has {bytes} bytes; the maximum is {limit}")));
     }
     let entry = Indexed {
         digest: view.body.digest(),

@@ -148,13 +148,15 @@ fn generate(
 ) -> Result<String, Failure> {
     let name = &tool.name;
     match generate::generate(request, settings, tool, &WallClock::new(), Pace::Foreground, anew) {
-        Ok(made) => {
-            let how = if made.from_cache { "It was kept from before" } else { "Generation" };
-            Ok(format!(
-                "UI {word} for tool '{name}'. {how} took {} ms. It is {}.",
-                made.ms, made.address
-            ))
-        }
+        Ok(made) => Ok(format!(
+            "UI {word} for tool '{name}'. {}It is {}.",
+            if made.from_cache {
+                "It is a kept one. ".to_owned()
+            } else {
+                format!("Generation took {} ms. ", made.ms)
+            },
+            made.address
+        )),
         Err(why) if why.is_for_later() => {
             let is_left = if anew {
                 generate::later_anew(request, name)

@@ -62,7 +62,7 @@ fn openui5(version: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
         libraries.push((library.to_owned(), version.to_owned()));
         let api: Value = serde_json::from_slice(&fs::read(folder.join(&file))?)?;
         for symbol in api["symbols"].as_array().ok_or("it has no symbols")? {
-            let content = symbol.as_object().ok_or("a symbol is no object")?;
+            let content = symbol.as_object().ok_or("a symbol is not an object")?;
             let written = written(content, library, number);
             let place = (file.clone(), written.name.clone());
             // If several symbols have the same name, the last one counts, at the place of the first.

@@ -209,7 +209,7 @@ impl Reference {
             })
         });
         let bring = "Where there is no network, `portcullis call pack_ui5_data` and `portcullis call \
-                     unpack_ui5_data` bring it from a machine with one";
+                     unpack_ui5_data` transfer it from a machine with network access";
         if let Some(carried) = carried {
             let note = carried.note_of_carried(wanted, why, bring);
             return Ok(Self { note: Some(note), ..carried });
@@ -242,13 +242,13 @@ impl Reference {
         let others =
             if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
         let what = if self.release == *wanted {
-            "the CDN's own could not be had".to_owned()
+            "that of the UI5 CDN could not be fetched".to_owned()
         } else {
             let less = match wanted.framework {
                 Framework::SapUi5 => ", which has further libraries,",
                 Framework::OpenUi5 => "",
             };
-            format!("that of {} {}{less} could not be had", wanted.framework, wanted.version)
+            format!("that of {} {}{less} could not be fetched", wanted.framework, wanted.version)
         };
         format!(
             "This is the API reference of {framework} {version}{others}, which comes with this tool: \

@@ -145,7 +145,7 @@ impl Source {
         match self {
             Self::Cdn => None,
             Self::Remembered { date, why } => {
-                Some(format!("As the UI5 CDN had it on {date}; now it could not be asked. {why}"))
+                Some(format!("From the UI5 CDN on {date}; the CDN could not be reached now. {why}"))
             }
             Self::Table { date, why } => Some(format!(
                 "From a table of {date} that comes with this tool, since the UI5 CDN could not be \

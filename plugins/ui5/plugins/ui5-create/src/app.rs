@@ -46,7 +46,7 @@ pub struct CreateApp {
     #[serde(default = "sapui5")]
     #[schemars(with = "String", extend("enum" = ["OpenUI5", "SAPUI5"]))]
     framework: Framework,
-    /// Such as 1.136.0, from 1.96.0 on. Leave it out when in doubt: the latest.
+    /// Such as 1.136.0, at least 1.96.0. Default: the latest.
     #[schemars(regex(pattern = r"^\d+\.\d+\.\d+$"))]
     framework_version: Option<String>,
     /// Author of the app. Default: the operator's setting.
@@ -55,7 +55,7 @@ pub struct CreateApp {
     /// URL of an OData service, V4 or V2. Without it the app has no OData model. A whole URL, or a path such as /odata/v4/serviceName for a service at localhost:4004. Its metadata are read; `http://localhost:PORT` is left out in the app. In a SAP CAP project, find services, entities and properties with CAP's tools first, if there are any.
     #[serde(rename = "oDataV4Url")]
     odata_v4_url: Option<String>,
-    /// Only where the service cannot be reached now: its metadata say it otherwise.
+    /// Needed only if the service cannot be reached now; otherwise its metadata contain it.
     #[serde(rename = "oDataVersion")]
     odata_version: Option<ODataVersion>,
     /// Entity set of the service that the app shows in a table.

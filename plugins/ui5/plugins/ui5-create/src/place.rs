@@ -112,7 +112,7 @@ impl Base {
                 Ok(found) if found.is_dir() => {}
                 Ok(_) => {
                     let what =
-                        "is no directory of its own, but a file or a link. Nothing was written.";
+                        "is not a directory of its own, but a file or a link. Nothing was written.";
                     return Err(format!("'{}' {what}", parent.display()));
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -70,7 +70,7 @@ fn environment(parts: &'static [Template], version: Version) -> Environment<'sta
     environment.add_filter("code", |value: &str| Value::from_safe_string(code_span(value)));
     environment.add_function("since", move |minor: &str| {
         Version::parse(&format!("{minor}.0")).map(|since| version >= since).map_err(|error| {
-            Error::new(ErrorKind::InvalidOperation, format!("{minor} is no version: {error}"))
+            Error::new(ErrorKind::InvalidOperation, format!("{minor} is not a version: {error}"))
         })
     });
     for part in parts {

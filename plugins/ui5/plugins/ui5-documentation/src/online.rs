@@ -61,7 +61,7 @@ pub fn page(path: &str) -> Result<String, String> {
 fn fetch(path: &str) -> Result<String, String> {
     let url = format!("{PAGES}{path}");
     if let Some(why) = cache::get("silent") {
-        return Err(format!("{url} was not asked: {}", String::from_utf8_lossy(&why)));
+        return Err(format!("{url} was not requested again: {}", String::from_utf8_lossy(&why)));
     }
     let response = http::Request::get(&url).timeout(PATIENCE).send().map_err(|error| {
         let why = error.reason.to_string();

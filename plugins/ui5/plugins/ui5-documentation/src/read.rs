@@ -24,7 +24,7 @@ pub struct ReadDocs {
     page: String,
     /// The heading of the section to begin with.
     section: Option<String>,
-    /// Where to go on in a long page: the answer says it.
+    /// Where to continue in a long page, in bytes: the previous answer names it.
     #[schemars(range(min = 0, max = 1_048_576))]
     offset: Option<u32>,
 }

@@ -177,7 +177,7 @@ fn helps(titles: &[String], names: &[String]) -> Option<String> {
 
 fn number(setting: &str, otherwise: usize) -> Result<usize, Failure> {
     match settings::get(setting) {
-        Some(text) => text.parse().or_fail(format!("the setting `{setting}` is no number")),
+        Some(text) => text.parse().or_fail(format!("the setting `{setting}` is not a number")),
         None => Ok(otherwise),
     }
 }

@@ -29,7 +29,7 @@ struct Lint {
     provide_context_information: bool,
     /// 'brief', the default: under 2,000 tokens, the most severe findings first. 'full': up to 40,000 bytes of findings, and the texts of the context.
     detail: Option<Detail>,
-    /// How many findings to pass over: an earlier answer says it.
+    /// Number of findings to skip: see the previous answer.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_000_000))]
     offset: u32,

@@ -17,7 +17,7 @@ impl Resources for Pages {
         });
         let pages = page_ids().filter_map(|id| Some((id, page(id)?))).map(|(id, page)| {
             described(&format!("{DOCUMENTATION}{id}"), &page)
-                .description(format!("What the documentation at {} comes to.", page.uri))
+                .description(format!("Summary of the documentation at {}.", page.uri))
         });
         guides.chain(pages).collect()
     }

@@ -41,12 +41,12 @@ struct Validate {
 #[data]
 #[derive(Debug, PartialEq)]
 struct Report {
-    /// Whether the manifest is valid by the schema of its version. `null`: not checked by that schema, which could not be had; `note` says what was checked instead.
+    /// Whether the manifest is valid by the schema of its version. `null`: that schema was not available; `note` says what was checked instead.
     #[schemars(required, extend("type" = ["boolean", "null"]))]
     is_valid: Option<bool>,
     /// What the schema finds wrong; empty when it finds nothing.
     errors: Vec<Finding>,
-    /// The manifest version whose schema was used. Only there when it is not the one the manifest declares. Then `isValid` is `null`.
+    /// The manifest version whose schema was used, if it is not the declared one. Then `isValid` is `null`.
     #[serde(skip_serializing_if = "Option::is_none")]
     schema_version: Option<String>,
     /// What to know about the verdict. Only there when `isValid` is `null`, or when not all errors are listed.
@@ -70,7 +70,7 @@ struct Finding {
     /// Details that depend on the keyword.
     #[schemars(with = "Map<String, Value>")]
     params: Value,
-    /// The property whose name is wrong, if a name is what is wrong.
+    /// The property with the wrong name, if the name is the mistake.
     #[serde(skip_serializing_if = "Option::is_none")]
     property_name: Option<String>,
     /// What is wrong, in words.

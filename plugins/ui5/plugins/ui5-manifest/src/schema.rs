@@ -87,7 +87,7 @@ pub fn find_for_older(pack: &Pack<'_>, version: &str) -> Result<Schema, String> 
             "Manifest version '{version}' is not supported. Please upgrade to a newer one."
         ));
     };
-    let why = "Of versions as old, few were released.".to_owned();
+    let why = "Only few versions of that age have a schema.".to_owned();
     Schema::new(document, version, Some(StandIn { version: name.to_owned(), newer: true, why }))
 }
 

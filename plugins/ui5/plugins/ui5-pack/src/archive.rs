@@ -106,7 +106,7 @@ pub(crate) fn read(
 }
 
 fn unread(error: io::Error) -> String {
-    format!("it is no pack, or only a part of one: {error}")
+    format!("the file is not a pack, or is incomplete: {error}")
 }
 
 fn entries(

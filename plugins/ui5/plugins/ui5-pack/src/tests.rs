@@ -326,7 +326,7 @@ fn a_hostile_pack_puts_nothing_anywhere() {
         refused(&archive(entries), expected);
     }
     let whole = archive(&[first(&good), (api, Regular, b"{}")]);
-    refused(&whole[..whole.len() / 2], "only a part of one");
+    refused(&whole[..whole.len() / 2], "incomplete");
     refused(b"", "no pack");
     refused(b"PK\x03\x04 something else", "no pack");
 }

@@ -29,7 +29,7 @@ struct VersionList {
     #[serde(skip_serializing_if = "Map::is_empty")]
     #[schemars(with = "Option<BTreeMap<String, Dates>>")]
     maintenance: Map<String, Value>,
-    /// Where the answer is from and how old it is. Only there when it is not from the UI5 CDN.
+    /// Source and age of the answer, if it is not from the UI5 CDN.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -42,7 +42,7 @@ struct Version {
     lts: bool,
 }
 
-/// Until when a minor version is good for what.
+/// Dates on which the maintenance of a minor version ends.
 #[data]
 struct Dates {
     /// Until when there are bug fixes.
@@ -100,12 +100,12 @@ struct Info {
     framework_libraries: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     version_info: Option<Standing>,
-    /// How old the version information is. Only there when it is not from the UI5 CDN.
+    /// Age of the version information, if it is not from the UI5 CDN.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
 
-/// How the version of the framework stands.
+/// State of support of the framework's version.
 #[data]
 #[derive(Debug, PartialEq)]
 struct Standing {

@@ -26,7 +26,7 @@ const PAGE: (usize, u32) = (64, 160_000);
 /// Shows the API reference of a UI5 class, control, module or member: constructor, properties, events, methods, in the project's version of UI5.
 #[arguments]
 pub struct GetApiReference {
-    /// Absolute path of the project, which says the version of UI5.
+    /// Absolute path of the project, whose configuration names the version of UI5.
     #[path(directory, read, nearest = ["ui5-local.yaml", "ui5.yaml", "package.json", "webapp", "src"])]
     project_dir: String,
     /// A module or symbol: 'sap.m.Button', 'sap/ui/core/Core', 'sap.m.Button#text'. Of UI5 Web Components: 'ui5-button', 'ui5-button#design'.

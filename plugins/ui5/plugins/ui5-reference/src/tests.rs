@@ -170,12 +170,15 @@ fn ask(rehearsal: &Rehearsal, project: &PathBuf, query: &str) -> Result<Reply, S
 #[test]
 fn without_a_network_the_carried_reference_answers_and_is_labelled() {
     for (framework, told) in [
-        ("", "that of OpenUI5 1.136.5 could not be had"),
+        ("", "that of OpenUI5 1.136.5 could not be fetched"),
         (
             "framework:\n  name: SAPUI5\n  version: 1.120.1\n",
-            "that of SAPUI5 1.120.1, which has further libraries, could not be had",
+            "that of SAPUI5 1.120.1, which has further libraries, could not be fetched",
         ),
-        ("framework:\n  name: OpenUI5\n  version: 1.152.0\n", "the CDN's own could not be had"),
+        (
+            "framework:\n  name: OpenUI5\n  version: 1.152.0\n",
+            "that of the UI5 CDN could not be fetched",
+        ),
     ] {
         let (_folder, rehearsal, project) = bare(framework);
         let reply = ask(&rehearsal, &project, "sap.m.Button#press").expect("it is carried");

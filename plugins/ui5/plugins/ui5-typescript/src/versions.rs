@@ -73,7 +73,7 @@ pub fn choose(latest: impl Fn(&str) -> Option<String>, source: &str) -> Choice {
     if !tabled.is_empty() && tabled.len() < versions.len() {
         let tabled = tabled.join(", ");
         note.push_str(&format!(
-            " It does not tell those of {tabled}: these are of {}.",
+            " It does not list {tabled}: these versions are from a table of {}.",
             table.date
         ));
     }

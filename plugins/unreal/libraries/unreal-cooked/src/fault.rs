@@ -32,7 +32,7 @@ pub enum Fault {
         oldest: u32,
     },
     /// The bytes are encrypted.
-    #[error("{what} is encrypted with the key {key}: only who has the key can read it")]
+    #[error("{what} is encrypted with the key {key}, which is needed to read it")]
     Encrypted {
         /// The part.
         what: &'static str,

@@ -61,17 +61,17 @@ impl fmt::Display for Fault {
             ),
             Self::BigEndian => f.write_str("it is a package for a big-endian console"),
             Self::Unversioned => f.write_str(
-                "it is cooked and says no version: packaged games have no editor data; use the \
+                "it is cooked and contains no engine version: packaged games have no editor data; use the \
                  project's own Content folder",
             ),
             Self::TooOld { legacy, ue4 } => write!(
                 f,
-                "it is of an engine before Unreal Engine 4.0 (file version {legacy}, objects {ue4}): \
+                "it was saved by an engine older than 4.0 (file version {legacy}, objects {ue4}): \
                  save it again with a newer engine"
             ),
             Self::TooNew { legacy, ue5 } => write!(
                 f,
-                "it is of an engine newer than 5.8 (file version {legacy}, objects {ue5}): a newer \
+                "it was saved by an engine newer than 5.8 (file version {legacy}, objects {ue5}): a newer \
                  version of this reader is needed"
             ),
             Self::Damaged { what, at } => {

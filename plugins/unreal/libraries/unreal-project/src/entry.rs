@@ -64,7 +64,7 @@ impl State {
             Self::Unversioned => "cooked without versions: it has no editor data",
             Self::NotAPackage => "not a package: encrypted, damaged or something else",
             Self::TooOld => "of an engine before 4.0, or of a console",
-            Self::TooNew => "of an engine newer than 5.8",
+            Self::TooNew => "saved by an engine newer than 5.8",
             Self::Damaged => "damaged or cut off",
             Self::Unreadable => "cannot be opened",
         }

@@ -76,7 +76,7 @@ impl fmt::Display for Lost {
             ),
             Self::Several { found } => write!(
                 f,
-                "there are several Unreal projects: {}. Name the folder of the one that is meant \
+                "there are several Unreal projects: {}. Name the folder of one of them \
                  in `projectDir`",
                 list(found)
             ),

@@ -171,13 +171,13 @@ fn inside(
     let header = &package.header;
     let all = || (0..header.exports.len()).map(Object::of_export);
     let Some(level) = all().find(|object| header.class_name(*object) == "Level") else {
-        warnings.push(format!("{} has no level: it is no map", opened.package));
+        warnings.push(format!("{} has no level: it is not a map", opened.package));
         return Vec::new();
     };
     let actors = package.actors(level).unwrap_or_else(|| {
         warnings.push(
-            "the level's own list of actors could not be read: these are all objects in it that \
-             are not known to be something else"
+            "the level's own list of actors could not be read: these are all objects in it, except for \
+             those of classes that are known not to be actors"
                 .to_owned(),
         );
         let is_actor = |object: &Object| {

@@ -64,14 +64,16 @@ impl fmt::Display for OpenFault {
                 ),
                 None => write!(
                     f,
-                    "`{text}` is no path of an asset: write it like /Game/Folder/Asset or \
+                    "`{text}` is not a path of an asset: write it like /Game/Folder/Asset or \
                      /Game/Folder/Asset.Asset"
                 ),
             },
             Self::TooLarge(package, size) => {
                 write!(f, "{package} has {size} bytes: more than {MAX_SIZE} are not read")
             }
-            Self::Circle(package) => write!(f, "redirectors lead from {package} back to it"),
+            Self::Circle(package) => {
+                write!(f, "there are too many redirectors on the way from {package} to its asset")
+            }
             Self::Unreadable(package, error) => write!(f, "{package} cannot be read: {error}"),
             Self::Fault(package, fault) => write!(f, "{package}: {fault}"),
         }

@@ -77,19 +77,19 @@ impl SourceControl {
 impl fmt::Display for SourceControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.keeper {
-            Keeper::Unknown => f.write_str("of which no source control is seen from here")?,
+            Keeper::Unknown => {
+                f.write_str("which is under no source control that can be seen from here")?
+            }
             Keeper::Other(name) => write!(
                 f,
                 "which is in a workspace of {name} (whether it is checked out only {name} knows)"
             )?,
             Keeper::Git { tracked, is_lockable } => {
                 f.write_str(match tracked {
-                    None => "which is in a repository of git that cannot be read from here",
-                    Some(Tracked::Same) => "which git has as it is",
-                    Some(Tracked::Changed) => {
-                        "which git has, but not as it is now: it was changed or touched since"
-                    }
-                    Some(Tracked::No) => "which git does not have: it could not bring it back",
+                    None => "which is in a git repository that cannot be read from here",
+                    Some(Tracked::Same) => "which is unchanged in git",
+                    Some(Tracked::Changed) => "which is in git, but was changed or touched since",
+                    Some(Tracked::No) => "which is not in git: git could not restore it",
                 })?;
                 if *is_lockable {
                     f.write_str("; files like it are to be locked with Git LFS before a change")?;
@@ -221,12 +221,12 @@ mod tests {
         for version in ["2", "4"] {
             git(&["update-index", "--index-version", version]);
             git(&["rm", "--cached", "--force", "--quiet", "--ignore-unmatch", "Content/A.uasset"]);
-            assert!(words().contains("git does not have"), "{version}: {}", words());
+            assert!(words().contains("not in git"), "{version}: {}", words());
             fs::write(&file, "one").expect("it can be written");
             git(&["add", "Content/A.uasset"]);
-            assert_eq!(words(), "which git has as it is", "{version}");
+            assert_eq!(words(), "which is unchanged in git", "{version}");
             fs::write(&file, "longer").expect("it can be written");
-            assert!(words().contains("not as it is now"), "{version}: {}", words());
+            assert!(words().contains("changed or touched"), "{version}: {}", words());
         }
         let attributes = "*.png lockable\n*.uasset filter=lfs lockable\n";
         fs::write(folder.path().join(".gitattributes"), attributes).expect("it can be written");

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::time::{Duration, UNIX_EPOCH};
 use unreal_project::{Asset, Entry, Index};
 
-/// What an answer is from.
+/// The source of an answer.
 #[data]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {

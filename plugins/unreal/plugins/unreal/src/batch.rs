@@ -160,11 +160,11 @@ impl BatchExportAssets {
         check_path(&self.output_folder)
             .map_err(|why| Failure::new(format!("nothing is exported to {folder}: {why}")))?;
         if !fs::metadata(&self.output_folder).is_ok_and(|found| found.is_dir()) {
-            return Err(Failure::new(format!("{folder} is no folder that is there")));
+            return Err(Failure::new(format!("there is no folder {folder}")));
         }
         match self.format.chars().all(|c| c.is_ascii_alphanumeric()) {
             true => Ok(()),
-            false => Err(Failure::new(format!("`{}` is no format", shown(&self.format)))),
+            false => Err(Failure::new(format!("`{}` is not a format", shown(&self.format)))),
         }
     }
 
@@ -173,7 +173,9 @@ impl BatchExportAssets {
         let name = |path: &String| {
             let name =
                 AssetName::read(path).ok().filter(|_| !path.contains("..") && shown(path) == *path);
-            name.ok_or_else(|| Failure::new(format!("`{}` is no path of an object", shown(path))))
+            name.ok_or_else(|| {
+                Failure::new(format!("`{}` is not a path of an object", shown(path)))
+            })
         };
         self.object_paths.iter().map(name).collect()
     }
@@ -263,7 +265,7 @@ impl Fresh {
             let file = entry.file_name().to_string_lossy().into_owned();
             let is_expected = names.iter().any(|name| name.eq_ignore_ascii_case(&file));
             if !is_expected || !entry.file_type()?.is_file() {
-                warnings.push(format!("{} was not asked for, and is removed", shown(&file)));
+                warnings.push(format!("{} was not requested, and is removed", shown(&file)));
                 continue;
             }
             let target = folder.join(&file);

@@ -12,7 +12,7 @@ use unreal_project::object_path;
 
 about_project! {
     #[exporting]
-    /// Export the class default object of a class as text: the values that its objects begin with. Without the editor, those of a Blueprint are reconstructed: what it sets other than its parent.
+    /// Export the class default object of a class as text: the default values of its objects. Without the editor, only the values that a Blueprint changes are reconstructed.
     pub struct ExportClassDefault {
         /// Path of the class, such as /Game/Doors/BP_Door.BP_Door_C; with the editor also /Script/Engine.Actor.
         #[schemars(length(min = 1, max = 2048))]
@@ -64,10 +64,10 @@ impl Exports for ExportClassDefault {
             return Err("without the editor there is T3D alone".to_owned());
         }
         let (package, class) = object_path(&self.class_path)
-            .ok_or("this is no path of a class, such as /Game/Doors/BP_Door.BP_Door_C")?;
+            .ok_or("this is not a path of a class, such as /Game/Doors/BP_Door.BP_Door_C")?;
         if package.starts_with("/Script/") {
             return Err(format!(
-                "{} is a class in C++: what its objects begin with only the editor knows",
+                "{} is a C++ class: only a running editor knows the default values of its objects",
                 shown(&self.class_path)
             ));
         }

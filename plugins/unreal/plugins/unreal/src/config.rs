@@ -122,7 +122,7 @@ impl Asked for ProjectConfig {
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Configured, Fault> {
         if editor.seen.kind == Kind::Epic {
             return Err(Fault::Unsupported(
-                "Epic's server tells no configuration: the files answer",
+                "Epic's server tells no configuration: this answer is from the files",
             ));
         }
         let told = editor.read(Self::NAME, &json!({}))?;

@@ -32,7 +32,7 @@ about_project! {
         /// How many hits at most; 0: as many as fit.
         #[serde(default = "fifteen")]
         max_results: u32,
-        /// How many to leave out.
+        /// Number of results to skip.
         #[serde(default)]
         offset: u32,
     }

@@ -34,7 +34,7 @@ pub struct InspectCooked {
     /// How many items at most; 0: as many as fit.
     #[serde(default = "forty")]
     max_results: u32,
-    /// How many to leave out.
+    /// Number of results to skip.
     #[serde(default)]
     offset: u32,
 }

@@ -33,7 +33,7 @@ pub struct DiffAssets {
     /// How many changes at most; 0: as many as fit.
     #[serde(default = "forty")]
     max_results: u32,
-    /// How many to leave out.
+    /// Number of results to skip.
     #[serde(default)]
     offset: u32,
 }
@@ -53,7 +53,7 @@ pub struct AssetDifference {
     total_count: usize,
     /// Changes of each part, such as `node`
     counts: BTreeMap<String, usize>,
-    /// Nodes of which only the position has changed
+    /// Nodes that were only moved
     moved_nodes: usize,
     offset: usize,
     has_more: bool,

@@ -21,7 +21,7 @@ const MAX_ASKED: u32 = 1_000;
 /// Maximum length of an entry that is shown, in characters.
 const MAX_ENTRY: usize = 2_000;
 
-/// Which entries.
+/// The least severity of the listed entries.
 #[data]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Severity {

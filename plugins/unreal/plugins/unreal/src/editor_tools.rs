@@ -38,7 +38,7 @@ about_project! {
         #[serde(default = "twenty")]
         #[schemars(range(min = 1, max = 100))]
         max_results: u32,
-        /// How many to leave out.
+        /// Number of results to skip.
         #[serde(default)]
         offset: u32,
     }

@@ -63,7 +63,7 @@ pub struct Told {
     pins: usize,
     /// Rows of tables
     rows: usize,
-    /// Properties of which only the size is told
+    /// Properties that are given only by their size
     undecoded: usize,
     /// Bytes behind the properties, which only the objects' classes can read; the text says where
     native_bytes: u64,
@@ -78,7 +78,9 @@ impl Asked for ExportAsset {
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Exported, Fault> {
         if self.format.to_ascii_uppercase().starts_with('M') {
-            return Err(Fault::Unsupported("the editor exports no Markdown: the files answer"));
+            return Err(Fault::Unsupported(
+                "the editor exports no Markdown: this answer is from the files",
+            ));
         }
         let name = AssetName::read(&self.object_path)?;
         by_editor(self, editor, &json!({ "objectPath": name.path(), "format": self.format }))
@@ -180,14 +182,16 @@ where
     E: Exports<Answer: Serialize>,
 {
     if editor.seen.kind == Kind::Epic {
-        return Err(Fault::Unsupported("Epic's server exports nothing: the files answer"));
+        return Err(Fault::Unsupported(
+            "Epic's server exports nothing: this answer is from the files",
+        ));
     }
     let made = match editor.read(E::NAME, arguments) {
         Ok(result) => {
             let content = Reply::of(E::NAME, &result).raw("content")?;
             if content.is_empty() {
                 return Err(Fault::Refuses(
-                    "the editor exported an empty text: the files answer, without what is not saved",
+                    "the editor exported an empty text: this answer is from the files, without unsaved changes",
                 ));
             }
             let (content, cut) = told_by_editor(content, asked.max_chars());
@@ -196,8 +200,8 @@ where
         // Newer versions of UnrealMCPServer export Blueprints to files only, not into answers.
         Err(Fault::Failed(said)) if said.contains("batch_export_assets") => {
             return Err(Fault::Refuses(
-                "the editor exports no Blueprint into an answer: the files answer, without what is \
-                 not saved. batch_export_assets has the editor export it to a file",
+                "the editor exports no Blueprint into an answer: this answer is from the files, without \
+                 unsaved changes. batch_export_assets has the editor export it to a file",
             ));
         }
         Err(Fault::Failed(said)) => Err(value::why(&said)),

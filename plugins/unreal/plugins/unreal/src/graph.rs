@@ -29,7 +29,7 @@ about_project! {
         format: Format,
         /// How many lines (`json`: nodes) at most; 0: as many as fit. Left out: about 2,000 tokens.
         max_results: Option<u32>,
-        /// How many to leave out.
+        /// Number of results to skip.
         #[serde(default)]
         offset: u32,
     }
@@ -80,7 +80,7 @@ struct BlueprintInfo {
     interfaces: Vec<String>,
     variables: Vec<VariableInfo>,
     components: Vec<ComponentInfo>,
-    /// Each before those within it
+    /// The nodes, each before its children
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     widgets: Vec<ComponentInfo>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -110,7 +110,7 @@ struct VariableInfo {
 struct ComponentInfo {
     name: String,
     class: String,
-    /// Of a widget, the one around it
+    /// The parent of a widget
     #[serde(skip_serializing_if = "String::is_empty", default)]
     attached_to: String,
 }
@@ -138,7 +138,7 @@ struct NodeInfo {
     /// `Disabled` or `DevelopmentOnly`, where it does not always run
     #[serde(skip_serializing_if = "String::is_empty", default)]
     state: String,
-    /// What identifies the node also when it is renamed
+    /// A stable id of the node: renaming keeps it
     #[serde(skip_serializing_if = "Option::is_none")]
     guid: Option<String>,
     x: i64,

@@ -167,7 +167,7 @@ fn check_file(path: &str) -> Result<(), Failure> {
     check_path(path).map_err(&refused)?;
     let found = fs::metadata(path).or_fail(format!("cannot look at {}", shown(path)))?;
     if !found.is_file() {
-        return Err(refused("it is no file"));
+        return Err(refused("it is not a file"));
     }
     if found.len() > MAX_FILE {
         return Err(refused("it has more than 2 GiB"));
@@ -181,7 +181,7 @@ pub fn check_path(path: &str) -> Result<(), &'static str> {
     let is_hidden = shown(path) != path;
     let network = path.starts_with("//") || path.starts_with("\\\\");
     if is_hidden || network {
-        return Err("its path is of a network, or has characters that are not seen");
+        return Err("its path is on a network, or has invisible characters");
     }
     let has_drive = path.as_bytes().get(1) == Some(&b':');
     if !has_drive && !Path::new(path).is_absolute() {
@@ -227,7 +227,7 @@ impl Target {
         let wrong = |why: &str| {
             let path = shown(path);
             Failure::new(format!(
-                "`{path}` is no path of an asset: {why}. Write it like /Game/Folder/Asset"
+                "`{path}` is not a path of an asset: {why}. Write it like /Game/Folder/Asset"
             ))
         };
         let (package, object) = path.trim().split_once('.').unwrap_or((path.trim(), ""));
@@ -240,7 +240,9 @@ impl Target {
         let mut parts = package.split('/');
         let is_rooted = parts.next() == Some("");
         if !is_rooted || !parts.all(fits) || !fits(object) {
-            return Err(wrong("it does not begin with a slash, or has characters of no name"));
+            return Err(wrong(
+                "it does not begin with a slash, or has characters that names cannot have",
+            ));
         }
         if !mounts.iter().any(|mount| mount.below(package).is_some()) {
             return Err(wrong("it is neither in /Game nor in a plugin of this project"));
@@ -308,7 +310,7 @@ fn class(path: &str) -> Result<&str, Failure> {
     let is_path = path.starts_with('/') && path.contains('.') && path.chars().all(fits);
     if !is_path {
         return Err(Failure::new(format!(
-            "`{}` is no path of a class: write it like /Script/Engine.Texture2D",
+            "`{}` is not a path of a class: write it like /Script/Engine.Texture2D",
             shown(path)
         )));
     }

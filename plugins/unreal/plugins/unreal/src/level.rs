@@ -63,7 +63,7 @@ struct ActorInfo {
     properties: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     components: Vec<ComponentInfo>,
-    /// What is not told of the actor
+    /// Facts about the actor that the answer leaves out
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     left_out: Vec<String>,
 }

@@ -74,12 +74,12 @@ impl Prompt for AnalyzeBlueprint {
     }
 }
 
-/// Plan how a Blueprint is made better without a change of what it does.
+/// Plan how to improve a Blueprint without changing its behaviour.
 #[arguments]
 pub struct RefactorBlueprint {
     /// Path of the Blueprint, such as /Game/Doors/BP_Door.
     asset_path: String,
-    /// What it is to be better at, such as to be read, tested or moved to C++.
+    /// The goal, such as readability, tests or a move to C++.
     goal: Option<String>,
 }
 

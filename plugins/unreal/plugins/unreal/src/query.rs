@@ -29,7 +29,7 @@ about_project! {
 }
 
 told! {
-    /// An asset, or that there is none.
+    /// An asset, or its absence.
     pub struct Queried {
         #[serde(rename = "bExists")]
         exists: bool,
@@ -114,15 +114,15 @@ impl Asked for QueryAsset {
                 }
                 None if !index.has_mount_of(package) => {
                     problem = Some(format!(
-                        "{package} is of no mount of this project: without the editor nothing is \
-                         known of the engine's own packages"
+                        "{package} is not in this project: packages of the engine are known only to a \
+                         running editor"
                     ));
                 }
                 None => {}
             }
         } else {
             problem = Some(
-                "assetPath is no path of an asset, such as /Game/Doors/BP_Door: where only the name \
+                "assetPath is not a path of an asset, such as /Game/Doors/BP_Door: where only the name \
                  is known, search_assets takes `*/BP_Door` in packageNames"
                     .to_owned(),
             );
@@ -161,7 +161,7 @@ impl QueryAsset {
         if !Reply::of("exists", &exists).flag("")? {
             // During play in the editor, the server finds no assets.
             return Err(Fault::Refuses(
-                "Epic's server knows no such asset, or plays the game: the files answer",
+                "Epic's server knows no such asset, or plays the game: this answer is from the files",
             ));
         }
         let asset = json!({ "asset_path": name.package() });

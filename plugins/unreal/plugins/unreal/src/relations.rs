@@ -46,7 +46,7 @@ about_project! {
 }
 
 about_project! {
-    /// What an asset depends on, what that depends on, and so on.
+    /// The dependencies of an asset, their dependencies, and so on.
     pub struct DependencyTree {
         /// Path of the asset, such as /Game/Maps/Town.
         #[schemars(length(min = 1, max = 2048))]
@@ -78,7 +78,7 @@ fn five_hundred() -> u32 {
     500
 }
 
-/// One dependency or reference, with how it is.
+/// One dependency or reference, and its kind.
 #[data]
 struct Detail {
     package: String,

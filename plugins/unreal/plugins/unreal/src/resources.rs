@@ -47,7 +47,10 @@ impl Resources for ProjectResources {
         let offset: usize = match cursor {
             None => 0,
             Some(cursor) => cursor.parse().map_err(|_| {
-                Failure::invalid_arguments(format!("`{}` is no cursor of this list", shown(cursor)))
+                Failure::invalid_arguments(format!(
+                    "`{}` is not a cursor of this list",
+                    shown(cursor)
+                ))
             })?,
         };
         let offline = Offline::open(request, None)?;
@@ -189,7 +192,9 @@ fn from_editor(request: &Request<'_>, uri: &str, path: &str) -> Result<Option<St
     }
     let asked = live::editor(request, Some(&project)).and_then(|editor| {
         if editor.seen.kind == Kind::Epic {
-            return Err(Fault::Unsupported("Epic's server exports nothing: the files answer"));
+            return Err(Fault::Unsupported(
+                "Epic's server exports nothing: this answer is from the files",
+            ));
         }
         // The editor's resource supports only Blueprints, and no path with a comma or `=`.
         match editor.resource(uri) {

@@ -31,7 +31,7 @@ macro_rules! about_project {
                 /// How many results at most; 0: as many as fit.
                 #[serde(default = "crate::answer::hundred")]
                 max_results: u32,
-                /// How many to leave out.
+                /// Number of results to skip.
                 #[serde(default)]
                 offset: u32,
             }

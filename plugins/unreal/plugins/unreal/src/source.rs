@@ -56,7 +56,7 @@ pub trait Asked: AboutProject {
 
     /// Answers from the editor.
     fn ask_editor(&self, _editor: &Editor<'_>) -> Result<Self::Answer, Fault> {
-        Err(Fault::Unsupported("the editor offers no tool for this: the files answer"))
+        Err(Fault::Unsupported("the editor has no tool for this: this answer is from the files"))
     }
 }
 
@@ -71,7 +71,9 @@ pub fn answer<A: Asked>(asked: &A, request: &Request<'_>) -> Result<A::Answer, F
         Err(fault @ Fault::Refuses(_)) => Some(fault.to_string()),
         Err(Fault::Cancelled) => return Err(Failure::from(Fault::Cancelled)),
         Err(fault) if mode == Mode::Live => return Err(Failure::from(fault)),
-        Err(fault) => (!fault.is_usual()).then(|| format!("{fault}: the files answer")),
+        Err(fault) => {
+            (!fault.is_usual()).then(|| format!("{fault}: this answer is from the files"))
+        }
     };
     let mut offline = Offline::open(request, asked.project_dir())?;
     offline.notes.extend(note);

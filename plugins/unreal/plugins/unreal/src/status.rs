@@ -19,7 +19,7 @@ about_project! {
 }
 
 told! {
-    /// In what state things are.
+    /// The state.
     pub struct Status {
         /// `ready`, `indexing` while packages are left to read, or `no_project`
         state: String,
@@ -50,7 +50,7 @@ struct StatusProject {
     assets: usize,
     /// Packages by the engine that saved them
     engines: BTreeMap<String, usize>,
-    /// How far was looked for this answer: `trusted`, `folders` or `files`
+    /// How thoroughly the files were checked for changes: `trusted`, `folders` or `files`
     checked: String,
     /// Packages that are not read yet
     left: usize,
@@ -63,7 +63,7 @@ struct EditorState {
     kind: Kind,
     /// `ready` with this project open, `not_running`, `not_granted`, `busy`, `starting`, `other_project` or `wrong_server`
     state: String,
-    /// What is so, and what can be done
+    /// The fact, and the remedy if there is one
     detail: String,
     #[serde(skip_serializing_if = "String::is_empty", default)]
     version: String,

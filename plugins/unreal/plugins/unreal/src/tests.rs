@@ -158,7 +158,7 @@ fn one_asset_is_queried() {
     let lfs = call::<QueryAsset>(&host, &game, json!({ "assetPath": "/Game/Lfs" }));
     assert!(lfs["warnings"].to_string().contains("git lfs pull"), "{lfs}");
     let engine = call::<QueryAsset>(&host, &game, json!({ "assetPath": "/Engine/Cube" }));
-    assert!(engine["warnings"].to_string().contains("no mount"), "{engine}");
+    assert!(engine["warnings"].to_string().contains("not in this project"), "{engine}");
 }
 
 #[test]

@@ -187,7 +187,7 @@ fn only_so_many_views_are_kept() {
     let large = json!({ "version": 1, "root": { "component": "Text", "text": "x".repeat(2000) } });
     assert!(
         refusal(&house, "apply", json!({ "toolName": "a", "spec": large }))
-            .contains("1000 is the most")
+            .contains("the maximum is 1000")
     );
 }
 

@@ -77,7 +77,7 @@ fn unverified(paths: &[String]) -> String {
     let more = if paths.len() > UNVERIFIED { ", …" } else { "" };
     let paths: Vec<_> = paths.iter().take(UNVERIFIED).map(|path| format!("`{path}`")).collect();
     format!(
-        " Not verified: {}{more}. No output schema declares it, and the host has no answer of the tool to compare with (call \
+        " Not verified: {}{more}. No output schema declares these paths, and there is no earlier answer of the tool to compare with (call \
          the tool first; `pointers` of `catalog` has to be granted). Where none of the paths finds \
          something, the page shows the default view and says so.",
         paths.join(", ")

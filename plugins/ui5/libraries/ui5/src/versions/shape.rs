@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn object(value: Value) -> Map<String, Value> {
-        let Value::Object(map) = value else { panic!("{value} is no object") };
+        let Value::Object(map) = value else { panic!("{value} is not an object") };
         map
     }
 

@@ -99,7 +99,9 @@ impl Plan {
                 routes.insert(self.name.clone(), route);
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                return Err("'routes' of the manifest is no list. Nothing was written.".to_owned());
+                return Err(
+                    "'routes' of the manifest is not a list. Nothing was written.".to_owned()
+                );
             }
         }
         Ok(())

@@ -181,7 +181,7 @@ fn what_is_no_app_is_refused() {
     odd["sap.ui5"]["routing"]["routes"] = json!("none");
     assert!(refused(&folder(&odd.to_string()), page()).contains("such a page already"));
     let chapters = json!({ "pageType": "ListReport", "entitySet": "Chapters" });
-    assert!(refused(&folder(&odd.to_string()), chapters).contains("is no list"));
+    assert!(refused(&folder(&odd.to_string()), chapters).contains("is not a list"));
     let refusal = add(&Folder::new(), page()).expect_err("there is no app");
     assert!(refusal.contains("neither manifest.json nor"), "{refusal}");
 }

@@ -12,7 +12,7 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
     let is_whole = matches!(asked.format, Format::Json | Format::Outline);
     if editor.seen.kind == Kind::UnrealMcpServer || is_whole {
         return Err(Fault::Unsupported(
-            "the editor tells no pins: the files answer, without what is not saved",
+            "the editor does not report pins: this answer is from the files, without unsaved changes",
         ));
     }
     let asset = AssetName::read(&asked.asset_path)?;
@@ -22,7 +22,9 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
     // package is sent.
     let dirty = editor.epic("AssetTools", "is_dirty", &json!({ "asset_path": package }))?;
     if !Reply::of("is_dirty", &dirty).flag("")? {
-        return Err(Fault::Unsupported("the Blueprint is saved: the files answer, and tell more"));
+        return Err(Fault::Unsupported(
+            "the Blueprint is saved: this answer is from the files, which contain more",
+        ));
     }
     let name = package.rsplit('/').next().unwrap_or_default();
     let blueprint = json!({ "blueprint": { "refPath": format!("{package}.{name}") } });

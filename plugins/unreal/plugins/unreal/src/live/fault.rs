@@ -109,14 +109,17 @@ impl fmt::Display for Fault {
                 limit.as_secs_f32().ceil()
             ),
             Self::AtWork(url) => {
-                write!(f, "the editor at {url} is at work on what another call asked it to change")
+                write!(
+                    f,
+                    "the editor at {url} is still busy with a change that another call requested"
+                )
             }
             Self::NoTime => f.write_str("there is no time left in this call to ask the editor"),
             Self::Cancelled => f.write_str(
-                "cancelled while the editor was waited for; it may still finish what it was asked",
+                "cancelled while waiting for the editor; the editor may still finish the request",
             ),
             Self::WrongServer(url, what) => {
-                write!(f, "at {url} listens something else than an editor: {what}")
+                write!(f, "the program at {url} is not an Unreal editor: {what}")
             }
             Self::OtherProject { url, theirs } => {
                 write!(f, "the editor at {url} has another project open: {theirs}")
@@ -125,16 +128,15 @@ impl fmt::Display for Fault {
                 write!(f, "the editor has just started, and has no {what} yet: try again soon")
             }
             Self::Garbled(url, why) => {
-                write!(f, "what came from the editor at {url} is no answer: {why}")
+                write!(f, "the editor at {url} sent no valid answer: {why}")
             }
             Self::NoSession => f.write_str("the editor has ended the session"),
             Self::Refused(code, why) => write!(f, "the editor refused: {why} ({code})"),
             Self::Failed(why) => f.write_str(why),
             Self::Unsupported(what) | Self::Refuses(what) => f.write_str(what),
-            Self::Misshapen(tool, why) => write!(
-                f,
-                "the editor's answer to `{tool}` does not have the form that it has to have: {why}"
-            ),
+            Self::Misshapen(tool, why) => {
+                write!(f, "the editor's answer to `{tool}` has an unexpected form: {why}")
+            }
             Self::Unidentified(url) => write!(
                 f,
                 "nothing was changed: the editor at {url} does not tell the absolute folder of its \
@@ -144,7 +146,7 @@ impl fmt::Display for Fault {
             Self::Unknown(why) => write!(
                 f,
                 "the outcome is not known: {why}. The editor may have done it, or may still do \
-                 it: look there before it is asked for again. Nothing was tried twice"
+                 it: check in the editor before you repeat the request. Nothing was repeated automatically"
             ),
             Self::Answer(failure) => failure.fmt(f),
         }

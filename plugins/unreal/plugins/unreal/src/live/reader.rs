@@ -72,7 +72,7 @@ impl<'i> Reader<'i> {
         if self.is_answer(&value) {
             Ok(value)
         } else {
-            Err("it is not the answer to what was asked".to_owned())
+            Err("it is not the answer to this request".to_owned())
         }
     }
 

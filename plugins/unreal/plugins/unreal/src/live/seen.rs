@@ -22,7 +22,7 @@ const MISSED: Duration = Duration::from_secs(2);
 /// Maximum number of pages of the list of tools.
 const MAX_PAGES: u32 = 20;
 
-/// Which server it is.
+/// The kind of server.
 #[data]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -61,13 +61,13 @@ pub struct Seen {
     pub name: String,
     pub version: String,
     pub protocol: String,
-    /// Of Epic's server
+    /// The MCP session id, of Epic's server
     pub session: Option<String>,
     /// Its tools, each with the names of its arguments
     pub tools: BTreeMap<String, Vec<String>>,
     /// Sets of tools behind its meta-tools
     pub toolsets: Vec<String>,
-    /// The absolute folder of its project, in its own words; none if it does not tell it
+    /// The absolute folder of its project as the server writes it; none if the server does not report it
     pub project: Option<String>,
     /// The folder of its project relative to the engine, if that is all that it tells
     pub relative: Option<String>,

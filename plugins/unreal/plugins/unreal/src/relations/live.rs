@@ -105,7 +105,7 @@ fn redirectors(editor: &Editor<'_>, references: &[String]) -> Vec<String> {
 pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> {
     if editor.seen.kind == Kind::Epic {
         return Err(Fault::Unsupported(
-            "Epic's server does not say which dependencies are hard: the files answer",
+            "Epic's server does not say which dependencies are hard: this answer is from the files",
         ));
     }
     let name = AssetName::read(&asked.asset_path)?;
@@ -124,7 +124,7 @@ pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> 
             if messages > MOST_ASKED {
                 return Err(Fault::Refuses(
                     "the tree has more than 60 packages, and the editor is asked for one at a time: \
-                     the files answer, without what is not saved",
+                     this answer is from the files, without unsaved changes",
                 ));
             }
             nodes[at].dependencies = below(asked, editor, &package, at == 0)?;
@@ -187,7 +187,7 @@ impl Question {
             Kind::Epic => self.ask_epic(editor, name)?,
             Kind::UnrealMcpServer if !editor.offers(self.tool, None) => {
                 return Err(Fault::Unsupported(
-                    "this version of the editor's plugin tells no dependencies: the files answer",
+                    "this version of the editor's plugin reports no dependencies: this answer is from the files",
                 ));
             }
             Kind::UnrealMcpServer => {
@@ -242,8 +242,7 @@ impl Question {
 /// strengths.
 fn unknown_strengths(editor: &Editor<'_>, hard: bool, soft: bool) -> Option<String> {
     (editor.seen.kind == Kind::Epic && hard != soft).then(|| {
-        "Epic's server does not say which of them are hard: hard and soft ones are listed"
-            .to_owned()
+        "Epic's server does not say which of them are hard: both kinds are listed".to_owned()
     })
 }
 

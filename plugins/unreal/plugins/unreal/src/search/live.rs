@@ -10,7 +10,7 @@ const MAX_CLASSES: usize = 50;
 pub fn blueprints(asked: &SearchBlueprints, editor: &Editor<'_>) -> Result<FoundBlueprints, Fault> {
     if editor.seen.kind == Kind::Epic || asked.search_type == SearchType::Inherits {
         return Err(Fault::Unsupported(
-            "the editor knows direct parents alone, and Epic's server none: the files answer",
+            "the editor knows only direct parents, and Epic's server none: this answer is from the files",
         ));
     }
     let page = Page::new(asked.offset, asked.max_results);
@@ -118,7 +118,7 @@ fn of_plugin(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Fo
         || asked.class_paths.iter().any(|class| !class.starts_with('/'))
     {
         return Err(Fault::Unsupported(
-            "the editor knows neither `*` in names nor classes by name alone: the files answer",
+            "the editor does not support `*` in names or classes without their path: this answer is from the files",
         ));
     }
     // All arguments are sent, since the tool's schema requires each of them.
@@ -133,7 +133,7 @@ fn of_plugin(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Fo
     let result = match editor.read("search_assets", &arguments) {
         Err(Fault::Failed(why)) if why.starts_with("Error: Searching /Game") => {
             return Err(Fault::Unsupported(
-                "the editor does not search all of /Game without a class: the files answer",
+                "the editor does not search all of /Game without a class: this answer is from the files",
             ));
         }
         other => other?,
@@ -161,13 +161,13 @@ fn of_plugin(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Fo
 fn of_epic(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Found, Fault> {
     if !asked.package_names.is_empty() || asked.include_tags || asked.class_paths.len() > 1 {
         return Err(Fault::Unsupported(
-            "Epic's server finds assets by folder and one class alone: the files answer",
+            "Epic's server finds assets by folder and one class alone: this answer is from the files",
         ));
     }
     let class = asked.class_paths.first().map_or("", String::as_str);
     if !class.is_empty() && !class.starts_with('/') || class.ends_with(".Blueprint") {
         return Err(Fault::Unsupported(
-            "Epic's server finds Blueprints by the class they make alone: the files answer",
+            "Epic's server finds Blueprints by the class they make alone: this answer is from the files",
         ));
     }
     let mut packages = Vec::new();

@@ -56,7 +56,7 @@ fn what_is_overwritten_is_said() {
     let asked = reply::<ImportAsset>(&host(&editor, Server::Plugin), &game, over);
     let Err(Failure::NeedInput(asks)) = asked else { panic!("it asks: {asked:?}") };
     let words = "/Game/Doors/BP_Door.BP_Door (/Script/Engine.Blueprint), as it is in the editor, and \
-                 once that is saved the file Content/Doors/BP_Door.uasset, of which no source control";
+                 once that is saved the file Content/Doors/BP_Door.uasset, which is under no source";
     assert!(format!("{asks:?}").contains(words), "{asks:?}");
     // A file is overwritten even if the editor does not know the asset.
     game.put(".p4config", "P4CLIENT=ada");
@@ -184,11 +184,11 @@ fn what_is_not_fit_for_import_is_refused() {
         ("filePath", json!(format!("{dir}/Source/../Source/door.png")), "`..`"),
         ("filePath", json!("//server/share/door.png"), "network"),
         ("filePath", json!(format!("{dir}/Source/none.png")), "No such file"),
-        ("filePath", json!(format!("{dir}/Source")), "no file"),
+        ("filePath", json!(format!("{dir}/Source")), "not a file"),
         ("t3dFilePath", json!(format!("{dir}/Source/fake.t3d")), "not for import"),
         ("packagePath", json!("/Engine/T_Door"), "neither in /Game"),
         ("packagePath", json!("/Game/Doors/T Door"), "characters"),
-        ("classPath", json!("Texture2D"), "no path of a class"),
+        ("classPath", json!("Texture2D"), "not a path of a class"),
         ("classPath", json!("/Script/Engine.Blueprint"), "`import-classes`"),
     ] {
         let mut arguments = import_of(&game);

@@ -176,7 +176,7 @@ fn what_only_one_source_knows() {
         "{offline}"
     );
     let native = json!({ "classPath": "/Script/Engine.Actor" });
-    assert!(fails::<ExportClassDefault>(&near, &game, native).contains("class in C++"));
+    assert!(fails::<ExportClassDefault>(&near, &game, native).contains("C++ class"));
 }
 
 #[test]
@@ -234,15 +234,15 @@ fn what_goes_wrong_is_told_and_the_files_answer() {
         };
         for (name, trap, why) in [
             (tool, Trap::Stall, "did not answer within"),
-            (tool, Trap::Half, "is no answer"),
-            (tool, Trap::Html, "is no answer"),
+            (tool, Trap::Half, "sent no valid answer"),
+            (tool, Trap::Html, "sent no valid answer"),
             (
                 if server == Server::Epic { "tools/list" } else { "initialize" },
                 Trap::OtherMcp,
                 other,
             ),
-            ("initialize", Trap::Html, "something else than an editor"),
-            ("initialize", Trap::Half, "something else than an editor"),
+            ("initialize", Trap::Html, "is not an Unreal editor"),
+            ("initialize", Trap::Half, "is not an Unreal editor"),
             ("initialize", Trap::Stall, "did not answer within"),
         ] {
             let editor = game.editor(server);
@@ -280,7 +280,7 @@ fn a_call_that_nobody_waits_for_is_called_off() {
     assert!(off.is_some());
     let near = host(&editor, Server::Epic).cancelled();
     let fault = fails::<QueryAsset>(&near, &game, json!({ "assetPath": DOOR }));
-    assert!(fault.contains("it may still finish"), "{fault}");
+    assert!(fault.contains("may still finish the request"), "{fault}");
 }
 
 #[test]

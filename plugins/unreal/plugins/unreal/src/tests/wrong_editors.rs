@@ -165,7 +165,7 @@ fn answers_of_a_wrong_form_are_told_and_the_files_answer() {
                 let answer = asked(&near, &game);
                 assert_eq!(answer["source"], "offline", "{tool} {result}: {answer}");
                 let warning = answer["warnings"][0].as_str().unwrap_or_default();
-                let is_told = warning.contains(&format!("`{tool}` does not have the form"))
+                let is_told = warning.contains(&format!("`{tool}` has an unexpected form"))
                     || warning.contains("empty text");
                 assert!(is_told, "{tool} {result}: {answer}");
                 editor.mend();
