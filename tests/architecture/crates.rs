@@ -47,6 +47,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("cap-std", &["file-transaction", "files", "roots"]),
     ("clap", &["portcullis"]),
     ("clap_complete", &["portcullis"]),
+    ("clap_mangen", &["portcullis"]),
     ("data-encoding", &["audit", "checked-files", "http-server", "mcp-client"]),
     ("etcetera", &["core"]),
     ("futures-util", &["core", "egress", "http-server", "mcp-server"]),

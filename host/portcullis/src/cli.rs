@@ -12,6 +12,7 @@ mod list;
 mod log;
 mod login;
 mod models;
+mod pages;
 mod preview;
 mod print;
 mod relative;
@@ -115,6 +116,9 @@ enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Write the manual pages and shell completions to a folder
+    #[command(hide = true)]
+    Pages(pages::Args),
 }
 
 /// The end of the help of `plugin`.
@@ -190,6 +194,7 @@ pub fn main() -> ExitCode {
     };
     let ended = match cli.command {
         Command::Completions { shell } => completions(shell),
+        Command::Pages(args) => args.run(Cli::command()).map(|()| End::Done),
         // These commands have to work with a configuration that is invalid.
         Command::Config(args) => args.run(cli.common.config.as_deref()),
         command @ (Command::Serve(_)

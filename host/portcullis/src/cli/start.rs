@@ -61,7 +61,7 @@ fn run(common: &Common, setup: Setup, command: Command) -> anyhow::Result<End> {
             Command::Trail(args) => args.run(setup).await,
             Command::Report(args) => args.run(setup).await,
             Command::Check { json } => super::check::run(&setup, json).await,
-            Command::Config(_) | Command::Completions { .. } => {
+            Command::Config(_) | Command::Completions { .. } | Command::Pages(_) => {
                 unreachable!("`main` runs these commands")
             }
         }
