@@ -41,9 +41,9 @@ pub struct Catalog {
 /// A tool with its source.
 #[derive(Clone, Copy)]
 pub enum CatalogTool<'a> {
-    /// An item of a plugin.
+    /// A tool of a plugin.
     Plugin(&'a Arc<LoadedPlugin>, &'a PluginTool),
-    /// An item of an upstream server.
+    /// A tool of an upstream server.
     Upstream(&'a UpstreamOffer, &'a UpstreamTool),
 }
 
@@ -76,9 +76,9 @@ impl<'a> CatalogTool<'a> {
 /// A prompt with its source.
 #[derive(Clone, Copy)]
 pub enum CatalogPrompt<'a> {
-    /// An item of a plugin.
+    /// A prompt of a plugin.
     Plugin(&'a Arc<LoadedPlugin>, &'a Prompt),
-    /// An item of an upstream server.
+    /// A prompt of an upstream server.
     Upstream(&'a UpstreamOffer, &'a UpstreamPrompt),
 }
 
