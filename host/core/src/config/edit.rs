@@ -1,7 +1,6 @@
 //! Edits grants and settings in the text of `portcullis.toml`: exactly what is asked for, with comments kept.
 
 mod document;
-mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +10,6 @@ use super::{Config, ConfigError, DEFAULT, expand};
 use crate::bindings::Want;
 use crate::capabilities::{Capability, Grants, ShortForm};
 use document::Keys;
-
-pub use write::{WriteError, write};
 
 /// An edit of the configuration's text. Nothing is written yet.
 #[derive(Debug)]
