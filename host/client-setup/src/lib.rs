@@ -10,6 +10,7 @@ mod entry;
 mod json;
 mod machine;
 mod plan;
+mod servers;
 mod toml;
 mod yaml;
 
@@ -17,6 +18,7 @@ pub use clients::{CLIENTS, Client, Roots, Scope};
 pub use entry::{Installed, Server};
 pub use machine::{Machine, NoHome, Os};
 pub use plan::{BACKUP, Change, Plan, Refusal, Written};
+pub use servers::{is_portcullis, servers};
 
 #[cfg(test)]
 mod samples;

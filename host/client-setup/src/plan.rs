@@ -247,7 +247,7 @@ impl Plan {
 }
 
 /// The text of a file. `None`: there is none.
-fn read(path: &Path) -> Result<Option<String>, Refusal> {
+pub(crate) fn read(path: &Path) -> Result<Option<String>, Refusal> {
     let failed = |cause| Refusal::Unreadable { path: path.to_owned(), cause };
     let file = match std::fs::File::open(path) {
         Ok(file) => file,

@@ -1,6 +1,7 @@
 //! Edits grants and settings in the text of `portcullis.toml`: exactly what is asked for, with comments kept.
 
 mod document;
+mod upstreams;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +11,7 @@ use super::{Config, ConfigError, DEFAULT, expand};
 use crate::bindings::Want;
 use crate::capabilities::{Capability, Grants, ShortForm};
 use document::Keys;
+pub use upstreams::{Presence, UpstreamKeys, add_upstreams, presence};
 
 /// An edit of the configuration's text. Nothing is written yet.
 #[derive(Debug)]
