@@ -34,6 +34,9 @@ pub(crate) fn value(text: &str) -> Result<Value, Unparsable> {
 }
 
 pub(crate) fn add(text: &str, key: &str, name: &str, entry: &Keys) -> Option<String> {
+    if let Some(after) = add_in_line(text, key, name, entry) {
+        return Some(after);
+    }
     let root = parse(text).ok()?;
     let whole = root.object_value_or_create()?;
     // `"mcpServers": null` has no entries.
@@ -49,6 +52,21 @@ pub(crate) fn add(text: &str, key: &str, name: &str, entry: &Keys) -> Option<Str
         after = format!("{}{}", after.trim(), line_end(text));
     }
     Some(after)
+}
+
+/// Adds an entry to an object that is written on one line, and leaves it on one line. `None`: it is not.
+fn add_in_line(text: &str, key: &str, name: &str, entry: &Keys) -> Option<String> {
+    let collect = jsonc_parser::CollectOptions::default();
+    let parsed = jsonc_parser::parse_to_ast(text, &collect, &OPTIONS).ok()?.value?;
+    let whole = parsed.as_object()?;
+    let new = Value::Object(entry.clone());
+    let (object, added) = match whole.properties.iter().find(|one| one.name.as_str() == key) {
+        Some(servers) => (servers.value.as_object()?, format!("{}: {new}", Value::from(name))),
+        None => (whole, format!("{}: {}", Value::from(key), serde_json::json!({ name: new }))),
+    };
+    let last = object.properties.last()?.range.end;
+    let is_one_line = !text.get(object.range.start..object.range.end)?.contains('\n');
+    is_one_line.then(|| format!("{}, {added}{}", &text[..last], &text[last..]))
 }
 
 pub(crate) fn correct(

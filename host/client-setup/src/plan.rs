@@ -112,6 +112,8 @@ pub struct Plan {
     pub before: Option<String>,
     /// The text after.
     pub after: String,
+    /// The entry of the plan, as it would be written in a file of its own. It has no keys but those that setup writes.
+    pub entry: String,
     /// Whether the backup already holds the text without the entry.
     keeps_backup: bool,
 }
@@ -137,33 +139,30 @@ impl Plan {
         let text = before.clone().unwrap_or_default();
         let document = parse(client, &path, &text)?;
         let unusual = || Refusal::Unusual { path: path.clone(), name: server.name.clone() };
-        let Some(entry) = entry_of(&document, &path, &server.name)? else {
-            let after =
-                document.add(&server.name, &client.shape.entry(server)).ok_or_else(unusual)?;
-            return Ok(Self { path, change: Change::Add, before, after, keeps_backup: false });
+        let entry = alone(client, server);
+        let Some(found) = entry_of(&document, &path, &server.name)? else {
+            let new = client.shape.entry(server);
+            let after = document.add(&server.name, &new).ok_or_else(unusual)?;
+            let change = Change::Add;
+            return Ok(Self { path, change, before, after, entry, keeps_backup: false });
         };
-        if client.shape.installed(&server.name, entry).is_none() {
-            let program = client.shape.shown(entry);
+        if client.shape.installed(&server.name, found).is_none() {
+            let program = client.shape.shown(found);
             return Err(Refusal::Taken { path, name: server.name.clone(), program });
         }
-        let corrections = client.shape.corrections(entry, server);
+        let corrections = client.shape.corrections(found, server);
         if corrections.is_empty() {
-            return Ok(Self {
-                path,
-                change: Change::Nothing,
-                before,
-                after: text.clone(),
-                keeps_backup: true,
-            });
+            let (change, after) = (Change::Nothing, text.clone());
+            return Ok(Self { path, change, before, after, entry, keeps_backup: true });
         }
         let after = document.correct(&server.name, &corrections).ok_or_else(unusual)?;
-        let keeps_backup = original(client, &path, &server.name, &text, entry).is_some();
+        let keeps_backup = original(client, &path, &server.name, &text, found).is_some();
         let with_before = |(key, new): (String, Value)| {
-            let old = entry.get(&key).cloned();
+            let old = found.get(&key).cloned();
             (key, old, new)
         };
         let change = Change::Correct(corrections.into_iter().map(with_before).collect());
-        Ok(Self { path, change, before, after, keeps_backup })
+        Ok(Self { path, change, before, after, entry, keeps_backup })
     }
 
     /// A plan that takes the entry of a name away. If nothing else changed since it was added, the file is then as it was
@@ -177,31 +176,29 @@ impl Plan {
         let before = read(&path)?;
         let text = before.clone().unwrap_or_default();
         let document = parse(client, &path, &text)?;
-        let Some(entry) = entry_of(&document, &path, name)? else {
-            return Ok(Self {
-                path,
-                change: Change::Nothing,
-                before,
-                after: text.clone(),
-                keeps_backup: true,
-            });
+        let Some(found) = entry_of(&document, &path, name)? else {
+            let (change, after, entry) = (Change::Nothing, text.clone(), String::new());
+            return Ok(Self { path, change, before, after, entry, keeps_backup: true });
         };
-        if client.shape.installed(name, entry).is_none() {
-            let program = client.shape.shown(entry);
+        let Some(own) = client.shape.installed(name, found) else {
+            let program = client.shape.shown(found);
             return Err(Refusal::Taken { path, name: name.to_owned(), program });
+        };
+        let (command, args) = (own.command, Some(own.args));
+        let entry = alone(client, &Server { name: name.to_owned(), command, args });
+        if let Some(after) = original(client, &path, name, &text, found) {
+            let change = Change::Remove;
+            return Ok(Self { path, change, before, after, entry, keeps_backup: true });
         }
-        if let Some(after) = original(client, &path, name, &text, entry) {
-            return Ok(Self { path, change: Change::Remove, before, after, keeps_backup: true });
-        }
-        if !backup_of(&path).exists() && with_entry(client, "", name, entry).as_ref() == Some(&text)
-        {
+        let is_alone = with_entry(client, "", name, found).as_ref() == Some(&text);
+        if is_alone && !backup_of(&path).exists() {
             let (change, after) = (Change::RemoveFile, String::new());
-            return Ok(Self { path, change, before, after, keeps_backup: true });
+            return Ok(Self { path, change, before, after, entry, keeps_backup: true });
         }
         let after = document
             .remove(name)
             .ok_or_else(|| Refusal::Unusual { path: path.clone(), name: name.to_owned() })?;
-        Ok(Self { path, change: Change::Remove, before, after, keeps_backup: false })
+        Ok(Self { path, change: Change::Remove, before, after, entry, keeps_backup: false })
     }
 
     /// The entries of a client that start Portcullis. Empty if the client has no file.
@@ -295,6 +292,12 @@ fn with_entry(client: &Client, text: &str, name: &str, entry: &Value) -> Option<
     }
     let entry: &Keys = entry.as_object()?;
     document.add(name, entry)
+}
+
+/// A file with the entry of a server and nothing else.
+fn alone(client: &Client, server: &Server) -> String {
+    let entry = Value::Object(client.shape.entry(server));
+    with_entry(client, "", &server.name, &entry).unwrap_or_default()
 }
 
 fn backup_of(path: &Path) -> PathBuf {

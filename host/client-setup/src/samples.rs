@@ -94,6 +94,11 @@ pub(crate) fn samples(client: &Client) -> Vec<(&'static str, String)> {
                 ("empty servers", "{ \"KEY\": {} }\n".to_owned()),
                 ("null", "{\n  \"KEY\": null\n}".to_owned()),
                 ("one line", "{\"a\":1,\"KEY\":{\"files\":{\"command\":\"npx\"}},\"b\":[]}".to_owned()),
+                ("one line without servers", "{\"a\": 1, \"b\": [2]}\n".to_owned()),
+                (
+                    "servers on one line",
+                    "{\n  \"KEY\": { \"files\": { \"command\": \"npx\" }, }\n}\n".to_owned(),
+                ),
                 ("comments alone", "// nothing yet\n".to_owned()),
                 ("four spaces", "{\n    \"KEY\": {\n        \"a\": {\n            \"command\": \"a\"\n        }\n    }\n}".to_owned()),
             ];

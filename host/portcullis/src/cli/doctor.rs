@@ -299,6 +299,6 @@ fn print(findings: &Findings, is_json: bool) -> anyhow::Result<End> {
     }
     let count = |level: Level| findings.0.iter().filter(|one| one.level == level).count();
     let (errors, warnings) = (count(Level::Fault), count(Level::Remark));
-    text += &format!("{errors} errors, {warnings} warnings\n");
+    text += &format!("errors: {errors}, warnings: {warnings}\n");
     super::print(&text)
 }

@@ -12,6 +12,8 @@ pub(super) fn say(setup: &Setup) {
     for line in lines(setup) {
         super::log::note(&line);
     }
+    // The next start is not the first one. Where the folder cannot be made, the audit says why.
+    let _made = portcullis_checked_files::create_private_folder(setup.audit.folder());
 }
 
 fn lines(setup: &Setup) -> [String; 5] {

@@ -1,7 +1,7 @@
 //! `portcullis setup`: writes Portcullis into the configuration files of MCP clients, or takes it out.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use clap::builder::PossibleValuesParser;
@@ -275,58 +275,29 @@ fn refusal_text(client: &Client, refusal: &Refusal) -> String {
     format!("{} {}\n  {why}\n", red("!!"), client.name)
 }
 
-/// What a plan changes, without anything of the file that is not about the entry.
+/// What a plan changes. Nothing of the file is shown that is not about the entry: it may hold secrets.
 fn shown(client: &Client, plan: &Plan) -> String {
-    let path: PathBuf = plan.path.clone();
-    let path = visible_line(&path.display().to_string(), 1000);
-    let before = plan.before.as_deref().unwrap_or_default();
+    let path = visible_line(&plan.path.display().to_string(), 1000);
+    let entry = |mark: &str| -> Vec<String> {
+        plan.entry.lines().map(|line| format!("{mark} {line}")).collect()
+    };
     let (what, lines) = match &plan.change {
         Change::Nothing => ("nothing to do", Vec::new()),
-        Change::Add => ("adds", marked('+', &only_in(&plan.after, before))),
-        Change::Remove => ("removes", marked('-', &only_in(before, &plan.after))),
-        Change::RemoveFile => ("removes the file, in which nothing else is", Vec::new()),
+        Change::Add => ("adds, and leaves the rest as it is", entry("+")),
+        Change::Remove => ("removes, and leaves the rest as it is", entry("-")),
+        Change::RemoveFile => ("removes the file, in which nothing else is", entry("-")),
         Change::Correct(keys) => {
             let lines = keys.iter().flat_map(|(key, old, new)| {
                 let old = old.as_ref().map(|old| format!("- {key}: {old}"));
                 old.into_iter().chain([format!("+ {key}: {new}")])
             });
-            ("corrects", lines.collect())
+            ("corrects, and leaves the rest as it is", lines.collect())
         }
     };
     let mut text = format!("{} {}\n  {what}\n", green(client.name), faint(&path));
     for line in lines {
-        let line = visible_line(&line, 500);
+        let line = visible(&line);
         text += &format!("  {}\n", if line.starts_with('+') { green(&line) } else { red(&line) });
     }
     text
-}
-
-fn marked(mark: char, text: &str) -> Vec<String> {
-    text.lines().map(|line| format!("{mark} {line}")).collect()
-}
-
-/// The part of a text that another text lacks, where one is the other with something inserted. Lines of others, which may
-/// hold secrets, are not part of it.
-fn only_in<'a>(text: &'a str, other: &str) -> &'a str {
-    let same = text.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
-    let start = same.last().map_or(0, |((at, letter), _)| at + letter.len_utf8());
-    let (rest, other_rest) = (&text[start..], &other[start..]);
-    let back = rest.chars().rev().zip(other_rest.chars().rev()).take_while(|(a, b)| a == b);
-    let end: usize = back.map(|(letter, _)| letter.len_utf8()).sum();
-    let middle = &rest[..rest.len() - end];
-    middle.trim_start_matches([',', '\r', '\n']).trim_end()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::only_in;
-
-    #[test]
-    fn only_what_is_inserted_is_shown() {
-        let before = "{\"env\": {\"TOKEN\": \"s3cr3t\"}}";
-        let after = "{\"env\": {\"TOKEN\": \"s3cr3t\"},\n  \"new\": {\"a\": 1}\n}";
-        assert_eq!(only_in(after, before), "  \"new\": {\"a\": 1}");
-        assert_eq!(only_in("a\nb\n", ""), "a\nb");
-        assert_eq!(only_in("", "a"), "");
-    }
 }
