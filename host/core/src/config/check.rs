@@ -120,8 +120,8 @@ impl Config {
 /// Checks that a path is neither an example of documentation nor a pattern.
 fn check_path(key: &str, path: &Path) -> Result<(), ConfigError> {
     let text = path.display().to_string();
-    if mends::is_placeholder(&text) && !path.exists() {
-        return Err(ConfigError::key(key, Fault::PlaceholderPath(text)));
+    if let Some(example) = mends::placeholder(&text).filter(|_| !path.exists()) {
+        return Err(ConfigError::key(key, Fault::PlaceholderPath(example)));
     }
     // A folder may have such a name.
     if mends::is_pattern(&text) && !path.exists() {
@@ -136,11 +136,9 @@ fn check_server(key: &str, server: &portcullis_mcp_client::Definition) -> Result
     let text = command.display().to_string();
     let words = [("command", &text)].into_iter().chain(server.args.iter().map(|arg| ("args", arg)));
     for (part, word) in words {
-        if mends::is_placeholder(word) && !Path::new(word).exists() {
-            return Err(ConfigError::key(
-                format!("{key}.{part}"),
-                Fault::PlaceholderPath(word.clone()),
-            ));
+        if let Some(example) = mends::placeholder(word).filter(|_| !Path::new(word).exists()) {
+            let key = format!("{key}.{part}");
+            return Err(ConfigError::key(key, Fault::PlaceholderPath(example)));
         }
     }
     // The path of a program may have spaces.

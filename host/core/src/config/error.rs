@@ -81,8 +81,8 @@ pub enum Fault {
     #[error("`{0}` is a placeholder: write the value that you grant instead")]
     Placeholder(String),
     /// A path is one of documentation, such as `/path/to/folder`.
-    #[error("`{0}` is an example of a path: write the path that you mean instead")]
-    PlaceholderPath(String),
+    #[error("`{0}` is of an example: write the path that you mean instead")]
+    PlaceholderPath(&'static str),
     /// A path has a wildcard.
     #[error("`{0}` is a pattern: write the folder itself; what is in it belongs to it")]
     Pattern(String),
@@ -143,7 +143,6 @@ impl ConfigError {
             Fault::Toml(text)
             | Fault::Value(text)
             | Fault::RelativePath(text)
-            | Fault::PlaceholderPath(text)
             | Fault::Pattern(text)
             | Fault::CommandLine(text)
             | Fault::UndefinedCommand(text)
@@ -157,6 +156,7 @@ impl ConfigError {
             | Fault::UnknownKey { .. }
             | Fault::MissingKey { .. }
             | Fault::ListForTable
+            | Fault::PlaceholderPath(_)
             | Fault::Name
             | Fault::NameOfPlugin => Vec::new(),
         };

@@ -96,8 +96,7 @@ pub(super) fn of_type(path: &[String], fault: &Fault) -> Option<String> {
     let key = path.last()?;
     let text = found.strip_prefix(['"', '\'']).and_then(|text| text.strip_suffix(['"', '\'']));
     match text {
-        Some(text) if expected.starts_with("a list") => {
-            let _one_value = text;
+        Some(_) if expected.starts_with("a list") => {
             Some(format!("also one value stands in brackets: {key} = [\"…\"]"))
         }
         Some(text) if expected.contains("true") => {
@@ -111,6 +110,9 @@ pub(super) fn of_type(path: &[String], fault: &Fault) -> Option<String> {
             )),
             None => Some("a number has no unit and no quotes; `_` may group its digits".to_owned()),
         },
+        None if expected.starts_with("a string") && found == "a list" && key == "command" => Some(
+            "the program alone; its arguments are a list of their own: args = [\"…\"]".to_owned(),
+        ),
         None if expected.starts_with("a string") && found.starts_with("a list") => {
             Some(format!("one value, without brackets: {key} = \"…\""))
         }
@@ -195,8 +197,8 @@ pub(super) fn of_path(path: &str) -> Option<String> {
     None
 }
 
-/// Whether a path is one of documentation that was not replaced.
-pub(super) fn is_placeholder(path: &str) -> bool {
+/// The part of a path that is an example of documentation and was not replaced.
+pub(super) fn placeholder(path: &str) -> Option<&'static str> {
     const BEGINNINGS: [&str; 7] = [
         "/path/to",
         "/absolute/path",
@@ -207,14 +209,14 @@ pub(super) fn is_placeholder(path: &str) -> bool {
         "~/path/to",
     ];
     const PARTS: [&str; 3] = ["YOUR_", "your-username", "yourname"];
+    const WHOLE: [&str; 5] =
+        ["/Users/username", "/home/username", "/home/user", "/Users/you", "/home/you"];
     let lower = path.to_ascii_lowercase();
-    BEGINNINGS.iter().any(|begin| lower.starts_with(&begin.to_ascii_lowercase()))
-        || PARTS.iter().any(|part| path.contains(part))
-        || (path.starts_with('<') && path.ends_with('>'))
-        || matches!(
-            path,
-            "/Users/username" | "/home/username" | "/home/user" | "/Users/you" | "/home/you"
-        )
+    let begins = |begin: &&&str| lower.starts_with(&begin.to_ascii_lowercase());
+    let found = BEGINNINGS.iter().find(begins);
+    let found = found.or_else(|| PARTS.iter().find(|part| path.contains(**part)));
+    let found = found.or_else(|| WHOLE.iter().find(|whole| **whole == path)).copied();
+    found.or_else(|| (path.starts_with('<') && path.ends_with('>')).then_some("<…>"))
 }
 
 /// Whether a path is a pattern for several.
@@ -246,7 +248,7 @@ pub(super) fn of_toml(text: &str, line: usize, reason: &str) -> Option<&'static 
     if found.contains(['“', '”', '‘', '’', '„', '«', '»']) {
         return Some("use straight quotes: \"…\"");
     }
-    if reason.contains("escape") {
+    if reason.contains("escape") || (reason.contains("unicode") && value.contains(":\\")) {
         return Some(
             "in double quotes, `\\` begins an escape: write paths of Windows in single quotes, as 'C:\\Users\\me', or with `/`",
         );
@@ -273,13 +275,13 @@ pub(super) fn of_toml(text: &str, line: usize, reason: &str) -> Option<&'static 
     if value.is_empty() && found.contains('=') {
         return Some("a value stands behind `=`; a key without a value is left out");
     }
+    if value.ends_with(',') && !value.starts_with('[') {
+        return Some("a line ends without a comma");
+    }
     let begins_as_text = value
         .starts_with(|letter: char| letter.is_alphabetic() || matches!(letter, '/' | '~' | '.'));
     if found.contains('=') && begins_as_text && !matches!(value, "true" | "false" | "inf" | "nan") {
         return Some("a text stands in quotes: \"…\"");
-    }
-    if value.ends_with(',') && !value.starts_with('[') {
-        return Some("a line ends without a comma");
     }
     let unit = value.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '_');
     if unit.len() < value.len()
