@@ -4,8 +4,8 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
 
-use crate::document::{Unparsable, line_end};
 use crate::entry::Keys;
+use crate::text::{Unparsable, line_end};
 
 /// JSON with comments and trailing commas, as VS Code and Zed read it. No other liberties: the client would refuse them.
 const OPTIONS: ParseOptions = ParseOptions {

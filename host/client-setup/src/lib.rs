@@ -11,6 +11,7 @@ mod json;
 mod machine;
 mod plan;
 mod servers;
+mod text;
 mod toml;
 mod yaml;
 
@@ -19,6 +20,7 @@ pub use entry::{Installed, Server};
 pub use machine::{Machine, NoHome, Os};
 pub use plan::{BACKUP, Change, Plan, Refusal, Written};
 pub use servers::{is_portcullis, servers};
+pub use text::Unparsable;
 
 #[cfg(test)]
 mod samples;

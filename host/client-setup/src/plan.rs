@@ -9,9 +9,10 @@ use portcullis_checked_files::{
 use serde_json::Value;
 
 use crate::clients::Client;
-use crate::document::{Document, Unparsable};
+use crate::document::Document;
 use crate::entry::{Installed, Keys, Server};
 use crate::machine::Machine;
+use crate::text::Unparsable;
 
 /// The end of the name of a backup, beside the file.
 pub const BACKUP: &str = ".portcullis-backup";

@@ -84,7 +84,23 @@ models:
 
 /// The files that each client may have, by what is special about them. The key of the servers is in its place.
 pub(crate) fn samples(client: &Client) -> Vec<(&'static str, String)> {
-    let (full, key, others) = match client.format {
+    let (full, key, others) = of_format(client.format);
+    let mut all = vec![("empty", String::new()), ("full", full.to_owned())];
+    all.extend(others);
+    let windows = |(what, text): &(&'static str, String)| match *what {
+        "full" => Some(("CRLF", text.replace('\n', "\r\n"))),
+        "no servers" => Some(("CRLF without servers", text.replace('\n', "\r\n"))),
+        _ => None,
+    };
+    let more: Vec<_> = all.iter().filter_map(windows).collect();
+    all.extend(more);
+    all.push(("BOM", format!("\u{feff}{full}")));
+    all.into_iter().map(|(what, text)| (what, text.replace("KEY", key))).collect()
+}
+
+/// The full file of a format, the key of its servers, and other files.
+fn of_format(format: Format) -> (&'static str, &'static str, Vec<(&'static str, String)>) {
+    match format {
         Format::Json(key) => {
             let tabs = JSON.replace("  ", "\t");
             let others = vec![
@@ -141,16 +157,5 @@ pub(crate) fn samples(client: &Client) -> Vec<(&'static str, String)> {
             ];
             (YAML_LIST, key, others)
         }
-    };
-    let mut all = vec![("empty", String::new()), ("full", full.to_owned())];
-    all.extend(others);
-    let windows = |(what, text): &(&'static str, String)| match *what {
-        "full" => Some(("CRLF", text.replace('\n', "\r\n"))),
-        "no servers" => Some(("CRLF without servers", text.replace('\n', "\r\n"))),
-        _ => None,
-    };
-    let more: Vec<_> = all.iter().filter_map(windows).collect();
-    all.extend(more);
-    all.push(("BOM", format!("\u{feff}{full}")));
-    all.into_iter().map(|(what, text)| (what, text.replace("KEY", key))).collect()
+    }
 }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value as Json, json};
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
-use crate::document::{Unparsable, line_end, place};
 use crate::entry::Keys;
+use crate::text::{Unparsable, line_end, place};
 
 fn parse(text: &str) -> Result<DocumentMut, Unparsable> {
     text.parse().map_err(|error: toml_edit::TomlError| {

@@ -4,8 +4,8 @@ mod node;
 
 use serde_json::Value;
 
-use crate::document::{Unparsable, line_end};
 use crate::entry::Keys;
+use crate::text::{Unparsable, line_end};
 use node::{Kind, Node, parse};
 
 pub(crate) fn value(text: &str) -> Result<Value, Unparsable> {

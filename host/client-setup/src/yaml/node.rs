@@ -5,7 +5,7 @@ use std::ops::Range;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span};
 use serde_json::{Map, Value, json};
 
-use crate::document::Unparsable;
+use crate::text::Unparsable;
 
 /// Maximum depth of nodes.
 const DEPTH: usize = 128;

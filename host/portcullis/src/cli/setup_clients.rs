@@ -23,7 +23,7 @@ const ATTEMPTS: usize = 10;
 const EXAMPLES: &str = "\
 Examples:
   portcullis setup --root ~/projects               all clients that are found, after a question
-  portcullis setup claude-desktop --root ~/projects --with ui5
+  portcullis setup claude-desktop --root ~/projects --name sandbox
   portcullis setup vscode-workspace                .vscode/mcp.json in the working directory
   portcullis setup --dry-run                       what would be written
   portcullis setup --remove                        take Portcullis out of all clients";
