@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_server_that_the_host_would_refuse_is_not_added() {
-        let wrong = keys(&json!({ "command": "a", "url": "https://h" }));
+        let wrong = keys(&json!({ "comand": "a" }));
         assert!(matches!(add_upstreams("", &[("a".into(), wrong)]), Err(EditError::After(_))));
         assert!(matches!(add_upstreams("oops", &[]), Err(EditError::Before(_))));
     }
