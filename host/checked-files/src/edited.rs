@@ -45,7 +45,6 @@ pub fn write_edited(
 }
 
 /// Returns what the file could not keep. `None`: it was no longer the one before, and is as it was.
-#[expect(clippy::disallowed_methods, reason = "this function writes what the user edits")]
 fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<Option<Lost>> {
     let path = std::fs::canonicalize(path)?;
     let Some(file) = unchanged(&path, before)? else { return Ok(None) };
@@ -57,7 +56,6 @@ fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<Option<Lost>>
 /// # Errors
 ///
 /// [`EditedFileError`]. The file is then as it was.
-#[expect(clippy::disallowed_methods, reason = "this function removes what an edit has made")]
 pub fn remove_edited(path: &Path, before: &str) -> Result<(), EditedFileError> {
     let failed = |cause| EditedFileError::Io { path: path.to_owned(), cause };
     let found = unchanged(path, before).map_err(failed)?;
@@ -68,7 +66,6 @@ pub fn remove_edited(path: &Path, before: &str) -> Result<(), EditedFileError> {
 }
 
 /// The file at a path, locked. `None`: it no longer has the text that was read.
-#[expect(clippy::disallowed_methods, reason = "this function reads what the user edits")]
 fn unchanged(path: &Path, before: &str) -> io::Result<Option<File>> {
     let mut file = File::open(path)?;
     // Another process that edits waits here, and finds another text afterwards.
@@ -92,7 +89,6 @@ fn create(path: &Path, after: &str) -> io::Result<bool> {
 }
 
 #[cfg(all(test, unix))]
-#[expect(clippy::disallowed_methods, reason = "tests look at the files")]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};

@@ -65,7 +65,7 @@ impl<'a> Document<'a> {
         self.checked(after?, |servers| match servers {
             Value::Object(servers) => drop(servers.insert(name.to_owned(), json!(entry))),
             Value::Array(servers) => servers.push(json!(entry)),
-            _ => {}
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         })
     }
 
@@ -82,7 +82,7 @@ impl<'a> Document<'a> {
             let entry = match servers {
                 Value::Object(servers) => servers.get_mut(name),
                 Value::Array(servers) => servers.iter_mut().find(|one| one["name"] == name),
-                _ => None,
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
             };
             if let Some(Value::Object(entry)) = entry {
                 entry.extend(corrections.iter().cloned());
@@ -100,7 +100,7 @@ impl<'a> Document<'a> {
         self.checked(after?, |servers| match servers {
             Value::Object(servers) => drop(servers.shift_remove(name)),
             Value::Array(servers) => servers.retain(|one| one["name"] != name),
-            _ => {}
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         })
     }
 
@@ -127,7 +127,7 @@ fn without_nothing(value: Value, key: &str) -> Value {
     let mut value = match value {
         Value::Object(keys) => keys,
         Value::Null => Map::new(),
-        other => return other,
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => return value,
     };
     let is_nothing = |servers: &Value| {
         servers.is_null()

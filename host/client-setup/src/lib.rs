@@ -25,4 +25,5 @@ pub use text::Unparsable;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests look at the files")]
 mod tests;

@@ -63,9 +63,6 @@ fn an_entry_is_added_once_and_taken_away_without_a_trace() {
             assert_eq!(fs::read_to_string(&path).unwrap(), text, "{about}: a plan writes nothing");
             let written = plan.write().unwrap();
             let after = fs::read_to_string(&path).unwrap();
-            if std::env::var_os("SHOW").is_some() {
-                println!("==== {about}\n{after}");
-            }
             assert_eq!(fs::read_to_string(written.backup.unwrap()).unwrap(), text, "{about}");
             if !what.contains("empty ") && what != "nothing" && what != "null" {
                 assert_eq!(lost(&after, &text), "", "{about}: only adds\n{after}");

@@ -70,16 +70,13 @@ pub(crate) fn correct(
 pub(crate) fn remove(text: &str, key: &str, name: &str) -> Option<String> {
     let document = toml_edit::Document::parse(text).ok()?;
     let entry = document.get(key)?.get(name)?;
-    let spans = match entry {
-        Item::Table(table) if !table.is_dotted() => spans(table),
-        _ => {
-            let mut document = parse(text).ok()?;
-            document.get_mut(key)?.as_table_like_mut()?.remove(name)?;
-            return Some(with_ends_of(text, &document.to_string()));
-        }
+    let Some(written) = entry.as_table().filter(|table| !table.is_dotted()) else {
+        let mut document = parse(text).ok()?;
+        document.get_mut(key)?.as_table_like_mut()?.remove(name)?;
+        return Some(with_ends_of(text, &document.to_string()));
     };
     let mut after = text.to_owned();
-    for span in spans.into_iter().rev() {
+    for span in spans(written).into_iter().rev() {
         after.replace_range(whole_lines(text, span)?, "");
     }
     Some(after)

@@ -187,7 +187,12 @@ fn block(keys: &Keys, indent: usize) -> Vec<String> {
                 lines.push(key);
                 lines.extend(block(inner, indent + 2));
             }
-            value => lines.push(format!("{key} {}", written(value))),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_)
+            | Value::Object(_) => lines.push(format!("{key} {}", written(value))),
         }
     }
     lines

@@ -19,10 +19,9 @@ pub(super) fn toml(text: &str, error: &Error) -> ConfigError {
 pub(super) fn types(text: &str, error: &Error) -> ConfigError {
     if let Some(form::Deviation { span, path, fault }) = form::deviation(schema(), text) {
         let key = (!path.is_empty()).then(|| path.join("."));
-        let hint = match &fault {
-            Fault::UnknownKey { .. } => mends::of_key(schema(), &path),
-            fault => mends::of_type(&path, fault),
-        };
+        let is_key = matches!(fault, Fault::UnknownKey { .. });
+        let hint =
+            if is_key { mends::of_key(schema(), &path) } else { mends::of_type(&path, &fault) };
         let (place, fault) = (Some(place(text, span.start)), Box::new(fault));
         return ConfigError { file: None, place, key, fault, hint };
     }

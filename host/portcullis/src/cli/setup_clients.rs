@@ -189,7 +189,9 @@ impl Args {
         let path = visible_line(&plan.path.display().to_string(), 1000);
         let mut text = match plan.change {
             Change::RemoveFile => format!("{} {path}\n", green("removed")),
-            _ => format!("{} {path}\n", green("written")),
+            Change::Nothing | Change::Add | Change::Correct(_) | Change::Remove => {
+                format!("{} {path}\n", green("written"))
+            }
         };
         if let Some(backup) = &written.backup {
             text += &format!("  before: {}\n", visible_line(&backup.display().to_string(), 1000));
