@@ -257,9 +257,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, Refusal> {
     };
     let about = file.metadata().map_err(failed)?;
     if !about.is_file() || about.len() > MAX_BYTES {
-        return Err(failed(io::Error::other(
-            "it is not a file of a size that a configuration has",
-        )));
+        return Err(failed(io::Error::other("it is no regular file, or is larger than 64 MiB")));
     }
     io::read_to_string(file).map(Some).map_err(failed)
 }
