@@ -1,5 +1,5 @@
-//! The fuzz target for `portcullis.toml`. Its parser belongs to the host, so it is here and not among the targets of
-//! `tests/fuzz`.
+//! The usual mistakes in `portcullis.toml`, each with its mend, and the fuzz target for the file. Its parser belongs to
+//! the host, so the target is here and not among those of `tests/fuzz`.
 
 use portcullis_core::config::Config;
 
@@ -73,4 +73,78 @@ fn toml_table(text: &str) -> bool {
 #[test]
 fn what_is_read_as_a_configuration_holds_together() {
     assert!(portcullis_fuzz::mutate::run("config", MUTATIONS, target, WORDS) > 0);
+}
+
+/// The usual mistakes: the text, and what the message says about the place, the fault and the mend.
+const MISTAKES: &[(&str, &[&str])] = &[
+    // Keys.
+    ("rots = [\"/a\"]", &["line 1", "did you mean `roots`?"]),
+    ("[host]\nplugin_dirs = [\"/a\"]", &["`host.plugin_dirs`", "did you mean `plugin-dirs`?"]),
+    ("[plugins.a.limits]\nmemoryBytes = 1", &["did you mean `memory-bytes`?"]),
+    ("[plugin.a]", &["did you mean `plugins`?"]),
+    ("[plugins.a.grants.network]", &["did you mean `http`?"]),
+    ("[plugins.a.grants.filesystem]", &["did you mean `files`?"]),
+    ("[mcpServers.a]\ncommand = \"a\"", &["[upstreams.NAME]", "`portcullis import FILE`"]),
+    ("[mcp_servers.a]\ncommand = \"a\"", &["[upstreams.NAME]"]),
+    ("[upstreams.a]\ntype = \"http\"\nurl = \"https://h\"", &["did you mean `transport`?"]),
+    ("[host]\nroots = [\"/a\"]", &["before the first [header]"]),
+    ("bundled = false", &["is a key of the table [host]"]),
+    // Paths.
+    ("roots = [\"$HOME/a\"]", &["variables are not replaced", "`~/…`"]),
+    ("roots = [\"~me/a\"]", &["only `~/…`"]),
+    ("roots = [\"C:\\Users\\me\"]", &["line 1", "single quotes"]),
+    ("roots = ['relative']", &["not an absolute path", "the whole path"]),
+    ("roots = [\"/nowhere/here/*\"]", &["is a pattern", "write the folder itself"]),
+    ("roots = [\"/path/to/projects\"]", &["`/path/to` is of an example"]),
+    ("roots = [\"<folder>\"]", &["is of an example"]),
+    (
+        "[upstreams.a]\ncommand = \"npx\"\nargs = [\"/path/to/server\"]",
+        &["`upstreams.a.args`", "of an example"],
+    ),
+    ("[upstreams.a]\ncommand = \"npx -y server\"", &["a program with its arguments", "args ="]),
+    ("[upstreams.a]\ncommand = [\"npx\", \"-y\"]", &["the program alone", "args ="]),
+    // Values.
+    ("roots = \"/a\"", &["a list of strings", "roots = [\"…\"]"]),
+    ("[plugins.a]\nenabled = \"true\"", &["enabled = true"]),
+    ("[plugins.a]\nenabled = True", &["`true` or `false`, in small letters"]),
+    ("[limits]\nmemory-bytes = \"64MB\"", &["memory-bytes = 64_000_000"]),
+    ("[limits]\nmemory-bytes = \"64 MiB\"", &["memory-bytes = 67_108_864"]),
+    ("[limits]\nwall-ms = \"5s\"", &["wall-ms = 5_000"]),
+    ("[upstreams.a]\ncommand = \"a\"\ntimeout-seconds = \"2min\"", &["timeout-seconds = 120"]),
+    ("[limits]\nwall-ms = 5s", &["a number has no unit"]),
+    ("[http]\nlisten = 8719", &["in quotes: listen = \"…\""]),
+    ("[plugins.a.grants.files]\naccess = write", &["a text stands in quotes"]),
+    ("roots =", &["a value stands behind `=`"]),
+    // The form of the file.
+    ("[plugins.a]\nenabled = true\n[plugins.a]", &["line 3", "may stand only once"]),
+    ("{ \"mcpServers\": {} }", &["this is JSON", "`portcullis import FILE`"]),
+    ("roots: [\"/a\"]", &["with `=` instead of `:`"]),
+    ("// mine\nroots = []", &["a comment begins with `#`"]),
+    ("roots = [“/a”]", &["straight quotes"]),
+    ("roots = [\"/a]", &["the quote that it begins with"]),
+    ("[host\nbundled = true", &["a header ends with `]`"]),
+    ("[host]\nbundled = true,", &["without a comma"]),
+];
+
+#[test]
+fn usual_mistakes_have_a_message_that_says_the_mend() {
+    for (text, expected) in MISTAKES {
+        let error = Config::parse(text).expect_err(text).to_string();
+        for part in *expected {
+            assert!(error.contains(part), "{text}\n{error}\nlacks: {part}");
+        }
+    }
+}
+
+#[test]
+fn what_looks_like_a_mistake_and_is_none_is_accepted() {
+    for text in [
+        "roots = [\"~/projects\"]",
+        "[upstreams.a]\ncommand = \"/opt/my program\"",
+        "[upstreams.a]\ncommand = \"a\"\nargs = [\"--filter=<b>\", \"*.txt\"]",
+        "[plugins.a.settings]\npath = \"/path/to/x\"",
+    ] {
+        let refused = Config::parse(text).err().map(|error| error.to_string());
+        assert_eq!(refused, None, "{text}");
+    }
 }

@@ -38,6 +38,7 @@ mod report;
 mod runs;
 mod secrets;
 mod secured;
+mod setup;
 mod shops;
 mod strangers;
 mod support;

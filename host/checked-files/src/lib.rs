@@ -5,6 +5,7 @@
 //! file is a line of JSON (key, version, expiry, digest or seal) and then the value. Records that decide what this
 //! host does are sealed with a key in another folder ([`SealKey`]).
 
+mod edited;
 mod replace;
 mod seal;
 
@@ -17,6 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+pub use edited::{EditedFileError, remove_edited, write_edited};
 pub use replace::{Lost, replace, replace_durably, replace_like};
 pub use seal::SealKey;
 

@@ -39,6 +39,20 @@ pub fn replace_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     keep_entry(path)
 }
 
+/// Creates a file, whole or not at all, that survives a power failure. Returns whether there was no file before; an
+/// existing one stays as it is.
+pub(crate) fn create_durably(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_data()?;
+    match file.persist_noclobber(path) {
+        Ok(_) => keep_entry(path).map(|()| true),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error.error),
+    }
+}
+
 /// What a file did not keep when it was replaced, because this process may not set it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lost {

@@ -38,6 +38,10 @@ pub struct Definition {
     /// that is looked for in `PATH`. These programs and their packages can be read.
     #[serde(default)]
     pub find: BTreeMap<String, String>,
+    /// How a program of this command is installed, by the program's name: text that `portcullis doctor` shows where the
+    /// program is not found.
+    #[serde(default)]
+    pub install: BTreeMap<String, String>,
     /// Files and directories that the program may read beside its working directory, its own package, and the files of the
     /// system that every program needs.
     #[serde(default)]
@@ -190,6 +194,14 @@ impl Command {
     /// The path of its program. `None`: the program was not found.
     pub fn program(&self) -> Option<PathBuf> {
         find(&self.definition.program)
+    }
+
+    /// The programs that the command needs and that are not found, each with how it is installed, where that is known.
+    pub fn missing(&self) -> Vec<(String, Option<String>)> {
+        let own = self.definition.program.display().to_string();
+        let needed = [own].into_iter().chain(self.definition.find.values().cloned());
+        let missing = needed.filter(|name| find(Path::new(name)).is_none());
+        missing.map(|name| (name.clone(), self.definition.install.get(&name).cloned())).collect()
     }
 
     /// Whether these further arguments are allowed. If `more-args` is invalid, no argument is allowed.

@@ -12,6 +12,7 @@ mod folders;
 mod form;
 mod http;
 mod lists;
+mod mends;
 mod profiles;
 mod schema;
 mod secrets;

@@ -6,7 +6,10 @@ mod call;
 mod check;
 mod config;
 mod confirm;
+mod doctor;
+mod first_start;
 mod grant;
+mod import;
 mod inspect;
 mod list;
 mod log;
@@ -22,6 +25,7 @@ mod safety;
 mod selection;
 mod serve;
 mod setup;
+mod setup_clients;
 mod signals;
 mod start;
 mod style;
@@ -51,6 +55,7 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  portcullis setup --root ~/projects           write portcullis into your MCP clients
   portcullis serve --root ~/projects           for one MCP client, over stdio
   portcullis serve --http --root ~/projects    for MCP clients, at http://127.0.0.1:8719/mcp
   portcullis tools                             list the tools
@@ -82,6 +87,12 @@ pub struct Common {
 enum Command {
     /// Serve MCP over stdio or HTTP
     Serve(serve::Args),
+    /// Write Portcullis into the configuration of MCP clients
+    Setup(setup_clients::Args),
+    /// Take MCP servers from a client's file into the configuration, as upstream servers
+    Import(import::Args),
+    /// Check the whole installation, and say what mends each fault
+    Doctor(doctor::Args),
     /// Serve the tools of another MCP server, with generated views
     Wrap(wrap::Args),
     /// Show the views of tools in the browser
@@ -197,6 +208,9 @@ pub fn main() -> ExitCode {
         Command::Pages(args) => args.run(Cli::command()).map(|()| End::Done),
         // These commands have to work with a configuration that is invalid.
         Command::Config(args) => args.run(cli.common.config.as_deref()),
+        Command::Setup(args) => args.run(&cli.common),
+        Command::Import(args) => args.run(&cli.common),
+        Command::Doctor(args) => args.run(&cli.common),
         command @ (Command::Serve(_)
         | Command::Wrap(_)
         | Command::Preview(_)

@@ -1,12 +1,12 @@
 //! Checks of a configuration beyond the form of single keys: names, paths, and keys that depend on each other.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use portcullis_confine::Command;
 
 use super::error::{ConfigError, Fault};
-use super::{Config, PluginConfig};
+use super::{Config, PluginConfig, mends};
 use crate::families::SCRIPTS;
 
 impl Config {
@@ -21,10 +21,12 @@ impl Config {
             return Err(ConfigError::key("host.audit-file", Fault::AuditFile { folder }));
         }
         for (key, path) in self.paths() {
+            check_path(key, path)?;
             *path = portcullis_confine::at_home(path);
             if !path.is_absolute() {
                 let path = path.display().to_string();
-                return Err(ConfigError::key(key, Fault::RelativePath(path)));
+                let hint = mends::of_path(&path);
+                return Err(ConfigError::key(key, Fault::RelativePath(path)).mended(hint));
             }
         }
         for (name, plugin) in &self.plugins {
@@ -37,6 +39,7 @@ impl Config {
             if self.plugins.contains_key(name) {
                 return Err(ConfigError::key(key, Fault::NameOfPlugin));
             }
+            check_server(&key, &upstream.definition)?;
         }
         self.check_profiles()?;
         self.commands().map(drop)
@@ -112,6 +115,37 @@ impl Config {
         });
         all.collect()
     }
+}
+
+/// Checks that a path is neither an example of documentation nor a pattern.
+fn check_path(key: &str, path: &Path) -> Result<(), ConfigError> {
+    let text = path.display().to_string();
+    if let Some(example) = mends::placeholder(&text).filter(|_| !path.exists()) {
+        return Err(ConfigError::key(key, Fault::PlaceholderPath(example)));
+    }
+    // A folder may have such a name.
+    if mends::is_pattern(&text) && !path.exists() {
+        return Err(ConfigError::key(key, Fault::Pattern(text)));
+    }
+    Ok(())
+}
+
+/// Checks that the program of an upstream server is a program alone, and no path of documentation is among its words.
+fn check_server(key: &str, server: &portcullis_mcp_client::Definition) -> Result<(), ConfigError> {
+    let Some(command) = &server.command else { return Ok(()) };
+    let text = command.display().to_string();
+    let words = [("command", &text)].into_iter().chain(server.args.iter().map(|arg| ("args", arg)));
+    for (part, word) in words {
+        if let Some(example) = mends::placeholder(word).filter(|_| !Path::new(word).exists()) {
+            let key = format!("{key}.{part}");
+            return Err(ConfigError::key(key, Fault::PlaceholderPath(example)));
+        }
+    }
+    // The path of a program may have spaces.
+    if text.contains(' ') && server.args.is_empty() && !command.is_absolute() {
+        return Err(ConfigError::key(format!("{key}.command"), Fault::CommandLine(text)));
+    }
+    Ok(())
 }
 
 fn check_name(key: &str, name: &str, prefix: Option<&str>) -> Result<(), ConfigError> {

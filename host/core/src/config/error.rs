@@ -23,6 +23,8 @@ pub struct ConfigError {
     pub key: Option<String>,
     /// What is wrong.
     pub fault: Box<Fault>,
+    /// How a usual mistake is mended.
+    pub hint: Option<String>,
 }
 
 /// What is wrong with a configuration.
@@ -78,6 +80,17 @@ pub enum Fault {
     /// A grant has a placeholder of a hint instead of a value.
     #[error("`{0}` is a placeholder: write the value that you grant instead")]
     Placeholder(String),
+    /// A path is one of documentation, such as `/path/to/folder`.
+    #[error("`{0}` is of an example: write the path that you mean instead")]
+    PlaceholderPath(&'static str),
+    /// A path has a wildcard.
+    #[error("`{0}` is a pattern: write the folder itself; what is in it belongs to it")]
+    Pattern(String),
+    /// A program is written together with its arguments.
+    #[error(
+        "`{0}` is a program with its arguments: write the program alone, and its arguments in `args = [\"…\"]`"
+    )]
+    CommandLine(String),
     /// Only earlier versions had the key `host.audit-file`.
     #[error("the audit is a folder now; write instead: audit-dir = {folder:?}")]
     AuditFile {
@@ -115,7 +128,13 @@ pub enum Fault {
 impl ConfigError {
     /// An error about a key.
     pub(super) fn key(key: impl Into<String>, fault: Fault) -> Self {
-        Self { file: None, place: None, key: Some(key.into()), fault: Box::new(fault) }
+        Self { file: None, place: None, key: Some(key.into()), fault: Box::new(fault), hint: None }
+    }
+
+    /// This error with a hint, if there is one.
+    pub(super) fn mended(mut self, hint: Option<String>) -> Self {
+        self.hint = self.hint.or(hint);
+        self
     }
 
     /// This error with `hide` applied to all of its texts that may quote the configuration.
@@ -124,6 +143,8 @@ impl ConfigError {
             Fault::Toml(text)
             | Fault::Value(text)
             | Fault::RelativePath(text)
+            | Fault::Pattern(text)
+            | Fault::CommandLine(text)
             | Fault::UndefinedCommand(text)
             | Fault::Placeholder(text)
             | Fault::AuditFile { folder: text }
@@ -135,10 +156,11 @@ impl ConfigError {
             | Fault::UnknownKey { .. }
             | Fault::MissingKey { .. }
             | Fault::ListForTable
+            | Fault::PlaceholderPath(_)
             | Fault::Name
             | Fault::NameOfPlugin => Vec::new(),
         };
-        for text in texts.into_iter().chain(&mut self.key) {
+        for text in texts.into_iter().chain(&mut self.key).chain(&mut self.hint) {
             *text = hide(text);
         }
         // Shortened only after hiding, because a part of a secret value would not be recognised.
@@ -151,7 +173,7 @@ impl ConfigError {
 
 impl From<Fault> for ConfigError {
     fn from(fault: Fault) -> Self {
-        Self { file: None, place: None, key: None, fault: Box::new(fault) }
+        Self { file: None, place: None, key: None, fault: Box::new(fault), hint: None }
     }
 }
 
@@ -166,7 +188,11 @@ impl fmt::Display for ConfigError {
         if let Some(key) = &self.key {
             write!(f, "`{key}`: ")?;
         }
-        self.fault.fmt(f)
+        self.fault.fmt(f)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\n  hint: {hint}"),
+            None => Ok(()),
+        }
     }
 }
 

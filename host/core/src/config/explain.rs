@@ -5,25 +5,25 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error};
 
 use super::error::{ConfigError, Fault};
-use super::{form, schema};
+use super::{form, mends, schema};
 
 /// The error for a text that is not TOML.
 pub(super) fn toml(text: &str, error: &Error) -> ConfigError {
     let place = error.span().map(|span| place(text, span.start));
-    let fault = Fault::Toml(error.message().trim().to_owned());
-    ConfigError { file: None, place, key: None, fault: Box::new(fault) }
+    let reason = error.message().trim().to_owned();
+    let hint = place.and_then(|(line, _)| mends::of_toml(text, line, &reason)).map(str::to_owned);
+    ConfigError { file: None, place, key: None, fault: Box::new(Fault::Toml(reason)), hint }
 }
 
 /// The error for a text that is TOML, but has keys or values that the types of the configuration refuse.
 pub(super) fn types(text: &str, error: &Error) -> ConfigError {
     if let Some(form::Deviation { span, path, fault }) = form::deviation(schema(), text) {
         let key = (!path.is_empty()).then(|| path.join("."));
-        return ConfigError {
-            file: None,
-            place: Some(place(text, span.start)),
-            key,
-            fault: Box::new(fault),
-        };
+        let is_key = matches!(fault, Fault::UnknownKey { .. });
+        let hint =
+            if is_key { mends::of_key(schema(), &path) } else { mends::of_type(&path, &fault) };
+        let (place, fault) = (Some(place(text, span.start)), Box::new(fault));
+        return ConfigError { file: None, place, key, fault, hint };
     }
     let start = error.span().map(|span| span.start);
     let mut path = Vec::new();
@@ -41,6 +41,7 @@ pub(super) fn types(text: &str, error: &Error) -> ConfigError {
         place: start.map(|start| place(text, start)),
         key,
         fault: Box::new(fault),
+        hint: None,
     }
 }
 

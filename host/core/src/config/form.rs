@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::Fault;
+use super::mends;
 use super::schema::expected;
 
 /// Minimum similarity (Jaro, from 0 to 1) of an unknown key and a known key that is suggested instead.
@@ -133,6 +134,10 @@ fn has(table: &DeTable<'_>, name: &str) -> bool {
 
 /// The known key that is most similar to this one, if one is similar enough.
 fn similar(key: &str, known: &[String]) -> Option<String> {
+    if let Some(meant) = mends::synonym(key, known) {
+        return Some(meant);
+    }
+    let key = &mends::spelled(key);
     let rated = known.iter().map(|one| (strsim::jaro(key, one), one));
     let (rate, best) = rated.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     (rate >= SIMILAR).then(|| best.clone())

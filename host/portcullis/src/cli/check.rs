@@ -9,128 +9,228 @@ use super::setup::Setup;
 use super::style::{green, red};
 use portcullis_core::plugins::{Compared, Plugins, compare};
 
-/// The findings of the check.
+/// How a finding is to be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// It works.
+    Good,
+    /// A remark for the operator.
+    Remark,
+    /// It does not work.
+    Fault,
+}
+
+/// One finding.
+#[derive(Debug)]
+pub(super) struct Finding {
+    pub(super) level: Level,
+    /// The part of the installation that it is about, in a word.
+    pub(super) area: &'static str,
+    pub(super) text: String,
+    /// The command, or the step, that mends it.
+    pub(super) mend: Option<String>,
+}
+
+/// The findings of the check, in the order in which they were found.
 #[derive(Default)]
-struct Findings {
-    /// What works.
-    good: Vec<String>,
-    /// Remarks for the operator.
-    remarks: Vec<String>,
-    /// What does not work.
-    faults: Vec<String>,
+pub(super) struct Findings(pub(super) Vec<Finding>);
+
+impl Findings {
+    pub(super) fn good(&mut self, area: &'static str, text: impl Into<String>) {
+        self.push(Level::Good, area, text, None);
+    }
+
+    pub(super) fn remark(
+        &mut self,
+        area: &'static str,
+        text: impl Into<String>,
+        mend: Option<String>,
+    ) {
+        self.push(Level::Remark, area, text, mend);
+    }
+
+    pub(super) fn fault(
+        &mut self,
+        area: &'static str,
+        text: impl Into<String>,
+        mend: Option<String>,
+    ) {
+        self.push(Level::Fault, area, text, mend);
+    }
+
+    fn push(
+        &mut self,
+        level: Level,
+        area: &'static str,
+        text: impl Into<String>,
+        mend: Option<String>,
+    ) {
+        self.0.push(Finding { level, area, text: text.into(), mend });
+    }
+
+    /// The texts of one level.
+    fn texts(&self, level: Level) -> Vec<&str> {
+        self.0.iter().filter(|one| one.level == level).map(|one| one.text.as_str()).collect()
+    }
+
+    /// How the command ends that prints the findings.
+    pub(super) fn end(&self) -> End {
+        if self.0.iter().any(|one| one.level == Level::Fault) { End::Failed } else { End::Done }
+    }
 }
 
 /// Checks everything that can be checked without calling a tool.
 pub(super) async fn run(setup: &Setup, json: bool) -> anyhow::Result<End> {
+    let findings = findings(setup).await?;
+    let [good, remarks, faults] =
+        [Level::Good, Level::Remark, Level::Fault].map(|level| findings.texts(level));
+    if json {
+        super::print::json(&json!({"good": good, "remarks": remarks, "faults": faults}))?;
+    } else {
+        let lines = (good.iter().map(|line| format!("{} {line}\n", green("ok"))))
+            .chain(remarks.iter().map(|line| format!("-- {line}\n")))
+            .chain(faults.iter().map(|line| format!("{} {line}\n", red("!!"))));
+        super::print(&lines.collect::<String>())?;
+    }
+    Ok(findings.end())
+}
+
+/// The findings about the configuration, the plugins, the upstream servers and the audit.
+pub(super) async fn findings(setup: &Setup) -> anyhow::Result<Findings> {
     let (catalog, _) = setup.overview().await?;
     let mut findings = Findings::default();
-    findings.good.push(match &setup.source {
-        Some(path) => format!("configuration: {}", path.display()),
-        None => "configuration: the defaults in the binary".into(),
-    });
+    match &setup.source {
+        Some(path) => findings.good("configuration", format!("configuration: {}", path.display())),
+        None => findings.good("configuration", "configuration: the defaults in the binary"),
+    }
     if setup.roots.is_empty() {
-        findings.remarks.push(
-            "no roots: tools can open paths only where the client names its own roots".into(),
+        findings.remark(
+            "roots",
+            "no roots: tools can open paths only where the client names its own roots",
+            Some("portcullis setup --root FOLDER".into()),
         );
     } else {
-        findings.good.push(format!("roots: {}", setup.roots));
+        findings.good("roots", format!("roots: {}", setup.roots));
     }
-    findings.remarks.extend(super::safety::warnings(setup));
+    for warning in super::safety::warnings(setup) {
+        findings.remark("configuration", warning, None);
+    }
     verify_audit(setup.audit.folder(), &mut findings);
-    findings.good.push(format!("confined child processes: {}", portcullis_confine::strength()));
+    let strength = portcullis_confine::strength();
+    findings.good("commands", format!("confined child processes: {strength}"));
     for command in setup.config.commands()? {
         let line = format!("command `{}`: {}", command.name, command.reach());
         match command.program() {
-            Some(_) => findings.good.push(line),
-            None => findings.remarks.push(format!("{line}: calls that need it will fail")),
+            Some(_) => findings.good("commands", line),
+            None => {
+                let install = command.missing().into_iter().find_map(|(_, install)| install);
+                let line = format!("{line}: calls that need it will fail");
+                findings.remark("commands", line, install);
+            }
         }
     }
     examine(&catalog.plugins, &mut findings);
     let mut missing = Vec::new();
     for name in setup.config.upstreams.keys() {
         match catalog.upstreams.iter().find(|one| *one.source.name == **name) {
-            Some(offer) => findings.good.push(format!(
-                "upstream `{name}`, tools: {}, MCP {}",
-                offer.listing.tools.len(),
-                offer.listing.peer.version
-            )),
+            Some(offer) => findings.good(
+                "upstreams",
+                format!(
+                    "upstream `{name}`, tools: {}, MCP {}",
+                    offer.listing.tools.len(),
+                    offer.listing.peer.version
+                ),
+            ),
             None => missing.push(name.as_str()),
         }
     }
     if !missing.is_empty() {
         let all = setup.upstream_summaries().await?;
         let reason = |name: &str| all.iter().find(|one| one.name == name)?.reason.clone();
-        findings.remarks.extend(missing.into_iter().map(|name| match reason(name) {
-            Some(why) => format!("the upstream `{name}` does not answer: {why}"),
-            None => format!("the upstream `{name}` does not answer"),
-        }));
+        for name in missing {
+            let text = match reason(name) {
+                Some(why) => format!("the upstream `{name}` does not answer: {why}"),
+                None => format!("the upstream `{name}` does not answer"),
+            };
+            findings.remark("upstreams", text, Some(format!("portcullis audit {name}")));
+        }
     }
-    findings.remarks.extend(catalog.remarks.into_iter().map(|remark| remark.text));
-    let faults = findings.faults.len();
-    if json {
-        let Findings { good, remarks, faults } = &findings;
-        let whole = json!({"good": good, "remarks": remarks, "faults": faults});
-        super::print::json(&whole)?;
-    } else {
-        let lines = (findings.good.iter().map(|line| format!("{} {line}\n", green("ok"))))
-            .chain(findings.remarks.iter().map(|line| format!("-- {line}\n")))
-            .chain(findings.faults.iter().map(|line| format!("{} {line}\n", red("!!"))));
-        super::print(&lines.collect::<String>())?;
+    for remark in catalog.remarks {
+        findings.remark("plugins", remark.text, None);
     }
-    Ok(if faults == 0 { End::Done } else { End::Failed })
+    Ok(findings)
 }
 
 /// Checks that the audit can be read and shows no sign of tampering.
 fn verify_audit(folder: &Path, findings: &mut Findings) {
     let shown = folder.display();
     match portcullis_audit::verify(folder) {
-        Err(error) => findings.faults.push(format!("the audit in {shown} cannot be read: {error}")),
+        Err(error) => {
+            findings.fault("audit", format!("the audit in {shown} cannot be read: {error}"), None);
+        }
         // Without segments and without an index, nothing was recorded yet.
         Ok(report)
             if report.is_whole()
                 || (report.segments.is_empty() && report.index_end.is_none()) =>
         {
-            findings.good.push(format!("audit: {shown}"));
+            findings.good("audit", format!("audit: {shown}"));
         }
-        Ok(report) => findings.faults.push(format!(
-            "the audit in {shown} shows signs of tampering ({} faults): `portcullis trail verify` names them",
-            report.faults.len()
-        )),
+        Ok(report) => findings.fault(
+            "audit",
+            format!(
+                "the audit in {shown} shows signs of tampering ({} faults): `portcullis trail verify` names them",
+                report.faults.len()
+            ),
+            Some("portcullis trail verify".into()),
+        ),
     }
 }
 
 fn examine(plugins: &Plugins, findings: &mut Findings) {
     for loaded in &plugins.loaded {
         let name = &loaded.plugin.name;
-        findings.good.push(format!("plugin `{name}`, tools: {}", loaded.tools.len()));
+        findings.good("plugins", format!("plugin `{name}`, tools: {}", loaded.tools.len()));
         for Compared { capability, granted, wanted, .. } in compare(loaded) {
             match (granted, wanted) {
-                (Some(granted), None) => findings.remarks.push(format!(
-                    "`{name}` is granted `{capability}` ({granted}) and does not want it: it \
-                     cannot use it"
-                )),
-                (None, Some(wanted)) => findings.remarks.push(format!(
-                    "`{name}` wants `{capability}` ({wanted}) and is not granted it: what needs \
-                     it will be refused"
-                )),
+                (Some(granted), None) => findings.remark(
+                    "plugins",
+                    format!(
+                        "`{name}` is granted `{capability}` ({granted}) and does not want it: it \
+                         cannot use it"
+                    ),
+                    Some(format!("portcullis plugin revoke {name} {capability}")),
+                ),
+                (None, Some(wanted)) => findings.remark(
+                    "plugins",
+                    format!(
+                        "`{name}` wants `{capability}` ({wanted}) and is not granted it: what needs \
+                         it will be refused"
+                    ),
+                    Some(format!("portcullis plugin grant {name} {capability}=wanted")),
+                ),
                 (Some(_), Some(_)) | (None, None) => {}
             }
         }
-        findings.remarks.extend(loaded.remarks.iter().cloned());
+        for remark in &loaded.remarks {
+            findings.remark("plugins", remark, None);
+        }
         for tool in &loaded.tools {
             let name = &tool.definition.name;
             if let Err(error) = tool.input() {
-                findings.faults.push(format!("the input schema of `{name}`: {error}"));
+                findings.fault("plugins", format!("the input schema of `{name}`: {error}"), None);
             }
             if let Err(error) = tool.output() {
-                findings.faults.push(format!("the output schema of `{name}`: {error}"));
+                findings.fault("plugins", format!("the output schema of `{name}`: {error}"), None);
             }
         }
     }
     for refused in &plugins.refused {
         let reason = portcullis_sanitize::visible(&refused.reason).replace('\n', "\n   ");
         let name = portcullis_sanitize::visible(&refused.name);
-        findings.faults.push(format!("plugin `{name}` is refused: {reason}"));
+        let mend = format!("portcullis plugin diff {name}");
+        findings.fault("plugins", format!("plugin `{name}` is refused: {reason}"), Some(mend));
     }
-    findings.remarks.extend(plugins.remarks.iter().cloned());
+    for remark in &plugins.remarks {
+        findings.remark("plugins", remark, None);
+    }
 }

@@ -328,7 +328,11 @@ fn finish(editing: &Editing<'_>, edit: &Edit, how: &How) -> anyhow::Result<End> 
         super::print("nothing is written\n")?;
         return Ok(End::Failed);
     }
-    let lost = edit::write(&editing.file.path, editing.file.text.as_deref(), &edit.after)?;
+    let lost = portcullis_checked_files::write_edited(
+        &editing.file.path,
+        editing.file.text.as_deref(),
+        &edit.after,
+    )?;
     let path = editing.file.path.display().to_string();
     let path = portcullis_sanitize::visible_line(&path, 1000);
     let mut text = format!("written: {path}\n");

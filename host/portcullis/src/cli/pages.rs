@@ -22,11 +22,13 @@ impl Args {
     pub fn run(&self, command: Command) -> anyhow::Result<()> {
         let write_to = |folder: &str| -> anyhow::Result<PathBuf> {
             let path = self.folder.join(folder);
-            std::fs::create_dir_all(&path).with_context(|| format!("cannot make {}", path.display()))?;
+            std::fs::create_dir_all(&path)
+                .with_context(|| format!("cannot make {}", path.display()))?;
             Ok(path)
         };
         let manual = write_to("man")?;
-        clap_mangen::generate_to(command.clone(), &manual).with_context(|| cannot_write(&manual))?;
+        clap_mangen::generate_to(command.clone(), &manual)
+            .with_context(|| cannot_write(&manual))?;
         let completions = write_to("completions")?;
         let mut command = command;
         for shell in Shell::value_variants() {

@@ -42,6 +42,7 @@ impl Args {
     pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
         self.views.apply(&mut setup.config)?;
         let selections = self.selection.selections(&setup)?;
+        super::first_start::say(&setup);
         let profiles = selections.names().map(str::to_owned).collect();
         let host = setup.host()?;
         // Loading begins before the client sends `initialize`.

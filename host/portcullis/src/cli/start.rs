@@ -32,12 +32,7 @@ fn run(common: &Common, setup: Setup, command: Command) -> anyhow::Result<End> {
         }
     }
     let audit = setup.audit.clone();
-    // One thread serves all clients: passing a message between threads takes longer than most calls. Long-running
-    // plugins and blocking work have threads of their own.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("starting the runtime")?;
+    let runtime = runtime()?;
     let ended = runtime.block_on(async move {
         super::signals::survive_file_limits()?;
         match command {
@@ -61,7 +56,12 @@ fn run(common: &Common, setup: Setup, command: Command) -> anyhow::Result<End> {
             Command::Trail(args) => args.run(setup).await,
             Command::Report(args) => args.run(setup).await,
             Command::Check { json } => super::check::run(&setup, json).await,
-            Command::Config(_) | Command::Completions { .. } | Command::Pages(_) => {
+            Command::Config(_)
+            | Command::Completions { .. }
+            | Command::Pages(_)
+            | Command::Setup(_)
+            | Command::Import(_)
+            | Command::Doctor(_) => {
                 unreachable!("`main` runs these commands")
             }
         }
@@ -72,4 +72,23 @@ fn run(common: &Common, setup: Setup, command: Command) -> anyhow::Result<End> {
         tracing::error!("the audit of this process could not be sealed: {error}");
     }
     ended
+}
+
+/// A runtime with one thread. One thread serves all clients: passing a message between threads takes longer than most
+/// calls. Long-running plugins and blocking work have threads of their own.
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().context("starting the runtime")
+}
+
+/// Does work of a command that is part of no other work.
+///
+/// # Errors
+///
+/// Why the work failed.
+pub(super) fn alone<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = runtime()?;
+    let done = runtime.block_on(work);
+    runtime.shutdown_background();
+    done
 }

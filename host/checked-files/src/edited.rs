@@ -1,14 +1,15 @@
-//! Replaces the configuration file by its edited text.
+//! Writes an edited text file in the place of the file that was read.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use portcullis_checked_files::{Lost, create_private_folder, replace_durably, replace_like};
+use super::create_private_folder;
+use super::replace::{Lost, create_durably, replace_like};
 
-/// Why a configuration file was not written.
+/// Why an edited file was not written.
 #[derive(Debug, thiserror::Error)]
-pub enum WriteError {
+pub enum EditedFileError {
     /// The file is not the one that was read.
     #[error("{} changed while it was edited: nothing is written; run the command again", .0.display())]
     Changed(PathBuf),
@@ -23,37 +24,56 @@ pub enum WriteError {
     },
 }
 
-/// Writes a configuration file atomically and durably. The file keeps its permissions, and its owner and group if
-/// this process may set them. A symbolic link stays a symbolic link. `before`: the text that was read, `None` if
-/// there was no file. Returns whether the owner or the group was lost.
+/// Writes an edited file whole, or not at all; it stays through a power failure. The file keeps its permissions,
+/// and its owner and group where this process may set them. A symbolic link stays one. `before` is the text that was
+/// read, `None` if there was no file. Returns what the file could not keep.
 ///
 /// # Errors
 ///
-/// The file changed since it was read, or cannot be written: [`WriteError`]. The file is then unchanged, unless the
-/// error came from flushing its folder to the disk.
-pub fn write(path: &Path, before: Option<&str>, after: &str) -> Result<Lost, WriteError> {
-    let failed = |cause| WriteError::Io { path: path.to_owned(), cause };
+/// [`EditedFileError`]. The file is then as it was, unless only its folder could not be flushed to the disk.
+pub fn write_edited(
+    path: &Path,
+    before: Option<&str>,
+    after: &str,
+) -> Result<Lost, EditedFileError> {
+    let failed = |cause| EditedFileError::Io { path: path.to_owned(), cause };
     let written = match before {
         Some(before) => overwrite(path, before, after).map_err(failed)?,
         None => create(path, after).map_err(failed)?.then(Lost::default),
     };
-    written.ok_or_else(|| WriteError::Changed(path.to_owned()))
+    written.ok_or_else(|| EditedFileError::Changed(path.to_owned()))
 }
 
-/// Overwrites an existing file. Returns whether the owner or the group was lost. `None`: the text of the file is not
-/// `before`, so nothing is written.
-#[expect(clippy::disallowed_methods, reason = "this function writes the configuration")]
+/// Returns what the file could not keep. `None`: it was no longer the one before, and is as it was.
 fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<Option<Lost>> {
     let path = std::fs::canonicalize(path)?;
-    let mut file = File::open(&path)?;
-    // Another process that edits the file waits here, and then finds a changed text.
+    let Some(file) = unchanged(&path, before)? else { return Ok(None) };
+    replace_like(&path, after.as_bytes(), &file.metadata()?).map(Some)
+}
+
+/// Removes a file that an edit has made, if it still has this text.
+///
+/// # Errors
+///
+/// [`EditedFileError`]. The file is then as it was.
+pub fn remove_edited(path: &Path, before: &str) -> Result<(), EditedFileError> {
+    let failed = |cause| EditedFileError::Io { path: path.to_owned(), cause };
+    let found = unchanged(path, before).map_err(failed)?;
+    let locked = found.ok_or_else(|| EditedFileError::Changed(path.to_owned()))?;
+    std::fs::remove_file(path).map_err(failed)?;
+    drop(locked);
+    Ok(())
+}
+
+/// The file at a path, locked. `None`: it no longer has the text that was read.
+fn unchanged(path: &Path, before: &str) -> io::Result<Option<File>> {
+    let mut file = File::open(path)?;
+    // Another process that edits waits here, and finds another text afterwards.
     file.lock()?;
     let mut now = Vec::new();
     file.read_to_end(&mut now)?;
-    if now != before.as_bytes() || std::fs::read(&path)? != now {
-        return Ok(None);
-    }
-    replace_like(&path, after.as_bytes(), &file.metadata()?).map(Some)
+    let is_same = now == before.as_bytes() && std::fs::read(path)? == now;
+    Ok(is_same.then_some(file))
 }
 
 /// Creates the file and its folder. Returns `false` if a file exists, which is not changed.
@@ -65,12 +85,10 @@ fn create(path: &Path, after: &str) -> io::Result<bool> {
     if let Some(folder) = path.parent() {
         create_private_folder(folder)?;
     }
-    replace_durably(path, after.as_bytes())?;
-    Ok(true)
+    create_durably(path, after.as_bytes())
 }
 
 #[cfg(all(test, unix))]
-#[expect(clippy::disallowed_methods, reason = "tests look at the files")]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -84,7 +102,7 @@ mod tests {
         fs::write(&file, "before").unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
         symlink("real.toml", &link).unwrap();
-        write(&link, Some("before"), "after").unwrap();
+        write_edited(&link, Some("before"), "after").unwrap();
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&file).unwrap(), "after");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
@@ -101,7 +119,7 @@ mod tests {
         let is_given = chown(&file, Some(12345), Some(23456)).is_ok();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
         let before = fs::metadata(&file).unwrap();
-        assert_eq!(write(&file, Some("before"), "after").unwrap(), Lost::default());
+        assert_eq!(write_edited(&file, Some("before"), "after").unwrap(), Lost::default());
         let after = fs::metadata(&file).unwrap();
         assert_eq!((after.uid(), after.gid()), (before.uid(), before.gid()));
         assert_eq!(is_given, after.uid() == 12345);
@@ -114,19 +132,19 @@ mod tests {
         let file = folder.path().join("a.toml");
         fs::write(&file, "of another program").unwrap();
         for before in [Some("before"), None] {
-            let error = write(&file, before, "after").unwrap_err();
-            assert!(matches!(error, WriteError::Changed(_)), "{error}");
+            let error = write_edited(&file, before, "after").unwrap_err();
+            assert!(matches!(error, EditedFileError::Changed(_)), "{error}");
         }
         assert_eq!(fs::read_to_string(&file).unwrap(), "of another program");
         symlink("nowhere", folder.path().join("dangling.toml")).unwrap();
-        write(&folder.path().join("dangling.toml"), None, "after").unwrap_err();
+        write_edited(&folder.path().join("dangling.toml"), None, "after").unwrap_err();
     }
 
     #[test]
     fn a_missing_file_is_made_with_its_folder() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("portcullis").join("portcullis.toml");
-        write(&file, None, "after").unwrap();
+        write_edited(&file, None, "after").unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "after");
     }
 }

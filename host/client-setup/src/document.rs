@@ -1,0 +1,149 @@
+//! A configuration file as its client reads it, and the three changes of it: add, correct and remove one entry.
+
+use serde_json::{Map, Value, json};
+
+use crate::clients::Format;
+use crate::entry::Keys;
+use crate::text::Unparsable;
+use crate::{json, toml, yaml};
+
+/// One file.
+pub(crate) struct Document<'a> {
+    format: Format,
+    /// The text without its byte order mark.
+    text: &'a str,
+    has_mark: bool,
+    value: Value,
+}
+
+const MARK: char = '\u{feff}';
+
+impl<'a> Document<'a> {
+    /// Parses a file. An empty one has no entries.
+    pub(crate) fn parse(format: Format, text: &'a str) -> Result<Self, Unparsable> {
+        let stripped = text.strip_prefix(MARK);
+        let (text, has_mark) = (stripped.unwrap_or(text), stripped.is_some());
+        let value = value_of(format, text)?;
+        Ok(Self { format, text, has_mark, value })
+    }
+
+    /// The key of the servers.
+    pub(crate) fn key(&self) -> &'static str {
+        match self.format {
+            Format::Json(key)
+            | Format::Toml(key)
+            | Format::YamlMap(key)
+            | Format::YamlList(key) => key,
+        }
+    }
+
+    /// The entries, by name. `None`: something else stands in the place of the servers.
+    pub(crate) fn entries(&self) -> Option<Vec<(&str, &Value)>> {
+        if self.value.is_null() {
+            return Some(Vec::new());
+        }
+        match (self.value.as_object()?.get(self.key()), self.format) {
+            (None | Some(Value::Null), _) => Some(Vec::new()),
+            (Some(Value::Array(all)), Format::YamlList(_)) => {
+                Some(all.iter().filter_map(|one| Some((one.get("name")?.as_str()?, one))).collect())
+            }
+            (Some(Value::Object(all)), Format::Json(_) | Format::Toml(_) | Format::YamlMap(_)) => {
+                Some(all.iter().map(|(name, one)| (name.as_str(), one)).collect())
+            }
+            (Some(_), _) => None,
+        }
+    }
+
+    /// The text with a new entry behind the others. `None`: this cannot be done without a change of something else.
+    pub(crate) fn add(&self, name: &str, entry: &Keys) -> Option<String> {
+        let after = match self.format {
+            Format::Json(key) => json::add(self.text, key, name, entry),
+            Format::Toml(key) => toml::add(self.text, key, name, entry),
+            Format::YamlMap(key) => yaml::add(self.text, key, Some(name), entry),
+            Format::YamlList(key) => yaml::add(self.text, key, None, entry),
+        };
+        self.checked(after?, |servers| match servers {
+            Value::Object(servers) => drop(servers.insert(name.to_owned(), json!(entry))),
+            Value::Array(servers) => servers.push(json!(entry)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        })
+    }
+
+    /// The text with some keys of an entry set. `None`: as for [`Document::add`].
+    pub(crate) fn correct(&self, name: &str, corrections: &[(String, Value)]) -> Option<String> {
+        let after = match self.format {
+            Format::Json(key) => json::correct(self.text, key, name, corrections),
+            Format::Toml(key) => toml::correct(self.text, key, name, corrections),
+            Format::YamlMap(key) | Format::YamlList(key) => {
+                yaml::correct(self.text, key, name, corrections)
+            }
+        };
+        self.checked(after?, |servers| {
+            let entry = match servers {
+                Value::Object(servers) => servers.get_mut(name),
+                Value::Array(servers) => servers.iter_mut().find(|one| one["name"] == name),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+            };
+            if let Some(Value::Object(entry)) = entry {
+                entry.extend(corrections.iter().cloned());
+            }
+        })
+    }
+
+    /// The text without an entry. `None`: as for [`Document::add`].
+    pub(crate) fn remove(&self, name: &str) -> Option<String> {
+        let after = match self.format {
+            Format::Json(key) => json::remove(self.text, key, name),
+            Format::Toml(key) => toml::remove(self.text, key, name),
+            Format::YamlMap(key) | Format::YamlList(key) => yaml::remove(self.text, key, name),
+        };
+        self.checked(after?, |servers| match servers {
+            Value::Object(servers) => drop(servers.shift_remove(name)),
+            Value::Array(servers) => servers.retain(|one| one["name"] != name),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        })
+    }
+
+    /// The text after a change, if it means what the text before means with this change of its servers, and no more.
+    fn checked(&self, after: String, change: impl FnOnce(&mut Value)) -> Option<String> {
+        let mut expected = if self.value.is_null() { json!({}) } else { self.value.clone() };
+        let servers = expected.as_object_mut()?.entry(self.key()).or_insert(Value::Null);
+        if servers.is_null() {
+            *servers = match self.format {
+                Format::YamlList(_) => json!([]),
+                Format::Json(_) | Format::Toml(_) | Format::YamlMap(_) => json!({}),
+            };
+        }
+        change(servers);
+        let found = value_of(self.format, &after).ok()?;
+        let same = without_nothing(found, self.key()) == without_nothing(expected, self.key());
+        let mark = if self.has_mark { MARK.to_string() } else { String::new() };
+        same.then(|| format!("{mark}{after}"))
+    }
+}
+
+/// The value without the key of the servers if there are none: formats differ in how they write that.
+fn without_nothing(value: Value, key: &str) -> Value {
+    let mut value = match value {
+        Value::Object(keys) => keys,
+        Value::Null => Map::new(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => return value,
+    };
+    let is_nothing = |servers: &Value| {
+        servers.is_null()
+            || servers.as_object().is_some_and(Map::is_empty)
+            || servers.as_array().is_some_and(Vec::is_empty)
+    };
+    if value.get(key).is_some_and(is_nothing) {
+        value.shift_remove(key);
+    }
+    Value::Object(value)
+}
+
+fn value_of(format: Format, text: &str) -> Result<Value, Unparsable> {
+    match format {
+        Format::Json(_) => json::value(text),
+        Format::Toml(_) => toml::value(text),
+        Format::YamlMap(_) | Format::YamlList(_) => yaml::value(text),
+    }
+}

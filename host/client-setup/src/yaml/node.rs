@@ -1,0 +1,189 @@
+//! The nodes of a YAML file, with their places in its text.
+
+use std::ops::Range;
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span};
+use serde_json::{Map, Value, json};
+
+use crate::text::Unparsable;
+
+/// Maximum depth of nodes.
+const DEPTH: usize = 128;
+
+/// One node. Its range ends with its last character that is neither white space nor a comment.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) range: Range<usize>,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// The text, and whether it is written without quotes.
+    Scalar(String, bool),
+    /// The pairs, and whether they are in braces.
+    Map(Vec<(Node, Node)>, bool),
+    /// The items, and whether they are in brackets.
+    List(Vec<Node>, bool),
+    /// A reference to another node, by number.
+    Alias(usize),
+}
+
+impl Node {
+    /// The node that a key of this mapping has, with the node of the key.
+    pub(super) fn pair(&self, key: &str) -> Option<&(Node, Node)> {
+        let Kind::Map(pairs, _) = &self.kind else { return None };
+        pairs.iter().find(|(name, _)| name.is_text(key))
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&Node> {
+        self.pair(key).map(|(_, value)| value)
+    }
+
+    pub(super) fn is_text(&self, expected: &str) -> bool {
+        matches!(&self.kind, Kind::Scalar(text, _) if text == expected)
+    }
+
+    /// Whether nothing is written here, or `null`.
+    pub(super) fn is_nothing(&self) -> bool {
+        matches!(&self.kind, Kind::Scalar(text, true) if matches!(text.as_str(), "" | "~" | "null"))
+    }
+
+    /// The node as JSON, as YAML's core schema reads it. Numbers with a fraction stay text, as they are only compared.
+    pub(super) fn value(&self) -> Value {
+        match &self.kind {
+            Kind::Scalar(_, true) if self.is_nothing() => Value::Null,
+            Kind::Scalar(text, true) => match text.as_str() {
+                "true" => json!(true),
+                "false" => json!(false),
+                text => text.parse::<i64>().map_or_else(|_| json!(text), |number| json!(number)),
+            },
+            Kind::Scalar(text, false) => json!(text),
+            Kind::Map(pairs, _) => {
+                let name = |key: &Node| match &key.kind {
+                    Kind::Scalar(text, _) => text.clone(),
+                    Kind::Map(..) | Kind::List(..) | Kind::Alias(_) => key.value().to_string(),
+                };
+                let pairs = pairs.iter().map(|(key, value)| (name(key), value.value()));
+                Value::Object(pairs.collect::<Map<_, _>>())
+            }
+            Kind::List(items, _) => Value::Array(items.iter().map(Node::value).collect()),
+            Kind::Alias(number) => json!(format!("*{number}")),
+        }
+    }
+}
+
+/// Parses a text with at most one document. `None`: there is none.
+pub(super) fn parse(text: &str) -> Result<Option<Node>, Unparsable> {
+    let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let mut reader = Reader { text, offsets, events: Parser::new_from_str(text) };
+    let mut found = None;
+    loop {
+        match reader.next()? {
+            (Event::StreamEnd, _) => return Ok(found),
+            (Event::DocumentStart(_), span) if found.is_some() => {
+                return Err(unparsable(&span.start, "the file has a second document"));
+            }
+            (
+                Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd | Event::Nothing,
+                _,
+            ) => {}
+            (event, span) => found = Some(reader.node(event, span, 0)?),
+        }
+    }
+}
+
+fn unparsable(at: &Marker, reason: &str) -> Unparsable {
+    Unparsable { line: at.line(), column: at.col() + 1, reason: reason.to_owned() }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    /// The offset in bytes of each character.
+    offsets: Vec<usize>,
+    events: Parser<'a, saphyr_parser::StrInput<'a>>,
+}
+
+impl<'a> Reader<'a> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), Unparsable> {
+        let end =
+            || Unparsable { line: 1, column: 1, reason: "the file ends too early".to_owned() };
+        let next = self.events.next().ok_or_else(end)?;
+        next.map_err(|error: ScanError| unparsable(error.marker(), error.info()))
+    }
+
+    fn offset(&self, at: &Marker) -> usize {
+        self.offsets.get(at.index()).copied().unwrap_or(self.text.len())
+    }
+
+    /// Whether a collection begins with its bracket.
+    fn is_flow(&self, span: &Span) -> bool {
+        let start = self.offset(&span.start);
+        self.text.get(start..).is_some_and(|rest| rest.starts_with(['{', '[']))
+            && self.offset(&span.end) > start
+    }
+
+    /// Where a collection in brackets ends. The parser's span of the end also has the comment behind it.
+    fn closed(&self, span: &Span) -> usize {
+        let start = self.offset(&span.start);
+        let is_bracket = self.text.get(start..).is_some_and(|rest| rest.starts_with(['}', ']']));
+        if is_bracket { start + 1 } else { self.offset(&span.end) }
+    }
+
+    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node, Unparsable> {
+        if depth > DEPTH {
+            return Err(unparsable(&span.start, "nodes are nested too deeply"));
+        }
+        let (start, end) = (self.offset(&span.start), self.offset(&span.end));
+        match event {
+            Event::Scalar(text, style, ..) => {
+                let kind = Kind::Scalar(text.into_owned(), style == ScalarStyle::Plain);
+                Ok(Node { range: start..end, kind })
+            }
+            Event::Alias(number) => Ok(Node { range: start..end, kind: Kind::Alias(number) }),
+            Event::SequenceStart(..) => {
+                let is_flow = self.is_flow(&span);
+                let mut items = Vec::new();
+                let closed = loop {
+                    match self.next()? {
+                        (Event::SequenceEnd, span) => break self.closed(&span),
+                        (event, span) => items.push(self.node(event, span, depth + 1)?),
+                    }
+                };
+                let last = items.last().map_or(end, |item: &Node| item.range.end);
+                let end = if is_flow { closed } else { last };
+                Ok(Node { range: start..end, kind: Kind::List(items, is_flow) })
+            }
+            Event::MappingStart(..) => {
+                let is_flow = self.is_flow(&span);
+                let mut pairs: Vec<(Node, Node)> = Vec::new();
+                let closed = loop {
+                    match self.next()? {
+                        (Event::MappingEnd, span) => break self.closed(&span),
+                        (event, span) => {
+                            let key = self.node(event, span, depth + 1)?;
+                            let (event, span) = self.next()?;
+                            let mut value = self.node(event, span, depth + 1)?;
+                            if value.is_nothing() && value.range.is_empty() {
+                                // The parser places what is not written at the next token.
+                                value.range = key.range.end..key.range.end;
+                            }
+                            pairs.push((key, value));
+                        }
+                    }
+                };
+                let last = pairs.last().map_or(end, |(_, value)| value.range.end);
+                let first = pairs.first().map_or(start, |(key, _)| key.range.start);
+                let range = if is_flow { start..closed } else { first..last };
+                Ok(Node { range, kind: Kind::Map(pairs, is_flow) })
+            }
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(_)
+            | Event::DocumentEnd
+            | Event::SequenceEnd
+            | Event::MappingEnd => Err(unparsable(&span.start, "the file ends too early")),
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! `portcullis doctor`: checks the whole installation, and names for each fault the command that mends it.
+
+use std::net::{TcpStream, ToSocketAddrs};
+use std::path::Path;
+use std::time::Duration;
+
+use portcullis_client_setup::{CLIENTS, Machine, Plan};
+use portcullis_core::capabilities::Capability;
+use portcullis_core::config::Config;
+use portcullis_core::lock::LockFile;
+use portcullis_sanitize::{error_chain, visible, visible_line};
+use serde_json::json;
+
+use super::check::{Finding, Findings, Level};
+use super::setup::{ReadConfig, Setup};
+use super::style::{faint, green, red};
+use super::{Common, End, setup_clients};
+
+/// How long a host may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Arguments of `doctor`.
+#[derive(clap::Args)]
+// clap names a group after its struct.
+#[group(skip)]
+pub struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Also connect to the hosts that plugins are granted. Nothing is sent to them
+    #[arg(long)]
+    network: bool,
+}
+
+impl Args {
+    pub(super) fn run(self, common: &Common) -> anyhow::Result<End> {
+        super::log::begin(common.verbose, common.log_json, None);
+        let mut findings = Findings::default();
+        binary(&mut findings);
+        clients(&mut findings);
+        proxies(&mut findings);
+        match ReadConfig::new(common) {
+            Err(error) => {
+                let mend =
+                    "correct the file: `portcullis config path` prints where it is".to_owned();
+                findings.fault("configuration", error_chain(error.as_ref()), Some(mend));
+            }
+            Ok(read) => self.with_config(common, read, &mut findings)?,
+        }
+        let end = findings.end();
+        print(&findings, self.json)?;
+        Ok(end)
+    }
+
+    fn with_config(
+        &self,
+        common: &Common,
+        read: ReadConfig,
+        findings: &mut Findings,
+    ) -> anyhow::Result<()> {
+        let config = read.config.clone();
+        let setup = match Setup::new(common, read) {
+            Ok(setup) => setup,
+            Err(error) => {
+                let mend =
+                    "create the folder, or change `roots` in portcullis.toml and --root".to_owned();
+                findings.fault("roots", error_chain(error.as_ref()), Some(mend));
+                return Ok(());
+            }
+        };
+        cache(&setup.folders.cache, findings);
+        approvals(&setup.folders.lock, findings);
+        let checked = super::start::alone(super::check::findings(&setup));
+        if let Err(error) = setup.audit.end() {
+            let text = format!("the audit of this process could not be sealed: {error}");
+            findings.fault("audit", text, None);
+        }
+        findings.0.extend(checked?.0);
+        programs(&config, findings)?;
+        if self.network {
+            network(&config, findings);
+        }
+        Ok(())
+    }
+}
+
+/// The program itself.
+fn binary(findings: &mut Findings) {
+    let version = env!("CARGO_PKG_VERSION");
+    match setup_clients::command() {
+        Ok(path) => findings.good("binary", format!("portcullis {version}: {path}")),
+        Err(error) => findings.fault("binary", error_chain(error.as_ref()), None),
+    }
+}
+
+/// The clients that have an entry of Portcullis, and the paths in the entries.
+fn clients(findings: &mut Findings) {
+    let machine = match setup_clients::machine() {
+        Ok(machine) => machine,
+        Err(error) => return findings.fault("clients", error_chain(error.as_ref()), None),
+    };
+    let own = setup_clients::command().ok();
+    let mut is_in_any = false;
+    for client in CLIENTS.iter().filter(|client| client.is_present(&machine)) {
+        let setup = format!("portcullis setup {}", client.id);
+        match Plan::installed(client, &machine) {
+            Err(refusal) => findings.fault(
+                "clients",
+                format!("{}: {}", client.name, error_chain(&refusal)),
+                None,
+            ),
+            Ok(entries) => {
+                for entry in entries {
+                    is_in_any = true;
+                    let text =
+                        format!("{} starts {} (`{}`)", client.name, entry.command, entry.name);
+                    let path = Path::new(&entry.command);
+                    if own.as_deref() == Some(&entry.command) {
+                        findings.good("clients", text);
+                    } else if path.is_absolute() && !path.is_file() {
+                        findings.fault(
+                            "clients",
+                            format!("{text}, which does not exist"),
+                            Some(setup.clone()),
+                        );
+                    } else {
+                        findings.remark(
+                            "clients",
+                            format!("{text}, which is not this program"),
+                            Some(setup.clone()),
+                        );
+                    }
+                    relative_roots(client.name, &entry.args, findings);
+                }
+            }
+        }
+    }
+    if !is_in_any {
+        let found = not_set_up(&machine);
+        let found = if found.is_empty() {
+            String::new()
+        } else {
+            format!(" (found: {})", found.join(", "))
+        };
+        findings.remark(
+            "clients",
+            format!("no client starts portcullis{found}"),
+            Some("portcullis setup".into()),
+        );
+    }
+}
+
+/// The clients that are found.
+fn not_set_up(machine: &Machine) -> Vec<&'static str> {
+    CLIENTS.iter().filter(|client| client.is_present(machine)).map(|client| client.name).collect()
+}
+
+/// Names the folders of an entry that do not exist.
+fn relative_roots(client: &str, args: &[String], findings: &mut Findings) {
+    let roots = args.iter().zip(args.iter().skip(1)).filter(|(option, _)| *option == "--root");
+    // Clients replace variables such as `${workspaceFolder}`.
+    for (_, root) in roots.filter(|(_, root)| !root.contains("${") && !Path::new(root).is_dir()) {
+        let mend = Some("portcullis setup --root FOLDER".to_owned());
+        findings.fault(
+            "clients",
+            format!("{client} passes --root {root}, which is not a folder"),
+            mend,
+        );
+    }
+}
+
+/// The proxy that requests go through, without its password.
+#[expect(clippy::disallowed_methods, reason = "the environment says which proxy is used")]
+fn proxies(findings: &mut Findings) {
+    for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
+    {
+        let Ok(value) = std::env::var(name) else { continue };
+        let shown = value.rsplit('@').next().unwrap_or_default();
+        findings.good("proxy", format!("{name}: {shown}"));
+    }
+}
+
+/// Whether the cache can be written. What is not there is made when it is needed.
+fn cache(folder: &Path, findings: &mut Findings) {
+    let shown = folder.display();
+    if !folder.exists() {
+        return findings.good("cache", format!("cache: {shown} (empty)"));
+    }
+    match tempfile::tempfile_in(folder) {
+        Ok(_) => findings.good("cache", format!("cache: {shown}")),
+        Err(error) => findings.fault(
+            "cache",
+            format!("the cache folder {shown} cannot be written: {error}"),
+            Some(format!("chmod u+rwx {shown}, or set `cache-dir` in [host]")),
+        ),
+    }
+}
+
+/// Whether the approvals can be read.
+fn approvals(file: &Path, findings: &mut Findings) {
+    let shown = file.display();
+    match LockFile::at(file.to_owned()).plugin("") {
+        Ok(_) => findings.good("approvals", format!("approvals: {shown}")),
+        Err(error) => findings.fault(
+            "approvals",
+            format!("nothing counts as approved: {}", error_chain(&error)),
+            Some(format!("remove {shown}, and approve again with `portcullis plugin approve`")),
+        ),
+    }
+}
+
+/// Programs that commands look for, beside those that they start: such as the linter that Node.js runs.
+fn programs(config: &Config, findings: &mut Findings) -> anyhow::Result<()> {
+    for command in config.commands()? {
+        // A command without its program has a finding already.
+        if command.program().is_none() {
+            continue;
+        }
+        for (name, install) in command.missing() {
+            let text = format!(
+                "command `{}` does not find `{name}` in PATH: it works only where a project has its own",
+                command.name
+            );
+            findings.remark("commands", text, install);
+        }
+    }
+    Ok(())
+}
+
+/// Connects to each host that an enabled plugin is granted, and to the upstream servers.
+fn network(config: &Config, findings: &mut Findings) {
+    let plugins = config.plugins.values().filter(|plugin| plugin.enabled != Some(false));
+    let granted = plugins.flat_map(|plugin| plugin.grants.values(Capability::Http));
+    let hosts = granted.filter_map(|value| Some(value.rsplit_once('@')?.1.to_owned()));
+    let servers = config.upstreams.values().filter_map(|server| server.definition.url.clone());
+    let mut places: Vec<(String, u16)> =
+        hosts.chain(servers).filter_map(|text| place(&text)).collect();
+    places.sort_unstable();
+    places.dedup();
+    for (host, port) in places {
+        let shown = visible_line(&format!("{host}:{port}"), 200);
+        match connect(&host, port) {
+            Ok(()) => findings.good("network", format!("{shown} accepts connections")),
+            Err(error) => findings.remark(
+                "network",
+                format!("{shown} cannot be reached: {error}"),
+                Some(
+                    "set HTTPS_PROXY if this network has a proxy; without a network, use packs"
+                        .into(),
+                ),
+            ),
+        }
+    }
+}
+
+/// The host and the port of an origin or an address. `None`: it is a pattern, or has no host.
+fn place(text: &str) -> Option<(String, u16)> {
+    let text = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+    let url = url::Url::parse(&text).ok()?;
+    let host = url.host_str().filter(|host| !host.contains('*'))?;
+    Some((host.trim_matches(['[', ']']).to_owned(), url.port_or_known_default()?))
+}
+
+fn connect(host: &str, port: u16) -> std::io::Result<()> {
+    let mut last = std::io::Error::other("the name has no address");
+    for address in (host, port).to_socket_addrs()?.take(4) {
+        match TcpStream::connect_timeout(&address, CONNECT) {
+            Ok(_) => return Ok(()),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn print(findings: &Findings, is_json: bool) -> anyhow::Result<End> {
+    let word = |level: Level| match level {
+        Level::Good => "ok",
+        Level::Remark => "warning",
+        Level::Fault => "error",
+    };
+    if is_json {
+        let all = findings.0.iter().map(|Finding { level, area, text, mend }| {
+            json!({ "level": word(*level), "area": area, "text": text, "mend": mend })
+        });
+        return super::print::json(&json!({ "findings": all.collect::<Vec<_>>() }));
+    }
+    let mut text = String::new();
+    for Finding { level, area, text: found, mend } in &findings.0 {
+        let mark = match level {
+            Level::Good => green("ok     "),
+            Level::Remark => "warning".to_owned(),
+            Level::Fault => red("error  "),
+        };
+        let found = visible(found).replace('\n', "\n                        ");
+        text += &format!("{mark} {} {found}\n", faint(&format!("{area:<14}")));
+        if let Some(mend) = mend {
+            text += &format!("{:23}{}\n", "", green(&format!("→ {}", visible_line(mend, 500))));
+        }
+    }
+    let count = |level: Level| findings.0.iter().filter(|one| one.level == level).count();
+    let (errors, warnings) = (count(Level::Fault), count(Level::Remark));
+    text += &format!("errors: {errors}, warnings: {warnings}\n");
+    super::print(&text)
+}

@@ -1,0 +1,45 @@
+//! The five lines on stderr of a first start without a configuration: what is on, and where everything is.
+
+use portcullis_core::families::FAMILIES;
+
+use super::setup::Setup;
+
+/// Says what is on, if there is no configuration and this user's portcullis has recorded nothing yet.
+pub(super) fn say(setup: &Setup) {
+    if setup.source.is_some() || setup.audit.folder().exists() {
+        return;
+    }
+    for line in lines(setup) {
+        super::log::note(&line);
+    }
+    // The next start is not the first one. Where the folder cannot be made, the audit says why.
+    let _made = portcullis_checked_files::create_private_folder(setup.audit.folder());
+}
+
+fn lines(setup: &Setup) -> [String; 5] {
+    let families: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
+    let roots = if setup.roots.is_empty() {
+        "none but the folders that the client names; --root FOLDER allows one".to_owned()
+    } else {
+        setup.roots.to_string()
+    };
+    [
+        format!(
+            "portcullis {} starts without a configuration: its defaults apply",
+            env!("CARGO_PKG_VERSION")
+        ),
+        format!(
+            "tools: {}, as the projects in the folders need them; `portcullis tools` lists them",
+            families.join(", ")
+        ),
+        format!("folders: {roots}"),
+        format!(
+            "configuration: {} would be read; `portcullis config show` prints the defaults",
+            setup.folders.config.display()
+        ),
+        format!(
+            "audit: {} records each call; `portcullis doctor` checks the installation",
+            setup.audit.folder().display()
+        ),
+    ]
+}

@@ -1,0 +1,45 @@
+//! Files with the secrets of imported servers, which only the user can read.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use portcullis_checked_files::{create_private_folder, replace_durably};
+
+/// The folder of the files.
+pub(super) struct SecretFiles<'a> {
+    folder: &'a Path,
+}
+
+impl<'a> SecretFiles<'a> {
+    pub(super) fn new(folder: &'a Path) -> Self {
+        Self { folder }
+    }
+
+    /// Writes a secret and returns the path of its file. A file with another secret is not overwritten.
+    pub(super) fn write(&mut self, name: &str, secret: &str) -> anyhow::Result<String> {
+        create_private_folder(self.folder)
+            .with_context(|| format!("creating {}", self.folder.display()))?;
+        let path = path(self.folder, name);
+        let shown = path.display();
+        let there = std::fs::File::open(&path).ok().map(std::io::read_to_string);
+        match there {
+            Some(Ok(text)) if text == secret => {}
+            Some(_) => {
+                bail!("{shown} holds another secret already: remove it, and run the command again")
+            }
+            // A new file can be read by its owner only.
+            None => replace_durably(&path, secret.as_bytes())
+                .with_context(|| format!("writing {shown}"))?,
+        }
+        let text = path.to_str().map(str::to_owned);
+        text.with_context(|| format!("{shown} is not UTF-8"))
+    }
+}
+
+/// The file of a secret.
+pub(super) fn path(folder: &Path, name: &str) -> PathBuf {
+    let fits = |letter: char| {
+        if letter.is_ascii_alphanumeric() || "._-".contains(letter) { letter } else { '-' }
+    };
+    folder.join(name.chars().map(fits).take(150).collect::<String>())
+}
