@@ -67,10 +67,28 @@ test("tables in texts", () => {
 test("data in texts", () => {
 	assert.deepEqual(texts(made('Found 2:\n[{"name":"Ada"},{"name":"Bo"}]'), "td"), ["Ada", "Bo"]);
 	assert.deepEqual(texts(made('{"n":1}\n{"n":2}'), "td"), ["1", "2"]);
-	assert.deepEqual(texts(made("size: 74\nname: a.txt\nisFile: true"), "dt"), ["Size", "Is file"]);
+	assert.deepEqual(texts(made("size: 74\nname: a.txt\nisFile: true"), "dt"), ["Size", "File"]);
 	const log = made("History:\nCommit: 33c0087500d677aca1af127edbd40f8405604bcc\nAuthor: Ada\n\nCommit: a099df01c2ef6b8f08405604bcc33c0087500d67\nAuthor: Bo");
 	assert.deepEqual(texts(log, "th"), ["Commit", "Author"]);
 	assert.deepEqual(texts(made("[FILE] a.txt\n[DIR] docs"), "th"), ["Name", "Kind"]);
+	const sizes = made("[DIR] docs\n[FILE] a.txt      74 B\n\nTotal: 1 file\nCombined size: 74 B");
+	assert.deepEqual(texts(sizes, "th"), ["Name", "Kind", "Size"]);
+	assert.match(sizes.textContent, /Total.*1 file/, "what is said beneath stays");
+	const files = made("/srv/a.js:\nlet a = 1;\n\n---\n/srv/b.json:\n{\"port\": 80}");
+	assert.deepEqual(texts(files, "figcaption"), ["/srv/a.js", "JavaScript", "/srv/b.json"]);
+	assert.deepEqual(texts(files, "dt"), ["Port"]);
+	assert.deepEqual(texts(made("Allowed directories:\n/srv/a\n/srv/b"), "li"), ["/srv/a", "/srv/b"]);
+	assert.equal(made("2026-11-25T01:37:02.088+00:00").all("time").length, 1);
+	assert.equal(made("- one\n- two").all("ul").length, 1);
+	// The input names the file of which the text speaks.
+	view.file = "/srv/app.js";
+	try {
+		assert.deepEqual(texts(made("size: 74\nkind: text"), "dt"), ["Size", "Kind"]);
+		assert.ok(made("```diff\n--- a\n+++ b\n@@ -1,1 +1,1 @@\n-x\n+y\n```").all("span").some((one) => one.attributes.class === "add"));
+		assert.deepEqual(texts(made("let a = 1;\nlet b = 2;"), "figcaption"), ["JavaScript"]);
+	} finally {
+		view.file = undefined;
+	}
 });
 
 test("differences", () => {

@@ -50,6 +50,16 @@ test("a number is read by its name, and its title is the number itself", () => {
 	}
 });
 
+test("sizes of files are bytes, the number of a build is a name, and a yes needs no verb", () => {
+	assert.equal(shown("size", 74000, {}, { size: 74000, isFile: true }).textContent, "74.0 kB");
+	assert.equal(shown("size", 74000, {}, { size: 74000, name: "x" }).textContent, "74,000");
+	assert.equal(shown("changelist", 251801).textContent, "251801");
+	assert.deepEqual(["isPrivate", "is_dst", "hasMore", "isbn"].map((key) => reading(key, undefined, [true]).label), ["Private", "DST", "Has more", "ISBN"]);
+	assert.equal(reading("island", undefined, [true]).label, "Island");
+	assert.equal(reading("bytes", undefined, [23]).label, "Size");
+	assert.equal(reading("iat", undefined, [1772359200]).label, "Issued at");
+});
+
 test("nothing is a time, a share or money by its size alone", () => {
 	for (const [key, value, text] of [
 		["population", 1772359200, "1,772,359,200"],

@@ -3,7 +3,8 @@
 import { diffOf, isDiff } from "./diff.js";
 import { h, isObject } from "./dom.js";
 import { inline, isMarkdown, markdown } from "./markdown.js";
-import { code, jsonIn } from "./text.js";
+import { code, jsonIn, textOf } from "./text.js";
+import { formOf } from "./values.js";
 
 /** The rows of a text with separators, quotes as RFC 4180 has them. */
 function separated(text, mark) {
@@ -84,8 +85,38 @@ function pairsIn(text) {
 			: records[0];
 }
 
-/** "[FILE] name" line by line. */
-const KINDS = /^\[([A-Z]{2,10})\] (.+)$/;
+/** "[FILE] name" line by line, perhaps with a size behind it. */
+const KINDS = /^\[([A-Z]{2,10})\] (.+?)(?: {2,}(\d[\d.,]* ?[kKMGT]?i?B))?$/;
+
+/** What a server lists so, and what is said beneath it. */
+function listed(text, view, about) {
+	const lines = text.trim().split("\n");
+	const end = lines.findIndex((line) => !KINDS.test(line.trim()));
+	const found = lines.slice(0, end < 0 ? undefined : end).map((line) => KINDS.exec(line.trim()));
+	if (found.length < 2 || (end >= 0 && lines[end].trim())) {
+		return undefined;
+	}
+	const records = found.map(([, kind, name, size]) => ({ name, kind: kind === "DIR" ? "Directory" : kind.charAt(0) + kind.slice(1).toLowerCase(), ...(found.some((one) => one[3]) && { size }) }));
+	const rest = end < 0 ? "" : lines.slice(end).join("\n").trim();
+	return h("div", { class: "data" }, view.show(records), rest && textOf(rest, view, { ...about, name: "" }));
+}
+
+/** Several files, each after its name, with a line of dashes between them. */
+function files(text, view) {
+	const all = text.split(/\n-{3,}\n/).map((one) => /^\s*(\S[^\n]*):\n([\s\S]*)$/.exec(one));
+	return all.length > 1 && all.every((one) => one && formOf(one[1]) >= 0)
+		? h("div", { class: "data" }, all.map(([, name, body]) => h("figure", {}, h("figcaption", {}, name), textOf(body.replace(/^\n+|\s+$/g, ""), view, { name }))))
+		: undefined;
+}
+
+/** Paths, addresses, times … one a line, perhaps below a line that says of what; or one alone. */
+function named(text, view) {
+	const [, lead, rest] = /^([^\n]{1,80}:)\n([\s\S]+)$/.exec(text.trim()) ?? [, "", text.trim()];
+	const lines = rest.split("\n").map((line) => line.trim());
+	const form = formOf(lines[0]);
+	const shown = form < 0 || lines.some((line) => formOf(line) !== form) ? undefined : lines.length > 1 ? view.sequence(lines, "", undefined, 0, true) : h("p", { class: "text" }, view.scalar(lines[0]));
+	return shown && lead ? h("div", { class: "data" }, h("p", { class: "text", dir: "auto" }, lead), shown) : shown;
+}
 
 const LANGUAGES = { xml: "XML", html: "HTML", svg: "SVG", css: "CSS", js: "JavaScript", mjs: "JavaScript", ts: "TypeScript", tsx: "TypeScript", py: "Python", rs: "Rust", sh: "Shell", toml: "TOML", yml: "YAML", yaml: "YAML", sql: "SQL", h: "C++", cpp: "C++", c: "C", java: "Java", go: "Go", ini: "INI" };
 
@@ -96,12 +127,19 @@ const languageOf = (text, { name = "", mimeType = "" }) =>
 
 /** A text by what it is; `undefined` for plain words. The parameters are those of `textOf`. */
 export function readText(text, view, about) {
-	if (!/^\s*[`~]{3}/.test(text) && isDiff(text)) {
+	const isFenced = /^\s*[`~]{3}/.test(text);
+	if (!isFenced && isDiff(text)) {
 		return diffOf(text);
 	}
-	const language = languageOf(text, about);
+	// A file that the input names is perhaps what the text holds, and perhaps only what it speaks of.
+	const isAbout = about.name === view.file && !/\.(ya?ml|toml|ini)$/i.test(about.name) && pairsIn(text);
+	const language = !isFenced && !isAbout && languageOf(text, about);
 	if (language) {
 		return code(text, language);
+	}
+	const special = files(text, view) ?? listed(text, view, about) ?? named(text, view);
+	if (special) {
+		return special;
 	}
 	const lines = text.trim().split("\n");
 	const each = lines.length > 1 && lines.length < 5000 && lines.every((line) => /^\s*\{.*\}\s*$/.test(line)) && lines.map(jsonIn);
@@ -113,10 +151,6 @@ export function readText(text, view, about) {
 	const below = after && jsonIn(after);
 	if (below && typeof below === "object") {
 		return h("div", { class: "data" }, h("p", { class: "text", dir: "auto" }, before), view.show(below, "", about.schema));
-	}
-	const kinds = lines.map((line) => KINDS.exec(line.trim()));
-	if (lines.length > 1 && kinds.every(Boolean)) {
-		return view.show(kinds.map(([, kind, name]) => ({ name, kind: kind.charAt(0) + kind.slice(1).toLowerCase() })));
 	}
 	const rows = lines.length > 1 && rowsIn(text);
 	if (rows) {
