@@ -77,7 +77,7 @@ async function packed(text) {
 
 /** A script in fewer letters. */
 const small = async (script) =>
-	(await minify(script, { ecma: 2020, compress: { passes: 4, pure_getters: true, unsafe_arrows: true, unsafe_methods: true, keep_fargs: false }, format: { ascii_only: false } })).code;
+	(await minify(script, { ecma: 2020, compress: { passes: 3 }, format: { ascii_only: false } })).code;
 
 /** The text within a packed file. */
 export function unpack(file) {

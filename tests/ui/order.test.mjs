@@ -76,6 +76,15 @@ test("units that the data names beside its numbers", () => {
 	assert.match(shown({ units: { a: "x" } }).textContent, /Units|x/, "and so do units of nothing");
 });
 
+test("rows whose columns are named beside them", () => {
+	const answer = { columns: ["name", "diameter_km"], rows: [["Earth", 12756], ["Mars", 6792]], row_count: 2 };
+	const element = shown(answer);
+	assert.deepEqual(element.all("th").map((one) => one.textContent), ["Name", "Diameter (km)"]);
+	assert.doesNotMatch(element.textContent, /Columns|Row count/);
+	assert.deepEqual(shown({ columns: ["count"], rows: [[3]] }).all("th").map((one) => one.textContent), ["Count"]);
+	assert.match(shown({ columns: ["a"], rows: [[1, 2], [3, 4]] }).textContent, /Columns/, "other names stay");
+});
+
 test("the letters of a chart have the size of others, and bars have their names", () => {
 	const before = globalThis.innerWidth;
 	try {

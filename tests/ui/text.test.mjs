@@ -80,12 +80,17 @@ test("data in texts", () => {
 	assert.deepEqual(texts(made("Allowed directories:\n/srv/a\n/srv/b"), "li"), ["/srv/a", "/srv/b"]);
 	assert.equal(made("2026-11-25T01:37:02.088+00:00").all("time").length, 1);
 	assert.equal(made("- one\n- two").all("ul").length, 1);
+	assert.equal(made('size: 74\nmodified: "2026-11-25T06:02:21.634Z"').all("time").length, 1, "quotes of JSON are no part of a value");
+	assert.deepEqual(texts(made('Error calling it: {"success": false, "error": "no such table"}'), "dt"), ["Success", "Error"]);
 	// The input names the file of which the text speaks.
 	view.file = "/srv/app.js";
 	try {
 		assert.deepEqual(texts(made("size: 74\nkind: text"), "dt"), ["Size", "Kind"]);
 		assert.ok(made("```diff\n--- a\n+++ b\n@@ -1,1 +1,1 @@\n-x\n+y\n```").all("span").some((one) => one.attributes.class === "add"));
 		assert.deepEqual(texts(made("let a = 1;\nlet b = 2;"), "figcaption"), ["JavaScript"]);
+		view.file = "https://example.com/page.html";
+		assert.deepEqual(texts(made("# Planets\n\nEight of [them](https://example.com/sun)."), "h2"), ["Planets"], "a page that was converted");
+		assert.deepEqual(texts(made("<p>Eight</p>\n<p>Nine</p>"), "figcaption"), ["HTML"]);
 	} finally {
 		view.file = undefined;
 	}

@@ -57,7 +57,6 @@ test("sizes of files are bytes, the number of a build is a name, and a yes needs
 	assert.deepEqual(["isPrivate", "is_dst", "hasMore", "isbn"].map((key) => reading(key, undefined, [true]).label), ["Private", "DST", "Has more", "ISBN"]);
 	assert.equal(reading("island", undefined, [true]).label, "Island");
 	assert.equal(reading("bytes", undefined, [23]).label, "Size");
-	assert.equal(reading("iat", undefined, [1772359200]).label, "Issued at");
 });
 
 test("nothing is a time, a share or money by its size alone", () => {

@@ -154,7 +154,7 @@ export class Viewer {
 		const body = pieces.filter(({ kind }) => kind !== "book");
 		// A part alone, or the first if its name is "items", needs no heading of its own.
 		const isPlain = (key) => (sections.length < 2 || body[0].entries[0][0] === key) && (body.length < 2 || GENERIC.test(plain(key)));
-		const isSentence = ({ entries }) => body.length < 2 && entries.length < 2 && isScalar(entries[0][1]) && GENERIC.test(plain(entries[0][0]));
+		const isSentence = ({ entries: [[key, one], ...more] }) => body.length < 2 && !more.length && isScalar(one) && GENERIC.test(plain(key));
 		return h(
 			"div",
 			{ class: "data" },
@@ -163,9 +163,7 @@ export class Viewer {
 				some.flatMap((part) =>
 					part.kind === "notice"
 						? part.entries.map(([, one]) => h("p", { class: "notice" }, one))
-						: part.kind === "facts" && isSentence(part)
-						? this.show(part.entries[0][1], part.entries[0][0], part.entries[0][2], depth)
-						: part.kind === "facts"
+						: part.kind === "facts" && !isSentence(part)
 						? this.details(part.entries.map((entry) => this.fact(entry, value, depth)))
 						: part.kind === "book"
 							? (this.book(part.entries, value) ?? [])

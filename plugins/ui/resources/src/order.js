@@ -30,15 +30,12 @@ export const plain = (key) => tokens(key).join("_").toLowerCase();
 
 /** What says nothing: all went well, there is nothing more, the rows stand there to be counted. */
 const isSilent = (key, value, rows) =>
-	value === null || value === "" || (/^(success|ok)$/.test(key)
-		? value === true
-		: /^warnings?$/.test(key)
-			? isEmpty(value)
-			: /^(offset|skip)$/.test(key)
-				? value === 0
-				: /^has_|truncated$/.test(key)
-					? value === false
-					: /^(\w+_)?(count|total)$/.test(key) && value === rows);
+	value === null ||
+	value === "" ||
+	(/^(success|ok)$/.test(key) && value === true) ||
+	(/^warnings?$/.test(key) && isEmpty(value)) ||
+	(/^has_|truncated$|^offset$|^skip$/.test(key) && !value) ||
+	(/(^|_)(count|total)$/.test(key) && value === rows);
 
 const isFormality = (key, value) =>
 	FORMALITIES.test(plain(key)) &&
@@ -92,7 +89,7 @@ export function arrange(entries, isRows, isNamed) {
 	const first = isThing ? [list, ...sections(rows)] : [...sections(rows), list];
 	return {
 		title,
-		pieces: [...(notices.length ? [{ kind: "notice", entries: notices }] : []), ...sections(large.filter(isFinding)), ...sections(documents), ...first, ...sections(rest), { kind: "book", entries: book }].filter(
+		pieces: [{ kind: "notice", entries: notices }, ...sections(large.filter(isFinding)), ...sections(documents), ...first, ...sections(rest), { kind: "book", entries: book }].filter(
 			(piece) => piece.entries.length
 		)
 	};

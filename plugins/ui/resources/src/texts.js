@@ -67,6 +67,9 @@ export function recordsOf(head, rows) {
 
 const PAIR = /^\s*([\p{L}_][\p{L}\d _()./-]{0,38}?)\s*:\s+(\S.*)$/u;
 
+/** A value in a pair, without the quotes of JSON. */
+const pairOf = (text) => (/^"[^"\\]*"$/.test(text) ? text.slice(1, -1) : valueOf(text));
+
 /** "name: value" line by line, perhaps in several paragraphs with the same names. */
 function pairsIn(text) {
 	const blocks = text
@@ -76,7 +79,7 @@ function pairsIn(text) {
 		.split(/\n\s*\n/)
 		.map((block) => block.split("\n").map((line) => PAIR.exec(line)));
 	const good = blocks.every((block) => block.length > (blocks.length > 1 ? 0 : 1) && block.every(Boolean));
-	const records = good && blocks.map((block) => Object.fromEntries(block.map(([, name, value]) => [name, valueOf(value.trim())])));
+	const records = good && blocks.map((block) => Object.fromEntries(block.map(([, name, value]) => [name, pairOf(value.trim())])));
 	const names = good && records.map((record) => Object.keys(record).join());
 	return !good || (blocks.length > 1 && new Set(names).size > 2) || records.some((record, index) => Object.keys(record).length < blocks[index].length)
 		? undefined
@@ -134,7 +137,8 @@ export function readText(text, view, about) {
 	// A file that the input names is perhaps what the text holds, and perhaps only what it speaks of.
 	const isAbout = about.name === view.file && !/\.(ya?ml|toml|ini)$/i.test(about.name) && pairsIn(text);
 	const language = !isFenced && !isAbout && languageOf(text, about);
-	if (language) {
+	// Of a page that was converted, the name alone says HTML.
+	if (language && (about.name !== view.file || !/^(HTML|XML)$/.test(language) || /^\s*</.test(text))) {
 		return code(text, language);
 	}
 	const special = files(text, view) ?? listed(text, view, about) ?? named(text, view);
@@ -147,7 +151,7 @@ export function readText(text, view, about) {
 		return view.show(each);
 	}
 	// A sentence, and data beneath it.
-	const [, before, after] = /^([^{[][^\n]*(?:\n[^{[][^\n]*){0,4}?)\n+\s*([{[][\s\S]*)$/.exec(text.trim()) ?? [];
+	const [, before, after] = /^([^{[][^\n]*(?:\n[^{[][^\n]*){0,4}?)\n+\s*([{[][\s\S]*)$/.exec(text.trim()) ?? /^([^{[\n]{1,200}:) *([{[][\s\S]*)$/.exec(text.trim()) ?? [];
 	const below = after && jsonIn(after);
 	if (below && typeof below === "object") {
 		return h("div", { class: "data" }, h("p", { class: "text", dir: "auto" }, before), view.show(below, "", about.schema));

@@ -1,4 +1,4 @@
-// Finds units that data names beside its numbers, such as `hourly_units` beside `hourly`.
+// Finds what data says of its neighbours: units of numbers (`hourly_units` beside `hourly`), and the names of columns beside their rows.
 
 import { isObject } from "./dom.js";
 import { plain } from "./order.js";
@@ -16,13 +16,30 @@ function withUnits(schema, units) {
 	return { ...schema, properties: { ...schema?.properties, ...properties }, items: { ...schema?.items, properties: { ...schema?.items?.properties, ...properties } } };
 }
 
+/** Rows of values whose columns are named beside them, as databases answer, as records. */
+function headed(entries) {
+	const rows = entries.find(([, value]) => Array.isArray(value) && value.length > 0 && value.every((row) => Array.isArray(row) && row.length === value[0].length));
+	const names =
+		rows &&
+		entries.find(
+			([key, value]) =>
+				/^(columns?|cols|column_names|headers?|fields|names)$/.test(plain(key)) && Array.isArray(value) && value.length === rows[1][0].length && new Set(value).size === value.length && value.every((one) => typeof one === "string" && one)
+		)?.[1];
+	return names
+		? entries
+				.filter(([, value]) => value !== names)
+				.map((entry) => (entry === rows ? [rows[0], rows[1].map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]])))] : entry))
+		: entries;
+}
+
 /**
- * The members of an object without those that only name units of others.
+ * The members of an object without those that only name units or columns of others.
  *
- * @param entries `[key, value, schema]` each
- * @returns the same, with `unit` in the schemas of what is measured in one
+ * @param given `[key, value, schema]` each
+ * @returns the same, with `unit` in the schemas of what is measured in one, and with records for rows whose columns are named
  */
-export function measured(entries) {
+export function measured(given) {
+	const entries = headed(given);
 	const found = entries.flatMap(([key, units]) => {
 		const [, base] = /^(?:(\w+)_)?units$/.exec(plain(key)) ?? [];
 		const isBeside = isUnits(units) && entries.some(([other, value]) => (base ? plain(other) === base && typeof value === "object" : Object.hasOwn(units, other)));

@@ -115,7 +115,7 @@ function currencyOf(parts, numbers, records) {
 const NUMBERED = /^(ids?|lines?|row|column|year|code|zip|port|version|number|pid|uid|gid|index|changelist|build|revision)$/;
 
 /** Whether a record describes a file, whose size is in bytes. */
-const isFile = (record) => ["isFile", "isDirectory", "is_file", "permissions", "mimeType", "mtime"].some((key) => has(record, key));
+const isFile = (record) => ["isFile", "permissions", "mimeType", "mtime"].some((key) => has(record, key));
 
 /** How numbers of one name are read. */
 function numeric(key, schema, numbers, records) {
@@ -294,7 +294,6 @@ export function reading(key, schema, values, records) {
 	};
 	const label = labelOf(key, schema);
 	// A yes needs no verb: "isPrivate" is "Private".
-	const [, verb] = (there.length && there.every((value) => typeof value === "boolean") && /^Is (\p{L}.*)/u.exec(label)) || [];
-	return { label: verb ? verb.charAt(0).toUpperCase() + verb.slice(1) : label, text: (value) => (timeOf(value) === undefined ? String(value) : showTime(value)), show: one, tagged };
+	return { label: there.some((value) => typeof value === "boolean") ? label.replace(/^Is (.)/, (_, first) => first.toUpperCase()) : label, text: (value) => (timeOf(value) === undefined ? String(value) : showTime(value)), show: one, tagged };
 }
 

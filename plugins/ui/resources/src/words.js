@@ -21,9 +21,6 @@ const known = (word) => {
 	);
 };
 
-/** Keys that are shortened by a standard: those of JSON Web Tokens. */
-const SHORT = { alg: "Algorithm", iss: "Issuer", sub: "Subject", aud: "Audience", exp: "Expires", nbf: "Not before", iat: "Issued at" };
-
 /** The words of a key, as they are written there. */
 export function tokens(key) {
 	const text = String(key);
@@ -55,7 +52,7 @@ function sentenceOf(parts) {
 /** A key as words: "HTTPStatusCode" is "HTTP status code". What is no key, such as a path or a sentence, stays as it is. */
 export function words(key) {
 	const text = String(key).trim();
-	return Object.hasOwn(SHORT, text) ? SHORT[text] : /^[\p{L}\p{N}_$-]+$/u.test(text)
+	return /^[\p{L}\p{N}_$-]+$/u.test(text)
 		? sentenceOf(tokens(text)) || text
 		: /^\p{L}[\p{L}\p{N} ]*$/u.test(text)
 			? text.charAt(0).toUpperCase() + text.slice(1)
