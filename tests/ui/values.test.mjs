@@ -79,6 +79,7 @@ test("a column has one unit and one number of digits", () => {
 	assert.deepEqual(column("diameter_km", [4879, 142984]), ["Diameter (km)", "4,879", "142,984"]);
 	assert.deepEqual(column("size_bytes", [10, 20000]), ["Size", "10 bytes", "20.0 kB"]);
 	assert.deepEqual(column("score", [0.123456789, 0.5]), ["Score", "0.1235", "0.5000"]);
+	assert.deepEqual(column("rain_mm", [0, 0.1 + 0.2, 3 * 0.6]), ["Rain (mm)", "0.0", "0.3", "1.8"]);
 	assert.deepEqual(column("n", [1, null, 3]), ["N", "1", "—", "3"]);
 });
 

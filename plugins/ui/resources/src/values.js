@@ -48,9 +48,9 @@ export function showPeriod(text) {
 		.join(" ");
 }
 
-/** Digits after the point, as a number is written. */
+/** Digits after the point, as a number is written; what binary fractions add does not count. */
 const digitsOf = (value) => {
-	const [, part = "", power = 0] = /^-?\d+(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value)) ?? [];
+	const [, part = "", power = 0] = /^-?\d+(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(Number(value.toPrecision(15)))) ?? [];
 	return Math.max(0, part.length - Number(power));
 };
 
