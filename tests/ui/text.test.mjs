@@ -32,6 +32,10 @@ test("Markdown", () => {
 	assert.equal(element.all("br").length, 1, "newlines are kept");
 });
 
+test("columns without a name are numbered", () => {
+	assert.deepEqual(texts(made("| | B |\n|---|---|\n| x | 1 |\n| y | 2 |"), "th"), ["1", "B"]);
+});
+
 test("no markup, no scheme but http, https and mailto, nothing fetched", () => {
 	const element = made(
 		"# Hi\n\n<img src=x onerror=alert(1)> <script>alert(2)</script> [run](javascript:alert(3)) [file](file:///etc/passwd) ![pic](https://example.com/p.png) [d](data:text/html,x)\n\n<b>bold</b> \\*not\\*\n"

@@ -176,7 +176,8 @@ export function readText(text, view, about) {
 						recordsOf(Object.keys(head), body),
 						head.map((label, key) => ({
 							key,
-							label,
+							// A heading without a name could not be pressed.
+							label: label || String(key + 1),
 							show: (record) => (typeof record[key] === "string" ? h("span", { class: "lines" }, inline(record[key], view.open)) : undefined)
 						}))
 					)
