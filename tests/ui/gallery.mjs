@@ -1,6 +1,7 @@
 // Takes the pictures of docs/guides/gallery.md and writes that page: node gallery.mjs [NAME...]
 //
-// Every component of view specifications and every shape of forms and answers is here once. With names, only those pictures are taken.
+// Every component of view specifications and every shape of forms and answers is here once, and some answers of real tools stand
+// beside what a client shows of them without a view. With names, only those pictures are taken.
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -15,6 +16,9 @@ const guides = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..
 
 /** The folder of the pictures. */
 export const pictures = path.join(guides, "pictures");
+
+/** Answers of real tools. */
+const answers = path.join(path.dirname(fileURLToPath(import.meta.url)), "answers");
 
 /** The page that shows them. */
 export const guide = path.join(guides, "gallery.md");
@@ -211,6 +215,18 @@ const SHAPES = [
 	["error", "An error of the tool", reading("Look up"), { result: { ...text("No such city: Atlantis"), isError: true } }]
 ];
 
+/** Answers of real tools, by their file and name in `answers/`, and what to look at. */
+const COMPARED = [
+	["filesystem", "edit_file", "A file was changed: the difference"],
+	["git", "git_log", "Lines of text that are a table"],
+	["duckdb", "query", "Rows of a database, and their chart"],
+	["eslint", "lint", "Findings of a linter, in JSON within prose"],
+	["shapes", "stats", "A weather forecast: units stand beside the numbers"],
+	["filesystem", "read_multiple_files", "Two files, each by what it is"],
+	["time", "convert_time", "Times with their zones"],
+	["portcullis", "find_unused_assets", "A long list with warnings"]
+];
+
 const binding = (place) => ({ path: place });
 const texts = (component, more) => ({ component, ...more });
 
@@ -289,13 +305,34 @@ export async function gallery() {
 			isPart: true
 		}
 	}));
-	return { shapes, parts };
+	const compared = await Promise.all(
+		COMPARED.map(async ([file, answer, about]) => {
+			const { tool, input, result } = JSON.parse(await readFile(path.join(answers, `${file}.json`), "utf8"))[answer];
+			return { name: `${file}-${answer.replaceAll("_", "-")}`, about, tool, how: { input, result, width: 400, most: 560 } };
+		})
+	);
+	return { shapes, parts, compared };
+}
+
+/** The two pictures of an answer: without a view, and with one. */
+const pair = (name) => ["before", "after"].map((when) => `${when}-${name}`);
+
+/** Takes a picture of an answer as clients show it that know no views: its text, or else its JSON. */
+async function takePlain({ browser }, { name, how: { result, width, most } }) {
+	const texts = result.content.map(({ text }) => text).filter(Boolean);
+	const said = texts.length ? texts.join("\n") : JSON.stringify(result.structuredContent);
+	const host = await browser.newPage({ viewport: { width, height: most } });
+	await host.setContent('<body style="margin: 0"><pre style="margin: 0; padding: 16px; font: 13px/1.45 monospace; white-space: pre-wrap; overflow-wrap: anywhere; box-sizing: border-box; color: #191b1f"></pre>');
+	await host.locator("pre").evaluate((element, text) => (element.textContent = text), said);
+	const { height } = await host.locator("pre").boundingBox();
+	await host.screenshot({ path: path.join(pictures, `${name}.png`), clip: { x: 0, y: 0, width, height: Math.min(most, height) } });
+	await host.close();
 }
 
 async function take(t, hosts, { name, tool, how }) {
-	const { input, result, steps, context, languages, more, ask, isPart } = how;
+	const { input, result, steps, context, languages, more, ask, isPart, width = isPart ? 360 : 560, most = Infinity } = how;
 	const view = await open(t, hosts, await makePage(tool, more, false, languages), {
-		viewport: { width: isPart ? 360 : 560, height: 1000 },
+		viewport: { width, height: 1000 },
 		context,
 		capabilities: ask ? { message: { text: {} } } : {}
 	});
@@ -310,15 +347,26 @@ async function take(t, hosts, { name, tool, how }) {
 		path: path.join(pictures, `${name}.png`),
 		...(box
 			? { clip: { x: 4, y: Math.max(0, box.y - 12), width: 352, height: Math.min(box.height + 24, 500) } }
-			: { clip: await view.host.locator("iframe").boundingBox() })
+			: { clip: await view.host.locator("iframe").boundingBox().then((whole) => ({ ...whole, height: Math.min(most, whole.height) })) })
 	});
 	await view.host.close();
 }
 
-const page = ({ shapes, parts }) => `# Gallery of views
+const page = ({ shapes, parts, compared }) => `# Gallery of views
 
 Pictures of what [generated UIs](generated-uis.md) look like. \`node tests/ui/gallery.mjs\` takes them and writes this page.
 
+## Before and after
+
+Answers of public MCP servers and of the bundled plugins: at the left as a client shows them that knows no views, at the right as a view.
+Long ones are cut. [\`tests/ui/answers\`](../../tests/ui/answers) has all answers, and names the servers.
+
+${compared
+	.map(({ name, about, tool }) => {
+		const [before, after] = pair(name);
+		return `### ${about}\n\n\`${tool.name}\`\n\n| without a view | with a view |\n|---|---|\n| ![${about}, without a view](pictures/${before}.png) | ![${about}, with a view](pictures/${after}.png) |\n`;
+	})
+	.join("\n")}
 ## Forms and answers
 
 ${shapes.map(({ name, about }) => `### ${about}\n\n![${about}](pictures/${name}.png)\n`).join("\n")}
@@ -331,6 +379,9 @@ ${shapes.map(({ name, about }) => `### ${about}\n\n![${about}](pictures/${name}.
 ${parts.map(({ name, about }) => `| \`${about}\` | ![${about}](pictures/${name}.png) |`).join("\n")}
 `;
 
+/** The files of all pictures. */
+export const files = ({ shapes, parts, compared }) => [...[...shapes, ...parts].map(({ name }) => name), ...compared.flatMap(({ name }) => pair(name))].map((name) => `${name}.png`);
+
 /** The text of the page. */
 export const written = async () => page(await gallery());
 
@@ -342,6 +393,13 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 	const t = { after: (end) => ends.unshift(end) };
 	try {
 		const hosts = await startHosts(t);
+		for (const one of all.compared) {
+			const [before, after] = pair(one.name);
+			if (!wanted.length || wanted.includes(one.name)) {
+				await takePlain(hosts, { ...one, name: before });
+				await take(t, hosts, { ...one, name: after });
+			}
+		}
 		for (const one of [...all.shapes, ...all.parts]) {
 			if (!wanted.length || wanted.includes(one.name)) {
 				await take(t, hosts, one).catch((error) => console.error(`${one.name}: ${error.message}`));

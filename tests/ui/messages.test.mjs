@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
+import { parse } from "acorn";
 import path from "node:path";
 import { test } from "node:test";
 import { shipped } from "./build.mjs";
@@ -47,6 +48,48 @@ test("each message is said somewhere, and nothing else is", async () => {
 	const said = [...code.matchAll(/\bsay\("(\w+)"/g)].map(([, key]) => key);
 	assert.ok(said.length > 20);
 	assert.deepEqual(said.filter((key) => !(key in english)), []);
+});
+
+/** Texts in a program that users would see: what elements hold, and what their labels say. */
+function seen(program) {
+	const found = [];
+	const isText = (text) => /\p{L}{3,}/u.test(text) && text !== "null";
+	/** The texts that an expression may be, calls apart: what is said by `say` is a message. */
+	const texts = (node) =>
+		node?.type === "Literal" && typeof node.value === "string" && isText(node.value)
+			? [node.value]
+			: node?.type === "TemplateLiteral"
+				? [...node.quasis.map(({ value }) => value.cooked).filter(isText), ...node.expressions.flatMap(texts)]
+				: node?.type === "ConditionalExpression"
+					? [node.consequent, node.alternate].flatMap(texts)
+					: ["LogicalExpression", "BinaryExpression"].includes(node?.type) && ["&&", "||", "??", "+"].includes(node.operator)
+						? [...(node.operator === "&&" ? [] : texts(node.left)), ...texts(node.right)]
+						: node?.type === "ArrayExpression"
+							? node.elements.flatMap(texts)
+							: [];
+	const walk = (node) => {
+		if (node?.type === "CallExpression" && node.callee.name === "h") {
+			found.push(...node.arguments.slice(2).flatMap(texts));
+			for (const { key, value } of node.arguments[1]?.properties ?? []) {
+				["aria-label", "aria-valuetext", "title", "placeholder", "alt"].includes(key?.value ?? key?.name) && found.push(...texts(value));
+			}
+		}
+		node?.type === "AssignmentExpression" && /^(textContent|title|placeholder|ariaLabel)$/.test(node.left.property?.name) && found.push(...texts(node.right));
+		node?.type === "CallExpression" && node.callee.name === "tell" && found.push(...node.arguments.flatMap(texts));
+		Object.values(node ?? {}).forEach((part) => (Array.isArray(part) ? part.forEach((one) => one?.type && walk(one)) : part?.type && walk(part)));
+	};
+	walk(parse(program, { ecmaVersion: "latest", sourceType: "module" }));
+	return found;
+}
+
+test("no text that users see stands outside the messages", async () => {
+	assert.deepEqual(seen('h("p", {}, ok ? "Hello you" : say("no"), `${n} lines`); h("a", { title: x || "Some title" }); tell("Done now")'), ["Hello you", " lines", "Some title", "Done now"]);
+	const files = (await readdir(sources, { recursive: true })).filter((name) => name.endsWith(".js") && !name.startsWith("document"));
+	assert.ok(files.length > 30);
+	for (const name of files) {
+		const program = (await readFile(path.join(sources, name), "utf8")).replace(/ with \{ type: "json" \}/g, "");
+		assert.deepEqual(seen(program), [], name);
+	}
 });
 
 test("a locale's language is one that there is, or English", () => {

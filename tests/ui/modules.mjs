@@ -79,6 +79,9 @@ globalThis.document = {
 	activeElement: null
 };
 globalThis.innerWidth = 800;
+globalThis.ResizeObserver = class {
+	observe() {}
+};
 
 /** What the named modules of the runtime export, all with one another's state. */
 export async function modules(...names) {

@@ -22,21 +22,90 @@ test("rows first, bookkeeping in one line beneath", () => {
 	const data = { count: 1, totalCount: 28, offset: 0, hasMore: true, source: "disk", asOf: "2026-03-01T10:00:00Z", warnings: [], items: [{ name: "first row" }] };
 	inOrder(data, "first row", "Total count 28");
 	const [line] = classes(shown(data), "book");
-	assert.match(line.textContent, /Total count 28.*Source disk.*As of 1 Mar 2026.*Warnings: none/);
+	assert.match(line.textContent, /^Total count 28Has more.*Source disk.*As of 1 Mar 2026, 10:00 UTC$/);
 	assert.equal(shown(data).all("dl").length, 0);
 	assert.equal(["h2", "h3"].flatMap((tag) => shown(data).all(tag)).length, 0, "the only part needs no heading");
 });
 
 test("the same where nothing was found", () => {
-	const data = { count: 0, offset: 0, items: [] };
-	inOrder(data, "Items", "none", "Count 0");
+	const data = { count: 0, offset: 0, total: 12, items: [] };
+	inOrder(data, "Items", "none", "Total 12");
+});
+
+test("what says nothing is left to the JSON", () => {
+	const rows = { success: true, count: 2, offset: 0, hasMore: false, truncated: false, warnings: [], nextCursor: null, items: [{ name: "a" }, { name: "b" }] };
+	assert.equal(classes(shown(rows), "book").length, 0);
+	const [line] = classes(shown({ ...rows, count: 7, hasMore: true, warnings: "late" }), "book");
+	assert.equal(line.textContent, "Count 7Has more ✓ Yes");
+	assert.match(shown({ success: true }).textContent, /Success/, "it is all that was answered");
+});
+
+test("empty parts fold where there is more, and are the answer where there is not", () => {
+	const [line] = classes(shown({ state: "on", choices: [], user: "", rows: [{ a: 1 }] }), "book");
+	assert.equal(line.textContent, "Choices: noneUser —");
+	assert.equal(classes(shown({ broken: [], unchecked: 10 }), "book").length, 0);
+});
+
+test("an only sentence needs no label, and a warning stands first", () => {
+	assert.match(shown({ success: true, message: "All of it was deleted" }).textContent, /^All of it was deleted/);
+	const data = { id: 4, kind: "x", warning: "Do not trust this." };
+	inOrder(data, "Do not trust this.", "x");
+	assert.equal(classes(shown(data), "notice").length, 1);
+	assert.doesNotMatch(resultOf({ structuredContent: { success: true, message: "Gone" }, content: [{ type: "text", text: "Gone" }] }, view).textContent, /Gone.*Gone.*Raw/, "said once");
+});
+
+test("units that the data names beside its numbers", () => {
+	const data = {
+		hourly: { time: ["2026-03-01T00:00", "2026-03-01T01:00", "2026-03-01T02:00"], temperature_2m: [10, 11.5, 12], wait: [1, 2, 3] },
+		hourly_units: { time: "iso8601", temperature_2m: "°C", wait: "ms" },
+		current: { temperature_2m: 9.5 },
+		currentUnits: { temperature_2m: "°C" },
+		days: [{ rain: 4 }, { rain: 5 }],
+		days_units: { rain: "mm" }
+	};
+	const element = shown(data);
+	const heads = element.all("th").map((one) => one.textContent);
+	for (const head of ["Temperature 2m (°C)", "Rain (mm)", "Wait"]) {
+		assert.ok(heads.some((one) => one.startsWith(head)), `${head}: ${heads}`);
+	}
+	assert.match(element.textContent, /9\.5 °C/);
+	assert.match(element.textContent, /2 ms/);
+	assert.doesNotMatch(element.textContent, /units|iso8601/i);
+	assert.match(shown({ high: 4, units: { high: "km" } }).textContent, /4 km/);
+	assert.match(shown({ price: 4, units: "metric" }).textContent, /Units.*metric/, "what is no map of units stays");
+	assert.match(shown({ units: { a: "x" } }).textContent, /Units|x/, "and so do units of nothing");
+});
+
+test("rows whose columns are named beside them", () => {
+	const answer = { columns: ["name", "diameter_km"], rows: [["Earth", 12756], ["Mars", 6792]], row_count: 2 };
+	const element = shown(answer);
+	assert.deepEqual(element.all("th").map((one) => one.textContent), ["Name", "Diameter (km)"]);
+	assert.doesNotMatch(element.textContent, /Columns|Row count/);
+	assert.deepEqual(shown({ columns: ["count"], rows: [[3]] }).all("th").map((one) => one.textContent), ["Count"]);
+	assert.match(shown({ columns: ["a"], rows: [[1, 2], [3, 4]] }).textContent, /Columns/, "other names stay");
+});
+
+test("the letters of a chart have the size of others, and bars have their names", () => {
+	const before = globalThis.innerWidth;
+	try {
+		for (const [width, box] of [[320, 288], [480, 448], [800, 768]]) {
+			globalThis.innerWidth = width;
+			const element = shown(["Lisbon", "Porto", "Faro", "Braga"].map((city, i) => ({ city, population: i * 100_000 + 1 })));
+			const [svg] = element.all("svg");
+			assert.equal(svg.attributes.viewBox.split(" ")[2], String(box));
+			const texts = svg.all("text").map((one) => one.textContent);
+			assert.ok(["Lisbon", "Porto", "Faro", "Braga"].every((name) => texts.includes(name)), `${width}: ${texts}`);
+		}
+	} finally {
+		globalThis.innerWidth = before;
+	}
 });
 
 test("findings before formalities, failures before all", () => {
 	inOrder({ file: "a.json", checked: 12, errors: [{ message: "broken" }], rules: [{ name: "rule" }] }, "broken", "rule", "a.json");
 	inOrder({ success: false, error: "no disk", id: 7, path: "/a/b.c" }, "no disk");
 	assert.equal(classes(shown({ success: false, error: "no disk" }), "book").length, 0, "a failure is no formality");
-	assert.equal(classes(shown({ success: true, name: "x", size: 1 }), "book").length, 1);
+	assert.equal(classes(shown({ success: true, name: "x", size: 1 }), "book").length, 0, "a success is");
 });
 
 test("a document before its facts, facts of a thing before its rows", () => {
@@ -52,7 +121,7 @@ test("one heading: what names the thing", () => {
 test("nothing is left out", () => {
 	const data = { a: 1, b: [{ c: "cell" }], d: { e: "inner" }, f: "text", total: 3, g: ["x", "y"], h: null, i: {}, j: "long ".repeat(120) };
 	const said = shown(data).textContent;
-	for (const text of ["A1", "cell", "inner", "text", "Total 3", "x", "y", "H—", "I", "long long"]) {
+	for (const text of ["A1", "cell", "inner", "text", "Total 3", "x", "y", "H —", "I: none", "long long"]) {
 		assert.ok(said.includes(text), `${text}: ${said}`);
 	}
 });

@@ -184,6 +184,7 @@ test("answers", { timeout: 300_000 }, async (t) => {
 		await view.app.getByRole("alert").waitFor();
 		assert.equal(await view.app.locator("main img, main script, main b").count(), 0);
 		assert.equal((await view.app.locator("main").innerText()).includes("\u202e"), false);
+		await view.app.getByRole("button", { name: /^Edit input/ }).click();
 		await view.app.locator("select").selectOption({ index: 1 });
 		await view.app.getByRole("button", { name: "Run…" }).click();
 		await view.app.getByRole("button", { name: "Run it" }).click();

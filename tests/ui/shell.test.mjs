@@ -56,12 +56,21 @@ test("the shell of views", { timeout: 300_000 }, async (t) => {
 		await view.app.locator(".form").getByLabel("City").press("Enter");
 		await view.app.getByText("no such city").waitFor();
 		assert.equal(await view.app.locator(".form").getByLabel("City").isVisible(), true);
+		const told = await show(t, WEATHER);
+		await told.send("sendToolInput", { arguments: { city: "X" } });
+		await told.send("sendToolResult", { isError: true, content: [{ type: "text", text: "no such city" }] });
+		await told.app.getByText("no such city").waitFor();
+		assert.equal(await told.app.locator(".form").getByLabel("City").isVisible(), false, "what the assistant ran is read first");
 		const bare = await show(t, reading({ type: "object" }));
 		await bare.answers(answer);
 		await bare.app.getByRole("button", { name: "Run", exact: true }).click();
 		await bare.app.getByText("Lisbon").first().waitFor();
 		assert.equal(await bare.app.getByRole("button", { name: /^Edit input/ }).count(), 0);
-		assert.equal(await bare.app.getByRole("button", { name: "Run", exact: true }).isVisible(), true);
+		const again = bare.app.locator("header").getByRole("button", { name: "Run", exact: true });
+		assert.equal(await again.isVisible(), true, "in the head, so that the answer stands first");
+		assert.equal(await focused(bare), "Run", "the focus went with it");
+		await again.press("Enter");
+		await bare.calls(2);
 	});
 
 	await part("the focus within an answer stays where it was when the answer is another", async (t) => {

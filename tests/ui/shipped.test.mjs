@@ -31,19 +31,19 @@ for (const [name, text] of Object.entries(made)) {
 	});
 }
 
-test("the runtime is under 38 KB, script and looks together", async () => {
+test("the runtime is under 39.1 KB, script and looks together", async () => {
 	const size = Buffer.byteLength(await read("packed.js"));
-	assert.ok(size < 38_000, `${size} bytes`);
+	assert.ok(size < 39_100, `${size} bytes`);
 });
 
-test("the runtime with what shows specifications is under 59 KB", async () => {
+test("the runtime with what shows specifications is under 61 KB", async () => {
 	const size = Buffer.byteLength(await read("packed-view.js"));
-	assert.ok(size < 59_000, `${size} bytes`);
+	assert.ok(size < 61_000, `${size} bytes`);
 });
 
-test("the whole runtime is under 51 KB", async () => {
+test("the whole runtime is under 53.5 KB", async () => {
 	const size = Buffer.byteLength(await read("packed-more.js"));
-	assert.ok(size < 51_000, `${size} bytes`);
+	assert.ok(size < 53_500, `${size} bytes`);
 });
 
 test("a page of a usual tool is under 40 KB", async () => {
@@ -59,5 +59,5 @@ test("the runtime with the interpreter of documents is under 60 KB", async () =>
 
 test("the runtime does not grow unseen", () => {
 	const size = Buffer.byteLength(made["runtime.js"]) + Buffer.byteLength(made["runtime.css"]);
-	assert.ok(size < 112_000, `${size} bytes before it is packed`);
+	assert.ok(size < 118_000, `${size} bytes before it is packed`);
 });

@@ -75,7 +75,7 @@ test("view specifications", { timeout: 240_000 }, async (t) => {
 				'"Lisbon"',
 				'"Porto"'
 			]);
-			await app.getByText("1 line added, 1 removed").waitFor();
+			await app.getByText("1 line added · 1 line removed").waitFor();
 			assert.deepEqual(await app.locator(".diff del").allTextContents(), ["− Peniche"]);
 			assert.deepEqual(await app.locator(".diff ins").allTextContents(), ["+ Aveiro"]);
 			assert.equal(await app.locator(".icon svg[aria-hidden=true] path").count(), 3);
@@ -88,7 +88,7 @@ test("view specifications", { timeout: 240_000 }, async (t) => {
 			const opener = app.getByRole("button", { name: "What it costs" });
 			await opener.press("Enter");
 			const dialog = app.getByRole("dialog", { name: "Costs" });
-			await dialog.getByRole("img", { name: /^Pie chart of Cost by Place: 5 parts/ }).waitFor();
+			await dialog.getByRole("img", { name: /^Pie chart of Cost by Place; parts: 5/ }).waitFor();
 			await accessible(view);
 			await dialog.getByRole("button", { name: "Close" }).press("Escape");
 			await dialog.waitFor({ state: "hidden" });
@@ -118,7 +118,7 @@ test("view specifications", { timeout: 240_000 }, async (t) => {
 		await view.app.getByText("Nothing to draw").waitFor();
 		await view.app.getByText("No places").waitFor();
 		await view.app.getByText("No entries").waitFor();
-		await view.app.getByText("The two are equal").waitFor();
+		await view.app.getByText("Nothing differs.").waitFor();
 		await view.app.getByRole("img", { name: /^Area chart of B by A: 1 values/ }).waitFor();
 		assert.equal(await view.app.locator("img").count(), 0);
 		await behaved(view);

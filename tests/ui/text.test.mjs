@@ -32,6 +32,10 @@ test("Markdown", () => {
 	assert.equal(element.all("br").length, 1, "newlines are kept");
 });
 
+test("columns without a name are numbered", () => {
+	assert.deepEqual(texts(made("| | B |\n|---|---|\n| x | 1 |\n| y | 2 |"), "th"), ["1", "B"]);
+});
+
 test("no markup, no scheme but http, https and mailto, nothing fetched", () => {
 	const element = made(
 		"# Hi\n\n<img src=x onerror=alert(1)> <script>alert(2)</script> [run](javascript:alert(3)) [file](file:///etc/passwd) ![pic](https://example.com/p.png) [d](data:text/html,x)\n\n<b>bold</b> \\*not\\*\n"
@@ -67,10 +71,33 @@ test("tables in texts", () => {
 test("data in texts", () => {
 	assert.deepEqual(texts(made('Found 2:\n[{"name":"Ada"},{"name":"Bo"}]'), "td"), ["Ada", "Bo"]);
 	assert.deepEqual(texts(made('{"n":1}\n{"n":2}'), "td"), ["1", "2"]);
-	assert.deepEqual(texts(made("size: 74\nname: a.txt\nisFile: true"), "dt"), ["Size", "Is file"]);
+	assert.deepEqual(texts(made("size: 74\nname: a.txt\nisFile: true"), "dt"), ["Size", "File"]);
 	const log = made("History:\nCommit: 33c0087500d677aca1af127edbd40f8405604bcc\nAuthor: Ada\n\nCommit: a099df01c2ef6b8f08405604bcc33c0087500d67\nAuthor: Bo");
 	assert.deepEqual(texts(log, "th"), ["Commit", "Author"]);
 	assert.deepEqual(texts(made("[FILE] a.txt\n[DIR] docs"), "th"), ["Name", "Kind"]);
+	const sizes = made("[DIR] docs\n[FILE] a.txt      74 B\n\nTotal: 1 file\nCombined size: 74 B");
+	assert.deepEqual(texts(sizes, "th"), ["Name", "Kind", "Size"]);
+	assert.match(sizes.textContent, /Total.*1 file/, "what is said beneath stays");
+	const files = made("/srv/a.js:\nlet a = 1;\n\n---\n/srv/b.json:\n{\"port\": 80}");
+	assert.deepEqual(texts(files, "figcaption"), ["/srv/a.js", "JavaScript", "/srv/b.json"]);
+	assert.deepEqual(texts(files, "dt"), ["Port"]);
+	assert.deepEqual(texts(made("Allowed directories:\n/srv/a\n/srv/b"), "li"), ["/srv/a", "/srv/b"]);
+	assert.equal(made("2026-11-25T01:37:02.088+00:00").all("time").length, 1);
+	assert.equal(made("- one\n- two").all("ul").length, 1);
+	assert.equal(made('size: 74\nmodified: "2026-11-25T06:02:21.634Z"').all("time").length, 1, "quotes of JSON are no part of a value");
+	assert.deepEqual(texts(made('Error calling it: {"success": false, "error": "no such table"}'), "dt"), ["Success", "Error"]);
+	// The input names the file of which the text speaks.
+	view.file = "/srv/app.js";
+	try {
+		assert.deepEqual(texts(made("size: 74\nkind: text"), "dt"), ["Size", "Kind"]);
+		assert.ok(made("```diff\n--- a\n+++ b\n@@ -1,1 +1,1 @@\n-x\n+y\n```").all("span").some((one) => one.attributes.class === "add"));
+		assert.deepEqual(texts(made("let a = 1;\nlet b = 2;"), "figcaption"), ["JavaScript"]);
+		view.file = "https://example.com/page.html";
+		assert.deepEqual(texts(made("# Planets\n\nEight of [them](https://example.com/sun)."), "h2"), ["Planets"], "a page that was converted");
+		assert.deepEqual(texts(made("<p>Eight</p>\n<p>Nine</p>"), "figcaption"), ["HTML"]);
+	} finally {
+		view.file = undefined;
+	}
 });
 
 test("differences", () => {

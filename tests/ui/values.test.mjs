@@ -50,6 +50,15 @@ test("a number is read by its name, and its title is the number itself", () => {
 	}
 });
 
+test("sizes of files are bytes, the number of a build is a name, and a yes needs no verb", () => {
+	assert.equal(shown("size", 74000, {}, { size: 74000, isFile: true }).textContent, "74.0 kB");
+	assert.equal(shown("size", 74000, {}, { size: 74000, name: "x" }).textContent, "74,000");
+	assert.equal(shown("changelist", 251801).textContent, "251801");
+	assert.deepEqual(["isPrivate", "is_dst", "hasMore", "isbn"].map((key) => reading(key, undefined, [true]).label), ["Private", "DST", "Has more", "ISBN"]);
+	assert.equal(reading("island", undefined, [true]).label, "Island");
+	assert.equal(reading("bytes", undefined, [23]).label, "Size");
+});
+
 test("nothing is a time, a share or money by its size alone", () => {
 	for (const [key, value, text] of [
 		["population", 1772359200, "1,772,359,200"],
@@ -70,6 +79,7 @@ test("a column has one unit and one number of digits", () => {
 	assert.deepEqual(column("diameter_km", [4879, 142984]), ["Diameter (km)", "4,879", "142,984"]);
 	assert.deepEqual(column("size_bytes", [10, 20000]), ["Size", "10 bytes", "20.0 kB"]);
 	assert.deepEqual(column("score", [0.123456789, 0.5]), ["Score", "0.1235", "0.5000"]);
+	assert.deepEqual(column("rain_mm", [0, 0.1 + 0.2, 3 * 0.6]), ["Rain (mm)", "0.0", "0.3", "1.8"]);
 	assert.deepEqual(column("n", [1, null, 3]), ["N", "1", "—", "3"]);
 });
 

@@ -5,7 +5,6 @@ import { say } from "./say.js";
 import { axisOf, reading } from "./values.js";
 
 const HEIGHT = 240;
-const LEFT = 64;
 const BOTTOM = 28;
 const TOP = 10;
 const MOST = 300;
@@ -69,8 +68,8 @@ export function draw(records, across, series, kind) {
 	const on = new Set(
 		series.filter((column) => column.read?.unit === series[0].read?.unit && size(column) <= 5 * size(series[0]) && size(column) * 5 >= size(series[0]))
 	);
+	const said = h("p", { "class": "tip", "aria-hidden": "true", "hidden": true });
 	const slot = h("div", { class: "plot" });
-	const said = h("p", { "class": "hint", "aria-hidden": "true" });
 	const line = h("i", { class: "line", hidden: true });
 	let places;
 	let at = 0;
@@ -107,9 +106,12 @@ export function draw(records, across, series, kind) {
 	/** Shows and tells the values at a place. */
 	function point(index) {
 		at = index;
-		line.hidden = false;
-		line.style.left = `${100 * places.find(([, one]) => one === at)[0]}%`;
+		const [place] = places.find(([, one]) => one === at);
+		line.hidden = said.hidden = false;
+		line.style.left = `${100 * place}%`;
 		said.textContent = clean(telling());
+		// The reading stands on the side that has room.
+		said.style.cssText = place < 0.5 ? `left:${100 * place}%` : `right:${100 - 100 * place}%`;
 		tellWhere();
 	}
 	function tellWhere() {
@@ -119,7 +121,7 @@ export function draw(records, across, series, kind) {
 	const paint = () => {
 		const [drawn, where] = picture(records, across, series, on, kind);
 		places = where;
-		slot.replaceChildren(drawn, cursor);
+		slot.replaceChildren(drawn, cursor, said);
 		line.hidden ? tellWhere() : point(at);
 	};
 	const switches = series.map((column, index) => {
@@ -146,8 +148,7 @@ export function draw(records, across, series, kind) {
 		series.length > 1
 			? h("div", { class: "legend", role: "group", "aria-label": say("series") }, switches)
 			: h("p", { class: "legend" }, series[0].label),
-		slot,
-		said
+		slot
 	);
 }
 
@@ -168,10 +169,14 @@ function picture(records, across, series, on, kind) {
 	const times = records.map((record) => timeOf(record[across.key]));
 	const timed = kind === "line" && times.every((time) => time !== undefined);
 	const [first, last] = [Math.min(...times), Math.max(...times)];
-	const width = innerWidth < 520 ? 360 : 640;
-	const room = width - LEFT - 12;
+	const scaled = shown.every(({ read }) => read && !read.bare) && shown[0].read.text;
+	const tick = scaled || short;
+	// As wide as the page, so that its letters have the size of others.
+	const width = Math.min(860, Math.max(260, innerWidth - 32));
+	const left = 14 + 7 * Math.max(2, ...marks.map((mark) => tick(mark).length));
+	const room = width - left - 12;
 	const x = (index) =>
-		LEFT +
+		left +
 		(timed ? (room * (times[index] - first)) / (last - first || 1) : (room * (index + 0.5)) / records.length);
 	const name = (index) =>
 		timed
@@ -182,18 +187,16 @@ function picture(records, across, series, on, kind) {
 						: { hour: "numeric", minute: "numeric" }
 				)
 			: String(records[index][across.key]);
-	const fit = Math.max(1, Math.floor(room / 88));
+	const fit = Math.max(1, Math.floor(room / (kind === "bar" && records.length < 9 ? 30 : 88)));
 	const step = Math.ceil(records.length / fit);
 	const letters = Math.floor(room / Math.min(records.length, fit) / 7);
 
-	const scaled = shown.every(({ read }) => read && !read.bare) && shown[0].read.text;
-	const tick = scaled || short;
 	const grid = marks.map((mark) =>
 		h(
 			"g",
 			{},
-			h("line", { class: "grid", x1: LEFT, x2: width - 12, y1: y(mark), y2: y(mark) }),
-			h("text", { x: LEFT - 8, y: y(mark) + 4, "text-anchor": "end" }, tick(mark))
+			h("line", { class: "grid", x1: left, x2: width - 12, y1: y(mark), y2: y(mark) }),
+			h("text", { x: left - 8, y: y(mark) + 4, "text-anchor": "end" }, tick(mark))
 		)
 	);
 	const labels = records.map(

@@ -94,7 +94,7 @@ export class Viewer {
 			return textOf(value, this, { depth: depth + 1, level: Math.min(6, depth + 2) });
 		}
 		if (isScalar(value)) {
-			return h("p", { class: "value" }, this.scalar(value, name, schema));
+			return h("p", { class: /.{12}\s|.{40}/.test(value) ? "text" : "value" }, this.scalar(value, name, schema));
 		}
 		if (depth > DEPTH) {
 			return code(pretty(value), "JSON");
@@ -116,11 +116,11 @@ export class Viewer {
 		return Array.isArray(value) ? this.sequence(value, name, schema, depth) : this.object(value, schema, depth);
 	}
 
-	sequence(value, name, schema, depth) {
+	sequence(value, name, schema, depth, isList) {
 		if (!value.length) {
 			return h("p", { class: "none" }, say("noEntries"));
 		}
-		if (isShortList(value)) {
+		if (isShortList(value) && !isList) {
 			return this.chips(value, name, schema);
 		}
 		return cut(
@@ -142,8 +142,8 @@ export class Viewer {
 
 	object(value, schema, depth) {
 		const order = Object.keys(this.about(schema).properties ?? {});
-		const all = Object.entries(value)
-			.map(([key, part]) => [key, part, this.within(schema, key)])
+		const entries = Object.entries(value).map(([key, part]) => [key, part, this.within(schema, key)]);
+		const all = (parts.measured?.(entries) ?? entries)
 			.sort(([a], [b]) => (order.indexOf(a) + 1 || 1e6) - (order.indexOf(b) + 1 || 1e6));
 		if (!all.length) {
 			return h("p", { class: "none" }, say("noEntries"));
@@ -151,15 +151,19 @@ export class Viewer {
 		const { title, pieces } = arrange(all, ([key, part, inner]) => Boolean(recordsIn(part, this, inner, key)), depth === 0);
 		const sections = pieces.filter(({ kind }) => kind === "section");
 		const level = `h${Math.min(6, depth + 2)}`;
-		// A part alone, or one named "items", needs no heading of its own.
-		const isPlain = (key) => sections.length < 2 && (sections.length === pieces.filter(({ kind }) => kind !== "book").length || GENERIC.test(plain(key)));
+		const body = pieces.filter(({ kind }) => kind !== "book");
+		// A part alone, or the first if its name is "items", needs no heading of its own.
+		const isPlain = (key) => (sections.length < 2 || body[0].entries[0][0] === key) && (body.length < 2 || GENERIC.test(plain(key)));
+		const isSentence = ({ entries: [[key, one], ...more] }) => body.length < 2 && !more.length && isScalar(one) && GENERIC.test(plain(key));
 		return h(
 			"div",
 			{ class: "data" },
 			title && h(level, { class: "name", dir: "auto" }, title[1]),
 			cut(h("div", { class: "data" }), pieces, 20, (some) =>
 				some.flatMap((part) =>
-					part.kind === "facts"
+					part.kind === "notice"
+						? part.entries.map(([, one]) => h("p", { class: "notice" }, one))
+						: part.kind === "facts" && !isSentence(part)
 						? this.details(part.entries.map((entry) => this.fact(entry, value, depth)))
 						: part.kind === "book"
 							? (this.book(part.entries, value) ?? [])
@@ -190,12 +194,10 @@ export class Viewer {
 
 	/** Counts, offsets, sources: one quiet line. */
 	book(entries, beside) {
-		const said = entries
-			.filter(([, part]) => part !== null && part !== "")
-			.map(([key, part, inner]) => {
+		const said = entries.map(([key, part, inner]) => {
 				const { label, value } = this.fact([key, part, inner], beside, 0);
-				return h("span", {}, typeof part === "object" && !Object.keys(part).length ? `${label}: ${say("none")}` : [`${label} `, value]);
-			});
+				return h("span", {}, typeof part === "object" && part && !Object.keys(part).length ? `${label}: ${say("none")}` : [`${label} `, value]);
+		});
 		return said.length ? h("p", { class: "book" }, said) : undefined;
 	}
 

@@ -13,14 +13,14 @@ import { dataIn, image, raw, resultOf } from "./result.js";
 import { say } from "./say.js";
 import { point, reader } from "./schema.js";
 import { jsonIn } from "./text.js";
-import { sentence } from "./words.js";
+import { sentence, words } from "./words.js";
 
 const page = JSON.parse(document.getElementById("portcullis").textContent);
 const { tool } = page;
 const hints = tool.annotations ?? {};
 // What MCP says of a tool that says nothing: it writes, and may destroy.
 const asksFirst = hints.readOnlyHint !== true && hints.destructiveHint !== false;
-const name = tool.title ?? hints.title ?? tool.name;
+const name = tool.title ?? hints.title ?? words(tool.name);
 
 /** What faces may see: the input that was last sent or told, and the last answer. */
 const state = { input: undefined, result: undefined };
@@ -72,8 +72,8 @@ const draft = h("div", { class: "input", id: foldId }, lead, only, form.element)
 const input = h("section", { class: "input" }, draft, actions);
 const answer = h("section", { class: "answer", tabindex: -1, hidden: true });
 const notice = h("p", { class: "notice", hidden: true });
-const title = h("div", { class: "title" }, h("h1", {}, name), badge, h("div", { class: "actions deeds" }, toggle, whole));
-const header = h("header", {}, title);
+const deeds = h("div", { class: "actions deeds" }, toggle, whole);
+const header = h("header", { class: "title" }, h("div", { class: "names" }, h("h1", {}, name), badge), deeds);
 const main = h("main", {}, header, notice, input, answer);
 
 let running;
@@ -120,11 +120,19 @@ function arrange() {
 		!(isFull || main.querySelector("table,svg,canvas"));
 	document.documentElement.dataset.mode = context.displayMode ?? "";
 	only.hidden = isCallable;
-	start.hidden = isFolded || !(isCallable || conversation.canAsk());
-	reset.hidden = isFolded || start.hidden || form.isEmpty();
+	// A tool that takes nothing is run again by a small button in the head: the answer stands first.
+	const isBare = form.isEmpty();
+	if (isBare && isFolded && start.parentNode !== deeds) {
+		const isHeld = start === document.activeElement;
+		deeds.prepend(start);
+		isHeld && start.focus({ preventScroll: true });
+	}
+	start.className = isBare && isFolded ? "" : "primary";
+	start.hidden = (isFolded && !isBare) || !(isCallable || conversation.canAsk());
+	reset.hidden = isFolded || start.hidden || isBare;
 	draft.inert = !isCallable && !conversation.canAsk();
 	draft.hidden = isFolded;
-	toggle.hidden = !state.result || Boolean(face) || form.isEmpty();
+	toggle.hidden = !state.result || Boolean(face) || isBare;
 	toggle.setAttribute("aria-expanded", String(!isFolded));
 	main.classList.toggle("folded", isFolded);
 	label();
@@ -237,7 +245,8 @@ function present(result) {
 		)
 	);
 	answer.classList.toggle("bare", Boolean(shown));
-	fold(!face && !keepsOpen && !form.isEmpty() && (isFolded || !result?.isError));
+	// Who has just run the tool mends the input; what the assistant ran is read first.
+	fold(!face && !keepsOpen && (isFolded || !running || !result?.isError));
 }
 
 /** Buttons for the pages before and after this one, if the tool leafs. */

@@ -5,8 +5,6 @@ import { h, showNumber } from "./dom.js";
 import { say } from "./say.js";
 import { axisOf } from "./values.js";
 
-const WIDE = 640;
-const NARROW = 360;
 const LEFT = 76;
 const MOST = 500;
 
@@ -24,7 +22,8 @@ export function places(points) {
 	const [[south, north], [west, east]] = [ends(lats), ends(lons)];
 	const [lat, lon] = [(south + north) / 2, (west + east) / 2];
 	const squeeze = Math.max(0.15, Math.cos((lat * Math.PI) / 180));
-	const all = innerWidth < 520 ? NARROW : WIDE;
+	// As wide as the page, so that its letters have the size of others.
+	const all = Math.min(860, Math.max(260, innerWidth - 32));
 	const room = all - LEFT - 36;
 	const tall = Math.max(0.02, span(lats)) * 1.25;
 	const wide = Math.max(0.02, span(lons)) * squeeze * 1.25;
@@ -60,7 +59,7 @@ export function places(points) {
 		]),
 		columns.flatMap((mark, index) => [
 			h("line", { class: "grid", x1: x(mark), x2: x(mark), y1: 12, y2: high - 32 }),
-			(all === WIDE || index % 2 === 0) &&
+			(all > 500 || index % 2 === 0) &&
 				h("text", { x: x(mark), y: high - 12, "text-anchor": "middle" }, name(mark, "EW"))
 		]),
 		points.map((point, index) => {

@@ -22,9 +22,20 @@ const PLACES = /^(city|location|symbol)$/;
 
 /** Names of parts that say nothing beside the part itself. */
 export const GENERIC =
-	/^(results?|data|items|rows|values?|content|contents|text|output|body|response|entries|records|list|payload|answer|markdown|document)$/;
+	/^(results?|data|items|rows|values?|content|contents|text|output|body|response|entries|records|list|payload|answer|markdown|document|message|reply)$/;
+
+const WARNING = /^(warning|notice|caution)$/;
 
 export const plain = (key) => tokens(key).join("_").toLowerCase();
+
+/** What says nothing: all went well, there is nothing more, the rows stand there to be counted. */
+const isSilent = (key, value, rows) =>
+	value === null ||
+	value === "" ||
+	(/^(success|ok)$/.test(key) && value === true) ||
+	(/^warnings?$/.test(key) && isEmpty(value)) ||
+	(/^has_|truncated$|^offset$|^skip$/.test(key) && !value) ||
+	(/(^|_)(count|total)$/.test(key) && value === rows);
 
 const isFormality = (key, value) =>
 	FORMALITIES.test(plain(key)) &&
@@ -38,7 +49,7 @@ const isLong = (value) => typeof value === "string" && (value.length > 400 || /\
  * @param entries `[key, value, …]` each
  * @param isRows whether the value of an entry is shown as a table; @param isNamed whether one of the facts may be the heading
  * @returns `title`, the entry whose value names the whole; `pieces`, lists of entries by `kind`: `facts` go into one list,
- *          a `section` stands for itself, and `book` goes into one line
+ *          a `section` stands for itself, a `notice` is a sentence, and `book` goes into one line
  */
 export function arrange(entries, isRows, isNamed) {
 	const isSmall = ([, value]) => (isScalar(value) && !isLong(value)) || isShortList(value) || isEmpty(value);
@@ -55,6 +66,16 @@ export function arrange(entries, isRows, isNamed) {
 	if (!facts.length && !large.length) {
 		[facts, book] = [book, []];
 	}
+	const rowCount = main.length === 1 ? Object.keys(main[0][1]).length : main.length ? undefined : 0;
+	book = book.filter(([key, value]) => !isSilent(plain(key), value, rowCount));
+	// What is empty is of interest where little else is there.
+	const filled = facts.filter(([, value]) => !isEmpty(value));
+	if (large.length || filled.length > 3) {
+		book = [...facts.filter((entry) => !filled.includes(entry)), ...book];
+		facts = filled;
+	}
+	const notices = facts.filter(([key, value]) => WARNING.test(plain(key)) && typeof value === "string" && value.includes(" "));
+	facts = facts.filter((entry) => !notices.includes(entry));
 	// Many facts are what was asked for; a few only say of what the rows are.
 	const isThing = facts.length > 3;
 	const title = isNamed && (large.length || facts.length > 1) ? facts.find(([key, value]) => (NAMES.test(plain(key)) || (!isThing && PLACES.test(plain(key)))) && typeof value === "string" && value && value.length < 120) : undefined;
@@ -68,7 +89,7 @@ export function arrange(entries, isRows, isNamed) {
 	const first = isThing ? [list, ...sections(rows)] : [...sections(rows), list];
 	return {
 		title,
-		pieces: [...sections(large.filter(isFinding)), ...sections(documents), ...first, ...sections(rest), { kind: "book", entries: book }].filter(
+		pieces: [{ kind: "notice", entries: notices }, ...sections(large.filter(isFinding)), ...sections(documents), ...first, ...sections(rest), { kind: "book", entries: book }].filter(
 			(piece) => piece.entries.length
 		)
 	};

@@ -27,6 +27,8 @@ export function image(data, mimeType, label = say("picture")) {
 		canvas.width = Math.max(1, bitmap.width * scale);
 		canvas.height = Math.max(1, bitmap.height * scale);
 		canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height);
+		// A picture of a few points would hardly be seen.
+		canvas.width < 32 && (canvas.style.cssText = "width:64px;image-rendering:pixelated");
 		bitmap.close();
 		box.append(canvas);
 	})().catch(() => box.append(note(say("pictureFailed", { name: label, type: mimeType }))));
@@ -63,8 +65,8 @@ function audio(data, mimeType) {
 	return box;
 }
 
-/** The last part of an address, which names a file. */
-const nameIn = (uri) => /([^/]+)\/?$/.exec(uri)?.[1] ?? uri;
+/** The last part of an address if it names a file, or else all of it. */
+const nameIn = (uri) => /[^/]+\.\w+$/.exec(uri)?.[0] ?? uri;
 
 function resource({ uri = "", mimeType = "", text, blob = "" }, view) {
 	const body =
@@ -108,9 +110,10 @@ export const dataIn = (result) => result?.structuredContent ?? result?.content?.
 
 /** Whether a text only says again, for clients that know no data, what the data says. */
 function repeats(text, data) {
-	const told = [data, ...(isObject(data) && Object.keys(data).length === 1 ? Object.values(data) : [])];
+	const parts = isObject(data) ? Object.values(data) : [];
+	const told = [data, ...(parts.length === 1 ? parts : [])];
 	try {
-		return told.includes(text) || told.some((one) => equal(JSON.parse(text), one));
+		return parts.includes(text) || told.includes(text) || told.some((one) => equal(JSON.parse(text), one));
 	} catch {
 		return false;
 	}

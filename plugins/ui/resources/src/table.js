@@ -203,6 +203,10 @@ export function table(records, columns, view, given) {
 		scroll.addEventListener("scroll", settle);
 		settle();
 	}
+	// Where columns go on beyond the edge, they fade out there.
+	const fade = () => scroll.classList.toggle("on", scroll.scrollWidth - scroll.clientWidth - Math.abs(scroll.scrollLeft) > 2);
+	scroll.addEventListener("scroll", fade);
+	new ResizeObserver(fade).observe(scroll);
 	headings();
 	arrange();
 	return h("div", { class: "table" }, records.length > 1 && tools(), scroll);

@@ -3,7 +3,8 @@
 import { diffOf, isDiff } from "./diff.js";
 import { h, isObject } from "./dom.js";
 import { inline, isMarkdown, markdown } from "./markdown.js";
-import { code, jsonIn } from "./text.js";
+import { code, jsonIn, textOf } from "./text.js";
+import { formOf } from "./values.js";
 
 /** The rows of a text with separators, quotes as RFC 4180 has them. */
 function separated(text, mark) {
@@ -66,6 +67,9 @@ export function recordsOf(head, rows) {
 
 const PAIR = /^\s*([\p{L}_][\p{L}\d _()./-]{0,38}?)\s*:\s+(\S.*)$/u;
 
+/** A value in a pair, without the quotes of JSON. */
+const pairOf = (text) => (/^"[^"\\]*"$/.test(text) ? text.slice(1, -1) : valueOf(text));
+
 /** "name: value" line by line, perhaps in several paragraphs with the same names. */
 function pairsIn(text) {
 	const blocks = text
@@ -75,7 +79,7 @@ function pairsIn(text) {
 		.split(/\n\s*\n/)
 		.map((block) => block.split("\n").map((line) => PAIR.exec(line)));
 	const good = blocks.every((block) => block.length > (blocks.length > 1 ? 0 : 1) && block.every(Boolean));
-	const records = good && blocks.map((block) => Object.fromEntries(block.map(([, name, value]) => [name, valueOf(value.trim())])));
+	const records = good && blocks.map((block) => Object.fromEntries(block.map(([, name, value]) => [name, pairOf(value.trim())])));
 	const names = good && records.map((record) => Object.keys(record).join());
 	return !good || (blocks.length > 1 && new Set(names).size > 2) || records.some((record, index) => Object.keys(record).length < blocks[index].length)
 		? undefined
@@ -84,8 +88,38 @@ function pairsIn(text) {
 			: records[0];
 }
 
-/** "[FILE] name" line by line. */
-const KINDS = /^\[([A-Z]{2,10})\] (.+)$/;
+/** "[FILE] name" line by line, perhaps with a size behind it. */
+const KINDS = /^\[([A-Z]{2,10})\] (.+?)(?: {2,}(\d[\d.,]* ?[kKMGT]?i?B))?$/;
+
+/** What a server lists so, and what is said beneath it. */
+function listed(text, view, about) {
+	const lines = text.trim().split("\n");
+	const end = lines.findIndex((line) => !KINDS.test(line.trim()));
+	const found = lines.slice(0, end < 0 ? undefined : end).map((line) => KINDS.exec(line.trim()));
+	if (found.length < 2 || (end >= 0 && lines[end].trim())) {
+		return undefined;
+	}
+	const records = found.map(([, kind, name, size]) => ({ name, kind: kind === "DIR" ? "Directory" : kind.charAt(0) + kind.slice(1).toLowerCase(), ...(found.some((one) => one[3]) && { size }) }));
+	const rest = end < 0 ? "" : lines.slice(end).join("\n").trim();
+	return h("div", { class: "data" }, view.show(records), rest && textOf(rest, view, { ...about, name: "" }));
+}
+
+/** Several files, each after its name, with a line of dashes between them. */
+function files(text, view) {
+	const all = text.split(/\n-{3,}\n/).map((one) => /^\s*(\S[^\n]*):\n([\s\S]*)$/.exec(one));
+	return all.length > 1 && all.every((one) => one && formOf(one[1]) >= 0)
+		? h("div", { class: "data" }, all.map(([, name, body]) => h("figure", {}, h("figcaption", {}, name), textOf(body.replace(/^\n+|\s+$/g, ""), view, { name }))))
+		: undefined;
+}
+
+/** Paths, addresses, times … one a line, perhaps below a line that says of what; or one alone. */
+function named(text, view) {
+	const [, lead, rest] = /^([^\n]{1,80}:)\n([\s\S]+)$/.exec(text.trim()) ?? [, "", text.trim()];
+	const lines = rest.split("\n").map((line) => line.trim());
+	const form = formOf(lines[0]);
+	const shown = form < 0 || lines.some((line) => formOf(line) !== form) ? undefined : lines.length > 1 ? view.sequence(lines, "", undefined, 0, true) : h("p", { class: "text" }, view.scalar(lines[0]));
+	return shown && lead ? h("div", { class: "data" }, h("p", { class: "text", dir: "auto" }, lead), shown) : shown;
+}
 
 const LANGUAGES = { xml: "XML", html: "HTML", svg: "SVG", css: "CSS", js: "JavaScript", mjs: "JavaScript", ts: "TypeScript", tsx: "TypeScript", py: "Python", rs: "Rust", sh: "Shell", toml: "TOML", yml: "YAML", yaml: "YAML", sql: "SQL", h: "C++", cpp: "C++", c: "C", java: "Java", go: "Go", ini: "INI" };
 
@@ -96,12 +130,20 @@ const languageOf = (text, { name = "", mimeType = "" }) =>
 
 /** A text by what it is; `undefined` for plain words. The parameters are those of `textOf`. */
 export function readText(text, view, about) {
-	if (!/^\s*[`~]{3}/.test(text) && isDiff(text)) {
+	const isFenced = /^\s*[`~]{3}/.test(text);
+	if (!isFenced && isDiff(text)) {
 		return diffOf(text);
 	}
-	const language = languageOf(text, about);
-	if (language) {
+	// A file that the input names is perhaps what the text holds, and perhaps only what it speaks of.
+	const isAbout = about.name === view.file && !/\.(ya?ml|toml|ini)$/i.test(about.name) && pairsIn(text);
+	const language = !isFenced && !isAbout && languageOf(text, about);
+	// Of a page that was converted, the name alone says HTML.
+	if (language && (about.name !== view.file || !/^(HTML|XML)$/.test(language) || /^\s*</.test(text))) {
 		return code(text, language);
+	}
+	const special = files(text, view) ?? listed(text, view, about) ?? named(text, view);
+	if (special) {
+		return special;
 	}
 	const lines = text.trim().split("\n");
 	const each = lines.length > 1 && lines.length < 5000 && lines.every((line) => /^\s*\{.*\}\s*$/.test(line)) && lines.map(jsonIn);
@@ -109,14 +151,10 @@ export function readText(text, view, about) {
 		return view.show(each);
 	}
 	// A sentence, and data beneath it.
-	const [, before, after] = /^([^{[][^\n]*(?:\n[^{[][^\n]*){0,4}?)\n+\s*([{[][\s\S]*)$/.exec(text.trim()) ?? [];
+	const [, before, after] = /^([^{[][^\n]*(?:\n[^{[][^\n]*){0,4}?)\n+\s*([{[][\s\S]*)$/.exec(text.trim()) ?? /^([^{[\n]{1,200}:) *([{[][\s\S]*)$/.exec(text.trim()) ?? [];
 	const below = after && jsonIn(after);
 	if (below && typeof below === "object") {
 		return h("div", { class: "data" }, h("p", { class: "text", dir: "auto" }, before), view.show(below, "", about.schema));
-	}
-	const kinds = lines.map((line) => KINDS.exec(line.trim()));
-	if (lines.length > 1 && kinds.every(Boolean)) {
-		return view.show(kinds.map(([, kind, name]) => ({ name, kind: kind.charAt(0) + kind.slice(1).toLowerCase() })));
 	}
 	const rows = lines.length > 1 && rowsIn(text);
 	if (rows) {
@@ -138,7 +176,8 @@ export function readText(text, view, about) {
 						recordsOf(Object.keys(head), body),
 						head.map((label, key) => ({
 							key,
-							label,
+							// A heading without a name could not be pressed.
+							label: label || String(key + 1),
 							show: (record) => (typeof record[key] === "string" ? h("span", { class: "lines" }, inline(record[key], view.open)) : undefined)
 						}))
 					)

@@ -48,9 +48,9 @@ export function showPeriod(text) {
 		.join(" ");
 }
 
-/** Digits after the point, as a number is written. */
+/** Digits after the point, as a number is written; what binary fractions add does not count. */
 const digitsOf = (value) => {
-	const [, part = "", power = 0] = /^-?\d+(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value)) ?? [];
+	const [, part = "", power = 0] = /^-?\d+(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(Number(value.toPrecision(15)))) ?? [];
 	return Math.max(0, part.length - Number(power));
 };
 
@@ -112,17 +112,20 @@ function currencyOf(parts, numbers, records) {
 }
 
 /** Numbers that name something rather than measure it. */
-const NUMBERED = /^(ids?|lines?|row|column|year|code|zip|port|version|number|pid|uid|gid|index)$/;
+const NUMBERED = /^(ids?|lines?|row|column|year|code|zip|port|version|number|pid|uid|gid|index|changelist|build|revision)$/;
+
+/** Whether a record describes a file, whose size is in bytes. */
+const isFile = (record) => ["isFile", "permissions", "mimeType", "mtime"].some((key) => has(record, key));
 
 /** How numbers of one name are read. */
 function numeric(key, schema, numbers, records) {
 	const parts = tokens(key).map((part) => part.toLowerCase());
-	const found = measure(key);
+	const found = measure(key, schema?.unit);
 	const isName = NUMBERED.test(parts.at(-1));
 	const plain = (unit, least) => {
 		const digits = digitsFor(numbers, least);
 		const column = numbers.length > 1 && { minimumFractionDigits: digits, ...(numbers.some((one) => Math.abs(one) >= 1e4) && !isName && { useGrouping: true }) };
-		const show = (value) => showNumber(value, key, { maximumFractionDigits: digits, ...column });
+		const show = (value) => showNumber(value, key, { maximumFractionDigits: digits, ...column, ...(isName && { useGrouping: false }) });
 		return { right: true, unit, text: (value) => show(value) + (unit ? (unit === "%" || unit === "°" ? unit : ` ${unit}`) : ""), bare: show };
 	};
 	const money = (currency) => {
@@ -133,7 +136,7 @@ function numeric(key, schema, numbers, records) {
 			text: (value) => showNumber(value, "", { style: "currency", currency, useGrouping: true, ...fraction(most, usual) })
 		};
 	};
-	if (found?.kind === "bytes" || (!found && /\bin bytes\b/i.test(schema?.description ?? ""))) {
+	if (found?.kind === "bytes" || (!found && (/\bin bytes\b/i.test(schema?.description ?? "") || (key === "size" && records?.some(isFile))))) {
 		return { right: true, text: showBytes };
 	}
 	if (found?.kind === "seconds") {
@@ -212,6 +215,9 @@ const FORMS = [
 	[(text) => /^v?\d+\.\d+\.\d+([-+.][\w.+-]+)?$/.test(text), (text) => h("span", { class: "mono still" }, text)]
 ];
 
+/** The first kind of text that a text has the form of; -1 for words. */
+export const formOf = (text) => FORMS.findIndex(([is]) => text.length <= LONGEST && is(text));
+
 /** Words that say how something is. */
 const STATES = {
 	good: /^(ok|success(ful)?|succeeded|passed|pass|active|healthy|running|completed?|done|up|online|enabled|merged|ready)$/i,
@@ -222,7 +228,7 @@ const STATES = {
 const tag = (text) =>
 	h("span", { class: `tag ${Object.keys(STATES).find((state) => STATES[state].test(text)) ?? ""}`, dir: "auto" }, text);
 
-const TAGGED = /^(status|state|type|kind|level|severity|priority|category|role|method|mode|phase|result|stage|visibility|format|language)$/;
+const TAGGED = /^(status|state|type|kind|level|severity|priority|category|role|method|mode|phase|stage|visibility|format|language)$/;
 
 /** Whether texts are a few words that come again and again. */
 const isEnum = (key, schema, texts) =>
@@ -257,7 +263,7 @@ export function reading(key, schema, values, records) {
 	const missing = (value) => h("span", { class: "none", title: value === "" && say("empty") }, "—");
 	if (there.length && there.every((value) => typeof value === "number")) {
 		const read = numeric(key, schema, there, records);
-		const found = measure(key);
+		const found = measure(key, schema?.unit);
 		const column = values.length > 1 && read.bare && read.unit;
 		const exact = (value) =>
 			Number.isInteger(value) && !Number.isSafeInteger(value) ? say("rounded") : String(value);
@@ -286,6 +292,8 @@ export function reading(key, schema, values, records) {
 			(tagged ? tag(value) : h("span", { dir: "auto", class: narrow && "lines" }, value))
 		);
 	};
-	return { label: labelOf(key, schema), text: (value) => (timeOf(value) === undefined ? String(value) : showTime(value)), show: one, tagged };
+	const label = labelOf(key, schema);
+	// A yes needs no verb: "isPrivate" is "Private".
+	return { label: there.some((value) => typeof value === "boolean") ? label.replace(/^Is (.)/, (_, first) => first.toUpperCase()) : label, text: (value) => (timeOf(value) === undefined ? String(value) : showTime(value)), show: one, tagged };
 }
 

@@ -220,12 +220,12 @@ const COMPONENT = {
 			series.length > 0 &&
 			(kind === "pie"
 				? pie(
-						{ h, showNumber },
+						{ h, say, showNumber },
 						flat.map((record) => ({ name: record.x, value: Number(record[series[0].key]) })),
-						`${series[0].label} by ${x.label}`
+						say("whatBy", { what: series[0].label, across: x.label })
 					)
 				: kind === "area"
-					? area({ h, showNumber, ticks: parts.ticks }, flat, across, series)
+					? area({ h, say, showNumber, ticks: parts.ticks }, flat, across, series)
 					: parts.draw(flat, across, series, kind));
 		return drawn
 			? h("div", { class: "data" }, drawn, asTable(flat, [across, ...series]))
@@ -274,8 +274,8 @@ const COMPONENT = {
 				)
 			: h("p", { class: "none" }, say("noEntries"));
 	},
-	Code: ({ text, language }, item) => code(h, written(text, item), language),
-	Diff: ({ before, after }, item) => diff(h, parts.compare(written(before, item), written(after, item))),
+	Code: ({ text, language }, item) => code({ h, say }, written(text, item), language),
+	Diff: ({ before, after }, item) => diff({ h, say }, parts.compare(written(before, item), written(after, item))),
 	Divider: () => h("hr", {}),
 	Icon: ({ name, label }, item) =>
 		h(
@@ -341,7 +341,7 @@ const COMPONENT = {
 			}
 		});
 		const now = h("output", {});
-		const told = () => (now.textContent = field.value.trim() === "" ? "not set" : showNumber(Number(range.value)));
+		const told = () => (now.textContent = field.value.trim() === "" ? say("notSet") : showNumber(Number(range.value)));
 		const follow = () => {
 			range.value = field.value.trim() === "" ? least : field.value;
 			told();

@@ -5,7 +5,7 @@ const KNOWN = new Map(
 	(
 		"HTTP HTTPS URL URI ID API HTML CSS JSON XML YAML SQL CSV PDF IP IPv4 IPv6 TCP UDP DNS SSL TLS UI UX CPU GPU RAM OS SDK CLI UUID " +
 		"GUID IBAN BIC VAT ISBN UTC GMT ISO JWT SSH FTP MIME UTF PNG JPEG SVG GIF RGB SHA MD5 USB SAP UI5 OData OAuth GitHub GitLab " +
-		"ETag iOS macOS AI LLM MCP GPS AWS DPI FPS BPM RPM TTL UV EUR USD GBP"
+		"ETag iOS macOS AI LLM MCP GPS AWS DPI FPS BPM RPM TTL UV EUR USD GBP LTS DST HSL CDN TypeScript JavaScript"
 	)
 		.split(" ")
 		.map((word) => [word.toLowerCase(), word])
@@ -97,20 +97,24 @@ const AFTER = [
 const MONEY = /^(usd|eur|gbp|jpy|chf|cny|inr|aud|cad|sek|nok|dkk|pln|brl|krw)$/;
 
 /**
- * What a key says about the number it names.
+ * What a key, or a unit that the data names, says about a number.
  *
  * @returns `undefined`, or its `kind` (`bytes`, `seconds`, `percent`, `money`, `other`), its `unit`, the `factor` to bytes or
  *          seconds, and the `label` without the unit
  */
-export function measure(key) {
+export function measure(key, named) {
 	const text = String(key);
+	if (typeof named === "string" && /^[^\d\s]\S{0,8}$/.test(named) && !/^(iso8601|unixtime|string|boolean)$/i.test(named)) {
+		const [kind = "other", unit = named, factor] = BY_WORD.get(named) ?? [];
+		return { kind, unit, factor: factor || 1, label: words(key) };
+	}
 	if (!/^[\w$-]+$/.test(text)) {
 		return undefined;
 	}
 	const parts = tokens(text);
 	const last = parts.at(-1)?.toLowerCase();
 	const rest = parts.slice(0, parts.at(-2)?.toLowerCase() === "in" ? -2 : -1);
-	const label = rest.length ? sentenceOf(rest) : words(key);
+	const label = rest.length ? sentenceOf(rest) : last?.startsWith("byte") ? "Size" : words(key);
 	const after = AFTER.find(([word, , before]) => word === last && rest.some((part) => before.test(part.toLowerCase())));
 	if (after) {
 		return after[1] === "s"
@@ -133,8 +137,8 @@ export function labelOf(key, schema, isNumber) {
 	if (typeof title === "string" && title && letters(title) !== letters(key)) {
 		return title;
 	}
-	const found = isNumber ? measure(key) : undefined;
-	return found && found.label !== words(key) ? `${found.label} (${found.unit})` : words(key);
+	const found = isNumber ? measure(key, schema?.unit) : undefined;
+	return found && (found.label !== words(key) || schema?.unit) ? `${found.label} (${found.unit})` : words(key);
 }
 
 /** Where a description begins to talk to a model or to list what the form shows. */

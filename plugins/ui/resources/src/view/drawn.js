@@ -3,13 +3,13 @@
 const COLOURS = 5;
 
 /** A pie of the first numbers and, where there are more than five, of all others together. */
-export function pie({ h, showNumber }, records, label) {
+export function pie({ h, say, showNumber }, records, label) {
 	const sorted = records.filter(({ value }) => value > 0).sort((a, b) => b.value - a.value);
 	const parts =
 		sorted.length > COLOURS + 1
 			? [
 					...sorted.slice(0, COLOURS),
-					{ name: "Other", value: sorted.slice(COLOURS).reduce((sum, { value }) => sum + value, 0) }
+					{ name: say("others"), value: sorted.slice(COLOURS).reduce((sum, { value }) => sum + value, 0) }
 				]
 			: sorted;
 	const whole = parts.reduce((sum, { value }) => sum + value, 0);
@@ -37,7 +37,7 @@ export function pie({ h, showNumber }, records, label) {
 			{
 				viewBox: "0 0 200 200",
 				role: "img",
-				"aria-label": `Pie chart of ${label}: ${parts.length} parts. The list beside it says the same.`
+				"aria-label": say("pieChart", { what: label, count: parts.length })
 			},
 			slices
 		),
@@ -50,8 +50,8 @@ export function pie({ h, showNumber }, records, label) {
 }
 
 /** Areas under lines, each from zero. */
-export function area({ h, showNumber, ticks: divide }, records, across, series) {
-	const [all, high, left, low] = [innerWidth < 520 ? 360 : 640, 240, 56, 28];
+export function area({ h, say, showNumber, ticks: divide }, records, across, series) {
+	const [all, high, left, low] = [Math.min(860, Math.max(260, innerWidth - 32)), 240, 56, 28];
 	const numbers = series.flatMap(({ key }) => records.map((record) => record[key])).filter(Number.isFinite);
 	const ticks = divide(Math.min(0, ...numbers), Math.max(0, ...numbers));
 	const [least, most] = [ticks[0], ticks.at(-1)];
@@ -85,7 +85,13 @@ export function area({ h, showNumber, ticks: divide }, records, across, series) 
 			{
 				viewBox: `0 0 ${all} ${high}`,
 				role: "img",
-				"aria-label": `Area chart of ${series.map(({ label }) => label).join(", ")} by ${across.label}: ${numbers.length} values from ${short(Math.min(...numbers))} to ${short(Math.max(...numbers))}. The table holds the same.`,
+				"aria-label": say("areaChart", {
+					what: series.map(({ label }) => label).join(", "),
+					across: across.label,
+					count: numbers.length,
+					low: short(Math.min(...numbers)),
+					high: short(Math.max(...numbers))
+				}),
 				direction: "ltr"
 			},
 			ticks.map((tick) =>

@@ -31,7 +31,7 @@ function parts(h, text, language) {
 }
 
 /** Code with its language: comments, texts and numbers stand out. */
-export function code(h, text, language = "") {
+export function code({ h, say }, text, language = "") {
 	const short = text.slice(0, LONGEST);
 	return h(
 		"figure",
@@ -39,10 +39,10 @@ export function code(h, text, language = "") {
 		language && h("figcaption", {}, language),
 		h(
 			"pre",
-			{ tabindex: 0, role: "region", "aria-label": language ? `Code: ${language}` : "Code" },
+			{ tabindex: 0, role: "region", "aria-label": language ? say("codeIn", { language }) : say("code") },
 			h("code", {}, short.length > COLOURED ? short : parts(h, short, language))
 		),
-		text.length > LONGEST && h("p", { class: "hint" }, `The first ${LONGEST} of ${text.length} characters.`)
+		text.length > LONGEST && h("p", { class: "hint" }, say("firstOf", { shown: LONGEST, count: text.length }))
 	);
 }
 
@@ -50,7 +50,7 @@ const TAGS = { "=": "span", "-": "del", "+": "ins" };
 const SIGNS = { "=": "  ", "-": "− ", "+": "+ " };
 
 /** What has changed, line by line, in rows of a kind and a line as `compare` of diff.js makes them. */
-export function diff(h, rows) {
+export function diff({ h, say }, rows) {
 	const count = (kind) => rows.filter(([one]) => one === kind).length;
 	const line = ([kind, text]) => h(TAGS[kind], {}, SIGNS[kind] + text);
 	const shown = [];
@@ -68,7 +68,7 @@ export function diff(h, rows) {
 				h(
 					"details",
 					{},
-					h("summary", {}, `${hidden} equal lines`),
+					h("summary", {}, say("equalLines", { count: hidden })),
 					rows.slice(from + lead, to - tail).map(line)
 				),
 				...rows.slice(to - tail, to).map(line)
@@ -78,14 +78,14 @@ export function diff(h, rows) {
 		}
 		from = to;
 	}
-	const says =
-		count("+") + count("-")
-			? `${count("+")} ${count("+") === 1 ? "line" : "lines"} added, ${count("-")} removed`
-			: "The two are equal";
+	const says = [
+		count("+") && say("linesAdded", { count: count("+") }),
+		count("-") && say("linesRemoved", { count: count("-") })
+	].filter(Boolean);
 	return h(
 		"figure",
 		{ class: "diff" },
-		h("figcaption", {}, says),
-		h("pre", { tabindex: 0, role: "region", "aria-label": "Changes" }, shown)
+		h("figcaption", {}, says.join(" · ") || say("noDifference")),
+		h("pre", { tabindex: 0, role: "region", "aria-label": say("changes") }, shown)
 	);
 }
