@@ -126,6 +126,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("wasmtime-wasi", &["engine", "files", "sandbox"]),
     ("wasmtime-wasi-http", &["sandbox"]),
     ("wasmtime-wasi-io", &["sandbox"]),
+    ("windows-sys", &["confine"]),
 ];
 
 /// Dependencies of build scripts, and which crates may have them.
