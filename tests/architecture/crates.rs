@@ -139,6 +139,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("wasmtime-wasi", &["engine", "files", "sandbox"]),
     ("wasmtime-wasi-http", &["sandbox"]),
     ("wasmtime-wasi-io", &["sandbox"]),
+    ("windows-sys", &["confine"]),
 ];
 
 /// External dependencies of build scripts, and the crates of `host/` that may have them.

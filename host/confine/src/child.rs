@@ -10,6 +10,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 
+use crate::environment::{of_folder, of_machine};
 use crate::error::BecomeError;
 use crate::restrict::{Confinement, ResourceLimits, restrict};
 
@@ -27,7 +28,8 @@ pub struct Spec {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Its whole environment. `HOME` and `TMPDIR` name an empty folder of the child's own unless they are set here.
+    /// Its whole environment. Variables of the user's folders, such as `HOME` and `TMPDIR`, name an empty folder of the
+    /// child's own unless they are set here. On Windows, variables that describe the machine are added.
     pub environment: Vec<(OsString, OsString)>,
     /// Its working directory. `None`: its own empty folder. The working directory alone does not make anything
     /// reachable.
@@ -88,7 +90,8 @@ pub enum Reply {
     Ended,
 }
 
-/// A running child. When this value is dropped, the child and its process group are killed.
+/// A running child. When this value is dropped, the child and its process group are killed: on Windows, all
+/// processes that it started.
 pub struct Child {
     group: Group,
     process: tokio::process::Child,
@@ -112,25 +115,27 @@ impl Child {
         let mut command = Command::new(std::env::current_exe()?);
         command
             .env_clear()
+            .envs(of_machine())
+            .envs(of_folder(folder.path()))
+            .envs(spec.environment)
             .arg(SUBCOMMAND)
             .arg(serde_json::to_string(&terms)?)
             .arg(spec.program)
             .args(spec.arguments)
-            .envs(["HOME", "TMPDIR"].map(|name| (name, folder.path())))
-            .envs(spec.environment)
             .current_dir(spec.directory.as_deref().unwrap_or(folder.path()));
         Ok(Self { _folder: Some(folder), ..Self::of(command)? })
     }
 
-    /// Starts this program once more with these arguments and an empty environment. The child must confine itself:
-    /// see `restrict`.
+    /// Starts this program once more with these arguments and an environment that tells nothing of the user. The child
+    /// must confine itself: see `restrict`.
     ///
     /// # Errors
     ///
     /// The system cannot start a process.
     pub fn of_this_program(arguments: &[&str]) -> std::io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.env_clear().args(arguments).current_dir(std::path::MAIN_SEPARATOR_STR);
+        command.env_clear().envs(of_machine()).args(arguments);
+        command.current_dir(std::path::MAIN_SEPARATOR_STR);
         Self::of(command)
     }
 
@@ -142,7 +147,10 @@ impl Child {
             .kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
+        #[cfg(windows)]
+        command.creation_flags(crate::job::CREATE_NO_WINDOW);
         let mut process = command.spawn()?;
+        let group = Group::of(&mut process)?;
         let mut stderr = process.stderr.take().expect("piped above");
         // Read to its end: a child must not block on a full pipe.
         let stderr_kept = tokio::spawn(async move {
@@ -152,7 +160,7 @@ impl Child {
             kept
         });
         Ok(Self {
-            group: Group(process.id()),
+            group,
             stdin: process.stdin.take(),
             stdout: BufReader::new(process.stdout.take().expect("piped above")),
             stderr: stderr_kept,
@@ -265,12 +273,41 @@ async fn exchange(
     }
 }
 
-/// A process group, which is killed when this value is dropped.
+/// The processes of a child, which are killed when this value is dropped: on Unix its process group.
+#[cfg(unix)]
 struct Group(Option<u32>);
 
+/// The processes of a child, which are killed when this value is dropped.
+#[cfg(windows)]
+struct Group(Option<crate::job::Job>);
+
 impl Group {
+    #[cfg(unix)]
+    #[expect(clippy::unnecessary_wraps, reason = "as on Windows")]
+    fn of(process: &mut tokio::process::Child) -> std::io::Result<Self> {
+        Ok(Self(process.id()))
+    }
+
+    #[cfg(windows)]
+    fn of(process: &mut tokio::process::Child) -> std::io::Result<Self> {
+        let job = crate::job::Job::new(&ResourceLimits::default())?;
+        if let Some(handle) = process.raw_handle()
+            && let Err(error) = job.add(handle)
+            // A process that has ended already cannot be added.
+            && process.try_wait()?.is_none()
+        {
+            return Err(error);
+        }
+        Ok(Self(Some(job)))
+    }
+
+    #[cfg(windows)]
     fn kill(&mut self) {
-        #[cfg(unix)]
+        self.0 = None;
+    }
+
+    #[cfg(unix)]
+    fn kill(&mut self) {
         if let Some(group) = self.0.take()
             && let Some(group) = rustix::process::Pid::from_raw(group.cast_signed())
         {
@@ -309,7 +346,7 @@ fn become_program() -> Result<std::convert::Infallible, BecomeError> {
     command.args(arguments);
     #[cfg(unix)]
     let cause = std::os::unix::process::CommandExt::exec(&mut command);
-    #[cfg(not(unix))]
+    #[cfg(windows)]
     let cause = match command.status() {
         Ok(status) => std::process::exit(status.code().unwrap_or(1)),
         Err(error) => error,

@@ -12,10 +12,12 @@ use serde::Deserialize;
 use tokio::sync::OnceCell;
 
 use crate::child::{Child, Output, Spec};
+use crate::environment::of_program;
 use crate::error::{CommandError, DefinitionError};
+use crate::find::find;
 use crate::home::at_home;
 use crate::own_limits::OwnLimits;
-use crate::package::{SYSTEM_PATH, package_of};
+use crate::package::package_of;
 use crate::restrict::{Confinement, ResourceLimits};
 use crate::working_directory::WorkingDirectory;
 
@@ -31,7 +33,8 @@ pub struct Definition {
     /// A regular expression that each argument of a plugin must match as a whole. Default: plugins can add no
     /// arguments.
     pub more_args: Option<String>,
-    /// Variables of the host's environment that the program gets. It gets no others.
+    /// Variables of the host's environment that the program gets. It gets no others that tell of the user. On Windows,
+    /// `HOME` stands for `USERPROFILE`, `APPDATA` and `LOCALAPPDATA`, too.
     #[serde(default)]
     pub env: Vec<String>,
     /// Programs whose path the command needs to know: the name of a variable that is set to the path, and the name
@@ -255,7 +258,7 @@ impl Command {
         // writable.
         let here = PathBuf::from(".");
         let is_writable = directory.is_none_or(|directory| directory.writable);
-        let mut environment = environment(&program, &definition.env);
+        let mut environment = of_program(&program, &definition.env);
         let mut allowed = vec![here.clone()];
         allowed.extend(definition.reads.iter().cloned());
         for (variable, name) in &definition.find {
@@ -301,7 +304,7 @@ impl Command {
             let child = Child::start(Spec {
                 program: program.to_owned(),
                 arguments: vec!["--help".into()],
-                environment: environment(program, &[]),
+                environment: of_program(program, &[]),
                 directory: None,
                 confinement: Confinement { read, write: vec!["/dev/null".into()], network: false },
                 limits: self.resource_limits(),
@@ -363,31 +366,9 @@ impl Command {
     }
 }
 
-/// The absolute path of a program. A name is looked for in `PATH`. `None`: the program was not found.
-pub(crate) fn find(program: &Path) -> Option<PathBuf> {
-    if program.is_absolute() {
-        return program.is_file().then(|| program.to_owned());
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(program))
-        .find(|found| found.is_file())
-}
-
 /// A path without symbolic links.
 fn without_links(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
-fn environment(program: &Path, names: &[String]) -> Vec<(OsString, OsString)> {
-    let own = program.parent().unwrap_or(program);
-    let system = SYSTEM_PATH.map(PathBuf::from);
-    let path = std::env::join_paths([own.to_owned()].into_iter().chain(system)).unwrap_or_default();
-    let mut environment = vec![("PATH".into(), path), ("LANG".into(), "C.UTF-8".into())];
-    let passed = names.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
-    environment.extend(passed);
-    environment
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub enum ConfineError {
     /// A resource limit was refused.
     #[error("cannot limit {resource}")]
     Limit {
-        /// The resource, as `setrlimit` names it.
+        /// The resource, as `setrlimit` names it, or all of them.
         resource: String,
         /// What the system said.
         #[source]

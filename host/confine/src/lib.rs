@@ -5,8 +5,12 @@
 
 mod child;
 mod command;
+mod environment;
 mod error;
+mod find;
 mod home;
+#[cfg(windows)]
+mod job;
 mod own_limits;
 mod package;
 mod program;
@@ -19,7 +23,10 @@ mod working_directory;
 pub use child::{Child, Ended, Output, Reply, SUBCOMMAND, Spec, main};
 pub use command::{Command, Definition};
 pub use error::{BecomeError, CommandError, ConfineError, DefinitionError};
+pub use find::find;
 pub use home::at_home;
+#[cfg(windows)]
+pub use job::{CREATE_NO_WINDOW, Job};
 pub use own_limits::OwnLimits;
 pub use program::terms_of;
 pub use restrict::{Confinement, ResourceLimits, restrict, strength};

@@ -10,6 +10,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::find::system_path;
+
 /// Folders of a home directory with logins and other secrets. Such a folder is not readable as a whole, even if it is
 /// marked as a package. The same holds for a folder that contains one of them.
 const PRIVATE: &[&str] = &[
@@ -120,13 +122,10 @@ fn interpreter(program: &Path) -> Option<PathBuf> {
         return named.is_absolute().then(|| named.to_owned());
     }
     let name = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
-    let own = program.parent().unwrap_or(program);
-    let folders = std::iter::once(own).chain(SYSTEM_PATH.iter().map(Path::new));
+    let own = program.parent().unwrap_or(program).to_owned();
+    let folders = std::iter::once(own).chain(system_path());
     folders.map(|folder| folder.join(name)).find(|found| found.is_file())
 }
-
-/// Where a child looks for programs, after the folder of its own program.
-pub(crate) const SYSTEM_PATH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 
 /// Whether the last part of a path has this name.
 fn ends_with(path: &Path, name: &str) -> bool {

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::command::{SYSTEM, find};
+use crate::command::SYSTEM;
+use crate::find::find;
 use crate::package::package_of;
 use crate::restrict::Confinement;
 

@@ -21,13 +21,14 @@ pub struct Confinement {
 /// Resource limits of a confined process.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ResourceLimits {
-    /// Bytes of address space, including memory that is reserved and never used.
+    /// Bytes of address space, including memory that is reserved and never used. On Windows, reserved memory does not
+    /// count.
     pub address_space: Option<u64>,
-    /// Bytes of writable memory of each process of the child. Enforced on Linux only.
+    /// Bytes of writable memory of each process of the child. Enforced on Linux and Windows.
     pub memory: Option<u64>,
     /// Seconds of CPU time of each process of the child.
     pub cpu_seconds: Option<u64>,
-    /// Maximum size in bytes of a file that the process writes.
+    /// Maximum size in bytes of a file that the process writes. Not enforced on Windows.
     pub file_bytes: Option<u64>,
 }
 
@@ -71,9 +72,14 @@ fn limit(limits: &ResourceLimits) -> Result<(), ConfineError> {
     Ok(())
 }
 
-#[cfg(not(unix))]
-fn limit(_: &ResourceLimits) -> Result<(), ConfineError> {
-    Ok(())
+/// The limits hold for all that this process starts, and none of it survives this process.
+#[cfg(windows)]
+fn limit(limits: &ResourceLimits) -> Result<(), ConfineError> {
+    use crate::job::Job;
+    let resource = || "memory and time".to_owned();
+    Job::new(limits)
+        .and_then(Job::enter)
+        .map_err(|cause| ConfineError::Limit { resource: resource(), cause })
 }
 
 /// The restrictions that this system enforces on children, as text for the operator.
@@ -100,9 +106,10 @@ pub fn strength() -> &'static str {
         "limits of memory and time only: files, network and system calls are not confined on this \
          system"
     }
-    #[cfg(not(unix))]
+    #[cfg(windows)]
     {
-        "a limit of time only: nothing else is confined on this system"
+        "limits of memory and time, and a common end, by job objects: files, network and system \
+         calls are not confined on this system"
     }
 }
 

@@ -1,0 +1,89 @@
+//! Environment variables that every child gets, because the system or its libraries need them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::find::system_path;
+
+/// Variables by which programs find the user's folders. A child has an empty folder of its own in their place.
+#[cfg(not(windows))]
+const FOLDERS: &[&str] = &["HOME", "TMPDIR"];
+#[cfg(windows)]
+const FOLDERS: &[&str] = &["HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP"];
+
+/// Variables that describe the machine. Programs of Windows do not find their libraries or sockets without them.
+#[cfg(not(windows))]
+const MACHINE: &[&str] = &[];
+#[cfg(windows)]
+const MACHINE: &[&str] = &[
+    "COMSPEC",
+    "NUMBER_OF_PROCESSORS",
+    "OS",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "SystemDrive",
+    "SystemRoot",
+    "windir",
+];
+
+/// Variables that say on Windows what `HOME` says elsewhere.
+#[cfg(not(windows))]
+const HOME: &[&str] = &[];
+#[cfg(windows)]
+const HOME: &[&str] = &["USERPROFILE", "APPDATA", "LOCALAPPDATA"];
+
+fn of_host(name: &str) -> Option<(OsString, OsString)> {
+    Some((name.into(), std::env::var_os(name)?))
+}
+
+/// The variables that describe the machine.
+pub(crate) fn of_machine() -> impl Iterator<Item = (OsString, OsString)> {
+    MACHINE.iter().filter_map(|name| of_host(name))
+}
+
+/// The variables of the user's folders, which all lead to this folder.
+pub(crate) fn of_folder(folder: &Path) -> impl Iterator<Item = (OsString, OsString)> {
+    FOLDERS.iter().map(|name| (OsString::from(name), folder.into()))
+}
+
+/// The environment of a program: where it finds others, a language, and variables of the host with these names. On
+/// Windows, `HOME` stands for all variables that lead to the user's folders.
+pub(crate) fn of_program(program: &Path, names: &[String]) -> Vec<(OsString, OsString)> {
+    let own = program.parent().unwrap_or(program);
+    let all = [PathBuf::from(own)].into_iter().chain(system_path());
+    let path = std::env::join_paths(all).unwrap_or_default();
+    let mut environment = vec![("PATH".into(), path), ("LANG".into(), "C.UTF-8".into())];
+    environment.extend(names.iter().filter_map(|name| of_host(name)));
+    if names.iter().any(|name| name == "HOME") {
+        environment.extend(HOME.iter().filter_map(|name| of_host(name)));
+    }
+    environment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_gets_what_is_named_and_nothing_else() {
+        let name = |given: &(OsString, OsString)| given.0.to_string_lossy().into_owned();
+        let names: Vec<String> = of_program(Path::new("/a/b"), &[]).iter().map(name).collect();
+        assert_eq!(names, ["PATH", "LANG"]);
+        let some = of_program(Path::new("/a/b"), &["PATH".to_owned(), "NO_SUCH".to_owned()]);
+        assert_eq!(some.iter().filter(|given| name(given) == "PATH").count(), 2);
+        assert!(!some.iter().any(|given| name(given) == "NO_SUCH"));
+        let first = std::env::split_paths(&some[0].1).next();
+        assert_eq!(first.as_deref(), Some(Path::new("/a")));
+    }
+
+    #[test]
+    fn a_child_has_one_folder_for_all_that_programs_look_for() {
+        let folder = Path::new("/of/its/own");
+        let all: Vec<_> = of_folder(folder).collect();
+        assert!(all.iter().all(|(_, value)| value == folder), "{all:?}");
+        assert!(all.iter().any(|(name, _)| name == "HOME"));
+        let has = |name: &str| all.iter().any(|(given, _)| given == name);
+        assert_eq!((has("TEMP"), has("TMPDIR")), (cfg!(windows), !cfg!(windows)));
+        assert_eq!(of_machine().any(|(name, _)| name == "SystemRoot"), cfg!(windows));
+    }
+}
