@@ -73,5 +73,18 @@ fuzz target seconds="60":
 bench:
     cargo bench --package portcullis --bench speed
 
+# Test how packages are made, with a small program in the place of the binary (needs python)
+packaging:
+    python3 resources/packaging/test_packaging.py
+
+# Build the release binary and make all packages of it in target/release-files (options: see resources/packaging/package.py)
+release *options:
+    cargo build --release
+    python3 resources/packaging/package.py --binary target/release/portcullis --target "$(rustc -vV | sed -n 's/^host: //p')" --out target/release-files {{options}}
+
+# Install each package of target/release-files from its file and start it (needs python with venv, npm and dpkg-deb)
+release-check:
+    python3 resources/packaging/check.py target/release-files
+
 # Run all checks
-ci: lint test docs clients conformance ui5 views
+ci: lint test docs packaging clients conformance ui5 views

@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tempfile
 import tomllib
 from dataclasses import dataclass, field
 
@@ -107,8 +108,6 @@ def load(binary: pathlib.Path, target: str, namespace: str | None, download_base
 
 def pages(binary: pathlib.Path) -> dict[str, bytes]:
     """The manual pages and completions that the binary writes. They are the same on all platforms."""
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         try:
             done = subprocess.run([binary, "pages", folder], capture_output=True, text=True, timeout=60)

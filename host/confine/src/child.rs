@@ -12,7 +12,8 @@ use tokio::task::JoinHandle;
 
 use crate::environment::{of_folder, of_machine};
 use crate::error::BecomeError;
-use crate::restrict::{Confinement, ResourceLimits, restrict};
+use crate::resource_limits::ResourceLimits;
+use crate::restrict::{Confinement, restrict};
 
 /// The first argument of this program when it is started as a confined child: the program must then call
 /// [`main`].

@@ -18,7 +18,8 @@ use crate::find::find;
 use crate::home::at_home;
 use crate::own_limits::OwnLimits;
 use crate::package::package_of;
-use crate::restrict::{Confinement, ResourceLimits};
+use crate::resource_limits::ResourceLimits;
+use crate::restrict::Confinement;
 use crate::working_directory::WorkingDirectory;
 
 /// A program that plugins can be granted to run, as it is written in `[commands.NAME]`.

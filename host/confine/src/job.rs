@@ -17,7 +17,7 @@ use windows_sys::Win32::System::JobObjects::{
 pub use windows_sys::Win32::System::Threading::CREATE_NO_WINDOW;
 use windows_sys::Win32::System::Threading::GetCurrentProcess;
 
-use crate::restrict::ResourceLimits;
+use crate::resource_limits::ResourceLimits;
 
 /// Units of 100 nanoseconds in a second, in which Windows counts CPU time.
 const TICKS: u64 = 10_000_000;

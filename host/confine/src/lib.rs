@@ -14,6 +14,7 @@ mod job;
 mod own_limits;
 mod package;
 mod program;
+mod resource_limits;
 mod restrict;
 #[cfg(target_os = "linux")]
 mod seccomp;
@@ -29,6 +30,7 @@ pub use home::at_home;
 pub use job::{CREATE_NO_WINDOW, Job};
 pub use own_limits::OwnLimits;
 pub use program::terms_of;
-pub use restrict::{Confinement, ResourceLimits, restrict, strength};
+pub use resource_limits::ResourceLimits;
+pub use restrict::{Confinement, restrict, strength};
 pub use workers::Commands;
 pub use working_directory::WorkingDirectory;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ConfineError;
+use crate::resource_limits::ResourceLimits;
 
 /// The files that a confined process may reach, and whether it may use the network.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -16,20 +17,6 @@ pub struct Confinement {
     pub write: Vec<PathBuf>,
     /// Whether it may connect to other machines, and to other processes of this machine.
     pub network: bool,
-}
-
-/// Resource limits of a confined process.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct ResourceLimits {
-    /// Bytes of address space, including memory that is reserved and never used. On Windows, reserved memory does not
-    /// count.
-    pub address_space: Option<u64>,
-    /// Bytes of writable memory of each process of the child. Enforced on Linux and Windows.
-    pub memory: Option<u64>,
-    /// Seconds of CPU time of each process of the child.
-    pub cpu_seconds: Option<u64>,
-    /// Maximum size in bytes of a file that the process writes. Not enforced on Windows.
-    pub file_bytes: Option<u64>,
 }
 
 /// Confines this process and all its descendants. This cannot be undone. The working directory stays as it is,

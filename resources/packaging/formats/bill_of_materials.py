@@ -3,6 +3,7 @@
 import hashlib
 import json
 import subprocess
+import time
 import tomllib
 import uuid
 
@@ -28,9 +29,7 @@ def make(product):
         "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, digest)}",
         "version": 1,
         "metadata": {
-            "timestamp": __import__("datetime")
-            .datetime.fromtimestamp(product.time, __import__("datetime").timezone.utc)
-            .strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(product.time)),
             "component": component(crates[root], None)
             | {"type": "application", "hashes": [{"alg": "SHA-256", "content": digest}]},
         },

@@ -50,7 +50,7 @@ def control_file(product, entries) -> bytes:
         "Package": "portcullis",
         "Version": product.version,
         "Architecture": product.platform.debian,
-        "Maintainer": "The Portcullis developers <portcullis@localhost>",
+        "Maintainer": "The Portcullis developers <developers@portcullis.invalid>",
         "Installed-Size": size,
         "Depends": ", ".join(needs),
         "Recommends": "ca-certificates",

@@ -43,13 +43,28 @@ def server(product, address: str, digest: str) -> dict:
         "description": product.description[:100],
         "version": product.version,
         "packages": [
-            {"registryType": "mcpb", "identifier": address, "fileSha256": digest, "transport": stdio},
+            {
+                "registryType": "mcpb",
+                "identifier": address,
+                "version": product.version,
+                "fileSha256": digest,
+                "transport": stdio,
+            },
             {
                 "registryType": "npm",
                 "identifier": product.name,
                 "version": product.version,
                 "transport": stdio,
-                "packageArguments": [{"type": "positional", "value": "serve"}],
+                "packageArguments": [
+                    {"type": "positional", "value": "serve"},
+                    {
+                        "type": "named",
+                        "name": "--root",
+                        "description": "The folder that the tools may access",
+                        "format": "filepath",
+                        "isRequired": True,
+                    },
+                ],
             },
         ],
     }

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Tests of the packages, with a small script in the place of the binary. They need no network."""
+
+import hashlib
+import io
+import json
+import pathlib
+import stat
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+import zipfile
+
+HERE = pathlib.Path(__file__).parent
+
+# Writes the pages as the binary does. The comment is what the binary's needed version of the C library is read from.
+STAND_IN = """#!/bin/sh
+# GLIBC_2.17 GLIBC_2.34 GLIBC_2.4
+mkdir -p "$2/man" "$2/completions"
+echo page > "$2/man/portcullis.1"
+for name in portcullis.bash _portcullis portcullis.fish; do echo "$name" > "$2/completions/$name"; done
+"""
+
+
+def package(folder: pathlib.Path, name: str, *more: str, target: str = "x86_64-unknown-linux-gnu", text: str = STAND_IN):
+    """Runs `package.py`. Returns how it ended, and the folder with what it made."""
+    binary = folder / "portcullis"
+    binary.write_text(text)
+    binary.chmod(0o755)
+    out = folder / name
+    command = [sys.executable, HERE / "package.py", "--binary", binary, "--target", target, "--out", out, *more]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120), out
+
+
+class Packages(unittest.TestCase):
+    """What is made from one binary."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.temporary.name)
+        address = ["--namespace", "io.github.somebody", "--download-base", "https://host.test/v1/"]
+        cls.ended, cls.out = package(cls.folder, "one", *address)
+        if cls.ended.returncode != 0:
+            raise AssertionError(cls.ended.stderr)
+        _, cls.again = package(cls.folder, "two", *address)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def read(self, suffix: str) -> bytes:
+        """The one file with this end of its name."""
+        found = [path for path in self.out.iterdir() if path.name.endswith(suffix)]
+        self.assertEqual(len(found), 1, suffix)
+        return found[0].read_bytes()
+
+    def test_a_second_run_makes_the_same_bytes(self):
+        first = {path.name: path.read_bytes() for path in self.out.iterdir()}
+        self.assertEqual(first, {path.name: path.read_bytes() for path in self.again.iterdir()})
+        self.assertGreater(len(first), 9)
+
+    def test_checksums_and_provenance_name_each_file(self):
+        sums = dict(reversed(line.split("  ")) for line in self.read("SHA256SUMS").decode().splitlines())
+        for path in self.out.iterdir():
+            if path.name != "SHA256SUMS":
+                self.assertEqual(sums.pop(path.name), hashlib.sha256(path.read_bytes()).hexdigest())
+        self.assertEqual(sums, {})
+        statement = json.loads(self.read(".intoto.json"))
+        named = {one["name"] for one in statement["subject"]}
+        self.assertEqual(named | {"SHA256SUMS"} | {path.name for path in self.out.glob("*.intoto.json")},
+                         {path.name for path in self.out.iterdir()})
+
+    def test_the_binary_can_be_executed_in_each_package(self):
+        with tarfile.open(fileobj=io.BytesIO(self.read("gnu.tar.gz"))) as archive:
+            modes = {member.name.rpartition("/")[2]: member.mode for member in archive}
+        self.assertEqual((modes["portcullis"], modes["README.md"], modes["portcullis.1"]), (0o755, 0o644, 0o644))
+        for suffix, name in ((".whl", ".data/scripts/portcullis"), (".mcpb", "server/portcullis")):
+            with zipfile.ZipFile(io.BytesIO(self.read(suffix))) as archive:
+                (entry,) = (one for one in archive.infolist() if one.filename.endswith(name))
+                self.assertTrue((entry.external_attr >> 16) & stat.S_IXUSR, suffix)
+
+    def test_the_wheel_names_the_c_library_that_the_binary_needs(self):
+        (wheel,) = self.out.glob("*.whl")
+        self.assertTrue(wheel.name.endswith("-py3-none-manylinux_2_34_x86_64.whl"), wheel.name)
+        control = self.read(".deb")
+        start = control.index(b"control.tar.gz") + 60
+        size = int(control[start - 12 : start - 2])
+        with tarfile.open(fileobj=io.BytesIO(control[start : start + size])) as archive:
+            text = archive.extractfile("./control").read().decode()
+        self.assertIn("libc6 (>= 2.34)", text)
+
+    def test_npm_packages_have_one_version_and_know_each_other(self):
+        packages = {}
+        for path in self.out.glob("*.tgz"):
+            with tarfile.open(path) as archive:
+                content = json.load(archive.extractfile("package/package.json"))
+            packages[content["name"]] = content
+        main, platform = packages["portcullis"], packages["portcullis-linux-x64"]
+        self.assertEqual(main["optionalDependencies"]["portcullis-linux-x64"], platform["version"])
+        self.assertEqual((platform["os"], platform["cpu"]), (["linux"], ["x64"]))
+        self.assertEqual(main["mcpName"], json.loads(self.read("server.json"))["name"])
+
+    def test_manifests_have_addresses_and_digests_of_files_that_exist(self):
+        server = json.loads(self.read("server.json"))
+        bundle = server["packages"][0]
+        name = bundle["identifier"].removeprefix("https://host.test/v1/")
+        self.assertEqual(bundle["fileSha256"], hashlib.sha256((self.out / name).read_bytes()).hexdigest())
+        self.assertLessEqual(len(server["description"]), 100)
+        formula = self.read(".rb").decode()
+        archive = hashlib.sha256(self.read("gnu.tar.gz")).hexdigest()
+        self.assertIn(f'sha256 "{archive}"', formula)
+
+    def test_the_bill_of_materials_has_host_and_plugins_and_no_tests(self):
+        names = {one["name"] for one in json.loads(self.read(".cdx.json"))["components"]}
+        self.assertLessEqual({"wasmtime", "rmcp", "ui5-manifest", "portcullis-plugin"}, names)
+        self.assertFalse({"insta", "guest-echo"} & names)
+
+
+class Faults(unittest.TestCase):
+    """What cannot be packaged is said, and nothing is left."""
+
+    def refused(self, *more: str, **options) -> str:
+        """The message of a run that has to fail and to make nothing."""
+        with tempfile.TemporaryDirectory() as folder:
+            ended, out = package(pathlib.Path(folder), "out", *more, **options)
+            self.assertEqual(ended.returncode, 1, ended.stdout)
+            self.assertFalse(out.exists())
+            return ended.stderr
+
+    def test_an_unknown_target(self):
+        self.assertIn("is not a known target", self.refused(target="sparc-sun-solaris"))
+
+    def test_a_binary_that_cannot_write_its_pages(self):
+        self.assertIn("no pages today", self.refused(text="#!/bin/sh\necho no pages today >&2\nexit 3\n"))
+        self.assertIn("cannot run", self.refused(text="not a program"))
+
+
+if __name__ == "__main__":
+    unittest.main()
