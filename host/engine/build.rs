@@ -1,4 +1,4 @@
-//! Tells the engine which target it compiles for: the one that it is built for.
+//! Passes the target of this build to the engine, which compiles components for the same target.
 #![expect(clippy::disallowed_methods, reason = "a build script is told things by its environment")]
 
 fn main() {

@@ -1,10 +1,10 @@
-//! What each plugin used of each capability, by the records that are still there.
+//! The use of each capability by each plugin, counted from the records that were not deleted.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::record::{Counted, Event, Record, Verdict};
 
-/// Maximum number of different subjects kept for one capability and verdict: the latest.
+/// Maximum number of different subjects that are kept for one plugin, capability and verdict. The latest are kept.
 const SUBJECTS: usize = 12;
 
 /// The use of one capability by one plugin.
@@ -25,19 +25,19 @@ pub struct CapabilityUse {
 /// The use of all capabilities.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CapabilityUses {
-    /// By plugin and capability.
+    /// The uses, by plugin and capability.
     pub uses: BTreeMap<(String, String), CapabilityUse>,
-    /// The time of the first record that is still there.
+    /// The time of the earliest record.
     pub since: Option<String>,
 }
 
 impl CapabilityUses {
-    /// Adds a record. Records are added in their order.
+    /// Adds a record. Callers add the records in the order of the audit.
     pub fn add(&mut self, record: &Record) {
         self.since = [self.since.take(), Some(record.time.clone())].into_iter().flatten().min();
         let (capability, verdict, count, subject) = match &record.event {
             Event::Ask { capability, subject, verdict, .. } => (capability, *verdict, 1, subject),
-            // The ask was counted as allowed.
+            // The effect was refused after the ask was allowed. It counts as allowed and as denied.
             Event::Outcome { capability, subject, verdict: Verdict::Denied, .. } => {
                 (capability, Verdict::Denied, 1, subject)
             }

@@ -26,7 +26,7 @@ impl Chain {
     ///
     /// # Errors
     ///
-    /// Where the object cannot be written as JSON.
+    /// The object cannot be written as JSON.
     pub fn link(self, object: &impl Serialize, line: &mut Vec<u8>) -> io::Result<()> {
         line.clear();
         serde_json::to_writer(&mut *line, object).map_err(io::Error::other)?;
@@ -48,11 +48,11 @@ impl Chain {
 /// A line that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// Its place in the file, from 1.
+    /// The line's place in the file, from 1.
     pub at: usize,
-    /// Its number in the chain, from 0.
+    /// The line's number in the chain, from 0.
     pub n: u64,
-    /// The digest that the line carries: that of the line before.
+    /// The digest of the line before, which this line carries.
     pub prev: Hash,
     /// The digest of the line itself.
     pub hash: Hash,
@@ -72,26 +72,26 @@ pub struct Flaw {
 /// What is wrong with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlawKind {
-    /// It is not a line of an audit.
+    /// The text is not a line of an audit.
     NotALine,
-    /// The first line of its segment is missing.
+    /// The first line of the segment is missing.
     MissingHeader,
-    /// Its number is not the next one: lines between were removed, or lines were moved or repeated.
+    /// The number of the line is not the next number: lines were removed, moved or repeated.
     Number {
         /// The number that should follow.
         expected: u64,
         /// The number of the line.
         found: u64,
     },
-    /// It does not carry the digest of the line before: one of the two was changed.
+    /// The line does not carry the digest of the line before: one of the two lines was changed.
     Digest,
-    /// It follows the last line of a sealed segment.
+    /// The line follows the last line of a sealed segment.
     AfterSeal,
     /// The last line of the segment states another number of lines than there are.
     LineCount {
         /// The number that the last line states.
         expected: u64,
-        /// The number of lines before it.
+        /// The number of lines before the last line.
         found: u64,
     },
 }
@@ -150,7 +150,7 @@ struct Flat<'a> {
 }
 
 impl Flat<'_> {
-    /// The record. `None` where a field is missing.
+    /// The record. `None`: a field is missing.
     fn record(self) -> Option<Record> {
         let event = match &*self.event {
             "ask" => Event::Ask {
@@ -200,7 +200,7 @@ impl Flat<'_> {
     }
 }
 
-/// The fields of the chain, of a line that is not a record.
+/// The fields of the chain in a line that is not a record.
 #[derive(Deserialize)]
 struct Link<'a> {
     #[serde(borrow)]
@@ -209,7 +209,7 @@ struct Link<'a> {
     prev: Hash,
 }
 
-/// Reads a line of a file, without its line end. `None` where it is not a line of an audit.
+/// Reads a line of a file, without its line end. `None`: the text is not a line of an audit.
 fn read(at: usize, text: &[u8]) -> Option<Line> {
     let hash = Hash::of(text);
     if let Ok(flat) = serde_json::from_slice::<Flat<'_>>(text)
@@ -250,7 +250,7 @@ pub(crate) fn lines(bytes: &[u8]) -> (impl Iterator<Item = ReadLine<'_>>, &[u8])
 /// Compares each line with the line before it.
 #[derive(Default)]
 pub(crate) struct ChainCheck {
-    /// The next number, and the digest of the last line where it is known.
+    /// The next number, and the digest of the last line if that line could be read. `None`: no chain has begun.
     before: Option<(u64, Option<Hash>)>,
 }
 

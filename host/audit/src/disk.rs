@@ -10,7 +10,7 @@ pub(crate) trait SegmentFile: Send {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Truncates the file to this size in bytes.
     fn truncate(&mut self, size: u64) -> io::Result<()>;
-    /// Whether the file still exists. `true` where the system cannot tell.
+    /// Whether the file still exists. Always `true` on systems other than Unix.
     fn exists(&self) -> bool;
 }
 
@@ -35,7 +35,7 @@ impl SegmentFile for File {
     }
 }
 
-/// Creates the file of a segment, and fails where it exists.
+/// Creates the file of a segment. Fails if the file exists.
 pub(crate) type CreateSegmentFile = fn(&Path) -> io::Result<Box<dyn SegmentFile>>;
 
 /// Creates the file of a segment for its owner alone. On Unix, the file is locked while it is open, which tells
@@ -53,7 +53,7 @@ pub(crate) fn create_segment_file(path: &Path) -> io::Result<Box<dyn SegmentFile
     Ok(Box::new(file))
 }
 
-/// Whether the process that writes a segment is still running. `true` where that cannot be known.
+/// Whether the process that writes a segment is still running. `true` if the lock cannot be checked.
 #[cfg(unix)]
 pub(crate) fn is_live(segment: &Path) -> bool {
     let Ok(file) = File::open(segment) else { return true };

@@ -21,13 +21,13 @@ const ARCHIVE_WAIT: Duration = Duration::from_secs(5);
 pub(crate) struct FolderFile {
     /// The name of the file.
     pub name: String,
-    /// The name of its segment, or of the first one in an archive.
+    /// The name of its segment, or of the first segment in an archive.
     pub stem: String,
     /// Whether it is an archive.
     pub archive: bool,
     /// Size in bytes.
     pub bytes: u64,
-    /// The time of the last write, where the system knows it.
+    /// The time of the last write. `None`: the system does not know it.
     pub changed: Option<SystemTime>,
 }
 
@@ -55,7 +55,7 @@ impl FolderFile {
 }
 
 impl Ord for FolderFile {
-    /// By age, as names begin with the time.
+    /// Orders files by age, because their names begin with the time.
     fn cmp(&self, other: &Self) -> Ordering {
         (&self.stem, !self.archive).cmp(&(&other.stem, !other.archive))
     }
@@ -67,11 +67,11 @@ impl PartialOrd for FolderFile {
     }
 }
 
-/// The segments and archives of a folder, the oldest first. There are none where the folder does not exist.
+/// The segments and archives of a folder, the oldest first. Empty if the folder does not exist.
 ///
 /// # Errors
 ///
-/// Where the folder cannot be read.
+/// The folder cannot be read.
 #[expect(clippy::disallowed_methods, reason = "the audit's job is its folder")]
 pub(crate) fn list(folder: &Path) -> io::Result<Vec<FolderFile>> {
     let entries = match std::fs::read_dir(folder) {
@@ -83,7 +83,7 @@ pub(crate) fn list(folder: &Path) -> io::Result<Vec<FolderFile>> {
     for entry in entries {
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        // Another process may have removed it in the meantime.
+        // Another process may have removed the file in the meantime.
         let Ok(metadata) = entry.metadata() else { continue };
         if metadata.is_file() {
             listed.extend(FolderFile::of(name, metadata.len(), metadata.modified().ok()));
@@ -93,10 +93,10 @@ pub(crate) fn list(folder: &Path) -> io::Result<Vec<FolderFile>> {
     Ok(listed)
 }
 
-/// What a file holds.
+/// The bytes of a segment or of an archive.
 #[derive(Debug, Default)]
 pub(crate) struct FileBytes {
-    /// The bytes of a segment; of an archive, the bytes up to the end that the index states.
+    /// All bytes of a segment, or the bytes of an archive up to the end that the index states.
     pub valid: Vec<u8>,
     /// The bytes of an archive after the end that the index states. A process that is killed while it archives
     /// segments leaves such bytes. They are not read.
@@ -117,9 +117,10 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Where the folder or its index cannot be read.
+    /// The folder or its index cannot be read.
     pub fn of(folder: &Path) -> io::Result<Self> {
-        // No lock: its file does not exist yet or cannot be read, or another process holds it for too long.
+        // There is no lock if its file does not exist or cannot be read, or if another process holds the lock for
+        // too long.
         let lock = Lock::take(folder, ARCHIVE_WAIT, true)
             .inspect_err(|error| tracing::debug!("the audit is read without its lock: {error}"))
             .ok();
@@ -136,11 +137,11 @@ impl Snapshot {
         self.index.as_deref().map(|bytes| read_index(bytes).0).unwrap_or_default()
     }
 
-    /// The bytes of a file. `None`: its contents were archived, or it was deleted.
+    /// The bytes of a file. `None`: the contents of the file were archived, or the file was deleted.
     ///
     /// # Errors
     ///
-    /// Where it cannot be read.
+    /// The file cannot be read.
     pub fn bytes(
         &self,
         folder: &Path,
@@ -170,7 +171,7 @@ impl Snapshot {
 ///
 /// # Errors
 ///
-/// Where a file that exists cannot be read.
+/// A file that exists cannot be read.
 pub fn read_records(folder: &Path, mut each: impl FnMut(Record)) -> io::Result<()> {
     let held = Snapshot::of(folder)?;
     visit(&held, folder, &held.state(), &mut |record| each(record.clone()))
@@ -180,7 +181,7 @@ pub fn read_records(folder: &Path, mut each: impl FnMut(Record)) -> io::Result<(
 ///
 /// # Errors
 ///
-/// Where a file that exists cannot be read.
+/// A file that exists cannot be read.
 pub fn usage(folder: &Path) -> io::Result<Usage> {
     Ok(usage_and_dropped(folder)?.0)
 }
@@ -189,16 +190,17 @@ pub fn usage(folder: &Path) -> io::Result<Usage> {
 ///
 /// # Errors
 ///
-/// Where a file that exists cannot be read.
+/// A file that exists cannot be read.
 pub fn usage_and_dropped(folder: &Path) -> io::Result<(Usage, Dropped)> {
     read_with_usage(folder, |_| ())
 }
 
-/// As [`read_records`], and returns what [`usage_and_dropped`] returns at the same moment. The folder is read once.
+/// As [`read_records`]. Also returns the result of [`usage_and_dropped`] for the same moment, without reading the
+/// folder twice.
 ///
 /// # Errors
 ///
-/// Where a file that exists cannot be read.
+/// A file that exists cannot be read.
 pub fn read_with_usage(
     folder: &Path,
     mut each: impl FnMut(&Record),

@@ -12,21 +12,21 @@ use crate::query::{Latest, Query, Selection};
 use crate::record::Record;
 use crate::segments::read_segments;
 
-/// Reads an audit again and again, and yields what is new.
+/// Reads an audit repeatedly, and yields the new records.
 pub struct Follower {
     folder: PathBuf,
-    /// What was read of each segment, in a file of its own or in an archive.
+    /// The part of each segment that was read, by the name of the segment.
     read: HashMap<String, Progress>,
     /// The size of each archive when it was last read.
     archives: BTreeMap<String, u64>,
 }
 
-/// What was read of a segment.
+/// The part of a segment that was read.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
-    /// Size in bytes of the complete lines that were read from its own file.
+    /// Size in bytes of the complete lines that were read from the segment's own file.
     bytes: u64,
-    /// The number of records.
+    /// The number of records that were read.
     records: u64,
 }
 
@@ -36,23 +36,24 @@ impl Follower {
         Self { folder, read: HashMap::new(), archives: BTreeMap::new() }
     }
 
-    /// The latest records so far that a query selects, at most `most`. [`Follower::poll`] yields those after them.
+    /// The latest records so far that a query selects, at most `most`. [`Follower::poll`] then yields the records
+    /// after them.
     ///
     /// # Errors
     ///
-    /// Where a file that exists cannot be read.
+    /// A file that exists cannot be read.
     pub fn select(&mut self, query: &Query, most: usize) -> io::Result<Selection> {
         let mut latest = Latest::of(query, most);
         self.poll(|record| latest.add(record))?;
         Ok(latest.finish())
     }
 
-    /// Calls `each` with every record that was written since the last call, whatever files it was moved to meanwhile.
-    /// A record whose file was deleted before it was read is missed.
+    /// Calls `each` with every record that was written since the last call, also if the record was moved to an
+    /// archive in the meantime. A record whose file was deleted before it was read is missed.
     ///
     /// # Errors
     ///
-    /// Where a file that exists cannot be read.
+    /// A file that exists cannot be read.
     pub fn poll(&mut self, mut each: impl FnMut(Record)) -> io::Result<()> {
         let listed = list(&self.folder)?;
         let has_grown = |file: &&FolderFile| self.archives.get(&file.name) != Some(&file.bytes);
@@ -73,7 +74,7 @@ impl Follower {
         }
         let bytes = match read_from(&self.folder.join(&file.name), progress.bytes) {
             Ok(bytes) => bytes,
-            // It was archived or deleted after it was listed. The next call finds it in the archive.
+            // The file was archived or deleted after it was listed. The next call finds it in the archive.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         };
@@ -118,7 +119,7 @@ impl Follower {
     }
 }
 
-/// The bytes of a file from this place on.
+/// The bytes of a file from this offset on.
 fn read_from(path: &Path, place: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(place))?;

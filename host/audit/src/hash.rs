@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// The digest that the first line of a chain carries, as no line is before it.
+    /// The digest that the first line of a chain carries, because there is no line before.
     pub const NONE: Self = Self([0; 32]);
 
     /// The digest of a line without its line end.

@@ -15,7 +15,7 @@ use crate::record::FORMAT;
 /// The index's file in the folder.
 pub(crate) const INDEX: &str = "index.jsonl";
 
-/// The index before it was last compacted.
+/// The file that keeps the index from before its last compaction.
 pub(crate) const INDEX_BEFORE: &str = "index-before.jsonl";
 
 /// The file that a process locks while it writes the index.
@@ -43,11 +43,11 @@ pub(crate) fn read(bytes: &[u8]) -> (IndexState, Chain, Vec<Flaw>, usize) {
 pub(crate) struct Lock(#[expect(dead_code, reason = "the open file is the lock")] File);
 
 impl Lock {
-    /// Waits for the lock, at most for this time.
+    /// Waits for the lock, at most for this time. A `shared` lock is for reading.
     ///
     /// # Errors
     ///
-    /// Where other processes hold the lock all the time, or the file cannot be opened or locked.
+    /// Other processes hold the lock for this whole time, or the file cannot be opened or locked.
     pub fn take(folder: &Path, at_most: Duration, shared: bool) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         if shared {
@@ -85,17 +85,17 @@ pub(crate) struct Index {
     chain: Chain,
     bytes: u64,
     line: Vec<u8>,
-    /// The state that its lines add up to.
+    /// The state that the lines of the index add up to.
     pub state: IndexState,
     _lock: Lock,
 }
 
 impl Index {
-    /// Opens the index of a folder, and creates it where it is missing.
+    /// Opens the index of a folder, and creates it if it is missing.
     ///
     /// # Errors
     ///
-    /// Where the index cannot be locked, read or written.
+    /// The index cannot be locked, read or written.
     pub fn open(folder: &Path, at_most: Duration) -> io::Result<Self> {
         let lock = Lock::take(folder, at_most, false)?;
         let mut options = OpenOptions::new();
@@ -107,7 +107,7 @@ impl Index {
         let (state, chain, _, torn) = read(&bytes);
         let whole = (bytes.len() - torn) as u64;
         if torn > 0 {
-            // A process was killed while it wrote the line, or the disk was full.
+            // The last line is incomplete: a process was killed while it wrote the line, or the disk was full.
             file.set_len(whole)?;
         }
         let mut index = Self { file, chain, bytes: whole, line: Vec::new(), state, _lock: lock };
@@ -122,7 +122,7 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// Where the line cannot be written: the file is as before.
+    /// The line cannot be written. The file is as before, unless the file cannot be truncated either.
     pub fn append(&mut self, entry: IndexEntry) -> io::Result<()> {
         self.chain.link(&entry, &mut self.line)?;
         if let Err(error) = self.file.write_all(&self.line) {
@@ -135,18 +135,18 @@ impl Index {
         Ok(())
     }
 
-    /// Replaces the index by one line with its state where it is larger than `most` bytes. The file before is kept
-    /// beside it.
+    /// Replaces the index by one line with its state, if the index is larger than `most` bytes and this makes it
+    /// much smaller. The previous file is kept beside the new file.
     ///
     /// # Errors
     ///
-    /// Where the new file cannot be written: the index stays as it is.
+    /// The new file cannot be written. The index stays as it is.
     #[expect(clippy::disallowed_methods, reason = "the audit's job is its folder")]
     pub fn compact(&mut self, folder: &Path, most: u64) -> io::Result<()> {
         if self.bytes <= most {
             return Ok(());
         }
-        // A file that could not be removed is still left over.
+        // Only files that could not be removed are still left over.
         let mut state = self.state.clone();
         state.leftover.retain(|name| exists(&folder.join(name)));
         let first = IndexEntry::IndexOpened {

@@ -12,14 +12,14 @@ use crate::usage::Usage;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum IndexEntry {
-    /// The index begins, with the state of the index before.
+    /// The index begins, with the state of the previous index.
     IndexOpened {
         /// Version of the format.
         format: u32,
-        /// The digest of the last line of the index before.
+        /// The digest of the last line of the previous index.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<Hash>,
-        /// The state of the index before; empty in the first one.
+        /// The state of the previous index. Empty in the first index.
         state: IndexState,
     },
     /// A process began a segment.
@@ -51,11 +51,11 @@ pub enum IndexEntry {
     Dropped {
         /// The file.
         file: String,
-        /// The number of segments that it held.
+        /// The number of segments in the file.
         segments: u64,
         /// The counts and denials of these segments.
         usage: Usage,
-        /// The records that they held. Absent in folders of earlier versions.
+        /// The records that were deleted. Absent in folders of earlier versions.
         #[serde(flatten)]
         dropped: Dropped,
     },
@@ -67,10 +67,10 @@ pub struct Dropped {
     /// The number of records.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub records: u64,
-    /// The time of the earliest one.
+    /// The time of the earliest record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// The time of the latest one.
+    /// The time of the latest record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
@@ -100,7 +100,7 @@ impl IndexEntry {
         matches!(name, "index-opened" | "segment-opened" | "segment-ended" | "archived" | "dropped")
     }
 
-    /// Whether it is the first line of an index.
+    /// Whether the entry is the first line of an index.
     pub(crate) fn begins(&self) -> bool {
         matches!(self, Self::IndexOpened { .. })
     }
@@ -138,7 +138,7 @@ pub struct IndexedSegment {
     pub end: Option<SegmentEnd>,
 }
 
-/// The state of a folder: what all lines of its index add up to.
+/// The state of a folder, which is the sum of all lines of its index.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct IndexState {
     /// The segments that have files of their own, by name.
@@ -147,7 +147,7 @@ pub struct IndexState {
     pub archives: BTreeMap<String, Archive>,
     /// The number of segments that were deleted.
     pub dropped: u64,
-    /// The records in deleted segments. Those that earlier versions deleted are not counted.
+    /// The records in deleted segments. Records that earlier versions deleted are not counted.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub dropped_records: Dropped,
     /// The counts and denials of deleted segments.

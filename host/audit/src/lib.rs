@@ -1,10 +1,10 @@
 //! The audit: records of each call and each ask, with verdict and outcome, as JSON lines chained by SHA-256.
 //!
 //! Each process appends to segments of its own in one folder, without waiting for other processes. A segment is a
-//! file in which each line carries the digest of the line before. An index, written by a thread of its own, lists the
-//! segments, so that [`verify`] finds what was changed, removed or cut off. In a call with very many asks, each of the
-//! first ones has a record of its own, and the rest are counted. The index keeps the counts and denials of deleted
-//! files, so that no flood of records hides a denial.
+//! file in which each line carries the digest of the line before. An index, written by a thread of its own, lists
+//! the segments, so that [`verify`] finds lines and files that were changed, removed or cut off. In a call with
+//! very many asks, each of the first asks has a record of its own, and the other asks are counted. The index keeps
+//! the counts and denials of deleted files, so that no flood of records hides a denial.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at the files"))]
 
@@ -74,7 +74,7 @@ struct Sink {
     watchers: Vec<Watcher>,
 }
 
-/// Called with every record.
+/// A function that is called with every record.
 type Watcher = Box<dyn Fn(&Record) + Send>;
 
 /// An approval to record.
@@ -84,7 +84,7 @@ pub struct Approval<'a> {
     pub source: &'a str,
     /// The digest that is approved.
     pub digest: &'a str,
-    /// The digest that was approved before.
+    /// The digest that was approved before. `None`: nothing was.
     pub before: Option<&'a str>,
     /// The name of the operating system's user.
     pub user: &'a str,
@@ -127,7 +127,7 @@ impl Audit {
     ///
     /// # Errors
     ///
-    /// Where the record cannot be written.
+    /// The record cannot be written.
     pub fn record_approval(&self, approval: &Approval<'_>) -> io::Result<()> {
         let Approval { source, digest, before, user, reason } = *approval;
         self.write(&Record {
@@ -150,12 +150,12 @@ impl Audit {
         &self.0.destination.folder
     }
 
-    /// Seals the last segment of this process: nothing can be recorded after that. Waits for the index at most
+    /// Seals the last segment of this process. Nothing can be recorded afterwards. Waits for the index at most
     /// [`Limits::index_wait`].
     ///
     /// # Errors
     ///
-    /// Where the seal cannot be written. The records before it are not affected.
+    /// The seal cannot be written. Earlier records are not affected.
     pub fn end(&self) -> io::Result<()> {
         let maintenance = self.sink().writer.end(&self.0.destination)?;
         if maintenance.is_some_and(|thread| !thread.finish(self.0.destination.limits.index_wait)) {

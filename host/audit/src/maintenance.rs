@@ -25,7 +25,7 @@ pub(crate) enum Job {
     Opened { segment: String, first: Hash },
     /// This process ended a segment.
     Ended { segment: String, first: Hash, end: SegmentEnd },
-    /// Answer once all jobs before this one are done.
+    /// Send an answer when all earlier jobs are done.
     Flush(SyncSender<()>),
 }
 
@@ -37,7 +37,7 @@ impl Maintenance {
     ///
     /// # Errors
     ///
-    /// Where the system cannot start a thread.
+    /// The system cannot start a thread.
     pub fn start(folder: PathBuf, limits: Limits) -> io::Result<Self> {
         let (sender, jobs) = channel();
         let thread = std::thread::Builder::new().name("audit".into());
@@ -45,12 +45,13 @@ impl Maintenance {
         Ok(Self(sender))
     }
 
-    /// Where jobs are sent.
+    /// The channel for jobs.
     pub fn jobs(&self) -> &Sender<Job> {
         &self.0
     }
 
-    /// Waits until all jobs are done, at most for this time. Returns whether they are.
+    /// Waits until all jobs are done, at most for this time. `false`: some jobs are not done, or the thread has
+    /// ended.
     pub fn finish(self, at_most: Duration) -> bool {
         let (sender, done) = sync_channel(1);
         self.0.send(Job::Flush(sender)).is_ok() && done.recv_timeout(at_most).is_ok()
@@ -67,7 +68,7 @@ fn work(folder: &Path, limits: &Limits, jobs: &Receiver<Job>) {
                 (file_name(&segment), IndexEntry::SegmentEnded { segment, first, end })
             }
             Job::Flush(done) => {
-                // The process may no longer wait for it.
+                // The process may no longer wait for the answer.
                 let _no_longer_awaited = done.send(());
                 continue;
             }
@@ -81,7 +82,7 @@ fn work(folder: &Path, limits: &Limits, jobs: &Receiver<Job>) {
             if begins { tidy(folder, limits, &mut index) } else { Ok(()) }
         });
         if let Err(error) = kept {
-            // The next process appends what this one could not.
+            // The next process appends the missing lines.
             tracing::warn!("the index of the audit in {}: {error}", folder.display());
         }
     }
@@ -91,7 +92,7 @@ fn work(folder: &Path, limits: &Limits, jobs: &Receiver<Job>) {
 ///
 /// # Errors
 ///
-/// Where a file cannot be read or written. The next run finishes what was left.
+/// A file cannot be read or written. The next call of this function does the remaining work.
 pub(crate) fn tidy(folder: &Path, limits: &Limits, index: &mut Index) -> io::Result<()> {
     let mut listed = list(folder)?;
     listed.retain(|file| {
@@ -107,7 +108,7 @@ pub(crate) fn tidy(folder: &Path, limits: &Limits, index: &mut Index) -> io::Res
     index.compact(folder, limits.index)
 }
 
-/// Adds the ends of segments whose process ended without doing so.
+/// Adds the end of a segment to the index if the process of the segment ended without doing so.
 fn note_ends(
     folder: &Path,
     limits: &Limits,
@@ -207,7 +208,7 @@ fn archive_small(
     Ok(())
 }
 
-/// Deletes the oldest files while all files together are too large, and those that are too old.
+/// Deletes files that are too old, and the oldest files while all files together are too large.
 fn drop_oldest(
     folder: &Path,
     limits: &Limits,
@@ -245,7 +246,8 @@ fn spans_too_long(name: &str, limits: &Limits) -> bool {
     SystemTime::now().duration_since(began).is_ok_and(|age| age > most / 8)
 }
 
-/// When the first segment of an archive began, by the archive's name: `archive-20261122T080000.120Z-….jsonl`.
+/// The time at which the first segment of an archive began, from the archive's name:
+/// `archive-20261122T080000.120Z-….jsonl`.
 fn began(name: &str) -> Option<SystemTime> {
     let stamp = name.strip_prefix("archive-")?.split('-').next()?;
     let part = |from: usize, to: usize| stamp.get(from..to);

@@ -1,5 +1,5 @@
-//! The texts of programs that called tools, kept beside the records where the operator wants it: `programs/DIGEST.txt`.
-//! The records have the digests.
+//! Keeps the texts of programs that called tools in the files `programs/DIGEST.txt` beside the records, if the
+//! operator grants this. The records have the digests.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -11,7 +11,7 @@ use crate::disk::{create_folder, owner_only};
 /// Maximum number of programs. The oldest are removed.
 const MAX_PROGRAMS: usize = 1000;
 
-/// Keeps the text of a program.
+/// Keeps the text of a program. A text that is kept already stays as it is.
 ///
 /// # Errors
 ///
@@ -27,7 +27,7 @@ pub(crate) fn keep(folder: &Path, digest: &str, text: &str) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     if let Err(error) = file.write_all(text.as_bytes()) {
-        // What is cut off would not have the digest.
+        // A text that is cut off would not match the digest in the name of its file.
         let _gone = fs::remove_file(&path);
         return Err(error);
     }

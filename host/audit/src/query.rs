@@ -39,7 +39,7 @@ pub struct Selection {
     pub left_out: u64,
 }
 
-/// A text is neither a time nor a duration.
+/// The text is not a time and not a duration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a time: write how long ago, such as 30m, 12h, 7d or 2w, or a date, such as 2026-11-20 or \
@@ -47,11 +47,12 @@ pub struct Selection {
 )]
 pub struct InvalidTime(pub String);
 
-/// The time that a text names: a duration before `now`, such as `7d`, or a date, as [`Record::time`].
+/// Converts a text to a time in the form of [`Record::time`]. The text is a duration before `now`, such as `7d`, or
+/// a date.
 ///
 /// # Errors
 ///
-/// [`InvalidTime`].
+/// [`InvalidTime`]: the text has neither form.
 pub fn parse_time(text: &str, now: SystemTime) -> Result<String, InvalidTime> {
     let invalid = || InvalidTime(text.to_owned());
     let ago = |ago: Duration| now.checked_sub(ago);
@@ -91,7 +92,8 @@ impl Query {
     }
 }
 
-/// Whether a request is the wanted one, or a call that its plugin made: the id of the request, a full stop and a number.
+/// Whether a request is the wanted one, or a call that its plugin made. Such a call has the id of the request, a
+/// full stop and a number.
 fn is_part_of(request: &str, wanted: &str) -> bool {
     let rest = request.strip_prefix(wanted);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -150,7 +152,8 @@ impl Ord for Timed {
     }
 }
 
-/// Collects the latest records that a query selects, ordered by time: processes write at the same time.
+/// Collects the latest records that a query selects, ordered by time. The files are not in this order, because
+/// several processes write at the same time.
 pub(crate) struct Latest<'a> {
     query: &'a Query,
     most: usize,
@@ -186,7 +189,7 @@ impl<'a> Latest<'a> {
 ///
 /// # Errors
 ///
-/// Where a file that exists cannot be read.
+/// A file that exists cannot be read.
 pub fn select(folder: &Path, query: &Query, most: usize) -> io::Result<Selection> {
     let mut latest = Latest::of(query, most);
     read_records(folder, |record| latest.add(record))?;

@@ -10,18 +10,19 @@ pub const FORMAT: u32 = 1;
 /// One record of the audit.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
 pub struct Record {
-    /// RFC 3339, UTC.
+    /// When the record was written: RFC 3339, UTC, with milliseconds.
     pub time: String,
     /// Correlates the records of one request.
     pub request: String,
-    /// The plugin or upstream server whose tool was called.
+    /// The source: the plugin or the upstream server that was called or approved.
     pub plugin: String,
     /// SHA-256 of the plugin's component, or of the definition of the upstream's tool; empty for other work of an
     /// upstream.
     pub digest: String,
-    /// The name of the tool, or the MCP method with a name or a URI; empty while a plugin is prepared.
+    /// The name of the tool, or the MCP method with a name or a URI. Empty while a plugin is prepared, and for
+    /// approvals.
     pub tool: String,
-    /// The caller, where the transport knows one.
+    /// The caller. `None`: no caller is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
     /// What happened.
@@ -29,7 +30,7 @@ pub struct Record {
     pub event: Event,
 }
 
-/// What a record is about.
+/// The kind of a record, with the fields of this kind.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
@@ -41,8 +42,8 @@ pub enum Event {
         subject: String,
         /// Allowed or denied.
         verdict: Verdict,
-        /// The outcome. `None`: the record was written before the effect. An [`Event::Outcome`] follows where
-        /// the effect failed or its outcome says more.
+        /// The outcome. `None`: the record was written before the effect. An [`Event::Outcome`] follows if the
+        /// effect fails, or if its outcome says more than that the effect was done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<String>,
     },
@@ -52,7 +53,7 @@ pub enum Event {
         capability: String,
         /// The effect and its object, such as `read /a/b`.
         subject: String,
-        /// Denied where the effect was refused after the ask was allowed.
+        /// Denied if the effect was refused after the ask was allowed.
         verdict: Verdict,
         /// A word or two, such as `no-entry`, `declined`, `status 404`.
         outcome: String,
@@ -60,32 +61,32 @@ pub enum Event {
     /// A count of asks (or outcomes) of one kind, because the call has too many for a record each. Written
     /// before the effects of the asks that it covers.
     More {
-        /// What is counted.
+        /// Whether asks or outcomes are counted.
         of: Counted,
         /// The capability.
         capability: String,
-        /// The verdict of all of them.
+        /// The verdict of all counted asks.
         verdict: Verdict,
-        /// The outcome of all of them.
+        /// The outcome of all counted asks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outcome: Option<String>,
         /// The number since the last record of this kind. The sum over a call is the number of counted asks.
         count: u64,
         /// The number of this kind in this call so far.
         total: u64,
-        /// The highest number that this record covers. Where no later record of the kind follows, as the
-        /// process was killed, there were between `total` and `covers` of them.
+        /// The number of asks up to which this record stands. If the process was killed before it wrote a later
+        /// record of this kind, there were between `total` and `covers` asks.
         covers: u64,
-        /// The subject of the first of them.
+        /// The subject of the first counted ask.
         first: String,
-        /// The subject of the last of them so far.
+        /// The subject of the last counted ask so far.
         last: String,
     },
     /// A call ended.
     Call {
         /// Whether the call was passed to its source.
         verdict: Verdict,
-        /// How it ended: `done`, `tool-error`, `need-input`, `cancelled`, or why it failed.
+        /// How the call ended: `done`, `tool-error`, `need-input`, `cancelled`, or why it failed.
         outcome: String,
         /// Wall time in microseconds.
         duration_us: u64,
@@ -96,10 +97,10 @@ pub enum Event {
     },
     /// A component, or the tools of an upstream server, were approved. The record's digest is the approved one.
     Approval {
-        /// The digest that was approved before. `None`: none was.
+        /// The digest that was approved before. `None`: nothing was approved before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<String>,
-        /// The name of the operating system's user whose process approved it.
+        /// The operating system's name of the user who approved.
         user: String,
         /// Why: the operator's words, or `first use`.
         reason: String,
@@ -116,7 +117,7 @@ pub enum Counted {
     Outcomes,
 }
 
-/// The decision on an ask: one of two.
+/// The decision about an ask or a call.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -136,7 +137,7 @@ impl Verdict {
     }
 }
 
-/// The first line of a segment: which process writes it.
+/// The first line of a segment. It names the process that writes the segment.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
 pub struct SegmentHeader {
     /// Version of the format: [`FORMAT`].
@@ -151,7 +152,7 @@ pub struct SegmentHeader {
     pub pid: u32,
     /// When the process started: RFC 3339, UTC.
     pub started: String,
-    /// The segment before this one, of the same process.
+    /// The segment before this one, of the same process. `None`: this segment is the first of the process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<PreviousSegment>,
 }
@@ -172,6 +173,6 @@ pub struct SegmentSeal {
     pub time: String,
     /// The number of lines before this one.
     pub lines: u64,
-    /// Why the segment ends here: `ended` with the process, or `full`.
+    /// Why the segment ends here. `ended`: the process ends. `full`: the segment has its maximum size.
     pub reason: String,
 }

@@ -27,7 +27,7 @@ const SECRET: &[&str] = &[
 /// The replacement of a secret.
 const HIDDEN: &str = "***";
 
-/// The text, shortened where it is too long for a record.
+/// The text, shortened if it is too long for a record.
 pub(crate) fn bounded(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_SUBJECT {
         return Cow::Borrowed(text);
@@ -42,9 +42,9 @@ pub fn is_secret_name(name: &str) -> bool {
     SECRET.iter().any(|word| name.contains(word))
 }
 
-/// The text of a command or an address without secrets: without the values after `password=`, `--token`,
-/// `Bearer` and the like, and without the user of an address. It recognises a secret by the word before it, and
-/// so cannot recognise every secret.
+/// The text of a command or an address without secrets: without the values after `password=`, `--token`, `Bearer`
+/// and the like, and without the user of an address. A secret is recognised by the word before it, so not every
+/// secret is found.
 pub fn without_secrets(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut hide_next = false;

@@ -1,4 +1,4 @@
-//! Reads the segments of a file: a segment's own file holds one, an archive holds many.
+//! Reads the segments of a file: a segment's own file holds one segment, an archive holds many.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(crate) struct ReadSegment {
     pub lines: u64,
     /// The digest of the last complete line.
     pub last: Hash,
-    /// The last line, where the segment was sealed.
+    /// The last line, if the segment was sealed.
     pub sealed: Option<SegmentSeal>,
     /// The bytes of the complete lines in the file.
     pub range: Range<usize>,
@@ -38,7 +38,7 @@ pub(crate) struct ReadSegments {
 }
 
 impl ReadSegments {
-    /// The only segment of a segment's own file. `None` where the file holds anything else.
+    /// The only segment of a segment's own file. `None`: the file holds something else.
     pub fn only(self) -> Option<ReadSegment> {
         let mut segments = self.segments;
         if segments.len() == 1 && self.stray.is_empty() { segments.pop() } else { None }

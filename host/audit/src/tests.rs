@@ -1,4 +1,4 @@
-//! Floods, full disks, cuts and edits: what was recorded stays, and what was changed is found.
+//! Tests with floods of asks, full disks, and files that are cut or edited: records stay, and changes are found.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -52,7 +52,7 @@ fn recorded(folder: &Path, limits: Limits, asks: usize) {
     audit.end().unwrap();
 }
 
-/// Creates the file of a segment. Panics where the folder has no index.
+/// Creates the file of a segment. Panics if the folder has no index.
 fn create_beside_index(path: &Path) -> io::Result<Box<dyn SegmentFile>> {
     assert!(path.with_file_name("index.jsonl").exists(), "a segment without an index");
     create_segment_file(path)
@@ -241,7 +241,8 @@ fn an_archive_that_was_not_finished_counts_nothing_twice() {
     }
     let is_archive = |path: &PathBuf| path.to_string_lossy().contains("archive-");
     let archive = segments(folder.path()).into_iter().find(is_archive).unwrap();
-    // Killed after a segment was written into the archive, and before the index said so.
+    // As if the process was killed after it wrote a segment into the archive, and before it added the archive to
+    // the index.
     let single = segments(folder.path()).into_iter().find(|path| !is_archive(path)).unwrap();
     let torn = fs::read(&single).unwrap();
     let before = fs::read(&archive).unwrap();
@@ -249,7 +250,7 @@ fn an_archive_that_was_not_finished_counts_nothing_twice() {
     assert_eq!(subjects(folder.path()).len(), 14);
     let report = assert_whole(folder.path());
     assert!(report.remarks[0].what.contains("killed while it archived"), "{:?}", report.remarks);
-    // Killed after the index said so, and before the segments were removed.
+    // As if the process was killed after it added the archive to the index, and before it removed the segments.
     let first = before.split_inclusive(|byte| *byte == b'\n').take(4).collect::<Vec<_>>().concat();
     let name = archive.file_name().unwrap().to_string_lossy().replace("archive-", "");
     fs::write(folder.path().join(name), first).unwrap();
@@ -268,7 +269,7 @@ fn a_deleted_segment_whose_file_stays_counts_once_also_when_the_index_is_compact
     let counts = || (usage(folder.path()).unwrap().0["snoop"].calls, subjects(folder.path()).len());
     assert_eq!(counts(), (1, 1));
     let file = folder::list(folder.path()).unwrap().remove(0).name;
-    // As maintenance does it, where the system does not remove the file.
+    // As maintenance does it if the system does not remove the file.
     let mut index = index::Index::open(folder.path(), small().index_wait).unwrap();
     let (usage, dropped) = (usage(folder.path()).unwrap(), Dropped::default());
     index.append(IndexEntry::Dropped { file, segments: 1, usage, dropped }).unwrap();
@@ -327,12 +328,12 @@ fn the_index_is_begun_anew_and_says_the_same() {
     let first = parse(&index).lines.swap_remove(0);
     let Entry::Index(note) = first.entry else { panic!("{first:?}") };
     let IndexEntry::IndexOpened { before, .. } = *note else { panic!("{note:?}") };
-    // The index before ends with the line that the new one names.
+    // The previous index ends with the line whose digest the new index states.
     let old = parse(&fs::read(folder.path().join("index-before.jsonl")).unwrap());
     assert_eq!(before, Some(old.lines.last().unwrap().hash));
     assert_whole(folder.path());
     assert_eq!(usage(folder.path()).unwrap().0["snoop"].calls, 40);
-    // Nobody changes the index before unnoticed.
+    // A change of the previous index is found.
     let path = folder.path().join("index-before.jsonl");
     let before = fs::read(&path).unwrap();
     let lines: Vec<_> = before.split_inclusive(|byte| *byte == b'\n').collect();
@@ -350,7 +351,7 @@ fn a_segment_may_be_cut_at_any_byte() {
     let path = segments(folder.path()).remove(0);
     let (whole, index) = (fs::read(&path).unwrap(), folder.path().join("index.jsonl"));
     let sealed = fs::read(&index).unwrap();
-    // What the index knew while the process was writing.
+    // The index as it was while the process was writing.
     let lines: Vec<_> = sealed.split_inclusive(|byte| *byte == b'\n').collect();
     let opened = lines[..2].concat();
     let all = subjects(folder.path());
@@ -360,9 +361,10 @@ fn a_segment_may_be_cut_at_any_byte() {
         fs::write(&index, &opened).unwrap();
         assert_eq!(subjects(folder.path()), all[..ends.saturating_sub(1).min(all.len())]);
         let report = verify(folder.path()).unwrap();
-        // The first line was there when the index said so: without it, somebody cut the file.
+        // The index lists a segment only after its first line was written. So if this line is missing, somebody cut
+        // the file.
         assert_eq!(report.is_whole(), ends > 0, "{length}: {report:#?}");
-        // The index knows how the segment ended: whatever is missing was taken away.
+        // The index states how the segment ended. So somebody removed the missing lines.
         fs::write(&index, &sealed).unwrap();
         assert!(!verify(folder.path()).unwrap().is_whole(), "{length}");
     }
@@ -382,7 +384,7 @@ fn the_next_process_goes_on_beside_one_that_was_killed() {
     assert_eq!(subjects(folder.path()), ["read /a", "read /files/0"]);
     let report = assert_whole(folder.path());
     assert_eq!(report.segments[0].ending, Ending::Killed);
-    // From now on its length is known.
+    // From now on, the index states the length of the segment.
     let bytes = fs::read(&path).unwrap();
     let end = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     fs::write(&path, &bytes[..end]).unwrap();
@@ -438,7 +440,7 @@ fn a_full_disk_refuses_asks_and_spoils_nothing() {
         let mut acknowledged = Vec::new();
         for n in 0..12 {
             let subject = format!("read /files/{n}");
-            // From n = 9 on, there is room. At each third ask, the file cannot be truncated either.
+            // From n = 9 on, the disk has room. At each third ask, files cannot be truncated.
             CUTS.set(n % 3 > 0);
             if n == 9 {
                 ROOM.set(1_000_000);
@@ -469,7 +471,7 @@ fn a_file_that_somebody_removed_is_noticed() {
     audit.end().unwrap();
     assert_eq!(subjects(folder.path()), ["read /b"]);
     let faults = verify(folder.path()).unwrap().faults;
-    // Whether or not the index knew of it: the next segment names it.
+    // The next segment names the removed segment, even if the index does not.
     assert!(faults.iter().any(|fault| fault.what.contains("is missing")), "{faults:?}");
 }
 

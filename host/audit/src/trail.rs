@@ -1,4 +1,4 @@
-//! The records of one call: each ask while there are few, and counts of the rest.
+//! Writes the records of one call: a record for each of the first asks, and counts of the other asks.
 
 use std::io;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use crate::record::{Counted, Event, Record, Verdict};
 use crate::writer::now;
 use crate::{Audit, bounded};
 
-/// Maximum number of allowed asks and outcomes of one call that have a record each; denied ones have the same maximum
-/// of their own. Further ones are counted.
+/// Maximum number of allowed asks and outcomes of one call that have a record each. The same maximum applies
+/// separately to denied asks and outcomes. Further asks and outcomes are counted.
 pub const MAX_SINGLE_RECORDS: u32 = 1000;
 
-/// The number of asks that the first record of a counter covers. Such a record is written ahead: it stands for asks up
-/// to this number, before they happen.
+/// The number of asks that the first record of a counter covers. The record is written in advance: it also stands
+/// for asks up to this number that have not happened yet.
 const COVERED: u64 = 64;
 
 /// An ask writes a new record of its counter if the last one is older than this.
@@ -24,7 +24,7 @@ const MAX_RECORD_INTERVAL: Duration = Duration::from_secs(1);
 /// From this number of counters on, further outcomes of a call are counted together as `other`.
 const MAX_COUNTERS: usize = 256;
 
-/// What all records of one call have in common.
+/// The fields that all records of one call share.
 #[derive(Debug, Clone)]
 pub struct CallIdentity {
     /// Correlation id of the request.
@@ -34,9 +34,9 @@ pub struct CallIdentity {
     /// SHA-256 of the plugin's component, or of the definition of the upstream's tool; empty for other work of an
     /// upstream.
     pub digest: Arc<str>,
-    /// What is called: the name of a tool, or the MCP method with a name or a URI; empty while a plugin is prepared.
+    /// The called tool, or the MCP method with a name or a URI. Empty while a plugin is prepared.
     pub tool: String,
-    /// The caller.
+    /// The caller. `None`: no caller is known.
     pub principal: Option<String>,
 }
 
@@ -45,9 +45,9 @@ pub struct CallIdentity {
 pub enum Recorded {
     /// With a record of its own.
     Single,
-    /// As the first of its verdict that is counted.
+    /// As the first ask of its verdict that is counted.
     FirstCounted,
-    /// As one of those that are counted.
+    /// As a further ask that is counted.
     Counted,
 }
 
@@ -61,7 +61,7 @@ struct CallRecords {
     counters: Mutex<Counters>,
 }
 
-/// How many single records a call has, and the counters of the rest.
+/// The numbers of single records of a call, and the counters of the other asks and outcomes.
 #[derive(Default)]
 struct Counters {
     single_allowed: u32,
@@ -117,20 +117,20 @@ impl Trail {
         &self.0.subject.request
     }
 
-    /// Keeps the text of a program that calls tools beside the records, which have its digest.
+    /// Keeps the text of a program that calls tools, in a file beside the records. The records have its digest.
     ///
     /// # Errors
     ///
-    /// The text cannot be written: the program must then not be run.
+    /// The text cannot be written. The program must then not be run.
     pub fn keep_program(&self, digest: &str, text: &str) -> io::Result<()> {
         crate::programs::keep(self.0.audit.folder(), digest, text)
     }
 
-    /// Records an ask, with its outcome where that is known already.
+    /// Records an ask, with its outcome if that is known already.
     ///
     /// # Errors
     ///
-    /// Where the record cannot be written: the ask must then be refused.
+    /// The record cannot be written. The ask must then be refused.
     pub fn record_ask(
         &self,
         capability: &str,
@@ -145,7 +145,7 @@ impl Trail {
     ///
     /// # Errors
     ///
-    /// Where the record cannot be written.
+    /// The record cannot be written.
     pub fn record_outcome(
         &self,
         capability: &str,
@@ -156,12 +156,12 @@ impl Trail {
         self.0.record(Counted::Outcomes, capability, subject, verdict, Some(outcome))
     }
 
-    /// Begins the record of the call itself. It is written with [`OngoingCall::end`], or when the returned value is
-    /// dropped.
+    /// Begins the record of the call itself. [`OngoingCall::end`], or dropping the returned value, writes the
+    /// record.
     ///
     /// # Errors
     ///
-    /// Where nothing can be recorded: the call must then be refused.
+    /// The audit cannot be written. The call must then be refused.
     pub fn begin_call(&self, bytes_in: u64) -> io::Result<OngoingCall> {
         self.0.audit.ready()?;
         Ok(OngoingCall { trail: self.clone(), started: Instant::now(), bytes_in, ended: false })
@@ -253,7 +253,8 @@ impl CallRecords {
         Ok(if is_first { Recorded::FirstCounted } else { Recorded::Counted })
     }
 
-    /// Writes a final record for each counter whose last record is behind, or covers more than happened.
+    /// Writes a final record for each counter whose last record has a lower number, or covers more asks than
+    /// happened.
     fn write_counts(&self) -> io::Result<()> {
         for counter in &mut self.counters.lock().counted {
             if counter.total != counter.recorded || counter.total != counter.covers {
@@ -286,7 +287,8 @@ impl Drop for CallRecords {
     }
 }
 
-/// A call that has not ended. If it is dropped without [`OngoingCall::end`], the call was cancelled.
+/// A call that has not ended. If this value is dropped without [`OngoingCall::end`], the call is recorded as
+/// cancelled.
 pub struct OngoingCall {
     trail: Trail,
     started: Instant,
@@ -299,7 +301,7 @@ impl OngoingCall {
     ///
     /// # Errors
     ///
-    /// Where it cannot be recorded: the answer must then not be given.
+    /// The end cannot be recorded. The client must then not get the answer.
     pub fn end(
         mut self,
         verdict: Verdict,

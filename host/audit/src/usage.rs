@@ -1,4 +1,4 @@
-//! Counts and denials of records, for each plugin.
+//! Counts calls and asks, and keeps denials, for each plugin.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub struct Denial {
     pub subject: String,
     /// The number of times.
     pub times: u64,
-    /// When it was last denied.
+    /// When the effect was last denied.
     pub last: String,
 }
 
@@ -105,7 +105,7 @@ impl PluginUse {
             known.last = std::mem::take(&mut known.last).max(denial.last);
             return;
         }
-        // The first ones stay, whatever comes later.
+        // The first 50 denials stay. The oldest of the others is removed.
         if self.denials.len() == DENIALS {
             self.denials.remove(DENIALS / 2);
         }

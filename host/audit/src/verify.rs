@@ -1,4 +1,4 @@
-//! Verifies a folder of an audit: finds what was changed, removed, moved or cut off, and where.
+//! Verifies the folder of an audit: finds files and lines that were changed, removed, moved or cut off.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,10 +22,10 @@ pub struct Report {
     pub segments: Vec<SegmentReport>,
     /// Signs that records were changed, removed, moved or cut off.
     pub faults: Vec<Fault>,
-    /// What is unusual and can be left by processes that were killed.
+    /// Irregularities that processes can leave when they are killed.
     pub remarks: Vec<Fault>,
-    /// The digest of the last line of the index. `None`: there is no index. A copy kept elsewhere shows later that the
-    /// folder was not replaced: see [`was_last`].
+    /// The digest of the last line of the index. `None`: there is no index. With a copy that is kept elsewhere,
+    /// [`was_last`] shows later whether the folder was replaced.
     pub index_end: Option<Hash>,
 }
 
@@ -52,7 +52,7 @@ pub struct SegmentReport {
 pub enum Ending {
     /// With a seal, for this reason.
     Sealed(String),
-    /// It has not ended: its process is running.
+    /// The segment has not ended: its process is running.
     Running,
     /// Without a seal: its process was killed.
     Killed,
@@ -63,7 +63,7 @@ pub enum Ending {
 pub struct Fault {
     /// The name of the file.
     pub file: String,
-    /// The line, from 1, where one is known.
+    /// The line, from 1. `None`: the fault is not in one line.
     pub line: Option<usize>,
     /// What is wrong, as a sentence for the operator. No program depends on its words.
     pub what: String,
@@ -80,12 +80,12 @@ impl fmt::Display for Fault {
 
 /// Compares the segments, the archives and the index of a folder with each other.
 ///
-/// A change is found unless the digests of the whole chain were also computed anew. Whoever can write to the folder
-/// can do so for all of its files, and then nothing is found.
+/// A change is found unless all digests of the chain were recomputed, too. Somebody who can write to the folder can
+/// recompute the digests of all files. Such a change is not found.
 ///
 /// # Errors
 ///
-/// Where a file that exists cannot be read.
+/// A file that exists cannot be read.
 pub fn verify(folder: &Path) -> io::Result<Report> {
     let held = Snapshot::of(folder)?;
     let mut check = Check::default();
@@ -111,12 +111,13 @@ pub fn verify(folder: &Path) -> io::Result<Report> {
     Ok(check.report)
 }
 
-/// Whether the last line of the index, or of the index before it, once had this digest, in hexadecimal. `false` means
-/// that the folder was replaced, or that the index was rewritten twice since.
+/// Whether the index, or the index before its last compaction, has a line with this digest, in hexadecimal.
+/// `digest` is the [`Report::index_end`] of an earlier verification. `false`: the folder was replaced, or the index
+/// was compacted twice since then.
 ///
 /// # Errors
 ///
-/// Where a file that exists cannot be read.
+/// A file that exists cannot be read.
 pub fn was_last(folder: &Path, digest: &str) -> io::Result<bool> {
     let held = Snapshot::of(folder)?;
     let before = match read(&folder.join(INDEX_BEFORE)) {
@@ -138,9 +139,9 @@ struct Check {
     begins: HashMap<String, Hash>,
     /// The digest of the last line of each segment.
     ends: HashMap<String, Hash>,
-    /// Archives, and what follows the end that the index states.
+    /// The names of archives, and their bytes after the end that the index states.
     beyond: Vec<(String, Vec<u8>)>,
-    /// Files, and what the segments in them state about the segment before.
+    /// The names of files, and the previous segments that the segments in them state.
     links: Vec<(String, PreviousSegment)>,
 }
 
@@ -161,7 +162,7 @@ impl Check {
 
     fn index(&mut self, folder: &Path, held: &Snapshot) -> io::Result<IndexState> {
         let Some(bytes) = &held.index else {
-            // The first process may be about to write it.
+            // The first process may be about to write the index.
             let live = |file: &FolderFile| !file.archive && is_live(&folder.join(&file.name));
             if held.listed.iter().all(live) {
                 self.remark(INDEX, "it does not exist yet");
@@ -180,7 +181,7 @@ impl Check {
         Ok(state)
     }
 
-    /// Compares the index before the last rewrite with what the index states about it.
+    /// Compares the end of the index before the last compaction with the digest in the present index.
     fn index_before(&mut self, folder: &Path, index: &[u8]) -> io::Result<()> {
         let first = lines(index).0.next().and_then(|(_, _, line)| line);
         let Some(Entry::Index(entry)) = first.map(|line| line.entry) else { return Ok(()) };
@@ -193,7 +194,7 @@ impl Check {
             }
             Err(error) => return Err(error),
         };
-        // A process was killed while it rewrote the index.
+        // A process was killed while it compacted the index: the kept file is a copy of the present index.
         if index.starts_with(&bytes) {
             return Ok(());
         }
@@ -205,7 +206,7 @@ impl Check {
         Ok(())
     }
 
-    /// Checks that an archive and a segment's own file have in common.
+    /// The checks that archives and segments' own files share.
     fn segments(&mut self, file: &FolderFile, found: &ReadSegments) {
         self.flaws(&file.name, &found.stray);
         for segment in &found.segments {
@@ -221,7 +222,8 @@ impl Check {
         }
     }
 
-    /// Compares what each segment states about the segment before it with that segment, which may have been deleted.
+    /// Compares the end of each previous segment with the digest that the next segment states. `dropped`: segments
+    /// may be missing, because segments were deleted.
     fn links(&mut self, dropped: bool) {
         for (file, PreviousSegment { segment, last }) in std::mem::take(&mut self.links) {
             match self.ends.get(&segment) {
@@ -246,8 +248,9 @@ impl Check {
         }
     }
 
-    /// Compares what follows the end of an archive with the segments of the folder: a process that is killed
-    /// while it archives leaves the beginning of a copy of them. Some segments may have been deleted since.
+    /// Compares the bytes after the end of an archive with the segments of the folder. A process that is killed
+    /// while it archives segments leaves a part of their copy there. `dropped`: segments may be missing, because
+    /// segments were deleted.
     fn beyond(&mut self, dropped: bool) {
         for (file, bytes) in std::mem::take(&mut self.beyond) {
             let found = read_segments(&bytes, &mut |_, _| ());

@@ -17,12 +17,12 @@ use crate::limits::Limits;
 use crate::maintenance::{Job, Maintenance};
 use crate::record::{FORMAT, PreviousSegment, SegmentHeader, SegmentSeal};
 
-/// The time now as records have it: RFC 3339, UTC, with milliseconds.
+/// The current time in the form of records: RFC 3339, UTC, with milliseconds.
 pub fn now() -> String {
     humantime::format_rfc3339_millis(SystemTime::now()).to_string()
 }
 
-/// Where and how this process writes segments.
+/// The folder and the limits of the segments of this process, and the function that creates their files.
 pub(crate) struct Destination {
     pub folder: PathBuf,
     pub limits: Limits,
@@ -38,14 +38,14 @@ struct Segment {
     chain: Chain,
     /// Size in bytes of the complete lines.
     bytes: u64,
-    /// Whether an incomplete line may follow the complete ones.
+    /// Whether an incomplete line may follow the complete lines.
     torn: bool,
     /// When [`SegmentFile::exists`] was last checked.
     checked: Instant,
 }
 
 impl Segment {
-    /// Appends a line. After an error, what was written of it is removed now or by the next append.
+    /// Appends a line. After an error, an incomplete line is removed now or by the next append.
     fn append(&mut self, line: &[u8]) -> io::Result<()> {
         if self.torn {
             self.file.truncate(self.bytes)?;
@@ -79,15 +79,15 @@ static NUMBER: AtomicU64 = AtomicU64::new(0);
 /// How long the first process of a folder waits for the lock of the index.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How often it is checked that the file still exists.
+/// How often the writer checks that its file still exists.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 impl Writer {
-    /// Begins a segment where none is open.
+    /// Begins a segment if none is open.
     ///
     /// # Errors
     ///
-    /// Where no segment can be created, and after [`Writer::end`].
+    /// No segment can be created, or [`Writer::end`] was called.
     pub fn ready(&mut self, destination: &Destination) -> io::Result<()> {
         if self.ended {
             return Err(io::Error::other(
@@ -128,13 +128,14 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// Where the record cannot be written: at most an incomplete line of it is in the file, until the next append.
+    /// The record cannot be written. The file then has at most an incomplete line, until the next append.
     pub fn append(&mut self, destination: &Destination, record: &impl Serialize) -> io::Result<()> {
         loop {
             self.ready(destination)?;
             let segment = self.segment.as_mut().expect("a segment was just begun");
             segment.chain.link(record, &mut self.line)?;
-            // The seal may exceed the size. So may the first record, as it would fit no segment better.
+            // The seal may exceed the size of a segment. The first record may exceed it, too, because it would not
+            // fit into another segment.
             let full = segment.bytes + self.line.len() as u64 > destination.limits.segment;
             if full && segment.chain.next > 1 {
                 self.seal(destination, "full")?;
@@ -168,11 +169,12 @@ impl Writer {
         }
     }
 
-    /// Seals the segment, and writes nothing from now on. Returns the thread that still updates the index.
+    /// Seals the segment, and writes nothing from now on. Returns the thread that still updates the index. `None`:
+    /// there is no thread.
     ///
     /// # Errors
     ///
-    /// Where the seal cannot be written.
+    /// The seal cannot be written.
     pub fn end(&mut self, destination: &Destination) -> io::Result<Option<Maintenance>> {
         self.ended = true;
         self.seal(destination, "ended")?;
@@ -206,7 +208,7 @@ impl Writer {
             let name = format!("{stamp}-{pid}-{number}");
             match (destination.create)(&destination.folder.join(file_name(&name))) {
                 Ok(file) => break (name, file),
-                // A process in another container has the same process id.
+                // A process in another container may have the same process id.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -234,7 +236,7 @@ impl Writer {
     }
 }
 
-/// Creates the index of a folder that has none, before the first segment. So where segments exist without an index,
+/// Creates the index of a folder that has none, before the first segment. So if segments exist without an index,
 /// the index was removed, or could not be created.
 fn create_index(folder: &Path) {
     if exists(&folder.join(INDEX)) {

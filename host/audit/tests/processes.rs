@@ -1,5 +1,4 @@
-//! Many processes at once, processes that are killed, and files that may not grow: what was
-//! acknowledged is there.
+//! Tests with many processes at once, killed processes, and files that may not grow: acknowledged records are kept.
 
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, reason = "the test starts itself as other processes")]
@@ -110,7 +109,7 @@ fn twenty_processes_at_once_lose_nothing() {
 #[test]
 fn a_quiet_process_beside_a_busy_one_keeps_its_file() {
     let folder = tempfile::tempdir().unwrap();
-    // The busy one goes through far more segments than are kept.
+    // The busy process writes far more segments than are kept.
     let quiet = start(itself(), folder.path(), 30, 50, 8 * 1024);
     let busy = start(itself(), folder.path(), 4000, 0, 8 * 1024);
     let _busy = end(busy);

@@ -1,9 +1,9 @@
 //! Stores small records, one file for each key. A file is written whole or not at all, and its digest or its seal is
 //! checked when it is read.
 //!
-//! The plugins' store, the cache on disk, compiled code and the descriptions of plugins are stored this way. A
-//! file is a line of JSON (key, version, expiry, digest or seal) and then the value. Records that decide what this
-//! host does are sealed with a key in another folder ([`SealKey`]).
+//! The plugins' stores, caches on disk, compiled code and information about components are stored this way. A file
+//! is a line of JSON (key, version, expiry, digest or seal) and then the value. Records that this host trusts, such
+//! as compiled code, are sealed with a key in another folder ([`SealKey`]).
 
 mod edited;
 mod replace;
@@ -22,13 +22,13 @@ pub use edited::{EditedFileError, remove_edited, write_edited};
 pub use replace::{Lost, replace, replace_durably, replace_like};
 pub use seal::SealKey;
 
-/// A folder of records. Several processes may use one at once.
+/// A folder of records. Several processes may use the same folder at once.
 pub struct Records {
     folder: PathBuf,
     key: Option<SealKey>,
 }
 
-/// A record that is ready to be written. Dropping it changes nothing.
+/// A record that is ready to be written. Dropping this value writes nothing.
 pub struct PreparedWrite<'a> {
     records: PhantomData<&'a Records>,
     /// The lock of the folder, held until the record is written.
@@ -62,9 +62,9 @@ impl PreparedWrite<'_> {
 pub struct Record {
     /// The value.
     pub value: Vec<u8>,
-    /// Grows with each write of this key, from 1.
+    /// The version. It is 1 for a new record, and grows with each write of the key.
     pub version: u64,
-    /// When it expires. `None`: never.
+    /// When the record expires. `None`: never.
     pub expires: Option<SystemTime>,
 }
 
@@ -88,10 +88,10 @@ struct Head {
     version: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires_ms: Option<u64>,
-    /// Digest of the value, where the record is not sealed.
+    /// Digest of the value, if the record is not sealed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     sha256: String,
-    /// HMAC-SHA-256 of all other fields and of the value, where the record is sealed.
+    /// HMAC-SHA-256 of the key, the version, the expiry and the value, if the record is sealed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     hmac: String,
 }
@@ -102,8 +102,7 @@ impl Head {
     }
 }
 
-/// SHA-256 of some bytes, in lower-case hexadecimal. It is a valid file name on every system, whatever the
-/// bytes are.
+/// SHA-256 of some bytes, in lower-case hexadecimal. The digest is a valid file name on every system.
 pub fn digest(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
@@ -136,8 +135,9 @@ impl Records {
         Self { folder, key: None }
     }
 
-    /// As [`Records::new`], with each record sealed: somebody who can write in the folder and does not have the key
-    /// cannot make a record that is read. If the key can be neither read nor made, nothing is read or written.
+    /// As [`Records::new`], with each record sealed: without the key, somebody who can write to the folder cannot
+    /// make a record that this host reads. If the key cannot be read or made, no record is found, and writing
+    /// fails.
     pub fn sealed(folder: PathBuf, key: SealKey) -> Self {
         Self { folder, key: Some(key) }
     }
@@ -153,19 +153,19 @@ impl Records {
             && head.expires().is_none_or(|expires| expires >= SystemTime::now())
     }
 
-    /// The record of a key. Damaged and expired ones count as absent.
+    /// The record of a key. `None`: there is no record, or the record is damaged or expired.
     ///
     /// # Errors
     ///
-    /// Where the file is there but cannot be read.
+    /// The file exists and cannot be read.
     pub fn read(&self, key: &str) -> io::Result<Option<Record>> {
         let Some((head, value)) = read_file(&self.path(key))? else { return Ok(None) };
         let is_valid = self.is_valid(key, &head, &value);
         Ok(is_valid.then(|| Record { value, version: head.version, expires: head.expires() }))
     }
 
-    /// Writes a record, if `expect` (where given) is its version now (see [`Records::prepare`]), and `allowed`
-    /// returns true for the size in bytes that all records will have. Returns the new version.
+    /// Writes a record, and returns its new version. `expect` is as for [`Records::prepare`]. `allowed` gets the
+    /// size in bytes that all records will have. If it returns false, nothing is written.
     ///
     /// # Errors
     ///
@@ -185,9 +185,9 @@ impl Records {
         prepared.commit()
     }
 
-    /// Prepares to write a record, if `expect` (where given) is its version now. The version is 0 where
-    /// [`Records::read`] returns none: there is no file, or the record is expired or damaged. Nobody else writes until
-    /// the result is committed or dropped.
+    /// Prepares to write a record. `expect` is the version that the record must have now; `None`: any version. If
+    /// [`Records::read`] returns `None`, the version is 0. Other writers wait until the result is committed or
+    /// dropped.
     ///
     /// # Errors
     ///
@@ -210,7 +210,7 @@ impl Records {
         }
         let mut head = Head {
             key: key.to_owned(),
-            // The versions of a key grow, also over records that are expired or damaged.
+            // The version also grows if the present record is expired or its value is damaged.
             version: before.map_or(0, |(head, _)| head.version).saturating_add(1),
             expires_ms: expires
                 .and_then(|expires| expires.duration_since(UNIX_EPOCH).ok())
@@ -244,11 +244,11 @@ impl Records {
         }
     }
 
-    /// Removes the records least recently written until at most `bytes` are left.
+    /// Removes the least recently written records until at most `bytes` bytes are left.
     ///
     /// # Errors
     ///
-    /// Where the folder cannot be read.
+    /// The folder cannot be read.
     pub fn shrink(&self, bytes: u64) -> io::Result<()> {
         let mut sizes = self.sizes()?;
         sizes.sort_unstable_by_key(|(_, _, modified)| *modified);
@@ -264,11 +264,11 @@ impl Records {
         Ok(())
     }
 
-    /// All keys, in no particular order, also those of expired records.
+    /// All keys, in no particular order. Keys of expired and damaged records are included.
     ///
     /// # Errors
     ///
-    /// Where the folder or a file in it cannot be read.
+    /// The folder or a file in it cannot be read.
     pub fn keys(&self) -> io::Result<Vec<String>> {
         let mut keys = Vec::new();
         for (path, ..) in self.sizes()? {
@@ -304,7 +304,7 @@ impl Records {
         let mut sizes = Vec::new();
         for entry in entries {
             let entry = entry?;
-            // Names of records have 64 bytes. Those of locks and incomplete files have fewer.
+            // Names of records have 64 bytes. Names of locks and incomplete files are shorter.
             if entry.file_name().len() != 64 {
                 continue;
             }
@@ -331,12 +331,12 @@ fn read_file(path: &Path) -> io::Result<Option<(Head, Vec<u8>)>> {
     Ok(Some((head, bytes)))
 }
 
-/// Waits until no other thread or process holds this lock. The lock is held until the returned file is dropped. Its
-/// folder must exist.
+/// Waits until no other thread or process holds this lock. The lock is held until the returned file is dropped. The
+/// folder of `path` must exist.
 ///
 /// # Errors
 ///
-/// Where the file cannot be made or locked.
+/// The file cannot be made or locked.
 pub fn lock(path: &Path) -> io::Result<File> {
     let file = File::options().create(true).truncate(false).write(true).open(path)?;
     file.lock()?;
@@ -348,7 +348,7 @@ pub fn lock(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// Where a folder cannot be made.
+/// A folder cannot be made.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());

@@ -8,12 +8,13 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Where the file cannot be written. The file before is then unchanged, and no temporary file is left.
+/// The file cannot be written. An existing file is then unchanged, and no temporary file is left.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_as(path, bytes, |_| Ok(()))
 }
 
-/// Replaces a file by one that `prepare` has prepared. Returns the result of `prepare`.
+/// Replaces a file by a temporary file, after `prepare` has prepared the temporary file. Returns the result of
+/// `prepare`.
 fn replace_as<T>(
     path: &Path,
     bytes: &[u8],
@@ -53,7 +54,7 @@ pub(crate) fn create_durably(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// What a file did not keep when it was replaced, because this process may not set it.
+/// The metadata that a file lost when it was replaced, because this process may not set them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lost {
     /// The owner. The file belongs to the user of this process.
@@ -62,8 +63,8 @@ pub struct Lost {
     pub group: bool,
 }
 
-/// As [`replace_durably`], and the file has the owner, the group and the permissions of the file before, whose metadata
-/// is `before`. Owner and group are those of Unix; they are kept where this process may set them.
+/// As [`replace_durably`], but the new file gets the owner, the group and the permissions in `before`, the metadata
+/// of the replaced file. Only Unix has owners and groups. They are kept if this process may set them.
 ///
 /// # Errors
 ///
@@ -85,7 +86,8 @@ pub fn replace_like(path: &Path, bytes: &[u8], before: &std::fs::Metadata) -> io
 fn keep_owner(file: &File, before: &std::fs::Metadata) -> io::Result<Lost> {
     use std::os::unix::fs::{MetadataExt, fchown};
     let own = file.metadata()?;
-    // One at a time: a process that may not give a file away may still give it to a group of its user.
+    // Owner and group are set one at a time: a process that may not change the owner may still set a group of its
+    // user.
     let owner = own.uid() != before.uid() && fchown(file, Some(before.uid()), None).is_err();
     let group = own.gid() != before.gid() && fchown(file, None, Some(before.gid())).is_err();
     Ok(Lost { owner, group })
@@ -96,7 +98,7 @@ fn keep_owner(_: &File, _: &std::fs::Metadata) -> io::Result<Lost> {
     Ok(Lost::default())
 }
 
-/// The permissions, without those of the group if it is another group than before.
+/// The permissions. If the group is another one than before, it gets no permissions.
 #[cfg(unix)]
 fn without_group(permissions: std::fs::Permissions, is_other: bool) -> std::fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
@@ -106,7 +108,7 @@ fn without_group(permissions: std::fs::Permissions, is_other: bool) -> std::fs::
 
 /// Flushes the folder of a new file to the disk.
 fn keep_entry(path: &Path) -> io::Result<()> {
-    // Systems on which folders cannot be opened flush them by themselves.
+    // Systems on which a process cannot open folders flush folders by themselves.
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
         match File::open(folder)?.sync_all() {

@@ -35,11 +35,11 @@ impl SealKey {
         })
     }
 
-    /// A key for another purpose, made from this one. Whoever has it cannot find this one.
+    /// A key for another purpose, derived from this key. The derived key does not reveal this key.
     ///
     /// # Errors
     ///
-    /// The key can be neither read nor made.
+    /// The key cannot be read or made.
     pub fn derive(&self, purpose: &str) -> io::Result<[u8; KEY_BYTES]> {
         let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(self.get()?)
             .expect("a key of any length will do");
@@ -51,7 +51,7 @@ impl SealKey {
     fn mac(&self, head: &Head, value: &[u8]) -> io::Result<Hmac<Sha256>> {
         let Head { key, version, expires_ms, sha256: _, hmac: _ } = head;
         let mut mac = Hmac::new_from_slice(self.get()?).expect("a key of any length will do");
-        // Each part with its length in front: no two records are the same sequence of bytes.
+        // Each part has its length in front, so that different records are different sequences of bytes.
         mac.update(b"portcullis record 1\n");
         for part in [key.as_bytes(), &version.to_be_bytes(), &expires_ms.unwrap_or(0).to_be_bytes()]
         {
@@ -111,7 +111,7 @@ fn make(path: &Path, replace: bool) -> io::Result<[u8; KEY_BYTES]> {
     create_private_folder(folder)?;
     let mut key = [0; KEY_BYTES];
     getrandom::fill(&mut key).map_err(|error| io::Error::other(error.to_string()))?;
-    // Readable by its owner only, as temporary files are.
+    // Only the owner can read a temporary file.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(&key)?;
     file.as_file().sync_all()?;
@@ -121,7 +121,7 @@ fn make(path: &Path, replace: bool) -> io::Result<[u8; KEY_BYTES]> {
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error.error),
     }
-    // Another process may have made the file first: its key counts.
+    // Another process may have made the file first. Then the key of that process is used.
     read(path)?.ok_or_else(|| io::Error::other("it is replaced all the time"))
 }
 
@@ -167,14 +167,14 @@ mod tests {
         sealed.write("a", b"code", None, None, any).unwrap();
         assert_eq!(sealed.read("a").unwrap().unwrap().value, b"code");
 
-        // Patched, with the digest that an unsealed record has.
+        // A patched record with a digest, as an unsealed record has it.
         Records::new(at.clone()).write("a", b"evil", None, None, any).unwrap();
         assert_eq!(sealed.read("a").unwrap(), None);
         // Sealed with another key.
         let other = SealKey::at(folder.path().join("other"));
         Records::sealed(at.clone(), other).write("a", b"evil", None, None, any).unwrap();
         assert_eq!(sealed.read("a").unwrap(), None);
-        // The record of another key, in its place.
+        // The record of the key `b` in the place of the record of `a`.
         sealed.write("a", b"code", None, None, any).unwrap();
         sealed.write("b", b"other code", None, None, any).unwrap();
         let file = |key: &str| at.join(digest(key.as_bytes()));
@@ -182,7 +182,7 @@ mod tests {
         let text = String::from_utf8(text).unwrap().replace("\"b\"", "\"a\"");
         fs::write(file("a"), text).unwrap();
         assert_eq!(sealed.read("a").unwrap(), None);
-        // Every byte counts.
+        // A change of any byte is found.
         sealed.write("a", b"code", None, None, any).unwrap();
         let whole = fs::read(file("a")).unwrap();
         for at in 0..whole.len() {

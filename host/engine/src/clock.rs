@@ -62,7 +62,7 @@ impl Clock {
     }
 }
 
-/// The clock ticks until this value is dropped.
+/// A guest that runs. The clock ticks until this value is dropped.
 pub struct Running(Arc<Clock>);
 
 impl Drop for Running {

@@ -1,9 +1,9 @@
 //! Compiled code: from the binary, from the cache on disk, or from the compiler.
 //!
-//! Compiled code is native code. It is taken from this binary, from a child of this binary, or from a folder
-//! that only this user can write to, and in which each file is sealed with a key that is kept elsewhere. A file
-//! is read once and its seal is checked. The checked bytes are given to wasmtime, which runs a copy that nobody
-//! else can write to.
+//! Compiled code is native code. It is taken from this binary, from a child process of this binary, or from a
+//! folder that only this user can write to. Each file in the folder is sealed with a key that is kept elsewhere. A
+//! file is read once, and its seal is checked. The checked bytes are given to wasmtime, which runs a copy that
+//! nobody else can write to.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -20,7 +20,7 @@ use crate::component_file::ComponentFile;
 use crate::error::CodeError;
 use crate::{Engine, TARGET, compiler};
 
-/// Maximum disk space for compiled components, in bytes. The least recently written ones are removed first.
+/// Maximum disk space for compiled components, in bytes. The least recently written components are removed first.
 const CACHE_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// A value that begins at a page of memory, so that its pages can be made executable.
@@ -45,7 +45,7 @@ impl CodeCache {
     ///
     /// # Errors
     ///
-    /// Where it was compiled for another engine: an error of the build.
+    /// The code was compiled for another engine: a fault of the build.
     pub fn bundled(engine: &Engine, code: &'static Aligned<[u8]>) -> Result<Component, CodeError> {
         if cfg!(target_os = "linux") {
             load_in_place(engine, &code.0)
@@ -62,7 +62,8 @@ impl CodeCache {
     ///
     /// # Errors
     ///
-    /// See [`CodeError`].
+    /// [`CodeError`]: the component is refused, its file cannot be read, or the compiler or the cache cannot be
+    /// used.
     pub async fn foreign(
         &self,
         engine: &Engine,
@@ -141,8 +142,8 @@ impl CodeCache {
     }
 }
 
-/// What compiled code depends on beside the component: the target, the version of Portcullis, and the version and
-/// settings of wasmtime.
+/// A text with everything that compiled code depends on besides the component: the target, the version of
+/// Portcullis, and the version and settings of wasmtime.
 fn compatibility(engine: &Engine) -> String {
     let mut hasher = std::hash::DefaultHasher::new();
     std::hash::Hash::hash(&engine.wasmtime().precompile_compatibility_hash(), &mut hasher);
@@ -152,13 +153,13 @@ fn compatibility(engine: &Engine) -> String {
 
 #[expect(unsafe_code, reason = "compiled code from trusted places: see the head of this file")]
 fn load(engine: &Engine, code: &[u8]) -> Result<Component, CodeError> {
-    // SAFETY: the bytes were compiled by this program: they are constants of this binary, or come from its
-    // child, or their seal was checked after they were read.
+    // SAFETY: the bytes were compiled by this program: they are constants of this binary, or come from its child
+    // process, or their seal was checked after they were read.
     unsafe { Component::deserialize(engine.wasmtime(), code) }.map_err(CodeError::load)
 }
 
 /// The components whose code runs in place in this binary, by the address of the code. There can be one component
-/// for each address, and it stays as long as the process.
+/// for each address. The process keeps it until its end.
 static IN_PLACE: Mutex<BTreeMap<usize, Component>> = Mutex::new(BTreeMap::new());
 
 /// Loads code of this binary without copying it: see [`in_place`](crate::in_place).

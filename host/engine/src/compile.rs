@@ -1,7 +1,7 @@
-//! The settings of wasmtime with which components are compiled. The code in the binary, the code in the cache and
-//! the engine that runs it share them.
+//! The settings of wasmtime for compiling components. The code in the binary, the code in the cache, and the engine
+//! that runs both have the same settings.
 //!
-//! The build script includes this file too, to compile the bundled plugins ahead of time.
+//! The build script of `portcullis-core` includes this file, too, and compiles the bundled plugins ahead of time.
 
 use wasmtime::Config;
 
@@ -12,17 +12,19 @@ use wasmtime::Config;
 ///
 /// # Errors
 ///
-/// Where Cranelift was built without that target.
+/// Cranelift was built without this target.
 pub fn settings(target: &str) -> wasmtime::Result<Config> {
     let mut config = Config::new();
     config
         .target(target)?
         .wasm_component_model(true)
-        // Only component-model async needs this support. Our contract does not, and instances are cheaper without.
+        // Only component-model async needs this support. Our contract does not, and instances are cheaper without
+        // it.
         .concurrency_support(false)
-        // Guests are stopped by time: fuel would count instructions.
+        // Guests are limited by time. Fuel would count instructions.
         .epoch_interruption(true)
-        // The guest's stack is small, so that endless recursion ends early. The fibre's holds host functions, too.
+        // The guest's stack is small, so that endless recursion ends early. The fibre's stack also holds the frames
+        // of host functions.
         .max_wasm_stack(512 * 1024)
         .async_stack_size(1024 * 1024)
         // Backtraces of traps name functions without them. They would be a tenth of the compiled code.

@@ -13,12 +13,13 @@ use crate::{TARGET, compile};
 /// The first argument of this program when it is started as the compiler: the program must then call [`main`].
 pub const SUBCOMMAND: &str = "compile-component";
 
-/// Address space of the compiler in bytes: the base, the share for each MiB of the component, and the maximum. A
-/// component of 18 MiB (Python) was measured with 1.3 GiB, of which the allocator reserves 1 GiB without using it.
+/// Address space of the compiler in bytes: the base, the share for each MiB of the component, and the maximum.
+/// Compiling a Python component of 18 MiB took 1.3 GiB. The allocator reserves 1 GiB of this address space without
+/// using it.
 const MEMORY_BYTES: (u64, u64, u64) = (1280 * MIB, 48 * MIB, 4096 * MIB);
 
-/// CPU time of the compiler in seconds: the base, the share for each MiB, and the maximum. A component of 18 MiB was
-/// measured with 15 s.
+/// CPU time of the compiler in seconds: the base, the share for each MiB, and the maximum. Compiling a component of
+/// 18 MiB took 15 s.
 const CPU_SECONDS: (u64, u64, u64) = (10, 5, 120);
 
 const MIB: u64 = 1024 * 1024;
@@ -35,11 +36,11 @@ const COMPILE_TIME: Duration = Duration::from_secs(300);
 /// The version of the compiler's limits. When it changes, components that were refused before are tried again.
 pub const LIMITS_VERSION: u32 = 1;
 
-/// Compiles a component in a child. If this future is dropped, the child is killed.
+/// Compiles a component in a child process. If this future is dropped, the child process is killed.
 ///
 /// # Errors
 ///
-/// Where the component is malformed or exceeds a limit, and where the system cannot run the compiler.
+/// The component is malformed or exceeds a limit, or the system cannot run the compiler.
 pub async fn compile(component: &[u8]) -> Result<Vec<u8>, CodeError> {
     if component.len() as u64 > MAX_COMPONENT_BYTES {
         return Err(CodeError::TooLarge(component.len()));
@@ -76,11 +77,11 @@ fn explain(output: &Output, bytes: usize) -> CodeError {
     }
 }
 
-/// The child's side: reads a component from stdin and writes its code to stdout.
+/// The side of the child process: reads a component from stdin and writes its code to stdout.
 ///
 /// # Errors
 ///
-/// Where wasmtime refuses the component, or the system fails.
+/// wasmtime refuses the component, or the system fails.
 pub fn main() -> Result<(), CompilerError> {
     // Only the component's size is used before the limits are set, as the limits depend on the size.
     let mut component = Vec::new();

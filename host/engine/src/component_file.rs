@@ -8,7 +8,8 @@ use parking_lot::Mutex;
 use crate::error::ComponentFileError;
 use crate::limits::MAX_COMPONENT_BYTES;
 
-/// The file of a component that is not bundled. It is kept open: another file that takes its name is not used.
+/// The file of a component that is not bundled. The file is kept open: another file that takes its name is not
+/// used.
 pub struct ComponentFile {
     file: Mutex<std::fs::File>,
     digest: String,
@@ -20,7 +21,7 @@ impl ComponentFile {
     ///
     /// # Errors
     ///
-    /// Where the file cannot be read, is not regular, or is larger than [`MAX_COMPONENT_BYTES`].
+    /// The file cannot be read, is not regular, or is larger than [`MAX_COMPONENT_BYTES`].
     pub fn open(path: &Path) -> Result<Self, ComponentFileError> {
         let mut options = std::fs::File::options();
         options.read(true);
@@ -56,7 +57,7 @@ impl ComponentFile {
     ///
     /// # Errors
     ///
-    /// Where the file cannot be read, or was changed since it was opened.
+    /// The file cannot be read, or was changed since it was opened.
     pub fn bytes(&self) -> Result<Vec<u8>, ComponentFileError> {
         let mut file = self.file.lock();
         let mut bytes = Vec::new();

@@ -30,7 +30,7 @@ pub enum CodeError {
     /// The compiled code is too large.
     #[error("the compiled code has over {MAX_CODE_BYTES} bytes")]
     CodeTooLarge,
-    /// The compiler refused the component: its message.
+    /// The compiler refused the component, with this message.
     #[error("{0}")]
     Malformed(String),
     /// The compiler crashed.
@@ -45,7 +45,7 @@ pub enum CodeError {
     /// The file of the component cannot be read.
     #[error(transparent)]
     File(#[from] ComponentFileError),
-    /// The child that compiles failed for a reason of the system.
+    /// The system cannot run the child process that compiles.
     #[error("cannot run the compiler")]
     Compiler(#[source] io::Error),
     /// The folder of compiled code cannot be used.
@@ -53,7 +53,7 @@ pub enum CodeError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why the folder cannot be used.
         #[source]
         cause: io::Error,
     },
@@ -104,13 +104,13 @@ pub enum ComponentFileError {
     Changed,
 }
 
-/// Why the child that compiles failed.
+/// Why the child process that compiles failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CompilerError {
     /// The component cannot be read from stdin.
     #[error("cannot read the component")]
     Read(#[source] io::Error),
-    /// The child cannot be confined.
+    /// The child process cannot be confined.
     #[error(transparent)]
     Confine(#[from] ConfineError),
     /// wasmtime refused the component.

@@ -27,7 +27,7 @@ pub use limiter::{LimitHit, Limiter};
 pub use limits::{Limits, MAX_COMPONENT_BYTES, SomeLimits, size};
 pub use output::Output;
 
-/// The target of compiled code: that of this binary.
+/// The target of compiled code, which is the target of this binary.
 pub const TARGET: &str = env!("PORTCULLIS_TARGET");
 
 /// Maximum number of calls that run at the same time; further calls wait. Each call holds a slot of the pool.
@@ -53,11 +53,11 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine whose pool has room for calls within these limits: the largest of all plugins.
+    /// An engine with a pool for calls within these limits, the largest value of each limit among all plugins.
     ///
     /// # Errors
     ///
-    /// Where the system has no address space for the pool.
+    /// The system has no address space for the pool.
     pub fn new(largest: &Limits) -> wasmtime::Result<Self> {
         let instances = largest.instances.get();
         let mut config = compile::settings(TARGET)?;
@@ -122,7 +122,7 @@ mod tests {
         [&[id], &length[..], content].concat()
     }
 
-    /// A component with one module, which is instantiated so many times.
+    /// A component with one module, which is instantiated `instances` times.
     fn component(module: &[u8], instances: u32) -> Vec<u8> {
         let module = [b"\0asm\x01\0\0\0", module].concat();
         let all = [number(instances), [0, 0, 0].repeat(instances as usize)].concat();

@@ -58,7 +58,7 @@ impl ResourceLimiter for Limiter {
     }
 }
 
-/// Returns an error and not `false`: most guests that are refused memory end in a trap that explains nothing.
+/// Returns an error instead of `false`. After `false`, most guests end in a trap that does not name the limit.
 fn take(left: &mut usize, current: usize, to: usize, name: &'static str) -> Result<bool> {
     match left.checked_sub(to.saturating_sub(current)) {
         Some(rest) => {

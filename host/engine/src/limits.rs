@@ -39,7 +39,7 @@ macro_rules! limits {
         }
 
         impl SomeLimits {
-            /// These limits where they are given, and those of `base` where they are not.
+            /// The limits that are given here, and the values of `base` for all other limits.
             pub fn over(&self, base: &Limits) -> Limits {
                 Limits { $( $name: self.$name.unwrap_or(base.$name), )+ }
             }
@@ -122,7 +122,7 @@ impl Limits {
     }
 }
 
-/// The limit as a `usize`, or `usize::MAX` where it exceeds the range of `usize`.
+/// The limit as a `usize`, or `usize::MAX` if it is larger.
 pub fn size(limit: NonZeroU64) -> usize {
     usize::try_from(limit.get()).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,5 @@
-//! The output of a guest: kept up to a limit. What exceeds the limit is dropped and counted; it is not an error.
+//! The output of a guest, kept up to a limit. Bytes beyond the limit are dropped and counted. The guest gets no
+//! error.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use parking_lot::Mutex;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
-/// Where stdout and stderr of one call go. Cheap to clone.
+/// The receiver of stdout and stderr of one call. Cheap to clone.
 #[derive(Clone)]
 pub struct Output(Arc<Mutex<Kept>>);
 
@@ -23,7 +24,7 @@ impl Output {
         Self(Arc::new(Mutex::new(Kept { bytes: Vec::new(), limit, dropped: 0 })))
     }
 
-    /// The output, sanitised for a terminal, and the number of bytes that were dropped.
+    /// Removes and returns the kept output, sanitised for a terminal. Also returns the number of dropped bytes.
     pub fn take(&self) -> (String, u64) {
         let mut kept = self.0.lock();
         let bytes = std::mem::take(&mut kept.bytes);

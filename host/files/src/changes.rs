@@ -1,4 +1,5 @@
-//! Several files created or replaced together: each path is judged, and all changes are made or none.
+//! Creates or replaces several files together. The judge is asked for each path, and either all changes are made or
+//! none.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -71,8 +72,9 @@ impl FilesView<'_> {
         }
     }
 
-    /// Writes all new files to temporary files beside their paths. Adds one permit for each file to `permits`. Returns
-    /// the staged changes, and for each designated file among them its directory's index and its name.
+    /// Writes all new files to temporary files beside their paths. Adds one permit for each file to `permits`.
+    /// Returns the staged changes, and an entry for each change of a designated file: the index of its preopened
+    /// directory, and its name.
     async fn stage(
         &mut self,
         changes: Vec<Change>,
@@ -114,7 +116,7 @@ impl FilesView<'_> {
             return Err(ChangeError::Quota("file-entries"));
         }
         let staged = plan.stage(journals, is_cancelled)?;
-        // A call that was cancelled meanwhile ends here, and leaves nothing.
+        // A call that was cancelled in the meantime ends here. Dropping `staged` removes the temporary files.
         tokio::task::yield_now().await;
         if is_cancelled() {
             return Err(TransactionError::Cancelled.into());
@@ -164,7 +166,7 @@ impl FilesView<'_> {
         Ok((index, relative, is_designated))
     }
 
-    /// Opens a designated file that was replaced, so that the guest finds the new file from now on.
+    /// Opens a designated file that was replaced, so that later operations of the guest use the new file.
     fn reopen(&self, index: usize, name: &Path) {
         let (handle, node) = &self.files.preopens[index];
         let how = OpenHow { write: true, nofollow: true, ..OpenHow::default() };

@@ -1,5 +1,5 @@
-//! The host's side of `wasi:filesystem`: checks paths, asks for permits and takes quotas, and then has wasmtime-wasi do
-//! the operation on the same handles. Opening is done by `Guard::open` instead.
+//! The host's side of `wasi:filesystem`: checks paths, asks for permits and takes from the quota. Then
+//! wasmtime-wasi does the operation on the same handles. Files are opened by `Guard::open` instead.
 
 use portcullis_roots::{OpenHow, Opened};
 use wasmtime::component::Resource;

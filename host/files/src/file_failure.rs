@@ -35,7 +35,8 @@ impl From<&std::io::Error> for FileFailure {
         use std::io::ErrorKind::{CrossesDevices, PermissionDenied};
         let closed = match ProtectedFile::of(error) {
             Some(closed) => Some(closed.word()),
-            // A path that leads out: `openat2` returns EXDEV, cap-std `PermissionDenied` without a code of the system.
+            // A path that leads out: `openat2` returns EXDEV, and cap-std returns `PermissionDenied` without an OS
+            // error code.
             None if error.kind() == CrossesDevices
                 || (error.kind() == PermissionDenied && error.raw_os_error().is_none()) =>
             {

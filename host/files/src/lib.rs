@@ -37,7 +37,7 @@ pub use view::{FilesData, FilesView};
 pub trait Judge: Send + Sync + 'static {
     /// Judges one use of a file. `None`: the use is refused. Refusals, and uses that change something
     /// ([`Access::Write`]), are recorded before this function returns. If [`FileUse::origin`] is
-    /// [`Origin::Beside`], the use is refused even with a permit.
+    /// [`Origin::Beside`], the use is refused even if this function returns a permit.
     fn permit(&self, wanted: FileUse) -> Option<Box<dyn FilePermit>>;
 
     /// Records the refusal of a use that no grant can allow. `why` is the reason in a word.

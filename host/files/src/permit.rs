@@ -1,5 +1,5 @@
-//! Permits for single uses of files. Each function with an effect takes a permit by value and uses it up by recording the
-//! outcome.
+//! Permits for single uses of files. Each function with an effect takes a permit by value and uses it up by
+//! recording the outcome.
 
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use wasmtime_wasi::p2::{FsError, FsResult};

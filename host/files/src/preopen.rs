@@ -1,4 +1,4 @@
-//! The preopened directories of a guest: each as a whole, or single entries of it.
+//! The preopened directories of a guest. A guest can access the whole of such a directory, or only single entries.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -73,8 +73,8 @@ impl Preopen {
         &self.directory
     }
 
-    /// The preopened directories for the path arguments of a call. Each directory is there once, as a guest
-    /// looks a path up only in the innermost preopened directory that contains it.
+    /// The preopened directories for the path arguments of a call. Each directory occurs once, because a guest
+    /// looks a path up only in the innermost preopened directory that contains the path.
     pub fn of_arguments(designated: Vec<Designated>) -> Vec<Self> {
         let mut preopens: Vec<Self> = Vec::new();
         for Designated { directory, handle, guard, reach, write } in designated {
@@ -98,7 +98,7 @@ impl Preopen {
                 }
             }
         }
-        // A directory with single entries is open as a whole, if it is within one that is open as a whole.
+        // A directory with single entries is open as a whole if a directory that contains it is open as a whole.
         for index in 0..preopens.len() {
             let around = preopens
                 .iter()

@@ -1,4 +1,4 @@
-//! How much one call may write: bytes in total, bytes per file, new files and directories, depth.
+//! The quota of one call for writing files: bytes in total, bytes per file, new files and directories, depth.
 
 use std::io;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use wasmtime_wasi::p2::{DynOutputStream, OutputStream, Pollable, StreamError, StreamResult};
 
-/// The rest of one call's quota.
+/// The amounts that are left of the quota of one call.
 #[derive(Debug)]
 pub struct Quota {
     bytes: AtomicU64,
@@ -39,7 +39,7 @@ impl Quota {
         size.is_some_and(|size| size <= self.file_bytes)
     }
 
-    /// How many levels may be below an entry at this depth. `None`: the entry itself is too deep.
+    /// The number of levels that may be below an entry at this depth. `None`: the entry itself is too deep.
     pub fn depth_below(&self, depth: u32) -> Option<u32> {
         self.depth.checked_sub(depth)
     }
@@ -95,7 +95,7 @@ impl OutputStream for Metered {
     }
 }
 
-/// The error of a disk whose quota is used up, which guests know.
+/// The error of a disk quota that is used up. Guests know its error code.
 #[cfg(unix)]
 fn full() -> io::Error {
     rustix::io::Errno::DQUOT.into()

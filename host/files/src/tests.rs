@@ -1,4 +1,4 @@
-//! Tests with a guest's own calls: what is asked, what is done, and what is refused.
+//! Tests that call `wasi:filesystem` as a guest does, and check the asks, the effects and the refusals.
 
 use std::fs;
 use std::sync::Mutex;
@@ -17,11 +17,11 @@ use super::*;
 
 type Fd = Resource<Descriptor>;
 
-/// Allows each use that `FileUse::opened_for` allows, and remembers all uses.
+/// A judge that allows each use that `FileUse::opened_for` allows, and remembers all uses.
 #[derive(Clone, Default)]
 struct Remembers(Arc<Mutex<Vec<String>>>);
 
-/// Remembers the outcome.
+/// A permit that remembers its outcome.
 struct Remembered {
     judge: Remembers,
     wanted: FileUse,
@@ -117,7 +117,7 @@ fn whole(access: Access) -> impl FnOnce(&Path) -> Preopen {
     }
 }
 
-/// Only `file` of the folder.
+/// A preopened folder in which the guest can access only `file`.
 fn one_file(path: &Path) -> Preopen {
     let file = File::open(path.join("file")).unwrap();
     let designated = Designated {
@@ -374,7 +374,7 @@ async fn a_tree_is_not_made_deeper_by_moving_it() {
         let moved = view.rename_at(this(), "x".into(), this(), to.into()).await;
         assert_eq!(code(moved), ErrorCode::Quota, "{to}");
     }
-    // A detour on the path does not raise the limit.
+    // A longer path to the same directory does not raise the limit.
     let from = "a/../x/../a/../x/../a/../x";
     let moved = view.rename_at(this(), from.into(), this(), "a/b/c/d/x".into()).await;
     assert_eq!(code(moved), ErrorCode::Quota);

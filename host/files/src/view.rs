@@ -1,5 +1,5 @@
-//! Checks each path that a guest uses against its descriptor, and asks the judge for a permit. Only reading metadata of an
-//! accessible path needs no permit.
+//! Checks each path that a guest uses against its descriptor, and asks the judge for a permit. Only reading
+//! metadata of an accessible path needs no permit.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -33,8 +33,9 @@ pub struct FilesView<'a> {
     pub(super) table: &'a mut wasmtime_wasi::ResourceTable,
 }
 
-/// Maximum length of a file's name and of a path, in bytes, on every system.
+/// Maximum length of a file's name, in bytes, on every system.
 const MAX_NAME: usize = 255;
+/// Maximum length of a path, in bytes, on every system.
 const MAX_PATH: usize = 4096;
 
 /// The target of a path beneath a descriptor.
@@ -87,9 +88,9 @@ impl<'a> FilesView<'a> {
         WasiFilesystemCtxView { ctx: &mut self.files.ctx, table: self.table }
     }
 
-    /// As [`Self::wasi`], for operations that may block. A call begins on the thread that serves clients, and moves to
-    /// another thread at its first wait (`Guests` of `portcullis_engine`). So this waits once. After that the call may
-    /// block its own thread, which is much cheaper than another thread for each operation.
+    /// As [`Self::wasi`], for operations that may block. A call begins on the thread that serves clients, and moves
+    /// to another thread at its first wait (`Guests` of `portcullis_engine`). So this function waits once. After
+    /// that, the call may block its own thread, which is much cheaper than another thread for each operation.
     pub(super) async fn blocking(&mut self) -> WasiFilesystemCtxView<'_> {
         if !std::mem::replace(&mut self.files.has_left_client_thread, true) {
             tokio::task::yield_now().await;
@@ -221,7 +222,7 @@ impl<'a> FilesView<'a> {
         }
     }
 
-    /// Opens a target. `only_directory`: other files are refused.
+    /// Opens a target. `only_directory`: the target must be a directory.
     pub(super) async fn open(
         &mut self,
         permit: Permit,

@@ -7,7 +7,7 @@ use wasmparser::{Parser, Payload};
 /// The name of the section.
 const SECTION: &str = "package-docs";
 
-/// Documentation of packages.
+/// The documentation of WIT packages.
 #[derive(Debug, Default)]
 pub struct Docs(Vec<Value>);
 
@@ -29,7 +29,8 @@ impl Docs {
         Self(all)
     }
 
-    /// The documentation of a function of the interface with this full name, or of the component itself.
+    /// The documentation of a function in the interface with this full name. `interface` is `None` for functions
+    /// that the component exports itself.
     pub fn of(&self, interface: Option<&str>, function: &str) -> Option<String> {
         let short = interface.map(|name| {
             let plain = name.split('@').next().unwrap_or(name);

@@ -17,9 +17,9 @@ pub use value::ValueError;
 #[derive(Debug, thiserror::Error)]
 #[error("{function}")]
 pub struct NoTool {
-    /// The name of the function, after that of its interface.
+    /// The name of the function, after the name of its interface and a full stop.
     pub function: String,
-    /// Why it has no schema.
+    /// Why the function has no schema.
     #[source]
     pub cause: SchemaError,
 }
@@ -35,11 +35,11 @@ pub struct ArgumentError {
     pub cause: ValueError,
 }
 
-/// A function that a component exports.
+/// A function that a component exports, as a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
-    /// The name of the tool: that of the function. If several functions have this name, those of interfaces get the
-    /// name of their interface and `_` before it.
+    /// The name of the tool, which is the name of the function. If several functions have this name, the tool of a
+    /// function in an interface is called `INTERFACE_FUNCTION`.
     pub name: String,
     /// The documentation of the function in the component.
     pub description: Option<String>,
@@ -150,7 +150,8 @@ fn tell_apart(tools: &mut [Tool]) {
 ///
 /// # Errors
 ///
-/// Outer: the guest failed, or does not export the function. Inner: an argument does not fit its type.
+/// The outer error: the guest failed, or does not export the function. The inner error: an argument does not fit
+/// its type.
 pub async fn call<T: Send + 'static>(
     mut store: impl AsContextMut<Data = T>,
     instance: &Instance,

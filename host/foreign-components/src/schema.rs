@@ -1,4 +1,4 @@
-//! Makes JSON Schemas of WIT types.
+//! Makes JSON Schemas from WIT types.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -29,9 +29,9 @@ pub enum SchemaError {
     /// A parameter or a field has no schema.
     #[error("`{name}`: {cause}")]
     Member {
-        /// Its name.
+        /// The name of the parameter or field.
         name: String,
-        /// Why it has none.
+        /// Why the parameter or field has no schema.
         #[source]
         cause: Box<SchemaError>,
     },

@@ -20,7 +20,7 @@ pub enum ValueError {
     /// The JSON is of another kind.
     #[error("{expected} is expected, and this is {found}")]
     Unexpected {
-        /// What the type needs.
+        /// The form of JSON that the type needs.
         expected: Cow<'static, str>,
         /// The kind of the JSON.
         found: &'static str,
@@ -50,7 +50,7 @@ fn unexpected(value: &Value, expected: impl Into<Cow<'static, str>>) -> ValueErr
     ValueError::Unexpected { expected: expected.into(), found: kind(value) }
 }
 
-/// Reads a value of this type.
+/// Converts JSON to a value of this type.
 ///
 /// # Errors
 ///
@@ -173,7 +173,8 @@ fn composed(ty: &Type, value: &Value) -> Result<Val, ValueError> {
     })
 }
 
-/// The integer that a number stands for. Some programs write integers with a decimal point, such as `7.0`.
+/// The integer that a number stands for. `None`: the JSON is not a whole number. Some programs write integers with
+/// a decimal point, such as `7.0`.
 fn integer(value: &Value) -> Option<i128> {
     let whole = |number: f64| {
         #[expect(clippy::cast_possible_truncation, reason = "it is whole and within these bounds")]
@@ -220,7 +221,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Writes a value of this type. A number that JSON cannot express, such as NaN, becomes `null`.
+/// Converts a value of this type to JSON. A number that JSON cannot express, such as NaN, becomes `null`.
 pub fn write(ty: &Type, value: &Val) -> Value {
     match (ty, value) {
         (Type::List(list), Val::List(items)) if list.ty() == Type::U8 => {

@@ -7,7 +7,7 @@
 //! request. [`scan`] scans a complete message.
 //!
 //! The scan does not validate: a parser may refuse a message that the scan accepts. For a text that is not JSON, it
-//! counts at least what a parser allocates before its error.
+//! counts at least as much as a parser allocates before its error.
 
 mod members;
 mod outline;
@@ -16,7 +16,8 @@ pub use outline::{Excess, MAX_DEPTH, MAX_UNITS, Outline, UNIT_BYTES, most_units}
 
 use members::Members;
 
-/// Additional units for the first member of an array or an object, because a vector allocates several places at once.
+/// Additional units ([`Outline::units`]) for the first member of an array or an object, because a vector allocates
+/// several places at once.
 const FIRST_MEMBER: u64 = 4;
 
 /// A scan of one message, fed in pieces.

@@ -1,6 +1,7 @@
 //! Finds the members of the outermost object that identify a JSON-RPC message.
 
-/// Maximum length of an `id` or `method` that is kept, in bytes of JSON. Of a longer one, only its presence is known.
+/// Maximum length of an `id` or `method` that is kept, in bytes of JSON. Of a longer value, only the presence is
+/// known.
 const KEPT: usize = 256;
 
 /// Maximum length of a key that is compared, in bytes of JSON: `method` with each character escaped.
@@ -29,7 +30,7 @@ enum Keeping {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece<const N: usize> {
     bytes: [u8; N],
-    /// More than `N`: the piece is too long.
+    /// The length in bytes. A number above `N` means that the piece is too long.
     length: usize,
 }
 

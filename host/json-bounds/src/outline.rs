@@ -4,10 +4,11 @@ use std::fmt;
 
 use crate::members::{Found, Members, is_text};
 
-/// Maximum nesting of a message in levels, which is that of `serde_json`.
+/// Maximum nesting of a message in levels. `serde_json` has the same maximum.
 pub const MAX_DEPTH: u32 = 127;
 
-/// Maximum number of units of a message of up to 8 MiB. See [`most_units`] for longer messages.
+/// Maximum number of units ([`Outline::units`]) of a message of up to 8 MiB. See [`most_units`] for longer
+/// messages.
 pub const MAX_UNITS: u64 = 128 * 1024;
 
 /// Minimum number of bytes per unit in a message of more than 8 MiB.
@@ -15,9 +16,9 @@ pub const UNIT_BYTES: u64 = 64;
 
 /// Maximum number of units of a message of this length in bytes: 131,072, or one for each 64 bytes if that is more.
 ///
-/// A unit takes at most some 320 bytes while a message is parsed (a `serde_json::Value` has 72, a member of
-/// an object 104; both are in vectors that double, and an untagged enum is buffered besides). So the values of a
-/// message take at most 42 MB, or five times its length if it has more than 8 MiB.
+/// A unit takes at most some 320 bytes while a message is parsed (a `serde_json::Value` has 72 bytes and a member
+/// of an object 104; both are in vectors that double their size, and serde also buffers untagged enums). So the
+/// values of a message take at most 42 MB, or five times its length if it has more than 8 MiB.
 pub fn most_units(bytes: u64) -> u64 {
     MAX_UNITS.max(bytes / UNIT_BYTES)
 }
@@ -71,8 +72,8 @@ impl Outline {
         !matches!(self.members.id, Found::Missing)
     }
 
-    /// The `id` of the message as JSON, if it is a string or an integer of at most 256 bytes. Of several, the last
-    /// counts, as in a parsed message.
+    /// The `id` of the message as JSON, if it is a string or an integer of at most 256 bytes. Of several members
+    /// `id`, the last counts, as in a parsed message.
     pub fn id(&self) -> Option<String> {
         match &self.members.id {
             Found::Missing | Found::Unknown => None,
@@ -96,7 +97,8 @@ impl Outline {
         matches!(self.members.method, Found::Text(_))
     }
 
-    /// Whether the `method` of the message is this one, however it is escaped. Of several, the last counts.
+    /// Whether the `method` of the message is this one, however it is escaped. Of several members `method`, the
+    /// last counts.
     pub fn is_method(&self, name: &str) -> bool {
         match &self.members.method {
             Found::Text(piece) => piece.get().is_some_and(|written| is_text(written, name)),

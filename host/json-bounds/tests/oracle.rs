@@ -262,7 +262,7 @@ fn the_last_id_of_the_outermost_object_counts() {
         (r#"{"id":-7}"#, Some("-7")),
         (r#"{"id":7.5}"#, None),
         (r#"{"id":null}"#, None),
-        // A number that is cut off could be another one.
+        // A number that is cut off could be another number.
         (r#"{"id":12"#, None),
         (r#"{"id":"cut"#, None),
         (r#"{"text":"id","other":5}"#, None),
@@ -298,7 +298,7 @@ fn what_is_nested_too_deep_or_has_too_many_values_is_known() {
     assert_eq!(excess, Excess::Units { units: MAX_UNITS + 1, most: MAX_UNITS });
     // A text is one value, however long it is.
     assert_eq!(scan(format!("\"{}\"", "x,[".repeat(1_000_000)).as_bytes()).units(), 1);
-    // A message of 16 MiB may have more.
+    // A message of 16 MiB may have more units.
     assert_eq!(most_units(16 * 1024 * 1024), 2 * MAX_UNITS);
     // Bytes after an error do not lower the count.
     let cheating = format!("[{}{}", "\"\",".repeat(200_000), ":".repeat(400_000));

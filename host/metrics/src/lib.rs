@@ -16,7 +16,8 @@ use prometheus_client::registry::{Registry, Unit};
 /// The media type of [`Metrics::text`].
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Upper bounds of the histogram of durations, in seconds: from the time of a trivial call to the limit of a task.
+/// Upper bounds of the histogram of durations, in seconds: from the time of a trivial call to more than the default
+/// limit of a task.
 const SECONDS: [f64; 12] =
     [0.000_1, 0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0];
 
@@ -149,7 +150,7 @@ impl Metrics {
     }
 }
 
-/// Resident memory of this process, where the system has `/proc`.
+/// Resident memory of this process, in bytes. `None`: the system has no `/proc`.
 fn resident_bytes() -> Option<i64> {
     #[expect(
         clippy::disallowed_methods,

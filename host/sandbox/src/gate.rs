@@ -21,7 +21,8 @@ pub trait Ask {
     /// The capability.
     const CAPABILITY: Capability;
 
-    /// This capability's part of all grants, or of all wants. `None`: it is not granted, so the ask is refused.
+    /// This capability's part of all grants, or of all wants. `None`: the capability is not granted, or not wanted,
+    /// so the ask is refused.
     fn grant(grants: &Grants) -> Option<&Self::Grant>;
 
     /// Whether the grant covers this ask.
@@ -41,8 +42,8 @@ pub trait Ask {
     /// secrets.
     fn subject(&self) -> String;
 
-    /// The lines of `[plugins.NAME.grants]` that allow this ask and everything of this capability that is granted
-    /// already.
+    /// The lines of `[plugins.NAME.grants.CAPABILITY]` that allow this ask and everything that `granted` allows.
+    /// `None`: the capability is not granted yet.
     fn remedy(&self, granted: Option<&Self::Grant>) -> String;
 }
 
@@ -89,7 +90,8 @@ impl<A: Ask> Permit<A> {
         self.gate.record(&ask, Verdict::Allowed, Some(outcome))
     }
 
-    /// Uses the permit up: the effect was carried out. If the ask is not recorded yet, a record with `outcome` is written.
+    /// Uses the permit up: the effect was carried out. If the ask is not recorded yet, a record with `outcome` is
+    /// written.
     ///
     /// # Errors
     ///
@@ -147,8 +149,8 @@ impl<A: Ask + fmt::Debug> fmt::Debug for Permit<A> {
     }
 }
 
-/// A refusal. `Display` is for the client, whose model may be able to edit the configuration. So it does not contain the
-/// remedy.
+/// A refusal. `Display` is for the client, whose model may be able to edit the configuration. So the text does not
+/// contain the remedy.
 #[derive(Debug, Clone)]
 pub struct Denied {
     plugin: Arc<str>,
@@ -167,7 +169,7 @@ enum Reason {
     },
     /// The wants do not cover the ask.
     Unwanted(Capability),
-    /// No grant can allow the ask. With the reason, unless the subject already gives it.
+    /// No grant can allow the ask, for this reason. `None`: [`Ask::is_grantable`] returned false.
     Never(Option<&'static str>),
     /// The audit cannot be written.
     Unrecorded(Arc<io::Error>),
@@ -339,12 +341,14 @@ impl Gate {
         self.record(ask, Verdict::Denied, Some(outcome))
     }
 
-    /// Records a refusal that no grant can change, such as of a path that leads out of its directory.
+    /// Records and logs the refusal of an ask that no grant can allow, such as of a path that leads out of its
+    /// directory.
     pub fn refuse_always<A: Ask>(&self, ask: &A, outcome: &'static str) -> Denied {
         self.refuse(ask, Some(outcome), Reason::Never(Some(outcome)))
     }
 
-    /// Records an ask for something that can be granted to nobody.
+    /// Records and logs the refusal of an effect that no plugin can be granted. `what` is the kind of effect, such
+    /// as `sockets`.
     pub fn refuse_to_all(&self, what: &str, subject: &str) {
         let plugin = self.trail.plugin();
         match self.trail.record_ask(what, subject, Verdict::Denied, None) {

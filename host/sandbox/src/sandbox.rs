@@ -1,4 +1,4 @@
-//! Runs plugins: reads what a component says about itself, and serves calls in fresh instances.
+//! Runs plugins: reads a component's imports and manifest, and serves calls in fresh instances.
 
 mod component_info;
 mod foreign;
@@ -47,7 +47,7 @@ pub struct Sandbox {
     /// The largest value of each limit among all plugins.
     largest: Limits,
     codes: CodeCache,
-    /// What components said about themselves, and refusals, by digest.
+    /// Information about components, and refusals of components, by digest.
     remembered: Records,
     audit: Audit,
     slots: Arc<Semaphore>,
@@ -57,8 +57,9 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// A sandbox with room for calls within the limits `largest`: the largest of all plugins. Its engine is made when the
-    /// first guest runs. Compiled code and information about components are kept in the folder `cache`, sealed with `key`.
+    /// A sandbox with room for calls within the limits `largest`, the largest value of each limit among all
+    /// plugins. The engine is made when the first guest runs. Compiled code and information about components are
+    /// kept in the folder `cache`, sealed with `key`.
     pub fn new(largest: Limits, cache: PathBuf, key: SealKey, audit: Audit) -> Self {
         Self {
             engine: OnceLock::new(),
@@ -77,7 +78,8 @@ impl Sandbox {
         &self.audit
     }
 
-    /// The remembered information about a component, or its remembered refusal within these limits.
+    /// The remembered information about a component, or its remembered refusal within these limits. `None`: nothing
+    /// is remembered.
     pub fn remembered(
         &self,
         digest: &str,
@@ -159,7 +161,7 @@ pub struct Terms {
     pub settings: Arc<BTreeMap<String, String>>,
 }
 
-/// A component that can be called.
+/// A plugin: a component with its name, terms and data.
 pub struct Plugin {
     /// The operator's name for the plugin.
     pub name: Arc<str>,
@@ -184,7 +186,7 @@ pub enum GuestFailure {
     TimedOut(&'static str),
     /// Another limit was reached.
     Limit(LimitHit),
-    /// The guest trapped or exited: with this message.
+    /// The guest trapped or exited, with this message.
     Crashed(String),
     /// The component cannot be run at all.
     Unusable(String),
@@ -216,13 +218,13 @@ impl GuestFailure {
     }
 }
 
-/// One run of a plugin: its work, directories, context and time limit.
+/// One round of a plugin's call: its work, directories, context and time limit.
 pub struct Run {
     /// The work.
     pub work: Work,
     /// The directories that the guest gets.
     pub preopens: Vec<Preopen>,
-    /// What the guest can read about the call.
+    /// The data and the channels of the call that the guest can use.
     pub context: Context,
     /// The time limit of the guest. The wait for a free slot has the same limit, separately.
     pub wall: Duration,
@@ -367,7 +369,8 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// [`GuestFailure`]. The instance of a failed call is dropped.
+    /// [`GuestFailure`]: the guest failed, reached a limit or answered with an error, or the host failed. The
+    /// instance of a failed call is dropped.
     pub async fn run(&self, gate: Gate, job: Run) -> Result<GuestAnswer, GuestFailure> {
         let Run { work, preopens, context, wall } = job;
         let wait = async {
@@ -399,7 +402,8 @@ impl Plugin {
                 Some(fresh) => fresh,
                 None => maker.make(parts.output.clone()).await?,
             };
-            // Dropped in this order: the slot of the pool is free only after the store is dropped.
+            // The parts are dropped in this order: the slot of the pool (`of_all`) is free only after the store is
+            // dropped.
             let mut remains = (made, running, of_all);
             let fresh = &mut remains.0;
             fresh.begin(&limits, parts);
@@ -474,7 +478,7 @@ impl Plugin {
         if error.is::<wasmtime::component::ResourceTableError>() {
             return GuestFailure::Limit(LimitHit("handles"));
         }
-        // A panic says more than the trap it ends in.
+        // The message of a panic says more than the trap that follows it.
         let words = match said.find("panicked at") {
             Some(from) => said[from..].lines().take(3).collect::<Vec<_>>().join(" "),
             None => match error.downcast_ref::<wasmtime::Trap>() {
@@ -486,7 +490,7 @@ impl Plugin {
         GuestFailure::Crashed(portcullis_sanitize::line(&words, 500))
     }
 
-    /// Logs what the guest printed, and returns it.
+    /// Logs the text that the guest printed, and returns it.
     fn show(&self, output: &Output) -> String {
         let (said, dropped) = output.take();
         for line in said.lines().filter(|line| !line.trim().is_empty()) {

@@ -1,4 +1,4 @@
-//! Warnings about a collector that does not accept data: one, and then at most one a minute with a count.
+//! Warnings about a collector that does not accept data: one at once, and then at most one a minute with a count.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};

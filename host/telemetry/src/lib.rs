@@ -66,7 +66,7 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Starts the threads that send. The collector need not be reachable yet.
+    /// Starts the threads that send spans and log records. The collector need not be reachable yet.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! Makes the span of the client the parent of a call's span: the W3C trace context in the field `traceparent`.
+//! Makes the client's span the parent of a call's span. The client's span is in the field `traceparent`, in the
+//! form of W3C Trace Context.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,7 +17,7 @@ use tracing_subscriber::layer::Context;
 /// The field of a span with the trace context of the client.
 const FIELD: &str = "traceparent";
 
-/// A layer that makes spans of OpenTelemetry, with remote parents.
+/// Wraps the layer that makes OpenTelemetry spans, so that the spans get remote parents.
 pub(crate) struct WithRemoteParent<L>(pub(crate) L);
 
 impl<S: Subscriber, L: Layer<S>> Layer<S> for WithRemoteParent<L> {

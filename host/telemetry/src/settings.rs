@@ -1,4 +1,4 @@
-//! Where telemetry goes: from the configuration, or from the environment variables of OpenTelemetry.
+//! The settings of telemetry, from the configuration or from the environment variables of OpenTelemetry.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub enum SettingsError {
     Secret {
         /// The name of the header.
         name: String,
-        /// Why it cannot be read.
+        /// Why the secret cannot be read.
         #[source]
         cause: SecretError,
     },
@@ -91,7 +91,7 @@ impl Headers {
     }
 }
 
-/// Where telemetry goes, and what is sent.
+/// The address of the collector, the headers, and whether spans and log records are sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     endpoint: Url,
@@ -136,7 +136,7 @@ impl Settings {
         Self::checked(&endpoint, Headers::Environment(headers), true, true).map(Some)
     }
 
-    /// Whether `OTEL_SDK_DISABLED` switches telemetry off, also the telemetry of the configuration.
+    /// Whether `OTEL_SDK_DISABLED` switches telemetry off, even if the configuration switches it on.
     pub fn is_disabled(variable: impl Fn(&str) -> Option<String>) -> bool {
         variable("OTEL_SDK_DISABLED").is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
     }
@@ -147,7 +147,7 @@ impl Settings {
         traces: bool,
         logs: bool,
     ) -> Result<Self, SettingsError> {
-        // The cause may quote a password.
+        // The error of `Url::parse` may quote a password, so it is left out.
         let endpoint = Url::parse(endpoint.trim()).map_err(|_| SettingsError::Endpoint)?;
         let is_plain = endpoint.username().is_empty() && endpoint.password().is_none();
         let is_http = matches!(endpoint.scheme(), "http" | "https") && endpoint.has_host();

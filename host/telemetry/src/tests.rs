@@ -1,4 +1,4 @@
-//! Tests against a collector on loopback. It is written from the OTLP specification
+//! Tests against a collector on loopback. The collector is written from the OTLP specification
 //! (<https://opentelemetry.io/docs/specs/otlp/#otlphttp>) and decodes with the messages of opentelemetry-proto.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! A follower yields each record once, whatever happens to the files; old records go, and their counts stay.
+//! Tests of followers and of deleted records: a follower yields each record once, and the counts of deleted records
+//! stay.
 
 use super::*;
 
@@ -76,7 +77,7 @@ fn old_records_are_deleted_and_their_counts_and_times_stay() {
     let folder = tempfile::tempdir().unwrap();
     recorded(folder.path(), small(), 3);
     let first = records(folder.path());
-    // The next process deletes what is older than a day, not what is younger.
+    // The next process deletes records that are older than a day. These records are younger.
     let day = Duration::from_secs(24 * 60 * 60);
     let limits = Limits { age: Some(day), ..small() };
     recorded(folder.path(), limits.clone(), 1);
@@ -103,7 +104,7 @@ fn a_digest_that_was_kept_elsewhere_shows_that_the_folder_was_not_replaced() {
     let end = verify(folder.path()).unwrap().index_end.unwrap().to_string();
     recorded(folder.path(), small(), 1);
     assert!(was_last(folder.path(), &end).unwrap());
-    // Somebody replaces the folder with one whose chain is whole.
+    // Somebody replaces the folder with another folder that verifies.
     let other = tempfile::tempdir().unwrap();
     recorded(other.path(), small(), 1);
     assert_whole(other.path());

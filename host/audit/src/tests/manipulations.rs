@@ -1,4 +1,4 @@
-//! A thousand manipulations of lines, each found and named with the file and the line.
+//! Tests that each of a thousand manipulations of lines is found, with the right file and line.
 
 use super::*;
 
@@ -14,8 +14,8 @@ impl Numbers {
     }
 }
 
-/// Manipulates the line with this index. Returns the bytes of the file afterwards, and the numbers, from 1, of the
-/// lines of which a fault must name one. No numbers: the end of the file was cut off, which the index shows.
+/// Manipulates the line with this index. Returns the new bytes of the file, and the numbers of lines, from 1. A
+/// fault must name one of these lines. No numbers: the end of the file was cut off, which the index shows.
 fn manipulate(lines: &[&[u8]], kind: usize, at: usize) -> (Vec<u8>, Vec<usize>) {
     let mut lines: Vec<Vec<u8>> = lines.iter().map(|line| line.to_vec()).collect();
     let (number, last) = (at + 1, lines.len());

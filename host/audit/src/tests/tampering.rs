@@ -1,4 +1,4 @@
-//! Properties: whatever somebody does to a file is found, and any bytes can be read.
+//! Property tests: every change of a file is found, and any bytes can be read.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What somebody does to a file of lines.
+/// A change of a file of lines.
 #[derive(Debug, Clone)]
 enum Tampering {
     Change { byte: prop::sample::Index, to: u8 },
@@ -79,7 +79,7 @@ proptest! {
         }
         let report = verify(folder.path()).unwrap();
         prop_assert!(!report.is_whole(), "{tampering:?}");
-        // Reading goes on all the same.
+        // The records can still be read.
         usage(folder.path()).unwrap();
     }
 
@@ -108,7 +108,7 @@ proptest! {
         }
         verify(folder.path()).unwrap();
         usage(folder.path()).unwrap();
-        // And another process goes on.
+        // Another process can still record.
         recorded(folder.path(), small(), 1);
     }
 

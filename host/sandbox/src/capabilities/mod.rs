@@ -45,7 +45,7 @@ trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
     ///
     /// # Errors
     ///
-    /// [`InvalidWant`].
+    /// [`InvalidWant`]: the capability has no such target or access.
     fn want(wants: &mut Option<Self>, target: &str, access: &str) -> Result<(), InvalidWant>;
 
     /// Whether this grant equals the plugin's want, apart from values that only the operator can give.
@@ -53,7 +53,7 @@ trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
         self == want
     }
 
-    /// What the grant is about, one by one: hosts with methods, commands, directories. For display.
+    /// The parts of the grant, for display: hosts with methods, commands, directories.
     fn targets(&self) -> Vec<String> {
         vec![self.to_string()]
     }
@@ -63,8 +63,8 @@ trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
         false
     }
 
-    /// The grant and the plugin's wants for one call of a tool, if the call's arguments name something that the grant
-    /// allows. It must be added to both, as both must cover an ask.
+    /// The grant and the plugin's wants for one call of a tool. A target that the call's arguments name is added to
+    /// both, because both must cover an ask. `None`: the arguments name nothing that the grant allows.
     fn of_call(&self, _wants: &Self, _arguments: &Value) -> Option<(Self, Self)> {
         None
     }
@@ -107,7 +107,7 @@ macro_rules! register {
                 match self { $(Self::$capability => $folder::$grant::SMALLEST,)* }
             }
 
-            /// The short forms of its grants.
+            /// The short forms of the capability's grants.
             pub fn short_forms(self) -> FormsOf {
                 match self { $(Self::$capability => FormsOf::of::<$folder::$grant>(),)* }
             }
@@ -136,7 +136,7 @@ macro_rules! register {
                 }
             }
 
-            /// What the grant of a capability is about, one by one. Empty: there is no grant.
+            /// The parts of the grant of a capability, for display. Empty: there is no grant.
             pub fn targets(&self, capability: Capability) -> Vec<String> {
                 match capability {
                     $(Capability::$capability =>
@@ -152,7 +152,8 @@ macro_rules! register {
                 }
             }
 
-            /// These grants and the plugin's wants for one call of a tool, if its arguments add something to them.
+            /// These grants and the plugin's wants for one call of a tool, with additions by the call's arguments.
+            /// `None`: the arguments add nothing.
             pub fn of_call(&self, wants: &Self, arguments: &Value) -> Option<(Self, Self)> {
                 let mut changed = None;
                 $(if let (Some(grant), Some(want)) = (&self.$folder, &wants.$folder)
@@ -184,7 +185,7 @@ macro_rules! register {
             }
 
             /// Whether the grant of a capability equals the plugin's want, apart from values that only the operator
-            /// can give, such as private networks. Also true if there is neither.
+            /// can give, such as private networks. Also true if the capability is not granted and not wanted.
             pub fn is_as_wanted(&self, capability: Capability, wants: &Self) -> bool {
                 match capability {
                     $(Capability::$capability => match (&self.$folder, &wants.$folder) {
@@ -346,7 +347,7 @@ impl<T: PartialEq> Named<T> {
         self.0.iter()
     }
 
-    /// Adds a name to a list, or makes the list.
+    /// Adds a name to a list. `None`: makes a list with this name.
     fn add(list: Option<Self>, name: T) -> Self {
         let mut names = list.map_or_else(Vec::new, |Self(names)| names);
         names.push(name);
@@ -360,7 +361,7 @@ pub enum InvalidWant {
     /// The capability is unknown to this host.
     #[error("this host knows no such capability")]
     UnknownCapability,
-    /// The target or the access is not one of those that the capability has. The text names those.
+    /// The target or the access is not one of those that the capability has. The text names the valid ones.
     #[error("{0}")]
     Unexpected(&'static str),
     /// The target is not a number of bytes.
@@ -376,8 +377,8 @@ pub enum InvalidWant {
 pub struct UnusableWant {
     /// The capability and the target.
     pub want: String,
-    /// Whether the plugin can run without what it wants.
+    /// Whether the plugin can run without the wanted capability.
     pub optional: bool,
-    /// Why it is invalid.
+    /// Why the want is invalid.
     pub reason: InvalidWant,
 }

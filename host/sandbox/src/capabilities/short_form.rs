@@ -1,7 +1,8 @@
 //! Short forms of grants for the command line, such as `http=POST@api.example`, and how they change the keys of a grant.
 //!
-//! A grant consists of *values*: texts that each name one part of it, such as `GET@api.example`. Adding and removing
-//! values must not change any other value. A comparison of the values before and after shows whether they did.
+//! A grant consists of *values*: texts that each name one part of it, such as `GET@api.example`. Adding and
+//! removing values must not change any other value. Callers find such a change by comparing the values before and
+//! after.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +31,7 @@ pub(super) trait ShortForms: Sized {
     ///
     /// # Errors
     ///
-    /// [`InvalidValue`].
+    /// [`InvalidValue`]: the text is not a short form of this capability.
     fn parse(text: &str) -> Result<Vec<String>, InvalidValue>;
 
     /// The values of this grant.
@@ -47,7 +48,7 @@ pub(super) trait ShortForms: Sized {
     /// Removes values of the grant. All other values stay.
     fn remove(table: &mut Table, values: &[String]);
 
-    /// What a plugin can do with the value, for display: `send POST requests to api.example`.
+    /// The things that the value lets a plugin do, for display: `send POST requests to api.example`.
     fn words(value: &str) -> String;
 
     /// Whether an ask with this subject in the audit may have used the value.
@@ -166,7 +167,7 @@ impl ShortForm {
     ///
     /// # Errors
     ///
-    /// [`InvalidShortForm`].
+    /// [`InvalidShortForm`]: the capability, its value or a setting is missing or invalid.
     pub fn to_grant(text: &str) -> Result<Self, InvalidShortForm> {
         match Self::parse(text)? {
             Self::Whole(capability) => match capability.short_forms().bare {
@@ -182,7 +183,7 @@ impl ShortForm {
     ///
     /// # Errors
     ///
-    /// [`InvalidShortForm`].
+    /// [`InvalidShortForm`]: the capability, its value or a setting is missing or invalid.
     pub fn to_revoke(text: &str) -> Result<Self, InvalidShortForm> {
         Self::parse(text)
     }
@@ -217,7 +218,7 @@ impl ShortForm {
     }
 }
 
-/// The value that stands for what the plugin wants.
+/// The value that stands for all wants of the plugin.
 const WANTED: &str = "wanted";
 
 /// The short forms of one capability.
@@ -250,18 +251,19 @@ impl FormsOf {
         }
     }
 
-    /// The values after a grant of `asked` beside `before`.
+    /// The values of a grant that had the values `before`, after `asked` was granted.
     pub fn granted(&self, before: &BTreeSet<String>, asked: &[String]) -> BTreeSet<String> {
         let implied = asked.iter().flat_map(|value| (self.implied)(value));
         let asked = asked.iter().cloned().chain(implied);
         if self.has_one_value {
-            // The last one counts, as with repeated options of commands.
+            // The last value counts, as with repeated options of commands.
             return asked.last().into_iter().collect();
         }
         before.iter().cloned().chain(asked).collect()
     }
 
-    /// The values after a removal of `asked` from `before`. A value that implies a removed one is removed with it.
+    /// The values of a grant that had the values `before`, after `asked` was removed. A value that implies a
+    /// removed value is removed, too.
     pub fn revoked(&self, before: &BTreeSet<String>, asked: &[String]) -> BTreeSet<String> {
         let stays = |value: &&String| {
             !asked.contains(value)
@@ -282,7 +284,7 @@ impl FormsOf {
         }
     }
 
-    /// What a plugin can do with a value, for display.
+    /// The things that a value lets a plugin do, for display.
     pub fn words(&self, value: &str) -> String {
         (self.words)(value)
     }
@@ -364,7 +366,7 @@ const UNITS: &[(&str, u64)] = &[
     ("B", 1),
 ];
 
-/// A size, such as `1MiB` or `1_000_000`, in bytes as digits.
+/// Converts a size, such as `1MiB` or `1_000_000`, to a number of bytes in decimal digits.
 pub(super) fn bytes(text: &str) -> Result<String, InvalidValue> {
     let unit = UNITS.iter().find_map(|(unit, size)| Some((text.strip_suffix(unit)?, *size)));
     let (number, size) = unit.unwrap_or((text, 1));
@@ -373,7 +375,7 @@ pub(super) fn bytes(text: &str) -> Result<String, InvalidValue> {
         .replace('_', "")
         .parse()
         .map_err(|cause| InvalidValue::Bytes { text: text.to_owned(), cause })?;
-    // Integers of TOML are signed.
+    // TOML integers are signed 64-bit numbers.
     let bytes = number.checked_mul(size).filter(|bytes| (1..=i64::MAX as u64).contains(bytes));
     Ok(bytes.ok_or(InvalidValue::BytesOutOfRange)?.to_string())
 }

@@ -112,7 +112,7 @@ fn every_example_of_every_capability_is_accepted() {
     }
 }
 
-/// A network alone is no grant: no host could have an address there.
+/// Adds a host to a form that names only a network. A network without a host is no grant.
 fn network_with_host(form: &str) -> String {
     if form.contains("net:") { format!("{form},a.example") } else { form.to_owned() }
 }
@@ -147,7 +147,7 @@ fn no_pair_of_a_host_and_a_method_is_granted_beside_the_one_that_is_asked_for() 
         "hosts = ['a.example', 'b.example']\nmethods = ['GET', 'PUT']\n\
          rules = [{ hosts = ['c.example'], methods = ['POST'] }]",
     );
-    // `granted` and `revoked` compare all values with those that are meant.
+    // `granted` and `revoked` compare all values with the expected ones.
     for asked in
         ["http=POST@a.example", "http=POST@c.example", "http=DELETE@c.example", "http=d.example"]
     {
@@ -266,7 +266,7 @@ const PATTERNS: [&str; 3] = ["a.example", ".a.example", "*"];
 const METHODS: [&str; 3] = ["GET", "POST", "PUT"];
 
 proptest! {
-    /// `granted` and `revoked` compare all pairs of a host and a method with those that are meant.
+    /// `granted` and `revoked` compare all pairs of a host and a method with the expected ones.
     #[test]
     fn requests_change_by_the_pairs_that_are_named_and_no_others(
         rules in vec((subsequence(HOSTS.to_vec(), 1..=3), subsequence(METHODS.to_vec(), 1..=3)), 1..4),

@@ -1,4 +1,4 @@
-//! Property tests of the predicates of all grants, against models that are written another way.
+//! Property tests of `Ask::is_within`: its results are compared with models that are written in another way.
 
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -77,7 +77,7 @@ fn access() -> impl Strategy<Value = Access> {
     select(vec![Access::Read, Access::Write])
 }
 
-/// A directory or a file, of few names so that many lie in others.
+/// The path of a directory or file. There are few names, so that many paths are beneath others.
 fn path() -> impl Strategy<Value = String> {
     vec(select(vec!["a", "b", "ab", "a b"]), 1..4).prop_map(|names| format!("/{}", names.join("/")))
 }
@@ -98,7 +98,7 @@ fn lies_in(file: &str, directories: &[String]) -> bool {
         .any(|directory| file == directory || file.starts_with(&format!("{directory}/")))
 }
 
-/// Names that differ in little.
+/// Names that differ little.
 fn names() -> impl Strategy<Value = Vec<&'static str>> {
     subsequence(vec!["a", "A", "a ", "aa", "a\0", "", "b", "*"], 1..=8)
 }
@@ -170,10 +170,10 @@ proptest! {
             Origin::Beside => false,
         };
         prop_assert_eq!(held, model);
-        // A grant to which something was added still covers what it covered before.
+        // A wider grant covers every ask that the narrower grant covers.
         let wider = files(Access::Write, Scope::Roots, &[&read[..], &more].concat(), &[&write[..], &more].concat());
         prop_assert!(!held || ask.is_within(&wider));
-        // A file that is in none of the directories is not covered by them.
+        // Directories cover only the files in them.
         prop_assert!(origin != Origin::Directory || !held || lies_in(&file, &[read, write].concat()));
     }
 
@@ -223,7 +223,7 @@ proptest! {
     }
 }
 
-/// As TOML has them: a zero byte is written as an escape.
+/// The names as items of a TOML list. A zero byte is written as an escape.
 fn list_of(names: &[&str]) -> String {
     names.iter().map(|name| format!("\"{}\",", name.replace('\0', "\\u0000"))).collect()
 }

@@ -14,12 +14,12 @@ use crate::capabilities::Capability;
 use crate::gate::Policy;
 use portcullis_engine::{Engine, Limits};
 
-/// Information about a component. It is kept on disk by the component's digest.
+/// Information about a component, kept on disk by the component's digest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ComponentInfo {
     /// The imported interfaces.
     pub imports: Vec<Import>,
-    /// The contract's interfaces that it exports.
+    /// The contract's interfaces that the component exports.
     pub features: Vec<Feature>,
     /// The manifest. `None`: the component was not asked, because it imports an interface that is not linked.
     pub manifest: Option<Manifest>,
@@ -30,7 +30,7 @@ pub struct ComponentInfo {
 #[error("{0}")]
 pub struct RefusedComponent(pub(super) String);
 
-/// A digest of the contract's files that define [`Manifest`], and so the format of the kept bytes.
+/// A digest of the contract's files that define [`Manifest`]. The format of the kept bytes depends on these files.
 static CONTRACT: LazyLock<String> = LazyLock::new(|| {
     let texts = concat!(
         include_str!("../../../../wit/manifest.wit"),
@@ -65,7 +65,7 @@ pub enum ManifestError {
     /// There are too many tools, prompts, resources or templates.
     #[error("it has {number} {kind}; one plugin may have {most}")]
     TooMany {
-        /// The kind of which there are too many.
+        /// The kind: tools, prompts, resources or resource templates.
         kind: &'static str,
         /// How many there are.
         number: usize,
@@ -85,7 +85,7 @@ impl ComponentInfo {
     ///
     /// # Errors
     ///
-    /// [`ManifestError`].
+    /// [`ManifestError`]: the manifest has too many entries or bytes, or cannot be serialised.
     pub fn check_size(&self) -> Result<(), ManifestError> {
         let Some(manifest) = &self.manifest else { return Ok(()) };
         for (kind, number, most) in [

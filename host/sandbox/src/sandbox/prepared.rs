@@ -34,7 +34,7 @@ pub struct InstanceMaker {
     pub limits: Limits,
     /// A gate that refuses everything.
     pub gate: Gate,
-    /// Where the plugin's data are. They are not used before a call.
+    /// The plugin's folders, cache and commands. They are not used before a call.
     pub places: Places,
 }
 
@@ -60,5 +60,5 @@ impl PreparedInstance {
     }
 }
 
-/// The prepared instance for a plugin's next call, with its place among all prepared instances.
+/// The prepared instance for a plugin's next call, with its slot among all prepared instances.
 pub type Next = Arc<Mutex<Option<(PreparedInstance, OwnedSemaphorePermit)>>>;

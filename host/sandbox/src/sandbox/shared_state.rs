@@ -17,9 +17,9 @@ const MAX_NEWS: usize = 256;
 /// Maximum number of waiting jobs of one plugin.
 const MAX_JOBS: usize = 32;
 
-/// Maximum number of tool answers that are kept for plugins with the capability `catalog`, and the maximum size of one
-/// answer in bytes.
+/// Maximum number of tool answers that are kept for plugins with the capability `catalog`.
 const MAX_RESULTS: usize = 256;
+/// Maximum size of a kept answer, in bytes.
 const MAX_RESULT: usize = 64 * 1024;
 
 /// A notification to all clients.
@@ -84,7 +84,7 @@ impl SharedState {
         let _nobody = self.news.send(news);
     }
 
-    /// Notifies all clients for a plugin. A change of the list of tools also marks the views of all
+    /// Notifies all clients on behalf of a plugin. A change of the list of tools also marks the views of all
     /// plugins as changed.
     pub fn tell_for_plugin(&self, news: News) {
         if news == News::List(ListKind::Tools) {
@@ -98,7 +98,7 @@ impl SharedState {
         self.views_changed.load(Ordering::Acquire)
     }
 
-    /// Receives the notifications from now on.
+    /// A receiver of all notifications from now on.
     pub fn listen(&self) -> broadcast::Receiver<News> {
         self.news.subscribe()
     }
@@ -124,7 +124,7 @@ impl SharedState {
         true
     }
 
-    /// The next job, once there is one.
+    /// Waits for the next job, and removes it from the queue.
     pub async fn next_job(&self) -> LaterJob {
         loop {
             let more = self.more_jobs.notified();
@@ -145,14 +145,15 @@ impl SharedState {
         *self.tools.write() = tools.into();
     }
 
-    /// Sets whether any plugin may see answers of tools, or ask about them. If none may, no answer is kept from now on.
+    /// Sets whether any plugin may see answers of tools, or ask about them. If no plugin may, no answer is kept
+    /// from now on.
     pub fn want_results(&self, wanted: bool) {
         self.results_wanted.store(wanted, Ordering::Relaxed);
     }
 
-    /// Keeps the data of a tool's answer for the caller, as JSON, unless it is larger than `MAX_RESULT`. If there are too
-    /// many answers, the one whose caller and tool were added first is removed. An answer that is not kept leaves none
-    /// of before.
+    /// Keeps the data of a tool's answer for the caller, as JSON, unless it is larger than `MAX_RESULT`. If there
+    /// are too many answers, the one whose caller and tool were added first is removed. If an answer is not kept,
+    /// the previous answer is removed, too.
     pub fn keep_result(
         &self,
         principal: Option<String>,

@@ -13,8 +13,8 @@ use super::state::InstanceState;
 /// The prefix of the names of these interfaces.
 pub(super) const INTERFACES: &str = "wasi:sockets/";
 
-/// Links the interfaces. They refuse, because a `WasiCtx` allows no protocol and no look-ups by default. Attempts to open
-/// a socket or look up a name are recorded.
+/// Links the interfaces. The interfaces refuse everything, because a `WasiCtx` allows no protocols and no look-ups
+/// by default. Attempts to open a socket or look up a name are recorded.
 ///
 /// # Errors
 ///

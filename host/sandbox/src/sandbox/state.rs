@@ -29,14 +29,14 @@ use portcullis_engine::{Limiter, Limits, Output, size};
 /// Maximum size of a job's data in bytes.
 const MAX_JOB: usize = 32 * 1024;
 
-/// Where the data of one plugin are.
+/// The folders, the cache and the commands of one plugin.
 #[derive(Clone)]
 pub struct Places {
-    /// The folder of its store.
+    /// The folder of the plugin's store.
     pub store: PathBuf,
     /// The folder for journals of file transactions, which all plugins share.
     pub journals: PathBuf,
-    /// Its cache, if one is granted.
+    /// The plugin's cache. `None`: no cache is granted.
     pub cache: Option<Arc<Cache>>,
     /// All commands of the host. The gate decides which of them the plugin may use.
     pub commands: Arc<Commands>,
@@ -65,14 +65,14 @@ pub enum Notice {
     },
 }
 
-/// What a guest can read about the call that it serves.
+/// The data and the channels of a call that its guest can use.
 #[derive(Clone, Default)]
 pub struct Context {
     /// The revision of MCP that the client speaks.
     pub protocol: String,
     /// The principal, if the transport authenticates callers.
     pub principal: Option<String>,
-    /// The request's `_meta` without the reserved keys.
+    /// The request's `_meta` as JSON text, without the reserved keys. `None`: there are no other keys.
     pub meta: Option<String>,
     /// The features that the client supports.
     pub features: Vec<String>,
@@ -88,9 +88,9 @@ pub struct Context {
     pub notices: Option<UnboundedSender<Notice>>,
     /// State shared by all calls of the host.
     pub shared: Option<Arc<SharedState>>,
-    /// The roots for jobs that the plugin starts. `None`: the plugin has no jobs.
+    /// The roots for jobs that the plugin defers. `None`: the plugin cannot defer jobs.
     pub job_roots: Option<Roots>,
-    /// The tools that the plugin can call, and the way to them. `None`: it can call none.
+    /// The tools that the plugin can call, and the channel for these calls. `None`: the plugin cannot call tools.
     pub tool_calls: Option<ToolCalls>,
 }
 
@@ -109,7 +109,7 @@ pub struct InstanceState {
     deadline: Instant,
     wall: Duration,
     notices_left: u32,
-    /// How many more paths into answers of tools are followed for this call.
+    /// The number of paths into answers of tools that may still be followed for this call.
     pub(crate) paths_left: u32,
 }
 
@@ -117,13 +117,13 @@ pub struct InstanceState {
 pub struct Parts {
     /// The gate of the call.
     pub gate: Gate,
-    /// What the guest can read about the call.
+    /// The data and the channels of the call that the guest can use.
     pub context: Context,
     /// The directories that the guest gets.
     pub preopens: Vec<Preopen>,
     /// The operator's settings for the plugin.
     pub settings: Arc<BTreeMap<String, String>>,
-    /// Where the plugin's data are.
+    /// The plugin's folders, cache and commands.
     pub places: Places,
     /// The receiver of stdout and stderr.
     pub output: Output,
@@ -212,7 +212,8 @@ fn quota(limits: &Limits) -> Quota {
 }
 
 /// Links the interfaces that every guest has, and those of the capabilities that are granted or dispensable. A
-/// dispensable capability that is not granted refuses every ask. All other capabilities are not linked.
+/// dispensable capability that is not granted refuses every ask. All other capabilities are not linked. A foreign
+/// component also gets sockets that refuse everything.
 ///
 /// # Errors
 ///
@@ -352,7 +353,7 @@ impl request::HostRequest for InstanceState {
     }
 
     async fn cancelled(&mut self, _: This) -> Result<bool> {
-        // The last tenth of the time is for tidying up.
+        // In the last tenth of its time, the guest is told to stop, so that it can clean up.
         let near = self.deadline.saturating_duration_since(Instant::now()) < self.wall / 10;
         Ok(near || self.call.cancelled.load(Ordering::Relaxed))
     }

@@ -7,7 +7,8 @@ use crate::bindings::{
 };
 use crate::capabilities::actions::PermittedTool;
 
-/// The work of a plugin. `T` is a tool call: as the client requested it, or with permitted actions.
+/// The work of a plugin. `T` is the type of a tool call: as the client requested the call, or with permitted
+/// actions.
 #[derive(Debug, Clone)]
 pub enum Work<T = PermittedTool> {
     /// A tool call.
@@ -47,7 +48,7 @@ impl<T> Work<T> {
     ///
     /// # Errors
     ///
-    /// Those of `map`.
+    /// An error that `map` returns.
     pub fn try_map_tool<U, E>(self, map: impl FnOnce(T) -> Result<U, E>) -> Result<Work<U>, E> {
         Ok(match self {
             Self::Tool(call) => Work::Tool(map(call)?),
@@ -64,7 +65,7 @@ impl<T> Work<T> {
     }
 }
 
-/// The answer of a plugin. `Q` are questions to the client: as the plugin asks them, or permitted ones.
+/// The answer of a plugin. `Q` is the type of its questions to the client: as the plugin asks them, or permitted.
 #[derive(Debug)]
 pub enum GuestAnswer<Q = Need> {
     /// The result of a tool, which may have `isError`.
@@ -73,7 +74,7 @@ pub enum GuestAnswer<Q = Need> {
     Resources(Page),
     /// A resource.
     Resource(ReadResult),
-    /// The version of a resource. `None`: the plugin does not know versions of it.
+    /// The version of a resource. `None`: the plugin has no versions of this resource.
     Version(Option<String>),
     /// A prompt.
     Prompt(PromptResult),
@@ -85,7 +86,7 @@ pub enum GuestAnswer<Q = Need> {
     Job,
     /// The plugin has questions to the client.
     NeedInput(Q),
-    /// The plugin defers the rest of its work, which takes long and continues with this state.
+    /// The plugin defers the rest of its work, which takes a long time. The work continues with this state.
     Background(Option<Vec<u8>>),
 }
 
@@ -94,7 +95,7 @@ impl<Q> GuestAnswer<Q> {
     ///
     /// # Errors
     ///
-    /// Those of `map`.
+    /// An error that `map` returns.
     pub fn try_map_questions<R, E>(
         self,
         map: impl FnOnce(Q) -> Result<R, E>,

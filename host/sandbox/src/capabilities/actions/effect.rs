@@ -1,4 +1,4 @@
-//! Takes actions: a call of a tool takes a permit for each action that the tool needs.
+//! The effect of `actions`: a tool call, which needs a permit for each action of the tool.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ impl PermittedTool {
     ///
     /// # Errors
     ///
-    /// [`NotPermitted`].
+    /// [`NotPermitted`]: a permit is missing, or is for another call, or the use of the permits cannot be recorded.
     pub fn new(
         input: Arc<ToolInput>,
         needs: &[String],
@@ -57,7 +57,7 @@ impl PermittedTool {
         self.0.name()
     }
 
-    /// Its arguments: a JSON object.
+    /// The arguments as JSON text: an object.
     pub fn arguments(&self) -> &String {
         self.0.text()
     }

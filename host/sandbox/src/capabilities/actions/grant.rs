@@ -56,7 +56,7 @@ impl ShortForms for ActionsGrant {
     }
 
     fn may_be_used_by(value: &str, subject: &str) -> bool {
-        // As `subject` writes it.
+        // `subject` cleans and shortens the name in the same way.
         let value = portcullis_sanitize::line(value, 80);
         subject
             .strip_prefix("take the action ")
@@ -74,8 +74,9 @@ pub(super) fn want(wants: &mut Option<ActionsGrant>, target: &str) -> Result<(),
     Ok(())
 }
 
-/// Maximum length of all arguments of a call in a record, and of one of them, in characters.
+/// Maximum length of all arguments of a call in a record, in characters.
 const MAX_DOING: usize = 800;
+/// Maximum length of one text in the arguments in a record, in characters.
 const MAX_VALUE: usize = 200;
 
 /// The input of one tool call. Permits that are asked for with it are valid for no other call.
@@ -123,13 +124,14 @@ impl ActionAsk {
         Self { action: action.to_owned(), input: input.clone(), doing }
     }
 
-    /// Whether this action belongs to a call with this input.
+    /// Whether the ask was made with this very input. Equal inputs of other calls do not count.
     pub(super) fn is_of(&self, input: &Arc<ToolInput>) -> bool {
         Arc::ptr_eq(&self.input, input)
     }
 }
 
-/// Arguments for a record: shortened, and without secrets.
+/// Arguments for a record: shortened, and without secrets. `depth` is the nesting of `value` in the arguments;
+/// lists and objects at depth 4 become `…`.
 fn redacted(value: &Value, depth: usize) -> Value {
     match value {
         Value::String(text) => {

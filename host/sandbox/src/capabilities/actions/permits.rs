@@ -1,4 +1,5 @@
-//! Calls of each effect of `actions`, which `tests/permits.rs` compiles as they are and with faults. One call a line.
+//! A call of each effect of `actions`, one call a line. `tests/permits.rs` compiles these calls, and checks that
+//! they do not compile with faults.
 
 use portcullis_sandbox::capabilities::actions::{ActionAsk, effect};
 

@@ -1,4 +1,4 @@
-//! Tests of what a grant of actions holds, and of what is recorded.
+//! Tests that check which asks a grant of actions covers, and how asks are recorded.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Caches a value, which takes a permit.
+//! Caches values. Each function takes a permit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use portcullis_cache::Cache;
 use super::grant::CacheAsk;
 use crate::gate::Permit;
 
-/// Caches one value, for at most `ttl`.
+/// Caches one value, for at most `ttl`. `None`: without a time limit.
 pub async fn keep(
     permit: Permit<CacheAsk>,
     cache: Arc<Cache>,

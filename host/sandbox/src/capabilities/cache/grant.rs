@@ -71,7 +71,7 @@ impl ShortForms for CacheGrant {
     }
 }
 
-/// The prefix of the value of a cache on disk.
+/// The prefix of a value that stands for a cache on disk.
 const ON_DISK: &str = "disk:";
 
 /// Adds a want of the manifest to the plugin's wants.

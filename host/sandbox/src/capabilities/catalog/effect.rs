@@ -8,14 +8,15 @@ use crate::bindings::portcullis::plugin::catalog::{Entry, Finding};
 use crate::gate::Permit;
 use crate::sandbox::SharedState;
 
-/// Lists the tools of all sources for the plugin of this name.
+/// Lists the tools of all sources for the plugin of this name. Empty if the outcome cannot be recorded.
 pub fn list_tools(permit: Permit<CatalogAsk>, shared: &SharedState, plugin: &str) -> Vec<Entry> {
     let own = |entry: &Entry| Entry { of_this_plugin: entry.source == plugin, ..entry.clone() };
     let tools = shared.tools().iter().map(own).collect();
     permit.record_done("listed").map_or_else(|_| Vec::new(), |()| tools)
 }
 
-/// Follows paths into the last answer of a tool to this caller, as many as `left` says.
+/// Follows paths into the last answer of a tool to this caller. Lowers `left` by one for each path. Further paths,
+/// and all paths if no answer is kept, are [`Finding::Unknown`].
 pub fn find(
     permit: Permit<CatalogAsk>,
     shared: &SharedState,
@@ -41,7 +42,7 @@ pub fn find(
     }
 }
 
-/// Reads the last answer of a tool to this caller.
+/// Reads the last answer of a tool to this caller. `None`: no answer is kept, or the outcome cannot be recorded.
 pub fn last_result(
     permit: Permit<CatalogAsk>,
     shared: &SharedState,

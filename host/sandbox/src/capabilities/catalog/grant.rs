@@ -40,14 +40,14 @@ pub struct CatalogGrant {
 }
 
 impl CatalogGrant {
-    /// Whether the last answers of tools are granted, or answers to questions about them.
+    /// Whether the host has to keep the last answers of tools for this grant.
     pub fn needs_results(&self) -> bool {
         self.read.contains(&Part::Results) || self.read.contains(&Part::Pointers)
     }
 }
 
 impl Grants {
-    /// Grants to follow pointers into the last answers of tools.
+    /// Adds a grant to follow JSON Pointers into the last answers of tools.
     pub fn let_follow_pointers(&mut self) {
         let granted = self.catalog.take().map(|grant| grant.read);
         let read = match granted {
@@ -112,7 +112,7 @@ pub(super) fn want(wants: &mut Option<CatalogGrant>, target: &str) -> Result<(),
     Ok(())
 }
 
-/// How the subject of each ask about pointers begins.
+/// The beginning of the subject of each ask about pointers.
 const POINTERS: &str = "see what is in the last answer of";
 
 /// An ask to read a part of the catalog.
@@ -122,7 +122,7 @@ pub enum CatalogAsk {
     Tools,
     /// Whether pointers lead to something in the last answer of a tool.
     Pointers {
-        /// The name of the tool, fit to be shown.
+        /// The name of the tool, cleaned for display.
         tool: String,
     },
     /// The last answers of the tools.

@@ -1,4 +1,4 @@
-//! Follows paths of JSON Pointers through the data of an answer.
+//! Follows paths, which are lists of JSON Pointers, through the data of an answer.
 
 use serde_json::{Map, Value, json};
 
@@ -7,14 +7,17 @@ use crate::bindings::portcullis::plugin::catalog::Finding;
 /// Maximum number of paths that are followed for one call of a plugin.
 pub const MAX_PATHS: u32 = 500;
 
-/// Maximum number of pointers in a path, and of bytes in a pointer.
+/// Maximum number of pointers in a path.
 const MAX_POINTERS: usize = 8;
+/// Maximum length of a pointer, in bytes.
 const MAX_POINTER: usize = 1000;
 
 /// Maximum number of items of a list, or members of an object, that are looked at for each path.
 const MAX_ITEMS: usize = 1000;
 
-/// Whether the path leads to a value. In an empty list nothing can be told of its items.
+/// Whether the path leads to a value. Each pointer after the first is followed from the items of the list to which
+/// the previous pointer leads. Members of an object are items `{"key": …, "value": …}`. [`Finding::Unknown`]: the
+/// path is invalid, leads through an empty list or object, or has to look at too many items.
 pub fn find(data: &Value, path: &[String]) -> Finding {
     if path.is_empty()
         || path.len() > MAX_POINTERS
@@ -47,7 +50,7 @@ fn follow(data: &Value, path: &[String], left: &mut usize) -> Finding {
         }
         finding == Finding::Found
     };
-    // `any` ends at the first item that has it.
+    // `any` ends at the first item that has a value at the rest of the path.
     let _found = match (value.as_array(), value.as_object()) {
         (Some(items), _) => items.iter().any(&mut has),
         (None, Some(members)) => {

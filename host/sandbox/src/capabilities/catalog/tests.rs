@@ -1,4 +1,4 @@
-//! Tests of what a grant of the catalog holds.
+//! Tests that check which asks a grant of the catalog covers.
 
 use super::*;
 use crate::gate::Ask as _;

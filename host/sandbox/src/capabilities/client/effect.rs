@@ -13,7 +13,8 @@ impl PermittedQuestions {
     ///
     /// # Errors
     ///
-    /// A question is not permitted, or is of a kind that this host does not know (`None`).
+    /// `Some`: a question is not permitted, or cannot be recorded. `None`: this host does not know the kind of a
+    /// question.
     pub fn new(
         need: types::Need,
         permit: impl Fn(ClientAsk) -> Result<Permit<ClientAsk>, Denied>,

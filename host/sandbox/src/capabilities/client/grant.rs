@@ -101,7 +101,7 @@ impl ShortForms for ClientGrant {
     }
 
     fn remove(table: &mut Table, values: &[String]) {
-        // Otherwise a later grant of consent would bring back what was agreed beforehand.
+        // Otherwise a later grant of consent would bring the agreed actions back.
         if values.iter().any(|value| *value == Feature::Consent.to_string()) {
             table.remove("agreed");
         }

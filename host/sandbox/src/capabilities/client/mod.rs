@@ -1,4 +1,4 @@
-//! The capability `client`: what a plugin may ask of the connected client and its user.
+//! The capability `client`: questions to the connected client and its user.
 
 pub mod effect;
 mod grant;

@@ -1,4 +1,4 @@
-//! Tests of what a grant of the client holds.
+//! Tests that check which asks a grant of the client covers.
 
 use super::grant::*;
 use crate::gate::Ask as _;

@@ -38,7 +38,8 @@ impl From<changes::Change> for Change {
     }
 }
 
-/// The path that a guest names. A path that this system does not have is beneath no directory of the call.
+/// A guest's path in the form of this system. A path that is invalid on this system stays as it is: it is in no
+/// directory of the call, and is refused.
 fn native(path: String) -> PathBuf {
     portcullis_roots::native_path(&path).unwrap_or_else(|_| path.into())
 }

@@ -32,7 +32,8 @@ impl FilePermit for Permit<FileUse> {
             Outcome::Done => self.record_done("opened").is_ok(),
             Outcome::Failed(why) => Self::record(*self, why).is_ok(),
             Outcome::Refused(why) => {
-                // An ask that changes something was recorded before. The guest then gets the system's error code.
+                // If the ask was recorded before its effect, the guest gets the system's error code. Otherwise the
+                // guest learns only that the use is not permitted.
                 let was_recorded = self.is_recorded();
                 let _denied = self.revoke(why);
                 was_recorded

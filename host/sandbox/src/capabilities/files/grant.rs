@@ -40,7 +40,7 @@ pub struct FilesGrant {
     pub writable: Vec<PathBuf>,
 }
 
-/// Absolute paths, in which `~` is the user's home.
+/// Reads absolute paths, and normalises them. `~` at the beginning is the user's home.
 fn absolute<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
     let mut paths = Vec::<PathBuf>::deserialize(from)?;
     for path in &mut paths {
@@ -57,7 +57,7 @@ fn absolute<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D
 }
 
 impl FilesGrant {
-    /// The granted directories outside the roots. Missing writable ones are created.
+    /// The granted directories outside the roots. Missing writable directories are created.
     ///
     /// # Errors
     ///
@@ -93,8 +93,8 @@ impl fmt::Display for FilesGrant {
 }
 
 impl Grants {
-    /// Grants reading and writing of a directory outside the roots. If no files are granted yet, it also grants
-    /// reading and writing of the paths that a call names.
+    /// Grants reading and writing of a directory outside the roots. If no files are granted yet, reading and
+    /// writing of the paths that a call names is granted, too.
     pub fn add_writable_directory(&mut self, directory: PathBuf) {
         let files = self.files.get_or_insert_with(|| FilesGrant {
             access: Access::Write,

@@ -1,4 +1,4 @@
-//! What a guest sees of its files: `wasi:filesystem`, and the interface `changes`.
+//! Links the interfaces for files: `wasi:filesystem`, and `changes`.
 
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::p2::bindings::filesystem;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::grant::{FilesGrant, Scope};
 use crate::capabilities::short_form::{self, Form, InvalidValue, ShortForms, Table};
 
-/// What follows `read:` or `write:` for all of the roots.
+/// The word that stands for all of the roots after `read:` or `write:`.
 const ROOTS: &str = "roots";
 
 impl ShortForms for FilesGrant {
@@ -81,7 +81,7 @@ impl ShortForms for FilesGrant {
         for value in values {
             match value.split_once(':') {
                 Some(("write", path)) if path != ROOTS => {
-                    // Who may write a directory may read it.
+                    // A plugin that may write a directory may read the directory, too.
                     remove_directory(table, "directories", path);
                     short_form::add_texts(table, "writable", &[path.to_owned()]);
                 }
@@ -107,7 +107,7 @@ impl ShortForms for FilesGrant {
                     remove_directory(table, "directories", path);
                     remove_directory(table, "writable", path);
                 }
-                // Reading of the directory stays granted, unless it is removed, too.
+                // Reading of the directory stays granted, unless the value `read:DIRECTORY` is removed, too.
                 Some(("write", path)) if path != ROOTS && !has(&format!("read:{path}")) => {
                     remove_directory(table, "writable", path);
                     short_form::add_texts(table, "directories", &[path.to_owned()]);
@@ -117,8 +117,8 @@ impl ShortForms for FilesGrant {
         }
     }
 
-    /// The subject does not say by which part of a grant the path was reached: it may be any part that contains the
-    /// path.
+    /// The subject does not say which value of the grant covered the path. So every value that contains the path
+    /// may have been used.
     fn may_be_used_by(value: &str, subject: &str) -> bool {
         let (access, place) = value.split_once(':').unwrap_or((value, ""));
         let Some((used, path)) = subject.split_once(' ') else { return true };
@@ -164,7 +164,7 @@ fn one(text: String) -> Result<String, InvalidValue> {
     }
 }
 
-/// Removes a directory from a list, in which it may be written with `~`.
+/// Removes a directory from a list. The list may have the directory in the form `~/…`.
 fn remove_directory(table: &mut Table, key: &str, path: &str) {
     let mut all = short_form::texts(table, key);
     all.retain(|one| portcullis_confine::at_home(Path::new(one)) != Path::new(path));

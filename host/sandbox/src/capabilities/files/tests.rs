@@ -1,4 +1,4 @@
-//! Tests of what a grant of files holds.
+//! Tests that check which asks a grant of files covers.
 
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ fn within_a_grant_for_writing_roots_and_a_directory() {
         .unwrap();
     for (ask, expected) in [
         (ask("/a/b", Write, Origin::Argument, Write), true),
-        // Opened for reading: the grant does not widen what the tool declared.
+        // Opened for reading: the grant does not widen the access that the tool declared.
         (ask("/a/b", Write, Origin::Argument, Read), false),
         (ask("/a/b", Write, Origin::Root, Write), true),
         (ask("/opt/x/y", Read, Origin::Directory, Read), true),

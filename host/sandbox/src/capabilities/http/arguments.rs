@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::grant::{HttpGrant, HttpRule, InvalidHttpGrant, check_methods, get};
 
-/// What the target of a want begins with. A JSON Pointer to the argument follows.
+/// The beginning of the target of a want. A JSON Pointer to the argument follows, without its first `/`.
 const TARGET: &str = "arguments/";
 
 /// Hosts that a call may name in its arguments, and the methods of requests to the host that it names.
@@ -115,7 +115,7 @@ impl ArgumentRule {
         self.hosts.iter().any(|pattern| pattern.matches(host))
     }
 
-    /// Whether the operator wrote the name of this very host, and no pattern that happens to match it.
+    /// Whether the operator wrote the name of this very host. A pattern that matches the host does not count.
     pub(super) fn names(&self, host: &str) -> bool {
         self.hosts.iter().any(|pattern| matches!(pattern, HostPattern::Host(name) if name == host))
     }
@@ -148,7 +148,8 @@ impl fmt::Display for WantedArgument {
 }
 
 impl HttpGrant {
-    /// Whether this grant has the wanted methods, and no others, for hosts that calls name. The hosts are not compared.
+    /// Whether this grant has the wanted methods, and no others, for hosts that calls may name. The hosts are not
+    /// compared.
     pub(super) fn has_arguments_as(&self, wants: &Self) -> bool {
         let granted = || self.arguments.iter().flat_map(|rule| &rule.methods);
         let mut wanted = wants.wanted_arguments.iter().flat_map(WantedArgument::methods);
@@ -156,7 +157,7 @@ impl HttpGrant {
             && granted().all(|method| wants.want_of_arguments(method))
     }
 
-    /// Whether these wants contain a method for hosts that calls name.
+    /// Whether these wants contain a method for hosts that calls may name.
     pub(super) fn want_of_arguments(&self, method: &str) -> bool {
         let mut methods = self.wanted_arguments.iter().flat_map(WantedArgument::methods);
         methods.any(|wanted| wanted == method)

@@ -1,5 +1,5 @@
-//! Making requests: the crate `portcullis-egress` connects and sends, and each of its functions takes the permit
-//! that is handed over here.
+//! Lets the crate `portcullis-egress` connect and send requests: each of its functions takes a permit, which is
+//! handed over here.
 
 use portcullis_egress::{
     Connection, ConnectionPermit, Fault, Request, RequestPermit, RequestPolicy, Secrets,
@@ -19,7 +19,7 @@ pub fn hand_over_connection(permit: Permit<Connection>) -> Box<dyn ConnectionPer
 
 impl RequestPolicy for Gate {
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
-        // The refusal is on record; the guest is told by an error code.
+        // The refusal is recorded. The guest gets an error code.
         self.pass(request).ok().map(hand_over_request)
     }
 

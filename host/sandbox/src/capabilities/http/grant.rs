@@ -95,7 +95,7 @@ pub enum InvalidHttpGrant {
     /// There are methods and no hosts.
     #[error("`methods` has no `hosts` beside it: name them")]
     MethodsWithoutHosts,
-    /// There is no rule, and calls may not name hosts either.
+    /// The grant has none of `hosts`, `rules` and `arguments`.
     #[error("`hosts` is missing: name at least one, or leave out grants.http")]
     NoHosts,
     /// There are headers for an origin that no rule grants.
@@ -198,7 +198,7 @@ impl fmt::Display for HttpGrant {
     }
 }
 
-/// Each host with its methods, hosts that calls name, and each private network.
+/// Each host with its methods, hosts that calls may name, and each private network: each text once, for display.
 pub(super) fn targets(grant: &HttpGrant) -> Vec<String> {
     let rules = grant.rules.iter().flat_map(|rule| {
         rule.hosts.iter().map(|host| format!("{} {host}", rule.methods.join(",")))
@@ -235,7 +235,8 @@ impl Grants {
 }
 
 impl HttpGrant {
-    /// Whether a request that this allows, to hosts named here or by a call, may change something at the server.
+    /// Whether this grant allows a request that may change something at the server, to a granted host or to a host
+    /// that a call may name.
     pub fn allows_unsafe_request(&self) -> bool {
         let rules = self.rules.iter().map(|rule| &rule.methods[..]);
         let named = self.arguments.iter().map(|argument| &argument.methods[..]);
@@ -244,7 +245,7 @@ impl HttpGrant {
         methods.any(|method| !SAFE_METHODS.contains(&method.as_str()))
     }
 
-    /// Whether this grant and the plugin's wants both hold a request that may change something at the server.
+    /// Whether this grant and the plugin's wants both cover a request that may change something at the server.
     pub fn shares_unsafe_request(&self, wants: &Self) -> bool {
         let share = |granted: &[String], wanted: &[String]| {
             let is_unsafe = |method: &&String| !SAFE_METHODS.contains(&method.as_str());
@@ -268,8 +269,8 @@ impl HttpGrant {
         self.rules.iter().chain(&self.named_by_call).any(|rule| rule.has(request))
     }
 
-    /// Whether the operator wrote the name of this very host. If so, an IP address need not be public, and `localhost`
-    /// may be a loopback address.
+    /// Whether the operator wrote the name of this very host. If so, a host that is an IP address need not be
+    /// public, and `localhost` may have a loopback address.
     fn names_host(&self, host: &str) -> bool {
         let has_host = |rule: &HttpRule| rule.hosts.iter().any(|origin| origin.host() == host);
         self.rules.iter().any(has_host)
@@ -277,7 +278,7 @@ impl HttpGrant {
                 && self.arguments.iter().any(|rule| rule.names(host))
     }
 
-    /// Whether this grant has each pair of a host and a method that another one has.
+    /// Whether the rules of this grant have each pair of a host and a method that the rules of `other` have.
     pub(super) fn has_rules_of(&self, other: &Self) -> bool {
         let has_pair = |host: &Origin, method: &String| {
             let mut rules = self.rules.iter();
@@ -298,8 +299,8 @@ impl HttpGrant {
         }
     }
 
-    /// This grant as keys of `portcullis.toml`, with one more address. Headers are left out: a TOML comment names their
-    /// origins, and the operator has to keep the headers that are there.
+    /// This grant as keys of `portcullis.toml`, with `more` as a further address. Headers are left out: a TOML
+    /// comment names their origins, and the operator has to keep the headers that are there.
     fn keys(&self, more: Option<IpAddr>) -> String {
         let one = |rule: &HttpRule, between: &str| {
             let hosts: Vec<_> = rule.hosts.iter().map(ToString::to_string).collect();
@@ -374,7 +375,8 @@ impl Ask for Request {
 
     fn remedy(&self, granted: Option<&HttpGrant>) -> String {
         let mut grant = granted.cloned().unwrap_or_default();
-        // A rule with only this host gets one more method. A rule of several hosts would grant it for all of them.
+        // A rule with only this host gets one more method. A rule of several hosts would grant the method for all
+        // of its hosts.
         let own = grant.rules.iter_mut().find(|rule| rule.hosts == [self.origin.clone()]);
         match own {
             Some(rule) => rule.methods.push(self.method.clone()),

@@ -1,4 +1,4 @@
-//! What a guest sees of the network: `wasi:http`.
+//! The host's side of `wasi:http`: the HTTP client of a call.
 
 use std::time::Duration;
 

@@ -36,7 +36,8 @@ impl Registered for HttpGrant {
         self.allows_unsafe_request()
     }
 
-    /// Only the operator can grant private networks and headers, and say which hosts a call may name.
+    /// Private networks, headers, and the hosts that a call may name are not compared: only the operator can name
+    /// them.
     fn is_as_wanted(&self, want: &Self) -> bool {
         self.has_rules_of(want) && want.has_rules_of(self) && self.has_arguments_as(want)
     }

@@ -1,4 +1,5 @@
-//! Calls of each effect of `http`, which `tests/permits.rs` compiles as they are and with faults. One call a line.
+//! A call of each effect of `http`, one call a line. `tests/permits.rs` compiles these calls, and checks that they
+//! do not compile with faults.
 
 use portcullis_sandbox::capabilities::http::{Connection, Request, effect};
 

@@ -10,10 +10,10 @@ use super::arguments::{ArgumentRule, HostPattern};
 use super::grant::HttpGrant;
 use crate::capabilities::short_form::{self, Form, InvalidValue, ShortForms, Table};
 
-/// The prefix of the value of a network. An origin such as `net:81` has no `/` after the prefix.
+/// The prefix of a value that stands for a network. An origin such as `net:81` has no `/` after the prefix.
 const NETWORK: &str = "net:";
 
-/// The prefix of the value of a host that a call may name.
+/// The prefix of a value that stands for a host that a call may name.
 const ARGUMENT: &str = "argument:";
 
 /// The method of a host that is written without a method, as in `portcullis.toml`.
@@ -143,7 +143,8 @@ impl ShortForms for HttpGrant {
                 (Some(address), Some::<IpNet>(network)) => {
                     network.contains(&IpAddr::to_canonical(&address))
                 }
-                // Values of requests are compared with the record of the request that the connection is for.
+                // Values of requests are used by the request that the connection is for, which has a record of its
+                // own.
                 (_, None) => false,
                 (None, Some(_)) => true,
             };
@@ -211,7 +212,7 @@ fn of_argument(value: &str) -> Option<(&str, &str)> {
     value.strip_prefix(ARGUMENT)?.split_once('@')
 }
 
-/// The methods of each host, in the order of the hosts.
+/// The methods of each host. The hosts stay in the order in which they first occur.
 fn by_host(pairs: &[(String, String)]) -> Vec<(String, Vec<String>)> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for (method, origin) in pairs {
@@ -223,7 +224,7 @@ fn by_host(pairs: &[(String, String)]) -> Vec<(String, Vec<String>)> {
     all
 }
 
-/// A rule as it is written.
+/// A rule as `portcullis.toml` has it.
 #[derive(Clone)]
 struct Rule {
     hosts: Vec<String>,
@@ -250,7 +251,7 @@ impl Rule {
     }
 }
 
-/// Whether two texts name one origin, or are one pattern.
+/// Whether two texts name the same origin, or are the same pattern.
 fn is_same(one: &str, other: &str) -> bool {
     one == other || one.parse::<Origin>().is_ok_and(|one| other.parse() == Ok(one))
 }
@@ -302,9 +303,9 @@ fn set_rules_in(table: &mut Table, list: &str, rules: Vec<Rule>) {
     }
 }
 
-/// Grants methods at one host, and nothing at any other.
+/// Grants methods at one host. Other hosts keep their methods.
 fn add_methods(rules: &mut Vec<Rule>, origin: &str, mut methods: Vec<String>) {
-    // A rule with only this host takes more methods, unless it names no methods: then it stays as it is written.
+    // A rule with only this host gets the methods. A rule that names no methods stays as it is written.
     let own = rules.iter_mut().find(|rule| !rule.methods.is_empty() && rule.is_of(origin));
     if let Some(own) = own {
         own.methods.append(&mut methods);
@@ -324,7 +325,7 @@ fn add_methods(rules: &mut Vec<Rule>, origin: &str, mut methods: Vec<String>) {
     }
 }
 
-/// Removes methods of one host. Other hosts keep theirs.
+/// Removes methods of one host. Other hosts keep their methods.
 fn remove_methods(rules: &mut Vec<Rule>, origin: &str, methods: &[String]) {
     let mut kept: Vec<Vec<String>> = Vec::new();
     for rule in &mut *rules {

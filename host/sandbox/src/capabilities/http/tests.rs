@@ -1,4 +1,4 @@
-//! Tests of what a grant of requests holds, and of its remedies.
+//! Tests that check which asks a grant of requests covers, and which remedies refused asks have.
 
 use portcullis_egress::{Connection, Request};
 

@@ -52,7 +52,7 @@ fn word(fault: &CommandError) -> &'static str {
     }
 }
 
-/// A running command: a resource of the guest.
+/// A running command: a resource of the guest. Dropping this value stops the command.
 pub struct Running(pub(super) AbortOnDropHandle<Result<Output, ProcessError>>);
 
 /// Sends one message to a worker of a command and returns the answer.

@@ -33,7 +33,7 @@ impl InstanceState {
         directory: Option<String>,
         arguments: &[String],
     ) -> Result<Admitted, ProcessError> {
-        // A path that this system does not have is no directory of the call.
+        // A path that is invalid on this system stays as it is: it is no directory of the call, and is refused.
         let native = |path: String| {
             portcullis_roots::native_path(&path).unwrap_or_else(|_| PathBuf::from(path))
         };

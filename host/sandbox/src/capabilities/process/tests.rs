@@ -1,4 +1,4 @@
-//! Tests of what a grant of commands holds.
+//! Tests that check which asks a grant of commands covers.
 
 use portcullis_files::Access;
 

@@ -23,7 +23,7 @@ impl Keyspace {
     }
 }
 
-/// Opens a keyspace of the plugin's folder, whose keys begin with `prefix`.
+/// Opens the keyspace of the keys that begin with `prefix`, in the plugin's folder.
 pub fn open(permit: Permit<StoreAsk>, folder: PathBuf, prefix: String) -> Result<Keyspace, Denied> {
     let caller_only = permit.ask().caller_only;
     permit.record_done("opened")?;

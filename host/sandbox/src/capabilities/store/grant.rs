@@ -62,7 +62,7 @@ pub(super) fn want(wants: &mut Option<StoreGrant>, target: &str) -> Result<(), I
 pub struct StoreAsk {
     /// The key, shortened for display. Empty if the ask is for the whole keyspace.
     pub key: String,
-    /// Whether the keyspace is of one caller only, and not shared by all.
+    /// Whether the keyspace belongs to one caller. Otherwise all callers share it.
     pub caller_only: bool,
     /// The kind of use.
     pub act: Act,

@@ -1,4 +1,4 @@
-//! What a guest sees of its store: the interface `store`.
+//! The host's side of the interface `store`.
 
 use wasmtime::component::{HasSelf, Linker, Resource};
 

@@ -1,4 +1,5 @@
-//! The way from a guest to the pipeline: requests over a channel, which the host's call of the guest serves.
+//! Requests of a guest to the pipeline, which are sent over a channel. The pipeline serves them while it runs the
+//! plugin's call.
 
 use std::sync::Arc;
 
@@ -44,9 +45,9 @@ pub enum ToolRequest {
     Begin {
         /// The text of the program. Empty: the plugin itself decides about the calls.
         program: String,
-        /// The digest of the program.
+        /// The digest of the program. `None`: there is no program.
         digest: Option<String>,
-        /// The time limit of the run in milliseconds.
+        /// The time limit of the run in milliseconds. `None`: the plugin's own limit.
         milliseconds: Option<u32>,
         /// The receiver of the answer.
         reply: oneshot::Sender<Result<Beginning, String>>,
@@ -68,19 +69,19 @@ pub enum ToolRequest {
         call: u32,
         /// The tool and the arguments.
         started: Started,
-        /// Why.
+        /// Why the call was refused.
         failure: Failure,
     },
     /// The guest waits for the end of a call.
     Next(oneshot::Sender<Option<Completion>>),
 }
 
-/// A call that was started: the journal's entry, by which the next round is compared.
+/// A call that was started, as an entry of the journal. The next round must start the same calls in the same order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Started {
     /// The tool's name, as clients know it.
     pub tool: String,
-    /// The digest of the arguments' text.
+    /// SHA-256 of the arguments' JSON text, in hexadecimal.
     pub arguments: String,
 }
 
@@ -96,14 +97,14 @@ pub fn digest_of(text: &str) -> String {
     portcullis_checked_files::digest(text.as_bytes())
 }
 
-/// What a guest with the capability has: the tools that it may call, and the way to the pipeline.
+/// The state of the capability `tools` in one round: the tools, the channel to the pipeline, and the calls so far.
 #[derive(Clone)]
 pub struct ToolCalls {
-    /// The receiver of requests.
+    /// The channel for requests to the pipeline.
     pub requests: UnboundedSender<ToolRequest>,
     /// The tools of all sources.
     pub tools: Arc<[Entry]>,
-    /// Whether a tool of this name can be called by a plugin, apart from grants.
+    /// Whether plugins can call the tool of this name at all, whatever is granted.
     pub is_callable: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// The calls of earlier rounds, which this round has to repeat.
     pub replayed: Arc<[Started]>,

@@ -27,6 +27,6 @@ pub fn start(permit: Permit<ToolAsk>, calls: &ToolCalls, arguments: String) {
     let Act::Call { call, tool } = &permit.ask().0 else { return };
     let (call, tool) = (*call, tool.clone());
     let permit = Some(CallPermit::new(permit));
-    // If the pipeline no longer serves the call, the permit is dropped, and its record says so.
+    // If the pipeline no longer serves the call, the permit is dropped, and its outcome is `stopped`.
     let _ended = calls.requests.send(ToolRequest::Start { call, tool, arguments, permit });
 }

@@ -130,10 +130,10 @@ pub(super) fn want(wants: &mut Option<ToolsGrant>, target: &str) -> Result<(), I
     Ok(())
 }
 
-/// How the subject of a call begins.
+/// The beginning of the subject of a call.
 const CALLS: &str = "call the tool ";
 
-/// What a plugin does with the capability.
+/// A use of the capability `tools`.
 #[derive(Debug)]
 pub enum Act {
     /// Begins a run of a program with this SHA-256 digest. `None`: the plugin itself decides about the calls.

@@ -19,7 +19,7 @@ pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
 }
 
 impl InstanceState {
-    /// The tools that the guest may call.
+    /// The tools that the guest may call: tools of other sources that are granted, wanted and callable.
     fn callable_tools(&self) -> Vec<&Entry> {
         let Some(calls) = &self.call.tool_calls else { return Vec::new() };
         let (grants, wants) = (self.gate.grants(), self.gate.wants());
@@ -31,7 +31,7 @@ impl InstanceState {
         calls.tools.iter().filter(|entry| entry.source != *plugin && may(&entry.name)).collect()
     }
 
-    /// The calls of a run that has begun, and the number of the next one.
+    /// The state of the capability, and the number for the next call of the run. An error if the run has not begun.
     fn next_call(&mut self) -> wasmtime::Result<(&mut ToolCalls, u32)> {
         let calls = self.call.tool_calls.as_mut();
         let begun = calls.and_then(|calls| Some((calls.started?, calls)));

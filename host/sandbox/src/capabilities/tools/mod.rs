@@ -1,5 +1,5 @@
-//! The capability `tools`: calls of the tools of other plugins and servers, for plugins that combine tools. Each call
-//! goes through the pipeline of the host like the call of a client.
+//! The capability `tools`: calls of the tools of other plugins and of upstream servers, for plugins that combine
+//! tools. Each call goes through the pipeline of the host like the call of a client.
 
 mod calls;
 pub mod effect;

@@ -1,4 +1,5 @@
-//! Calls of each effect of `tools`, which `tests/permits.rs` compiles as they are and with faults. One call a line.
+//! A call of each effect of `tools`, one call a line. `tests/permits.rs` compiles these calls, and checks that they
+//! do not compile with faults.
 
 use portcullis_sandbox::capabilities::tools::{ToolAsk, effect};
 

@@ -1,4 +1,4 @@
-//! Tests of what a grant of tools holds.
+//! Tests that check which asks a grant of tools covers.
 
 use super::*;
 use crate::gate::Ask as _;
