@@ -57,9 +57,8 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// A sandbox with room for calls within the limits `largest`, the largest value of each limit among all
-    /// plugins. The engine is made when the first guest runs. Compiled code and information about components are
-    /// kept in the folder `cache`, sealed with `key`.
+    /// A sandbox. `largest`: the largest value of each limit among all plugins. The engine is made when the first guest
+    /// runs. Compiled code and information about components are kept in the folder `cache`, sealed with `key`.
     pub fn new(largest: Limits, cache: PathBuf, key: SealKey, audit: Audit) -> Self {
         Self {
             engine: OnceLock::new(),
@@ -78,8 +77,7 @@ impl Sandbox {
         &self.audit
     }
 
-    /// The remembered information about a component, or its remembered refusal within these limits. `None`: nothing
-    /// is remembered.
+    /// The remembered information about a component, or its refusal within these limits. `None`: nothing is remembered.
     pub fn remembered(
         &self,
         digest: &str,
@@ -369,8 +367,7 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// [`GuestFailure`]: the guest failed, reached a limit or answered with an error, or the host failed. The
-    /// instance of a failed call is dropped.
+    /// [`GuestFailure`]. The instance of a failed call is dropped.
     pub async fn run(&self, gate: Gate, job: Run) -> Result<GuestAnswer, GuestFailure> {
         let Run { work, preopens, context, wall } = job;
         let wait = async {
@@ -402,8 +399,7 @@ impl Plugin {
                 Some(fresh) => fresh,
                 None => maker.make(parts.output.clone()).await?,
             };
-            // The parts are dropped in this order: the slot of the pool (`of_all`) is free only after the store is
-            // dropped.
+            // Dropped in this order: the slot of the pool (`of_all`) is free only after the store is dropped.
             let mut remains = (made, running, of_all);
             let fresh = &mut remains.0;
             fresh.begin(&limits, parts);

@@ -327,8 +327,8 @@ fn a_hostile_pack_puts_nothing_anywhere() {
     }
     let whole = archive(&[first(&good), (api, Regular, b"{}")]);
     refused(&whole[..whole.len() / 2], "incomplete");
-    refused(b"", "no pack");
-    refused(b"PK\x03\x04 something else", "no pack");
+    refused(b"", "not a pack");
+    refused(b"PK\x03\x04 something else", "not a pack");
 }
 
 fn refused(archive: &[u8], expected: &str) {
