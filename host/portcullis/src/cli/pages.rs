@@ -19,6 +19,7 @@ impl Args {
     /// # Errors
     ///
     /// The folder cannot be written to.
+    #[expect(clippy::disallowed_methods, reason = "the operator names the folder")]
     pub fn run(&self, command: Command) -> anyhow::Result<()> {
         let write_to = |folder: &str| -> anyhow::Result<PathBuf> {
             let path = self.folder.join(folder);
