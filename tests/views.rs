@@ -8,7 +8,7 @@ use crate::support::PATIENCE;
 use crate::support::client::{Client, Era};
 use crate::support::home::Home;
 
-const CONFIG: &str = "[host]\nbundled = false\n[plugins.dresser.grants]\n\
+const CONFIG: &str = "[host]\nbundled = false\n[plugins.view-assigner.grants]\n\
                       catalog.read = [\"tools\"]\ncache.bytes = 10_000\n\
                       [plugins.deeds.grants.actions]\nallow = [\"erase\", \"burn\"]\n";
 
@@ -24,12 +24,12 @@ fn meta(tools: &[Value], name: &str) -> Option<Value> {
 
 #[test]
 fn tools_of_all_plugins_are_dressed() {
-    let home = Home::with(&["dresser", "deeds"], CONFIG);
+    let home = Home::with(&["view-assigner", "deeds"], CONFIG);
     for era in Era::BOTH {
         let mut client = Client::start(&home, era);
         let tools = tools(&mut client);
         let view = |name: &str, who: Value| {
-            let address = format!("ui://dresser/{name}/0.html");
+            let address = format!("ui://view-assigner/{name}/0.html");
             json!({"ui": {"resourceUri": address, "visibility": who}, "ui/resourceUri": address})
         };
         assert_eq!(meta(&tools, "sum"), Some(view("sum", json!(["model", "app"]))));
@@ -41,11 +41,11 @@ fn tools_of_all_plugins_are_dressed() {
 
 #[test]
 fn a_job_is_done_later_and_changes_what_is_listed() {
-    let home = Home::with(&["dresser"], CONFIG);
+    let home = Home::with(&["view-assigner"], CONFIG);
     let mut client = Client::start(&home, Era::Legacy);
     assert_eq!(
         meta(&tools(&mut client), "sum").unwrap()["ui/resourceUri"],
-        "ui://dresser/sum/0.html"
+        "ui://view-assigner/sum/0.html"
     );
     // The first job fails, which only the log shows.
     let said = client.text("put_off", json!({"jobs": 2}));
@@ -56,7 +56,7 @@ fn a_job_is_done_later_and_changes_what_is_listed() {
         let told = |client: &Client| {
             client.events.iter().any(|event| format!("{event:?}").contains("tools/list_changed"))
         };
-        if view == "ui://dresser/sum/1.html" && told(&client) {
+        if view == "ui://view-assigner/sum/1.html" && told(&client) {
             break;
         }
         assert!(Instant::now() < deadline, "the job should be done, and clients told: {view}");
@@ -65,7 +65,7 @@ fn a_job_is_done_later_and_changes_what_is_listed() {
 
 #[test]
 fn jobs_do_not_pile_up() {
-    let home = Home::with(&["dresser"], CONFIG);
+    let home = Home::with(&["view-assigner"], CONFIG);
     let mut client = Client::start(&home, Era::Legacy);
     let said = client.text("put_off", json!({"jobs": 5_000}));
     let taken: u32 = said.split_once(' ').expect("a number").0.parse().expect("a number");
@@ -74,7 +74,7 @@ fn jobs_do_not_pile_up() {
 
 #[test]
 fn a_start_runs_nothing_where_nothing_is_new() {
-    let home = Home::with(&["dresser", "deeds"], CONFIG);
+    let home = Home::with(&["view-assigner", "deeds"], CONFIG);
     let first = tools(&mut Client::start(&home, Era::Modern));
     let calls = home.audit().len();
     assert!(calls > 0, "the plugin was asked");

@@ -32,7 +32,7 @@ fn main() {
         writeln!(
             source,
             "    Bundled {{ name: {name:?}, digest: {digest:?}, \
-             code: &Aligned(*include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.cwasm\"))) }},"
+             code: &PageAligned(*include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.cwasm\"))) }},"
         )
         .expect("a String takes any text");
     }

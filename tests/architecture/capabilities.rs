@@ -57,7 +57,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("host/core/src/call/designate.rs", "files", "paths are arguments of a call"),
     ("host/core/src/plugins.rs", "files", "a view of the roots depends on the scope of a grant"),
     ("host/core/src/plugins/hints.rs", "files", "hints of tools depend on what may be written"),
-    ("host/core/src/plugins/judge.rs", "actions", "a tool without its actions is withheld"),
+    ("host/core/src/plugins/admission.rs", "actions", "a tool without its actions is withheld"),
 ];
 
 /// The folders of the capabilities.

@@ -62,7 +62,7 @@ pub struct Line {
 
 /// A line that does not fit its chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flaw {
+pub struct BrokenLink {
     /// The line's place in the file, from 1.
     pub line: usize,
     /// What is wrong.
@@ -120,7 +120,7 @@ const RECORDS: [&str; 5] = ["ask", "outcome", "more", "call", "approval"];
 /// The fields of the chain and all fields that a record may have. Reading them in one step is faster than
 /// reading the kind of the line first, and an audit has very many records.
 #[derive(Deserialize)]
-struct Flat<'a> {
+struct LineFields<'a> {
     #[serde(borrow)]
     event: Cow<'a, str>,
     n: u64,
@@ -149,7 +149,7 @@ struct Flat<'a> {
     reason: Option<String>,
 }
 
-impl Flat<'_> {
+impl LineFields<'_> {
     /// The record. `None`: a field is missing.
     fn record(self) -> Option<Record> {
         let event = match &*self.event {
@@ -202,7 +202,7 @@ impl Flat<'_> {
 
 /// The fields of the chain in a line that is not a record.
 #[derive(Deserialize)]
-struct Link<'a> {
+struct ChainFields<'a> {
     #[serde(borrow)]
     event: Cow<'a, str>,
     n: u64,
@@ -212,14 +212,14 @@ struct Link<'a> {
 /// Reads a line of a file, without its line end. `None`: the text is not a line of an audit.
 fn read(at: usize, text: &[u8]) -> Option<Line> {
     let hash = Hash::of(text);
-    if let Ok(flat) = serde_json::from_slice::<Flat<'_>>(text)
+    if let Ok(flat) = serde_json::from_slice::<LineFields<'_>>(text)
         && RECORDS.contains(&&*flat.event)
     {
         let (n, prev) = (flat.n, flat.prev);
         let entry = Entry::Record(Box::new(flat.record()?));
         return Some(Line { at, n, prev, hash, entry });
     }
-    let Link { event, n, prev } = serde_json::from_slice(text).ok()?;
+    let ChainFields { event, n, prev } = serde_json::from_slice(text).ok()?;
     let entry = match &*event {
         "opened" => Entry::Opened(Box::new(serde_json::from_slice(text).ok()?)),
         "sealed" => Entry::Sealed(serde_json::from_slice(text).ok()?),
@@ -285,7 +285,7 @@ pub struct Parsed {
     /// The lines of an audit; other lines are left out.
     pub lines: Vec<Line>,
     /// The flaws, in the order of the lines.
-    pub flaws: Vec<Flaw>,
+    pub flaws: Vec<BrokenLink>,
     /// The number of bytes after the last line end: an incomplete line.
     pub torn: usize,
 }
@@ -298,7 +298,7 @@ pub fn parse(bytes: &[u8]) -> Parsed {
     let mut check = ChainCheck::default();
     for (at, _, line) in lines {
         if let Some(kind) = check.next(line.as_ref()) {
-            parsed.flaws.push(Flaw { line: at, kind });
+            parsed.flaws.push(BrokenLink { line: at, kind });
         }
         parsed.lines.extend(line);
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::disk::read;
 use crate::index::{INDEX, Lock, read as read_index};
-use crate::index_entry::{Dropped, IndexState};
+use crate::index_entry::{DeletedRecords, IndexState};
 use crate::record::Record;
 use crate::segments::read_segments;
 use crate::usage::Usage;
@@ -191,7 +191,7 @@ pub fn usage(folder: &Path) -> io::Result<Usage> {
 /// # Errors
 ///
 /// A file that exists cannot be read.
-pub fn usage_and_dropped(folder: &Path) -> io::Result<(Usage, Dropped)> {
+pub fn usage_and_dropped(folder: &Path) -> io::Result<(Usage, DeletedRecords)> {
     read_with_usage(folder, |_| ())
 }
 
@@ -204,7 +204,7 @@ pub fn usage_and_dropped(folder: &Path) -> io::Result<(Usage, Dropped)> {
 pub fn read_with_usage(
     folder: &Path,
     mut each: impl FnMut(&Record),
-) -> io::Result<(Usage, Dropped)> {
+) -> io::Result<(Usage, DeletedRecords)> {
     let held = Snapshot::of(folder)?;
     let state = held.state();
     let mut usage = state.usage.clone();

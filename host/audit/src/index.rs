@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::chain::{Chain, ChainCheck, Flaw, lines};
+use crate::chain::{BrokenLink, Chain, ChainCheck, lines};
 use crate::disk::{exists, owner_only};
 use crate::entry::Entry;
 use crate::index_entry::{IndexEntry, IndexState};
@@ -23,12 +23,12 @@ const LOCK: &str = "lock";
 
 /// Reads an index: the state that its lines add up to, the end of its chain, its flaws, and the number of bytes
 /// after the last line end.
-pub(crate) fn read(bytes: &[u8]) -> (IndexState, Chain, Vec<Flaw>, usize) {
+pub(crate) fn read(bytes: &[u8]) -> (IndexState, Chain, Vec<BrokenLink>, usize) {
     let (lines, torn) = lines(bytes);
     let (mut state, mut chain, mut flaws) = (IndexState::default(), Chain::default(), Vec::new());
     let mut check = ChainCheck::default();
     for (at, text, line) in lines {
-        flaws.extend(check.next(line.as_ref()).map(|kind| Flaw { line: at, kind }));
+        flaws.extend(check.next(line.as_ref()).map(|kind| BrokenLink { line: at, kind }));
         chain.advance(text);
         let Some(line) = line else { continue };
         chain.next = line.n.saturating_add(1);

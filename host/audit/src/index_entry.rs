@@ -57,13 +57,13 @@ pub enum IndexEntry {
         usage: Usage,
         /// The records that were deleted. Absent in folders of earlier versions.
         #[serde(flatten)]
-        dropped: Dropped,
+        dropped: DeletedRecords,
     },
 }
 
 /// Records that were deleted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dropped {
+pub struct DeletedRecords {
     /// The number of records.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub records: u64,
@@ -79,7 +79,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl Dropped {
+impl DeletedRecords {
     /// Adds a record.
     pub(crate) fn add(&mut self, record: &Record) {
         let time = Some(record.time.clone());
@@ -149,7 +149,7 @@ pub struct IndexState {
     pub dropped: u64,
     /// The records in deleted segments. Records that earlier versions deleted are not counted.
     #[serde(default, skip_serializing_if = "is_nothing")]
-    pub dropped_records: Dropped,
+    pub dropped_records: DeletedRecords,
     /// The counts and denials of deleted segments.
     pub usage: Usage,
     /// Files that were archived or deleted. A file is still there if it cannot be removed, or if a process was killed
@@ -158,8 +158,8 @@ pub struct IndexState {
     pub leftover: BTreeSet<String>,
 }
 
-fn is_nothing(dropped: &Dropped) -> bool {
-    *dropped == Dropped::default()
+fn is_nothing(dropped: &DeletedRecords) -> bool {
+    *dropped == DeletedRecords::default()
 }
 
 /// The name of the file of a segment.

@@ -36,12 +36,14 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 
 pub use capability_use::{CapabilityUse, CapabilityUses};
-pub use chain::{Flaw, FlawKind, Line, Parsed, parse};
+pub use chain::{BrokenLink, FlawKind, Line, Parsed, parse};
 pub use entry::Entry;
 pub use folder::{read_records, read_with_usage, usage, usage_and_dropped};
 pub use follow::Follower;
 pub use hash::Hash;
-pub use index_entry::{Archive, Dropped, IndexEntry, IndexState, IndexedSegment, SegmentEnd};
+pub use index_entry::{
+    Archive, DeletedRecords, IndexEntry, IndexState, IndexedSegment, SegmentEnd,
+};
 pub use limits::Limits;
 pub use query::{InvalidTime, Query, Selection, parse_time, select};
 pub use record::{

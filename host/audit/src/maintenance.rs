@@ -11,7 +11,7 @@ use crate::disk::{exists, is_live, owner_only, read, remove};
 use crate::folder::{FolderFile, list};
 use crate::hash::Hash;
 use crate::index::Index;
-use crate::index_entry::{Archive, Dropped, IndexEntry, SegmentEnd, file_name};
+use crate::index_entry::{Archive, DeletedRecords, IndexEntry, SegmentEnd, file_name};
 use crate::limits::Limits;
 use crate::segments::read_segments;
 use crate::usage::Usage;
@@ -226,7 +226,7 @@ fn drop_oldest(
         if !has_ended && (is_fresh(&file, limits) || is_live(&path)) {
             continue;
         }
-        let (mut usage, mut dropped) = (Usage::default(), Dropped::default());
+        let (mut usage, mut dropped) = (Usage::default(), DeletedRecords::default());
         let held = read_segments(&read(&path)?, &mut |_, record| {
             usage.add(record);
             dropped.add(record);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::chain::{ChainCheck, Flaw, FlawKind, Line, lines};
+use crate::chain::{BrokenLink, ChainCheck, FlawKind, Line, lines};
 use crate::entry::Entry;
 use crate::hash::Hash;
 use crate::record::{Record, SegmentHeader, SegmentSeal};
@@ -23,7 +23,7 @@ pub(crate) struct ReadSegment {
     /// The bytes of the complete lines in the file.
     pub range: Range<usize>,
     /// The flaws of the lines.
-    pub flaws: Vec<Flaw>,
+    pub flaws: Vec<BrokenLink>,
 }
 
 /// The contents of a file.
@@ -32,7 +32,7 @@ pub(crate) struct ReadSegments {
     /// The segments, in their order.
     pub segments: Vec<ReadSegment>,
     /// The flaws before the first segment.
-    pub stray: Vec<Flaw>,
+    pub stray: Vec<BrokenLink>,
     /// The number of bytes after the last line end.
     pub torn: usize,
 }
@@ -67,7 +67,7 @@ pub(crate) fn read_segments(bytes: &[u8], each: &mut dyn FnMut(&str, &Record)) -
         }
         let Some(segment) = found.segments.last_mut() else {
             let kind = flaw.unwrap_or(FlawKind::MissingHeader);
-            found.stray.push(Flaw { line: number, kind });
+            found.stray.push(BrokenLink { line: number, kind });
             continue;
         };
         if segment.sealed.is_some() {
@@ -84,7 +84,7 @@ pub(crate) fn read_segments(bytes: &[u8], each: &mut dyn FnMut(&str, &Record)) -
             Some(Entry::Index(_)) => flaw = flaw.or(Some(FlawKind::NotALine)),
             Some(Entry::Opened(_) | Entry::Other(_)) | None => {}
         }
-        segment.flaws.extend(flaw.map(|kind| Flaw { line: number, kind }));
+        segment.flaws.extend(flaw.map(|kind| BrokenLink { line: number, kind }));
         segment.lines += 1;
         segment.last = line.map_or(segment.last, |line| line.hash);
         segment.range.end = range.end;

@@ -271,11 +271,11 @@ fn a_deleted_segment_whose_file_stays_counts_once_also_when_the_index_is_compact
     let file = folder::list(folder.path()).unwrap().remove(0).name;
     // As maintenance does it if the system does not remove the file.
     let mut index = index::Index::open(folder.path(), small().index_wait).unwrap();
-    let (usage, dropped) = (usage(folder.path()).unwrap(), Dropped::default());
+    let (usage, dropped) = (usage(folder.path()).unwrap(), DeletedRecords::default());
     index.append(IndexEntry::Dropped { file, segments: 1, usage, dropped }).unwrap();
     for n in 0..50 {
         let (file, usage) = (format!("2020-{n}.jsonl"), Usage::default());
-        let dropped = Dropped::default();
+        let dropped = DeletedRecords::default();
         index.append(IndexEntry::Dropped { file, segments: 0, usage, dropped }).unwrap();
     }
     assert_eq!(counts(), (1, 0));

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use crate::chain::{Flaw, lines};
+use crate::chain::{BrokenLink, lines};
 use crate::disk::{is_live, read};
 use crate::entry::Entry;
 use crate::folder::{FileBytes, FolderFile, Snapshot};
@@ -154,7 +154,7 @@ impl Check {
         self.report.remarks.push(Fault { file: file.to_owned(), line: None, what: what.into() });
     }
 
-    fn flaws(&mut self, file: &str, flaws: &[Flaw]) {
+    fn flaws(&mut self, file: &str, flaws: &[BrokenLink]) {
         for flaw in flaws {
             self.fault(file, Some(flaw.line), flaw.kind.to_string());
         }

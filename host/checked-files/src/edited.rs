@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::create_private_folder;
-use super::replace::{Lost, create_durably, replace_like};
+use super::replace::{LostMetadata, create_durably, replace_like};
 
 /// Why an edited file was not written.
 #[derive(Debug, thiserror::Error)]
@@ -35,17 +35,17 @@ pub fn write_edited(
     path: &Path,
     before: Option<&str>,
     after: &str,
-) -> Result<Lost, EditedFileError> {
+) -> Result<LostMetadata, EditedFileError> {
     let failed = |cause| EditedFileError::Io { path: path.to_owned(), cause };
     let written = match before {
         Some(before) => overwrite(path, before, after).map_err(failed)?,
-        None => create(path, after).map_err(failed)?.then(Lost::default),
+        None => create(path, after).map_err(failed)?.then(LostMetadata::default),
     };
     written.ok_or_else(|| EditedFileError::Changed(path.to_owned()))
 }
 
 /// Returns what the file could not keep. `None`: it was no longer the one before, and is as it was.
-fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<Option<Lost>> {
+fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<Option<LostMetadata>> {
     let path = std::fs::canonicalize(path)?;
     let Some(file) = unchanged(&path, before)? else { return Ok(None) };
     replace_like(&path, after.as_bytes(), &file.metadata()?).map(Some)
@@ -119,7 +119,7 @@ mod tests {
         let is_given = chown(&file, Some(12345), Some(23456)).is_ok();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
         let before = fs::metadata(&file).unwrap();
-        assert_eq!(write_edited(&file, Some("before"), "after").unwrap(), Lost::default());
+        assert_eq!(write_edited(&file, Some("before"), "after").unwrap(), LostMetadata::default());
         let after = fs::metadata(&file).unwrap();
         assert_eq!((after.uid(), after.gid()), (before.uid(), before.gid()));
         assert_eq!(is_given, after.uid() == 12345);

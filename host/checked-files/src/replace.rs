@@ -56,7 +56,7 @@ pub(crate) fn create_durably(path: &Path, bytes: &[u8]) -> io::Result<bool> {
 
 /// The metadata that a file lost when it was replaced, because this process may not set them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostMetadata {
     /// The owner. The file belongs to the user of this process.
     pub owner: bool,
     /// The group. The file has the group of a file that this process creates, and the group has no permissions.
@@ -69,7 +69,11 @@ pub struct Lost {
 /// # Errors
 ///
 /// As [`replace_durably`].
-pub fn replace_like(path: &Path, bytes: &[u8], before: &std::fs::Metadata) -> io::Result<Lost> {
+pub fn replace_like(
+    path: &Path,
+    bytes: &[u8],
+    before: &std::fs::Metadata,
+) -> io::Result<LostMetadata> {
     let lost = replace_as(path, bytes, |file| {
         let (lost, permissions) = (keep_owner(file, before)?, before.permissions());
         #[cfg(unix)]
@@ -83,19 +87,19 @@ pub fn replace_like(path: &Path, bytes: &[u8], before: &std::fs::Metadata) -> io
 
 /// Gives a file the owner and the group of another file.
 #[cfg(unix)]
-fn keep_owner(file: &File, before: &std::fs::Metadata) -> io::Result<Lost> {
+fn keep_owner(file: &File, before: &std::fs::Metadata) -> io::Result<LostMetadata> {
     use std::os::unix::fs::{MetadataExt, fchown};
     let own = file.metadata()?;
     // Owner and group are set one at a time: a process that may not change the owner may still set a group of its
     // user.
     let owner = own.uid() != before.uid() && fchown(file, Some(before.uid()), None).is_err();
     let group = own.gid() != before.gid() && fchown(file, None, Some(before.gid())).is_err();
-    Ok(Lost { owner, group })
+    Ok(LostMetadata { owner, group })
 }
 
 #[cfg(not(unix))]
-fn keep_owner(_: &File, _: &std::fs::Metadata) -> io::Result<Lost> {
-    Ok(Lost::default())
+fn keep_owner(_: &File, _: &std::fs::Metadata) -> io::Result<LostMetadata> {
+    Ok(LostMetadata::default())
 }
 
 /// The permissions. If the group is another one than before, it gets no permissions.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::entry::{Fixed, Shape};
+use crate::entry::{FixedField, Shape};
 use crate::machine::{Machine, Os};
 
 /// Who a configuration file is for.
@@ -73,7 +73,7 @@ impl Client {
     }
 }
 
-const STDIO: (&str, Fixed) = ("type", Fixed::Text("stdio"));
+const STDIO: (&str, FixedField) = ("type", FixedField::Text("stdio"));
 
 /// `{ "command": …, "args": […] }`.
 const PLAIN: Shape = Shape { before: &[], command: "command", after: &[] };
@@ -230,13 +230,13 @@ pub const CLIENTS: &[Client] = &[
         reload: "start a new session of goose",
         format: Format::YamlMap("extensions"),
         shape: Shape {
-            before: &[("enabled", Fixed::Yes), STDIO, ("name", Fixed::Name)],
+            before: &[("enabled", FixedField::Yes), STDIO, ("name", FixedField::Name)],
             command: "cmd",
             after: &[
-                ("description", Fixed::Text("Tools in a sandbox")),
-                ("timeout", Fixed::Number(300)),
-                ("envs", Fixed::NoKeys),
-                ("env_keys", Fixed::NoItems),
+                ("description", FixedField::Text("Tools in a sandbox")),
+                ("timeout", FixedField::Number(300)),
+                ("envs", FixedField::NoKeys),
+                ("env_keys", FixedField::NoItems),
             ],
         },
         file: |machine| goose(machine).join("config.yaml"),
@@ -250,7 +250,7 @@ pub const CLIENTS: &[Client] = &[
         roots: Roots::NotNamed,
         reload: "Continue reads the file by itself",
         format: Format::YamlList("mcpServers"),
-        shape: Shape { before: &[("name", Fixed::Name)], command: "command", after: &[] },
+        shape: Shape { before: &[("name", FixedField::Name)], command: "command", after: &[] },
         file: |machine| machine.folder("CONTINUE_GLOBAL_DIR", ".continue").join("config.yaml"),
         trace: |machine| machine.folder("CONTINUE_GLOBAL_DIR", ".continue"),
     },

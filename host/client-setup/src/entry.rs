@@ -18,7 +18,7 @@ pub struct Server {
 
 /// An entry that starts Portcullis.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Installed {
+pub struct PortcullisEntry {
     /// The name of the entry.
     pub name: String,
     /// The program.
@@ -29,7 +29,7 @@ pub struct Installed {
 
 /// A value that is the same in each entry of a client.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Fixed {
+pub(crate) enum FixedField {
     Text(&'static str),
     Number(u32),
     Yes,
@@ -42,10 +42,10 @@ pub(crate) enum Fixed {
 /// How a client writes an entry: its keys in their order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
-    pub(crate) before: &'static [(&'static str, Fixed)],
+    pub(crate) before: &'static [(&'static str, FixedField)],
     /// The key of the program. The key `args` follows it.
     pub(crate) command: &'static str,
-    pub(crate) after: &'static [(&'static str, Fixed)],
+    pub(crate) after: &'static [(&'static str, FixedField)],
 }
 
 /// Programs that download a package and start it. The words behind the package's name are its arguments.
@@ -57,15 +57,15 @@ const OWN: &str = "portcullis";
 impl Shape {
     /// A new entry.
     pub(crate) fn entry(&self, server: &Server) -> Keys {
-        let value = |fixed: &Fixed| match fixed {
-            Fixed::Text(text) => json!(text),
-            Fixed::Number(number) => json!(number),
-            Fixed::Yes => json!(true),
-            Fixed::NoKeys => json!({}),
-            Fixed::NoItems => json!([]),
-            Fixed::Name => json!(server.name),
+        let value = |fixed: &FixedField| match fixed {
+            FixedField::Text(text) => json!(text),
+            FixedField::Number(number) => json!(number),
+            FixedField::Yes => json!(true),
+            FixedField::NoKeys => json!({}),
+            FixedField::NoItems => json!([]),
+            FixedField::Name => json!(server.name),
         };
-        let fixed = |keys: &'static [(&'static str, Fixed)]| {
+        let fixed = |keys: &'static [(&'static str, FixedField)]| {
             keys.iter().map(move |(key, fixed)| ((*key).to_owned(), value(fixed)))
         };
         let mut keys: Keys = fixed(self.before).collect();
@@ -78,17 +78,21 @@ impl Shape {
 
     /// The program and the arguments of an entry, if it starts Portcullis. An entry of a package launcher counts, with the
     /// arguments behind the package's name.
-    pub(crate) fn installed(&self, name: &str, entry: &Value) -> Option<Installed> {
+    pub(crate) fn installed(&self, name: &str, entry: &Value) -> Option<PortcullisEntry> {
         let (command, args) = self.parts(entry)?;
         let args_of = |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).collect();
         let (name, stem) = (name.to_owned(), stem(command));
         if stem == OWN {
-            return Some(Installed { name, command: command.to_owned(), args: args_of(&args) });
+            return Some(PortcullisEntry {
+                name,
+                command: command.to_owned(),
+                args: args_of(&args),
+            });
         }
         let package = args.iter().position(|arg| is_own_package(arg));
         let rest =
             package.filter(|_| LAUNCHERS.contains(&stem)).and_then(|at| args.get(at + 1..))?;
-        Some(Installed { name, command: command.to_owned(), args: args_of(rest) })
+        Some(PortcullisEntry { name, command: command.to_owned(), args: args_of(rest) })
     }
 
     /// The program, or the address, of any entry, in a few words.

@@ -16,7 +16,7 @@ mod toml;
 mod yaml;
 
 pub use clients::{CLIENTS, Client, Roots, Scope};
-pub use entry::{Installed, Server};
+pub use entry::{PortcullisEntry, Server};
 pub use machine::{Machine, NoHome, Os};
 pub use plan::{BACKUP, Change, Plan, Refusal, Written};
 pub use servers::{is_portcullis, servers};

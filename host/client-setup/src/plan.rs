@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::clients::Client;
 use crate::document::Document;
-use crate::entry::{Installed, Keys, Server};
+use crate::entry::{Keys, PortcullisEntry, Server};
 use crate::machine::Machine;
 use crate::text::Unparsable;
 
@@ -125,7 +125,7 @@ pub struct Written {
     /// The backup, if there is one now.
     pub backup: Option<PathBuf>,
     /// What the file could not keep.
-    pub lost: portcullis_checked_files::Lost,
+    pub lost: portcullis_checked_files::LostMetadata,
 }
 
 impl Plan {
@@ -207,7 +207,7 @@ impl Plan {
     /// # Errors
     ///
     /// [`Refusal`]. The file cannot be read or parsed.
-    pub fn installed(client: &Client, machine: &Machine) -> Result<Vec<Installed>, Refusal> {
+    pub fn installed(client: &Client, machine: &Machine) -> Result<Vec<PortcullisEntry>, Refusal> {
         let path = client.file(machine);
         let Some(text) = read(&path)? else { return Ok(Vec::new()) };
         let document = parse(client, &path, &text)?;

@@ -24,7 +24,7 @@ const STDERR_BYTES: u64 = 64 * 1024;
 
 /// The program of a child, its arguments and environment, its confinement and its limits.
 #[derive(Debug, Clone)]
-pub struct Spec {
+pub struct ChildSpec {
     /// The absolute path of the program.
     pub program: PathBuf,
     /// Its arguments.
@@ -50,14 +50,14 @@ struct Terms {
 
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum Exit {
     /// By itself, with this exit code.
     Exited(i32),
     /// By a signal with this number.
     Signalled(i32),
 }
 
-impl From<std::process::ExitStatus> for Ended {
+impl From<std::process::ExitStatus> for Exit {
     fn from(status: std::process::ExitStatus) -> Self {
         #[cfg(unix)]
         if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -71,7 +71,7 @@ impl From<std::process::ExitStatus> for Ended {
 #[derive(Debug)]
 pub struct Output {
     /// How it ended.
-    pub ended: Ended,
+    pub ended: Exit,
     /// Its stdout.
     pub stdout: Vec<u8>,
     /// Its stderr, up to a limit.
@@ -109,7 +109,7 @@ impl Child {
     ///
     /// The system cannot create a folder or start a process. A program that cannot be started is not an error here: the
     /// child then ends with status 127 and a message on stderr.
-    pub fn start(mut spec: Spec) -> std::io::Result<Self> {
+    pub fn start(mut spec: ChildSpec) -> std::io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("confined-").tempdir()?;
         spec.confinement.write.push(folder.path().to_owned());
         let terms = Terms { confinement: spec.confinement, limits: spec.limits };

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 
-use crate::child::{Child, Output, Spec};
+use crate::child::{Child, ChildSpec, Output};
 use crate::environment::of_program;
 use crate::error::{CommandError, DefinitionError};
 use crate::find::find;
@@ -282,7 +282,7 @@ impl Command {
         read.extend(package_of(&program));
         read.extend(allowed);
         write.push("/dev/null".into());
-        let child = Child::start(Spec {
+        let child = Child::start(ChildSpec {
             program,
             arguments,
             environment,
@@ -302,7 +302,7 @@ impl Command {
         let ask = async || {
             let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
             read.extend(package_of(program));
-            let child = Child::start(Spec {
+            let child = Child::start(ChildSpec {
                 program: program.to_owned(),
                 arguments: vec!["--help".into()],
                 environment: of_program(program, &[]),

@@ -21,7 +21,7 @@ mod seccomp;
 mod workers;
 mod working_directory;
 
-pub use child::{Child, Ended, Output, Reply, SUBCOMMAND, Spec, main};
+pub use child::{Child, ChildSpec, Exit, Output, Reply, SUBCOMMAND, main};
 pub use command::{Command, Definition};
 pub use error::{BecomeError, CommandError, ConfineError, DefinitionError};
 pub use find::find;

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use portcullis_confine::{
-    Child, Confinement, Ended, Output, Reply, ResourceLimits, SUBCOMMAND, Spec,
+    Child, ChildSpec, Confinement, Exit, Output, Reply, ResourceLimits, SUBCOMMAND,
 };
 
 fn main() -> ExitCode {
@@ -154,13 +154,13 @@ struct Stage {
 }
 
 impl Stage {
-    fn spec(&self, arguments: &[&str], network: bool) -> Spec {
+    fn spec(&self, arguments: &[&str], network: bool) -> ChildSpec {
         let me = std::env::current_exe().expect("this program");
         // The files that every program needs to start.
         let system = ["/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/null"];
         let mut read: Vec<PathBuf> = system.iter().map(PathBuf::from).collect();
         read.extend([me.clone(), self.path("read")]);
-        Spec {
+        ChildSpec {
             program: me,
             arguments: ["attempt"].iter().chain(arguments).map(OsString::from).collect(),
             environment: vec![("GIVEN".into(), "yes".into())],
@@ -178,7 +178,7 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    fn run(&self, spec: Spec, most: usize) -> Option<Output> {
+    fn run(&self, spec: ChildSpec, most: usize) -> Option<Output> {
         self.runtime
             .block_on(async {
                 let child = Child::start(spec).expect("a child");
@@ -195,7 +195,7 @@ impl Stage {
     fn expect_with(&self, works: bool, arguments: &[&str], network: bool) {
         let output = self.run(self.spec(arguments, network), 10_000).expect("it says little");
         let code = i32::from(!works);
-        assert_eq!(output.ended, Ended::Exited(code), "{arguments:?}: {output:?}");
+        assert_eq!(output.ended, Exit::Exited(code), "{arguments:?}: {output:?}");
     }
 }
 
@@ -348,11 +348,11 @@ fn amounts(stage: &Stage) {
     stage.expect(true, &["memory", "100000000"]);
     stage.expect(false, &["memory", "500000000"]);
     let output = stage.run(stage.spec(&["spin"], false), 10).expect("it says nothing");
-    assert!(matches!(output.ended, Ended::Signalled(_)), "a limit of computing: {output:?}");
+    assert!(matches!(output.ended, Exit::Signalled(_)), "a limit of computing: {output:?}");
     assert!(stage.run(stage.spec(&["flood"], false), 1_000_000).is_none(), "a limit of output");
-    let missing = Spec { program: "/nowhere".into(), ..stage.spec(&[], false) };
+    let missing = ChildSpec { program: "/nowhere".into(), ..stage.spec(&[], false) };
     let output = stage.run(missing, 10_000).expect("it says little");
-    assert_eq!(output.ended, Ended::Exited(127));
+    assert_eq!(output.ended, Exit::Exited(127));
     assert!(String::from_utf8_lossy(&output.stderr).contains("/nowhere"), "{output:?}");
 }
 

@@ -29,7 +29,7 @@ use crate::capabilities::Capability;
 use crate::capabilities::actions::ToolInput;
 use crate::capabilities::client::{ClientAsk, PermittedQuestions};
 use crate::gate::{Ask as _, Denied};
-use crate::sandbox::{self, Context};
+use crate::sandbox::{self, CallContext};
 use crate::schema::Schema;
 use crate::source::Source;
 use client::Client;
@@ -49,7 +49,7 @@ pub struct Call<'a> {
     /// The directories that the call may access.
     pub roots: Roots,
     /// Data about the call that a plugin can read.
-    pub context: Context,
+    pub context: CallContext,
     /// Whether the call is a task or a job, for which no client waits. Its time limit is then `background-ms`.
     pub task: bool,
     /// The user's decisions since the previous round.

@@ -11,7 +11,7 @@ use crate::plugins::{LoadedPlugin, PluginTool, Plugins};
 use crate::sandbox::Feature;
 use crate::source::Source;
 use crate::upstreams::{UpstreamOffer, views};
-use owners::{Ranks, Realms, Templates};
+use owners::{Ranks, Templates, UriRealms};
 use portcullis_mcp_client::{Object, UpstreamPrompt, UpstreamState, UpstreamTool};
 use portcullis_name_collisions::uris::{self, Owners};
 use portcullis_name_collisions::{Names, Remark, SourceNames};
@@ -30,7 +30,7 @@ pub struct Catalog {
     tools: Names,
     prompts: Names,
     uris: Owners,
-    realms: Realms,
+    realms: UriRealms,
     /// The rank of each source in the order of first appearance, by the source's index. The rank of bundled plugins
     /// is 0.
     arrived: Vec<usize>,

@@ -36,7 +36,7 @@ pub use file::{ConfigFile, UnreadableFile};
 pub use folders::{Folders, NoHome};
 pub use http::{HttpConfig, IssuerConfig, OauthConfig};
 use portcullis_engine::{Limits, SomeLimits};
-pub use profiles::{Offer, ProfileConfig};
+pub use profiles::{ProfileConfig, ToolOffer};
 pub use schema::{expected, schema};
 pub use secrets::shown;
 pub use telemetry::TelemetryConfig;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use portcullis_checked_files::Records;
-use portcullis_mcp_client::{Notice, Object};
+use portcullis_mcp_client::{Object, UnassignedNotification};
 use portcullis_roots::Roots;
 use serde_json::Value;
 use tokio::sync::{OnceCell, broadcast};
@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use crate::bindings::portcullis::plugin::request::ListKind;
 use crate::catalog::Catalog;
 use crate::plugins::{LoadedPlugin, Loader, Plugins};
-use crate::sandbox::{Feature, News, Origin, SharedState};
+use crate::sandbox::{Broadcast, Feature, Origin, SharedState};
 use crate::upstreams::{UpstreamEvent, UpstreamSource, Upstreams};
-use loading::{Begin, LIST_WAIT, Loading};
+use loading::{BeginLoading, LIST_WAIT, Loading};
 pub use views::is_for_models;
 
 mod jobs;
@@ -39,7 +39,7 @@ pub struct Host {
     bundled: OnceCell<Arc<Catalog>>,
     /// The upstream servers.
     pub upstreams: Arc<Upstreams>,
-    shown: Mutex<Option<Arc<Shown>>>,
+    shown: Mutex<Option<Arc<VisibleCatalog>>>,
     /// Locked while `shown` is made. True once background work (jobs, events of upstream servers) has started.
     has_background_work: tokio::sync::Mutex<bool>,
     /// The views that plugins last declared for the listed tools.
@@ -55,7 +55,7 @@ pub struct Host {
 }
 
 /// The catalog that clients see. A change replaces it.
-pub struct Shown {
+pub struct VisibleCatalog {
     /// The tools, prompts and resources with their sources.
     pub catalog: Arc<Catalog>,
     /// The definitions of the tools, made when tools are first listed or called.
@@ -67,7 +67,7 @@ pub struct Shown {
 /// Definitions of tools as clients see them.
 pub type Tools = Vec<Value>;
 
-impl Shown {
+impl VisibleCatalog {
     /// The tools, if they have been made.
     pub fn tools_now(&self) -> Option<&Arc<Tools>> {
         self.tools.get()
@@ -98,7 +98,7 @@ impl Host {
 
     /// The catalog that clients see. Waits a short time for plugins that are being loaded.
     pub async fn catalog(self: &Arc<Self>) -> Arc<Catalog> {
-        self.shown().await.catalog.clone()
+        self.published().await.catalog.clone()
     }
 
     /// A catalog for which `has` is true, or else the latest catalog. Tries these in turn: the current catalog, the
@@ -143,8 +143,8 @@ impl Host {
     }
 
     /// Passes an upstream server's event on to the clients that it concerns.
-    fn report(&self, event: UpstreamEvent) {
-        let Notice { method, mut params } = match event {
+    fn forward_upstream_event(&self, event: UpstreamEvent) {
+        let UnassignedNotification { method, mut params } = match event {
             UpstreamEvent::OfferChanged => return self.discard_if_changed(),
             UpstreamEvent::Notice(notice) => notice,
         };
@@ -152,7 +152,7 @@ impl Host {
         match method.as_str() {
             "notifications/resources/updated" => {
                 if let Some(Value::String(uri)) = params.remove("uri") {
-                    self.shared_state.tell(News::Resource(uri));
+                    self.shared_state.tell(Broadcast::Resource(uri));
                 }
             }
             "notifications/message" => {
@@ -174,7 +174,7 @@ impl Host {
 
     /// The catalog that clients see now, without waiting. `None`: the catalog has not been made yet, or was
     /// discarded after a change.
-    pub fn shown_now(&self) -> Option<Arc<Shown>> {
+    pub fn published_now(&self) -> Option<Arc<VisibleCatalog>> {
         self.shown.lock().clone()
     }
 
@@ -191,13 +191,13 @@ impl Host {
         self.loading.wait_for(enough).await
     }
 
-    fn is_current(&self, shown: &Shown) -> bool {
-        shown.tools_version.load(Ordering::Acquire) == self.shared_state.tools_changed()
+    fn is_current(&self, shown: &VisibleCatalog) -> bool {
+        shown.tools_version.load(Ordering::Acquire) == self.shared_state.tools_generation()
     }
 
     /// The catalog that clients see. Waits a short time for plugins that are being loaded.
-    async fn shown(self: &Arc<Self>) -> Arc<Shown> {
-        let is_current = |shown: &&Arc<Shown>| self.is_current(shown);
+    async fn published(self: &Arc<Self>) -> Arc<VisibleCatalog> {
+        let is_current = |shown: &&Arc<VisibleCatalog>| self.is_current(shown);
         if let Some(shown) = self.shown.lock().as_ref().filter(is_current) {
             return shown.clone();
         }
@@ -211,7 +211,7 @@ impl Host {
             let host = Arc::downgrade(self);
             self.upstreams.report_events(&self.shutdown, move |event| {
                 if let Some(host) = host.upgrade() {
-                    host.report(event);
+                    host.forward_upstream_event(event);
                 }
             });
         }
@@ -227,8 +227,12 @@ impl Host {
                 plugins = now;
                 continue;
             }
-            let tools_version = self.shared_state.tools_changed().into();
-            let shown = Shown { catalog: Arc::new(catalog), tools: OnceCell::new(), tools_version };
+            let tools_version = self.shared_state.tools_generation().into();
+            let shown = VisibleCatalog {
+                catalog: Arc::new(catalog),
+                tools: OnceCell::new(),
+                tools_version,
+            };
             break place.insert(Arc::new(shown)).clone();
         };
         // An upstream server may have changed while the catalog was made.
@@ -248,23 +252,23 @@ impl Host {
     }
 
     /// Publishes the plugins that are loaded so far, and discards the catalog that lacks some of them.
-    fn more_plugins(&self, plugins: Plugins) {
+    fn publish_plugins(&self, plugins: Plugins) {
         self.loading.add(plugins);
         let was_shown = self.shown.lock().take().is_some();
         if was_shown {
             for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
-                self.shared_state.tell(News::List(list));
+                self.shared_state.tell(Broadcast::List(list));
             }
         }
     }
 
     /// The catalog and the definitions of its tools. Making the definitions also publishes them to plugins.
     pub async fn tools(self: &Arc<Self>) -> (Arc<Catalog>, Arc<Tools>) {
-        let shown = self.shown().await;
+        let shown = self.published().await;
         let make = || async {
             let tools = self.with_views(&shown.catalog).await;
             // Plugins may report changes while they declare views. These changes do not make the definitions stale.
-            shown.tools_version.store(self.shared_state.tools_changed(), Ordering::Release);
+            shown.tools_version.store(self.shared_state.tools_generation(), Ordering::Release);
             Arc::new(tools)
         };
         let tools = match shown.tools.get() {
@@ -288,7 +292,7 @@ impl Host {
         }
         *shown = None;
         for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
-            self.shared_state.tell(News::List(list));
+            self.shared_state.tell(Broadcast::List(list));
         }
     }
 
@@ -302,7 +306,7 @@ impl Host {
     }
 
     /// Whether a feature is offered. True until all plugins are loaded, because one of them may offer it.
-    pub fn offers(&self, feature: Feature) -> bool {
+    pub fn supports(&self, feature: Feature) -> bool {
         let Some(shown) = self.shown.lock().clone() else { return true };
         let catalog = &shown.catalog;
         if !catalog.plugins.complete {
@@ -326,11 +330,11 @@ impl Host {
 
 /// Loads the plugins and publishes them step by step: first the bundled ones, then those whose compiled code is
 /// cached, then each of the others once it is compiled.
-async fn load(host: Weak<Host>, begin: Begin) {
+async fn load(host: Weak<Host>, begin: BeginLoading) {
     let mut loader = begin().await;
     let publish = |loader: &Loader| match host.upgrade() {
         Some(host) if !host.shutdown.is_cancelled() => {
-            host.more_plugins(loader.so_far());
+            host.publish_plugins(loader.so_far());
             true
         }
         _ => false,

@@ -11,14 +11,14 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, CatalogTool};
-pub use crate::config::Offer;
+pub use crate::config::ToolOffer;
 use crate::config::{Config, ProfileConfig};
 use crate::families::{CODE_PLUGIN, Family, VIEW_PLUGIN};
 use crate::pattern;
 use crate::projects::Projects;
 use crate::sandbox::Origin;
 use crate::source::Source;
-pub use why::{Place, Why};
+pub use why::{Visibility, VisibilityReason};
 
 /// Maximum size of a list of tools, in bytes of JSON, that clients without their own search get as a list. The tools
 /// of a larger list are offered by search.
@@ -48,7 +48,7 @@ pub struct Selection {
     /// Patterns of names of tools that are excluded.
     off: Vec<String>,
     /// How the tools are offered.
-    pub offer: Offer,
+    pub offer: ToolOffer,
     /// Patterns of names of tools that are listed even if tools are offered by search.
     pinned: Vec<String>,
     /// Whether output schemas of plugins are listed.
@@ -87,9 +87,9 @@ impl Selection {
         let has = |mode: &str| words.iter().any(|word| word == mode);
         let is_mode = |word: &&String| matches!(word.as_str(), "search" | "code");
         let offer = match (has("code"), has("search")) {
-            (true, _) => Offer::Code,
-            (false, true) => Offer::Search,
-            (false, false) => Offer::List,
+            (true, _) => ToolOffer::Code,
+            (false, true) => ToolOffer::Search,
+            (false, false) => ToolOffer::List,
         };
         let families: Vec<_> = words.iter().filter(|word| !is_mode(word)).cloned().collect();
         Self {
@@ -107,23 +107,28 @@ impl Selection {
     }
 
     /// Whether a tool is listed, unlisted or excluded, and why.
-    pub fn judge(&self, name: &str, tool: CatalogTool<'_>, projects: &Projects) -> Why {
+    pub fn judge(
+        &self,
+        name: &str,
+        tool: CatalogTool<'_>,
+        projects: &Projects,
+    ) -> VisibilityReason {
         if let Some(pattern) = first_match(&self.off, name) {
-            return Why::Off { pattern: pattern.to_owned(), by: self.shown_name() };
+            return VisibilityReason::Off { pattern: pattern.to_owned(), by: self.shown_name() };
         }
         // Programs are another way to call the same tools, so `*` does not match the plugin that runs programs.
         let is_other_way = |pattern: &str| pattern == "*" && runs_programs(tool.source());
         let on = self.on.as_ref().and_then(|on| first_match(on, name));
         if let Some(pattern) = on.filter(|pattern| !is_other_way(pattern)) {
-            return Why::On { pattern: pattern.to_owned(), by: self.shown_name() };
+            return VisibilityReason::On { pattern: pattern.to_owned(), by: self.shown_name() };
         }
         let family = family_of(tool.source());
         let why = self.judge_source(tool.source(), projects);
         match (why, family) {
-            (Why::NoProject { family }, Some(data))
+            (VisibilityReason::NoProject { family }, Some(data))
                 if data.without_project.contains(&tool.own_name()) =>
             {
-                Why::WithoutProject { family }
+                VisibilityReason::WithoutProject { family }
             }
             (why, _) => why,
         }
@@ -131,10 +136,10 @@ impl Selection {
 
     /// Whether the tools and prompts of a source are listed, unlisted or excluded, and why. Rules about single tools
     /// are not applied.
-    pub fn judge_source(&self, source: Source<'_>, projects: &Projects) -> Why {
+    pub fn judge_source(&self, source: Source<'_>, projects: &Projects) -> VisibilityReason {
         let family = family_of(source);
-        if runs_programs(source) && self.offer == Offer::Code {
-            return Why::Code;
+        if runs_programs(source) && self.offer == ToolOffer::Code {
+            return VisibilityReason::Code;
         }
         if !self.asks_projects() {
             let names = [Some(&**source.name()), family.map(|family| family.name)];
@@ -142,20 +147,20 @@ impl Selection {
             let is_among_all = |one: &str| one == "all" && !runs_programs(source);
             let found = named.find(|one| is_among_all(one) || names.contains(&Some(one.as_str())));
             return match found {
-                Some(name) => Why::Named { name: name.clone(), by: self.shown_name() },
-                None => Why::NotNamed { by: self.shown_name() },
+                Some(name) => VisibilityReason::Named { name: name.clone(), by: self.shown_name() },
+                None => VisibilityReason::NotNamed { by: self.shown_name() },
             };
         }
         if runs_programs(source) {
-            return Why::NoCode;
+            return VisibilityReason::NoCode;
         }
         let Some(family) = family.filter(|family| !family.marks.is_empty()) else {
-            return Why::EveryProject;
+            return VisibilityReason::EveryProject;
         };
         match projects.of(family) {
-            Some(at) => Why::Project { family: family.name, at: at.to_owned() },
-            None if !projects.is_complete() => Why::Unknown { family: family.name },
-            None => Why::NoProject { family: family.name },
+            Some(at) => VisibilityReason::Project { family: family.name, at: at.to_owned() },
+            None if !projects.is_complete() => VisibilityReason::Unknown { family: family.name },
+            None => VisibilityReason::NoProject { family: family.name },
         }
     }
 
@@ -168,7 +173,7 @@ impl Selection {
             loaded.is_some_and(|one| VIEW_PLUGIN == Some(&*one.plugin.name))
         };
         let why = self.judge_source(source, &Projects::default());
-        why.place() != Place::Excluded || self.on.is_some() || makes_views()
+        why.place() != Visibility::Excluded || self.on.is_some() || makes_views()
     }
 
     fn shown_name(&self) -> String {
@@ -183,9 +188,9 @@ impl Selection {
     /// Whether tools are offered to a client by search. `bytes` returns the size of the list of tools as JSON.
     pub fn searches(&self, client: Option<&str>, bytes: impl FnOnce() -> usize) -> bool {
         match self.offer {
-            Offer::List | Offer::Code => false,
-            Offer::Search => true,
-            Offer::Auto => !client.is_some_and(has_search) && bytes() > SEARCH_FROM,
+            ToolOffer::List | ToolOffer::Code => false,
+            ToolOffer::Search => true,
+            ToolOffer::Auto => !client.is_some_and(has_search) && bytes() > SEARCH_FROM,
         }
     }
 
@@ -242,7 +247,7 @@ struct Profile {
 
 /// Who asks for a list of tools.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Asker<'a> {
+pub struct Requester<'a> {
     /// The profile that the path of the HTTP request names.
     pub profile: Option<&'a str>,
     /// The authenticated caller.
@@ -254,7 +259,7 @@ pub struct Asker<'a> {
 /// The error for a profile that is for other callers.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("the profile `{0}` is for other callers")]
-pub struct ForOthers(String);
+pub struct ListingRule(String);
 
 impl Selections {
     /// The selections of a configuration. `typed`: the selection for all clients that get no profile by the path or
@@ -286,7 +291,7 @@ impl Selections {
     ///
     /// The path names a profile for other callers; or the caller has a profile, and the path names another profile
     /// that does not name the caller.
-    pub fn choose(&self, asker: Asker<'_>) -> Result<Arc<Selection>, ForOthers> {
+    pub fn choose(&self, asker: Requester<'_>) -> Result<Arc<Selection>, ListingRule> {
         let is_for = |profile: &Profile| {
             asker.principal.is_some_and(|one| profile.principals.iter().any(|name| name == one))
         };
@@ -298,7 +303,7 @@ impl Selections {
             if is_free || is_for(profile) {
                 return Ok(profile.selection.clone());
             }
-            return Err(ForOthers(name.clone()));
+            return Err(ListingRule(name.clone()));
         }
         if let (None, Some(typed)) = (of_caller, &self.typed) {
             return Ok(typed.clone());
@@ -327,7 +332,7 @@ pub fn judged<'a>(
     selection: &Selection,
     catalog: &'a Catalog,
     projects: &Projects,
-) -> Vec<(&'a str, CatalogTool<'a>, Why)> {
+) -> Vec<(&'a str, CatalogTool<'a>, VisibilityReason)> {
     let judge = |(name, tool)| (name, tool, selection.judge(name, tool, projects));
     catalog.tools().map(judge).collect()
 }
@@ -340,7 +345,7 @@ mod tests {
         Selections::new(&Config::parse(text).unwrap(), None)
     }
 
-    fn chosen(all: &Selections, asker: Asker<'_>) -> Option<String> {
+    fn chosen(all: &Selections, asker: Requester<'_>) -> Option<String> {
         all.choose(asker).unwrap().name.clone()
     }
 
@@ -349,20 +354,20 @@ mod tests {
         let all = selections(
             "[profiles.a]\nclients = [\"editor\"]\n[profiles.b]\nprincipals = [\"token\"]\n[profiles.c]\n",
         );
-        let client = Asker { client: Some("editor"), ..Asker::default() };
+        let client = Requester { client: Some("editor"), ..Requester::default() };
         assert_eq!(chosen(&all, client).as_deref(), Some("the profile `a`"));
-        let caller = Asker { principal: Some("token"), ..client };
+        let caller = Requester { principal: Some("token"), ..client };
         assert_eq!(chosen(&all, caller).as_deref(), Some("the profile `b`"));
-        let path = Asker { profile: Some("c"), ..client };
+        let path = Requester { profile: Some("c"), ..client };
         assert_eq!(chosen(&all, path).as_deref(), Some("the profile `c`"));
-        assert_eq!(chosen(&all, Asker::default()), None);
-        assert_eq!(chosen(&all, Asker { client: Some("other"), ..Asker::default() }), None);
+        assert_eq!(chosen(&all, Requester::default()), None);
+        assert_eq!(chosen(&all, Requester { client: Some("other"), ..Requester::default() }), None);
     }
 
     #[test]
     fn a_caller_with_a_profile_reaches_no_other_by_the_path() {
         let all = selections("[profiles.a]\nprincipals = [\"x\"]\n[profiles.b]\n");
-        let asker = |principal, profile| Asker { principal, profile, client: None };
+        let asker = |principal, profile| Requester { principal, profile, client: None };
         assert!(all.choose(asker(Some("x"), Some("b"))).is_err());
         assert!(all.choose(asker(Some("y"), Some("a"))).is_err());
         assert!(all.choose(asker(None, Some("a"))).is_err());
@@ -374,16 +379,16 @@ mod tests {
     fn what_the_operator_types_counts_more_than_the_name_of_a_client() {
         let config = Config::parse("[profiles.a]\nclients = [\"editor\"]\n[profiles.b]\n").unwrap();
         let all = Selections::new(&config, Some(Selection::typed(&["search".to_owned()])));
-        let client = Asker { client: Some("editor"), ..Asker::default() };
+        let client = Requester { client: Some("editor"), ..Requester::default() };
         assert_eq!(chosen(&all, client).as_deref(), Some("--tools"));
-        let path = Asker { profile: Some("b"), ..client };
+        let path = Requester { profile: Some("b"), ..client };
         assert_eq!(chosen(&all, path).as_deref(), Some("the profile `b`"));
     }
 
     #[test]
     fn a_client_that_names_itself_gets_no_profile_of_callers() {
         let all = selections("[profiles.a]\nprincipals = [\"x\"]\nclients = [\"editor\"]\n");
-        let client = Asker { client: Some("editor"), ..Asker::default() };
+        let client = Requester { client: Some("editor"), ..Requester::default() };
         assert_eq!(chosen(&all, client), None);
     }
 

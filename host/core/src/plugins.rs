@@ -1,10 +1,10 @@
 //! The plugins: bundled or found in a folder, loaded or refused.
 
+mod admission;
 mod approve;
 pub mod description;
 mod hints;
 pub mod inspect;
-mod judge;
 mod load;
 mod unused;
 
@@ -20,16 +20,16 @@ use crate::schema::{Schema, SchemaError};
 
 pub use approve::{ApprovalError, Review, review};
 pub use load::{Loader, folders_of};
-pub use unused::{Unused, UnusedGrant, Uses, unused_grants};
+pub use unused::{UnusedGrant, UnusedReason, Uses, unused_grants};
 
 mod bundled {
-    use portcullis_engine::code::Aligned;
+    use portcullis_engine::code::PageAligned;
 
     /// A plugin that is part of the binary.
     pub struct Bundled {
         pub name: &'static str,
         pub digest: &'static str,
-        pub code: &'static Aligned<[u8]>,
+        pub code: &'static PageAligned<[u8]>,
     }
 
     include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
@@ -122,7 +122,7 @@ impl PluginTool {
 
 /// A component that is not loaded as a plugin.
 #[derive(Debug, Clone)]
-pub struct Refused {
+pub struct RejectedComponent {
     /// The operator's name for the component.
     pub name: String,
     /// Where the component is: in a file, or in the binary.
@@ -141,7 +141,7 @@ pub struct Plugins {
     /// The plugins whose tools can be called.
     pub loaded: Vec<Arc<LoadedPlugin>>,
     /// The components that are refused.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RejectedComponent>,
     /// Further remarks for the operator.
     pub remarks: Vec<String>,
     /// Whether loading is finished. If not, further components are being compiled.
@@ -170,7 +170,7 @@ pub fn is_bundled(name: &str) -> bool {
 }
 
 /// The grant of a capability beside the plugin's want, as text for display.
-pub struct Compared {
+pub struct GrantComparison {
     /// The capability.
     pub capability: Capability,
     /// The grant. `None`: there is none.
@@ -187,7 +187,7 @@ pub struct Compared {
 
 /// Compares the grants and wants of a plugin, in the order of [`Capability::ALL`]. Only capabilities that are
 /// granted or wanted are included.
-pub fn compare(loaded: &LoadedPlugin) -> Vec<Compared> {
+pub fn compare(loaded: &LoadedPlugin) -> Vec<GrantComparison> {
     let Policy { grants, wants, .. } = &*loaded.plugin.terms.policy;
     let (granted, wanted) = (grants.lines(), wants.lines());
     let find = |lines: &[(Capability, String)], capability| {
@@ -195,7 +195,7 @@ pub fn compare(loaded: &LoadedPlugin) -> Vec<Compared> {
     };
     Capability::ALL
         .into_iter()
-        .map(|capability| Compared {
+        .map(|capability| GrantComparison {
             capability,
             granted: find(&granted, capability),
             wanted: find(&wanted, capability),

@@ -45,8 +45,12 @@ impl Projects {
 
     fn look_within(roots: &Roots, entries: usize, time: Duration) -> Self {
         let families: Vec<_> = Family::with_projects().collect();
-        let mut look =
-            Look { families, entries, until: Instant::now() + time, projects: Self::default() };
+        let mut look = ProjectSearch {
+            families,
+            entries,
+            until: Instant::now() + time,
+            projects: Self::default(),
+        };
         for root in roots.iter() {
             look.root(root);
         }
@@ -75,7 +79,7 @@ impl Projects {
 }
 
 /// A search in progress.
-struct Look {
+struct ProjectSearch {
     /// The families without a project so far.
     families: Vec<&'static Family>,
     /// The number of files and folders that may still be examined.
@@ -84,7 +88,7 @@ struct Look {
     projects: Projects,
 }
 
-impl Look {
+impl ProjectSearch {
     /// Searches a root folder by folder, beginning with the folders nearest to the root.
     fn root(&mut self, root: &Root) {
         let mut folders = VecDeque::from([(PathBuf::from("."), 1)]);

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use portcullis_audit::{Audit, CallIdentity, Trail};
 use portcullis_mcp_client::{
-    ClientSettings, Listing, Memory, Notice, Upstream, UpstreamState, UpstreamTool,
+    ClientSettings, Listing, Memory, UnassignedNotification, Upstream, UpstreamState, UpstreamTool,
 };
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -23,21 +23,21 @@ use policy::Policies;
 use sessions::Connections;
 use summary::endpoint;
 
+mod command_line_server;
 pub mod config;
 pub(crate) mod parked;
 pub(crate) mod policy;
 mod review;
 mod sessions;
 mod summary;
-mod typed;
 pub mod views;
 
+pub use command_line_server::{CommandLineServer, name_of};
 pub use config::Config;
 pub use policy::ToolConfig;
 pub use review::UpstreamReview;
-pub use sessions::{Owner, Share};
+pub use sessions::{Owner, Sharing};
 pub use summary::Summary;
-pub use typed::{Typed, name_of};
 
 /// How long a client may take to answer a question. The client may have to ask its user.
 pub const ANSWER_TIME: Duration = Duration::from_secs(15 * 60);
@@ -94,7 +94,7 @@ pub struct UpstreamSource {
     /// The key of the server's approvals in the lock file.
     key: Arc<str>,
     /// The server as it was given on the command line. `None`: it is in the configuration.
-    typed: Option<Typed>,
+    typed: Option<CommandLineServer>,
     schemas: Schemas,
     audit: Audit,
     /// The parked requests of all upstream servers.
@@ -127,7 +127,7 @@ pub enum UpstreamEvent {
     /// The lists of the server have changed.
     OfferChanged,
     /// A notification that belongs to no known request.
-    Notice(Notice),
+    Notice(UnassignedNotification),
 }
 
 /// The tools, prompts and resources that an upstream server lists now, and the tools that are held back.
@@ -202,7 +202,7 @@ impl Upstreams {
                 policies,
                 // A name cannot contain `@`.
                 key: match &one.typed {
-                    Some(Typed { digest, .. }) => format!("{name}@{digest:.16}").into(),
+                    Some(CommandLineServer { digest, .. }) => format!("{name}@{digest:.16}").into(),
                     None => name.as_str().into(),
                 },
                 typed: one.typed.clone(),
@@ -259,7 +259,7 @@ impl Upstreams {
     ) -> Vec<UpstreamOffer> {
         let offers = self.all.iter().map(|source| {
             let listing = listing(source);
-            async move { Some(self.judge(source, listing.await?).await) }
+            async move { Some(self.apply_approvals(source, listing.await?).await) }
         });
         join_all(offers).await.into_iter().flatten().collect()
     }
@@ -302,7 +302,11 @@ impl Upstreams {
     }
 
     /// Holds back the tools that are not approved.
-    async fn judge(&self, source: &Arc<UpstreamSource>, listing: Arc<Listing>) -> UpstreamOffer {
+    async fn apply_approvals(
+        &self,
+        source: &Arc<UpstreamSource>,
+        listing: Arc<Listing>,
+    ) -> UpstreamOffer {
         source.schemas.retain(listing.tools.iter().map(|tool| tool.digest.as_str()));
         let held = self.unapproved(source, &listing).await;
         for HeldTool { tool, is_new } in &held {
@@ -438,7 +442,7 @@ impl UpstreamSource {
 
     /// The command that shows and approves the server's held tools, for the operator.
     pub fn approval_command(&self) -> String {
-        let server = self.typed.as_ref().map(Typed::arguments).unwrap_or_default();
+        let server = self.typed.as_ref().map(CommandLineServer::arguments).unwrap_or_default();
         format!("`portcullis plugin approve {}{server}`", self.name)
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn scrubbed(
     parts.headers = headers(&parts.headers, scrub);
     // The extensions contain the reason phrase of the status, which the server chooses.
     parts.extensions.clear();
-    let body = Scrubbed {
+    let body = ScrubbedBody {
         body,
         stream: Some(Stream::new(scrub.clone())),
         scrub: scrub.clone(),
@@ -75,7 +75,7 @@ fn headers(headers: &HeaderMap, scrub: &Arc<Scrub>) -> HeaderMap {
 }
 
 /// A body from which secrets are removed while it is read.
-struct Scrubbed {
+struct ScrubbedBody {
     body: ResponseBody,
     /// `None` after the end of the data.
     stream: Option<Stream>,
@@ -84,7 +84,7 @@ struct Scrubbed {
     trailers: Option<HeaderMap>,
 }
 
-impl Body for Scrubbed {
+impl Body for ScrubbedBody {
     type Data = Bytes;
     type Error = Fault;
 

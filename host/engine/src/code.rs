@@ -26,7 +26,7 @@ const CACHE_BYTES: u64 = 1024 * 1024 * 1024;
 /// A value that begins at a page of memory, so that its pages can be made executable.
 #[cfg_attr(target_arch = "x86_64", repr(C, align(0x1000)))]
 #[cfg_attr(not(target_arch = "x86_64"), repr(C, align(0x10000)))]
-pub struct Aligned<T: ?Sized>(pub T);
+pub struct PageAligned<T: ?Sized>(pub T);
 
 /// Compiled components on disk. The key is the component's digest and everything else that the code depends on.
 #[derive(Clone)]
@@ -46,7 +46,10 @@ impl CodeCache {
     /// # Errors
     ///
     /// The code was compiled for another engine: a fault of the build.
-    pub fn bundled(engine: &Engine, code: &'static Aligned<[u8]>) -> Result<Component, CodeError> {
+    pub fn bundled(
+        engine: &Engine,
+        code: &'static PageAligned<[u8]>,
+    ) -> Result<Component, CodeError> {
         if cfg!(target_os = "linux") {
             load_in_place(engine, &code.0)
         } else {
@@ -221,9 +224,9 @@ mod tests {
         \x0b\x07\x01\0\x01f\x01\0\0";
 
     /// [`COMPONENT`], compiled as if it came with the binary.
-    fn bundled(engine: &Engine) -> &'static Aligned<[u8]> {
+    fn bundled(engine: &Engine) -> &'static PageAligned<[u8]> {
         let code = engine.wasmtime().precompile_component(COMPONENT).unwrap();
-        let mut bytes = Box::new(Aligned([0; 256 * 1024]));
+        let mut bytes = Box::new(PageAligned([0; 256 * 1024]));
         bytes.0[..code.len()].copy_from_slice(&code);
         Box::leak(bytes)
     }

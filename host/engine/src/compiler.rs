@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use portcullis_confine::{Child, Confinement, Ended, Output, ResourceLimits, restrict};
+use portcullis_confine::{Child, Confinement, Exit, Output, ResourceLimits, restrict};
 
 use crate::error::{CodeError, CompilerError};
 use crate::limits::{MAX_CODE_BYTES, MAX_COMPONENT_BYTES};
@@ -52,7 +52,7 @@ pub async fn compile(component: &[u8]) -> Result<Vec<u8>, CodeError> {
         .map_err(|_| CodeError::TimedOut(COMPILE_TIME.as_secs()))?
         .map_err(CodeError::Compiler)?;
     match output {
-        Some(output) if output.ended == Ended::Exited(0) => Ok(output.stdout),
+        Some(output) if output.ended == Exit::Exited(0) => Ok(output.stdout),
         Some(output) => Err(explain(&output, component.len())),
         None => Err(CodeError::CodeTooLarge),
     }
@@ -63,7 +63,7 @@ pub async fn compile(component: &[u8]) -> Result<Vec<u8>, CodeError> {
 const OUT_OF_TIME: [i32; 2] = [24, 9];
 
 fn explain(output: &Output, bytes: usize) -> CodeError {
-    if let Ended::Signalled(signal) = output.ended
+    if let Exit::Signalled(signal) = output.ended
         && OUT_OF_TIME.contains(&signal)
     {
         return CodeError::CpuTime { seconds: share(CPU_SECONDS, bytes), bytes };

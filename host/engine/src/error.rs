@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-use portcullis_confine::{ConfineError, Ended};
+use portcullis_confine::{ConfineError, Exit};
 
 use crate::limits::{MAX_CODE_BYTES, MAX_COMPONENT_BYTES};
 
@@ -35,7 +35,7 @@ pub enum CodeError {
     Malformed(String),
     /// The compiler crashed.
     #[error("the compiler ended with {}: the component is malformed or too large", shown(*.0))]
-    Crashed(Ended),
+    Crashed(Exit),
     /// The component was refused before, with this message.
     #[error("{0}")]
     RefusedBefore(String),
@@ -80,10 +80,10 @@ impl CodeError {
     }
 }
 
-fn shown(ended: Ended) -> String {
+fn shown(ended: Exit) -> String {
     match ended {
-        Ended::Exited(code) => format!("status {code}"),
-        Ended::Signalled(signal) => format!("signal {signal}"),
+        Exit::Exited(code) => format!("status {code}"),
+        Exit::Signalled(signal) => format!("signal {signal}"),
     }
 }
 

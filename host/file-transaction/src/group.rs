@@ -35,12 +35,12 @@ pub struct Record {
     /// The identity of the file that it replaces. `None`: the name must be new.
     pub old: Option<Id>,
     /// The contents of a new directory; each directory stands before its contents. Empty for a file.
-    pub made: Vec<Made>,
+    pub made: Vec<CreatedEntry>,
 }
 
 /// A file or directory inside a new directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Made {
+pub struct CreatedEntry {
     /// Its path in the new directory.
     pub path: String,
     /// `None`: a directory.

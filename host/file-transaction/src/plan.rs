@@ -32,11 +32,11 @@ pub(crate) struct Entry {
     /// The index of the directory in the plan.
     pub folder: usize,
     pub name: String,
-    pub what: What,
+    pub what: NewContent,
 }
 
 /// The new contents of a name.
-pub(crate) enum What {
+pub(crate) enum NewContent {
     /// A new file.
     File(Vec<u8>),
     /// A file that replaces another file: the contents, and the open file to replace with its identity.
@@ -68,8 +68,8 @@ impl Plan {
     /// The number of directories that will be made.
     pub fn new_directories(&self) -> usize {
         let count = |entry: &Entry| match &entry.what {
-            What::File(_) | What::Instead(..) => 0,
-            What::Tree(files) => 1 + directories(files).len(),
+            NewContent::File(_) | NewContent::Instead(..) => 0,
+            NewContent::Tree(files) => 1 + directories(files).len(),
         };
         self.entries.iter().map(count).sum()
     }
@@ -139,11 +139,11 @@ impl Plan {
         // The changes are sorted by path: if the directory has an entry, it is the last one.
         let is_it = |entry: &Entry| entry.folder == folder && entry.name == name;
         if !self.entries.last().is_some_and(is_it) {
-            let what = What::Tree(BTreeMap::new());
+            let what = NewContent::Tree(BTreeMap::new());
             self.entries.push(Entry { folder, name: name.to_owned(), what });
         }
         match self.entries.last_mut().map(|entry| &mut entry.what) {
-            Some(What::Tree(files)) => files,
+            Some(NewContent::Tree(files)) => files,
             _ => unreachable!("no path lies beneath another"),
         }
     }
@@ -192,14 +192,14 @@ fn plan_file(
     whole: &Path,
     expected: Expected,
     contents: Vec<u8>,
-) -> Result<What, TransactionError> {
+) -> Result<NewContent, TransactionError> {
     let failed = TransactionError::disk("look at", whole);
     let unexpected = |obstacle| Err(TransactionError::Unexpected(whole.to_owned(), obstacle));
     let Some(found) = absent(dir.symlink_metadata(name)).map_err(&failed)? else {
         return match expected {
             Expected::File(_) => unexpected(Obstacle::Missing),
             Expected::Nothing | Expected::NewDirectory(_) | Expected::Anything => {
-                Ok(What::File(contents))
+                Ok(NewContent::File(contents))
             }
         };
     };
@@ -232,7 +232,7 @@ fn plan_file(
     {
         return unexpected(Obstacle::Changed);
     }
-    Ok(What::Instead(contents, file, id))
+    Ok(NewContent::Instead(contents, file, id))
 }
 
 /// Why an open file must not be replaced. `None`: it may be.

@@ -7,9 +7,9 @@ use std::path::Path;
 use cap_std::fs::Dir;
 
 use crate::disk::{Id, sync, write_new};
-use crate::group::{Group, Made, Record};
+use crate::group::{CreatedEntry, Group, Record};
 use crate::journal::{Journal, Line};
-use crate::plan::{Entry, Folder, Plan, What, directories};
+use crate::plan::{Entry, Folder, NewContent, Plan, directories};
 use crate::{HIDDEN, TransactionError};
 
 /// A group of changes that was written under hidden names. Dropping it removes the files with hidden names.
@@ -109,11 +109,13 @@ fn make(folder: &Folder, entry: Entry, hidden: String) -> io::Result<Record> {
     let Entry { folder: index, name, what } = entry;
     let dir = &folder.dir;
     let (staged, old, made) = match what {
-        What::File(bytes) => (write_new(dir, hidden.as_ref(), &bytes, None)?, None, Vec::new()),
-        What::Instead(bytes, file, old) => {
+        NewContent::File(bytes) => {
+            (write_new(dir, hidden.as_ref(), &bytes, None)?, None, Vec::new())
+        }
+        NewContent::Instead(bytes, file, old) => {
             (write_new(dir, hidden.as_ref(), &bytes, Some(&file))?, Some(old), Vec::new())
         }
-        What::Tree(files) => {
+        NewContent::Tree(files) => {
             let made = make_tree(dir, &hidden, &files)?;
             let staged = Id::at(dir, &hidden)?.ok_or(io::ErrorKind::NotFound)?;
             (staged, None, made)
@@ -123,7 +125,11 @@ fn make(folder: &Folder, entry: Entry, hidden: String) -> io::Result<Record> {
 }
 
 /// Makes a directory with these files in it.
-fn make_tree(dir: &Dir, name: &str, files: &BTreeMap<String, Vec<u8>>) -> io::Result<Vec<Made>> {
+fn make_tree(
+    dir: &Dir,
+    name: &str,
+    files: &BTreeMap<String, Vec<u8>>,
+) -> io::Result<Vec<CreatedEntry>> {
     let mut made = Vec::new();
     #[cfg(test)]
     crate::fault::step()?;
@@ -135,11 +141,11 @@ fn make_tree(dir: &Dir, name: &str, files: &BTreeMap<String, Vec<u8>>) -> io::Re
         crate::fault::step()?;
         top.create_dir(path)?;
         let path = path.to_str().expect("it is a part of a text").to_owned();
-        made.push(Made { path, file: None });
+        made.push(CreatedEntry { path, file: None });
     }
     for (path, bytes) in files {
         let id = write_new(&top, path.as_ref(), bytes, None)?;
-        made.push(Made { path: path.clone(), file: Some(id) });
+        made.push(CreatedEntry { path: path.clone(), file: Some(id) });
     }
     for path in inner {
         sync(&top.open_dir(path)?)?;

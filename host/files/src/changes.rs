@@ -14,8 +14,8 @@ pub use portcullis_file_transaction::Expected;
 
 use super::Access;
 use super::permit::Permit;
-use super::preopen::What;
-use super::view::{FilesView, Reached};
+use super::preopen::AccessibleEntry;
+use super::view::{FilesView, ReachedEntry};
 
 /// One file that a guest creates or replaces.
 #[derive(Debug)]
@@ -145,9 +145,9 @@ impl FilesView<'_> {
         let target = Self::target_in(node, &relative).map_err(|error| unavailable(path, error))?;
         permits.push(self.ask(&target, Access::Write).map_err(|_: FsError| denied())?);
         let is_designated = match target.reached {
-            Some(Reached::Beneath) => false,
-            Some(Reached::File(_)) => true,
-            Some(Reached::Itself) | None => return Err(denied()),
+            Some(ReachedEntry::Beneath) => false,
+            Some(ReachedEntry::File(_)) => true,
+            Some(ReachedEntry::Itself) | None => return Err(denied()),
         };
         let quota = &self.files.quota;
         if !quota.allows_depth(target.depth) {
@@ -180,7 +180,8 @@ impl FilesView<'_> {
             }
         };
         let is_it = |entry: &&super::preopen::Name| Path::new(&entry.name) == name;
-        if let Some(What::File(file)) = node.reach.names.iter().find(is_it).map(|entry| &entry.what)
+        if let Some(AccessibleEntry::File(file)) =
+            node.reach.names.iter().find(is_it).map(|entry| &entry.what)
         {
             *file.lock().unwrap_or_else(PoisonError::into_inner) = Some(new);
         }

@@ -15,7 +15,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use super::Access;
-use super::view::{ALLOW_BLOCKING, FilesView, Reached, perms};
+use super::view::{ALLOW_BLOCKING, FilesView, ReachedEntry, perms};
 
 /// A guest's handle of a file or directory.
 type Fd = Resource<Descriptor>;
@@ -170,7 +170,7 @@ impl HostDescriptor for FilesView<'_> {
         path: String,
     ) -> FsResult<DescriptorStat> {
         let target = self.target_to_inspect(&fd, &path)?;
-        if let Some(Reached::File(file)) = target.reached {
+        if let Some(ReachedEntry::File(file)) = target.reached {
             let file = file.ok_or(ErrorCode::NoEntry)?;
             let descriptor =
                 FileDescriptor::new(file, FsPerms::ReadOnly, OpenMode::READ, ALLOW_BLOCKING);
@@ -190,7 +190,7 @@ impl HostDescriptor for FilesView<'_> {
         path: String,
     ) -> FsResult<MetadataHashValue> {
         let target = self.target_to_inspect(&fd, &path)?;
-        if matches!(target.reached, Some(Reached::File(None))) {
+        if matches!(target.reached, Some(ReachedEntry::File(None))) {
             return Err(ErrorCode::NoEntry.into());
         }
         let hash = self.hash_of(&fd, follows(path_flags), path).await;
@@ -199,7 +199,7 @@ impl HostDescriptor for FilesView<'_> {
 
     async fn readlink_at(&mut self, fd: Fd, path: String) -> FsResult<String> {
         let target = self.target_to_inspect(&fd, &path)?;
-        if !matches!(target.reached, Some(Reached::Beneath)) {
+        if !matches!(target.reached, Some(ReachedEntry::Beneath)) {
             // Links to a designated file were followed when the file was designated.
             return Err(ErrorCode::Invalid.into());
         }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use cap_std::fs::Dir;
-use portcullis_roots::Place;
+use portcullis_roots::NameInParent;
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, Dir as DirDescriptor, OpenMode};
 use wasmtime_wasi::p2::FsResult;
@@ -46,7 +46,7 @@ impl FilesView<'_> {
         path: &str,
         follow: bool,
         access: Access,
-    ) -> FsResult<Option<Place>> {
+    ) -> FsResult<Option<NameInParent>> {
         self.blocking().await;
         let dir = self.dir(fd)?;
         let place = self.node(fd)?.guard.place(&dir, Path::new(path), follow);
@@ -62,11 +62,11 @@ impl FilesView<'_> {
     /// Makes a descriptor of the parent directory, unless this is `fd` itself. [`Self::release`] closes it.
     pub(super) fn entry_in_parent(
         &mut self,
-        place: Option<Place>,
+        place: Option<NameInParent>,
         fd: &Resource<Descriptor>,
         path: String,
     ) -> FsResult<EntryInParent> {
-        let Some(Place { directory, name, .. }) = place else {
+        let Some(NameInParent { directory, name, .. }) = place else {
             return Ok(EntryInParent {
                 fd: Resource::new_borrow(fd.rep()),
                 name: path,
@@ -239,7 +239,7 @@ impl FilesView<'_> {
     pub(super) fn take_quota_of_new_entry(
         &self,
         fd: &Resource<Descriptor>,
-        place: Option<&Place>,
+        place: Option<&NameInParent>,
         target: &Target,
     ) -> FsResult<()> {
         let depth = self.depth(fd, place, target)?;
@@ -252,9 +252,9 @@ impl FilesView<'_> {
     /// Checks the quota of depth for moving a file, or a directory with all of its contents.
     pub(super) fn check_depth_of_move(
         &self,
-        (fd, from, source): (&Resource<Descriptor>, Option<&Place>, &Target),
+        (fd, from, source): (&Resource<Descriptor>, Option<&NameInParent>, &Target),
         name: &str,
-        (new_fd, to, target): (&Resource<Descriptor>, Option<&Place>, &Target),
+        (new_fd, to, target): (&Resource<Descriptor>, Option<&NameInParent>, &Target),
     ) -> FsResult<()> {
         let depth = self.depth(new_fd, to, target)?;
         let left = self.files.quota.depth_below(depth).ok_or(ErrorCode::Quota)?;
@@ -263,8 +263,8 @@ impl FilesView<'_> {
         }
         let own = self.dir(fd)?;
         let (dir, name) = match from {
-            Some(Place { directory, name: Some(name), .. }) => (directory, Path::new(name)),
-            Some(Place { name: None, .. }) => return Ok(()),
+            Some(NameInParent { directory, name: Some(name), .. }) => (directory, Path::new(name)),
+            Some(NameInParent { name: None, .. }) => return Ok(()),
             None => (&*own, Path::new(name)),
         };
         let dir = dir.try_clone().map_err(|error| ErrorCode::from(&error))?;
@@ -278,7 +278,7 @@ impl FilesView<'_> {
     fn depth(
         &self,
         fd: &Resource<Descriptor>,
-        place: Option<&Place>,
+        place: Option<&NameInParent>,
         target: &Target,
     ) -> FsResult<u32> {
         let own = self.dir(fd)?;

@@ -32,11 +32,11 @@ pub(super) struct AccessRules {
 pub(super) struct Name {
     pub name: String,
     pub access: Access,
-    pub what: What,
+    pub what: AccessibleEntry,
 }
 
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum AccessibleEntry {
     /// The handle of a designated file. `None`: the file is missing. A change that replaces the file replaces the
     /// handle.
     File(Mutex<Option<File>>),
@@ -91,10 +91,14 @@ impl Preopen {
             match reach {
                 DesignatedPart::Everything => known.all = known.all.max(Some(access)),
                 DesignatedPart::File { name, handle } => {
-                    known.names.push(Name { name, access, what: What::File(handle.into()) });
+                    known.names.push(Name {
+                        name,
+                        access,
+                        what: AccessibleEntry::File(handle.into()),
+                    });
                 }
                 DesignatedPart::Create { name } => {
-                    known.names.push(Name { name, access, what: What::Create });
+                    known.names.push(Name { name, access, what: AccessibleEntry::Create });
                 }
             }
         }

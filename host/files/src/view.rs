@@ -13,7 +13,7 @@ use wasmtime_wasi::p2::{DynOutputStream, FsResult};
 
 use super::file_failure::FileFailure;
 use super::permit::Permit;
-use super::preopen::{AccessRules, What};
+use super::preopen::{AccessRules, AccessibleEntry};
 use super::quota::Metered;
 use super::{Access, FileUse, Files, Node, Origin};
 
@@ -47,10 +47,10 @@ pub(super) struct Target {
     /// Why the path is invalid in every directory: the reason in a word for the record, and the guest's error code.
     invalid: Option<(&'static str, ErrorCode)>,
     /// `None`: the descriptor gives no access to the target.
-    pub reached: Option<Reached>,
+    pub reached: Option<ReachedEntry>,
 }
 
-pub(super) enum Reached {
+pub(super) enum ReachedEntry {
     /// Something beneath the directory.
     Beneath,
     /// The directory itself, which is not open as a whole. It can be opened again, but its entries cannot be listed.
@@ -63,8 +63,10 @@ impl Target {
     /// The data of a new descriptor of this target. `of`: the data of the descriptor that the path begins at.
     pub(super) fn node(self, of: &Node, guard: Guard) -> Node {
         let reach = match self.reached {
-            Some(Reached::Itself) => of.reach.clone(),
-            Some(Reached::Beneath | Reached::File(_)) | None => AccessRules::all(self.opened_for),
+            Some(ReachedEntry::Itself) => of.reach.clone(),
+            Some(ReachedEntry::Beneath | ReachedEntry::File(_)) | None => {
+                AccessRules::all(self.opened_for)
+            }
         };
         Node { path: self.path, reach, guard, origin: self.origin, depth: self.depth }
     }
@@ -155,9 +157,9 @@ impl<'a> FilesView<'a> {
         let target = self.target(fd, path)?;
         let permit = self.ask(&target, access)?;
         match target.reached {
-            Some(Reached::Beneath) => Ok((target, permit)),
+            Some(ReachedEntry::Beneath) => Ok((target, permit)),
             // These operations cannot remove, rename or replace a designated file. Only its contents can change.
-            Some(Reached::File(_) | Reached::Itself) | None => {
+            Some(ReachedEntry::File(_) | ReachedEntry::Itself) | None => {
                 Ok(permit.record(Err(ErrorCode::NotPermitted.into()))?)
             }
         }
@@ -252,16 +254,16 @@ impl<'a> FilesView<'a> {
         self.blocking().await;
         let guard = self.node(fd)?.guard.clone();
         match &target.reached {
-            Some(Reached::File(None)) => Err(ErrorCode::NoEntry.into()),
-            Some(Reached::File(Some(_))) if how.exclusive => Err(ErrorCode::Exist.into()),
-            Some(Reached::File(Some(file))) => {
+            Some(ReachedEntry::File(None)) => Err(ErrorCode::NoEntry.into()),
+            Some(ReachedEntry::File(Some(_))) if how.exclusive => Err(ErrorCode::Exist.into()),
+            Some(ReachedEntry::File(Some(file))) => {
                 let file = file.try_clone().map_err(|error| FileFailure::from(&error))?;
                 if how.truncate {
                     file.set_len(0).map_err(|error| FileFailure::from(&error))?;
                 }
                 Ok((Opened::File(file), guard))
             }
-            Some(Reached::Beneath | Reached::Itself) => {
+            Some(ReachedEntry::Beneath | ReachedEntry::Itself) => {
                 let dir = self.dir(fd)?;
                 if how.create {
                     let handle = dir.try_clone().map_err(|error| FileFailure::from(&error))?;
@@ -321,7 +323,7 @@ fn why_invalid(path: &Path) -> Option<(&'static str, ErrorCode)> {
 }
 
 /// The target of a relative path in a directory with these rules, and the access to the target.
-fn reach(reach: &AccessRules, path: &Path) -> FsResult<(Option<Reached>, Access)> {
+fn reach(reach: &AccessRules, path: &Path) -> FsResult<(Option<ReachedEntry>, Access)> {
     let mut parts = path.components().filter(|part| !matches!(part, Component::CurDir));
     let first = parts.next();
     let rest: Vec<_> = parts.collect();
@@ -330,23 +332,25 @@ fn reach(reach: &AccessRules, path: &Path) -> FsResult<(Option<Reached>, Access)
             continue;
         }
         return Ok(match &entry.what {
-            What::File(file) if rest.is_empty() => {
+            AccessibleEntry::File(file) if rest.is_empty() => {
                 let file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 let file = file.as_ref().map(std::fs::File::try_clone).transpose();
                 let file = file.map_err(|error| ErrorCode::from(&error))?;
-                (Some(Reached::File(file)), entry.access)
+                (Some(ReachedEntry::File(file)), entry.access)
             }
             // A path with `..` would lead to the entries beside this one.
-            What::Create if rest.iter().all(|part| matches!(part, Component::Normal(_))) => {
-                (Some(Reached::Beneath), entry.access)
+            AccessibleEntry::Create
+                if rest.iter().all(|part| matches!(part, Component::Normal(_))) =>
+            {
+                (Some(ReachedEntry::Beneath), entry.access)
             }
-            What::File(_) | What::Create => (None, Access::Read),
+            AccessibleEntry::File(_) | AccessibleEntry::Create => (None, Access::Read),
         });
     }
     Ok(match (reach.all, first) {
-        (Some(access), _) => (Some(Reached::Beneath), access),
+        (Some(access), _) => (Some(ReachedEntry::Beneath), access),
         // Programs read the metadata of the directory before they open a file in it.
-        (None, None) => (Some(Reached::Itself), Access::Read),
+        (None, None) => (Some(ReachedEntry::Itself), Access::Read),
         (None, Some(_)) => (None, Access::Read),
     })
 }

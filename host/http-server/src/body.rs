@@ -10,19 +10,19 @@ use http::header;
 use http_body::{Body, Frame};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
-use portcullis_result_passthrough::{Events, Raw};
+use portcullis_result_passthrough::{Events, PassthroughKey};
 
 use crate::responses::HttpResponse;
 
 /// Unwraps the results in a response of rmcp.
-pub(crate) async fn unwrap(raw: &Raw, response: HttpResponse) -> HttpResponse {
+pub(crate) async fn unwrap(raw: &PassthroughKey, response: HttpResponse) -> HttpResponse {
     let is = |kind: &str| {
         let given = response.headers().get(header::CONTENT_TYPE);
         given.is_some_and(|given| given.as_bytes().starts_with(kind.as_bytes()))
     };
     if is("text/event-stream") {
         let events = Events::new(raw.clone());
-        return response.map(|inner| Unwrapped { inner, events }.boxed());
+        return response.map(|inner| UnwrappedBody { inner, events }.boxed());
     }
     if !is("application/json") {
         return response;
@@ -35,12 +35,12 @@ pub(crate) async fn unwrap(raw: &Raw, response: HttpResponse) -> HttpResponse {
 }
 
 /// The body of an event stream whose results are unwrapped.
-struct Unwrapped {
+struct UnwrappedBody {
     inner: BoxBody<Bytes, Infallible>,
     events: Events,
 }
 
-impl Body for Unwrapped {
+impl Body for UnwrappedBody {
     type Data = Bytes;
     type Error = Infallible;
 

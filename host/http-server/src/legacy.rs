@@ -15,7 +15,7 @@ use http::{HeaderValue, Response, StatusCode, header};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
 use parking_lot::Mutex;
-use portcullis_result_passthrough::Raw;
+use portcullis_result_passthrough::PassthroughKey;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, GetExtensions, JsonRpcMessage, RequestId,
     ServerJsonRpcMessage,
@@ -30,7 +30,7 @@ use crate::MESSAGES_PATH;
 use crate::principal::Principal;
 use crate::request_body::Envelope;
 use crate::responses::{HttpResponse, ignore_malformed, text_response};
-use crate::session_limit::SessionPlace;
+use crate::session_limit::SessionSlot;
 use crate::timeouts::{RECEIVE_TIMEOUT, SEND_TIMEOUT};
 
 /// Interval of the comments that keep an idle stream open.
@@ -42,7 +42,7 @@ const MAX_WAITING: usize = 16;
 /// The open sessions.
 pub(crate) struct Legacy {
     open: Mutex<HashMap<String, Arc<Session>>>,
-    raw: Raw,
+    raw: PassthroughKey,
     shutdown: CancellationToken,
 }
 
@@ -55,7 +55,7 @@ struct Session {
 }
 
 impl Legacy {
-    pub(crate) fn new(raw: Raw, shutdown: CancellationToken) -> Arc<Self> {
+    pub(crate) fn new(raw: PassthroughKey, shutdown: CancellationToken) -> Arc<Self> {
         Arc::new(Self { open: Mutex::default(), raw, shutdown })
     }
 
@@ -64,7 +64,7 @@ impl Legacy {
         self: &Arc<Self>,
         handler: S,
         principal: Option<Principal>,
-        place: SessionPlace,
+        place: SessionSlot,
     ) -> HttpResponse {
         let id = match random_id() {
             Ok(id) => id,
@@ -215,7 +215,7 @@ struct SessionTransport {
     session: Arc<Session>,
     received: mpsc::Receiver<ClientJsonRpcMessage>,
     events: mpsc::Sender<Bytes>,
-    raw: Raw,
+    raw: PassthroughKey,
     end: CancellationToken,
 }
 
@@ -305,7 +305,7 @@ mod tests {
         let (posted, received) = mpsc::channel(1);
         let (events, mut written) = mpsc::channel(MAX_WAITING);
         let session = Arc::new(Session { principal: None, posted, waiting: Mutex::default() });
-        let (raw, end) = (Raw::new().unwrap(), CancellationToken::new());
+        let (raw, end) = (PassthroughKey::new().unwrap(), CancellationToken::new());
         let mut transport = SessionTransport { session, received, events, raw, end: end.clone() };
         let response = || JsonRpcMessage::response(ServerResult::empty(()), RequestId::Number(1));
         for _ in 0..MAX_WAITING {

@@ -29,9 +29,9 @@ const MAX_ENDED: usize = 16;
 /// The streams of one session.
 pub(crate) struct Streams {
     /// The logs of the streams that respond to one request each.
-    logs: Mutex<Logs>,
+    logs: Mutex<EventBuffers>,
     /// The log of the stream for all other messages.
-    common: Arc<Log>,
+    common: Arc<EventBuffer>,
     /// Whether the common log is being written.
     common_begun: Mutex<bool>,
     /// Largest size of one log, and of all ended logs together, in bytes of JSON.
@@ -39,9 +39,9 @@ pub(crate) struct Streams {
 }
 
 #[derive(Default)]
-struct Logs {
+struct EventBuffers {
     next: u64,
-    open: BTreeMap<u64, Arc<Log>>,
+    open: BTreeMap<u64, Arc<EventBuffer>>,
 }
 
 impl Streams {
@@ -49,7 +49,7 @@ impl Streams {
         Arc::new(Self {
             logs: Mutex::default(),
             // Number 0 is the event with which rmcp tells the client how to resume. It precedes all others.
-            common: Log::new(None, 1, max_bytes),
+            common: EventBuffer::new(None, 1, max_bytes),
             common_begun: Mutex::new(false),
             max_bytes,
         })
@@ -64,7 +64,7 @@ impl Streams {
             let mut logs = self.logs.lock();
             let number = logs.next;
             logs.next += 1;
-            let log = Log::new(Some(number), 0, self.max_bytes);
+            let log = EventBuffer::new(Some(number), 0, self.max_bytes);
             logs.open.insert(number, log.clone());
             log
         };
@@ -83,7 +83,7 @@ impl Streams {
     }
 
     /// Begins to write the common stream. `written`: the events, from rmcp.
-    pub(crate) fn write_common(
+    pub(crate) fn write_standalone(
         &self,
         written: impl Stream<Item = ServerSseMessage> + Send + Unpin + 'static,
     ) {
@@ -124,7 +124,7 @@ impl Streams {
             log.state.send_modify(|state| {
                 // A stream that is being read keeps its events.
                 if state.readers.is_empty() {
-                    state.drop_oldest(state.surplus(MAX_EVENTS, left));
+                    state.drop_oldest(state.evictable(MAX_EVENTS, left));
                 }
                 kept = state.bytes;
             });
@@ -138,7 +138,7 @@ impl Streams {
 }
 
 /// The log of one stream.
-struct Log {
+struct EventBuffer {
     /// The number of the stream. `None`: the common stream.
     number: Option<u64>,
     state: watch::Sender<State>,
@@ -167,13 +167,13 @@ struct State {
 }
 
 /// What a reader does next.
-enum Next {
+enum ReaderStep {
     Event(ServerSseMessage),
     Wait,
     End,
 }
 
-impl Log {
+impl EventBuffer {
     fn new(number: Option<u64>, first: u64, max_bytes: usize) -> Arc<Self> {
         let state = State {
             events: VecDeque::new(),
@@ -207,7 +207,7 @@ impl Log {
             changes.borrow_and_update();
             self.state.send_if_modified(|state| {
                 // The newest event is always kept, however large it is: it may be the response.
-                let surplus = state.surplus(MAX_EVENTS - 1, state.max_bytes.saturating_sub(size));
+                let surplus = state.evictable(MAX_EVENTS - 1, state.max_bytes.saturating_sub(size));
                 if late {
                     state.too_slow = state.next_reader;
                 } else if state.is_unread(surplus) {
@@ -246,7 +246,7 @@ impl Log {
 
 impl State {
     /// The number of the oldest events to drop, so that the log meets these limits.
-    fn surplus(&self, events: usize, bytes: usize) -> usize {
+    fn evictable(&self, events: usize, bytes: usize) -> usize {
         let mut left = (self.events.len(), self.bytes);
         let over = self.events.iter().take_while(|(_, size)| {
             let is_over = left.0 > events || left.1 > bytes;
@@ -279,11 +279,11 @@ impl State {
     }
 
     /// The next event for a reader.
-    fn take(&mut self, reader: u64, replay: &mut Option<u64>) -> Next {
+    fn take(&mut self, reader: u64, replay: &mut Option<u64>) -> ReaderStep {
         if reader < self.too_slow {
-            return Next::End;
+            return ReaderStep::End;
         }
-        let wait = || if self.ended.is_some() { Next::End } else { Next::Wait };
+        let wait = || if self.ended.is_some() { ReaderStep::End } else { ReaderStep::Wait };
         if self.readers.last() != Some(&reader) {
             return wait();
         }
@@ -295,13 +295,13 @@ impl State {
         };
         self.unread = self.unread.max(wanted + 1);
         *replay = (wanted + 1 < self.unread).then_some(wanted + 1);
-        Next::Event(event.clone())
+        ReaderStep::Event(event.clone())
     }
 }
 
 /// A reader of a log.
 struct Reader {
-    log: Arc<Log>,
+    log: Arc<EventBuffer>,
     changes: watch::Receiver<State>,
     number: u64,
     /// The number of the next event that is replayed.
@@ -312,15 +312,15 @@ impl Reader {
     async fn next(&mut self) -> Option<ServerSseMessage> {
         loop {
             self.changes.borrow_and_update();
-            let mut next = Next::Wait;
+            let mut next = ReaderStep::Wait;
             self.log.state.send_if_modified(|state| {
                 next = state.take(self.number, &mut self.replay);
-                matches!(next, Next::Event(_))
+                matches!(next, ReaderStep::Event(_))
             });
             match next {
-                Next::Event(event) => return Some(event),
-                Next::End => return None,
-                Next::Wait => self.changes.changed().await.ok()?,
+                ReaderStep::Event(event) => return Some(event),
+                ReaderStep::End => return None,
+                ReaderStep::Wait => self.changes.changed().await.ok()?,
             }
         }
     }

@@ -71,7 +71,7 @@ async fn the_common_stream_begins_with_the_unread_events() {
     assert!(streams.needs_common());
     assert!(!streams.needs_common());
     let (sender, written) = futures_channel();
-    streams.write_common(written);
+    streams.write_standalone(written);
     sender.send(event("before")).unwrap();
     let mut one = Box::pin(streams.read_common());
     assert_eq!(text(&one.next().await.unwrap()), "before");

@@ -11,7 +11,7 @@ use http::{HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use parking_lot::Mutex;
-use portcullis_result_passthrough::Raw;
+use portcullis_result_passthrough::PassthroughKey;
 use rmcp::ServerHandler;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
@@ -30,8 +30,8 @@ use crate::request_body::{self, Envelope};
 use crate::responses::{
     HttpResponse, bytes_response, ignore_malformed, method_not_allowed, text_response,
 };
-use crate::session_limit::{SessionLimits, SessionPlace};
-use crate::sessions::{Opening, Sessions};
+use crate::session_limit::{SessionLimits, SessionSlot};
+use crate::sessions::{SessionPermit, Sessions};
 use crate::settings::{Page, Settings};
 use crate::settings_error::InvalidSettings;
 use crate::{MESSAGES_PATH, PATH, SSE_PATH, body, signatures};
@@ -50,7 +50,7 @@ pub(crate) struct Router<S> {
     max_body: usize,
     /// Limits the sessions of both transports together.
     session_limits: Arc<SessionLimits>,
-    raw: Raw,
+    raw: PassthroughKey,
     profiles: BTreeSet<String>,
     pages: BTreeMap<String, Page>,
     sessions: Arc<Sessions>,
@@ -304,7 +304,7 @@ impl<S: ServerHandler> Router<S> {
         &self,
         request: Request<Incoming>,
         principal: Option<Principal>,
-        place: impl FnOnce() -> Result<SessionPlace, HttpResponse>,
+        place: impl FnOnce() -> Result<SessionSlot, HttpResponse>,
     ) -> Result<HttpResponse, HttpResponse> {
         let (mut parts, body) = request_body::read(request, self.max_body).await?;
         remove_credentials(&mut parts.headers);
@@ -323,7 +323,7 @@ impl<S: ServerHandler> Router<S> {
         }
         let opening = match &posted {
             Some(envelope) if envelope.is_initialize() => {
-                Some(Opening { place: place()?, principal: principal.clone() })
+                Some(SessionPermit { place: place()?, principal: principal.clone() })
             }
             Some(_) | None => None,
         };
@@ -350,7 +350,7 @@ impl<S: ServerHandler> Router<S> {
         &self,
         client: Client,
         peer: PeerAddress,
-    ) -> Result<SessionPlace, HttpResponse> {
+    ) -> Result<SessionSlot, HttpResponse> {
         self.session_limits.take(client).map_err(|why| {
             self.refusal_log.note(peer, why);
             text_response(StatusCode::SERVICE_UNAVAILABLE, why)

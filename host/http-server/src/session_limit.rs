@@ -16,7 +16,7 @@ pub(crate) struct SessionLimits {
 }
 
 /// The place of one session. The place becomes free when this value is dropped.
-pub(crate) struct SessionPlace {
+pub(crate) struct SessionSlot {
     all: Arc<SessionLimits>,
     client: Client,
 }
@@ -34,7 +34,7 @@ impl SessionLimits {
     /// # Errors
     ///
     /// There is no free place, or the client has too many sessions. The error is a text for the client.
-    pub(crate) fn take(self: &Arc<Self>, client: Client) -> Result<SessionPlace, &'static str> {
+    pub(crate) fn take(self: &Arc<Self>, client: Client) -> Result<SessionSlot, &'static str> {
         let mut taken = self.taken.lock();
         let own = taken.get(&client).copied().unwrap_or_default();
         if own >= self.most_of_one && !client.is_everybody() {
@@ -44,11 +44,11 @@ impl SessionLimits {
             return Err("there are too many sessions: try again later");
         }
         taken.insert(client.clone(), own + 1);
-        Ok(SessionPlace { all: self.clone(), client })
+        Ok(SessionSlot { all: self.clone(), client })
     }
 }
 
-impl Drop for SessionPlace {
+impl Drop for SessionSlot {
     fn drop(&mut self) {
         let mut taken = self.all.taken.lock();
         if let Some(own) = taken.get_mut(&self.client) {

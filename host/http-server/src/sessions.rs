@@ -16,20 +16,20 @@ use rmcp::transport::streamable_http_server::session::{ServerSseMessage, Session
 
 use crate::principal::Principal;
 use crate::replay::Streams;
-use crate::session_limit::SessionPlace;
+use crate::session_limit::SessionSlot;
 
 tokio::task_local! {
     /// The session that the current request may open. rmcp does not pass the request to the session manager.
-    static OPENING: Cell<Option<Opening>>;
+    static OPENING: Cell<Option<SessionPermit>>;
 }
 
 /// The permission of a request to open one session: the place of the session, and its caller.
-pub(crate) struct Opening {
-    pub(crate) place: SessionPlace,
+pub(crate) struct SessionPermit {
+    pub(crate) place: SessionSlot,
     pub(crate) principal: Option<Principal>,
 }
 
-impl Opening {
+impl SessionPermit {
     /// Serves a request that may open this session and no other.
     pub(crate) async fn during<T>(self, served: impl Future<Output = T>) -> T {
         OPENING.scope(Cell::new(Some(self)), served).await
@@ -48,7 +48,7 @@ pub(crate) struct Sessions {
 struct Session {
     principal: Option<Principal>,
     streams: Arc<Streams>,
-    _place: SessionPlace,
+    _place: SessionSlot,
 }
 
 impl Sessions {
@@ -92,7 +92,7 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
         let opening = OPENING.try_with(Cell::take).ok().flatten();
-        let Opening { place, principal } = opening.ok_or(SessionError::NoPlace)?;
+        let SessionPermit { place, principal } = opening.ok_or(SessionError::NoPlace)?;
         let (id, transport) = self.local.create_session().await?;
         let session =
             Session { principal, streams: Streams::new(self.replay_bytes), _place: place };
@@ -133,7 +133,7 @@ impl SessionManager for Sessions {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let streams = self.streams(id)?;
         if streams.needs_common() {
-            streams.write_common(Box::pin(self.local.create_standalone_stream(id).await?));
+            streams.write_standalone(Box::pin(self.local.create_standalone_stream(id).await?));
         }
         Ok(streams.read_common())
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use portcullis_result_passthrough::Raw;
+use portcullis_result_passthrough::PassthroughKey;
 use tokio_util::sync::CancellationToken;
 
 use crate::oauth::Oauth;
@@ -52,7 +52,7 @@ pub struct Settings {
     /// When this token is cancelled, no new connections and requests are accepted. Requests in flight go on.
     pub stop: CancellationToken,
     /// Unwraps results that were wrapped to pass through rmcp unchanged.
-    pub raw: Raw,
+    pub raw: PassthroughKey,
     /// Names under which the handler is served as well: at `/mcp/NAME`. The handler finds the name as
     /// [`ProfileName`](crate::ProfileName).
     pub profiles: BTreeSet<String>,
@@ -62,7 +62,7 @@ pub struct Settings {
 
 impl Settings {
     /// Defaults for a server on loopback. Results that were wrapped with `raw` are unwrapped.
-    pub fn new(raw: Raw) -> Self {
+    pub fn new(raw: PassthroughKey) -> Self {
         let number = |number| NonZeroU32::new(number).expect("above 0");
         Self {
             allowed_hosts: Vec::new(),

@@ -23,7 +23,7 @@ const FIRST_MEMBER: u64 = 4;
 /// A scan of one message, fed in pieces.
 #[derive(Debug, Default)]
 pub struct Scan {
-    place: Place,
+    place: CurrentToken,
     bytes: u64,
     units: u64,
     depth: u32,
@@ -35,7 +35,7 @@ pub struct Scan {
 
 /// The token that the next byte belongs to.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum CurrentToken {
     /// No token.
     #[default]
     Between,
@@ -60,21 +60,22 @@ impl Scan {
         self.bytes += bytes.len() as u64;
         while !bytes.is_empty() {
             bytes = match self.place {
-                Place::Between => self.between(bytes),
-                Place::Text => self.text(bytes),
-                Place::Escape => {
+                CurrentToken::Between => self.between(bytes),
+                CurrentToken::Text => self.text(bytes),
+                CurrentToken::Escape => {
                     self.members.keep(&bytes[..1]);
-                    self.place = Place::Text;
+                    self.place = CurrentToken::Text;
                     &bytes[1..]
                 }
-                Place::Word => self.word(bytes),
+                CurrentToken::Word => self.word(bytes),
             };
         }
     }
 
     /// The result, as if the message ended here.
     pub fn finish(self) -> Outline {
-        let is_complete = self.depth == 0 && !matches!(self.place, Place::Text | Place::Escape);
+        let is_complete =
+            self.depth == 0 && !matches!(self.place, CurrentToken::Text | CurrentToken::Escape);
         Outline {
             bytes: self.bytes,
             units: self.units,
@@ -93,7 +94,7 @@ impl Scan {
                 b'"' => {
                     self.begin();
                     self.members.begin_text(self.depth);
-                    self.place = Place::Text;
+                    self.place = CurrentToken::Text;
                     return &bytes[at + 1..];
                 }
                 b'{' | b'[' => {
@@ -112,7 +113,7 @@ impl Scan {
                 _ => {
                     self.begin();
                     self.members.begin_word(self.depth);
-                    self.place = Place::Word;
+                    self.place = CurrentToken::Word;
                     return &bytes[at..];
                 }
             }
@@ -134,10 +135,10 @@ impl Scan {
         if bytes[end] == b'"' {
             self.members.keep(&bytes[..end]);
             self.members.end();
-            self.place = Place::Between;
+            self.place = CurrentToken::Between;
         } else {
             self.members.keep(&bytes[..=end]);
-            self.place = Place::Escape;
+            self.place = CurrentToken::Escape;
         }
         &bytes[end + 1..]
     }
@@ -155,7 +156,7 @@ impl Scan {
         };
         self.members.keep(&bytes[..end]);
         self.members.end();
-        self.place = Place::Between;
+        self.place = CurrentToken::Between;
         &bytes[end..]
     }
 }

@@ -18,7 +18,7 @@ enum Member {
 
 /// The token that is being kept.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Keeping {
+enum KeptToken {
     #[default]
     Nothing,
     Key,
@@ -57,7 +57,7 @@ impl<const N: usize> Piece<N> {
 
 /// The value of a member, as far as it is known.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) enum Found {
+pub(crate) enum MemberValue {
     /// There is no such member.
     #[default]
     Missing,
@@ -79,12 +79,12 @@ pub(crate) struct Members {
     /// Whether the next string is a value, and not a key.
     at_value: bool,
     member: Member,
-    keeping: Keeping,
+    keeping: KeptToken,
     key: Piece<KEY>,
     value: Piece<KEPT>,
     is_text: bool,
-    pub(crate) id: Found,
-    pub(crate) method: Found,
+    pub(crate) id: MemberValue,
+    pub(crate) method: MemberValue,
     pub(crate) has_result: bool,
     pub(crate) has_error: bool,
 }
@@ -127,10 +127,10 @@ impl Members {
         self.member = Member::Other;
         if is_text(key, "id") {
             self.member = Member::Id;
-            self.id = Found::Unknown;
+            self.id = MemberValue::Unknown;
         } else if is_text(key, "method") {
             self.member = Member::Method;
-            self.method = Found::Unknown;
+            self.method = MemberValue::Unknown;
         } else if is_text(key, "result") {
             self.has_result = true;
         } else if is_text(key, "error") {
@@ -156,18 +156,18 @@ impl Members {
         self.keeping = match (self.at_value, self.member) {
             (false, _) => {
                 self.key.length = 0;
-                Keeping::Key
+                KeptToken::Key
             }
-            (true, Member::Id) => Keeping::Id,
-            (true, Member::Method) => Keeping::Method,
-            (true, Member::Other) => Keeping::Nothing,
+            (true, Member::Id) => KeptToken::Id,
+            (true, Member::Method) => KeptToken::Method,
+            (true, Member::Other) => KeptToken::Nothing,
         };
     }
 
     fn begin_unknown(&mut self) {
         match self.member {
-            Member::Id => self.id = Found::Unknown,
-            Member::Method => self.method = Found::Unknown,
+            Member::Id => self.id = MemberValue::Unknown,
+            Member::Method => self.method = MemberValue::Unknown,
             Member::Other => {}
         }
     }
@@ -175,27 +175,31 @@ impl Members {
     #[inline]
     pub(crate) fn keep(&mut self, bytes: &[u8]) {
         match self.keeping {
-            Keeping::Nothing => {}
-            Keeping::Key => self.key.push(bytes),
-            Keeping::Id | Keeping::Method => self.value.push(bytes),
+            KeptToken::Nothing => {}
+            KeptToken::Key => self.key.push(bytes),
+            KeptToken::Id | KeptToken::Method => self.value.push(bytes),
         }
     }
 
     #[inline]
     pub(crate) fn end(&mut self) {
-        if self.keeping != Keeping::Nothing {
+        if self.keeping != KeptToken::Nothing {
             self.end_kept();
         }
     }
 
     fn end_kept(&mut self) {
-        let found = if self.is_text { Found::Text(self.value) } else { Found::Word(self.value) };
+        let found = if self.is_text {
+            MemberValue::Text(self.value)
+        } else {
+            MemberValue::Word(self.value)
+        };
         match self.keeping {
-            Keeping::Nothing | Keeping::Key => {}
-            Keeping::Id => self.id = found,
-            Keeping::Method => self.method = found,
+            KeptToken::Nothing | KeptToken::Key => {}
+            KeptToken::Id => self.id = found,
+            KeptToken::Method => self.method = found,
         }
-        self.keeping = Keeping::Nothing;
+        self.keeping = KeptToken::Nothing;
     }
 }
 

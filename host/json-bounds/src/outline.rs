@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::members::{Found, Members, is_text};
+use crate::members::{MemberValue, Members, is_text};
 
 /// Maximum nesting of a message in levels. `serde_json` has the same maximum.
 pub const MAX_DEPTH: u32 = 127;
@@ -69,16 +69,16 @@ impl Outline {
 
     /// Whether the message has a member `id`.
     pub fn has_id(&self) -> bool {
-        !matches!(self.members.id, Found::Missing)
+        !matches!(self.members.id, MemberValue::Missing)
     }
 
     /// The `id` of the message as JSON, if it is a string or an integer of at most 256 bytes. Of several members
     /// `id`, the last counts, as in a parsed message.
     pub fn id(&self) -> Option<String> {
         match &self.members.id {
-            Found::Missing | Found::Unknown => None,
-            Found::Text(piece) => Some(format!("\"{}\"", str::from_utf8(piece.get()?).ok()?)),
-            Found::Word(piece) => {
+            MemberValue::Missing | MemberValue::Unknown => None,
+            MemberValue::Text(piece) => Some(format!("\"{}\"", str::from_utf8(piece.get()?).ok()?)),
+            MemberValue::Word(piece) => {
                 let word = str::from_utf8(piece.get()?).ok()?;
                 let digits = word.strip_prefix('-').unwrap_or(word);
                 let is_integer = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
@@ -89,20 +89,20 @@ impl Outline {
 
     /// Whether the message has a member `method`, of any type.
     pub fn has_method(&self) -> bool {
-        !matches!(self.members.method, Found::Missing)
+        !matches!(self.members.method, MemberValue::Missing)
     }
 
     /// Whether the `method` of the message is a string.
     pub fn has_named_method(&self) -> bool {
-        matches!(self.members.method, Found::Text(_))
+        matches!(self.members.method, MemberValue::Text(_))
     }
 
     /// Whether the `method` of the message is this one, however it is escaped. Of several members `method`, the
     /// last counts.
     pub fn is_method(&self, name: &str) -> bool {
         match &self.members.method {
-            Found::Text(piece) => piece.get().is_some_and(|written| is_text(written, name)),
-            Found::Missing | Found::Unknown | Found::Word(_) => false,
+            MemberValue::Text(piece) => piece.get().is_some_and(|written| is_text(written, name)),
+            MemberValue::Missing | MemberValue::Unknown | MemberValue::Word(_) => false,
         }
     }
 

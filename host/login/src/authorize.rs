@@ -11,7 +11,7 @@ use url::Url;
 
 use crate::callback::Callback;
 use crate::client::Client;
-use crate::discovery::Discovered;
+use crate::discovery::DiscoveryResult;
 use crate::error::LoginError;
 use crate::random::random;
 use crate::response::code;
@@ -23,7 +23,7 @@ const LOGIN_TIME: Duration = Duration::from_secs(10 * 60);
 
 /// The result of a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Authorized {
+pub struct AuthorizationResult {
     /// The authorization server that issued the token.
     pub issuer: String,
     /// The scopes of the token, as far as they are known.
@@ -33,8 +33,8 @@ pub struct Authorized {
 }
 
 /// One login.
-struct Attempt {
-    found: Discovered,
+struct AuthorizationAttempt {
+    found: DiscoveryResult,
     client: Client,
     scopes: Vec<String>,
     redirect: String,
@@ -55,7 +55,7 @@ impl Login {
     pub async fn authorize<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
         &self,
         show: impl AsyncFnOnce(&str) -> Result<(), E>,
-    ) -> Result<Authorized, LoginError> {
+    ) -> Result<AuthorizationResult, LoginError> {
         if self.settings.grant != Grant::AuthorizationCode {
             return Err(LoginError::NotForPersons);
         }
@@ -70,7 +70,7 @@ impl Login {
         let client =
             Client::find(&self.requests, &self.settings, &found.issuer, &redirect, &scopes).await?;
         let (state, verifier) = (random()?, random()?);
-        let attempt = Attempt { found, client, scopes, redirect, state, verifier };
+        let attempt = AuthorizationAttempt { found, client, scopes, redirect, state, verifier };
         let address = attempt.address()?;
         let shown = async { show(&address).await.map_err(|error| LoginError::Show(error.into())) };
         let answered = async { Ok(callback.answer(&attempt.state).await) };
@@ -78,7 +78,7 @@ impl Login {
         let ((), answer) = timeout(LOGIN_TIME, both).await.map_err(LoginError::TimedOut)??;
         let code = code(&attempt.found.issuer, answer)?;
         let granted = self.exchange(attempt, code).await?;
-        let authorized = Authorized {
+        let authorized = AuthorizationResult {
             issuer: granted.issuer.clone(),
             scopes: granted.scopes.clone(),
             renews: granted.refresh.is_some(),
@@ -89,8 +89,12 @@ impl Login {
     }
 
     /// Exchanges an authorization code for a token.
-    async fn exchange(&self, attempt: Attempt, code: String) -> Result<StoredToken, LoginError> {
-        let Attempt { found, client, scopes, redirect, verifier, .. } = attempt;
+    async fn exchange(
+        &self,
+        attempt: AuthorizationAttempt,
+        code: String,
+    ) -> Result<StoredToken, LoginError> {
+        let AuthorizationAttempt { found, client, scopes, redirect, verifier, .. } = attempt;
         let form = vec![
             ("grant_type", "authorization_code".to_owned()),
             ("code", code),
@@ -104,7 +108,7 @@ impl Login {
     }
 }
 
-impl Attempt {
+impl AuthorizationAttempt {
     /// The address at which a person logs in.
     fn address(&self) -> Result<String, LoginError> {
         let issuer = &self.found.issuer;

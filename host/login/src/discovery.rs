@@ -68,7 +68,7 @@ pub enum DiscoveryError {
 
 /// The result of discovery for an MCP server.
 #[derive(Debug)]
-pub(crate) struct Discovered {
+pub(crate) struct DiscoveryResult {
     /// The server's name in token requests: the resource indicator of RFC 8707.
     pub(crate) resource: String,
     /// The scopes that the resource metadata lists.
@@ -107,7 +107,7 @@ pub(crate) async fn discover(
     url: &Url,
     hint: Option<&Url>,
     required: Option<&Url>,
-) -> Result<Discovered, DiscoveryError> {
+) -> Result<DiscoveryResult, DiscoveryError> {
     let Some((at, document)) = resource_metadata(requests, url, hint).await? else {
         return without_resource_metadata(requests, url, required).await;
     };
@@ -132,7 +132,7 @@ pub(crate) async fn discover(
         let issuer = requests.endpoint("the issuer that the MCP server names", name)?;
         if let Some(issuer) = issuer_metadata(requests, &issuer, name).await? {
             let (resource, scopes) = (resource.to_owned(), scopes(&document));
-            return Ok(Discovered { resource, scopes, issuer });
+            return Ok(DiscoveryResult { resource, scopes, issuer });
         }
     }
     let tried = names.iter().take(MAX_ISSUERS).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -261,7 +261,7 @@ async fn without_resource_metadata(
     requests: &OauthRequests,
     url: &Url,
     required: Option<&Url>,
-) -> Result<Discovered, DiscoveryError> {
+) -> Result<DiscoveryResult, DiscoveryError> {
     let root = on_same_server(url, "/");
     let name = required.map_or_else(|| root.origin().ascii_serialization(), Url::to_string);
     let issuer = match issuer_metadata(requests, required.unwrap_or(&root), &name).await? {
@@ -284,7 +284,7 @@ async fn without_resource_metadata(
     };
     let mut resource = url.clone();
     resource.set_fragment(None);
-    Ok(Discovered { resource: resource.to_string(), scopes: Vec::new(), issuer })
+    Ok(DiscoveryResult { resource: resource.to_string(), scopes: Vec::new(), issuer })
 }
 
 /// The strings in a list of a document.

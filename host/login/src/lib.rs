@@ -35,13 +35,13 @@ use portcullis_scrub::Scrub;
 use url::Url;
 
 pub use assertion::KeyError;
-pub use authorize::Authorized;
+pub use authorize::AuthorizationResult;
 pub use callback::ListenError;
 pub use challenge::Challenge;
 use client::Client;
 pub use client::ClientError;
 pub use discovery::DiscoveryError;
-use discovery::{Discovered, discover};
+use discovery::{DiscoveryResult, discover};
 pub use error::{LoginError, LoginNeeded, NoToken};
 pub use random::RandomError;
 use requests::OauthRequests;
@@ -50,9 +50,9 @@ pub use response::ResponseError;
 use settings::{CheckedSettings, Identity};
 pub use settings::{Grant, Settings, SettingsError};
 pub use store::StoreError;
-use store::{Demand, Stamp, Store, StoredLogin, StoredToken};
+use store::{Demand, FileStamp, Store, StoredLogin, StoredToken};
 pub use tokens::{InvalidToken, TokenError};
-use tokens::{Issued, TokenEndpoint};
+use tokens::{IssuedToken, TokenEndpoint};
 
 /// Time after a failed token request in which no other one is sent. All callers get the same error meanwhile.
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
@@ -67,7 +67,7 @@ pub struct Login {
     requests: OauthRequests,
     /// `None`: tokens are not stored in a file.
     store: Option<Store>,
-    now: Mutex<Current>,
+    now: Mutex<CurrentToken>,
     /// The server's demand for a token when it last refused a request.
     wanted: Mutex<Demand>,
     /// Held during a token request. Contains the time and the error of the last token request, if it failed.
@@ -76,10 +76,10 @@ pub struct Login {
 
 /// The token in use.
 #[derive(Default)]
-struct Current {
+struct CurrentToken {
     granted: Option<Arc<StoredToken>>,
     /// Time and size of the file that it was read from.
-    stamp: Option<Stamp>,
+    stamp: Option<FileStamp>,
 }
 
 /// An access token: the value of `Authorization`, marked as sensitive.
@@ -223,7 +223,7 @@ impl Login {
         if let Some(store) = &self.store {
             let stamp = store.stamp();
             if stamp.is_none() || now.stamp != stamp {
-                *now = Current { stamp, granted: self.load(store).map(Arc::new) };
+                *now = CurrentToken { stamp, granted: self.load(store).map(Arc::new) };
             }
         }
         now.granted.clone()
@@ -270,7 +270,7 @@ impl Login {
         match endpoint.request(form).await {
             Ok(issued) => {
                 let refresh = issued.refresh.clone().or(Some(refresh));
-                let issued = Issued { refresh, ..issued };
+                let issued = IssuedToken { refresh, ..issued };
                 let before = StoredToken::clone(&granted);
                 Ok(self.keep(before.with(issued))?)
             }
@@ -312,7 +312,7 @@ impl Login {
             let endpoint = self.token_endpoint(&client, &found.issuer.name, &found.issuer.token);
             let issued = endpoint.request(form).await?;
             // A refresh token is not needed: when the server refuses the expired token, a new one is requested.
-            let issued = Issued { refresh: None, ..issued };
+            let issued = IssuedToken { refresh: None, ..issued };
             self.keep(StoredToken::new(found, client, scopes, issued))
         };
         asked.await.map_err(|error: LoginError| {
@@ -331,7 +331,7 @@ impl Login {
         TokenEndpoint { requests: &self.requests, settings: &self.settings, client, issuer, url }
     }
 
-    async fn discover(&self) -> Result<Discovered, DiscoveryError> {
+    async fn discover(&self) -> Result<DiscoveryResult, DiscoveryError> {
         let hint = self.wanted().metadata.and_then(|url| Url::parse(&url).ok());
         discover(&self.requests, &self.url, hint.as_ref(), self.settings.issuer.as_ref()).await
     }
@@ -340,7 +340,7 @@ impl Login {
     /// the server demands are requested, or else those that the resource metadata lists. If there are any, the
     /// scopes of the current token are added, and `offline_access` for a login of a person if the issuer supports
     /// this scope.
-    fn scopes(&self, found: &Discovered) -> Vec<String> {
+    fn scopes(&self, found: &DiscoveryResult) -> Vec<String> {
         if let Some(scopes) = &self.settings.scopes {
             return scopes.clone();
         }
@@ -393,7 +393,7 @@ impl Login {
         let token = granted.header().map(Token).ok_or(LoginError::NotSendable)?;
         let kept = Some(granted.clone());
         let wanted = Some(self.wanted());
-        *self.now.lock() = Current { granted: Some(Arc::new(granted)), stamp: None };
+        *self.now.lock() = CurrentToken { granted: Some(Arc::new(granted)), stamp: None };
         if let Some(store) = &self.store {
             let kept = StoredLogin { url: self.url.to_string(), granted: kept, wanted };
             store.write(&kept)?;

@@ -10,8 +10,8 @@ use portcullis_checked_files::{create_private_folder, lock, replace_durably};
 use serde::{Deserialize, Serialize};
 
 use crate::client::{Client, HiddenText};
-use crate::discovery::Discovered;
-use crate::tokens::{Issued, header, now};
+use crate::discovery::DiscoveryResult;
+use crate::tokens::{IssuedToken, header, now};
 
 /// Time before its expiry at which a token is renewed, in seconds.
 const RENEW_BEFORE: u64 = 30;
@@ -68,7 +68,7 @@ pub enum StoreError {
 
 /// Time of the last change and size of a file, to notice that it was replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp(SystemTime, u64);
+pub(crate) struct FileStamp(SystemTime, u64);
 
 /// The content of the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -105,10 +105,10 @@ pub(crate) struct StoredToken {
 impl StoredToken {
     /// A token that was issued. `asked`: the requested scopes.
     pub(crate) fn new(
-        found: Discovered,
+        found: DiscoveryResult,
         client: Client,
         asked: Vec<String>,
-        issued: Issued,
+        issued: IssuedToken,
     ) -> Self {
         Self {
             issuer: found.issuer.name,
@@ -123,7 +123,7 @@ impl StoredToken {
     }
 
     /// This token after its renewal.
-    pub(crate) fn with(self, issued: Issued) -> Self {
+    pub(crate) fn with(self, issued: IssuedToken) -> Self {
         Self {
             access: issued.access,
             refresh: issued.refresh,
@@ -189,9 +189,9 @@ impl Store {
     }
 
     /// Time and size of the file. `None`: there is no file.
-    pub(crate) fn stamp(&self) -> Option<Stamp> {
+    pub(crate) fn stamp(&self) -> Option<FileStamp> {
         let metadata = self.path.metadata().ok()?;
-        Some(Stamp(metadata.modified().ok()?, metadata.len()))
+        Some(FileStamp(metadata.modified().ok()?, metadata.len()))
     }
 
     /// Replaces the content of the file. The caller holds the lock of the file: see [`Store::lock`].

@@ -22,7 +22,7 @@ const MAX_LIFETIME: u64 = 10 * 365 * 24 * 60 * 60;
 
 /// A token that was issued.
 #[derive(Debug)]
-pub(crate) struct Issued {
+pub(crate) struct IssuedToken {
     pub(crate) access: HiddenText,
     pub(crate) refresh: Option<HiddenText>,
     /// When the token expires, in seconds since 1970. `None`: the server did not say.
@@ -104,7 +104,7 @@ impl TokenEndpoint<'_> {
     pub(crate) async fn request(
         &self,
         mut form: Vec<(&'static str, String)>,
-    ) -> Result<Issued, TokenError> {
+    ) -> Result<IssuedToken, TokenError> {
         let authorization = self.client.sign(self.settings, self.issuer, &mut form)?;
         let credentials = authorization.as_ref().and_then(|value| value.to_str().ok());
         let credentials =
@@ -134,7 +134,7 @@ impl TokenEndpoint<'_> {
     }
 }
 
-fn issued(answer: &Value) -> Result<Issued, InvalidToken> {
+fn issued(answer: &Value) -> Result<IssuedToken, InvalidToken> {
     let text = |key: &str| answer.get(key).and_then(Value::as_str);
     let token = |key: &str| match text(key) {
         Some(token) if token.len() > TOKEN_BYTES => Err(InvalidToken::TooLong),
@@ -157,7 +157,7 @@ fn issued(answer: &Value) -> Result<Issued, InvalidToken> {
             .map(str::to_owned)
             .collect()
     });
-    Ok(Issued {
+    Ok(IssuedToken {
         access,
         refresh: token("refresh_token")?,
         expires: seconds.map(|seconds| now() + seconds.min(MAX_LIFETIME)),

@@ -10,8 +10,8 @@ use std::time::Duration;
 use std::io::Write;
 
 use portcullis_mcp_client::{
-    ClientSettings, Definition, Event, Fault, Object, RequestOutcome, RpcError, Trouble, Upstream,
-    UpstreamRequest,
+    ClientSettings, Definition, Event, Fault, FaultCause, Object, RequestOutcome, RpcError,
+    Upstream, UpstreamRequest,
 };
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
@@ -130,7 +130,7 @@ async fn log_in(
     fault: Fault,
     logins: &mut usize,
 ) -> Result<(), Box<dyn Error>> {
-    let (Trouble::Login(_), Some(login)) = (&fault.trouble, upstream.login()) else {
+    let (FaultCause::Login(_), Some(login)) = (&fault.trouble, upstream.login()) else {
         return Err(fault.into());
     };
     *logins += 1;

@@ -9,25 +9,25 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 
-use crate::fault::Trouble;
-use crate::message::{self, Message, Object, RpcError, Unread};
-use crate::text::{self, Valve};
+use crate::fault::FaultCause;
+use crate::message::{self, Message, Object, RpcError, UnreadMessage};
+use crate::text::{self, LogLimiter};
 
 /// Maximum number of requests in flight to one upstream.
-pub(crate) const MOST_CALLS: usize = 1024;
+pub(crate) const MAX_REQUESTS: usize = 1024;
 
 /// Maximum number of queued events of one request. Until the caller reads, further notifications are dropped, and
 /// further questions are refused.
-const MOST_HAPPENINGS: usize = 64;
+const MAX_EVENTS: usize = 64;
 /// Maximum size of a notification, in bytes. A larger one is dropped.
 const HAPPENING_BYTES: usize = 64 * 1024;
 
 /// Maximum number of unanswered questions of an upstream for one request.
-const MOST_ASKS: usize = 16;
+const MAX_QUESTIONS: usize = 16;
 
 /// A notification that cannot be assigned to a request for certain. It may concern any session.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Notice {
+pub struct UnassignedNotification {
     /// The method, such as `notifications/resources/updated`.
     pub method: String,
     /// The parameters, unchanged.
@@ -36,22 +36,22 @@ pub struct Notice {
 
 /// Identifies a question of an upstream, for its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct AskKey(u64);
+pub struct QuestionKey(u64);
 
 /// An event of a request in flight before the request is answered.
 #[derive(Debug)]
-pub(crate) enum Happening {
+pub(crate) enum RequestEvent {
     Notification { method: String, params: Object },
-    Ask { key: AskKey, method: String, params: Object },
-    Withdrawn(AskKey),
+    Ask { key: QuestionKey, method: String, params: Object },
+    Withdrawn(QuestionKey),
 }
 
 /// How a request ended.
 #[derive(Debug)]
-pub(crate) enum Done {
+pub(crate) enum RequestEnd {
     /// It was answered, in a message of this many bytes.
     Answer(Result<Value, RpcError>, usize),
-    Trouble(Trouble),
+    Trouble(FaultCause),
     /// The upstream did not process the request, because it has forgotten the session.
     SessionGone,
 }
@@ -68,34 +68,34 @@ pub(crate) enum Origin {
 /// The requests in flight.
 pub(crate) struct Calls {
     pub(crate) upstream: Arc<str>,
-    open: Mutex<Open>,
+    open: Mutex<OpenRequests>,
     next: AtomicU64,
-    notices: broadcast::Sender<Notice>,
+    notices: broadcast::Sender<UnassignedNotification>,
     /// Notified when the upstream says that its tools, resources or prompts have changed.
     changed: Arc<Notify>,
-    valve: Mutex<Valve>,
+    valve: Mutex<LogLimiter>,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenRequests {
     calls: BTreeMap<u64, OpenRequest>,
     /// Why no further request is accepted. `None`: requests are accepted.
-    ended: Option<Trouble>,
+    ended: Option<FaultCause>,
     /// When the last request began or ended, without subscriptions.
     last_use: Option<Instant>,
 }
 
 struct OpenRequest {
-    whose: Whose,
-    happenings: mpsc::Sender<Happening>,
-    done: oneshot::Sender<Done>,
+    whose: RequestOwner,
+    happenings: mpsc::Sender<RequestEvent>,
+    done: oneshot::Sender<RequestEnd>,
     /// The unanswered questions, with their ids at the upstream.
-    asks: Vec<(AskKey, Value)>,
+    asks: Vec<(QuestionKey, Value)>,
 }
 
 /// For whom a request is made, and whether it is a subscription.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Whose {
+pub(crate) struct RequestOwner {
     /// The session of the caller. `None`: the host itself makes the request, and the upstream cannot ask anything.
     pub(crate) session: Option<Arc<str>>,
     /// Whether the request is a subscription: it stays open for notifications until one side ends it.
@@ -103,37 +103,37 @@ pub(crate) struct Whose {
 }
 
 /// A request in flight, as its caller sees it.
-pub(crate) struct Entered {
+pub(crate) struct EnteredRequest {
     pub(crate) id: u64,
-    pub(crate) happenings: mpsc::Receiver<Happening>,
-    pub(crate) done: oneshot::Receiver<Done>,
+    pub(crate) happenings: mpsc::Receiver<RequestEvent>,
+    pub(crate) done: oneshot::Receiver<RequestEnd>,
 }
 
 impl Calls {
     pub(crate) fn new(
         upstream: Arc<str>,
-        notices: broadcast::Sender<Notice>,
+        notices: broadcast::Sender<UnassignedNotification>,
         changed: Arc<Notify>,
     ) -> Self {
-        let valve = Mutex::new(Valve::new());
+        let valve = Mutex::new(LogLimiter::new());
         Self { upstream, open: Mutex::default(), next: AtomicU64::new(1), notices, changed, valve }
     }
 
     /// Adds a request. Fails if there are [`MOST_CALLS`] already, or if no further request is accepted.
-    pub(crate) fn enter(&self, whose: Whose) -> Result<Entered, Trouble> {
+    pub(crate) fn enter(&self, whose: RequestOwner) -> Result<EnteredRequest, FaultCause> {
         let mut open = self.open.lock();
         if let Some(trouble) = &open.ended {
             return Err(trouble.clone());
         }
-        if open.calls.len() >= MOST_CALLS {
-            return Err(Trouble::Busy(MOST_CALLS));
+        if open.calls.len() >= MAX_REQUESTS {
+            return Err(FaultCause::Busy(MAX_REQUESTS));
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let (happenings, heard) = mpsc::channel(MOST_HAPPENINGS);
+        let (happenings, heard) = mpsc::channel(MAX_EVENTS);
         let (done, ended) = oneshot::channel();
         open.used(&whose);
         open.calls.insert(id, OpenRequest { whose, happenings, done, asks: Vec::new() });
-        Ok(Entered { id, happenings: heard, done: ended })
+        Ok(EnteredRequest { id, happenings: heard, done: ended })
     }
 
     /// Whether a request is still in flight.
@@ -147,7 +147,7 @@ impl Calls {
     }
 
     /// Accepts no further request. Those in flight may still be answered.
-    pub(crate) fn retire(&self, trouble: Trouble) {
+    pub(crate) fn retire(&self, trouble: FaultCause) {
         self.open.lock().ended.get_or_insert(trouble);
     }
 
@@ -156,7 +156,11 @@ impl Calls {
     /// # Errors
     ///
     /// A request is in flight or ended too recently. The error is the time after which to try again.
-    pub(crate) fn retire_if_idle(&self, longest: Duration, why: Trouble) -> Result<(), Duration> {
+    pub(crate) fn retire_if_idle(
+        &self,
+        longest: Duration,
+        why: FaultCause,
+    ) -> Result<(), Duration> {
         let mut open = self.open.lock();
         if open.calls.values().any(|call| !call.whose.subscribes) {
             return Err(longest);
@@ -170,19 +174,19 @@ impl Calls {
     }
 
     /// Accepts no further request, and ends those in flight.
-    pub(crate) fn end(&self, trouble: &Trouble) {
+    pub(crate) fn end(&self, trouble: &FaultCause) {
         let calls = {
             let mut open = self.open.lock();
             open.ended.get_or_insert_with(|| trouble.clone());
             std::mem::take(&mut open.calls)
         };
         for call in calls.into_values() {
-            let _gone = call.done.send(Done::Trouble(trouble.clone()));
+            let _gone = call.done.send(RequestEnd::Trouble(trouble.clone()));
         }
     }
 
     /// Ends one request. Returns the messages that have to be sent to the upstream: refusals of unanswered questions.
-    pub(crate) fn finish(&self, id: u64, done: Done) -> Vec<Vec<u8>> {
+    pub(crate) fn finish(&self, id: u64, done: RequestEnd) -> Vec<Vec<u8>> {
         let Some(call) = self.open.lock().remove(id) else { return Vec::new() };
         // The caller may no longer wait.
         let _gone = call.done.send(done);
@@ -196,7 +200,7 @@ impl Calls {
     }
 
     /// Removes a question and returns its id at the upstream. `None`: the question is not open any more.
-    pub(crate) fn take_ask(&self, id: u64, key: AskKey) -> Option<Value> {
+    pub(crate) fn take_ask(&self, id: u64, key: QuestionKey) -> Option<Value> {
         let mut open = self.open.lock();
         let asks = &mut open.calls.get_mut(&id)?.asks;
         let place = asks.iter().position(|(asked, _)| *asked == key)?;
@@ -206,7 +210,12 @@ impl Calls {
     /// Handles a message of more than `most` bytes. It was not read: see [`Self::not_read`]. On a shared channel,
     /// an answer with an unknown id belongs to the only request in flight, if there is exactly one. Returns the
     /// messages that have to be sent to the upstream.
-    pub(crate) fn too_large(&self, unread: Unread, origin: Origin, most: usize) -> Vec<Vec<u8>> {
+    pub(crate) fn too_large(
+        &self,
+        unread: UnreadMessage,
+        origin: Origin,
+        most: usize,
+    ) -> Vec<Vec<u8>> {
         self.warn(&format!("a message of more than {most} bytes was not read"));
         let only = || {
             let open = self.open.lock();
@@ -214,29 +223,29 @@ impl Calls {
             ids.next().filter(|_| ids.next().is_none())
         };
         let unread = match (unread, origin) {
-            (Unread::Answer(None), Origin::Shared) => Unread::Answer(only()),
+            (UnreadMessage::Answer(None), Origin::Shared) => UnreadMessage::Answer(only()),
             (unread, _) => unread,
         };
-        self.not_read(unread, origin, Trouble::TooLarge(most))
+        self.not_read(unread, origin, FaultCause::TooLarge(most))
     }
 
     /// Handles a message that was not read. An answer ends the request that it belongs to. A request of the upstream is
     /// refused. Returns the messages that have to be sent to the upstream.
-    fn not_read(&self, unread: Unread, origin: Origin, trouble: Trouble) -> Vec<Vec<u8>> {
+    fn not_read(&self, unread: UnreadMessage, origin: Origin, trouble: FaultCause) -> Vec<Vec<u8>> {
         let id = match (unread, origin) {
-            (Unread::Asking(None), _) => return Vec::new(),
-            (Unread::Asking(Some(id)), _) => {
+            (UnreadMessage::Asking(None), _) => return Vec::new(),
+            (UnreadMessage::Asking(Some(id)), _) => {
                 let why = "the request was not read: it is too large, too deep or not valid";
                 let refusal = Err(RpcError::new(RpcError::INVALID_REQUEST, why));
                 return vec![message::answer(&id, &refusal)];
             }
-            (Unread::Answer(id), Origin::Request(own)) => {
+            (UnreadMessage::Answer(id), Origin::Request(own)) => {
                 id.filter(|id| self.is_open(*id)).unwrap_or(own)
             }
-            (Unread::Answer(Some(id)), Origin::Shared) => id,
-            (Unread::Answer(None), Origin::Shared) => return Vec::new(),
+            (UnreadMessage::Answer(Some(id)), Origin::Shared) => id,
+            (UnreadMessage::Answer(None), Origin::Shared) => return Vec::new(),
         };
-        self.finish(id, Done::Trouble(trouble))
+        self.finish(id, RequestEnd::Trouble(trouble))
     }
 
     /// Passes a message to the request that it belongs to. Returns the messages that have to be sent to the upstream.
@@ -250,7 +259,7 @@ impl Calls {
             return self.not_read(
                 unread,
                 origin,
-                Trouble::TooManyValues(excess.to_string().into()),
+                FaultCause::TooManyValues(excess.to_string().into()),
             );
         }
         let messages = match message::read(bytes) {
@@ -259,8 +268,8 @@ impl Calls {
                 let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(1000)]);
                 let error = portcullis_sanitize::error_chain(&error);
                 self.warn(&format!("{error}: {begin}"));
-                let unread = Unread::of(&portcullis_json_bounds::scan(bytes));
-                let trouble = Trouble::protocol(format!("its answer is {error}"));
+                let unread = UnreadMessage::of(&portcullis_json_bounds::scan(bytes));
+                let trouble = FaultCause::protocol(format!("its answer is {error}"));
                 return self.not_read(unread, origin, trouble);
             }
         };
@@ -270,9 +279,9 @@ impl Calls {
 
     fn route(&self, message: Message, origin: Origin, size: usize) -> Vec<Vec<u8>> {
         match message {
-            Message::Answer { id, answer } => self.finish(id, Done::Answer(answer, size)),
+            Message::Answer { id, answer } => self.finish(id, RequestEnd::Answer(answer, size)),
             Message::Complaint(error) => match origin {
-                Origin::Request(id) => self.finish(id, Done::Answer(Err(error), size)),
+                Origin::Request(id) => self.finish(id, RequestEnd::Answer(Err(error), size)),
                 Origin::Shared => {
                     self.warn(&format!("an error without an id: {} {}", error.code, error.message));
                     Vec::new()
@@ -313,11 +322,11 @@ impl Calls {
         let call = open
             .whose(origin)
             .ok_or("nobody can be asked: the question cannot be assigned to a request in flight")?;
-        if call.asks.len() >= MOST_ASKS || call.asks.iter().any(|(_, asked)| asked == id) {
+        if call.asks.len() >= MAX_QUESTIONS || call.asks.iter().any(|(_, asked)| asked == id) {
             return Err("too many questions are unanswered, or one with this id is open already");
         }
-        let key = AskKey(self.next.fetch_add(1, Ordering::Relaxed));
-        let ask = Happening::Ask { key, method, params };
+        let key = QuestionKey(self.next.fetch_add(1, Ordering::Relaxed));
+        let ask = RequestEvent::Ask { key, method, params };
         call.happenings.try_send(ask).map_err(|_| "the client does not read the questions")?;
         call.asks.push((key, id.clone()));
         Ok(())
@@ -363,9 +372,9 @@ impl Calls {
         match call {
             // Dropped if the queue of the request is full.
             Some(call) => {
-                drop(call.happenings.try_send(Happening::Notification { method, params }))
+                drop(call.happenings.try_send(RequestEvent::Notification { method, params }))
             }
-            None => drop(self.notices.send(Notice { method, params })),
+            None => drop(self.notices.send(UnassignedNotification { method, params })),
         }
     }
 
@@ -378,9 +387,9 @@ impl Calls {
     }
 }
 
-impl Open {
+impl OpenRequests {
     /// Notes that the upstream is used.
-    fn used(&mut self, whose: &Whose) {
+    fn used(&mut self, whose: &RequestOwner) {
         if !whose.subscribes {
             self.last_use = Some(Instant::now());
         }
@@ -416,20 +425,20 @@ impl Open {
         for call in self.calls.values_mut() {
             if let Some(place) = call.asks.iter().position(|(_, asked)| asked == id) {
                 let (key, _) = call.asks.swap_remove(place);
-                let _full = call.happenings.try_send(Happening::Withdrawn(key));
+                let _full = call.happenings.try_send(RequestEvent::Withdrawn(key));
                 return;
             }
         }
         // The id names no question, so it names a request of ours. The upstream may end only subscriptions.
         let ours = id.as_u64().filter(|id| self.calls.get(id).is_some_and(|c| c.whose.subscribes));
         if let Some(call) = ours.and_then(|id| self.calls.remove(&id)) {
-            let ended = Trouble::lost("it has ended this request by itself");
-            let _gone = call.done.send(Done::Trouble(ended));
+            let ended = FaultCause::lost("it has ended this request by itself");
+            let _gone = call.done.send(RequestEnd::Trouble(ended));
         }
     }
 }
 
-fn refusals(asks: &[(AskKey, Value)]) -> Vec<Vec<u8>> {
+fn refusals(asks: &[(QuestionKey, Value)]) -> Vec<Vec<u8>> {
     let ended = "the request that this belonged to has ended";
     let error = Err(RpcError::new(RpcError::INTERNAL, ended));
     asks.iter().map(|(_, id)| message::answer(id, &error)).collect()
@@ -443,8 +452,8 @@ mod tests {
         Calls::new("test".into(), broadcast::channel(1).0, Arc::default())
     }
 
-    fn entered(calls: &Calls) -> Entered {
-        calls.enter(Whose::default()).unwrap()
+    fn entered(calls: &Calls) -> EnteredRequest {
+        calls.enter(RequestOwner::default()).unwrap()
     }
 
     #[test]
@@ -452,7 +461,8 @@ mod tests {
         let calls = calls();
         let own = entered(&calls);
         let deep = "[".repeat(100_000);
-        let scanned = |text: &str| Unread::of(&portcullis_json_bounds::scan(text.as_bytes()));
+        let scanned =
+            |text: &str| UnreadMessage::of(&portcullis_json_bounds::scan(text.as_bytes()));
         for (message, is_request) in [
             (
                 format!(r#"{{"id":{},"method":"sampling/createMessage","params":{deep}"#, own.id),
@@ -487,14 +497,14 @@ mod tests {
     fn an_unread_answer_ends_the_request_that_it_can_only_be_about() {
         let calls = calls();
         let own = entered(&calls);
-        calls.too_large(Unread::Answer(Some(77)), Origin::Request(own.id), 10);
+        calls.too_large(UnreadMessage::Answer(Some(77)), Origin::Request(own.id), 10);
         assert!(!calls.is_open(own.id), "no other request has its response");
         let (one, two) = (entered(&calls), entered(&calls));
-        calls.too_large(Unread::Answer(None), Origin::Shared, 10);
+        calls.too_large(UnreadMessage::Answer(None), Origin::Shared, 10);
         assert!(calls.is_open(one.id) && calls.is_open(two.id), "it may answer either");
-        calls.too_large(Unread::Answer(Some(one.id)), Origin::Request(two.id), 10);
+        calls.too_large(UnreadMessage::Answer(Some(one.id)), Origin::Request(two.id), 10);
         assert!(!calls.is_open(one.id));
-        calls.too_large(Unread::Answer(None), Origin::Shared, 10);
+        calls.too_large(UnreadMessage::Answer(None), Origin::Shared, 10);
         assert!(!calls.is_open(two.id), "it is the only one");
     }
 }

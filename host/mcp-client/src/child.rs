@@ -13,21 +13,21 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use crate::definition::Command;
-use crate::fault::Trouble;
+use crate::fault::FaultCause;
 use crate::keeper;
 use crate::lines::{Line, Lines};
-use crate::text::{self, Valve};
+use crate::text::{self, LogLimiter};
 
 /// Time limit for a child to end after each step: its stdin was closed, it was asked to end, it was killed.
-const PATIENCE: Duration = Duration::from_secs(2);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Maximum length of a line of stderr, in bytes. The text of a longer line is not shown.
-const SAID_BYTES: usize = 64 * 1024;
+const TAIL_BYTES: usize = 64 * 1024;
 /// Maximum length of a line of stderr in logs and errors, in characters. A longer line is cut.
-const SAID_SHOWN: usize = 1000;
+const MAX_SHOWN: usize = 1000;
 
 /// How many of the last lines of stderr are kept for errors.
-const SAID_LINES: usize = 3;
+const SHOWN_LINES: usize = 3;
 
 /// Variables of the host's environment that every child gets.
 #[cfg(not(windows))]
@@ -56,7 +56,7 @@ const INHERITED: &[&str] = &[
 pub(crate) struct Child {
     process: tokio::process::Child,
     group: Group,
-    said: Said,
+    said: StderrTail,
 }
 
 /// The host's ends of the pipes of a child.
@@ -66,7 +66,7 @@ pub(crate) struct Pipes {
 }
 
 /// The last lines that a child wrote to stderr.
-type Said = Arc<Mutex<VecDeque<String>>>;
+type StderrTail = Arc<Mutex<VecDeque<String>>>;
 
 impl Child {
     /// Starts a command: through the program `launcher` if there is one (see [`keeper::main`]), directly otherwise.
@@ -74,7 +74,7 @@ impl Child {
         command: &Command,
         launcher: Option<&Path>,
         upstream: &Arc<str>,
-    ) -> Result<(Self, Pipes), Trouble> {
+    ) -> Result<(Self, Pipes), FaultCause> {
         let is_kept = cfg!(target_os = "linux") && launcher.is_some();
         let mut process = match launcher {
             Some(launcher) => {
@@ -88,7 +88,7 @@ impl Child {
             }
             None if command.confine.is_some() => {
                 let why = "`confine` needs a launcher, and this program has none";
-                return Err(Trouble::NotRunning(why.into()));
+                return Err(FaultCause::NotRunning(why.into()));
             }
             None => tokio::process::Command::new(&command.program),
         };
@@ -109,7 +109,7 @@ impl Child {
         process.process_group(0);
         let mut process = on_a_thread_that_stays(move || process.spawn()).map_err(|error| {
             let program = command.program.display();
-            Trouble::NotRunning(
+            FaultCause::NotRunning(
                 format!("starting {program}: {error}; check that `command` and `cwd` exist").into(),
             )
         })?;
@@ -117,7 +117,7 @@ impl Child {
             stdin: process.stdin.take().expect("piped above"),
             stdout: process.stdout.take().expect("piped above"),
         };
-        let said = Said::default();
+        let said = StderrTail::default();
         let stderr = process.stderr.take().expect("piped above");
         tokio::spawn(listen(stderr, said.clone(), upstream.clone()));
         let group = Group { id: process.id(), is_kept };
@@ -144,15 +144,15 @@ impl Child {
 
     /// Ends the child, whose stdin is closed already. A child that does not end gets `SIGTERM`, and is then killed.
     pub(crate) async fn end(mut self) {
-        if self.ended_within(PATIENCE).await.is_some() {
+        if self.ended_within(EXIT_TIMEOUT).await.is_some() {
             return;
         }
         self.group.ask_to_end();
-        if self.ended_within(PATIENCE).await.is_some() {
+        if self.ended_within(EXIT_TIMEOUT).await.is_some() {
             return;
         }
         self.group.end_all();
-        if self.ended_within(PATIENCE).await.is_some() {
+        if self.ended_within(EXIT_TIMEOUT).await.is_some() {
             return;
         }
         self.group.kill();
@@ -161,7 +161,7 @@ impl Child {
     }
 
     /// Why the child ended, with its last lines of stderr.
-    pub(crate) fn epitaph(&self, why: &str) -> String {
+    pub(crate) fn exit_report(&self, why: &str) -> String {
         let mut text = why.to_owned();
         let said = self.said.lock();
         if !said.is_empty() {
@@ -198,13 +198,13 @@ fn inherited() -> Vec<(&'static str, OsString)> {
 }
 
 /// Reads stderr to its end, so that no child blocks on a full pipe.
-async fn listen(stderr: ChildStderr, said: Said, upstream: Arc<str>) {
-    let mut lines = Lines::new(stderr, SAID_BYTES);
-    let mut valve = Valve::new();
+async fn listen(stderr: ChildStderr, said: StderrTail, upstream: Arc<str>) {
+    let mut lines = Lines::new(stderr, TAIL_BYTES);
+    let mut valve = LogLimiter::new();
     while let Ok(Some(line)) = lines.next().await {
         let line = match line {
-            Line::Text(line) => text::line(&String::from_utf8_lossy(line), SAID_SHOWN),
-            Line::TooLong(_) => format!("(a line of more than {SAID_BYTES} bytes)"),
+            Line::Text(line) => text::line(&String::from_utf8_lossy(line), MAX_SHOWN),
+            Line::TooLong(_) => format!("(a line of more than {TAIL_BYTES} bytes)"),
         };
         if line.is_empty() {
             continue;
@@ -216,7 +216,7 @@ async fn listen(stderr: ChildStderr, said: Said, upstream: Arc<str>) {
             tracing::info!("upstream `{upstream}`: stderr: {line}");
         }
         let mut said = said.lock();
-        if said.len() == SAID_LINES {
+        if said.len() == SHOWN_LINES {
             said.pop_front();
         }
         said.push_back(line);

@@ -7,11 +7,11 @@ use portcullis_login::Login;
 use tokio::sync::{Notify, broadcast};
 use tokio::time::timeout;
 
-use crate::calls::{Calls, Notice};
+use crate::calls::{Calls, UnassignedNotification};
 use crate::connection::{ClientSettings, Connection};
 use crate::definition::{CheckedDefinition, Protocol, Target};
 use crate::definition_error::DefinitionError;
-use crate::fault::Trouble;
+use crate::fault::FaultCause;
 use crate::handshake::{self, Probe};
 use crate::peer::Peer;
 use crate::wire::{Channel, Era, Http, Requests, Sse, Stdio, Wire};
@@ -27,7 +27,7 @@ pub(crate) struct Settings {
     pub(crate) client: ClientSettings,
     /// The source of access tokens, if the upstream may demand any.
     pub(crate) login: Option<Arc<Login>>,
-    pub(crate) notices: broadcast::Sender<Notice>,
+    pub(crate) notices: broadcast::Sender<UnassignedNotification>,
     pub(crate) changed: Arc<Notify>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct PeerTraits {
 
 /// A transport to try.
 #[derive(Clone, Copy)]
-enum Way {
+enum TransportChoice {
     Stdio,
     Http,
     Sse,
@@ -74,36 +74,41 @@ pub(crate) fn login(
 pub(crate) async fn connect(
     settings: &Settings,
     traits: PeerTraits,
-) -> Result<(Connection, PeerTraits), Trouble> {
+) -> Result<(Connection, PeerTraits), FaultCause> {
     let plan = &settings.plan;
     let connecting = async {
         let way = match &plan.target {
-            Target::Command(_) => Way::Stdio,
-            Target::Http(_) => Way::Http,
-            Target::Sse(_) => Way::Sse,
-            Target::Either(_) if traits.sse => Way::Sse,
-            Target::Either(_) => Way::Http,
+            Target::Command(_) => TransportChoice::Stdio,
+            Target::Http(_) => TransportChoice::Http,
+            Target::Sse(_) => TransportChoice::Sse,
+            Target::Either(_) if traits.sse => TransportChoice::Sse,
+            Target::Either(_) => TransportChoice::Http,
         };
-        let shaken = shake(settings, way, traits.era).await;
+        let shaken = handshake_over(settings, way, traits.era).await;
         let may_be_sse = matches!(plan.target, Target::Either(_)) && !traits.sse;
         let (way, connection) = match shaken {
             // A server of the older transport answers with one of these statuses, too.
-            Err(refused @ Trouble::Refused(400 | 404 | 405 | 406 | 415, _))
+            Err(refused @ FaultCause::Refused(400 | 404 | 405 | 406 | 415, _))
                 if may_be_sse && plan.protocol != Protocol::Modern =>
             {
-                let connection = shake(settings, Way::Sse, None).await;
+                let connection = handshake_over(settings, TransportChoice::Sse, None).await;
                 // The server does not support that transport either: the first failure says more.
-                (Way::Sse, connection.map_err(|_older| refused)?)
+                (TransportChoice::Sse, connection.map_err(|_older| refused)?)
             }
             shaken => (way, shaken?),
         };
-        let traits = PeerTraits { era: Some(connection.peer.era), sse: matches!(way, Way::Sse) };
+        let traits =
+            PeerTraits { era: Some(connection.peer.era), sse: matches!(way, TransportChoice::Sse) };
         Ok((connection, traits))
     };
-    timeout(plan.start, connecting).await.unwrap_or(Err(Trouble::TimedOut(plan.start)))
+    timeout(plan.start, connecting).await.unwrap_or(Err(FaultCause::TimedOut(plan.start)))
 }
 
-async fn shake(settings: &Settings, way: Way, era: Option<Era>) -> Result<Connection, Trouble> {
+async fn handshake_over(
+    settings: &Settings,
+    way: TransportChoice,
+    era: Option<Era>,
+) -> Result<Connection, FaultCause> {
     let client = &settings.client;
     let channel = open(settings, way).await?;
     let legacy = async |channel: Channel| {
@@ -113,12 +118,16 @@ async fn shake(settings: &Settings, way: Way, era: Option<Era>) -> Result<Connec
     match (settings.plan.protocol, era, way) {
         (Protocol::Legacy, _, _)
         | (Protocol::Auto, Some(Era::Legacy), _)
-        | (Protocol::Auto, None | Some(Era::Modern), Way::Sse) => legacy(channel).await,
+        | (Protocol::Auto, None | Some(Era::Modern), TransportChoice::Sse) => legacy(channel).await,
         (Protocol::Modern, _, _) => {
             let peer = handshake::discover(&channel, client).await?;
             Ok(ready(channel, peer))
         }
-        (Protocol::Auto, None | Some(Era::Modern), Way::Stdio | Way::Http) => {
+        (
+            Protocol::Auto,
+            None | Some(Era::Modern),
+            TransportChoice::Stdio | TransportChoice::Http,
+        ) => {
             match handshake::probe(&channel, client).await {
                 Ok(Probe::Settled(peer)) => Ok(ready(channel, peer)),
                 Ok(Probe::NotModern(why)) => {
@@ -126,7 +135,7 @@ async fn shake(settings: &Settings, way: Way, era: Option<Era>) -> Result<Connec
                     legacy(channel).await
                 }
                 // Some servers exit when they receive an unknown method.
-                Err(Trouble::Lost(why)) => {
+                Err(FaultCause::Lost(why)) => {
                     tracing::debug!("upstream `{}` is not modern: {why}", settings.name);
                     drop(channel);
                     legacy(open(settings, way).await?).await
@@ -141,7 +150,7 @@ fn ready(channel: Channel, peer: Peer) -> Connection {
     Connection { channel, peer }
 }
 
-async fn open(settings: &Settings, way: Way) -> Result<Channel, Trouble> {
+async fn open(settings: &Settings, way: TransportChoice) -> Result<Channel, FaultCause> {
     let plan = &settings.plan;
     let most = plan.answer_bytes;
     let calls = Arc::new(Calls::new(
@@ -155,13 +164,16 @@ async fn open(settings: &Settings, way: Way) -> Result<Channel, Trouble> {
             let launcher = settings.client.launcher.as_deref();
             Wire::Stdio(Stdio::open(command, launcher, &calls, most)?)
         }
-        (Target::Http(address) | Target::Sse(address) | Target::Either(address), Way::Sse) => {
+        (
+            Target::Http(address) | Target::Sse(address) | Target::Either(address),
+            TransportChoice::Sse,
+        ) => {
             let requests = Requests::new(address, login, &calls, most, plan.start)?;
             Wire::Sse(Sse::open(requests).await?)
         }
         (
             Target::Http(address) | Target::Sse(address) | Target::Either(address),
-            Way::Http | Way::Stdio,
+            TransportChoice::Http | TransportChoice::Stdio,
         ) => Wire::Http(Http::open(Requests::new(address, login, &calls, most, plan.start)?)),
     };
     Ok(Channel { wire: Arc::new(wire), calls })

@@ -7,13 +7,13 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::calls::{Done, Whose};
-use crate::fault::Trouble;
+use crate::calls::{RequestEnd, RequestOwner};
+use crate::fault::FaultCause;
 use crate::headers::{self, HeaderParam};
 use crate::memory::Memory;
 use crate::message::{self, Object, RpcError, object};
 use crate::peer::Peer;
-use crate::wire::{Channel, Era, Outgoing, Ticket, Wire};
+use crate::wire::{Channel, Era, Outgoing, PendingRequest, Wire};
 
 /// The revision of MCP without a handshake.
 pub(crate) const MODERN: &str = "2026-07-28";
@@ -64,7 +64,7 @@ impl ClientSettings {
 }
 
 /// A request to send.
-pub(crate) struct Sending<'a> {
+pub(crate) struct OutgoingRequest<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: &'a mut Object,
     /// Whether progress has to be reported.
@@ -77,7 +77,7 @@ pub(crate) struct Sending<'a> {
     pub(crate) header_params: &'a [HeaderParam],
 }
 
-impl Sending<'_> {
+impl OutgoingRequest<'_> {
     /// The message and its headers. `modern`: for a modern upstream, the client settings that each request repeats.
     pub(crate) fn make(self, id: u64, modern: Option<&ClientSettings>) -> Outgoing {
         if modern.is_some() || self.progress {
@@ -125,10 +125,10 @@ pub(crate) fn take_progress_token(params: &mut Object) -> Option<Value> {
 #[derive(Debug)]
 pub(crate) enum ConnectFailure {
     Refused(RpcError),
-    Trouble(Trouble),
+    Trouble(FaultCause),
 }
 
-impl From<ConnectFailure> for Trouble {
+impl From<ConnectFailure> for FaultCause {
     fn from(failure: ConnectFailure) -> Self {
         match failure {
             ConnectFailure::Refused(error) => Self::protocol(format!(
@@ -162,9 +162,9 @@ impl Connection {
     pub(crate) async fn begin(
         &self,
         client: &ClientSettings,
-        whose: Whose,
-        sending: Sending<'_>,
-    ) -> Result<Ticket, Trouble> {
+        whose: RequestOwner,
+        sending: OutgoingRequest<'_>,
+    ) -> Result<PendingRequest, FaultCause> {
         let modern = (self.peer.era == Era::Modern).then_some(client);
         self.channel.begin(whose, |id| sending.make(id, modern)).await
     }
@@ -177,7 +177,7 @@ impl Connection {
         mut params: Object,
         most: Duration,
     ) -> Result<(Value, usize), ConnectFailure> {
-        let sending = Sending {
+        let sending = OutgoingRequest {
             method,
             params: &mut params,
             progress: false,
@@ -186,17 +186,19 @@ impl Connection {
             header_params: &[],
         };
         let asking = async {
-            let ticket = self.begin(client, Whose::default(), sending).await;
-            Ok::<_, Trouble>(ticket?.done().await)
+            let ticket = self.begin(client, RequestOwner::default(), sending).await;
+            Ok::<_, FaultCause>(ticket?.done().await)
         };
         match timeout(most, asking).await {
-            Ok(Ok(Done::Answer(Ok(result), size))) => Ok((result, size)),
-            Ok(Ok(Done::Answer(Err(error), _))) => Err(ConnectFailure::Refused(error)),
-            Ok(Ok(Done::Trouble(trouble)) | Err(trouble)) => Err(ConnectFailure::Trouble(trouble)),
-            Ok(Ok(Done::SessionGone)) => {
-                Err(ConnectFailure::Trouble(Trouble::lost("it has forgotten the session")))
+            Ok(Ok(RequestEnd::Answer(Ok(result), size))) => Ok((result, size)),
+            Ok(Ok(RequestEnd::Answer(Err(error), _))) => Err(ConnectFailure::Refused(error)),
+            Ok(Ok(RequestEnd::Trouble(trouble)) | Err(trouble)) => {
+                Err(ConnectFailure::Trouble(trouble))
             }
-            Err(_) => Err(ConnectFailure::Trouble(Trouble::TimedOut(most))),
+            Ok(Ok(RequestEnd::SessionGone)) => {
+                Err(ConnectFailure::Trouble(FaultCause::lost("it has forgotten the session")))
+            }
+            Err(_) => Err(ConnectFailure::Trouble(FaultCause::TimedOut(most))),
         }
     }
 }

@@ -13,12 +13,12 @@ pub struct Fault {
     /// The failed action: usually the method of the request.
     pub doing: Box<str>,
     /// The cause.
-    pub trouble: Trouble,
+    pub trouble: FaultCause,
 }
 
 /// The cause of a [`Fault`]. In its text, "it" is the upstream.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Trouble {
+pub enum FaultCause {
     /// The upstream could not be started or reached.
     NotRunning(Box<str>),
     /// The upstream demands a token, and there is none. The text says why, and what to do.
@@ -48,7 +48,7 @@ pub enum Trouble {
     Closed,
 }
 
-impl Trouble {
+impl FaultCause {
     pub(crate) fn lost(because: impl Into<Box<str>>) -> Self {
         Self::Lost(because.into())
     }
@@ -58,7 +58,7 @@ impl Trouble {
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for FaultCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotRunning(because) => write!(f, "it is not running: {because}"),

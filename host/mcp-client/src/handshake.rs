@@ -7,13 +7,13 @@ use reqwest::header::HeaderValue;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::calls::{Done, Whose};
-use crate::connection::{ClientSettings, ConnectFailure, LEGACY, MODERN, Sending};
-use crate::fault::Trouble;
+use crate::calls::{RequestEnd, RequestOwner};
+use crate::connection::{ClientSettings, ConnectFailure, LEGACY, MODERN, OutgoingRequest};
+use crate::fault::FaultCause;
 use crate::message::{self, Object, RpcError, object};
 use crate::peer::Peer;
 use crate::text;
-use crate::wire::{Channel, Era, Ticket, Wire};
+use crate::wire::{Channel, Era, PendingRequest, Wire};
 
 /// Time to wait for an answer to `server/discover` before the legacy handshake is tried, too.
 const SILENCE: Duration = Duration::from_secs(2);
@@ -31,7 +31,7 @@ pub(crate) enum Probe {
 }
 
 /// Asks for the modern protocol. Without an answer within [`SILENCE`], asks for the legacy protocol, too.
-pub(crate) async fn probe(channel: &Channel, client: &ClientSettings) -> Result<Probe, Trouble> {
+pub(crate) async fn probe(channel: &Channel, client: &ClientSettings) -> Result<Probe, FaultCause> {
     let mut again = true;
     loop {
         let mut discover = begin(channel, client, "server/discover", Object::new(), true).await?;
@@ -51,7 +51,10 @@ pub(crate) async fn probe(channel: &Channel, client: &ClientSettings) -> Result<
 }
 
 /// Asks for the modern protocol only.
-pub(crate) async fn discover(channel: &Channel, client: &ClientSettings) -> Result<Peer, Trouble> {
+pub(crate) async fn discover(
+    channel: &Channel,
+    client: &ClientSettings,
+) -> Result<Peer, FaultCause> {
     for _ in 0..2 {
         let mut discover = begin(channel, client, "server/discover", Object::new(), true).await?;
         match judge(discover.done().await)? {
@@ -59,18 +62,18 @@ pub(crate) async fn discover(channel: &Channel, client: &ClientSettings) -> Resu
             DiscoverResult::Again => {}
             DiscoverResult::NotModern(why) => {
                 let because = format!("it does not speak {MODERN}: {why}; leave `protocol` out");
-                return Err(Trouble::protocol(because));
+                return Err(FaultCause::protocol(because));
             }
         }
     }
-    Err(Trouble::protocol("it refuses the revision that it says it speaks"))
+    Err(FaultCause::protocol("it refuses the revision that it says it speaks"))
 }
 
 /// Performs the handshake of the legacy protocol.
 pub(crate) async fn initialize(
     channel: &Channel,
     client: &ClientSettings,
-) -> Result<Peer, Trouble> {
+) -> Result<Peer, FaultCause> {
     let mut initialize = begin_initialize(channel, client).await?;
     let peer = welcomed(initialize.done().await)?;
     initialized(channel, peer).await
@@ -82,8 +85,8 @@ pub(crate) async fn initialize(
 async fn both(
     channel: &Channel,
     client: &ClientSettings,
-    mut discover: Ticket,
-) -> Result<Peer, Trouble> {
+    mut discover: PendingRequest,
+) -> Result<Peer, FaultCause> {
     let mut initialize = begin_initialize(channel, client).await?;
     let (discovered, welcome) = tokio::select! {
         done = initialize.done() => (None, Some(done)),
@@ -99,7 +102,7 @@ async fn both(
     let refused = match welcome.map(welcomed) {
         Some(Ok(peer)) => return initialized(channel, peer).await,
         Some(Err(trouble)) => trouble,
-        None => Trouble::protocol("it does not answer `initialize`"),
+        None => FaultCause::protocol("it does not answer `initialize`"),
     };
     let discovered = match discovered {
         Some(verdict) => verdict,
@@ -111,7 +114,10 @@ async fn both(
     }
 }
 
-async fn begin_initialize(channel: &Channel, client: &ClientSettings) -> Result<Ticket, Trouble> {
+async fn begin_initialize(
+    channel: &Channel,
+    client: &ClientSettings,
+) -> Result<PendingRequest, FaultCause> {
     let mut params = Object::new();
     params.insert("protocolVersion".to_owned(), LEGACY[0].into());
     params.insert("capabilities".to_owned(), client.capabilities.clone().into());
@@ -125,8 +131,8 @@ async fn begin(
     method: &str,
     mut params: Object,
     modern: bool,
-) -> Result<Ticket, Trouble> {
-    let sending = Sending {
+) -> Result<PendingRequest, FaultCause> {
+    let sending = OutgoingRequest {
         method,
         params: &mut params,
         progress: false,
@@ -135,7 +141,7 @@ async fn begin(
         header_params: &[],
     };
     let make = |id| sending.make(id, modern.then_some(client));
-    let mut ticket = channel.begin(Whose::default(), make).await?;
+    let mut ticket = channel.begin(RequestOwner::default(), make).await?;
     ticket.is_handshake = true;
     Ok(ticket)
 }
@@ -147,30 +153,30 @@ enum DiscoverResult {
     NotModern(String),
 }
 
-fn judge(done: Done) -> Result<DiscoverResult, Trouble> {
+fn judge(done: RequestEnd) -> Result<DiscoverResult, FaultCause> {
     let result = match done {
-        Done::Answer(Ok(result), _) => result,
-        Done::Answer(Err(error), _) => {
+        RequestEnd::Answer(Ok(result), _) => result,
+        RequestEnd::Answer(Err(error), _) => {
             let supported = error.data.as_ref().and_then(|data| data.get("supported"));
             if error.code == RpcError::UNSUPPORTED_VERSION && names_modern(supported) {
                 return Ok(DiscoverResult::Again);
             }
             return Ok(DiscoverResult::NotModern(
-                Trouble::from(ConnectFailure::Refused(error)).to_string(),
+                FaultCause::from(ConnectFailure::Refused(error)).to_string(),
             ));
         }
         // The legacy protocol would fail for the same reason.
-        Done::Trouble(
-            trouble @ (Trouble::NotRunning(_)
-            | Trouble::Login(_)
-            | Trouble::Lost(_)
-            | Trouble::Closed
-            | Trouble::Busy(_)
-            | Trouble::Refused(401 | 403, _)),
+        RequestEnd::Trouble(
+            trouble @ (FaultCause::NotRunning(_)
+            | FaultCause::Login(_)
+            | FaultCause::Lost(_)
+            | FaultCause::Closed
+            | FaultCause::Busy(_)
+            | FaultCause::Refused(401 | 403, _)),
         ) => return Err(trouble),
-        Done::Trouble(trouble) => return Ok(DiscoverResult::NotModern(trouble.to_string())),
-        Done::SessionGone => {
-            return Err(Trouble::protocol("it ended a session that did not exist"));
+        RequestEnd::Trouble(trouble) => return Ok(DiscoverResult::NotModern(trouble.to_string())),
+        RequestEnd::SessionGone => {
+            return Err(FaultCause::protocol("it ended a session that did not exist"));
         }
     };
     if !names_modern(result.get("supportedVersions")) {
@@ -192,16 +198,16 @@ fn names_modern(versions: Option<&Value>) -> bool {
     versions.is_some_and(|versions| versions.iter().any(|version| version == MODERN))
 }
 
-fn welcomed(done: Done) -> Result<Peer, Trouble> {
+fn welcomed(done: RequestEnd) -> Result<Peer, FaultCause> {
     let result = match done {
-        Done::Answer(Ok(Value::Object(result)), _) => result,
-        Done::Answer(Ok(_), _) => {
-            return Err(Trouble::protocol("its answer to `initialize` is not an object"));
+        RequestEnd::Answer(Ok(Value::Object(result)), _) => result,
+        RequestEnd::Answer(Ok(_), _) => {
+            return Err(FaultCause::protocol("its answer to `initialize` is not an object"));
         }
-        Done::Answer(Err(error), _) => return Err(ConnectFailure::Refused(error).into()),
-        Done::Trouble(trouble) => return Err(trouble),
-        Done::SessionGone => {
-            return Err(Trouble::protocol("it ended a session that did not exist"));
+        RequestEnd::Answer(Err(error), _) => return Err(ConnectFailure::Refused(error).into()),
+        RequestEnd::Trouble(trouble) => return Err(trouble),
+        RequestEnd::SessionGone => {
+            return Err(FaultCause::protocol("it ended a session that did not exist"));
         }
     };
     let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
@@ -211,7 +217,7 @@ fn welcomed(done: Done) -> Result<Peer, Trouble> {
             text::line(version, 40),
             LEGACY.join(", ")
         );
-        return Err(Trouble::protocol(because));
+        return Err(FaultCause::protocol(because));
     };
     let mut result = result;
     let info = result.remove("serverInfo");
@@ -236,7 +242,7 @@ fn peer(era: Era, version: &str, info: Option<Value>, mut said: Object) -> Peer 
 }
 
 /// Tells a legacy upstream that the session is initialized.
-async fn initialized(channel: &Channel, peer: Peer) -> Result<Peer, Trouble> {
+async fn initialized(channel: &Channel, peer: Peer) -> Result<Peer, FaultCause> {
     if let Wire::Http(http) = &*channel.wire {
         let version = HeaderValue::try_from(&peer.version);
         http.agree(version.expect("one of the versions that we know"));

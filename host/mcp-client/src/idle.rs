@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::connection::Connection;
-use crate::fault::Trouble;
+use crate::fault::FaultCause;
 use crate::shared::{ConnectionState, Shared};
 
 /// Starts the task that ends this connection after the idle time of the definition. Without an idle time, does nothing.
@@ -26,7 +26,7 @@ pub(crate) fn keep(shared: &Arc<Shared>, connection: &Arc<Connection>) {
                 wait = longest;
                 continue;
             }
-            let unused = Trouble::lost("it was stopped, because nobody used it");
+            let unused = FaultCause::lost("it was stopped, because nobody used it");
             match connection.channel.calls.retire_if_idle(longest, unused) {
                 Ok(()) => return stop(&shared, &connection, longest).await,
                 Err(left) => wait = left,

@@ -6,15 +6,15 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::calls::{AskKey, Done, Happening, Whose};
-use crate::connection::{Sending, take_progress_token};
-use crate::fault::{Fault, Trouble};
+use crate::calls::{QuestionKey, RequestEnd, RequestEvent, RequestOwner};
+use crate::connection::{OutgoingRequest, take_progress_token};
+use crate::fault::{Fault, FaultCause};
 use crate::message::{Object, RpcError, object};
 use crate::shared::Shared;
-use crate::wire::{Era, Ticket, ended};
+use crate::wire::{Era, PendingRequest, ended};
 
 /// The longest time of a request, even if it reports progress. A longer timeout in the definition takes precedence.
-const LONGEST: Duration = Duration::from_secs(10 * 60);
+const MAX_DURATION: Duration = Duration::from_secs(10 * 60);
 
 /// A request to an upstream.
 #[derive(Debug, Clone)]
@@ -76,14 +76,14 @@ pub enum Event {
     /// A question of the upstream: `sampling/createMessage`, `elicitation/create` or `roots/list`.
     Ask {
         /// Identifies the question in its answer.
-        key: AskKey,
+        key: QuestionKey,
         /// The method.
         method: String,
         /// The parameters, unchanged.
         params: Object,
     },
     /// The upstream has withdrawn this question.
-    Withdrawn(AskKey),
+    Withdrawn(QuestionKey),
     /// The request has ended. This is the last event.
     Done(Result<RequestOutcome, Fault>),
 }
@@ -110,13 +110,13 @@ pub struct InFlight {
     request: UpstreamRequest,
     /// The progress token of the caller.
     token: Option<Value>,
-    ticket: Option<Ticket>,
+    ticket: Option<PendingRequest>,
     era: Era,
     /// When the request times out. Set when it is first sent, and moved by progress up to `last_deadline`.
     deadline: Option<Instant>,
     last_deadline: Instant,
     /// The unanswered questions.
-    asks: Vec<AskKey>,
+    asks: Vec<QuestionKey>,
     /// Whether the request may be sent again if the upstream did not process it.
     again: bool,
     /// Whether the listing has to be refreshed before the request is sent again, because the headers did not fit
@@ -135,7 +135,7 @@ impl InFlight {
             ticket: None,
             era: Era::Legacy,
             deadline: None,
-            last_deadline: Instant::now() + LONGEST,
+            last_deadline: Instant::now() + MAX_DURATION,
             asks: Vec::new(),
             again: true,
             refresh: false,
@@ -192,7 +192,7 @@ impl InFlight {
                     | Event::Other { .. }
                     | Event::Withdrawn(_),
                 ) => {}
-                None => return Err(self.upstream.fault(&self.request.method, Trouble::Closed)),
+                None => return Err(self.upstream.fault(&self.request.method, FaultCause::Closed)),
             }
         }
     }
@@ -210,7 +210,7 @@ impl InFlight {
     /// The answer could not be sent.
     pub async fn answer(
         &mut self,
-        key: AskKey,
+        key: QuestionKey,
         answer: Result<Value, RpcError>,
     ) -> Result<(), Fault> {
         self.asks.retain(|asked| *asked != key);
@@ -221,7 +221,7 @@ impl InFlight {
     }
 
     /// Sends the request. If the future is dropped before it is ready, nothing was sent.
-    async fn begin(&mut self) -> Result<(), Trouble> {
+    async fn begin(&mut self) -> Result<(), FaultCause> {
         let mut connection = self.upstream.connection().await?;
         let calls_a_tool = self.request.method == "tools/call";
         if connection.has_headers()
@@ -240,10 +240,11 @@ impl InFlight {
             .flat_map(|known| &known.tools)
             .find(|tool| calls_a_tool && Some(tool.wire_name.as_str()) == wire_name);
         if self.deadline.is_none() {
-            self.last_deadline = Instant::now() + LONGEST.max(self.upstream.settings.plan.timeout);
+            self.last_deadline =
+                Instant::now() + MAX_DURATION.max(self.upstream.settings.plan.timeout);
             self.extend();
         }
-        let sending = Sending {
+        let sending = OutgoingRequest {
             method: &self.request.method,
             params: &mut self.request.params,
             // The host itself needs the progress of a tool, to extend the timeout.
@@ -253,10 +254,10 @@ impl InFlight {
             header_params: tool.map(|tool| tool.header_params.as_slice()).unwrap_or_default(),
         };
         let subscribes = self.request.method == "subscriptions/listen";
-        let whose = Whose { session: Some(self.request.session.clone()), subscribes };
+        let whose = RequestOwner { session: Some(self.request.session.clone()), subscribes };
         let beginning = connection.begin(&self.upstream.settings.client, whose, sending);
         let until = self.deadline.unwrap_or(self.last_deadline);
-        let timed_out = Trouble::TimedOut(self.upstream.settings.plan.timeout);
+        let timed_out = FaultCause::TimedOut(self.upstream.settings.plan.timeout);
         let ticket = timeout_at(until, beginning).await.map_err(|_| timed_out)?;
         self.ticket = Some(match ticket {
             // The connection has just ended, and nothing was sent.
@@ -283,8 +284,8 @@ impl InFlight {
     fn timed_out(&mut self) -> Event {
         let allowed = self.upstream.settings.plan.timeout;
         let at_last = Instant::now() >= self.last_deadline;
-        let most = if at_last { LONGEST.max(allowed) } else { allowed };
-        self.end(Err(Trouble::TimedOut(most)))
+        let most = if at_last { MAX_DURATION.max(allowed) } else { allowed };
+        self.end(Err(FaultCause::TimedOut(most)))
     }
 
     fn extend(&mut self) {
@@ -292,9 +293,9 @@ impl InFlight {
         self.deadline = Some(until.min(self.last_deadline));
     }
 
-    fn happened(&mut self, happening: Happening) -> Option<Event> {
+    fn happened(&mut self, happening: RequestEvent) -> Option<Event> {
         match happening {
-            Happening::Notification { method, mut params } => Some(match method.as_str() {
+            RequestEvent::Notification { method, mut params } => Some(match method.as_str() {
                 "notifications/progress" => {
                     self.extend();
                     let token = self.token.clone()?;
@@ -305,11 +306,11 @@ impl InFlight {
                 "notifications/resources/updated" => Event::Updated(params),
                 _ => Event::Other { method, params },
             }),
-            Happening::Ask { key, method, params } => {
+            RequestEvent::Ask { key, method, params } => {
                 self.asks.push(key);
                 Some(Event::Ask { key, method, params })
             }
-            Happening::Withdrawn(key) => {
+            RequestEvent::Withdrawn(key) => {
                 self.asks.retain(|asked| *asked != key);
                 Some(Event::Withdrawn(key))
             }
@@ -317,10 +318,10 @@ impl InFlight {
     }
 
     /// Handles the end of a request. `None`: it is sent again.
-    fn done(&mut self, done: Done) -> Option<Event> {
+    fn done(&mut self, done: RequestEnd) -> Option<Event> {
         let outcome = match done {
-            Done::Answer(Ok(result), _) => Ok(judge(result, self.era)),
-            Done::Answer(Err(error), _)
+            RequestEnd::Answer(Ok(result), _) => Ok(classify_result(result, self.era)),
+            RequestEnd::Answer(Err(error), _)
                 if error.code == RpcError::HEADER_MISMATCH
                     && self.era == Era::Modern
                     && self.again =>
@@ -328,10 +329,10 @@ impl InFlight {
                 self.refresh = true;
                 return self.once_more();
             }
-            Done::Answer(Err(error), _) => Ok(RequestOutcome::Error(error)),
-            Done::SessionGone if self.again => return self.once_more(),
-            Done::SessionGone => Err(Trouble::lost("it forgets each session at once")),
-            Done::Trouble(trouble) => Err(trouble),
+            RequestEnd::Answer(Err(error), _) => Ok(RequestOutcome::Error(error)),
+            RequestEnd::SessionGone if self.again => return self.once_more(),
+            RequestEnd::SessionGone => Err(FaultCause::lost("it forgets each session at once")),
+            RequestEnd::Trouble(trouble) => Err(trouble),
         };
         Some(self.end(outcome))
     }
@@ -343,7 +344,7 @@ impl InFlight {
         None
     }
 
-    fn end(&mut self, outcome: Result<RequestOutcome, Trouble>) -> Event {
+    fn end(&mut self, outcome: Result<RequestOutcome, FaultCause>) -> Event {
         self.over = true;
         self.ticket = None;
         let fault = |trouble| self.upstream.fault(&self.request.method, trouble);
@@ -352,7 +353,7 @@ impl InFlight {
 }
 
 /// The outcome of a result. A result of an unknown type is complete.
-fn judge(mut result: Value, era: Era) -> RequestOutcome {
+fn classify_result(mut result: Value, era: Era) -> RequestOutcome {
     let kind = result.get("resultType").and_then(Value::as_str);
     if era == Era::Legacy || kind != Some("input_required") {
         return RequestOutcome::Complete(result);

@@ -5,7 +5,7 @@ use std::io;
 use portcullis_json_bounds::Scan;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-use crate::message::Unread;
+use crate::message::UnreadMessage;
 
 /// A buffer that grew beyond this size, in bytes, shrinks to it before the next line is read.
 const KEPT_BYTES: usize = 1024 * 1024;
@@ -23,7 +23,7 @@ pub(crate) enum Line<'a> {
     /// The line, without the line break.
     Text(&'a [u8]),
     /// The line was too long: the part of its message that is known.
-    TooLong(Unread),
+    TooLong(UnreadMessage),
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
@@ -65,7 +65,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
             if ended || end.is_some() {
                 return Ok(Some(match skipped {
-                    Some(scan) => Line::TooLong(Unread::of(&scan.finish())),
+                    Some(scan) => Line::TooLong(UnreadMessage::of(&scan.finish())),
                     None => Line::Text(&self.line),
                 }));
             }
@@ -84,7 +84,7 @@ mod tests {
         let mut lines = Lines::new(text.as_bytes(), 100_000);
         assert_eq!(lines.next().await.unwrap(), Some(Line::Text(b"one")));
         assert_eq!(lines.next().await.unwrap(), Some(Line::Text(b"")));
-        let answer = || Some(Line::TooLong(Unread::Answer(Some(9))));
+        let answer = || Some(Line::TooLong(UnreadMessage::Answer(Some(9))));
         assert_eq!(lines.next().await.unwrap(), answer());
         assert_eq!(lines.next().await.unwrap(), answer());
         assert_eq!(lines.next().await.unwrap(), Some(Line::Text(b"last")));
@@ -96,7 +96,7 @@ mod tests {
         let text = format!("{}\n{}\n", "x".repeat(10), "x".repeat(11));
         let mut lines = Lines::new(text.as_bytes(), 10);
         assert!(matches!(lines.next().await.unwrap(), Some(Line::Text(_))));
-        assert_eq!(lines.next().await.unwrap(), Some(Line::TooLong(Unread::Answer(None))));
+        assert_eq!(lines.next().await.unwrap(), Some(Line::TooLong(UnreadMessage::Answer(None))));
         assert_eq!(lines.next().await.unwrap(), None);
     }
 }

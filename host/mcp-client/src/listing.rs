@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::connection::{ClientSettings, ConnectFailure, Connection};
-use crate::fault::Trouble;
+use crate::fault::FaultCause;
 use crate::items::{self, UpstreamPrompt, UpstreamTool};
 use crate::message::{Object, RpcError};
 use crate::peer::Peer;
@@ -105,7 +105,7 @@ pub(crate) async fn fetch(
     client: &ClientSettings,
     most: usize,
     time: Duration,
-) -> Result<Fetched, Trouble> {
+) -> Result<Fetched, FaultCause> {
     let mut pages = Pages { connection, client, most, time, fresh_for: None, warnings: Vec::new() };
     let peer = &connection.peer;
     let mut raw = RawLists { has_headers: connection.has_headers(), ..RawLists::default() };
@@ -136,7 +136,12 @@ struct Pages<'a> {
 
 impl Pages<'_> {
     /// All items of one list, up to `most`.
-    async fn all(&mut self, method: &str, key: &str, most: usize) -> Result<Vec<Value>, Trouble> {
+    async fn all(
+        &mut self,
+        method: &str,
+        key: &str,
+        most: usize,
+    ) -> Result<Vec<Value>, FaultCause> {
         let mut things = Vec::new();
         let mut cursors = HashSet::new();
         let mut cursor: Option<String> = None;
@@ -149,7 +154,7 @@ impl Pages<'_> {
             let asked = self.connection.ask(self.client, method, params, self.time).await;
             let (mut page, size) = match asked {
                 Ok((Value::Object(page), size)) => (page, size),
-                Ok(_) => return Err(Trouble::protocol(format!("{method} answers no object"))),
+                Ok(_) => return Err(FaultCause::protocol(format!("{method} answers no object"))),
                 Err(ConnectFailure::Refused(error)) if error.code == RpcError::METHOD_NOT_FOUND => {
                     self.warnings.push(format!("{method} is not known there"));
                     return Ok(things);
@@ -158,11 +163,11 @@ impl Pages<'_> {
             };
             bytes += size;
             if bytes > self.most {
-                return Err(Trouble::TooLarge(self.most));
+                return Err(FaultCause::TooLarge(self.most));
             }
             self.note_freshness(&page);
             let Some(Value::Array(more)) = page.remove(key) else {
-                return Err(Trouble::protocol(format!("{method} answers no list of {key}")));
+                return Err(FaultCause::protocol(format!("{method} answers no list of {key}")));
             };
             things.extend(more);
             if things.len() > most {

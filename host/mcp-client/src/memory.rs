@@ -71,26 +71,26 @@ struct LastListing {
 }
 
 /// The content of the memory of one upstream.
-pub(crate) enum Recalled {
+pub(crate) enum RememberedUpstream {
     Listed(Box<(Peer, RawLists)>),
     Failed,
 }
 
 impl UpstreamMemory {
     /// The content. `None`: nothing is remembered, or the content cannot be read. Blocks the thread.
-    pub(crate) fn recall(&self) -> Option<Recalled> {
+    pub(crate) fn recall(&self) -> Option<RememberedUpstream> {
         let record = self.records.read(&self.key).inspect_err(|error| self.warn("read", error));
         let run = serde_json::from_slice(&record.ok()??.value).inspect_err(|error| {
             tracing::debug!("what is remembered of an upstream is not of this version: {error}");
         });
         Some(match run.ok()? {
-            LastRun::Failed => Recalled::Failed,
+            LastRun::Failed => RememberedUpstream::Failed,
             LastRun::Listed(listing) => {
                 let LastListing { is_modern, version, info, capabilities, instructions, lists } =
                     *listing;
                 let era = if is_modern { Era::Modern } else { Era::Legacy };
                 let peer = Peer { era, version, info, capabilities, instructions };
-                Recalled::Listed(Box::new((peer, lists)))
+                RememberedUpstream::Listed(Box::new((peer, lists)))
             }
         })
     }

@@ -86,14 +86,14 @@ pub(crate) enum Message {
 
 /// A message that was not read.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Unread {
+pub(crate) enum UnreadMessage {
     /// A request or a notification of the other side. A request has its id, unless the id is too long.
     Asking(Option<Value>),
     /// An answer, with the id of its request if the id is known; or something that is not a message.
     Answer(Option<u64>),
 }
 
-impl Unread {
+impl UnreadMessage {
     /// The message with this outline. Both sides number their own requests, so the id alone does not say whose
     /// request a message is about.
     pub(crate) fn of(outline: &Outline) -> Self {
@@ -110,13 +110,13 @@ impl Unread {
 /// # Errors
 ///
 /// The message must not be parsed. The error is the known part of the message, and the exceeded limit.
-pub(crate) fn check(bytes: &[u8]) -> Result<(), (Unread, Excess)> {
+pub(crate) fn check(bytes: &[u8]) -> Result<(), (UnreadMessage, Excess)> {
     // A message of so few bytes has few units, and the parser has its own limit of depth.
     if bytes.len() <= SURELY_SMALL {
         return Ok(());
     }
     let outline = scan(bytes);
-    outline.check().map_err(|excess| (Unread::of(&outline), excess))
+    outline.check().map_err(|excess| (UnreadMessage::of(&outline), excess))
 }
 
 /// Reads one message, or a batch of them (which 2025-03-26 allows).
@@ -258,16 +258,16 @@ mod tests {
         let many = "{},".repeat(200_000);
         let text = format!(r#"{{"result":[{many}0],"id":9}}"#);
         let refused = |text: &str| check(text.as_bytes()).unwrap_err();
-        let answer = || Unread::Answer(Some(9));
+        let answer = || UnreadMessage::Answer(Some(9));
         assert!(matches!(refused(&text), (unread, Excess::Units { .. }) if unread == answer()));
         let deep = format!(r#"{{"id":9,"result":{}"#, "[".repeat(100_000));
         assert_eq!(refused(&deep), (answer(), Excess::Depth));
         for (id, expected) in [("9", json!(9)), ("\"a\"", json!("a"))] {
             let request = deep.replace("9", &format!(r#"{id},"method":"ping""#));
-            assert_eq!(refused(&request), (Unread::Asking(Some(expected)), Excess::Depth));
+            assert_eq!(refused(&request), (UnreadMessage::Asking(Some(expected)), Excess::Depth));
         }
         let notification = deep.replace("\"id\":9", r#""method":"x""#);
-        assert_eq!(refused(&notification), (Unread::Asking(None), Excess::Depth));
+        assert_eq!(refused(&notification), (UnreadMessage::Asking(None), Excess::Depth));
         assert!(check(format!(r#"{{"id":9,"result":"{many}"}}"#).as_bytes()).is_ok());
     }
 

@@ -9,26 +9,26 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::calls::{Done, Happening, Notice, Whose};
+use crate::calls::{RequestEnd, RequestEvent, RequestOwner, UnassignedNotification};
 use crate::connect::Settings;
-use crate::connection::{Connection, Sending};
-use crate::fault::Trouble;
+use crate::connection::{Connection, OutgoingRequest};
+use crate::fault::FaultCause;
 use crate::message::{Object, RpcError, object};
 use crate::shared::{Shared, WantedNotifications};
 use crate::text;
-use crate::wire::{Era, Ticket, ended};
+use crate::wire::{Era, PendingRequest, ended};
 
 /// How long to wait before a subscription that failed or ended is made again. The time doubles with each attempt.
 const RESUBSCRIBE: Duration = Duration::from_secs(1);
 const LONGEST_RESUBSCRIBE: Duration = Duration::from_secs(120);
 
 /// A subscription to the changes of one resource. It ends when this value is dropped.
-pub struct Watched {
+pub struct ResourceSubscription {
     shared: Arc<Shared>,
     uri: String,
 }
 
-impl Watched {
+impl ResourceSubscription {
     pub(crate) fn new(shared: Arc<Shared>, uri: &str) -> Self {
         shared.wanted.send_if_modified(|wanted| {
             let count = wanted.uris.entry(uri.to_owned()).or_default();
@@ -39,7 +39,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for ResourceSubscription {
     fn drop(&mut self) {
         self.shared.wanted.send_if_modified(|wanted| {
             let Some(count) = wanted.uris.get_mut(&self.uri) else { return false };
@@ -141,28 +141,28 @@ impl Follower {
             // The earlier subscription ends after the new one began, so that no notification is lost.
             drop(before.take());
             match self.pass_on(&mut ticket, &uris).await {
-                Ending::OthersWanted => before = Some(ticket),
-                Ending::Request(Done::Answer(Err(error), _))
+                FollowerEnd::OthersWanted => before = Some(ticket),
+                FollowerEnd::Request(RequestEnd::Answer(Err(error), _))
                     if error.code == RpcError::METHOD_NOT_FOUND =>
                 {
                     self.note("it has no `subscriptions/listen`, so changes are not noticed");
                     return;
                 }
-                Ending::Request(done) => {
+                FollowerEnd::Request(done) => {
                     if begun.elapsed() > LONGEST_RESUBSCRIBE {
                         wait = RESUBSCRIBE;
                     }
                     let why = match done {
-                        Done::Answer(Ok(_), _) => "it ended the subscription".to_owned(),
-                        Done::Answer(Err(error), _) => text::line(&error.message, 200),
-                        Done::Trouble(trouble) => trouble.to_string(),
-                        Done::SessionGone => "it has forgotten the session".to_owned(),
+                        RequestEnd::Answer(Ok(_), _) => "it ended the subscription".to_owned(),
+                        RequestEnd::Answer(Err(error), _) => text::line(&error.message, 200),
+                        RequestEnd::Trouble(trouble) => trouble.to_string(),
+                        RequestEnd::SessionGone => "it has forgotten the session".to_owned(),
                     };
                     self.pause(&mut wait, &why).await;
                     // Notifications may have been missed.
                     self.settings.changed.notify_one();
                 }
-                Ending::Dropped => return,
+                FollowerEnd::Dropped => return,
             }
         }
     }
@@ -179,7 +179,7 @@ impl Follower {
     }
 
     /// Sends `subscriptions/listen`. `None`: the upstream supports none of the notifications.
-    async fn listen(&self, uris: &[String]) -> Result<Option<Ticket>, NotBegun> {
+    async fn listen(&self, uris: &[String]) -> Result<Option<PendingRequest>, NotBegun> {
         let connection = self.connection.upgrade().ok_or(NotBegun::ConnectionEnded)?;
         let filter = filter(&connection, uris);
         if filter.is_empty() {
@@ -187,7 +187,7 @@ impl Follower {
         }
         let mut params = Object::new();
         params.insert("notifications".to_owned(), filter.into());
-        let sending = Sending {
+        let sending = OutgoingRequest {
             method: "subscriptions/listen",
             params: &mut params,
             progress: false,
@@ -195,7 +195,7 @@ impl Follower {
             log_level: None,
             header_params: &[],
         };
-        let whose = Whose { session: None, subscribes: true };
+        let whose = RequestOwner { session: None, subscribes: true };
         let begun = connection.begin(&self.settings.client, whose, sending).await;
         begun.map(Some).map_err(|trouble| match connection.has_ended() {
             true => NotBegun::ConnectionEnded,
@@ -204,24 +204,24 @@ impl Follower {
     }
 
     /// Passes notifications on, until the request ends or other notifications are wanted.
-    async fn pass_on(&mut self, ticket: &mut Ticket, uris: &[String]) -> Ending {
+    async fn pass_on(&mut self, ticket: &mut PendingRequest, uris: &[String]) -> FollowerEnd {
         loop {
             tokio::select! {
                 biased;
                 Some(happening) = ticket.happenings.recv() => {
-                    if let Happening::Notification { method, params } = happening {
+                    if let RequestEvent::Notification { method, params } = happening {
                         // There may be no receiver.
-                        let _unheard = self.settings.notices.send(Notice { method, params });
+                        let _unheard = self.settings.notices.send(UnassignedNotification { method, params });
                     }
                 }
-                done = &mut ticket.done => return Ending::Request(ended(done)),
+                done = &mut ticket.done => return FollowerEnd::Request(ended(done)),
                 changed = self.wanted.changed() => {
                     if changed.is_err() {
-                        return Ending::Dropped;
+                        return FollowerEnd::Dropped;
                     }
                     // The level of log records is part of each request.
                     if !self.wanted.borrow().uris.keys().eq(uris) {
-                        return Ending::OthersWanted;
+                        return FollowerEnd::OthersWanted;
                     }
                 }
             }
@@ -234,15 +234,15 @@ enum NotBegun {
     /// The connection has ended. The next one has a follower of its own.
     ConnectionEnded,
     /// The request can be sent later.
-    Trouble(Trouble),
+    Trouble(FaultCause),
 }
 
 /// Why [`Follower::pass_on`] ended.
-enum Ending {
+enum FollowerEnd {
     /// Other notifications are wanted.
     OthersWanted,
     /// The request ended.
-    Request(Done),
+    Request(RequestEnd),
     /// The upstream was dropped.
     Dropped,
 }

@@ -13,9 +13,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::connect::{PeerTraits, Settings, connect, pause_after};
 use crate::connection::Connection;
-use crate::fault::{Fault, Trouble};
+use crate::fault::{Fault, FaultCause};
 use crate::listing::{Fetched, Listing, fetch};
-use crate::memory::{Recalled, UpstreamMemory};
+use crate::memory::{RememberedUpstream, UpstreamMemory};
 use crate::raw_lists::RawLists;
 
 /// A listing counts as current for at most this long, even if its upstream names a longer time.
@@ -60,7 +60,7 @@ pub(crate) struct WantedNotifications {
 }
 
 /// An attempt to connect: `None` until it succeeded or failed.
-pub(crate) type Attempt = watch::Receiver<Option<Result<Arc<Connection>, Trouble>>>;
+pub(crate) type Attempt = watch::Receiver<Option<Result<Arc<Connection>, FaultCause>>>;
 
 /// The connection to an upstream, and the traits that earlier connections showed.
 pub(crate) struct ConnectionSlot {
@@ -77,7 +77,7 @@ pub(crate) enum ConnectionState {
     Connecting(Attempt),
     Ready(Arc<Connection>),
     /// The last attempt failed. There is no new attempt before this instant.
-    Resting(Instant, Trouble),
+    Resting(Instant, FaultCause),
     Closed,
 }
 
@@ -112,7 +112,7 @@ impl Shared {
     }
 
     /// A fault of this upstream. `doing`: the failed action.
-    pub(crate) fn fault(&self, doing: &str, trouble: Trouble) -> Fault {
+    pub(crate) fn fault(&self, doing: &str, trouble: FaultCause) -> Fault {
         Fault { upstream: self.settings.name.clone(), doing: doing.into(), trouble }
     }
 
@@ -133,8 +133,8 @@ impl Shared {
             let Some(memory) = self.memory.clone() else { return false };
             match on_a_thread(move || memory.recall()).await.flatten() {
                 None => false,
-                Some(Recalled::Failed) => true,
-                Some(Recalled::Listed(known)) => {
+                Some(RememberedUpstream::Failed) => true,
+                Some(RememberedUpstream::Listed(known)) => {
                     let (peer, lists) = *known;
                     let listing = lists.checked(peer, Vec::new());
                     let is_new = self.listing.send_if_modified(|known| {
@@ -172,7 +172,7 @@ impl Shared {
     }
 
     /// The connection. Connects first if there is none.
-    pub(crate) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, Trouble> {
+    pub(crate) async fn connection(self: &Arc<Self>) -> Result<Arc<Connection>, FaultCause> {
         let mut attempt = {
             let mut slot = self.slot.lock();
             match &slot.now {
@@ -186,9 +186,9 @@ impl Shared {
                 ConnectionState::Resting(until, trouble) if Instant::now() < *until => {
                     let again = until.saturating_duration_since(Instant::now());
                     let because = trouble.to_string().into();
-                    return Err(Trouble::Connecting { again, because });
+                    return Err(FaultCause::Connecting { again, because });
                 }
-                ConnectionState::Closed => return Err(Trouble::Closed),
+                ConnectionState::Closed => return Err(FaultCause::Closed),
                 ConnectionState::Idle
                 | ConnectionState::Ready(_)
                 | ConnectionState::Connecting(_)
@@ -200,8 +200,8 @@ impl Shared {
             }
         };
         match attempt.wait_for(Option::is_some).await {
-            Ok(outcome) => outcome.clone().unwrap_or(Err(Trouble::Closed)),
-            Err(_) => Err(Trouble::Closed),
+            Ok(outcome) => outcome.clone().unwrap_or(Err(FaultCause::Closed)),
+            Err(_) => Err(FaultCause::Closed),
         }
     }
 
@@ -221,11 +221,11 @@ impl Shared {
     /// Takes the result of an attempt to connect.
     fn connected(
         self: &Arc<Self>,
-        connected: Result<(Connection, PeerTraits), Trouble>,
-    ) -> Result<Arc<Connection>, Trouble> {
+        connected: Result<(Connection, PeerTraits), FaultCause>,
+    ) -> Result<Arc<Connection>, FaultCause> {
         let mut slot = self.slot.lock();
         if let ConnectionState::Closed = slot.now {
-            return Err(Trouble::Closed);
+            return Err(FaultCause::Closed);
         }
         let connection = match connected {
             Ok((connection, traits)) => {
@@ -237,7 +237,7 @@ impl Shared {
                 // The server at this address may be another one by now.
                 slot.traits = PeerTraits::default();
                 // No pause: as soon as the user has logged in, the next request has to work.
-                let is_login = matches!(trouble, Trouble::Login(_));
+                let is_login = matches!(trouble, FaultCause::Login(_));
                 let pause = if is_login { Duration::ZERO } else { pause_after(slot.failures) };
                 slot.failures = slot.failures.saturating_add(u32::from(!is_login));
                 slot.now = ConnectionState::Resting(Instant::now() + pause, trouble.clone());
@@ -270,11 +270,11 @@ impl Shared {
         let number = self.refreshes.fetch_add(1, Ordering::Relaxed) + 1;
         let fetched = match self.fetch().await {
             // The connection had been lost before, which shows only when it is used.
-            Err(Trouble::Lost(_)) => self.fetch().await,
+            Err(FaultCause::Lost(_)) => self.fetch().await,
             fetched => fetched,
         };
         let has_failed =
-            fetched.as_ref().err().is_some_and(|trouble| !matches!(trouble, Trouble::Closed));
+            fetched.as_ref().err().is_some_and(|trouble| !matches!(trouble, FaultCause::Closed));
         if has_failed && self.known_listing().is_none() {
             self.remember(|memory| memory.keep_failure()).await;
         }
@@ -311,7 +311,7 @@ impl Shared {
         }
     }
 
-    async fn fetch(self: &Arc<Self>) -> Result<Fetched, Trouble> {
+    async fn fetch(self: &Arc<Self>) -> Result<Fetched, FaultCause> {
         let plan = &self.settings.plan;
         let connection = self.connection().await?;
         fetch(&connection, &self.settings.client, plan.answer_bytes, plan.timeout).await

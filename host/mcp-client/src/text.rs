@@ -112,13 +112,13 @@ fn skip_control_sequence(chars: &mut Peekable<Chars<'_>>) {
 }
 
 /// Limits the lines that an upstream can cause in the log, so that it cannot fill the disk.
-pub(crate) struct Valve {
+pub(crate) struct LogLimiter {
     since: Instant,
     passed: u32,
     held: u32,
 }
 
-impl Valve {
+impl LogLimiter {
     const PERIOD: Duration = Duration::from_secs(10);
     const LINES: u32 = 100;
 
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_held_back_and_counted() {
-        let mut valve = Valve::new();
+        let mut valve = LogLimiter::new();
         assert_eq!((0..1000).filter(|_| valve.pass().is_some()).count(), 100);
         valve.since = Instant::now().checked_sub(Duration::from_secs(11)).unwrap();
         assert_eq!(valve.pass(), Some(900));

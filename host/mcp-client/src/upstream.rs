@@ -8,17 +8,17 @@ use portcullis_login::Login;
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::Instant;
 
-use crate::calls::Notice;
+use crate::calls::UnassignedNotification;
 use crate::connect::{Settings, login};
 use crate::connection::{ClientSettings, Connection};
 use crate::definition::{CheckedDefinition, Definition};
 use crate::definition_error::DefinitionError;
-use crate::fault::{Fault, Trouble};
+use crate::fault::{Fault, FaultCause};
 use crate::idle;
 use crate::inflight::{InFlight, UpstreamRequest};
 use crate::listing::Listing;
 use crate::message;
-use crate::notifications::{self, Watched};
+use crate::notifications::{self, ResourceSubscription};
 use crate::peer::Peer;
 use crate::refresh;
 use crate::shared::{ConnectionState, Shared};
@@ -109,8 +109,8 @@ impl Upstream {
     /// [notices](Self::notices). The subscription is made with the next connection if there is none now, and never
     /// if the upstream has no subscriptions.
     #[must_use]
-    pub fn watch(&self, uri: &str) -> Watched {
-        Watched::new(self.0.clone(), uri)
+    pub fn watch(&self, uri: &str) -> ResourceSubscription {
+        ResourceSubscription::new(self.0.clone(), uri)
     }
 
     /// From now on, a legacy upstream sends log records of this level and above, such as `info`. Modern upstreams are
@@ -174,7 +174,7 @@ impl Upstream {
     }
 
     /// Receives notifications that belong to no request, such as those of updated resources.
-    pub fn notices(&self) -> broadcast::Receiver<Notice> {
+    pub fn notices(&self) -> broadcast::Receiver<UnassignedNotification> {
         self.0.settings.notices.subscribe()
     }
 
@@ -200,7 +200,7 @@ impl Upstream {
     pub async fn disconnect(&self) {
         let connection = self.0.ready();
         if let Some(connection) = connection {
-            connection.channel.calls.retire(Trouble::lost("its session has ended"));
+            connection.channel.calls.retire(FaultCause::lost("its session has ended"));
             idle::disconnect(&self.0, &connection).await;
         }
     }

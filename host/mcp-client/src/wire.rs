@@ -12,8 +12,8 @@ use reqwest::header::HeaderMap;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use crate::calls::{AskKey, Calls, Done, Entered, Happening, Whose};
-use crate::fault::Trouble;
+use crate::calls::{Calls, EnteredRequest, QuestionKey, RequestEnd, RequestEvent, RequestOwner};
+use crate::fault::FaultCause;
 use crate::message;
 
 pub(crate) use http::Http;
@@ -46,23 +46,23 @@ pub(crate) enum Wire {
 }
 
 /// A reserved place for one outgoing message.
-enum Place<'a> {
+enum OutgoingSlot<'a> {
     Queue(mpsc::Permit<'a, Vec<u8>>),
     Http(&'a Http),
     Sse(&'a Sse),
 }
 
 impl Wire {
-    async fn place(&self) -> Result<Place<'_>, Trouble> {
+    async fn place(&self) -> Result<OutgoingSlot<'_>, FaultCause> {
         Ok(match self {
-            Self::Stdio(stdio) => Place::Queue(stdio.place().await?),
-            Self::Http(http) => Place::Http(http),
-            Self::Sse(sse) => Place::Sse(sse),
+            Self::Stdio(stdio) => OutgoingSlot::Queue(stdio.place().await?),
+            Self::Http(http) => OutgoingSlot::Http(http),
+            Self::Sse(sse) => OutgoingSlot::Sse(sse),
         })
     }
 
     /// Sends a notification or an answer.
-    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), Trouble> {
+    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), FaultCause> {
         match self {
             Self::Stdio(stdio) => {
                 stdio.place().await?.send(message);
@@ -114,22 +114,22 @@ impl Channel {
     /// Sends the request that `make` returns for its id. If the future is dropped before it is ready, nothing was sent.
     pub(crate) async fn begin(
         &self,
-        whose: Whose,
+        whose: RequestOwner,
         make: impl FnOnce(u64) -> Outgoing,
-    ) -> Result<Ticket, Trouble> {
+    ) -> Result<PendingRequest, FaultCause> {
         let place = self.wire.place().await?;
-        let Entered { id, happenings, done } = self.calls.enter(whose)?;
+        let EnteredRequest { id, happenings, done } = self.calls.enter(whose)?;
         let outgoing = make(id);
         let era = outgoing.era;
         let exchange = match place {
-            Place::Queue(permit) => {
+            OutgoingSlot::Queue(permit) => {
                 permit.send(outgoing.body);
                 None
             }
-            Place::Http(http) => Some(http.begin(id, outgoing)),
-            Place::Sse(sse) => Some(sse.begin(id, outgoing.body)),
+            OutgoingSlot::Http(http) => Some(http.begin(id, outgoing)),
+            OutgoingSlot::Sse(sse) => Some(sse.begin(id, outgoing.body)),
         };
-        Ok(Ticket {
+        Ok(PendingRequest {
             id,
             happenings,
             done,
@@ -142,10 +142,10 @@ impl Channel {
 }
 
 /// A request in flight. Dropping it before its end cancels the request.
-pub(crate) struct Ticket {
+pub(crate) struct PendingRequest {
     pub(crate) id: u64,
-    pub(crate) happenings: mpsc::Receiver<Happening>,
-    pub(crate) done: tokio::sync::oneshot::Receiver<Done>,
+    pub(crate) happenings: mpsc::Receiver<RequestEvent>,
+    pub(crate) done: tokio::sync::oneshot::Receiver<RequestEnd>,
     channel: Channel,
     /// The task that sends the request over HTTP.
     exchange: Option<AbortHandle>,
@@ -154,18 +154,18 @@ pub(crate) struct Ticket {
     pub(crate) is_handshake: bool,
 }
 
-impl Ticket {
+impl PendingRequest {
     /// Waits for the end, and ignores everything else.
-    pub(crate) async fn done(&mut self) -> Done {
+    pub(crate) async fn done(&mut self) -> RequestEnd {
         ended((&mut self.done).await)
     }
 
     /// Answers a question of the upstream.
     pub(crate) async fn answer(
         &self,
-        key: AskKey,
+        key: QuestionKey,
         answer: &Result<serde_json::Value, message::RpcError>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), FaultCause> {
         match self.channel.calls.take_ask(self.id, key) {
             Some(id) => self.channel.wire.send(message::answer(&id, answer)).await,
             // The question was withdrawn, or the request has ended.
@@ -175,11 +175,13 @@ impl Ticket {
 }
 
 /// How a request ended. The sender is dropped without a value only when the connection is closed.
-pub(crate) fn ended(done: Result<Done, tokio::sync::oneshot::error::RecvError>) -> Done {
-    done.unwrap_or_else(|_| Done::Trouble(Trouble::Closed))
+pub(crate) fn ended(
+    done: Result<RequestEnd, tokio::sync::oneshot::error::RecvError>,
+) -> RequestEnd {
+    done.unwrap_or_else(|_| RequestEnd::Trouble(FaultCause::Closed))
 }
 
-impl Drop for Ticket {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         let Some(mut messages) = self.channel.calls.forget(self.id) else { return };
         if let Some(exchange) = &self.exchange {

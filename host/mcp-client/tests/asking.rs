@@ -2,7 +2,7 @@
 
 mod stand_in;
 
-use portcullis_mcp_client::{Event, InFlight, RpcError, Trouble, Upstream, UpstreamRequest};
+use portcullis_mcp_client::{Event, FaultCause, InFlight, RpcError, Upstream, UpstreamRequest};
 use serde_json::{Value, json};
 use stand_in::{
     Web, call, call_for, child, defined, has_seen, object, question, said, text, within,
@@ -116,7 +116,7 @@ async fn the_time_to_answer_a_question_does_not_count_for_the_timeout() {
         let key = question(&mut asked).await;
         // Another request times out. The one with the question does not.
         let fault = call(&upstream, "hang", json!({})).outcome().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::TimedOut(_)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::TimedOut(_)), "{fault}");
         asked.answer(key, answer()).await.unwrap();
         assert_eq!(end(asked).await, r#"{"action":"accept"}"#);
     })

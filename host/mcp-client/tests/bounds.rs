@@ -2,7 +2,9 @@
 
 mod stand_in;
 
-use portcullis_mcp_client::{Event, Listing, RequestOutcome, Trouble, Upstream, UpstreamRequest};
+use portcullis_mcp_client::{
+    Event, FaultCause, Listing, RequestOutcome, Upstream, UpstreamRequest,
+};
 use serde_json::json;
 use stand_in::{Web, call, child, child_with, defined, has_seen, object, said, within};
 
@@ -35,7 +37,7 @@ async fn an_answer_that_is_too_large_is_refused_and_nothing_else() {
             has_seen(&upstream, "tools/call").await;
             let big = call(&upstream, "big", json!({"bytes": 50_000_000})).outcome().await;
             let fault = big.unwrap_err();
-            assert!(matches!(fault.trouble, Trouble::TooLarge(1_000_000)), "{fault}");
+            assert!(matches!(fault.trouble, FaultCause::TooLarge(1_000_000)), "{fault}");
             assert!(fault.to_string().contains("`answer-bytes`"), "{fault}");
             let fits = said(&upstream, "big", json!({"bytes": 900_000})).await;
             assert_eq!(fits.len(), 900_000);
@@ -50,7 +52,7 @@ async fn an_answer_that_cannot_be_read_ends_its_request() {
     within(async {
         for (_web, upstream) in everywhere() {
             let fault = call(&upstream, "deep", json!({})).outcome().await.unwrap_err();
-            assert!(matches!(fault.trouble, Trouble::Protocol(_)), "{fault}");
+            assert!(matches!(fault.trouble, FaultCause::Protocol(_)), "{fault}");
             assert_eq!(said(&upstream, "log", json!({})).await, "logged");
         }
     })
@@ -62,7 +64,7 @@ async fn a_request_without_an_answer_times_out() {
     within(async {
         let upstream = child_with(&[], json!({"timeout-seconds": 1}));
         let fault = call(&upstream, "hang", json!({})).outcome().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::TimedOut(_)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::TimedOut(_)), "{fault}");
         has_seen(&upstream, "notifications/cancelled").await;
     })
     .await;
@@ -150,7 +152,7 @@ async fn the_number_of_requests_in_flight_is_bounded() {
                 Ok(_) => tokio::task::yield_now().await,
             }
         };
-        assert!(matches!(fault.trouble, Trouble::Busy(1024)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::Busy(1024)), "{fault}");
         drop(hanging);
     })
     .await;

@@ -5,7 +5,7 @@ mod stand_in;
 
 use std::io::BufRead;
 
-use portcullis_mcp_client::{Trouble, Upstream, UpstreamState};
+use portcullis_mcp_client::{FaultCause, Upstream, UpstreamState};
 use serde_json::json;
 use stand_in::{Web, call, child, defined, has_seen, is_running, said, within};
 
@@ -40,7 +40,7 @@ async fn the_child_ends_when_the_upstream_is_dropped_or_closed() {
         assert!(!is_running(closed));
         assert!(matches!(upstream.state(), UpstreamState::Closed));
         let fault = upstream.refresh().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::Closed), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::Closed), "{fault}");
     })
     .await;
 }
@@ -238,13 +238,13 @@ async fn a_crash_in_a_call_is_reported_and_the_next_call_restarts_the_server() {
         has_seen(&upstream, "tools/call").await;
         let first = process(&upstream);
         let fault = call(&upstream, "die", json!({})).outcome().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::Lost(_)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::Lost(_)), "{fault}");
         let text = fault.to_string();
         assert!(text.contains("exit status: 7") && text.contains("these are last words"), "{text}");
         let Some(portcullis_mcp_client::Event::Done(Err(fault))) = waiting.await.unwrap() else {
             panic!("the other call ends too")
         };
-        assert!(matches!(fault.trouble, Trouble::Lost(_)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::Lost(_)), "{fault}");
         assert!(matches!(upstream.state(), UpstreamState::Idle));
         assert_eq!(said(&upstream, "log", json!({})).await, "logged");
         assert_ne!(process(&upstream), first);
@@ -283,9 +283,9 @@ async fn requests_fail_when_their_server_ends() {
             else {
                 panic!("the call ends")
             };
-            assert!(matches!(fault.trouble, Trouble::Lost(_)), "{arguments:?}: {fault}");
+            assert!(matches!(fault.trouble, FaultCause::Lost(_)), "{arguments:?}: {fault}");
             let fault = call(&upstream, "log", json!({})).outcome().await.unwrap_err();
-            assert!(matches!(fault.trouble, Trouble::NotRunning(_)), "{arguments:?}: {fault}");
+            assert!(matches!(fault.trouble, FaultCause::NotRunning(_)), "{arguments:?}: {fault}");
         }
     })
     .await;

@@ -2,7 +2,7 @@
 
 mod stand_in;
 
-use portcullis_mcp_client::{Object, Trouble, UpstreamRequest};
+use portcullis_mcp_client::{FaultCause, Object, UpstreamRequest};
 use serde_json::json;
 use stand_in::{Web, call, defined, has_seen, object, said, text, within};
 
@@ -30,7 +30,7 @@ async fn a_server_that_forgets_each_session_is_given_up() {
         let web = Web::start(&["http", "legacy", "amnesia"]);
         let upstream = defined(json!({"url": web.url, "protocol": "legacy"}));
         let fault = call(&upstream, "log", json!({})).outcome().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::Lost(_)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::Lost(_)), "{fault}");
     })
     .await;
 }
@@ -46,7 +46,7 @@ async fn an_interrupted_answer_is_resumed() {
         let web = Web::start(&["http", "modern"]);
         let upstream = defined(json!({"url": web.url}));
         let fault = call(&upstream, "interrupted", json!({})).outcome().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::Lost(_)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::Lost(_)), "{fault}");
     })
     .await;
 }

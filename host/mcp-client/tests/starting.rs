@@ -2,7 +2,7 @@
 
 mod stand_in;
 
-use portcullis_mcp_client::{ClientSettings, Definition, Era, Trouble, Upstream, UpstreamState};
+use portcullis_mcp_client::{ClientSettings, Definition, Era, FaultCause, Upstream, UpstreamState};
 use serde_json::json;
 use stand_in::{Web, call, child, child_with, defined, has_seen, said, within};
 
@@ -50,7 +50,7 @@ async fn a_server_that_answers_nothing_is_given_up() {
     within(async {
         let upstream = child_with(&["mute"], json!({"start-seconds": 1}));
         let fault = upstream.listing().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::TimedOut(_)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::TimedOut(_)), "{fault}");
         assert!(fault.to_string().contains("start-seconds"), "{fault}");
     })
     .await;
@@ -69,7 +69,7 @@ async fn a_configured_protocol_is_not_replaced() {
         }
         let legacy = child_with(&["modern"], json!({"protocol": "legacy"}));
         let fault = legacy.listing().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::Protocol(_)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::Protocol(_)), "{fault}");
         let unknown = child(&["legacy", "2099-01-01"]).listing().await.unwrap_err();
         assert!(unknown.to_string().contains("2099-01-01"), "{unknown}");
     })
@@ -84,7 +84,7 @@ async fn without_a_transport_server_sent_events_are_tried_too() {
         assert_eq!(said(&upstream, "log", json!({})).await, "logged");
         let http = defined(json!({"url": web.url, "transport": "http"}));
         let fault = call(&http, "log", json!({})).outcome().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::Refused(404, _)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::Refused(404, _)), "{fault}");
     })
     .await;
 }
@@ -95,11 +95,11 @@ async fn after_a_failure_there_is_a_reported_pause() {
         let upstream = defined(json!({"command": "/no/such/program"}));
         assert!(matches!(upstream.state(), UpstreamState::Idle));
         let fault = call(&upstream, "echo", json!({})).outcome().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::NotRunning(_)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::NotRunning(_)), "{fault}");
         assert!(fault.to_string().starts_with("tools/call at the upstream `stand-in`:"), "{fault}");
         assert!(fault.to_string().contains("/no/such/program"), "{fault}");
         let fault = call(&upstream, "echo", json!({})).outcome().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::Connecting { .. }), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::Connecting { .. }), "{fault}");
         assert!(fault.to_string().contains("tried again in 1 s"), "{fault}");
         assert!(matches!(upstream.state(), UpstreamState::Resting { .. }));
     })
@@ -113,10 +113,10 @@ async fn a_server_can_become_reachable_later() {
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         drop(listener);
         let fault = defined(json!({"url": url})).listing().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::NotRunning(_)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::NotRunning(_)), "{fault}");
         let locked = Web::start(&["http", "locked"]);
         let fault = defined(json!({"url": locked.url})).listing().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::Login(_)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::Login(_)), "{fault}");
         assert!(fault.to_string().contains("upstream login"), "{fault}");
         assert!(fault.to_string().contains("`headers`"), "{fault}");
         let headers = json!({"Authorization": "Bearer another/key"});
@@ -129,7 +129,7 @@ async fn a_server_can_become_reachable_later() {
         assert_eq!(said(&upstream, "log", json!({})).await, "logged");
         let elsewhere = Web::start(&["http", "elsewhere"]);
         let fault = defined(json!({"url": elsewhere.url})).listing().await.unwrap_err();
-        assert!(matches!(fault.trouble, Trouble::Refused(307, _)), "{fault}");
+        assert!(matches!(fault.trouble, FaultCause::Refused(307, _)), "{fault}");
         let foreign = Web::start(&["sse", "foreign"]);
         let upstream = defined(json!({"url": foreign.url, "transport": "sse"}));
         let fault = upstream.listing().await.unwrap_err();

@@ -11,8 +11,8 @@ mod input;
 mod journals;
 mod lists;
 mod log_levels;
-mod looks;
 mod notifications;
+mod project_searches;
 mod requests;
 mod results;
 mod seal;
@@ -66,7 +66,7 @@ impl Server {
     /// Refuses `method` if no source offers `feature`. Without this check, rmcp would answer with an empty list.
     async fn require(&self, feature: Feature, method: &'static str) -> Result<(), ErrorData> {
         self.shared.host.catalog().await;
-        if self.shared.host.offers(feature) { Ok(()) } else { Err(not_offered(method)) }
+        if self.shared.host.supports(feature) { Ok(()) } else { Err(not_offered(method)) }
     }
 
     /// Runs `work`. If [`MAX_CALLS`] calls are running already, returns the result of `too_many` instead.
@@ -122,7 +122,7 @@ fn not_offered(method: &'static str) -> ErrorData {
 impl ServerHandler for Server {
     #[expect(deprecated, reason = "clients up to 2025-11-25 have logging")]
     fn get_info(&self) -> ServerConfig {
-        let offers = |feature| self.shared.host.offers(feature);
+        let offers = |feature| self.shared.host.supports(feature);
         let mut capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
@@ -189,7 +189,7 @@ impl ServerHandler for Server {
 
     fn get_tool(&self, name: &str) -> Option<McpTool> {
         let typed = |tool| serde_json::from_value(listed_tool(name, tool)).ok();
-        let Some(shown) = self.shared.host.shown_now() else {
+        let Some(shown) = self.shared.host.published_now() else {
             return typed(self.shared.host.bundled_now()?.tool(name)?);
         };
         match shown.tools_now() {
@@ -353,7 +353,7 @@ impl ServerHandler for Server {
         let method = request.method.as_str();
         let listed = |list: &[(&str, Feature)]| {
             list.iter()
-                .any(|(known, feature)| *known == method && self.shared.host.offers(*feature))
+                .any(|(known, feature)| *known == method && self.shared.host.supports(*feature))
         };
         let known =
             listed(KNOWN_METHODS) || (listed(KNOWN_LEGACY_METHODS) && caller::is_legacy(&cx));

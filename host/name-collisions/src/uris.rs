@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 
 /// The URIs that a template or a resource claims, normalised: schemes and authorities are case-insensitive (RFC 3986).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Space {
+pub enum UriSpace {
     /// One URI: the URI of a resource, or a template without an expression.
     One(String),
     /// All URIs with this prefix.
     Prefix(String),
 }
 
-impl Space {
+impl UriSpace {
     /// The space of a template. `None`: the template's literal text names no scheme, so the template owns nothing.
     pub fn of_template(template: &str) -> Option<Self> {
         let (literal, is_family) = match template.split_once('{') {
@@ -68,7 +68,7 @@ pub fn realm(uri: &str) -> Option<String> {
 /// the URI must begin with this text. Without an expression, the URI must be equal to the text. Schemes and
 /// authorities are compared case-insensitively, all else byte by byte.
 pub fn owns(template: &str, uri: &str) -> bool {
-    Space::of_template(template).is_some_and(|space| space.contains(uri))
+    UriSpace::of_template(template).is_some_and(|space| space.contains(uri))
 }
 
 /// The text with its scheme and authority in lower case. `None`: the text has no scheme.
@@ -102,17 +102,17 @@ impl Owners {
     /// # Errors
     ///
     /// The owner of an overlapping space. Nothing is changed then.
-    pub fn claim(&mut self, space: Space, source: usize) -> Result<(), usize> {
+    pub fn claim(&mut self, space: UriSpace, source: usize) -> Result<(), usize> {
         if let Some(owner) = self.of_text(space.text())
             && owner != source
         {
             return Err(owner);
         }
         match space {
-            Space::One(uri) => {
+            UriSpace::One(uri) => {
                 self.single.insert(uri, source);
             }
-            Space::Prefix(text) => {
+            UriSpace::Prefix(text) => {
                 let within = |all: &BTreeMap<String, usize>| {
                     let from = all.range(text.clone()..);
                     let mut those = from.take_while(|(one, _)| one.starts_with(&text));
@@ -129,7 +129,7 @@ impl Owners {
 
     /// The source that owns a URI.
     pub fn of(&self, uri: &str) -> Option<usize> {
-        self.of_text(Space::of_uri(uri).text())
+        self.of_text(UriSpace::of_uri(uri).text())
     }
 
     fn of_text(&self, text: &str) -> Option<usize> {
@@ -173,17 +173,17 @@ mod tests {
 
     #[test]
     fn the_first_claim_counts_and_one_that_overlaps_is_refused() {
-        let template = |text| Space::of_template(text).unwrap();
+        let template = |text| UriSpace::of_template(text).unwrap();
         let mut owners = Owners::default();
         owners.claim(template("notes://docs/{x}"), 0).unwrap();
-        owners.claim(Space::of_uri("secret://key"), 1).unwrap();
+        owners.claim(UriSpace::of_uri("secret://key"), 1).unwrap();
         for text in ["notes:{+rest}", "NOTES://docs/{x}", "notes://docs/deep/{x}", "notes://docs/"]
         {
             assert_eq!(owners.claim(template(text), 2), Err(0), "{text}");
         }
         assert_eq!(owners.claim(template("secret:{x}"), 2), Err(1));
-        assert_eq!(owners.claim(Space::of_uri("SECRET://key"), 2), Err(1));
-        assert_eq!(owners.claim(Space::of_uri("notes://docs/one"), 2), Err(0));
+        assert_eq!(owners.claim(UriSpace::of_uri("SECRET://key"), 2), Err(1));
+        assert_eq!(owners.claim(UriSpace::of_uri("notes://docs/one"), 2), Err(0));
         owners.claim(template("notes://docs/deep/{x}"), 0).unwrap();
         owners.claim(template("notes://other/{x}"), 2).unwrap();
         for (uri, owner) in [
@@ -214,9 +214,9 @@ mod tests {
     #[test]
     fn what_has_no_scheme_can_be_a_resource_all_the_same() {
         let mut owners = Owners::default();
-        owners.claim(Space::of_uri("Readme"), 0).unwrap();
-        assert_eq!(owners.claim(Space::of_uri("Readme"), 1), Err(0));
-        owners.claim(Space::of_uri("readme"), 1).unwrap();
+        owners.claim(UriSpace::of_uri("Readme"), 0).unwrap();
+        assert_eq!(owners.claim(UriSpace::of_uri("Readme"), 1), Err(0));
+        owners.claim(UriSpace::of_uri("readme"), 1).unwrap();
         assert_eq!((owners.of("Readme"), owners.of("readme")), (Some(0), Some(1)));
     }
 }

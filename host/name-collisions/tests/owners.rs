@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use portcullis_name_collisions::uris::{Owners, Space, owns};
+use portcullis_name_collisions::uris::{Owners, UriSpace, owns};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -64,10 +64,10 @@ enum Claim {
 }
 
 impl Claim {
-    fn space(&self) -> Option<Space> {
+    fn space(&self) -> Option<UriSpace> {
         match self {
-            Self::Template(text) => Space::of_template(text),
-            Self::Uri(text) => Some(Space::of_uri(text)),
+            Self::Template(text) => UriSpace::of_template(text),
+            Self::Uri(text) => Some(UriSpace::of_uri(text)),
         }
     }
 }
@@ -127,7 +127,7 @@ proptest! {
     #[test]
     fn the_first_claim_is_given(template in template(), uri in uri(), source in 0_usize..4) {
         let mut owners = Owners::default();
-        if let Some(space) = Space::of_template(&template) {
+        if let Some(space) = UriSpace::of_template(&template) {
             prop_assert_eq!(owners.claim(space, source), Ok(()));
         }
         prop_assert_eq!(owners.of(&uri), owns(&template, &uri).then_some(source));

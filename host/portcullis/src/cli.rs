@@ -6,6 +6,7 @@ mod call;
 mod check;
 mod config;
 mod confirm;
+mod context;
 mod doctor;
 mod first_start;
 mod grant;
@@ -25,7 +26,6 @@ mod safety;
 mod selection;
 mod serve;
 mod setup;
-mod setup_clients;
 mod signals;
 mod start;
 mod style;
@@ -88,7 +88,7 @@ enum Command {
     /// Serve MCP over stdio or HTTP
     Serve(serve::Args),
     /// Write Portcullis into the configuration of MCP clients
-    Setup(setup_clients::Args),
+    Setup(setup::Args),
     /// Take MCP servers from a client's file into the configuration, as upstream servers
     Import(import::Args),
     /// Check the whole installation, and say what mends each fault
@@ -166,7 +166,7 @@ enum Plugin {
 
 /// How a command ended. The exit codes: 0 for [`End::Done`], 1 for [`End::Failed`], 2 for an error, and
 /// 3 for a server whose shutdown timed out.
-pub enum End {
+pub enum CommandEnd {
     /// The command succeeded.
     Done,
     /// The command ran, and its result is negative: the tool's result has `isError`, a check found something, or the
@@ -178,7 +178,7 @@ pub enum End {
 pub fn main() -> ExitCode {
     // The host starts itself with these subcommands. They are not meant for users.
     if std::env::args_os().nth(1).is_some_and(|first| first == compiler::SUBCOMMAND) {
-        let done = compiler::main().map(|()| End::Done);
+        let done = compiler::main().map(|()| CommandEnd::Done);
         return finish(done.map_err(Into::into));
     }
     if std::env::args_os().nth(1).is_some_and(|first| first == portcullis_mcp_client::SUBCOMMAND) {
@@ -205,7 +205,7 @@ pub fn main() -> ExitCode {
     };
     let ended = match cli.command {
         Command::Completions { shell } => completions(shell),
-        Command::Pages(args) => args.run(Cli::command()).map(|()| End::Done),
+        Command::Pages(args) => args.run(Cli::command()).map(|()| CommandEnd::Done),
         // These commands have to work with a configuration that is invalid.
         Command::Config(args) => args.run(cli.common.config.as_deref()),
         Command::Setup(args) => args.run(&cli.common),
@@ -226,10 +226,10 @@ pub fn main() -> ExitCode {
     finish(ended)
 }
 
-fn finish(ended: anyhow::Result<End>) -> ExitCode {
+fn finish(ended: anyhow::Result<CommandEnd>) -> ExitCode {
     match ended {
-        Ok(End::Done) => ExitCode::SUCCESS,
-        Ok(End::Failed) => ExitCode::from(1),
+        Ok(CommandEnd::Done) => ExitCode::SUCCESS,
+        Ok(CommandEnd::Failed) => ExitCode::from(1),
         Err(error) => {
             // The error may quote untrusted text.
             let error = portcullis_sanitize::error_chain(error.as_ref());
@@ -239,7 +239,7 @@ fn finish(ended: anyhow::Result<End>) -> ExitCode {
     }
 }
 
-fn completions(shell: clap_complete::Shell) -> anyhow::Result<End> {
+fn completions(shell: clap_complete::Shell) -> anyhow::Result<CommandEnd> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "portcullis", &mut text);
     print(&String::from_utf8_lossy(&text))

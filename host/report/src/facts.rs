@@ -65,7 +65,7 @@ pub struct PluginFacts {
     /// Its capabilities: those that it imports, wants, was granted or used.
     pub capabilities: Vec<CapabilityFacts>,
     /// What it cannot do, whatever is granted.
-    pub cannot: Vec<Cannot>,
+    pub cannot: Vec<CapabilityLimit>,
     /// Its tools.
     pub tools: Vec<ToolFacts>,
     /// The names of the settings that the operator wrote.
@@ -159,7 +159,7 @@ pub struct UseFacts {
 /// Something that a plugin cannot do.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Cannot {
+pub struct CapabilityLimit {
     /// The capability, or a description.
     pub what: String,
     /// Why.

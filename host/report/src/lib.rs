@@ -13,8 +13,8 @@ mod picture;
 mod sarif;
 
 pub use facts::{
-    Approval, AuditFacts, Cannot, CapabilityFacts, DeletedFacts, Facts, Hints, ImportFacts,
-    PluginFacts, State, ToolFacts, UpstreamFacts, UseFacts, WantFacts,
+    Approval, AuditFacts, CapabilityFacts, CapabilityLimit, DeletedFacts, Facts, Hints,
+    ImportFacts, PluginFacts, State, ToolFacts, UpstreamFacts, UseFacts, WantFacts,
 };
 pub use findings::{Finding, Level, RULES, Rule, UnknownRule, findings, selected};
 pub use html::page;

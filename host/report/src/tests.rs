@@ -89,7 +89,7 @@ fn hostile_plugin() -> PluginFacts {
         digest: Some("d1".into()),
         approval: approval("plugin"),
         capabilities: vec![capability],
-        cannot: vec![Cannot { what: text("what"), why: text("why not") }],
+        cannot: vec![CapabilityLimit { what: text("what"), why: text("why not") }],
         tools: vec![tool],
         settings: vec![text("setting")],
         limits: vec![text("limit")],

@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use memchr::memmem;
 
-use crate::Raw;
+use crate::PassthroughKey;
 
 /// Unwraps results in the messages of one event stream, event by event.
 ///
@@ -11,14 +11,14 @@ use crate::Raw;
 /// of the stream has to limit the length of events.
 #[derive(Debug)]
 pub struct Events {
-    raw: Raw,
+    raw: PassthroughKey,
     /// The incomplete event.
     partial: BytesMut,
 }
 
 impl Events {
     /// Begins to unwrap a new stream.
-    pub fn new(raw: Raw) -> Self {
+    pub fn new(raw: PassthroughKey) -> Self {
         Self { raw, partial: BytesMut::new() }
     }
 
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn events_are_rewritten_however_they_are_cut() {
-        let raw = Raw::new().unwrap();
+        let raw = PassthroughKey::new().unwrap();
         let stream = stream(raw.key());
         for size in (1..40).chain([stream.len()]) {
             let mut events = Events::new(raw.clone());
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_complete_event_goes_out_at_once_and_as_the_same_bytes() {
-        let mut events = Events::new(Raw::new().unwrap());
+        let mut events = Events::new(PassthroughKey::new().unwrap());
         let chunk = Bytes::from_static(b"data: {\"method\":\"x\"}\n\n");
         let passed = events.push(chunk.clone());
         assert_eq!((passed.as_ptr(), passed.len()), (chunk.as_ptr(), chunk.len()));

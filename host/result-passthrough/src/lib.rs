@@ -30,9 +30,9 @@ const PREFIX: &str = "portcullis.raw/";
 
 /// The key of wrapped results in `_meta`. Clones have the same key.
 #[derive(Clone)]
-pub struct Raw(Arc<Finder<'static>>);
+pub struct PassthroughKey(Arc<Finder<'static>>);
 
-impl Raw {
+impl PassthroughKey {
     /// A new key, with 128 random bits, so that no client and no tool can guess it.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Raw {
 }
 
 /// Hides the key, because others can read the logs.
-impl fmt::Debug for Raw {
+impl fmt::Debug for PassthroughKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Raw(..)")
     }
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_is_wrapped_takes_the_place_of_the_result() {
-        let raw = Raw::new().unwrap();
+        let raw = PassthroughKey::new().unwrap();
         let key = raw.key();
         let message = format!(
             r#"{{"jsonrpc":"2.0","id":"a","result":{{"content":[],"_meta":{{"a":1,"{key}":{{"x": [1.50,1e2,"\u00e4"]}}}}}}}}"#
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn all_else_stays_as_it_is() {
-        let raw = Raw::new().unwrap();
+        let raw = PassthroughKey::new().unwrap();
         let key = raw.key();
         for message in [
             r#"{"jsonrpc":"2.0","id":1,"result":{"_meta":{"a":1}}}"#.to_owned(),
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn keys_differ_and_are_not_shown() {
-        let (one, other) = (Raw::new().unwrap(), Raw::new().unwrap());
+        let (one, other) = (PassthroughKey::new().unwrap(), PassthroughKey::new().unwrap());
         assert_ne!(one.key(), other.key());
         assert_eq!(one.key(), one.clone().key());
         assert!(!format!("{one:?}").contains(one.key()));

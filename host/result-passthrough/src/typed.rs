@@ -4,9 +4,9 @@ use rmcp::model::{JsonRpcMessage, MetaObject, RequestId, ServerJsonRpcMessage, S
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::Raw;
+use crate::PassthroughKey;
 
-impl Raw {
+impl PassthroughKey {
     /// A message as JSON, with the wrapped result in the place of its result.
     ///
     /// # Errors
@@ -70,14 +70,14 @@ mod tests {
 
     use super::*;
 
-    fn written(raw: &Raw, result: ServerResult) -> Value {
+    fn written(raw: &PassthroughKey, result: ServerResult) -> Value {
         let message = ServerJsonRpcMessage::response(result, RequestId::Number(7));
         serde_json::from_slice(&raw.to_json(message).unwrap()).unwrap()
     }
 
     #[test]
     fn typed_results_are_replaced_as_those_in_bytes_are() {
-        let raw = Raw::new().unwrap();
+        let raw = PassthroughKey::new().unwrap();
         let given = json!({"content": [{"type": "hologram"}], "_meta": {"x": 1}, "new": true});
         let mut call = CallToolResult::success(vec![]);
         call.meta = Some(raw.wrap(given.clone()));
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_is_not_wrapped_is_written_as_rmcp_does() {
-        let raw = Raw::new().unwrap();
+        let raw = PassthroughKey::new().unwrap();
         let mut call = CallToolResult::success(vec![]);
         call.meta = Some(MetaObject(json!({"a": 1}).as_object().unwrap().clone()));
         for message in [

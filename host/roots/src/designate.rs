@@ -156,7 +156,7 @@ pub(super) fn parse(argument: &str) -> Result<PathBuf, Refusal> {
     }
     let path = Path::new(argument);
     if !path.is_absolute() && windows_path::is_meant(argument) {
-        return Err(Refusal::OfWindows);
+        return Err(Refusal::WindowsPath);
     }
     if !path.is_absolute() {
         return Err(Refusal::NotAbsolute);

@@ -32,7 +32,7 @@ pub struct Guard {
 
 /// The parent directory of a path, and the name there.
 #[derive(Debug)]
-pub struct Place {
+pub struct NameInParent {
     /// The directory. On Linux, the handle may be `O_PATH`, which allows only operations on names in the directory.
     pub directory: File,
     /// The name. `None`: the path is the directory itself.
@@ -203,7 +203,7 @@ impl Guard {
         let parent_of_host_files = Some(Id::of(&dir.dir_metadata()?));
         let directory = dir.try_clone()?.into_std_file();
         let (name, host_files) = (Some(name.into()), self.host_files.clone());
-        Place { directory, name, host_files, parent_of_host_files }.check_change()
+        NameInParent { directory, name, host_files, parent_of_host_files }.check_change()
     }
 
     /// Finds the parent directory of a path. `None`: no file of the host is beneath `dir`, and the path is `dir`
@@ -212,7 +212,7 @@ impl Guard {
     /// # Errors
     ///
     /// As for [`Self::open`]. The name itself is only accessed to follow a link.
-    pub fn place(&self, dir: &File, path: &Path, follow: bool) -> io::Result<Option<Place>> {
+    pub fn place(&self, dir: &File, path: &Path, follow: bool) -> io::Result<Option<NameInParent>> {
         let mut parts = path.components();
         let last = parts.next_back();
         // The directory itself, as `.` or `./`.
@@ -237,7 +237,7 @@ impl Guard {
                 if !follow || !is_link(&directory) {
                     let (directory, name) = (directory.into_std_file(), Some(name.to_owned()));
                     let host_files = self.host_files.clone();
-                    return Ok(Some(Place {
+                    return Ok(Some(NameInParent {
                         directory,
                         name,
                         host_files,
@@ -255,11 +255,16 @@ impl Guard {
         let Level { dir, id, holds_host_files } = walk.into_here();
         let (host_files, parent_of_host_files) =
             (self.host_files.clone(), holds_host_files.then_some(id));
-        Ok(Some(Place { directory: dir.into_std_file(), name, host_files, parent_of_host_files }))
+        Ok(Some(NameInParent {
+            directory: dir.into_std_file(),
+            name,
+            host_files,
+            parent_of_host_files,
+        }))
     }
 }
 
-impl Place {
+impl NameInParent {
     /// Refuses any access to a host's file.
     ///
     /// # Errors

@@ -115,7 +115,7 @@ pub(super) enum Restriction {
 
 /// The host's files beneath a directory.
 #[derive(Debug, Default)]
-struct Above {
+struct FilesBeneath {
     /// The names in the directory, in folded case.
     names: Vec<(String, Restriction)>,
     /// Whether one of the files is secret.
@@ -124,11 +124,11 @@ struct Above {
 
 /// The paths and identities of all files of the host.
 #[derive(Debug, Default)]
-struct Inner {
+struct AllHostFiles {
     /// The host's folders.
     folders: HashSet<Id>,
     /// Directories with files of the host beneath them.
-    above: HashMap<Id, Above>,
+    above: HashMap<Id, FilesBeneath>,
     /// All paths of the host. Links are resolved as far as the paths exist.
     paths: Vec<PathBuf>,
     /// Single files, which are recognised by identity under any name.
@@ -137,12 +137,12 @@ struct Inner {
 
 /// The host's files and folders. Clones share the data.
 #[derive(Debug, Clone, Default)]
-pub struct HostFiles(Arc<Inner>);
+pub struct HostFiles(Arc<AllHostFiles>);
 
 impl HostFiles {
     /// Finds the identities of these files. A file that does not exist yet is recognised by its name.
     pub fn new(all: impl IntoIterator<Item = HostFile>) -> Self {
-        let (mut inner, mut seen) = (Inner::default(), HashMap::new());
+        let (mut inner, mut seen) = (AllHostFiles::default(), HashMap::new());
         for own in all {
             inner.trace(&own, &mut seen);
         }
@@ -200,11 +200,12 @@ impl HostFiles {
     }
 }
 
-impl Inner {
+impl AllHostFiles {
     /// Walks the path of a host's file, link by link, and records each name on the path. `seen` caches the type of
     /// the file at each path, because many of these paths have a common beginning.
-    fn trace(&mut self, own: &HostFile, seen: &mut HashMap<PathBuf, Option<Seen>>) {
-        let mut look = |path: &Path| *seen.entry(path.to_owned()).or_insert_with(|| Seen::at(path));
+    fn trace(&mut self, own: &HostFile, seen: &mut HashMap<PathBuf, Option<EntryType>>) {
+        let mut look =
+            |path: &Path| *seen.entry(path.to_owned()).or_insert_with(|| EntryType::at(path));
         let (mut at, mut todo) = (PathBuf::new(), VecDeque::new());
         push(&own.path, &mut at, &mut todo);
         let mut links = 0;
@@ -213,7 +214,7 @@ impl Inner {
                 at.pop();
                 continue;
             }
-            let Some(Seen::Directory(directory)) = look(&at) else { break };
+            let Some(EntryType::Directory(directory)) = look(&at) else { break };
             let here = at.join(&name);
             let found = look(&here);
             // A missing directory on the path is closed, because only the host may create it.
@@ -226,7 +227,7 @@ impl Inner {
             above.secret |= own.secret;
             above.names.push((fold(&name), bar));
             match found {
-                Some(Seen::Link) => {
+                Some(EntryType::Link) => {
                     links += 1;
                     let Ok(target) = std::fs::read_link(&here) else { break };
                     if links > MAX_LINKS {
@@ -236,7 +237,7 @@ impl Inner {
                     push(&target, &mut at, &mut todo);
                     todo.extend(rest);
                 }
-                Some(Seen::Directory(_) | Seen::File) => at = here,
+                Some(EntryType::Directory(_) | EntryType::File) => at = here,
                 None => {
                     at = here;
                     break;
@@ -245,7 +246,7 @@ impl Inner {
         }
         at.extend(todo);
         match look(&at) {
-            Some(Seen::Directory(id)) if own.end == Restriction::NoAccess => {
+            Some(EntryType::Directory(id)) if own.end == Restriction::NoAccess => {
                 self.folders.insert(id);
             }
             Some(_) | None => self.files.push(own.path.clone()),
@@ -256,13 +257,13 @@ impl Inner {
 
 /// The type of the file at a path, without following a link.
 #[derive(Debug, Clone, Copy)]
-enum Seen {
+enum EntryType {
     Directory(Id),
     Link,
     File,
 }
 
-impl Seen {
+impl EntryType {
     fn at(path: &Path) -> Option<Self> {
         let found = std::fs::symlink_metadata(path).ok()?;
         if found.is_symlink() {

@@ -29,7 +29,7 @@ use cap_std::fs::Dir;
 use cap_std::io_lifetimes::AsFilelike as _;
 
 pub use designate::{Designated, DesignatedPart, Intent, Kind};
-pub use guard::{Guard, Place};
+pub use guard::{Guard, NameInParent};
 pub use guest_path::{
     GuestDirectories, beneath, guest_path, guest_setting, is_absolute_somewhere, native_path,
     normal_path, refused_name,
@@ -259,7 +259,7 @@ impl Roots {
     /// The path is not allowed, is wrong, or cannot be opened: [`Refusal`].
     pub fn locate(&self, argument: &str) -> Result<Located<'_>, Refusal> {
         if self.unknown {
-            return Err(Refusal::Unknown);
+            return Err(Refusal::RootsNotListed);
         }
         if self.is_empty() {
             return Err(Refusal::NoRoots);
@@ -305,7 +305,7 @@ impl Located<'_> {
     ) -> Result<Designated, Refusal> {
         let Self { root, path, rest } = self;
         if !root.is_in_place() {
-            return Err(Refusal::Moved(root.path().display().to_string()));
+            return Err(Refusal::RootReplaced(root.path().display().to_string()));
         }
         match designate::find_nearest(root, rest, nearest)? {
             Some(above) => {

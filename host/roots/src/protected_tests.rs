@@ -48,7 +48,7 @@ impl Home {
         self.open(path, OpenHow::default())
     }
 
-    fn place(&self, path: &str) -> io::Result<Place> {
+    fn place(&self, path: &str) -> io::Result<NameInParent> {
         let dir = self.root.dir().unwrap().into_std_file();
         Ok(self.root.guard.place(&dir, Path::new(path), false)?.expect("it holds the host's files"))
     }

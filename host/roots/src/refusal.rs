@@ -11,19 +11,19 @@ pub enum Refusal {
     /// The session has no roots.
     NoRoots,
     /// The client has roots, and has not listed them yet.
-    Unknown,
+    RootsNotListed,
     /// The path is relative.
     NotAbsolute,
     /// The path is one of Windows, and the host runs on another system.
-    OfWindows,
+    WindowsPath,
     /// The path cannot be used, for this reason.
     Malformed(&'static str),
     /// The path is beneath no root. The text lists the roots.
     Outside(String),
     /// A link on the path leads out of the root.
-    LeadsOut,
+    EscapesRoot,
     /// The path of this root no longer names the directory that was opened.
-    Moved(String),
+    RootReplaced(String),
     /// The file or directory does not exist.
     Missing,
     /// The path names something other than a regular file.
@@ -51,7 +51,7 @@ impl Refusal {
         } else if kind == CrossesDevices
             || (kind == PermissionDenied && error.raw_os_error().is_none())
         {
-            Self::LeadsOut
+            Self::EscapesRoot
         } else {
             Self::System(error)
         }
@@ -61,13 +61,13 @@ impl Refusal {
     pub fn word(&self) -> &'static str {
         match self {
             Self::NoRoots => "no-roots",
-            Self::Unknown => "roots-unknown",
+            Self::RootsNotListed => "roots-unknown",
             Self::NotAbsolute => "not-absolute",
-            Self::OfWindows => "of-windows",
+            Self::WindowsPath => "of-windows",
             Self::Malformed(_) => "malformed",
             Self::Outside(_) => "outside",
-            Self::LeadsOut => "leads-out",
-            Self::Moved(_) => "root-moved",
+            Self::EscapesRoot => "leads-out",
+            Self::RootReplaced(_) => "root-moved",
             Self::Missing => "no-entry",
             Self::NotAFile => "not-a-file",
             Self::NotADirectory => "not-a-directory",
@@ -80,13 +80,13 @@ impl Refusal {
     pub fn is_denial(&self) -> bool {
         match self {
             Self::NoRoots
-            | Self::Unknown
+            | Self::RootsNotListed
             | Self::Outside(_)
-            | Self::LeadsOut
-            | Self::Moved(_)
+            | Self::EscapesRoot
+            | Self::RootReplaced(_)
             | Self::Protected(_) => true,
             Self::NotAbsolute
-            | Self::OfWindows
+            | Self::WindowsPath
             | Self::Malformed(_)
             | Self::Missing
             | Self::NotAFile
@@ -100,22 +100,22 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRoots => f.write_str("this session has no roots, so no path can be opened"),
-            Self::Unknown => {
+            Self::RootsNotListed => {
                 f.write_str("the client has roots and has not said which, so no path can be opened")
             }
             Self::NotAbsolute if cfg!(windows) => {
                 f.write_str("the path is not absolute: it has to begin with a drive, as in C:\\")
             }
             Self::NotAbsolute => f.write_str("the path is not absolute"),
-            Self::OfWindows => {
+            Self::WindowsPath => {
                 f.write_str("it is a path of Windows, and portcullis runs on another system")
             }
             Self::Malformed(why) => write!(f, "the path cannot be used: {why}"),
             Self::Outside(roots) => {
                 write!(f, "the path is outside the roots of this session ({roots})")
             }
-            Self::LeadsOut => f.write_str("a link in the path leads out of its root"),
-            Self::Moved(root) => {
+            Self::EscapesRoot => f.write_str("a link in the path leads out of its root"),
+            Self::RootReplaced(root) => {
                 write!(f, "the root {root} is no longer the directory that was opened")
             }
             Self::Missing => f.write_str("there is no such file or directory"),
@@ -132,13 +132,13 @@ impl std::error::Error for Refusal {
         match self {
             Self::System(cause) => Some(cause),
             Self::NoRoots
-            | Self::Unknown
+            | Self::RootsNotListed
             | Self::NotAbsolute
-            | Self::OfWindows
+            | Self::WindowsPath
             | Self::Malformed(_)
             | Self::Outside(_)
-            | Self::LeadsOut
-            | Self::Moved(_)
+            | Self::EscapesRoot
+            | Self::RootReplaced(_)
             | Self::Missing
             | Self::NotAFile
             | Self::NotADirectory

@@ -32,4 +32,4 @@ pub use prompts::{Message, PromptOutcome, PromptResult};
 pub use resources::{Page, ReadOutcome, ReadResult};
 pub use tools::{ToolOutcome, ToolResult};
 pub use types::ToolHints;
-pub use views::Dressing;
+pub use views::ToolView;

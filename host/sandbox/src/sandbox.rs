@@ -3,7 +3,7 @@
 mod component_info;
 mod foreign;
 mod limited_store;
-mod offer;
+mod linked_component;
 mod prepared;
 mod shared_state;
 mod sockets;
@@ -25,11 +25,13 @@ pub use component_info::{
     ComponentInfo, Import, ManifestError, Missing, RefusedComponent, dispensable, imports_sockets,
     missing,
 };
-pub use offer::Feature;
-use offer::Offer;
-use prepared::{InstanceMaker, Next, PreparedInstance};
-pub use shared_state::{LaterJob, News, SharedState};
-pub use state::{ALWAYS, Context, InstanceState, Notice, Places, RequestHandle};
+pub use linked_component::Feature;
+use linked_component::LinkedComponent;
+use prepared::{InstanceMaker, NextInstance, PreparedInstance};
+pub use shared_state::{Broadcast, DeferredJob, SharedState};
+pub use state::{
+    ALWAYS_LINKED, CallContext, CallNotification, InstanceState, PluginResources, RequestHandle,
+};
 pub use work::{GuestAnswer, Work};
 
 use crate::bindings::Manifest;
@@ -38,7 +40,7 @@ use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, CallIdentity, Trail};
 use portcullis_checked_files::{Records, SealKey, WriteError};
 use portcullis_engine::ComponentFile;
-use portcullis_engine::code::{Aligned, CodeCache};
+use portcullis_engine::code::{CodeCache, PageAligned};
 use portcullis_engine::{CALLS, Engine, Guests, LimitHit, Limits, Output, SPARES};
 
 /// State that all plugins share: the engine, compiled code, the audit, and the threads for guests.
@@ -143,14 +145,14 @@ impl fmt::Display for Origin {
 #[derive(Clone)]
 pub enum Code {
     /// Code that was compiled when this binary was built.
-    Bundled(&'static Aligned<[u8]>),
+    Bundled(&'static PageAligned<[u8]>),
     /// The file of a component, which a child process compiles.
     File(Arc<ComponentFile>),
 }
 
 /// The operator's terms for one plugin.
 #[derive(Debug, Clone)]
-pub struct Terms {
+pub struct PluginTerms {
     /// The grants and wants.
     pub policy: Arc<Policy>,
     /// The limits of each call.
@@ -168,12 +170,12 @@ pub struct Plugin {
     /// Where the component comes from.
     pub origin: Origin,
     /// The operator's terms.
-    pub terms: Terms,
+    pub terms: PluginTerms,
     code: Code,
-    places: Places,
+    places: PluginResources,
     sandbox: Arc<Sandbox>,
-    offer: OnceCell<Offer>,
-    next: Next,
+    offer: OnceCell<LinkedComponent>,
+    next: NextInstance,
     slots: Semaphore,
 }
 
@@ -217,13 +219,13 @@ impl GuestFailure {
 }
 
 /// One round of a plugin's call: its work, directories, context and time limit.
-pub struct Run {
+pub struct Round {
     /// The work.
     pub work: Work,
     /// The directories that the guest gets.
     pub preopens: Vec<Preopen>,
     /// The data and the channels of the call that the guest can use.
-    pub context: Context,
+    pub context: CallContext,
     /// The time limit of the guest. The wait for a free slot has the same limit, separately.
     pub wall: Duration,
 }
@@ -236,12 +238,12 @@ impl Plugin {
         digest: Arc<str>,
         origin: Origin,
         code: Code,
-        terms: Terms,
-        places: Places,
+        terms: PluginTerms,
+        places: PluginResources,
     ) -> Self {
         let slots = Semaphore::new(terms.limits.calls.get() as usize);
         let offer = OnceCell::new();
-        let next = Next::default();
+        let next = NextInstance::default();
         Self { name, digest, origin, terms, code, places, sandbox, offer, next, slots }
     }
 
@@ -336,12 +338,12 @@ impl Plugin {
         })
     }
 
-    async fn offer(&self) -> Result<&Offer, GuestFailure> {
+    async fn offer(&self) -> Result<&LinkedComponent, GuestFailure> {
         let make = || async {
             let component = self.component().await?;
             let mut linker = Linker::new(self.sandbox.engine()?.wasmtime());
             state::link(&mut linker, &self.terms.policy)
-                .and_then(|()| Offer::new(linker.instantiate_pre(&component)?))
+                .and_then(|()| LinkedComponent::new(linker.instantiate_pre(&component)?))
                 .map_err(|error| GuestFailure::Unusable(format!("{error:#}")))
         };
         match self.offer.get() {
@@ -368,8 +370,8 @@ impl Plugin {
     /// # Errors
     ///
     /// [`GuestFailure`]. The instance of a failed call is dropped.
-    pub async fn run(&self, gate: Gate, job: Run) -> Result<GuestAnswer, GuestFailure> {
-        let Run { work, preopens, context, wall } = job;
+    pub async fn run(&self, gate: Gate, job: Round) -> Result<GuestAnswer, GuestFailure> {
+        let Round { work, preopens, context, wall } = job;
         let wait = async {
             let mine = self.slots.acquire().await.expect("never closed");
             let of_all = self.sandbox.slots.clone().acquire_owned().await.expect("never closed");
@@ -384,7 +386,7 @@ impl Plugin {
         let fresh = self.next.lock().take().map(|(fresh, _place)| fresh);
         let output = fresh.as_ref().map(|fresh| fresh.output.clone());
         let output = output.unwrap_or_else(|| state::output(&limits));
-        let parts = state::Parts {
+        let parts = state::CallState {
             gate,
             context,
             preopens,

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 
 /// A line of the input, without its end.
-pub(crate) enum Line {
+pub(crate) enum InputLine {
     /// The line.
     Text(Vec<u8>),
     /// The line has more than [`MAX_LINE`] bytes. The outline has the id of the message, if it was found.
@@ -34,7 +34,7 @@ impl<R: AsyncRead + Unpin> Input<R> {
 
     /// The next line. `None`: the input has ended. A last line without a line feed is incomplete and is dropped. If the
     /// future is dropped, nothing is lost: the next call continues.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<InputLine>> {
         loop {
             let chunk = self.from.fill_buf().await?;
             if chunk.is_empty() {
@@ -57,8 +57,8 @@ impl<R: AsyncRead + Unpin> Input<R> {
             if end.is_some() {
                 let line = std::mem::take(&mut self.partial);
                 return Ok(Some(match self.skipped.take() {
-                    Some(scan) => Line::TooLong(scan.finish().into()),
-                    None => Line::Text(line),
+                    Some(scan) => InputLine::TooLong(scan.finish().into()),
+                    None => InputLine::Text(line),
                 }));
             }
         }
@@ -82,7 +82,7 @@ mod tests {
             let read = tokio::time::timeout(Duration::from_millis(20), input.next()).await;
             match read {
                 Ok(line) => {
-                    let Some(Line::Text(line)) = line.unwrap() else { panic!("it is short") };
+                    let Some(InputLine::Text(line)) = line.unwrap() else { panic!("it is short") };
                     assert_eq!(line, b"{\"a\":1}");
                     return;
                 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use portcullis_result_passthrough::Raw;
+use portcullis_result_passthrough::PassthroughKey;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage,
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use input::MAX_LINE;
 
-use input::{Input, Line};
+use input::{Input, InputLine};
 use read::Read;
 
 /// Maximum size of all unanswered requests together, in bytes. Further requests are refused.
@@ -56,7 +56,7 @@ pub struct EndSignals {
 pub struct StdioTransport<R, W> {
     input: Input<R>,
     output: Arc<Mutex<W>>,
-    raw: Raw,
+    raw: PassthroughKey,
     ends: EndSignals,
     /// Whether a request has arrived. rmcp would end the session at a notification before the first request.
     has_request: bool,
@@ -68,13 +68,13 @@ pub struct StdioTransport<R, W> {
 
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioTransport<R, W> {
     /// Reads from `input` and writes to `output`. Results that were wrapped with `raw` are written unchanged.
-    pub fn new(input: R, output: W, raw: Raw, ends: EndSignals) -> Self {
+    pub fn new(input: R, output: W, raw: PassthroughKey, ends: EndSignals) -> Self {
         let (input, output) = (Input::new(input), Arc::new(Mutex::new(output)));
         Self { input, output, raw, ends, has_request: false, open: HashMap::new(), open_bytes: 0 }
     }
 
     /// The next line. `None`: the input has ended or cannot be read, or reading was stopped.
-    async fn line(&mut self) -> Option<Line> {
+    async fn line(&mut self) -> Option<InputLine> {
         let line = match self.ends.input.run_until_cancelled(self.input.next()).await {
             None => return None,
             Some(Ok(line)) => line,
@@ -187,8 +187,8 @@ where
         loop {
             let line = self.line().await?;
             let bytes = match &line {
-                Line::Text(line) => line.len(),
-                Line::TooLong(_) => 0,
+                InputLine::Text(line) => line.len(),
+                InputLine::TooLong(_) => 0,
             };
             let read = read::read(&line);
             drop(line);

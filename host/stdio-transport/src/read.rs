@@ -5,7 +5,7 @@ use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId};
 use serde_json::Value;
 
 use crate::fast_path;
-use crate::input::{Line, MAX_LINE};
+use crate::input::{InputLine, MAX_LINE};
 
 /// A line of at most this length, in bytes, cannot exceed the limit of units of `portcullis_json_bounds`.
 const MAX_UNCHECKED: usize = 16 * 1024;
@@ -35,10 +35,10 @@ impl Read {
 }
 
 /// Parses a line.
-pub(crate) fn read(line: &Line) -> Read {
+pub(crate) fn read(line: &InputLine) -> Read {
     let line = match line {
-        Line::Text(line) => line.trim_ascii(),
-        Line::TooLong(outline) => {
+        InputLine::Text(line) => line.trim_ascii(),
+        InputLine::TooLong(outline) => {
             let why = format!(
                 "the message has {} bytes, and {MAX_LINE} are the most: send less at once",
                 outline.bytes()
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn text(line: &str) -> Read {
-        read(&Line::Text(line.into()))
+        read(&InputLine::Text(line.into()))
     }
 
     fn refused(line: &str) -> (Option<RequestId>, i32) {

@@ -10,8 +10,12 @@ const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
 async fn answers(input: String) -> (usize, String) {
     let (output, mut written) = tokio::io::duplex(64 * 1024);
     let ends = EndSignals::default();
-    let mut lines =
-        StdioTransport::new(io::Cursor::new(input), output, Raw::new().unwrap(), ends.clone());
+    let mut lines = StdioTransport::new(
+        io::Cursor::new(input),
+        output,
+        PassthroughKey::new().unwrap(),
+        ends.clone(),
+    );
     let mut messages = 0;
     while lines.receive().await.is_some() {
         messages += 1;
@@ -56,7 +60,7 @@ async fn the_size_of_unanswered_requests_is_limited() {
 
 #[tokio::test]
 async fn a_wrapped_result_is_written_unchanged() {
-    let raw = Raw::new().unwrap();
+    let raw = PassthroughKey::new().unwrap();
     let (output, mut written) = tokio::io::duplex(4096);
     let mut lines =
         StdioTransport::new(tokio::io::empty(), output, raw.clone(), EndSignals::default());
@@ -76,7 +80,8 @@ async fn reading_ends_when_the_output_is_closed() {
     let (input, mut client) = tokio::io::duplex(4096);
     let (output, reader) = tokio::io::duplex(16);
     let ends = EndSignals::default();
-    let mut lines = StdioTransport::new(input, output, Raw::new().unwrap(), ends.clone());
+    let mut lines =
+        StdioTransport::new(input, output, PassthroughKey::new().unwrap(), ends.clone());
     drop(reader);
     client.write_all(b"no JSON\n").await.unwrap();
     // The client keeps the input open.
@@ -89,7 +94,7 @@ async fn reading_ends_when_it_is_stopped() {
     let (input, _client) = tokio::io::duplex(4096);
     let ends = EndSignals::default();
     let mut lines =
-        StdioTransport::new(input, tokio::io::sink(), Raw::new().unwrap(), ends.clone());
+        StdioTransport::new(input, tokio::io::sink(), PassthroughKey::new().unwrap(), ends.clone());
     ends.input.cancel();
     assert!(lines.receive().await.is_none());
     assert!(!ends.output.is_cancelled());

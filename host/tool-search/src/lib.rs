@@ -158,7 +158,7 @@ impl Index {
     fn scores_of(&self, word: &str) -> BTreeMap<usize, f32> {
         let mut best: BTreeMap<usize, f32> = BTreeMap::new();
         let mut count = |postings: &[(usize, f32)], factor: f32, having: usize| {
-            let rarity = self.rarity(having);
+            let rarity = self.inverse_document_frequency(having);
             for (place, weight) in postings {
                 let score = factor * rarity * weight / (SATURATION + weight);
                 let kept = best.entry(*place).or_default();
@@ -186,7 +186,7 @@ impl Index {
     }
 
     /// The weight of a word that `having` documents have: BM25's inverse document frequency.
-    fn rarity(&self, having: usize) -> f32 {
+    fn inverse_document_frequency(&self, having: usize) -> f32 {
         let (all, having) = (as_float(self.len()), as_float(having));
         (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
     }

@@ -21,7 +21,7 @@ const MAX_SUBJECT: usize = 4000;
 
 /// A question, or several questions in one round: a tuple of up to six, or a `Vec`. Pass it to
 /// [`Request::ask`].
-pub trait Ask {
+pub trait Question {
     /// The type of the answer.
     type Answer;
 
@@ -171,7 +171,7 @@ pub struct FormOrDeclined<T>(Form<T>);
 
 /// The outcome of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answered<T> {
+pub enum FormOutcome<T> {
     /// The user filled in the form.
     Accepted(T),
     /// The user refused.
@@ -180,7 +180,7 @@ pub enum Answered<T> {
     Cancelled,
 }
 
-impl<T> Answered<T> {
+impl<T> FormOutcome<T> {
     /// The content of the form, if the user filled it in.
     pub fn accepted(self) -> Option<T> {
         match self {
@@ -192,7 +192,7 @@ impl<T> Answered<T> {
 
 /// The answer from an earlier round, parsed by `take`, which returns `None` for an answer of another
 /// kind. Without an answer, the question is added to `missing`.
-fn earlier<T>(
+fn answer_or_queue<T>(
     request: &Request<'_>,
     missing: &mut Vec<(String, Asked)>,
     key: &str,
@@ -208,28 +208,28 @@ fn earlier<T>(
     }
 }
 
-impl<T: FormFields> Ask for FormOrDeclined<T> {
-    type Answer = Answered<T>;
+impl<T: FormFields> Question for FormOrDeclined<T> {
+    type Answer = FormOutcome<T>;
 
     fn answer(
         self,
         request: &Request<'_>,
         missing: &mut Vec<(String, Asked)>,
-    ) -> Result<Option<Answered<T>>, Failure> {
+    ) -> Result<Option<FormOutcome<T>>, Failure> {
         let Form { key, message, .. } = self.0;
         let ask = || Asked::Form(AskedForm { message, schema: schema::of_form::<T>().to_string() });
-        earlier(request, missing, &key, ask, |answer| {
+        answer_or_queue(request, missing, &key, ask, |answer| {
             let Answer::Form(form) = answer else { return None };
             Some(match form.action {
-                Action::Accept => read(&key, form.content.as_deref()).map(Answered::Accepted),
-                Action::Decline => Ok(Answered::Declined),
-                Action::Cancel => Ok(Answered::Cancelled),
+                Action::Accept => read(&key, form.content.as_deref()).map(FormOutcome::Accepted),
+                Action::Decline => Ok(FormOutcome::Declined),
+                Action::Cancel => Ok(FormOutcome::Cancelled),
             })
         })
     }
 }
 
-impl<T: FormFields> Ask for Form<T> {
+impl<T: FormFields> Question for Form<T> {
     type Answer = T;
 
     fn answer(
@@ -240,14 +240,14 @@ impl<T: FormFields> Ask for Form<T> {
         let key = self.key.clone();
         match self.or_declined().answer(request, missing)? {
             None => Ok(None),
-            Some(Answered::Accepted(form)) => Ok(Some(form)),
-            Some(Answered::Declined) => Err(refused(&key, "declined")),
-            Some(Answered::Cancelled) => Err(refused(&key, "cancelled")),
+            Some(FormOutcome::Accepted(form)) => Ok(Some(form)),
+            Some(FormOutcome::Declined) => Err(refused(&key, "declined")),
+            Some(FormOutcome::Cancelled) => Err(refused(&key, "cancelled")),
         }
     }
 }
 
-impl Ask for Visit {
+impl Question for Visit {
     /// The answer states that the user agreed to visit the page, not that the user finished there.
     type Answer = ();
 
@@ -258,7 +258,7 @@ impl Ask for Visit {
     ) -> Result<Option<()>, Failure> {
         let Self { key, message, url } = self;
         let ask = || Asked::Visit(AskedVisit { message, url });
-        earlier(request, missing, &key, ask, |answer| {
+        answer_or_queue(request, missing, &key, ask, |answer| {
             let Answer::Visit(action) = answer else { return None };
             Some(match action {
                 Action::Accept => Ok(()),
@@ -269,7 +269,7 @@ impl Ask for Visit {
     }
 }
 
-impl Ask for Consent {
+impl Question for Consent {
     type Answer = ();
 
     fn answer(
@@ -279,7 +279,7 @@ impl Ask for Consent {
     ) -> Result<Option<()>, Failure> {
         let key = self.key();
         let refused = self.refused(request.supports("elicitation.form"));
-        earlier(
+        answer_or_queue(
             request,
             missing,
             &key,
@@ -295,7 +295,7 @@ impl Ask for Consent {
     }
 }
 
-impl Ask for Sample {
+impl Question for Sample {
     type Answer = Value;
 
     fn answer(
@@ -305,14 +305,14 @@ impl Ask for Sample {
     ) -> Result<Option<Value>, Failure> {
         let Self { key, params } = self;
         let ask = || Asked::Sample(params.to_string());
-        earlier(request, missing, &key, ask, |answer| {
+        answer_or_queue(request, missing, &key, ask, |answer| {
             let Answer::Sample(json) = answer else { return None };
             Some(read(&key, Some(&json)))
         })
     }
 }
 
-impl Ask for Roots {
+impl Question for Roots {
     type Answer = Vec<Root>;
 
     fn answer(
@@ -320,7 +320,7 @@ impl Ask for Roots {
         request: &Request<'_>,
         missing: &mut Vec<(String, Asked)>,
     ) -> Result<Option<Vec<Root>>, Failure> {
-        earlier(
+        answer_or_queue(
             request,
             missing,
             &self.key,
@@ -333,7 +333,7 @@ impl Ask for Roots {
     }
 }
 
-impl Ask for Other {
+impl Question for Other {
     type Answer = Value;
 
     fn answer(
@@ -343,14 +343,14 @@ impl Ask for Other {
     ) -> Result<Option<Value>, Failure> {
         let Self { key, request: asked } = self;
         let ask = || Asked::Other(asked.to_string());
-        earlier(request, missing, &key, ask, |answer| {
+        answer_or_queue(request, missing, &key, ask, |answer| {
             let Answer::Other(json) = answer else { return None };
             Some(read(&key, Some(&json)))
         })
     }
 }
 
-impl<A: Ask> Ask for Vec<A> {
+impl<A: Question> Question for Vec<A> {
     type Answer = Vec<A::Answer>;
 
     fn answer(
@@ -366,9 +366,9 @@ impl<A: Ask> Ask for Vec<A> {
     }
 }
 
-macro_rules! ask_tuple {
+macro_rules! question_tuple {
     ($($question:ident)+) => {
-        impl<$($question: Ask),+> Ask for ($($question,)+) {
+        impl<$($question: Question),+> Question for ($($question,)+) {
             type Answer = ($($question::Answer,)+);
 
             fn answer(
@@ -389,11 +389,11 @@ macro_rules! ask_tuple {
     };
 }
 
-ask_tuple!(A B);
-ask_tuple!(A B C);
-ask_tuple!(A B C D);
-ask_tuple!(A B C D E);
-ask_tuple!(A B C D E F);
+question_tuple!(A B);
+question_tuple!(A B C);
+question_tuple!(A B C D);
+question_tuple!(A B C D E);
+question_tuple!(A B C D E F);
 
 fn read<T: DeserializeOwned>(key: &str, json: Option<&str>) -> Result<T, Failure> {
     serde_json::from_str(json.unwrap_or("{}"))

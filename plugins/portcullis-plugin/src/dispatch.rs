@@ -11,7 +11,7 @@ use crate::{
         prompts::{Guest as HasPrompts, PromptOutcome},
         resources::{Guest as HasResources, Page, ReadOutcome},
         tools::{Guest as HasTools, ToolOutcome},
-        views::{Dressing, Guest as HasViews},
+        views::{Guest as HasViews, ToolView},
     },
     failure::{Failure, INVALID_PARAMS},
     job::Jobs,
@@ -88,8 +88,8 @@ impl<P: Plugin> Completes for P {
 }
 
 impl<P: Plugin> HasViews for P {
-    fn dress(request: &HostRequest) -> Result<Vec<Dressing>, Error> {
-        P::Views::dress(&Request::from_host(request)).map_err(plain)
+    fn assign(request: &HostRequest) -> Result<Vec<ToolView>, Error> {
+        P::Views::assign(&Request::from_host(request)).map_err(plain)
     }
 }
 

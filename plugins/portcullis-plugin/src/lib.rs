@@ -57,8 +57,8 @@ pub mod tool_calls;
 mod view;
 
 pub use ask::{
-    Answered, Ask, Consent, Form, FormFields, FormOrDeclined, Other, Root, Roots, Sample, Visit,
-    consent, form, other, roots, sample, visit,
+    Consent, Form, FormFields, FormOrDeclined, FormOutcome, Other, Question, Root, Roots, Sample,
+    Visit, consent, form, other, roots, sample, visit,
 };
 pub use failure::{Failure, OrFail};
 pub use job::Jobs;
@@ -69,7 +69,7 @@ pub use reply::{IntoReply, Json, Reply};
 pub use request::{Level, ListKind, Request};
 pub use resource::{Contents, Listing, Resource, Resources, Scope, Template};
 pub use tool::{Arguments, Hints, PathAccess, PathArgument, PathKind, Tool};
-pub use view::{Dressing, Views};
+pub use view::{ToolView, Views};
 
 pub use schemars;
 pub use serde;
@@ -93,8 +93,8 @@ pub mod prelude {
     #[cfg(feature = "http")]
     pub use crate::http;
     pub use crate::{
-        Arguments, Contents, Dressing, Failure, Hints, IntoReply, Jobs, Json, Level, ListKind,
-        Listing, Messages, OrFail, Prompt, Reply, Request, Resource, Resources, Template, Tool,
+        Arguments, Contents, Failure, Hints, IntoReply, Jobs, Json, Level, ListKind, Listing,
+        Messages, OrFail, Prompt, Reply, Request, Resource, Resources, Template, Tool, ToolView,
         Views, Want, arguments, cache, catalog, changes, consent, data, form, plugin, process,
         roots, sample, serde_json::json, settings, store, tool_calls, visit,
     };

@@ -58,7 +58,7 @@ use crate::{
     reply::Reply,
     request::{Level, ListKind, Request},
     tool::Tool,
-    view::{Dressing, Views},
+    view::{ToolView, Views},
 };
 use serde_json::Value;
 use std::{cell::RefCell, collections::HashMap, rc::Rc, time::Duration};
@@ -292,8 +292,8 @@ impl Rehearsal {
     }
 
     /// The views that the plugin assigns to the tools of the catalog.
-    pub fn dress<V: Views>(&self) -> Result<Vec<Dressing>, Failure> {
-        V::dress(&self.request())
+    pub fn assign<V: Views>(&self) -> Result<Vec<ToolView>, Failure> {
+        V::assign(&self.request())
     }
 
     /// Runs a job as the host does.

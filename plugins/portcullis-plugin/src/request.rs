@@ -3,7 +3,7 @@
 #[cfg(not(target_family = "wasm"))]
 use crate::rehearsal::{self, Rehearsal};
 use crate::{
-    ask::Ask,
+    ask::Question,
     bindings::portcullis::plugin::{request::Request as HostRequest, types::Answer},
     failure::Failure,
 };
@@ -156,7 +156,7 @@ impl<'call> Request<'call> {
     ///     Ok(format!("{} has {} roots", person.name, roots.len()))
     /// }
     /// ```
-    pub fn ask<A: Ask>(&self, questions: A) -> Result<A::Answer, Failure> {
+    pub fn ask<A: Question>(&self, questions: A) -> Result<A::Answer, Failure> {
         let mut missing = Vec::new();
         match questions.answer(self, &mut missing)? {
             Some(answer) if missing.is_empty() => Ok(answer),

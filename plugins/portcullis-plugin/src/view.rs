@@ -2,7 +2,7 @@
 
 use crate::{failure::Failure, request::Request};
 
-pub use crate::bindings::views::Dressing;
+pub use crate::bindings::views::ToolView;
 
 /// The views that this plugin assigns to tools of the [`catalog`](crate::catalog). Implement this
 /// trait for a type of its own, and name the type in [`plugin!`](crate::plugin) as `views`.
@@ -12,10 +12,10 @@ pub use crate::bindings::views::Dressing;
 /// struct Faces;
 ///
 /// impl Views for Faces {
-///     fn dress(_request: &Request) -> Result<Vec<Dressing>, Failure> {
+///     fn assign(_request: &Request) -> Result<Vec<ToolView>, Failure> {
 ///         let bare = catalog::tools().into_iter().filter(|tool| tool.view.is_none());
 ///         Ok(bare
-///             .map(|tool| Dressing {
+///             .map(|tool| ToolView {
 ///                 view: Some(format!("ui://faces/{}/1.html", tool.name)),
 ///                 tool: tool.name,
 ///                 for_model: true,
@@ -31,12 +31,12 @@ pub trait Views {
     /// Assigns views to tools; has to be quick. The host calls this after each change of its
     /// catalog, and after the plugin reports a change of the list of tools
     /// ([`Request::list_changed`]). Tools that are not listed stay as they are.
-    fn dress(request: &Request<'_>) -> Result<Vec<Dressing>, Failure>;
+    fn assign(request: &Request<'_>) -> Result<Vec<ToolView>, Failure>;
 }
 
 /// A plugin that assigns no views.
 impl Views for () {
-    fn dress(_request: &Request<'_>) -> Result<Vec<Dressing>, Failure> {
+    fn assign(_request: &Request<'_>) -> Result<Vec<ToolView>, Failure> {
         Ok(Vec::new())
     }
 }

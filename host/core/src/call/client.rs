@@ -7,7 +7,7 @@ use std::sync::Arc;
 use portcullis_mcp_client::{Object, RpcError};
 use serde_json::Value;
 
-use crate::sandbox::Notice;
+use crate::sandbox::CallNotification;
 use crate::upstreams::Owner;
 
 /// A boxed future, as the methods of [`Client`] return it.
@@ -17,7 +17,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 #[derive(Debug)]
 pub enum Notification {
     /// A plugin's progress or log record.
-    Plugin(Notice),
+    Plugin(CallNotification),
     /// The parameters of an upstream server's `notifications/progress`, unchanged.
     Progress(Object),
     /// The parameters of an upstream server's `notifications/message`, unchanged.

@@ -79,14 +79,14 @@ fn open(
         // No grant could allow this path, so the record is a refusal without a hint about grants.
         Err(
             refusal @ (Refusal::NoRoots
-            | Refusal::Unknown
+            | Refusal::RootsNotListed
             | Refusal::NotAbsolute
-            | Refusal::OfWindows
+            | Refusal::WindowsPath
             | Refusal::Malformed(_)
             | Refusal::Outside(_)
-            | Refusal::LeadsOut
+            | Refusal::EscapesRoot
             | Refusal::Protected(_)
-            | Refusal::Moved(_)),
+            | Refusal::RootReplaced(_)),
         ) => {
             permit.record_refusal(refusal.word())?;
         }
@@ -135,13 +135,13 @@ fn remedy(refusal: &Refusal) -> &'static str {
             "; start portcullis with --root DIRECTORY, set `roots` in portcullis.toml, or open a \
              folder in the client"
         }
-        Refusal::Unknown => "; try again when the client has answered `roots/list`",
-        Refusal::Moved(_) => "; restart portcullis",
-        Refusal::OfWindows => "; write it as this system does: in WSL, D:\\Game is /mnt/d/Game",
+        Refusal::RootsNotListed => "; try again when the client has answered `roots/list`",
+        Refusal::RootReplaced(_) => "; restart portcullis",
+        Refusal::WindowsPath => "; write it as this system does: in WSL, D:\\Game is /mnt/d/Game",
         Refusal::NotAbsolute
         | Refusal::Malformed(_)
         | Refusal::Outside(_)
-        | Refusal::LeadsOut
+        | Refusal::EscapesRoot
         | Refusal::Protected(_)
         | Refusal::Missing
         | Refusal::NotAFile

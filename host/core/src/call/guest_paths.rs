@@ -10,7 +10,7 @@ use crate::bindings::PathArgument;
 use crate::bindings::types::{
     Ask, Content, ContentBody, Need, ResourceContents, ResourceData, ResourceInfo,
 };
-use crate::sandbox::{GuestAnswer, Notice};
+use crate::sandbox::{CallNotification, GuestAnswer};
 
 /// The arguments for the guest, with each declared path as the guest sees it. `None`: nothing changes. A path
 /// outside the roots stays as the client wrote it, and is refused when it is to be opened.
@@ -142,15 +142,18 @@ fn in_questions(need: &mut Need, show: &mut impl FnMut(&mut String)) {
 }
 
 /// As [`show`], for a notification.
-pub(super) fn show_notice(directories: &GuestDirectories, mut notice: Notice) -> Notice {
+pub(super) fn show_notice(
+    directories: &GuestDirectories,
+    mut notice: CallNotification,
+) -> CallNotification {
     if directories.is_empty() {
         return notice;
     }
     match &mut notice {
-        Notice::Progress { message, .. } => {
+        CallNotification::Progress { message, .. } => {
             message.iter_mut().for_each(|text| show(directories, text));
         }
-        Notice::Log { data, .. } => in_value(directories, data),
+        CallNotification::Log { data, .. } => in_value(directories, data),
     }
     notice
 }
@@ -266,14 +269,14 @@ mod tests {
     #[test]
     fn notifications_name_paths_as_users_do() {
         let directories = GuestDirectories::on_windows(&["/C:/game"]);
-        let log = |data: Value| Notice::Log {
+        let log = |data: Value| CallNotification::Log {
             level: crate::bindings::portcullis::plugin::request::Level::Info,
             logger: None,
             data,
         };
         let told = show_notice(&directories, log(json!({"a": ["in /C:/game/x", 1]})));
         assert_eq!(told, log(json!({"a": ["in C:/game/x", 1]})));
-        let progress = |message: &str| Notice::Progress {
+        let progress = |message: &str| CallNotification::Progress {
             done: 1.0,
             total: None,
             message: Some(message.to_owned()),

@@ -29,7 +29,7 @@ use crate::definitions::entries;
 use crate::sandbox::SharedState;
 use journal::failure;
 
-pub(super) use super::inner_call::Run;
+pub(super) use super::inner_call::OuterCall;
 pub use super::inner_call::{InnerAsk, InnerRound};
 pub use journal::Journal;
 
@@ -85,7 +85,7 @@ impl InnerQuestions {
 }
 
 /// The reason why the calls of a plugin end the plugin's round.
-pub(super) enum End {
+pub(super) enum RoundEnd {
     /// The plugin waits, and only for calls that have questions.
     Questions(Vec<(u32, InnerAsk)>),
     /// The time limit that the plugin set for itself has passed. The value is the limit in milliseconds.
@@ -110,8 +110,8 @@ struct Finished {
 }
 
 /// Serves the calls of one round of a plugin.
-pub(super) struct Server<'a> {
-    run: Run<'a>,
+pub(super) struct InnerCallServer<'a> {
+    run: OuterCall<'a>,
     catalog: Arc<Catalog>,
     shared: Arc<SharedState>,
     is_excluded: Excludes,
@@ -130,9 +130,9 @@ pub(super) struct Server<'a> {
     waiting: Option<oneshot::Sender<Option<Completion>>>,
 }
 
-impl<'a> Server<'a> {
+impl<'a> InnerCallServer<'a> {
     /// The server, and the guest's access to it.
-    pub fn new(calls: InnerCalls, run: Run<'a>) -> (Self, ToolCalls) {
+    pub fn new(calls: InnerCalls, run: OuterCall<'a>) -> (Self, ToolCalls) {
         let InnerCalls { catalog, shared, is_excluded, journal, rounds } = calls;
         let (sender, requests) = unbounded_channel();
         let (known, excludes) = (catalog.clone(), is_excluded.clone());
@@ -190,7 +190,7 @@ impl<'a> Server<'a> {
 
     /// Serves the plugin's requests until its calls end the round. If the plugin's answer ends the round first, this
     /// future is dropped, and the calls that still run are dropped with it.
-    pub async fn serve(&mut self) -> End {
+    pub async fn serve(&mut self) -> RoundEnd {
         let mut running = FuturesUnordered::<BoxFuture<'a, Finished>>::new();
         loop {
             while running.len() < MAX_RUNNING
@@ -199,7 +199,7 @@ impl<'a> Server<'a> {
                 running.push(self.make(next));
             }
             if self.answer(running.is_empty()) {
-                return End::Questions(std::mem::take(&mut self.asks));
+                return RoundEnd::Questions(std::mem::take(&mut self.asks));
             }
             let until = self.until;
             tokio::select! {
@@ -210,7 +210,7 @@ impl<'a> Server<'a> {
                 },
                 Some(finished) = running.next() => self.finish(finished).await,
                 () = wait_until(until) => {
-                    return End::TimedOut(until.map_or(0, |(_, milliseconds)| milliseconds));
+                    return RoundEnd::TimedOut(until.map_or(0, |(_, milliseconds)| milliseconds));
                 }
             }
         }

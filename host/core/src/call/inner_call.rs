@@ -19,14 +19,14 @@ use crate::bindings::portcullis::plugin::tool_calls::Outcome;
 use crate::capabilities::client::PermittedQuestions;
 use crate::catalog::Catalog;
 use crate::plugins::LoadedPlugin;
-use crate::sandbox::{Context, Feature, SharedState};
+use crate::sandbox::{CallContext, Feature, SharedState};
 use crate::source::Source;
 use client::InnerClient;
 
 /// The data for a call that continues after its questions.
 pub struct InnerRound {
     /// Data about the call that a plugin can read: answers and state.
-    pub context: Context,
+    pub context: CallContext,
     /// The user's decisions since the previous round.
     pub decisions: Vec<Decision>,
     /// The state of an upstream server's previous round, and the answers.
@@ -52,11 +52,11 @@ impl std::fmt::Debug for InnerAsk {
 
 /// The run: the call of the plugin that makes calls itself.
 #[derive(Clone, Copy)]
-pub(super) struct Run<'a> {
+pub(super) struct OuterCall<'a> {
     pub request: &'a str,
     pub origin: &'a Origin,
     pub roots: &'a Roots,
-    pub context: &'a Context,
+    pub context: &'a CallContext,
     pub client: &'a dyn Client,
     pub task: bool,
     /// The maximum number of calls.
@@ -101,7 +101,7 @@ pub(super) fn unknown(tool: &str) -> CallEnd {
 
 /// Makes one call, up to its end or its questions.
 pub(super) async fn made(
-    run: Run<'_>,
+    run: OuterCall<'_>,
     catalog: &Catalog,
     shared: &Arc<SharedState>,
     (call, tool, arguments): (u32, &str, &str),
@@ -180,9 +180,9 @@ fn end_of(source: Source<'_>, answer: SourceAnswer) -> CallEnd {
 
 /// The first round of a call. The called plugin can read the data of the run, except for the run's answers and
 /// state.
-fn first_round(run: &Context) -> InnerRound {
-    let Context { protocol, principal, meta, features, .. } = run.clone();
-    let context = Context { protocol, principal, meta, features, ..Context::default() };
+fn first_round(run: &CallContext) -> InnerRound {
+    let CallContext { protocol, principal, meta, features, .. } = run.clone();
+    let context = CallContext { protocol, principal, meta, features, ..CallContext::default() };
     InnerRound { context, decisions: Vec::new(), resumed: None }
 }
 

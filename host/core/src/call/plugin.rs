@@ -20,7 +20,7 @@ use super::{
 use crate::capabilities::actions::{ActionAsk, PermittedTool, ToolInput};
 use crate::gate::{Gate, Policy};
 use crate::plugins::{LoadedPlugin, PluginTool};
-use crate::sandbox::{self, Context, Notice, Run};
+use crate::sandbox::{self, CallContext, CallNotification, Round};
 
 /// How long a plugin may still run after its client has cancelled the call.
 const GRACE: Duration = Duration::from_millis(25);
@@ -52,7 +52,7 @@ pub(super) async fn serve(
     let limits = &loaded.plugin.terms.limits;
     let wall = if task { limits.background() } else { limits.wall() };
     let (steps, own) = (AtomicU64::new(0), context.clone());
-    let run = inner::Run {
+    let run = inner::OuterCall {
         request: &request,
         origin: &origin,
         roots: &roots,
@@ -65,13 +65,13 @@ pub(super) async fn serve(
     };
     let mut server = None;
     if let Some(inner) = inner {
-        let (serving, calls) = inner::Server::new(inner, run);
+        let (serving, calls) = inner::InnerCallServer::new(inner, run);
         (server, context.tool_calls) = (Some(serving), Some(calls));
     }
     let notices = client.is_notified().then(|| notices(&mut context));
     let cancelled = context.cancelled.clone();
-    let running = loaded.plugin.run(gate.clone(), Run { work, preopens, context, wall });
-    let shown = Shown { client, directories: &directories };
+    let running = loaded.plugin.run(gate.clone(), Round { work, preopens, context, wall });
+    let shown = ClientPaths { client, directories: &directories };
     let outcome = outcome_of(running, server.as_mut(), shown, notices, &cancelled).await?;
     let outcome = match outcome {
         Outcome::Guest(outcome) => {
@@ -91,16 +91,16 @@ pub(super) async fn serve(
 
 /// The answer of a round that is ended by the calls of the guest.
 fn ended_by_calls(
-    end: inner::End,
-    server: Option<inner::Server<'_>>,
+    end: inner::RoundEnd,
+    server: Option<inner::InnerCallServer<'_>>,
 ) -> Result<SourceAnswer, CallFailure> {
     let server = server.ok_or_else(|| CallFailure::Host("nobody serves these calls".into()))?;
     match end {
-        inner::End::Questions(asks) => {
+        inner::RoundEnd::Questions(asks) => {
             let journal = server.into_journal();
             Ok(SourceAnswer::InnerQuestions(inner::InnerQuestions { journal, asks }))
         }
-        inner::End::TimedOut(ms) => {
+        inner::RoundEnd::TimedOut(ms) => {
             let why = format!("the run was stopped after {ms} ms, its own time limit");
             Err(server.explain(CallFailure::TimedOut(why)))
         }
@@ -108,7 +108,7 @@ fn ended_by_calls(
 }
 
 /// The receiver of a guest's notices. The context gets the sender.
-fn notices(context: &mut Context) -> UnboundedReceiver<Notice> {
+fn notices(context: &mut CallContext) -> UnboundedReceiver<CallNotification> {
     let (sender, receiver) = unbounded_channel();
     context.notices = Some(sender);
     receiver
@@ -116,13 +116,13 @@ fn notices(context: &mut Context) -> UnboundedReceiver<Notice> {
 
 /// The client, and the directories whose paths are translated for the client.
 #[derive(Clone, Copy)]
-struct Shown<'a> {
+struct ClientPaths<'a> {
     client: &'a dyn Client,
     directories: &'a GuestDirectories,
 }
 
-impl Shown<'_> {
-    async fn notify(self, notice: Notice) {
+impl ClientPaths<'_> {
+    async fn notify(self, notice: CallNotification) {
         let notice = guest_paths::show_notice(self.directories, notice);
         self.client.notify(Notification::Plugin(notice)).await;
     }
@@ -131,15 +131,15 @@ impl Shown<'_> {
 /// The end of a round: by the guest, or by the calls that it made.
 enum Outcome {
     Guest(Result<sandbox::GuestAnswer, sandbox::GuestFailure>),
-    Calls(inner::End),
+    Calls(inner::RoundEnd),
 }
 
 /// Waits for the end of a round. Meanwhile, sends notices to the client and serves the guest's calls of tools.
 async fn outcome_of(
     running: impl Future<Output = Result<sandbox::GuestAnswer, sandbox::GuestFailure>>,
-    server: Option<&mut inner::Server<'_>>,
-    shown: Shown<'_>,
-    mut notices: Option<UnboundedReceiver<Notice>>,
+    server: Option<&mut inner::InnerCallServer<'_>>,
+    shown: ClientPaths<'_>,
+    mut notices: Option<UnboundedReceiver<CallNotification>>,
     cancelled: &AtomicBool,
 ) -> Result<Outcome, CallFailure> {
     tokio::pin!(running);
@@ -171,7 +171,9 @@ async fn outcome_of(
 }
 
 /// Waits until the calls of the guest end the round. `None`: the guest makes no calls, so this waits forever.
-async fn ended<F: Future<Output = inner::End> + Unpin>(serving: &mut Option<F>) -> inner::End {
+async fn ended<F: Future<Output = inner::RoundEnd> + Unpin>(
+    serving: &mut Option<F>,
+) -> inner::RoundEnd {
     match serving {
         Some(serving) => serving.await,
         None => std::future::pending().await,
@@ -235,7 +237,9 @@ async fn open_files(
     .await
 }
 
-async fn next(notices: &mut Option<UnboundedReceiver<Notice>>) -> Option<Notice> {
+async fn next(
+    notices: &mut Option<UnboundedReceiver<CallNotification>>,
+) -> Option<CallNotification> {
     match notices {
         Some(notices) => notices.recv().await,
         None => std::future::pending().await,

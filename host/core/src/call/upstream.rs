@@ -9,7 +9,7 @@ mod defaults;
 use std::time::Duration;
 
 use portcullis_mcp_client::{
-    AskKey, Event, InFlight, Object, RequestOutcome, RpcError, Upstream, UpstreamRequest,
+    Event, InFlight, Object, QuestionKey, RequestOutcome, RpcError, Upstream, UpstreamRequest,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use super::{
     Call, CallFailure, ProtocolError, SourceAnswer, ToolCall, Work, check_arguments, consent,
 };
 use crate::bindings::Subject;
-use crate::sandbox::Notice;
+use crate::sandbox::CallNotification;
 use crate::upstreams::parked::ParkedRequest;
 use crate::upstreams::{UpstreamOffer, views};
 use defaults::with_defaults;
@@ -47,12 +47,12 @@ const KEY: &str = "upstream";
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RoundState {
     rounds: usize,
-    next: Next,
+    next: Continuation,
 }
 
 /// How the request continues with the client's answers.
 #[derive(Debug, Serialize, Deserialize)]
-enum Next {
+enum Continuation {
     /// The request is sent again, with the answers and this state of the server.
     Repeat(Option<String>),
     /// The parked request of this name gets the answers.
@@ -151,7 +151,7 @@ async fn check_unchanged(
                 let message = format!("`{}` is being started", server.name);
                 // Far below the first progress value of the server itself, because progress must increase.
                 let done = f64::from(reports) * 1e-6;
-                let progress = Notice::Progress { done, total: None, message: Some(message) };
+                let progress = CallNotification::Progress { done, total: None, message: Some(message) };
                 call.client.notify(Notification::Plugin(progress)).await;
             }
         }
@@ -253,7 +253,7 @@ fn abandoned(why: &str) -> CallFailure {
 }
 
 /// How a request began.
-enum Begun {
+enum FirstStep {
     /// The request was sent, after this number of rounds.
     Sent(Box<InFlight>, usize),
     /// The user is asked for consent first.
@@ -279,8 +279,8 @@ impl Rounds<'_> {
     ) -> Result<SourceAnswer, CallFailure> {
         let upstream = &self.upstream;
         let (mut flight, mut rounds) = match self.begin(resumed).await? {
-            Begun::Sent(flight, rounds) => (*flight, rounds),
-            Begun::Asks(questions) => return Ok(questions),
+            FirstStep::Sent(flight, rounds) => (*flight, rounds),
+            FirstStep::Asks(questions) => return Ok(questions),
         };
         let gone = self.client.gone();
         tokio::pin!(gone);
@@ -308,7 +308,7 @@ impl Rounds<'_> {
                 Some(Event::Done(Ok(RequestOutcome::NeedInput { requests, state }))) => {
                     rounds = next_round(rounds)?;
                     if self.client.is_modern() {
-                        let state = RoundState { rounds, next: Next::Repeat(state) };
+                        let state = RoundState { rounds, next: Continuation::Repeat(state) };
                         return Ok(SourceAnswer::UpstreamQuestions { requests, state });
                     }
                     let answers = self.ask_all(requests).await.map_err(protocol_error)?;
@@ -333,7 +333,7 @@ impl Rounds<'_> {
     }
 
     /// Begins or resumes the request. If the user's consent is needed, the user is asked first.
-    async fn begin(&self, resumed: Option<(RoundState, Object)>) -> Result<Begun, CallFailure> {
+    async fn begin(&self, resumed: Option<(RoundState, Object)>) -> Result<FirstStep, CallFailure> {
         let upstream = &self.upstream;
         let Some((state, mut answers)) = resumed else {
             if let Some(question) = &self.consent {
@@ -343,25 +343,28 @@ impl Rounds<'_> {
                 if self.client.is_modern() {
                     let request = json!({ "method": consent::METHOD, "params": question });
                     let requests = Object::from_iter([(consent::KEY.to_owned(), request)]);
-                    let state = RoundState { rounds: 0, next: Next::Consent };
-                    return Ok(Begun::Asks(SourceAnswer::UpstreamQuestions { requests, state }));
+                    let state = RoundState { rounds: 0, next: Continuation::Consent };
+                    return Ok(FirstStep::Asks(SourceAnswer::UpstreamQuestions {
+                        requests,
+                        state,
+                    }));
                 }
                 let answer = self.client.ask(consent::METHOD, question.clone()).await;
                 consent::check(Some(&answer.map_err(protocol_error)?))?;
             }
-            return Ok(Begun::Sent(Box::new(upstream.request(self.request.clone())), 0));
+            return Ok(FirstStep::Sent(Box::new(upstream.request(self.request.clone())), 0));
         };
         let flight = match state.next {
-            Next::Repeat(state) => {
+            Continuation::Repeat(state) => {
                 upstream.request(self.request.clone().with_input(answers, state))
             }
-            Next::Resume(name) => self.resume(&name, answers).await?,
-            Next::Consent => {
+            Continuation::Resume(name) => self.resume(&name, answers).await?,
+            Continuation::Consent => {
                 consent::check(answers.remove(consent::KEY).as_ref())?;
                 upstream.request(self.request.clone())
             }
         };
-        Ok(Begun::Sent(Box::new(flight), state.rounds))
+        Ok(FirstStep::Sent(Box::new(flight), state.rounds))
     }
 
     /// Asks every question of a round.
@@ -379,7 +382,7 @@ impl Rounds<'_> {
     fn park(
         &self,
         flight: InFlight,
-        key: AskKey,
+        key: QuestionKey,
         method: &str,
         params: Object,
         rounds: usize,
@@ -390,7 +393,7 @@ impl Rounds<'_> {
         requests.insert(KEY.to_owned(), json!({ "method": method, "params": params }));
         Ok(SourceAnswer::UpstreamQuestions {
             requests,
-            state: RoundState { rounds, next: Next::Resume(name) },
+            state: RoundState { rounds, next: Continuation::Resume(name) },
         })
     }
 

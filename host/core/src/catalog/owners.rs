@@ -8,7 +8,7 @@ use crate::lock::{Claim, Lock};
 use crate::plugins::Plugins;
 use crate::sandbox::Origin;
 use crate::upstreams::{UpstreamOffer, views};
-use portcullis_name_collisions::uris::{self, Owners, Space};
+use portcullis_name_collisions::uris::{self, Owners, UriSpace};
 use portcullis_name_collisions::{Remark, SourceNames};
 
 /// The rank of claims that are not in the lock file: after all others.
@@ -82,7 +82,7 @@ impl Ranks {
 
 /// A claim on URIs: the text for display to the operator, the URI space, and whether the text is a template that the
 /// source lists. A reserved template is not listed.
-type UriClaim = (String, Space, bool);
+type UriClaim = (String, UriSpace, bool);
 
 /// The text of a template that cannot own a space, because it does not begin with a scheme.
 struct NoSpace(String);
@@ -124,18 +124,18 @@ fn spaces(
 
 fn template_claim(template: &str) -> Result<UriClaim, NoSpace> {
     let text = template.to_owned();
-    match Space::of_template(template) {
+    match UriSpace::of_template(template) {
         Some(space) => Ok((text, space, true)),
         None => Err(NoSpace(text)),
     }
 }
 
 fn resource_claim(uri: &str) -> UriClaim {
-    (uri.to_owned(), Space::of_uri(uri), false)
+    (uri.to_owned(), UriSpace::of_uri(uri), false)
 }
 
 /// For each realm of URIs, the earliest arrival of a source with a claim in it.
-pub(super) type Realms = HashMap<String, usize>;
+pub(super) type UriRealms = HashMap<String, usize>;
 
 /// Templates, each with its source's index.
 pub(super) type Templates = BTreeSet<(usize, String)>;
@@ -147,7 +147,7 @@ pub(super) fn owned(
     upstreams: &[UpstreamOffer],
     ranks: &Ranks,
     remarks: &mut Vec<Remark>,
-) -> (Owners, Templates, Realms) {
+) -> (Owners, Templates, UriRealms) {
     let own = plugins.loaded.iter().map(|loaded| loaded.plugin.name.clone());
     let names: Vec<Arc<str>> =
         own.chain(upstreams.iter().map(|offer| offer.source.name.clone())).collect();
@@ -159,7 +159,7 @@ pub(super) fn owned(
         Err(_) => LAST,
     });
     let mut templates = Templates::new();
-    let mut realms = Realms::new();
+    let mut realms = UriRealms::new();
     for (at, shown) in all {
         let whose = &names[at];
         let mut remark = |text| remarks.push(Remark { source: whose.clone(), text });
@@ -210,7 +210,7 @@ fn claim_views(
     for (offer, at) in upstreams.iter().zip(plugins.loaded.len()..) {
         let uri = views::outward(&offer.source.name, "ui://");
         let is_reserved = RESERVED_URIS.iter().any(|(_, template)| uris::owns(template, &uri));
-        let space = Space::of_template(&format!("{uri}{{+rest}}"));
+        let space = UriSpace::of_template(&format!("{uri}{{+rest}}"));
         let claimed = space.filter(|_| !is_reserved).map(|space| owners.claim(space, at));
         if !matches!(claimed, Some(Ok(()))) {
             let text = format!("the views of `{}` are hidden: their URIs are another's", names[at]);

@@ -20,7 +20,7 @@ pub struct ProfileConfig {
     pub tools_off: Vec<String>,
     /// How the tools are offered.
     #[schemars(extend("default" = "auto"))]
-    pub offer: Option<Offer>,
+    pub offer: Option<ToolOffer>,
     /// Tools that are listed also where tools are found by search, by their names or by patterns with `*`.
     #[serde(default)]
     pub pinned: Vec<String>,
@@ -44,7 +44,7 @@ pub struct ProfileConfig {
 /// How tools are offered to clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Offer {
+pub enum ToolOffer {
     /// As a list; by search where the list is larger than 64 KiB and the client has no search of its own.
     #[default]
     Auto,

@@ -9,7 +9,7 @@ use super::Host;
 use crate::call::client::NoClient;
 use crate::call::{self, Call, Work};
 use crate::plugins::LoadedPlugin;
-use crate::sandbox::{Context, Feature, LaterJob};
+use crate::sandbox::{CallContext, DeferredJob, Feature};
 use crate::source::Source;
 
 /// Maximum number of jobs that run at the same time, of all plugins together.
@@ -18,7 +18,12 @@ const MAX_RUNNING: usize = 2;
 impl Host {
     /// Gives a call of a plugin access to the state that all calls share. A job that the call starts gets the roots of
     /// the call.
-    pub fn attach_shared_state(&self, context: &mut Context, loaded: &LoadedPlugin, roots: &Roots) {
+    pub fn attach_shared_state(
+        &self,
+        context: &mut CallContext,
+        loaded: &LoadedPlugin,
+        roots: &Roots,
+    ) {
         context.shared = Some(self.shared_state.clone());
         context.job_roots = loaded.features.contains(&Feature::Jobs).then(|| roots.clone());
     }
@@ -42,12 +47,12 @@ pub fn run(host: &Arc<Host>) {
     });
 }
 
-async fn run_one(host: Arc<Host>, later: LaterJob, _place: OwnedSemaphorePermit) {
-    let LaterJob { plugin, request, job, roots } = later;
+async fn run_one(host: Arc<Host>, later: DeferredJob, _place: OwnedSemaphorePermit) {
+    let DeferredJob { plugin, request, job, roots } = later;
     let (catalog, _) = host.tools().await;
     let mut loaded = catalog.plugins.loaded.iter();
     let Some(loaded) = loaded.find(|loaded| loaded.plugin.name == plugin) else { return };
-    let mut context = Context { background: true, ..Context::default() };
+    let mut context = CallContext { background: true, ..CallContext::default() };
     host.attach_shared_state(&mut context, loaded, &roots);
     let call = Call {
         request,

@@ -15,21 +15,22 @@ use crate::plugins::{Loader, Plugins};
 pub(super) const LIST_WAIT: Duration = Duration::from_millis(500);
 
 /// Starts a loader of plugins.
-pub(super) type Begin = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = Loader> + Send>> + Send>;
+pub(super) type BeginLoading =
+    Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = Loader> + Send>> + Send>;
 
 /// The plugins that are loaded so far.
 pub(super) struct Loading {
     /// `None`: not even the bundled plugins are loaded.
     plugins: watch::Sender<Option<Arc<Plugins>>>,
     /// Taken when loading begins.
-    begin: Mutex<Option<Begin>>,
+    begin: Mutex<Option<BeginLoading>>,
     /// Until when lists wait for plugins.
     deadline: Mutex<Option<Instant>>,
 }
 
 impl Loading {
     /// A state in which no plugin is loaded.
-    pub(super) fn new(begin: Begin) -> Self {
+    pub(super) fn new(begin: BeginLoading) -> Self {
         Self {
             plugins: watch::channel(None).0,
             begin: Mutex::new(Some(begin)),
@@ -38,7 +39,7 @@ impl Loading {
     }
 
     /// The function that starts the loader, for the first caller only. The waiting time of lists starts now.
-    pub(super) fn begin(&self) -> Option<Begin> {
+    pub(super) fn begin(&self) -> Option<BeginLoading> {
         let begin = self.begin.lock().take()?;
         *self.deadline.lock() = Some(Instant::now() + LIST_WAIT);
         Some(begin)

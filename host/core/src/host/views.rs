@@ -8,13 +8,13 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::{Host, Tools};
-use crate::bindings::Dressing;
+use crate::bindings::ToolView;
 use crate::call::client::NoClient;
 use crate::call::{self, Call, PluginAnswer, SourceAnswer, Work};
 use crate::catalog::Catalog;
 use crate::definitions::{VIEW_KEYS, entries_of, listed_tool, view_of};
 use crate::plugins::LoadedPlugin;
-use crate::sandbox::{Context, Feature};
+use crate::sandbox::{CallContext, Feature};
 use crate::source::Source;
 use portcullis_checked_files::digest;
 
@@ -40,8 +40,8 @@ impl Host {
             let said = self.views_of(loaded, &tools).await;
             let named: HashMap<_, _> = said.iter().map(|one| (one.tool.as_str(), one)).collect();
             tools.retain_mut(|tool| {
-                let dressing = tool["name"].as_str().and_then(|name| named.get(name));
-                dressing.is_none_or(|dressing| add_view(tool, dressing))
+                let tool_view = tool["name"].as_str().and_then(|name| named.get(name));
+                tool_view.is_none_or(|tool_view| add_view(tool, tool_view))
             });
         }
         tools
@@ -49,7 +49,7 @@ impl Host {
 
     /// The views that a plugin declares for these tools. A declaration for the same tools, plugin and settings is read
     /// from disk, so that a start of the host runs no plugin. Plugins report when their declarations change.
-    async fn views_of(&self, loaded: &Arc<LoadedPlugin>, tools: &[Value]) -> Vec<Dressing> {
+    async fn views_of(&self, loaded: &Arc<LoadedPlugin>, tools: &[Value]) -> Vec<ToolView> {
         let plugin = &loaded.plugin;
         let about = json!([plugin.digest, *plugin.terms.settings, tools]).to_string();
         let about = digest(about.as_bytes());
@@ -81,8 +81,8 @@ impl Host {
     }
 
     /// Asks a plugin for its views. `None`: the plugin failed, and the tools work without views.
-    async fn ask_for_views(&self, loaded: &Arc<LoadedPlugin>) -> Option<Vec<Dressing>> {
-        let mut context = Context::default();
+    async fn ask_for_views(&self, loaded: &Arc<LoadedPlugin>) -> Option<Vec<ToolView>> {
+        let mut context = CallContext::default();
         // The list is the same for all sessions, so no session's roots are used.
         let roots = self.roots.none();
         self.attach_shared_state(&mut context, loaded, &roots);
@@ -112,11 +112,11 @@ impl Host {
 
 /// Adds a declared view to a tool that has no view of its own. Returns `false` if models and views may not call the
 /// tool, so that it is not listed.
-fn add_view(tool: &mut Value, dressing: &Dressing) -> bool {
+fn add_view(tool: &mut Value, tool_view: &ToolView) -> bool {
     if view_of(tool).is_some() {
         return true;
     }
-    let who: Vec<&str> = [(dressing.for_model, "model"), (dressing.for_views, "app")]
+    let who: Vec<&str> = [(tool_view.for_model, "model"), (tool_view.for_views, "app")]
         .into_iter()
         .filter_map(|(may, who)| may.then_some(who))
         .collect();
@@ -128,7 +128,7 @@ fn add_view(tool: &mut Value, dressing: &Dressing) -> bool {
     let Some(meta) = meta.as_object_mut() else { return true };
     let mut ui = Map::new();
     ui.insert("visibility".into(), who.into());
-    if let Some(view) = dressing.view.as_ref().filter(|view| view.starts_with("ui://")) {
+    if let Some(view) = tool_view.view.as_ref().filter(|view| view.starts_with("ui://")) {
         ui.insert(VIEW_KEYS.0.into(), view.as_str().into());
         meta.insert(VIEW_KEYS.1.into(), view.as_str().into());
     }
@@ -146,14 +146,14 @@ pub fn is_for_models(tool: &Value) -> bool {
 mod tests {
     use super::*;
 
-    fn dressing(view: Option<&str>, for_model: bool, for_views: bool) -> Dressing {
-        Dressing { tool: "t".into(), view: view.map(str::to_owned), for_model, for_views }
+    fn tool_view(view: Option<&str>, for_model: bool, for_views: bool) -> ToolView {
+        ToolView { tool: "t".into(), view: view.map(str::to_owned), for_model, for_views }
     }
 
     #[test]
     fn a_view_is_written_under_both_keys() {
         let mut tool = json!({"name": "t", "_meta": {"own": 1}});
-        assert!(add_view(&mut tool, &dressing(Some("ui://a/b"), true, true)));
+        assert!(add_view(&mut tool, &tool_view(Some("ui://a/b"), true, true)));
         let ui = json!({"resourceUri": "ui://a/b", "visibility": ["model", "app"]});
         assert_eq!(tool["_meta"], json!({"own": 1, "ui": ui, "ui/resourceUri": "ui://a/b"}));
     }
@@ -164,16 +164,16 @@ mod tests {
         {
             let before = json!({"name": "t", "_meta": meta});
             let mut tool = before.clone();
-            assert!(add_view(&mut tool, &dressing(Some("ui://a/b"), false, false)));
+            assert!(add_view(&mut tool, &tool_view(Some("ui://a/b"), false, false)));
             assert_eq!(tool, before);
         }
     }
 
     #[test]
     fn a_tool_that_nobody_may_call_is_not_listed() {
-        assert!(!add_view(&mut json!({"name": "t"}), &dressing(None, false, false)));
+        assert!(!add_view(&mut json!({"name": "t"}), &tool_view(None, false, false)));
         let mut tool = json!({"name": "t"});
-        assert!(add_view(&mut tool, &dressing(Some("https://not.a.view"), true, false)));
+        assert!(add_view(&mut tool, &tool_view(Some("https://not.a.view"), true, false)));
         assert_eq!(tool["_meta"], json!({"ui": {"visibility": ["model"]}}));
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// Whether clients see a tool, and whether they may call it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Visibility {
     /// Clients see the tool.
     Listed,
     /// Clients do not see the tool, and may call it.
@@ -15,7 +15,7 @@ pub enum Place {
 
 /// Why a tool is listed, unlisted or excluded. `by`: the profile or the option that decides.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Why {
+pub enum VisibilityReason {
     /// The source is for every project.
     #[error("listed: it is for every project")]
     EveryProject,
@@ -83,9 +83,9 @@ pub enum Why {
     },
 }
 
-impl Why {
+impl VisibilityReason {
     /// Whether clients see the tool, and whether they may call it.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> Visibility {
         match self {
             Self::EveryProject
             | Self::Project { .. }
@@ -93,9 +93,9 @@ impl Why {
             | Self::WithoutProject { .. }
             | Self::Named { .. }
             | Self::On { .. }
-            | Self::Code => Place::Listed,
-            Self::NoProject { .. } | Self::NoCode => Place::Unlisted,
-            Self::NotNamed { .. } | Self::Off { .. } => Place::Excluded,
+            | Self::Code => Visibility::Listed,
+            Self::NoProject { .. } | Self::NoCode => Visibility::Unlisted,
+            Self::NotNamed { .. } | Self::Off { .. } => Visibility::Excluded,
         }
     }
 }

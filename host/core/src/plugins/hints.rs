@@ -11,7 +11,7 @@ use portcullis_files::Access;
 /// The effects that a tool can have, by its declarations and its plugin's grants. Each value is the reason, for
 /// display. `None`: the tool cannot have the effect.
 #[derive(Default)]
-struct Power {
+struct ToolEffects {
     /// The tool declares that it changes something. Even with `trusted-hints`, such a tool cannot claim that it only
     /// reads.
     declared: Option<&'static str>,
@@ -67,7 +67,7 @@ const READS: &str = "only reads";
 /// Corrects the hints of one tool. Returns the wrong claims, each with the reason why it is wrong.
 fn apply(
     tool: &mut PluginTool,
-    power: &Power,
+    power: &ToolEffects,
     is_trusted: bool,
 ) -> Vec<(&'static str, &'static str)> {
     let hints = &mut tool.definition.hints;
@@ -104,7 +104,7 @@ fn apply(
 }
 
 /// The effects that a tool can have, by its declarations and the policy of its plugin.
-fn power_of(tool: &PluginTool, policy: &Policy) -> Power {
+fn power_of(tool: &PluginTool, policy: &Policy) -> ToolEffects {
     let Policy { grants, wants, .. } = policy;
     let writes = |path: &crate::bindings::manifest::PathArgument| path.access != PathAccess::Read;
     let declared = match &tool.definition {
@@ -112,7 +112,7 @@ fn power_of(tool: &PluginTool, policy: &Policy) -> Power {
         one if !one.needs.is_empty() => Some("it needs actions"),
         _ => None,
     };
-    Power { declared, granted: changes(grants, wants), reaches: reaches(grants, wants) }
+    ToolEffects { declared, granted: changes(grants, wants), reaches: reaches(grants, wants) }
 }
 
 /// The grant by which a plugin could change something, if there is one.

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use portcullis_confine::Commands;
 
-use super::judge::{judge, tools};
+use super::admission::{judge, tools};
 use super::load::{Candidate, Opened, candidates, ungranted};
-use super::{PluginTool, Refused, hints};
+use super::{PluginTool, RejectedComponent, hints};
 use crate::bindings::Want;
 use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders};
-use crate::sandbox::{ALWAYS, ComponentInfo, Feature, Import, Origin, Sandbox};
+use crate::sandbox::{ALWAYS_LINKED, ComponentInfo, Feature, Import, Origin, Sandbox};
 
 /// The result of an inspection: the component's imports, manifest and tools.
 pub struct Inspection {
@@ -39,7 +39,7 @@ pub struct Inspection {
 
 /// A capability that a component cannot use, or cannot use fully, independent of grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cannot {
+pub struct UnusableCapability {
     /// The capability.
     pub capability: Capability,
     /// Why.
@@ -71,7 +71,7 @@ const WRITING: &[&str] = &[
 
 /// The capabilities that a component cannot use, by its imports and its wants. A foreign component has no manifest of
 /// its own: its imports alone decide.
-pub fn cannot(imports: &[Import], features: &[Feature], wants: &[Want]) -> Vec<Cannot> {
+pub fn cannot(imports: &[Import], features: &[Feature], wants: &[Want]) -> Vec<UnusableCapability> {
     let is_foreign = !features.contains(&Feature::Manifest);
     let is_wanted =
         |capability: Capability| wants.iter().any(|want| want.capability == capability.as_str());
@@ -89,7 +89,7 @@ pub fn cannot(imports: &[Import], features: &[Feature], wants: &[Want]) -> Vec<C
             None
         }
     };
-    let cannot = |capability| why(capability).map(|why| Cannot { capability, why });
+    let cannot = |capability| why(capability).map(|why| UnusableCapability { capability, why });
     Capability::ALL.into_iter().filter_map(cannot).collect()
 }
 
@@ -106,7 +106,7 @@ fn writes(import: &Import) -> bool {
 pub fn granted_imports(imports: &[Import]) -> impl Iterator<Item = &Import> {
     imports
         .iter()
-        .filter(|import| !ALWAYS.iter().any(|always| import.interface.starts_with(always)))
+        .filter(|import| !ALWAYS_LINKED.iter().any(|always| import.interface.starts_with(always)))
 }
 
 /// Inspects the plugin of this name, with the component that is in its file now. `None`: there is no such plugin.
@@ -119,7 +119,7 @@ pub async fn inspect(
     sandbox: &Arc<Sandbox>,
     config: &Config,
     folders: &Folders,
-) -> Option<Result<Inspection, Refused>> {
+) -> Option<Result<Inspection, RejectedComponent>> {
     let candidate =
         candidates(config, folders, &mut Vec::new()).into_iter().find(|one| one.name == name)?;
     Some(inspect_candidate(candidate, sandbox, config, folders).await)
@@ -135,7 +135,7 @@ pub async fn inspect_file(
     sandbox: &Arc<Sandbox>,
     config: &Config,
     folders: &Folders,
-) -> Result<Inspection, Refused> {
+) -> Result<Inspection, RejectedComponent> {
     inspect_candidate(Candidate::in_file(path.to_owned()), sandbox, config, folders).await
 }
 
@@ -144,7 +144,7 @@ async fn inspect_candidate(
     sandbox: &Arc<Sandbox>,
     config: &Config,
     folders: &Folders,
-) -> Result<Inspection, Refused> {
+) -> Result<Inspection, RejectedComponent> {
     let opened = tokio::task::spawn_blocking(move || candidate.open())
         .await
         .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
@@ -201,7 +201,7 @@ impl Inspection {
     }
 
     /// The capabilities that the component cannot use, independent of grants.
-    pub fn cannot(&self) -> Vec<Cannot> {
+    pub fn cannot(&self) -> Vec<UnusableCapability> {
         cannot(&self.info.imports, &self.info.features, self.wants())
     }
 }

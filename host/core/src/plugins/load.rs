@@ -8,13 +8,15 @@ use std::sync::Arc;
 use portcullis_cache::Cache;
 use portcullis_confine::Commands;
 
-use super::judge::{judge, keep_granted, tools};
-use super::{LoadedPlugin, Plugins, Refused, bundled, description, hints, is_bundled};
+use super::admission::{judge, keep_granted, tools};
+use super::{LoadedPlugin, Plugins, RejectedComponent, bundled, description, hints, is_bundled};
 use crate::capabilities::{Capability, Grants};
 use crate::config::{Config, Folders, is_name};
 use crate::gate::Policy;
 use crate::lock::{ApprovalKey, FIRST_USE, Lock, LockError, LockFile};
-use crate::sandbox::{Code, ComponentInfo, Feature, Origin, Places, Plugin, Sandbox, Terms};
+use crate::sandbox::{
+    Code, ComponentInfo, Feature, Origin, Plugin, PluginResources, PluginTerms, Sandbox,
+};
 use portcullis_engine::ComponentFile;
 
 /// Loads the plugins of a host, one at a time. Plugins that take long to load come last.
@@ -28,7 +30,7 @@ pub struct Loader {
     /// Opened components that have to be compiled.
     uncompiled: Vec<(usize, Opened)>,
     loaded: BTreeMap<usize, Arc<LoadedPlugin>>,
-    refused: BTreeMap<usize, Refused>,
+    refused: BTreeMap<usize, RejectedComponent>,
     remarks: Vec<String>,
 }
 
@@ -146,7 +148,7 @@ impl Loader {
         }
     }
 
-    async fn load(&self, opened: Opened) -> Result<LoadedPlugin, Refused> {
+    async fn load(&self, opened: Opened) -> Result<LoadedPlugin, RejectedComponent> {
         let ungranted =
             ungranted(&opened, &self.sandbox, &self.config, &self.folders, &self.commands);
         let Opened { candidate, code, digest, unapproved } = opened;
@@ -156,7 +158,7 @@ impl Loader {
             .examine()
             .await
             .map_err(|refused| candidate.refuse(Some(digest.clone()), refused.to_string()))?;
-        let refuse = |reason| Refused {
+        let refuse = |reason| RejectedComponent {
             info: Some(Arc::new(info.clone())),
             ..candidate.refuse(Some(digest.clone()), reason)
         };
@@ -164,7 +166,7 @@ impl Loader {
         let settings = Arc::new(own.settings);
         let limits = self.config.limits_of(name);
         let plugin = |policy: Policy| {
-            let terms = Terms {
+            let terms = PluginTerms {
                 policy: Arc::new(policy),
                 limits: limits.clone(),
                 settings: settings.clone(),
@@ -245,7 +247,7 @@ pub(super) fn ungranted(
     let Opened { candidate: Candidate { name, origin, .. }, code, digest, .. } = opened;
     let settings = config.plugins.get(name).map(|own| own.settings.clone()).unwrap_or_default();
     let policy = Policy { dispensable: Capability::ALL.to_vec(), ..Policy::default() };
-    let terms = Terms {
+    let terms = PluginTerms {
         policy: Arc::new(policy),
         limits: config.limits_of(name),
         settings: Arc::new(settings),
@@ -278,9 +280,9 @@ impl Candidate {
         Self { name, origin: Origin::File(path), bundled: None }
     }
 
-    pub(super) fn refuse(&self, digest: Option<String>, reason: String) -> Refused {
+    pub(super) fn refuse(&self, digest: Option<String>, reason: String) -> RejectedComponent {
         let (name, origin) = (self.name.clone(), self.origin.clone());
-        Refused { name, origin, digest, reason, info: None }
+        RejectedComponent { name, origin, digest, reason, info: None }
     }
 
     /// The lock file, if no component was approved under this name yet.
@@ -316,7 +318,7 @@ impl Candidate {
     }
 
     /// Opens the component.
-    pub(super) fn open(self) -> Result<Opened, Refused> {
+    pub(super) fn open(self) -> Result<Opened, RejectedComponent> {
         if !is_name(&self.name) {
             let reason = "its name may have letters, digits, `-` and `_` only: rename the file";
             return Err(self.refuse(None, reason.into()));
@@ -326,7 +328,11 @@ impl Candidate {
     }
 
     /// Opens the component and compares its digest with the approved one.
-    fn open_approved(self, config: &Config, folders: &Folders) -> Result<Opened, Refused> {
+    fn open_approved(
+        self,
+        config: &Config,
+        folders: &Folders,
+    ) -> Result<Opened, RejectedComponent> {
         let mut opened = self.open()?;
         let candidate = &opened.candidate;
         opened.unapproved = candidate
@@ -336,7 +342,7 @@ impl Candidate {
     }
 
     /// The component's code and digest.
-    fn code(&self) -> Result<(Code, String), Refused> {
+    fn code(&self) -> Result<(Code, String), RejectedComponent> {
         Ok(match (&self.origin, self.bundled) {
             (_, Some(bundled)) => (Code::Bundled(bundled.code), bundled.digest.to_owned()),
             (Origin::File(path), None) => {
@@ -401,11 +407,16 @@ fn components(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn places(name: &str, grants: &Grants, folders: &Folders, commands: &Arc<Commands>) -> Places {
+fn places(
+    name: &str,
+    grants: &Grants,
+    folders: &Folders,
+    commands: &Arc<Commands>,
+) -> PluginResources {
     let cache = grants.cache.as_ref().map(|grant| {
         let folder = grant.disk.then(|| folders.cache.join("plugins").join(name));
         Arc::new(Cache::new(grant.bytes.get(), folder))
     });
     let (store, journals) = (folders.store.join(name), folders.journals.clone());
-    Places { store, journals, cache, commands: commands.clone() }
+    PluginResources { store, journals, cache, commands: commands.clone() }
 }

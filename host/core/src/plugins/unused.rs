@@ -16,12 +16,12 @@ pub struct UnusedGrant {
     /// The value, as the short form `CAPABILITY=VALUE` names it.
     pub value: String,
     /// The reason why the value is unused.
-    pub reason: Unused,
+    pub reason: UnusedReason,
 }
 
 /// Why a value of a grant is unused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unused {
+pub enum UnusedReason {
     /// The plugin does not want the value, so the value has no effect.
     Unwanted,
     /// No record of the audit is an ask that needs the value.
@@ -119,12 +119,12 @@ pub fn unused_grants(
         let values = grants.values(capability);
         let judged = values.iter().filter_map(|value| {
             let reason = if wants.is_some_and(|wants| !wants.want_value(capability, value)) {
-                Unused::Unwanted
+                UnusedReason::Unwanted
             } else if uses.used.contains(&(capability, value.clone())) {
                 return None;
             } else {
                 let since = uses.since.clone().filter(|_| uses.is_complete && calls > 0)?;
-                Unused::NeverUsed { since, calls }
+                UnusedReason::NeverUsed { since, calls }
             };
             Some(UnusedGrant { capability, value: value.clone(), reason })
         });

@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Share, ToolConfig, Typed};
+use super::{CommandLineServer, Sharing, ToolConfig};
 
 /// The section of one upstream server.
 #[derive(Debug, Clone, Deserialize)]
@@ -23,14 +23,14 @@ pub struct Config {
     /// Tools that clients do not see.
     pub tools_off: Vec<String>,
     /// Which sessions share a connection to the server, and the process of its program.
-    pub share: Share,
+    pub share: Sharing,
     /// The policies for tools, by the server's names for them.
     pub tools: BTreeMap<String, ToolConfig>,
     /// The program that is started, or the URL that is connected to.
     pub definition: portcullis_mcp_client::Definition,
     /// The server as it was given on the command line. `None`: it is from the configuration file, where names are
     /// unique.
-    pub typed: Option<Typed>,
+    pub typed: Option<CommandLineServer>,
 }
 
 /// The definition of an upstream server is invalid.
@@ -83,7 +83,7 @@ struct OfferKeys {
     /// callers over HTTP without sessions have one for each principal.
     #[serde(default)]
     #[schemars(extend("default" = "session"))]
-    share: Share,
+    share: Sharing,
     /// Policies for single tools, by the server's names for them.
     #[serde(default)]
     tools: BTreeMap<String, ToolConfig>,
@@ -180,7 +180,7 @@ impl Config {
         let identity = table.iter().filter(|(key, _)| *key != "env").collect::<Vec<_>>();
         let identity = portcullis_checked_files::digest(format!("{identity:?}").as_bytes());
         let (server, variables) = (server.to_vec(), variables.to_vec());
-        let typed = Typed { digest: identity, server, variables };
+        let typed = CommandLineServer { digest: identity, server, variables };
         Ok(Self { typed: Some(typed), ..Self::try_from(table)? })
     }
 }

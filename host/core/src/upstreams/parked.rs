@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use parking_lot::Mutex;
-use portcullis_mcp_client::{AskKey, InFlight};
+use portcullis_mcp_client::{InFlight, QuestionKey};
 
 use super::ANSWER_TIME;
 
@@ -17,7 +17,7 @@ pub struct ParkedRequest {
     /// The request to the upstream server, which is still open.
     pub flight: InFlight,
     /// The question that the client answers.
-    pub key: AskKey,
+    pub key: QuestionKey,
 }
 
 /// Why a request cannot be parked.

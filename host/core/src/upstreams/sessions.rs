@@ -18,7 +18,7 @@ const MAX_SESSIONS: usize = 64;
 /// Who shares a connection to an upstream server, and its program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Share {
+pub enum Sharing {
     /// Nobody: each session of a client has its own.
     #[default]
     Session,
@@ -49,14 +49,14 @@ pub(crate) enum NoConnection {
 
 /// The connections of sessions to one server.
 pub(super) struct Connections {
-    share: Share,
+    share: Sharing,
     definition: Definition,
     client: ClientSettings,
-    owned: Mutex<Owned>,
+    owned: Mutex<OwnedConnections>,
 }
 
 #[derive(Default)]
-struct Owned {
+struct OwnedConnections {
     /// The session that has the first connection, from which the server's lists are fetched.
     first: Option<Arc<str>>,
     others: HashMap<Arc<str>, Upstream>,
@@ -64,7 +64,7 @@ struct Owned {
 
 impl Connections {
     /// No connections yet.
-    pub(super) fn new(share: Share, definition: Definition, client: ClientSettings) -> Self {
+    pub(super) fn new(share: Sharing, definition: Definition, client: ClientSettings) -> Self {
         // Only the lists that the first connection fetches are remembered.
         let client = ClientSettings { memory: None, ..client };
         Self { share, definition, client, owned: Mutex::default() }
@@ -84,7 +84,7 @@ impl UpstreamSource {
         owner: Option<&Owner>,
     ) -> Result<Upstream, NoConnection> {
         let Connections { share, definition, client, owned } = &self.connections;
-        let Some(owner) = owner.filter(|_| *share == Share::Session) else {
+        let Some(owner) = owner.filter(|_| *share == Sharing::Session) else {
             return Ok(self.upstream.clone());
         };
         let mut owned = owned.lock();

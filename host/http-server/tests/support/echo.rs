@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use portcullis_http_server::Principal;
-use portcullis_result_passthrough::Raw;
+use portcullis_result_passthrough::PassthroughKey;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool,
@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 /// The state that a test shares with all handlers of its server.
 #[derive(Clone)]
 pub struct Echo {
-    pub raw: Raw,
+    pub raw: PassthroughKey,
     /// One call of `wait` ends for each permit.
     pub release: Arc<Semaphore>,
     /// A permit for each call of `wait` that has begun.
@@ -31,7 +31,7 @@ pub struct Echo {
 impl Echo {
     pub fn new() -> Self {
         Self {
-            raw: Raw::new().unwrap(),
+            raw: PassthroughKey::new().unwrap(),
             release: Arc::new(Semaphore::new(0)),
             begun: Arc::new(Semaphore::new(0)),
             cancelled: Arc::new(Semaphore::new(0)),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use portcullis_json_bounds::Scan;
 
-use crate::message::Unread;
+use crate::message::UnreadMessage;
 
 /// Maximum length of an event id that is kept, in bytes.
 const ID_BYTES: usize = 1024;
@@ -20,7 +20,7 @@ pub(crate) enum Event {
     /// An event with its type and data.
     Whole { kind: String, data: Vec<u8> },
     /// An event with too much data: the known part of its message.
-    TooLong(Unread),
+    TooLong(UnreadMessage),
 }
 
 /// A stream of events.
@@ -140,7 +140,7 @@ impl Events {
             self.last_id = Some(id).filter(|id| !id.is_empty());
         }
         if let Some(scan) = self.skipped.take() {
-            return Some(Event::TooLong(Unread::of(&scan.finish())));
+            return Some(Event::TooLong(UnreadMessage::of(&scan.finish())));
         }
         let kind = if kind.is_empty() { "message".to_owned() } else { kind };
         (!data.is_empty()).then_some(Event::Whole { kind, data })
@@ -163,7 +163,7 @@ mod tests {
         let expected = [
             whole("endpoint", "/x"),
             whole("message", "one\ntwo"),
-            Event::TooLong(Unread::Answer(Some(5))),
+            Event::TooLong(UnreadMessage::Answer(Some(5))),
             whole("message", "last"),
         ];
         for cut in 0..text.len() {
@@ -183,7 +183,7 @@ mod tests {
             assert!(events.feed(b"data: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx").is_empty());
             assert!(events.line.capacity() + events.data.capacity() < 1000);
         }
-        assert_eq!(events.feed(b"\n\n"), [Event::TooLong(Unread::Answer(None))]);
+        assert_eq!(events.feed(b"\n\n"), [Event::TooLong(UnreadMessage::Answer(None))]);
         assert_eq!(events.feed(b"retry: 999999999999\ndata:x\n\n"), [whole("message", "x")]);
         assert_eq!(events.retry, Some(LONGEST_RETRY));
     }

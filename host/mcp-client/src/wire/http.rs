@@ -14,8 +14,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::event_stream::Events;
 use super::requests::{EVENTS, JSON, Requests, SEND, Unanswered, body, is};
 use super::{Era, Outgoing};
-use crate::calls::{Done, Origin};
-use crate::fault::Trouble;
+use crate::calls::{Origin, RequestEnd};
+use crate::fault::FaultCause;
 use crate::message;
 
 pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -77,7 +77,7 @@ impl Http {
     }
 
     /// Sends a notification or an answer.
-    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), Trouble> {
+    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), FaultCause> {
         self.shared.send(message).await
     }
 
@@ -102,7 +102,7 @@ impl Http {
     /// Ends the session.
     pub(crate) async fn close(&self) {
         self.end.cancel();
-        self.shared.requests.calls.end(&Trouble::Closed);
+        self.shared.requests.calls.end(&FaultCause::Closed);
         let Some(session) = self.shared.session.lock().take() else { return };
         self.shared.clone().delete(session).await;
     }
@@ -110,7 +110,7 @@ impl Http {
 
 impl Drop for Http {
     fn drop(&mut self) {
-        self.shared.requests.calls.end(&Trouble::Closed);
+        self.shared.requests.calls.end(&FaultCause::Closed);
         if let Some(session) = self.shared.session.lock().take() {
             self.runtime.spawn(self.shared.clone().delete(session));
         }
@@ -135,7 +135,7 @@ impl Shared {
     /// # Errors
     ///
     /// The request ended with an error response, or without an answer.
-    async fn exchange(&self, id: u64, outgoing: Outgoing) -> Result<(), Done> {
+    async fn exchange(&self, id: u64, outgoing: Outgoing) -> Result<(), RequestEnd> {
         let requests = &self.requests;
         let mut headers = outgoing.headers;
         if outgoing.era == Era::Legacy {
@@ -143,14 +143,14 @@ impl Shared {
         }
         let in_session = headers.contains_key(SESSION);
         let request = requests.post(requests.url().clone(), headers, outgoing.body);
-        let mut response = requests.answer(request).await.map_err(Done::Trouble)?;
+        let mut response = requests.answer(request).await.map_err(RequestEnd::Trouble)?;
         let status = response.status();
         if !status.is_success() {
             let refusal = requests.refusal(response).await;
             if in_session && (status == StatusCode::NOT_FOUND || is_about_session(status, &refusal))
             {
-                requests.calls.retire(Trouble::lost("it has forgotten the session"));
-                return Err(Done::SessionGone);
+                requests.calls.retire(FaultCause::lost("it has forgotten the session"));
+                return Err(RequestEnd::SessionGone);
             }
             return Err(refusal);
         }
@@ -163,31 +163,31 @@ impl Shared {
         if !is(&response, JSON) {
             let because = "it answers a request with neither JSON nor events; see that `url` is \
                 that of MCP";
-            return Err(Done::Trouble(Trouble::protocol(because)));
+            return Err(RequestEnd::Trouble(FaultCause::protocol(because)));
         }
         let read = body(&mut response, requests.most).await;
-        let read = read.map_err(|error| Done::Trouble(requests.unanswered(error)))?;
-        let body = read.ok_or(Done::Trouble(Trouble::TooLarge(requests.most)))?;
+        let read = read.map_err(|error| RequestEnd::Trouble(requests.unanswered(error)))?;
+        let body = read.ok_or(RequestEnd::Trouble(FaultCause::TooLarge(requests.most)))?;
         self.reply(requests.calls.receive(&body, Origin::Request(id))).await;
         if requests.calls.is_open(id) {
-            return Err(Done::Trouble(Trouble::protocol(
+            return Err(RequestEnd::Trouble(FaultCause::protocol(
                 "it answers something that was not asked",
             )));
         }
         Ok(())
     }
 
-    fn keep_session(&self, response: &Response) -> Result<(), Done> {
+    fn keep_session(&self, response: &Response) -> Result<(), RequestEnd> {
         let Some(session) = response.headers().get(SESSION) else { return Ok(()) };
         if session.len() > SESSION_BYTES || session.to_str().is_err() {
-            return Err(Done::Trouble(Trouble::protocol("its session id is not valid")));
+            return Err(RequestEnd::Trouble(FaultCause::protocol("its session id is not valid")));
         }
         *self.session.lock() = Some(session.clone());
         Ok(())
     }
 
     /// Reads the events of a response. If the stream is interrupted, a legacy server may resume it.
-    async fn follow(&self, id: u64, mut response: Response, era: Era) -> Result<(), Done> {
+    async fn follow(&self, id: u64, mut response: Response, era: Era) -> Result<(), RequestEnd> {
         let requests = &self.requests;
         let mut events = Events::new(requests.most);
         let mut resumptions = 0;
@@ -207,12 +207,12 @@ impl Shared {
                 }
             };
             let Some(last) = events.last_id.clone().filter(|_| era == Era::Legacy) else {
-                return Err(Done::Trouble(Trouble::lost(because)));
+                return Err(RequestEnd::Trouble(FaultCause::lost(because)));
             };
             response = loop {
                 resumptions += 1;
                 if resumptions > RESUMPTIONS {
-                    return Err(Done::Trouble(Trouble::lost(because)));
+                    return Err(RequestEnd::Trouble(FaultCause::lost(because)));
                 }
                 sleep(events.retry.unwrap_or(RETRY)).await;
                 match self.stream(Some(&last)).await {
@@ -252,7 +252,7 @@ impl Shared {
                 }
                 Ok(response) if response.status() == StatusCode::NOT_FOUND => {
                     if self.session.lock().is_some() {
-                        let gone = Trouble::lost("it has forgotten the session");
+                        let gone = FaultCause::lost("it has forgotten the session");
                         self.requests.calls.retire(gone);
                     }
                     return;
@@ -274,7 +274,7 @@ impl Shared {
         }
     }
 
-    async fn send(&self, message: Vec<u8>) -> Result<(), Trouble> {
+    async fn send(&self, message: Vec<u8>) -> Result<(), FaultCause> {
         let requests = &self.requests;
         let request = requests.post(requests.url().clone(), self.session_headers(), message);
         let response = requests.answer(request).await?;
@@ -282,11 +282,11 @@ impl Shared {
             return Ok(());
         }
         match requests.refusal(response).await {
-            Done::Answer(Err(message::RpcError { message, .. }), _) => {
-                Err(Trouble::protocol(format!("it refuses a notification: {message}")))
+            RequestEnd::Answer(Err(message::RpcError { message, .. }), _) => {
+                Err(FaultCause::protocol(format!("it refuses a notification: {message}")))
             }
-            Done::Trouble(trouble) => Err(trouble),
-            Done::Answer(Ok(_), _) | Done::SessionGone => Ok(()),
+            RequestEnd::Trouble(trouble) => Err(trouble),
+            RequestEnd::Answer(Ok(_), _) | RequestEnd::SessionGone => Ok(()),
         }
     }
 
@@ -312,13 +312,13 @@ impl Shared {
 
 /// Whether an answer with status 400 means that the server has forgotten the session. The specification demands 404,
 /// but many servers follow an example that answers 400.
-fn is_about_session(status: StatusCode, refusal: &Done) -> bool {
+fn is_about_session(status: StatusCode, refusal: &RequestEnd) -> bool {
     match refusal {
-        Done::Answer(Err(error), _) => {
+        RequestEnd::Answer(Err(error), _) => {
             status == StatusCode::BAD_REQUEST
                 && error.message.to_ascii_lowercase().contains("session id")
         }
-        Done::Answer(Ok(_), _) | Done::Trouble(_) | Done::SessionGone => false,
+        RequestEnd::Answer(Ok(_), _) | RequestEnd::Trouble(_) | RequestEnd::SessionGone => false,
     }
 }
 

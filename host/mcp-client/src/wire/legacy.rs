@@ -13,8 +13,8 @@ use url::Url;
 
 use super::event_stream::{Event, Events};
 use super::requests::{EVENTS, Requests, SEND, is};
-use crate::calls::{Done, Origin};
-use crate::fault::Trouble;
+use crate::calls::{Origin, RequestEnd};
+use crate::fault::FaultCause;
 
 /// The transport to one server.
 pub(crate) struct Sse {
@@ -32,19 +32,21 @@ struct Shared {
 
 impl Sse {
     /// Connects, and waits until the server names the endpoint for messages.
-    pub(crate) async fn open(requests: Requests) -> Result<Self, Trouble> {
+    pub(crate) async fn open(requests: Requests) -> Result<Self, FaultCause> {
         let request = requests
             .request(Method::GET, requests.url().clone())
             .header(header::ACCEPT, HeaderValue::from_static(EVENTS));
         let response = requests.answer(request).await?;
         if !response.status().is_success() {
             return Err(match requests.refusal(response).await {
-                Done::Trouble(trouble) => trouble,
-                Done::Answer(..) | Done::SessionGone => Trouble::protocol("it refuses events"),
+                RequestEnd::Trouble(trouble) => trouble,
+                RequestEnd::Answer(..) | RequestEnd::SessionGone => {
+                    FaultCause::protocol("it refuses events")
+                }
             });
         }
         if !is(&response, EVENTS) {
-            return Err(Trouble::protocol("it has no events at its `url`"));
+            return Err(FaultCause::protocol("it has no events at its `url`"));
         }
         let events = Events::new(requests.most);
         let mut stream = Stream { response, events, read: Vec::new() };
@@ -63,14 +65,14 @@ impl Sse {
         let shared = self.shared.clone();
         let sending = async move {
             if let Err(trouble) = shared.send(body).await {
-                shared.requests.calls.finish(id, Done::Trouble(trouble));
+                shared.requests.calls.finish(id, RequestEnd::Trouble(trouble));
             }
         };
         self.runtime.spawn(sending).abort_handle()
     }
 
     /// Sends a notification or an answer.
-    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), Trouble> {
+    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), FaultCause> {
         self.shared.send(message).await
     }
 
@@ -82,29 +84,32 @@ impl Sse {
 
     pub(crate) fn close(&self) {
         self.end.cancel();
-        self.shared.requests.calls.end(&Trouble::Closed);
+        self.shared.requests.calls.end(&FaultCause::Closed);
     }
 }
 
 impl Drop for Sse {
     fn drop(&mut self) {
-        self.shared.requests.calls.end(&Trouble::Closed);
+        self.shared.requests.calls.end(&FaultCause::Closed);
     }
 }
 
 impl Shared {
-    async fn send(&self, message: Vec<u8>) -> Result<(), Trouble> {
+    async fn send(&self, message: Vec<u8>) -> Result<(), FaultCause> {
         let request = self.requests.post(self.endpoint.clone(), HeaderMap::new(), message);
         let response = self.requests.answer(request).await?;
         if response.status().is_success() {
             return Ok(());
         }
         Err(match self.requests.refusal(response).await {
-            Done::Trouble(trouble) => trouble,
-            Done::Answer(Err(error), _) => {
-                Trouble::protocol(format!("it refuses a message: {} {}", error.code, error.message))
+            RequestEnd::Trouble(trouble) => trouble,
+            RequestEnd::Answer(Err(error), _) => FaultCause::protocol(format!(
+                "it refuses a message: {} {}",
+                error.code, error.message
+            )),
+            RequestEnd::Answer(Ok(_), _) | RequestEnd::SessionGone => {
+                FaultCause::protocol("it refuses a message")
             }
-            Done::Answer(Ok(_), _) | Done::SessionGone => Trouble::protocol("it refuses a message"),
         })
     }
 
@@ -139,7 +144,7 @@ struct Stream {
 }
 
 impl Stream {
-    async fn next(&mut self) -> Result<Event, Trouble> {
+    async fn next(&mut self) -> Result<Event, FaultCause> {
         loop {
             if let Some(event) = self.read.pop() {
                 return Ok(event);
@@ -149,14 +154,14 @@ impl Stream {
                     self.read = self.events.feed(&chunk);
                     self.read.reverse();
                 }
-                Ok(None) => return Err(Trouble::lost("it ended its events")),
-                Err(error) => return Err(Trouble::lost(super::requests::describe(error))),
+                Ok(None) => return Err(FaultCause::lost("it ended its events")),
+                Err(error) => return Err(FaultCause::lost(super::requests::describe(error))),
             }
         }
     }
 
     /// The endpoint for messages. It must be on the same server, because the headers may contain secrets.
-    async fn endpoint(&mut self, url: &Url) -> Result<Url, Trouble> {
+    async fn endpoint(&mut self, url: &Url) -> Result<Url, FaultCause> {
         loop {
             let Event::Whole { kind, data } = self.next().await? else { continue };
             if kind != "endpoint" {
@@ -166,8 +171,12 @@ impl Stream {
                 std::str::from_utf8(&data).ok().and_then(|data| url.join(data.trim()).ok());
             return match endpoint {
                 Some(endpoint) if endpoint.origin() == url.origin() => Ok(endpoint),
-                Some(_) => Err(Trouble::protocol("its endpoint for messages is on another server")),
-                None => Err(Trouble::protocol("its endpoint for messages is not a valid address")),
+                Some(_) => {
+                    Err(FaultCause::protocol("its endpoint for messages is on another server"))
+                }
+                None => {
+                    Err(FaultCause::protocol("its endpoint for messages is not a valid address"))
+                }
             };
         }
     }

@@ -11,9 +11,9 @@ use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use url::Url;
 
 use super::event_stream::Event;
-use crate::calls::{Calls, Done, Origin};
+use crate::calls::{Calls, Origin, RequestEnd};
 use crate::definition::Address;
-use crate::fault::Trouble;
+use crate::fault::FaultCause;
 use crate::message;
 use crate::text;
 
@@ -57,8 +57,8 @@ impl Requests {
         calls: &Arc<Calls>,
         most: usize,
         connect: Duration,
-    ) -> Result<Self, Trouble> {
-        let failed = |error: String| Trouble::NotRunning(error.into());
+    ) -> Result<Self, FaultCause> {
+        let failed = |error: String| FaultCause::NotRunning(error.into());
         let tls = portcullis_egress::tls_config()
             .map_err(|error| portcullis_sanitize::error_chain(&error))
             .map_err(|error| failed(format!("the system's certificates: {error}")))?;
@@ -129,22 +129,22 @@ impl Requests {
     }
 
     /// As [`Self::send`], for a request of MCP.
-    pub(crate) async fn answer(&self, request: RequestBuilder) -> Result<Response, Trouble> {
+    pub(crate) async fn answer(&self, request: RequestBuilder) -> Result<Response, FaultCause> {
         self.send(request).await.map_err(|unanswered| match unanswered {
             Unanswered::Http(error) => self.unanswered(error),
-            Unanswered::Login(what) => Trouble::Login(what),
+            Unanswered::Login(what) => FaultCause::Login(what),
         })
     }
 
     /// The error for a request without a response. If the server cannot be reached, the connection ends.
-    pub(crate) fn unanswered(&self, error: reqwest::Error) -> Trouble {
+    pub(crate) fn unanswered(&self, error: reqwest::Error) -> FaultCause {
         let nobody = error.is_connect();
         let because = describe(error);
         if !nobody {
-            return Trouble::lost(because);
+            return FaultCause::lost(because);
         }
         let because = format!("{because}; see that it runs, and that its `url` is right");
-        let trouble = Trouble::NotRunning(because.into());
+        let trouble = FaultCause::NotRunning(because.into());
         self.calls.retire(trouble.clone());
         trouble
     }
@@ -165,7 +165,7 @@ impl Requests {
     }
 
     /// The end of a request with an error response: its JSON-RPC error, or its status and text.
-    pub(crate) async fn refusal(&self, mut response: Response) -> Done {
+    pub(crate) async fn refusal(&self, mut response: Response) -> RequestEnd {
         let status = response.status();
         let body = match body(&mut response, REFUSAL_BYTES).await {
             Ok(Some(body)) => body,
@@ -177,12 +177,12 @@ impl Requests {
                 message::Message::Answer { answer: Err(error), .. }
                 | message::Message::Complaint(error),
             ) if status != StatusCode::UNAUTHORIZED && status != StatusCode::FORBIDDEN => {
-                Done::Answer(Err(error), body.len())
+                RequestEnd::Answer(Err(error), body.len())
             }
             _ => {
                 let said = String::from_utf8_lossy(&body);
                 let said = text::line(&self.hide(&said), 200);
-                Done::Trouble(Trouble::Refused(status.as_u16(), said.into()))
+                RequestEnd::Trouble(FaultCause::Refused(status.as_u16(), said.into()))
             }
         }
     }

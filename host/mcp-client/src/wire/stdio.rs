@@ -17,7 +17,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::calls::{Calls, Origin};
 use crate::child::Child;
 use crate::definition::Command;
-use crate::fault::Trouble;
+use crate::fault::FaultCause;
 use crate::lines::{Line, Lines};
 
 /// Maximum number of messages that are queued for a child. Further senders wait.
@@ -44,7 +44,7 @@ impl Stdio {
         launcher: Option<&Path>,
         calls: &Arc<Calls>,
         most: usize,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, FaultCause> {
         let (child, pipes) = Child::start(command, launcher, &calls.upstream)?;
         let (queue, queued) = mpsc::channel(QUEUED);
         let end = CancellationToken::new();
@@ -64,8 +64,8 @@ impl Stdio {
         })
     }
 
-    pub(crate) async fn place(&self) -> Result<mpsc::Permit<'_, Vec<u8>>, Trouble> {
-        self.queue.reserve().await.map_err(|_| Trouble::lost("its process reads no more"))
+    pub(crate) async fn place(&self) -> Result<mpsc::Permit<'_, Vec<u8>>, FaultCause> {
+        self.queue.reserve().await.map_err(|_| FaultCause::lost("its process reads no more"))
     }
 
     /// Sends a message in the background.
@@ -144,16 +144,16 @@ async fn supervise(
     let deaf_or_mute = tokio::select! {
         biased;
         () = end.cancelled() => {
-            calls.end(&Trouble::Closed);
+            calls.end(&FaultCause::Closed);
             child.end().await;
             reading.abort();
             return;
         }
         status = child.ended() => {
-            calls.retire(Trouble::lost("its process has ended"));
+            calls.retire(FaultCause::lost("its process has ended"));
             // The pipe may still contain output of the child.
             let _read = timeout(LAST_WORDS, &mut reading).await;
-            calls.end(&Trouble::lost(child.epitaph(&in_words(status))));
+            calls.end(&FaultCause::lost(child.exit_report(&in_words(status))));
             end.cancel();
             reading.abort();
             return;
@@ -161,11 +161,11 @@ async fn supervise(
         _ = &mut reading => "it closed its stdout",
         _ = &mut writing => "it closed its stdin",
     };
-    calls.retire(Trouble::lost(deaf_or_mute));
+    calls.retire(FaultCause::lost(deaf_or_mute));
     // Usually, the child is about to end.
     let status = child.ended_within(LAST_WORDS).await;
     let why = if status.is_some() { in_words(status) } else { deaf_or_mute.to_owned() };
-    calls.end(&Trouble::lost(child.epitaph(&why)));
+    calls.end(&FaultCause::lost(child.exit_report(&why)));
     end.cancel();
     child.end().await;
     reading.abort();

@@ -113,7 +113,7 @@ pub async fn said(upstream: &Upstream, tool: &str, arguments: Value) -> String {
 }
 
 /// Waits for the next question, and returns its key.
-pub async fn question(call: &mut InFlight) -> portcullis_mcp_client::AskKey {
+pub async fn question(call: &mut InFlight) -> portcullis_mcp_client::QuestionKey {
     loop {
         match call.next().await {
             Some(Event::Ask { key, .. }) => return key,

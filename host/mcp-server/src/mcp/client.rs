@@ -7,7 +7,7 @@ use std::sync::Arc;
 use portcullis_core::call::client::{
     BoxFuture, Client, Forwarded, Notification, unsupported_method,
 };
-use portcullis_core::sandbox::Notice;
+use portcullis_core::sandbox::CallNotification;
 use portcullis_core::upstreams::{ANSWER_TIME, Owner};
 use portcullis_mcp_client::{Object, RpcError};
 use portcullis_roots::uri_of_path;
@@ -61,14 +61,14 @@ impl<'a> RequestClient<'a> {
             tracing::debug!("a notification of an upstream server is left out: {error}");
         };
         match notification {
-            Notification::Plugin(Notice::Progress { done, total, message }) => {
+            Notification::Plugin(CallNotification::Progress { done, total, message }) => {
                 let mut progress =
                     ProgressNotificationParam::new(self.caller.progress.clone()?, done);
                 progress.total = total;
                 progress.message = message.map(|message| portcullis_sanitize::line(&message, 1000));
                 Some(Typed::Progress(progress))
             }
-            Notification::Plugin(Notice::Log { level, logger, data }) => {
+            Notification::Plugin(CallNotification::Log { level, logger, data }) => {
                 let level = LEVELS[level as usize];
                 let mut record = LoggingMessageNotificationParam::new(level, data);
                 record.logger = logger;

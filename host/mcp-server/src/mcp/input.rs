@@ -24,7 +24,7 @@ use portcullis_core::call::upstream::{MAX_ROUNDS, RoundState};
 use portcullis_core::call::{CallFailure, Decision, question};
 use portcullis_core::capabilities::client::PermittedQuestions;
 use portcullis_core::plugins::LoadedPlugin;
-use portcullis_core::sandbox::Context;
+use portcullis_core::sandbox::CallContext;
 use portcullis_mcp_client::Object;
 
 /// The key of the question that the host itself asks: for the client's roots.
@@ -265,15 +265,15 @@ impl Exchange {
     }
 
     /// The context of the call, which the plugin can read.
-    pub fn context(&self, caller: &Caller) -> Context {
-        Context {
+    pub fn context(&self, caller: &Caller) -> CallContext {
+        CallContext {
             protocol: caller.protocol.clone(),
             principal: caller.principal.clone(),
             meta: caller.meta.clone(),
             features: caller.features(),
             answers: self.answers(),
             state: self.state(),
-            ..Context::default()
+            ..CallContext::default()
         }
     }
 

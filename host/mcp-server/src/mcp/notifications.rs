@@ -22,7 +22,7 @@ use portcullis_core::bindings::portcullis::plugin::request::ListKind;
 use portcullis_core::call::client::NoClient;
 use portcullis_core::call::{self, Call, PluginAnswer, SourceAnswer, Work};
 use portcullis_core::host::Host;
-use portcullis_core::sandbox::{Context, News};
+use portcullis_core::sandbox::{Broadcast, CallContext};
 
 /// Interval at which a plugin is asked for the version of a resource that a client is subscribed to.
 const POLL_INTERVAL: Duration = Duration::from_secs(3);
@@ -55,14 +55,16 @@ impl Server {
                 };
                 let (Some(one), Some(session)) = (one, session.upgrade()) else { return };
                 log_failure(match one {
-                    News::List(ListKind::Tools) => peer.notify_tool_list_changed().await,
-                    News::List(ListKind::Prompts) => peer.notify_prompt_list_changed().await,
-                    News::List(ListKind::Resources) => peer.notify_resource_list_changed().await,
-                    News::Resource(uri) if session.subscriptions.lock().contains_key(&uri) => {
+                    Broadcast::List(ListKind::Tools) => peer.notify_tool_list_changed().await,
+                    Broadcast::List(ListKind::Prompts) => peer.notify_prompt_list_changed().await,
+                    Broadcast::List(ListKind::Resources) => {
+                        peer.notify_resource_list_changed().await
+                    }
+                    Broadcast::Resource(uri) if session.subscriptions.lock().contains_key(&uri) => {
                         let changed = ResourceUpdatedNotificationParam::new(uri);
                         peer.notify_resource_updated(changed).await
                     }
-                    News::Resource(_) => Ok(()),
+                    Broadcast::Resource(_) => Ok(()),
                 });
             }
         });
@@ -107,10 +109,12 @@ impl Server {
             };
             // The sink drops notifications that the client did not subscribe to.
             let sent = match one {
-                Some(News::List(ListKind::Tools)) => sink.notify_tool_list_changed().await,
-                Some(News::List(ListKind::Prompts)) => sink.notify_prompt_list_changed().await,
-                Some(News::List(ListKind::Resources)) => sink.notify_resource_list_changed().await,
-                Some(News::Resource(uri)) => sink.notify_resource_updated(uri).await,
+                Some(Broadcast::List(ListKind::Tools)) => sink.notify_tool_list_changed().await,
+                Some(Broadcast::List(ListKind::Prompts)) => sink.notify_prompt_list_changed().await,
+                Some(Broadcast::List(ListKind::Resources)) => {
+                    sink.notify_resource_list_changed().await
+                }
+                Some(Broadcast::Resource(uri)) => sink.notify_resource_updated(uri).await,
                 None => break,
             };
             if let Err(error) = sent {
@@ -174,7 +178,7 @@ fn watch(host: &Arc<Host>, uri: String, roots: WatchRoots) -> Watch {
             tokio::time::sleep(POLL_INTERVAL).await;
             let now = version(&host, &uri, &roots.now(&host.roots)).await;
             if now.is_some() && now != known {
-                host.shared_state.tell(News::Resource(uri.clone()));
+                host.shared_state.tell(Broadcast::Resource(uri.clone()));
             }
             known = now.or(known);
         }
@@ -192,7 +196,7 @@ async fn version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<String> {
             origin: call::Origin::default(),
             work: Work::Version(uri.to_owned()),
             roots: roots.clone(),
-            context: Context::default(),
+            context: CallContext::default(),
             task: false,
             decisions: Vec::new(),
             resumed: None,

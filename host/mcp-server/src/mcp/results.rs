@@ -42,10 +42,10 @@ const MAX_MEMBERS: usize = 12;
 
 /// Answers that are kept.
 #[derive(Default)]
-pub(super) struct Results(Mutex<VecDeque<Arc<Kept>>>);
+pub(super) struct Results(Mutex<VecDeque<Arc<KeptResult>>>);
 
 /// An answer that is kept.
-struct Kept {
+struct KeptResult {
     id: String,
     owner: Owner,
     text: String,
@@ -60,7 +60,7 @@ struct Owner {
     session: Option<String>,
 }
 
-impl Kept {
+impl KeptResult {
     fn page(&self, number: usize) -> Option<&str> {
         let begin = *self.pages.get(number.checked_sub(1)?)?;
         let end = self.pages.get(number).copied().unwrap_or(self.text.len());
@@ -144,7 +144,7 @@ pub(super) fn definition() -> Value {
 /// The arguments of `read_result`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Read {
+struct ReadResultArguments {
     id: String,
     page: usize,
 }
@@ -184,7 +184,7 @@ impl Server {
         let size = bytes_of(bound);
         let texts = result.content.iter().filter_map(ContentBlock::as_text);
         let text = texts.map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n");
-        let kept = Arc::new(Kept {
+        let kept = Arc::new(KeptResult {
             id: request_id(),
             owner: self.owner(caller),
             pages: pages(&text, size),
@@ -215,12 +215,13 @@ impl Server {
         arguments: Option<JsonObject>,
         caller: &Caller,
     ) -> CallToolResponse {
-        let read: Read = match serde_json::from_value(arguments.unwrap_or_default().into()) {
-            Ok(read) => read,
-            Err(error) => {
-                return convert::error(format!("the arguments are wrong: {error}")).into();
-            }
-        };
+        let read: ReadResultArguments =
+            match serde_json::from_value(arguments.unwrap_or_default().into()) {
+                Ok(read) => read,
+                Err(error) => {
+                    return convert::error(format!("the arguments are wrong: {error}")).into();
+                }
+            };
         let kept = self.shared.results.of(&read.id, &self.owner(caller));
         let Some(kept) = kept else {
             let why = "there is no such answer, or it is no longer kept: call its tool again";
@@ -250,17 +251,18 @@ impl Server {
 }
 
 impl Results {
-    fn keep(&self, kept: Arc<Kept>) {
+    fn keep(&self, kept: Arc<KeptResult>) {
         let mut all = self.0.lock();
         all.push_back(kept);
-        let bytes = |all: &VecDeque<Arc<Kept>>| all.iter().map(|one| one.text.len()).sum::<usize>();
+        let bytes =
+            |all: &VecDeque<Arc<KeptResult>>| all.iter().map(|one| one.text.len()).sum::<usize>();
         // The newest answer is kept, whatever its size: other limits bound the size of one answer.
         while all.len() > 1 && (all.len() > MAX_KEPT || bytes(&all) > MAX_BYTES) {
             all.pop_front();
         }
     }
 
-    fn of(&self, id: &str, owner: &Owner) -> Option<Arc<Kept>> {
+    fn of(&self, id: &str, owner: &Owner) -> Option<Arc<KeptResult>> {
         let all = self.0.lock();
         all.iter().find(|kept| kept.id == id && kept.owner == *owner).cloned()
     }
@@ -301,7 +303,7 @@ mod tests {
         let kept = |number: usize| {
             let text = "x".repeat(10);
             let pages = pages(&text, 4);
-            Arc::new(Kept { id: number.to_string(), owner: owner("a"), text, pages })
+            Arc::new(KeptResult { id: number.to_string(), owner: owner("a"), text, pages })
         };
         let results = Results::default();
         for number in 0..=MAX_KEPT {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use portcullis_core::host::is_for_models;
-use portcullis_core::listing::{Offer, Selection};
+use portcullis_core::listing::{Selection, ToolOffer};
 use portcullis_tool_search::{Document, Index};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject};
@@ -53,7 +53,7 @@ enum Detail {
 /// The arguments of `search_tools`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Search {
+struct SearchArguments {
     query: String,
     #[serde(default)]
     detail: Detail,
@@ -63,7 +63,7 @@ struct Search {
 /// The arguments of `call_tool`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Call {
+struct CallArguments {
     name: String,
     #[serde(default)]
     arguments: JsonObject,
@@ -221,7 +221,7 @@ impl Server {
         if self.searches(selection, caller, &visible) {
             visible.tools = in_place_of(visible.tools, selection);
         }
-        if selection.offer == Offer::Code {
+        if selection.offer == ToolOffer::Code {
             let Visible { catalog, tools } = &mut visible;
             tools.retain(|tool| {
                 let name = text(tool, "name");
@@ -248,17 +248,17 @@ impl Server {
             return ControlFlow::Continue(params);
         }
         if params.name == SEARCH {
-            return ControlFlow::Break(match parsed::<Search>(params.arguments) {
+            return ControlFlow::Break(match parsed::<SearchArguments>(params.arguments) {
                 Ok(search) => found(&visible, &search),
                 Err(error) => misshaped(&error),
             });
         }
         let mut params = params;
-        match parsed::<Call>(params.arguments.take()) {
-            Ok(Call { name, .. }) if visible.catalog.tool(&name).is_none() => {
+        match parsed::<CallArguments>(params.arguments.take()) {
+            Ok(CallArguments { name, .. }) if visible.catalog.tool(&name).is_none() => {
                 ControlFlow::Break(unknown(&visible, &name))
             }
-            Ok(Call { name, arguments }) => {
+            Ok(CallArguments { name, arguments }) => {
                 params.name = name.into();
                 params.arguments = Some(arguments);
                 ControlFlow::Continue(params)
@@ -269,7 +269,7 @@ impl Server {
 }
 
 /// The answer of `search_tools`.
-fn found(visible: &Visible, search: &Search) -> CallToolResponse {
+fn found(visible: &Visible, search: &SearchArguments) -> CallToolResponse {
     let tools: Vec<&Value> = visible.tools.iter().filter(|tool| is_for_models(tool)).collect();
     let limit = search.limit.unwrap_or(FOUND).clamp(1, MAX_FOUND);
     let hits = index(visible, &tools).search(&search.query, limit);

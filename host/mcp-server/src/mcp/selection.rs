@@ -9,10 +9,10 @@ use portcullis_core::bindings::portcullis::plugin::request::ListKind;
 use portcullis_core::call::inner::Excludes;
 use portcullis_core::catalog::{Catalog, CatalogTool};
 use portcullis_core::definitions::make_lean;
-use portcullis_core::host::{Shown, Tools};
-use portcullis_core::listing::{self, Asker, Place, Selection, Why};
+use portcullis_core::host::{Tools, VisibleCatalog};
+use portcullis_core::listing::{self, Requester, Selection, Visibility, VisibilityReason};
 use portcullis_core::projects::Projects;
-use portcullis_core::sandbox::News;
+use portcullis_core::sandbox::Broadcast;
 use portcullis_core::source::Source;
 use portcullis_http_server::ProfileName;
 use rmcp::RoleServer;
@@ -30,8 +30,8 @@ const ROOTS_WAIT: Duration = Duration::from_millis(500);
 impl Shared {
     /// Whether the tools that clients see depend on projects.
     fn asks_projects(&self, selection: &Selection) -> bool {
-        let depends = |shown: Arc<Shown>| listing::depends_on_projects(&shown.catalog);
-        selection.asks_projects() && self.host.shown_now().is_none_or(depends)
+        let depends = |shown: Arc<VisibleCatalog>| listing::depends_on_projects(&shown.catalog);
+        selection.asks_projects() && self.host.published_now().is_none_or(depends)
     }
 
     /// The projects beneath the operator's roots, if projects decide what clients see.
@@ -65,7 +65,7 @@ impl Server {
     ) -> Result<Arc<Selection>, ErrorData> {
         let parts = cx.extensions.get::<http::request::Parts>();
         let profile = parts.and_then(|parts| parts.extensions.get::<ProfileName>());
-        let asker = Asker {
+        let asker = Requester {
             profile: profile.map(|name| name.0.as_str()),
             principal: caller.principal.as_deref(),
             client: caller.client.as_deref(),
@@ -134,9 +134,10 @@ impl Server {
         selection: &Selection,
         projects: &Projects,
     ) -> Option<String> {
-        let shown = self.shared.host.shown_now()?;
-        let is_listed =
-            |source: Source<'_>| selection.judge_source(source, projects).place() == Place::Listed;
+        let shown = self.shared.host.published_now()?;
+        let is_listed = |source: Source<'_>| {
+            selection.judge_source(source, projects).place() == Visibility::Listed
+        };
         let plugins = shown.catalog.plugins.loaded.iter();
         let plugins = plugins
             .filter(|loaded| is_listed(Source::Plugin(loaded)))
@@ -158,7 +159,7 @@ impl Server {
             Ok(selection) => Arc::new(move |catalog: &Catalog, name: &str| {
                 catalog.tool(name).is_some_and(|tool| {
                     let why = selection.judge(name, tool, &Projects::default());
-                    why.place() == Place::Excluded
+                    why.place() == Visibility::Excluded
                 })
             }),
             Err(_) => Arc::new(|_: &Catalog, _: &str| true),
@@ -171,10 +172,10 @@ impl Server {
         selection: &Selection,
         catalog: &Catalog,
         name: &str,
-    ) -> Option<Why> {
+    ) -> Option<VisibilityReason> {
         // Projects never exclude a tool.
         let why = selection.judge(name, catalog.tool(name)?, &Projects::default());
-        (why.place() == Place::Excluded).then_some(why)
+        (why.place() == Visibility::Excluded).then_some(why)
     }
 
     /// Tells a client of the era with `initialize` that the list of tools has changed, if the projects beneath its
@@ -216,7 +217,7 @@ impl Server {
                 && shared.looks.projects(&shared.host.roots).await != seen
             {
                 // Such a client is notified through its subscription.
-                shared.host.shared_state.tell(News::List(ListKind::Tools));
+                shared.host.shared_state.tell(Broadcast::List(ListKind::Tools));
             }
         });
     }
@@ -254,7 +255,7 @@ fn listed(
     let judged = listing::judged(selection, catalog, projects);
     let names: HashMap<&str, bool> = judged
         .iter()
-        .filter(|(_, _, why)| why.place() == Place::Listed)
+        .filter(|(_, _, why)| why.place() == Visibility::Listed)
         .map(|(name, tool, _)| (*name, tool.source().plugin().is_some()))
         .collect();
     let is_listed = |tool: &&Value| names.contains_key(tool["name"].as_str().unwrap_or_default());

@@ -225,11 +225,11 @@ mod tests {
         let session = Session::default();
         assert!(opened(&session.last_roots(&operator, false)).is_ok());
         let unknown = session.last_roots(&operator, true);
-        assert!(matches!(opened(&unknown), Err(Refusal::Unknown)));
+        assert!(matches!(opened(&unknown), Err(Refusal::RootsNotListed)));
         session.roots.lock().last = Some(operator.clone());
         assert!(opened(&session.last_roots(&operator, true)).is_ok());
         session.forget_roots();
         let forgotten = session.last_roots(&operator, true);
-        assert!(matches!(opened(&forgotten), Err(Refusal::Unknown)));
+        assert!(matches!(opened(&forgotten), Err(Refusal::RootsNotListed)));
     }
 }

@@ -9,13 +9,13 @@ use portcullis_checked_files::{Records, SealKey};
 use portcullis_core::host::{Host, Tools};
 use portcullis_core::listing::Selections;
 use portcullis_core::projects::Projects;
-use portcullis_result_passthrough::Raw;
+use portcullis_result_passthrough::PassthroughKey;
 use rmcp::model::Tool;
 use serde::Deserialize as _;
 
 use super::journals::Journals;
 use super::log_levels::{level_name, rank};
-use super::looks::Looks;
+use super::project_searches::ProjectSearches;
 use super::results::Results;
 use super::seal::Seal;
 use super::session::Session;
@@ -39,7 +39,7 @@ pub struct Shared {
     /// Keeps the journals of runs that are too large for clients to carry.
     pub(super) journals: Journals,
     /// Wraps results whose fields rmcp's types would change, so that they pass through rmcp unchanged.
-    pub(crate) raw: Raw,
+    pub(crate) raw: PassthroughKey,
     pub(super) tasks: Tasks,
     /// Which tools each client sees.
     pub(super) selections: Selections,
@@ -48,7 +48,7 @@ pub struct Shared {
     /// The projects for which tools were last listed to a client of 2026-07-28: those beneath the operator's roots.
     pub(super) seen: Mutex<Option<Arc<Projects>>>,
     /// The projects beneath the sessions' roots.
-    pub(super) looks: Looks,
+    pub(super) looks: ProjectSearches,
     calls: AtomicUsize,
     /// Sessions that have set the level of the log records that they want.
     logging: Mutex<Vec<Weak<Session>>>,
@@ -68,12 +68,12 @@ impl Shared {
             host,
             seal: Seal::new(key),
             journals: Journals::new(journals),
-            raw: Raw::new().expect("the system has randomness"),
+            raw: PassthroughKey::new().expect("the system has randomness"),
             tasks: Tasks::default(),
             selections,
             results: Results::default(),
             seen: Mutex::default(),
-            looks: Looks::default(),
+            looks: ProjectSearches::default(),
             calls: AtomicUsize::new(0),
             logging: Mutex::default(),
             typed: Mutex::default(),

@@ -20,7 +20,7 @@ use portcullis_core::call::client::{
 };
 use portcullis_core::call::{self, Call, CallFailure, PluginAnswer, SourceAnswer, Work};
 use portcullis_core::plugins::LoadedPlugin;
-use portcullis_core::sandbox::Notice;
+use portcullis_core::sandbox::CallNotification;
 use portcullis_core::source::Source;
 use portcullis_mcp_client::{Object, RpcError};
 
@@ -192,7 +192,8 @@ impl Client for TaskClient<'_> {
     }
 
     fn notify(&self, notification: Notification) -> BoxFuture<'_, ()> {
-        if let Notification::Plugin(Notice::Progress { message: Some(message), .. }) = notification
+        if let Notification::Plugin(CallNotification::Progress { message: Some(message), .. }) =
+            notification
         {
             self.cx.set_status_message(portcullis_sanitize::line(&message, 300));
         }

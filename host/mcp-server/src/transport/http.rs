@@ -60,11 +60,11 @@ pub async fn serve_pages(
     pages: BTreeMap<String, Page>,
 ) -> io::Result<()> {
     /// An MCP server that offers nothing.
-    struct Nothing;
-    impl ServerHandler for Nothing {}
+    struct EmptyServer;
+    impl ServerHandler for EmptyServer {}
     let (streamable, legacy_sse) = (false, false);
     let settings = Settings { pages, streamable, legacy_sse, ..Settings::new(shared.raw.clone()) };
-    portcullis_http_server::serve(listener, settings, || Nothing, shared.host.shutdown.clone())
+    portcullis_http_server::serve(listener, settings, || EmptyServer, shared.host.shutdown.clone())
         .await
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use portcullis_core::config::{HttpConfig, IssuerConfig, OauthConfig};
 use portcullis_http_server::{Fetch, Issuer, Oauth, Settings, Tls, TlsError};
-use portcullis_result_passthrough::Raw;
+use portcullis_result_passthrough::PassthroughKey;
 
 /// Minimum length of a bearer token in bytes. A shorter token could be guessed.
 const MIN_TOKEN_BYTES: usize = 16;
@@ -56,7 +56,7 @@ pub enum SettingsError {
 /// missing or cannot be used.
 pub(super) fn settings(
     config: &HttpConfig,
-    raw: Raw,
+    raw: PassthroughKey,
     fetch: Fetch,
 ) -> Result<Settings, SettingsError> {
     if config.token_file.is_none() && config.oauth.is_none() && !config.listen.ip().is_loopback() {
@@ -124,13 +124,13 @@ mod tests {
 
     fn settings_of(config: &HttpConfig) -> Result<Settings, SettingsError> {
         let fetch = Fetch::new(|_| async { Err("nothing is fetched".into()) });
-        settings(config, Raw::new().unwrap(), fetch)
+        settings(config, PassthroughKey::new().unwrap(), fetch)
     }
 
     #[test]
     fn the_defaults_of_the_configuration_are_those_of_the_server() {
         let configured = settings_of(&HttpConfig::default()).unwrap();
-        let server = Settings::new(Raw::new().unwrap());
+        let server = Settings::new(PassthroughKey::new().unwrap());
         let numbers = |settings: &Settings| {
             (
                 settings.legacy_sse,

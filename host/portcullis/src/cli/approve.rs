@@ -13,9 +13,9 @@ use portcullis_mcp_client::Listing;
 use portcullis_sanitize::{visible, visible_line};
 use serde_json::{Value, json};
 
-use super::End;
+use super::CommandEnd;
 use super::confirm::Consent;
-use super::setup::Setup;
+use super::context::CommandContext;
 use super::style::{faint, green, red};
 
 /// The plugin or upstream server.
@@ -54,13 +54,13 @@ pub struct ApproveArgs {
 }
 
 /// A plugin or upstream server that was found by its name, with its differences from the approved state.
-enum Reviewed {
+enum ReviewedSource {
     Plugin(Box<Review>),
-    Upstream(Box<Reached>),
+    Upstream(Box<ReachedServer>),
 }
 
 /// An upstream server that was reached, and its review.
-struct Reached {
+struct ReachedServer {
     upstreams: Upstreams,
     source: Arc<UpstreamSource>,
     listing: Arc<Listing>,
@@ -69,8 +69,8 @@ struct Reached {
 
 impl DiffArgs {
     /// Shows the differences. Exit code 1: the current component or tools are not approved.
-    pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
-        let reviewed = Reviewed::find(&mut setup, &self.target).await?;
+    pub(super) async fn run(self, mut setup: CommandContext) -> anyhow::Result<CommandEnd> {
+        let reviewed = ReviewedSource::find(&mut setup, &self.target).await?;
         if self.json {
             super::print::json(&reviewed.as_json())?;
         } else {
@@ -78,18 +78,18 @@ impl DiffArgs {
         }
         let is_approved = reviewed.is_approved();
         reviewed.close().await;
-        Ok(if is_approved { End::Done } else { End::Failed })
+        Ok(if is_approved { CommandEnd::Done } else { CommandEnd::Failed })
     }
 }
 
 impl ApproveArgs {
-    pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
-        let reviewed = Reviewed::find(&mut setup, &self.target).await?;
+    pub(super) async fn run(self, mut setup: CommandContext) -> anyhow::Result<CommandEnd> {
+        let reviewed = ReviewedSource::find(&mut setup, &self.target).await?;
         let name = &self.target.name;
         super::print(&reviewed.as_text())?;
         if reviewed.is_approved() {
             reviewed.close().await;
-            if let Reviewed::Plugin(review) = &reviewed {
+            if let ReviewedSource::Plugin(review) = &reviewed {
                 review.try_again(&setup.sandbox(), &setup.config);
             }
             return super::print("nothing to approve: it is already approved\n");
@@ -97,15 +97,15 @@ impl ApproveArgs {
         if !self.consent.ask(&format!("Approve `{}` as it is now?", visible_line(name, 100)))? {
             reviewed.close().await;
             super::print("nothing was approved\n")?;
-            return Ok(End::Failed);
+            return Ok(CommandEnd::Failed);
         }
         let approved = match &reviewed {
-            Reviewed::Plugin(review) => {
+            ReviewedSource::Plugin(review) => {
                 review.approve(&self.reason, &setup.sandbox(), &setup.config)?;
                 format!("approved: the plugin `{name}` as it is now, sha256:{}\n", review.digest)
             }
-            Reviewed::Upstream(reached) => {
-                let Reached { upstreams, source, listing, .. } = &**reached;
+            ReviewedSource::Upstream(reached) => {
+                let ReachedServer { upstreams, source, listing, .. } = &**reached;
                 let approved = upstreams.approve(source, listing, &self.reason).await;
                 approved.with_context(|| format!("approving `{name}`"))?;
                 format!("approved: {} tools of `{name}`\n", listing.tools.len())
@@ -116,10 +116,10 @@ impl ApproveArgs {
     }
 }
 
-impl Reviewed {
+impl ReviewedSource {
     /// Finds a plugin, or else an upstream server. A server that `wrap` serves is given by the same arguments as
     /// for `wrap`.
-    async fn find(setup: &mut Setup, target: &Target) -> anyhow::Result<Self> {
+    async fn find(setup: &mut CommandContext, target: &Target) -> anyhow::Result<Self> {
         let Target { name, server, variables } = target;
         if !server.is_empty() {
             let typed = portcullis_core::upstreams::Config::typed(server, variables)?;
@@ -145,7 +145,7 @@ impl Reviewed {
         };
         let listing = source.upstream.fetched_listing().await?;
         let review = upstreams.review(&source, &listing).await?;
-        Ok(Self::Upstream(Box::new(Reached { upstreams, source, listing, review })))
+        Ok(Self::Upstream(Box::new(ReachedServer { upstreams, source, listing, review })))
     }
 
     fn is_approved(&self) -> bool {
@@ -184,7 +184,7 @@ impl Reviewed {
         let mut text = match self {
             Self::Plugin(review) => plugin_text(review),
             Self::Upstream(reached) => {
-                let Reached { source, listing, review, .. } = &**reached;
+                let ReachedServer { source, listing, review, .. } = &**reached;
                 let mut text = format!("{}\n", green(&visible_line(&source.name, 100)));
                 text += &held_text(listing, &review.held);
                 text
@@ -228,7 +228,7 @@ impl Reviewed {
                 "refusal": review.now.as_ref().err(),
             }),
             Self::Upstream(reached) => {
-                let Reached { source, review, .. } = &**reached;
+                let ReachedServer { source, review, .. } = &**reached;
                 let held = review
                     .held
                     .iter()

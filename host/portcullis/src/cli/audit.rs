@@ -4,15 +4,15 @@
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-use super::End;
+use super::CommandEnd;
+use super::context::CommandContext;
 use super::inspect;
-use super::setup::Setup;
 use super::style::{faint, green, red};
 use super::uninstalled::Uninstalled;
 use portcullis_audit::{Denial, PluginUse, Usage};
 use portcullis_core::catalog::Catalog;
 use portcullis_core::plugins::inspect::cannot;
-use portcullis_core::plugins::{Compared, LoadedPlugin, compare};
+use portcullis_core::plugins::{GrantComparison, LoadedPlugin, compare};
 use portcullis_core::sandbox::ComponentInfo;
 use portcullis_core::upstreams::Summary;
 
@@ -29,7 +29,7 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, setup: Setup) -> anyhow::Result<End> {
+    pub(super) async fn run(self, setup: CommandContext) -> anyhow::Result<CommandEnd> {
         if let Some(target) = self.target.as_deref().and_then(Uninstalled::of) {
             return target.run(&setup, self.json).await;
         }
@@ -80,7 +80,7 @@ impl Args {
             let warning = portcullis_sanitize::visible_line(&warning, 500);
             super::print(&format!("{} {warning}\n", red("warning")))?;
         }
-        Ok(End::Done)
+        Ok(CommandEnd::Done)
     }
 }
 
@@ -164,7 +164,7 @@ fn as_text(loaded: &LoadedPlugin, records: &Usage, catalog: &Catalog) -> String 
     if compared.is_empty() {
         text += "  grants   nothing: it only computes\n";
     }
-    for Compared { capability, granted, wanted, is_as_wanted, .. } in compared {
+    for GrantComparison { capability, granted, wanted, is_as_wanted, .. } in compared {
         let granted = granted.unwrap_or_else(|| red("not granted"));
         text += &format!("  {:<8} {granted}\n", capability.to_string());
         match wanted {
@@ -200,7 +200,7 @@ fn as_json(loaded: &LoadedPlugin, records: &Usage, catalog: &Catalog) -> Value {
     let used = Use::of(&plugin.name, records);
     let capabilities: serde_json::Map<_, _> = compare(loaded)
         .into_iter()
-        .map(|Compared { capability, granted, wanted, .. }| {
+        .map(|GrantComparison { capability, granted, wanted, .. }| {
             (capability.to_string(), json!({"granted": granted, "wanted": wanted}))
         })
         .collect();

@@ -12,15 +12,15 @@ use portcullis_core::call::client::{
 use portcullis_core::call::inner::InnerCalls;
 use portcullis_core::call::{self, Call, CallFailure, PluginAnswer, SourceAnswer, ToolCall, Work};
 use portcullis_core::catalog::{Catalog, CatalogTool};
-use portcullis_core::sandbox::{Context, Notice};
+use portcullis_core::sandbox::{CallContext, CallNotification};
 use portcullis_core::upstreams::Upstreams;
 use portcullis_mcp_client::{Object, RpcError};
 use portcullis_roots::{Root, Roots, uri_of_path};
 use serde_json::{Map, Value, json};
 
+use super::context::{CommandContext, report_if_slow};
 use super::relative::make_absolute;
-use super::setup::{Setup, report_if_slow};
-use super::{End, print};
+use super::{CommandEnd, print};
 
 /// Arguments of `call`.
 #[derive(clap::Args)]
@@ -39,7 +39,7 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, setup: Setup) -> anyhow::Result<End> {
+    pub(super) async fn run(self, setup: CommandContext) -> anyhow::Result<CommandEnd> {
         let mut arguments = self.arguments()?;
         if self.trail {
             setup.audit.keep_records();
@@ -64,7 +64,7 @@ impl Args {
                 arguments: Arc::new(arguments.into()),
             }),
             roots: setup.roots.clone(),
-            context: Context { protocol: "2026-07-28".into(), ..Context::default() },
+            context: CallContext { protocol: "2026-07-28".into(), ..CallContext::default() },
             task: false,
             decisions: Vec::new(),
             resumed: None,
@@ -82,7 +82,7 @@ impl Args {
     /// bundled plugins, for which nothing has to be compiled. The second has all plugins and the upstream servers
     /// that are known from earlier runs. The last is the complete catalog, for which unknown servers are started. A
     /// tool that calls other tools always gets the complete catalog.
-    async fn catalog(&self, setup: &Setup, upstreams: &Upstreams) -> Arc<Catalog> {
+    async fn catalog(&self, setup: &CommandContext, upstreams: &Upstreams) -> Arc<Catalog> {
         let mut loader = setup.loader().await;
         let bundled = loader.bundled();
         let bundled = Catalog::new(bundled.into(), Vec::new(), &upstreams.lock).await;
@@ -109,7 +109,11 @@ impl Args {
         Arc::new(Catalog::new(plugins, upstreams.known_offers().await, &upstreams.lock).await)
     }
 
-    fn with_trail(&self, setup: &Setup, ended: anyhow::Result<End>) -> anyhow::Result<End> {
+    fn with_trail(
+        &self,
+        setup: &CommandContext,
+        ended: anyhow::Result<CommandEnd>,
+    ) -> anyhow::Result<CommandEnd> {
         if self.trail {
             for line in setup.audit.kept_records() {
                 print::json_text(&line)?;
@@ -131,7 +135,7 @@ impl Args {
         })
     }
 
-    fn show(&self, answer: Result<SourceAnswer, CallFailure>) -> anyhow::Result<End> {
+    fn show(&self, answer: Result<SourceAnswer, CallFailure>) -> anyhow::Result<CommandEnd> {
         let asks = |keys: Vec<&str>| {
             let keys = portcullis_sanitize::visible_line(&keys.join(", "), 200);
             bail!("the tool asks its client a question ({keys}); call it from an MCP client")
@@ -156,7 +160,7 @@ impl Args {
     }
 
     /// Prints the result of a plugin.
-    fn show_result(&self, result: &ToolResult) -> anyhow::Result<End> {
+    fn show_result(&self, result: &ToolResult) -> anyhow::Result<CommandEnd> {
         if self.json {
             let structured = result.structured.as_deref().map(serde_json::from_str::<Value>);
             let content: Vec<_> = result.content.iter().map(block).collect();
@@ -170,11 +174,11 @@ impl Args {
                 print::untrusted(&format!("{}\n", text(content)))?;
             }
         }
-        Ok(if result.is_error { End::Failed } else { End::Done })
+        Ok(if result.is_error { CommandEnd::Failed } else { CommandEnd::Done })
     }
 
     /// Prints the result of an upstream server.
-    fn show_upstream_result(&self, result: &Value) -> anyhow::Result<End> {
+    fn show_upstream_result(&self, result: &Value) -> anyhow::Result<CommandEnd> {
         if self.json {
             print::json(result)?;
         } else {
@@ -183,7 +187,7 @@ impl Args {
                 print::untrusted(&format!("{}\n", text.unwrap_or_else(|| block.to_string())))?;
             }
         }
-        Ok(if result["isError"] == true { End::Failed } else { End::Done })
+        Ok(if result["isError"] == true { CommandEnd::Failed } else { CommandEnd::Done })
     }
 }
 
@@ -235,14 +239,14 @@ impl Client for Terminal {
 }
 
 /// Shows progress or a log record on stderr.
-fn show_notice(notice: &Notice) {
+fn show_notice(notice: &CallNotification) {
     let line = match notice {
-        Notice::Progress { done, total, message } => {
+        CallNotification::Progress { done, total, message } => {
             let of = total.map(|total| format!("/{total}")).unwrap_or_default();
             format!("{done}{of} {}", message.as_deref().unwrap_or_default())
         }
-        Notice::Log { data: Value::String(text), .. } => text.clone(),
-        Notice::Log { data, .. } => data.to_string(),
+        CallNotification::Log { data: Value::String(text), .. } => text.clone(),
+        CallNotification::Log { data, .. } => data.to_string(),
     };
     super::log::note(&portcullis_sanitize::visible_line(&line, 500));
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::End;
-use super::setup::Setup;
+use super::CommandEnd;
+use super::context::CommandContext;
 use super::style::{green, red};
-use portcullis_core::plugins::{Compared, Plugins, compare};
+use portcullis_core::plugins::{GrantComparison, Plugins, compare};
 
 /// How a finding is to be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,13 +74,17 @@ impl Findings {
     }
 
     /// How the command ends that prints the findings.
-    pub(super) fn end(&self) -> End {
-        if self.0.iter().any(|one| one.level == Level::Fault) { End::Failed } else { End::Done }
+    pub(super) fn end(&self) -> CommandEnd {
+        if self.0.iter().any(|one| one.level == Level::Fault) {
+            CommandEnd::Failed
+        } else {
+            CommandEnd::Done
+        }
     }
 }
 
 /// Checks everything that can be checked without calling a tool.
-pub(super) async fn run(setup: &Setup, json: bool) -> anyhow::Result<End> {
+pub(super) async fn run(setup: &CommandContext, json: bool) -> anyhow::Result<CommandEnd> {
     let findings = findings(setup).await?;
     let [good, remarks, faults] =
         [Level::Good, Level::Remark, Level::Fault].map(|level| findings.texts(level));
@@ -96,7 +100,7 @@ pub(super) async fn run(setup: &Setup, json: bool) -> anyhow::Result<End> {
 }
 
 /// The findings about the configuration, the plugins, the upstream servers and the audit.
-pub(super) async fn findings(setup: &Setup) -> anyhow::Result<Findings> {
+pub(super) async fn findings(setup: &CommandContext) -> anyhow::Result<Findings> {
     let (catalog, _) = setup.overview().await?;
     let mut findings = Findings::default();
     match &setup.source {
@@ -190,7 +194,7 @@ fn examine(plugins: &Plugins, findings: &mut Findings) {
     for loaded in &plugins.loaded {
         let name = &loaded.plugin.name;
         findings.good("plugins", format!("plugin `{name}`, tools: {}", loaded.tools.len()));
-        for Compared { capability, granted, wanted, .. } in compare(loaded) {
+        for GrantComparison { capability, granted, wanted, .. } in compare(loaded) {
             match (granted, wanted) {
                 (Some(granted), None) => findings.remark(
                     "plugins",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Subcommand;
 
-use super::End;
+use super::CommandEnd;
 use portcullis_core::config::{Config, ConfigError, ConfigFile, DEFAULT, Folders};
 
 /// The subcommands of `config`.
@@ -19,7 +19,7 @@ pub enum Args {
 }
 
 impl Args {
-    pub(super) fn run(&self, given: Option<&Path>) -> anyhow::Result<End> {
+    pub(super) fn run(&self, given: Option<&Path>) -> anyhow::Result<CommandEnd> {
         match self {
             Self::Schema => super::print::json(portcullis_core::config::schema()),
             Self::Path => path(given),
@@ -28,7 +28,7 @@ impl Args {
     }
 }
 
-fn path(given: Option<&Path>) -> anyhow::Result<End> {
+fn path(given: Option<&Path>) -> anyhow::Result<CommandEnd> {
     let ConfigFile { path, text } = ConfigFile::read(given, &Folders::of_user()?)?;
     if text.is_none() {
         super::log::say("(there is no such file: the defaults in the binary apply)");
@@ -36,7 +36,7 @@ fn path(given: Option<&Path>) -> anyhow::Result<End> {
     super::print(&format!("{}\n", path.display()))
 }
 
-fn show(given: Option<&Path>) -> anyhow::Result<End> {
+fn show(given: Option<&Path>) -> anyhow::Result<CommandEnd> {
     let ConfigFile { path, text } = ConfigFile::read(given, &Folders::of_user()?)?;
     let Some(text) = text else { return super::print(DEFAULT) };
     let at = |error: ConfigError| ConfigError { file: Some(path.clone()), ..error };
@@ -46,5 +46,5 @@ fn show(given: Option<&Path>) -> anyhow::Result<End> {
         path.display()
     ))?;
     Config::parse(&text).map_err(at)?;
-    Ok(End::Done)
+    Ok(CommandEnd::Done)
 }

@@ -12,9 +12,9 @@ use portcullis_sanitize::{error_chain, visible, visible_line};
 use serde_json::json;
 
 use super::check::{Finding, Findings, Level};
-use super::setup::{ReadConfig, Setup};
+use super::context::{CommandContext, ReadConfig};
 use super::style::{faint, green, red};
-use super::{Common, End, setup_clients};
+use super::{CommandEnd, Common, setup};
 
 /// How long a host may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -33,7 +33,7 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) fn run(self, common: &Common) -> anyhow::Result<End> {
+    pub(super) fn run(self, common: &Common) -> anyhow::Result<CommandEnd> {
         super::log::begin(common.verbose, common.log_json, None);
         let mut findings = Findings::default();
         binary(&mut findings);
@@ -59,7 +59,7 @@ impl Args {
         findings: &mut Findings,
     ) -> anyhow::Result<()> {
         let config = read.config.clone();
-        let setup = match Setup::new(common, read) {
+        let setup = match CommandContext::new(common, read) {
             Ok(setup) => setup,
             Err(error) => {
                 let mend =
@@ -87,7 +87,7 @@ impl Args {
 /// The program itself.
 fn binary(findings: &mut Findings) {
     let version = env!("CARGO_PKG_VERSION");
-    match setup_clients::command() {
+    match setup::command() {
         Ok(path) => findings.good("binary", format!("portcullis {version}: {path}")),
         Err(error) => findings.fault("binary", error_chain(error.as_ref()), None),
     }
@@ -95,11 +95,11 @@ fn binary(findings: &mut Findings) {
 
 /// The clients that have an entry of Portcullis, and the paths in the entries.
 fn clients(findings: &mut Findings) {
-    let machine = match setup_clients::machine() {
+    let machine = match setup::machine() {
         Ok(machine) => machine,
         Err(error) => return findings.fault("clients", error_chain(error.as_ref()), None),
     };
-    let own = setup_clients::command().ok();
+    let own = setup::command().ok();
     let mut is_in_any = false;
     for client in CLIENTS.iter().filter(|client| client.is_present(&machine)) {
         let setup = format!("portcullis setup {}", client.id);
@@ -272,7 +272,7 @@ fn connect(host: &str, port: u16) -> std::io::Result<()> {
     Err(last)
 }
 
-fn print(findings: &Findings, is_json: bool) -> anyhow::Result<End> {
+fn print(findings: &Findings, is_json: bool) -> anyhow::Result<CommandEnd> {
     let word = |level: Level| match level {
         Level::Good => "ok",
         Level::Remark => "warning",

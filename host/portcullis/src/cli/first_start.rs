@@ -2,10 +2,10 @@
 
 use portcullis_core::families::FAMILIES;
 
-use super::setup::Setup;
+use super::context::CommandContext;
 
 /// Says what is on, if there is no configuration and this user's portcullis has recorded nothing yet.
-pub(super) fn say(setup: &Setup) {
+pub(super) fn say(setup: &CommandContext) {
     if setup.source.is_some() || setup.audit.folder().exists() {
         return;
     }
@@ -16,7 +16,7 @@ pub(super) fn say(setup: &Setup) {
     let _made = portcullis_checked_files::create_private_folder(setup.audit.folder());
 }
 
-fn lines(setup: &Setup) -> [String; 5] {
+fn lines(setup: &CommandContext) -> [String; 5] {
     let families: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
     let roots = if setup.roots.is_empty() {
         "none but the folders that the client names; --root FOLDER allows one".to_owned()

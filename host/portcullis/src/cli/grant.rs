@@ -11,13 +11,13 @@ use portcullis_core::bindings::Want;
 use portcullis_core::capabilities::{Capability, Grants, ShortForm};
 use portcullis_core::config::edit::{self, Edit};
 use portcullis_core::config::{self, ConfigFile};
-use portcullis_core::plugins::{Plugins, Unused, UnusedGrant, Uses, unused_grants};
+use portcullis_core::plugins::{Plugins, UnusedGrant, UnusedReason, Uses, unused_grants};
 use portcullis_core::sandbox::Feature;
 
-use super::End;
+use super::CommandEnd;
 use super::confirm::Consent;
+use super::context::CommandContext;
 use super::inspect::wants_text;
-use super::setup::Setup;
 use super::style::{faint, green, red};
 
 /// Arguments of `plugin grant`.
@@ -30,7 +30,7 @@ pub struct Grant {
     #[arg(required = true, value_name = "CAPABILITY=VALUE")]
     grants: Vec<String>,
     #[command(flatten)]
-    how: How,
+    how: WriteMode,
 }
 
 /// Arguments of `plugin revoke`.
@@ -48,12 +48,12 @@ pub struct Revoke {
     #[arg(long, conflicts_with = "grants")]
     unused: bool,
     #[command(flatten)]
-    how: How,
+    how: WriteMode,
 }
 
 /// Whether an edit is written.
 #[derive(clap::Args)]
-struct How {
+struct WriteMode {
     #[command(flatten)]
     consent: Consent,
     /// Show the difference and write nothing
@@ -108,15 +108,15 @@ impl Wants<'_> {
 }
 
 /// One plugin and the file that its grants are edited in.
-struct Editing<'a> {
+struct GrantEdit<'a> {
     name: &'a str,
     file: ConfigFile,
     wants: Option<Wants<'a>>,
 }
 
-impl<'a> Editing<'a> {
+impl<'a> GrantEdit<'a> {
     fn new(
-        setup: &Setup,
+        setup: &CommandContext,
         plugins: &'a Plugins,
         name: &'a str,
         config: Option<&Path>,
@@ -149,11 +149,15 @@ impl<'a> Editing<'a> {
 ///
 /// There is no such plugin, an argument is not a valid grant, the audit or the configuration cannot be read, or the
 /// configuration cannot be written.
-pub(super) async fn grant(setup: Setup, config: Option<&Path>, args: Grant) -> anyhow::Result<End> {
+pub(super) async fn grant(
+    setup: CommandContext,
+    config: Option<&Path>,
+    args: Grant,
+) -> anyhow::Result<CommandEnd> {
     let asked = args.grants.iter().map(|text| ShortForm::to_grant(text));
     let asked: Vec<_> = asked.collect::<Result<_, _>>()?;
     let plugins = setup.plugins().await;
-    let editing = Editing::new(&setup, &plugins, &args.name, config)?;
+    let editing = GrantEdit::new(&setup, &plugins, &args.name, config)?;
     let edit = edit::grant(editing.text(), &args.name, &asked, editing.wants())
         .with_context(|| format!("granting to `{}`", args.name))?;
     if edit.is_nothing() {
@@ -171,14 +175,14 @@ pub(super) async fn grant(setup: Setup, config: Option<&Path>, args: Grant) -> a
 /// There is no such plugin, an argument is not a valid grant, the audit or the configuration cannot be read, or the
 /// configuration cannot be written.
 pub(super) async fn revoke(
-    setup: Setup,
+    setup: CommandContext,
     config: Option<&Path>,
     args: Revoke,
-) -> anyhow::Result<End> {
+) -> anyhow::Result<CommandEnd> {
     let asked = args.grants.iter().map(|text| ShortForm::to_revoke(text));
     let mut asked: Vec<_> = asked.collect::<Result<_, _>>()?;
     let plugins = setup.plugins().await;
-    let editing = Editing::new(&setup, &plugins, &args.name, config)?;
+    let editing = GrantEdit::new(&setup, &plugins, &args.name, config)?;
     let grants = setup.config.plugins.get(&args.name).map(|plugin| plugin.grants.clone());
     let grants = grants.unwrap_or_default();
     if args.all {
@@ -203,8 +207,8 @@ pub(super) async fn revoke(
 
 /// The unused values of a plugin's grants. Warns if the audit's records are not complete.
 fn unused(
-    setup: &Setup,
-    editing: &Editing<'_>,
+    setup: &CommandContext,
+    editing: &GrantEdit<'_>,
     grants: &Grants,
 ) -> anyhow::Result<Vec<UnusedGrant>> {
     let folder = setup.audit.folder();
@@ -229,8 +233,8 @@ fn unused(
 fn named(unused: &[UnusedGrant]) -> String {
     let lines = unused.iter().map(|UnusedGrant { capability, value, reason }| {
         let reason = match reason {
-            Unused::Unwanted => "the plugin does not want it".to_owned(),
-            Unused::NeverUsed { since, calls } => {
+            UnusedReason::Unwanted => "the plugin does not want it".to_owned(),
+            UnusedReason::NeverUsed { since, calls } => {
                 format!("never used since {since} (calls: {calls})")
             }
         };
@@ -242,7 +246,7 @@ fn named(unused: &[UnusedGrant]) -> String {
 }
 
 /// Prints the difference that the edit makes to the file, without secrets.
-fn show(editing: &Editing<'_>, edit: &Edit) -> anyhow::Result<()> {
+fn show(editing: &GrantEdit<'_>, edit: &Edit) -> anyhow::Result<()> {
     let path = editing.file.path.display().to_string();
     let (before, after) = (config::shown(&edit.before)?, config::shown(&edit.after)?);
     let difference = TextDiff::from_lines(&before, &after);
@@ -264,7 +268,7 @@ fn show(editing: &Editing<'_>, edit: &Edit) -> anyhow::Result<()> {
 }
 
 /// Describes the effects of the edit, and warns of grants that have no effect.
-fn effects(editing: &Editing<'_>, edit: &Edit) -> anyhow::Result<String> {
+fn effects(editing: &GrantEdit<'_>, edit: &Edit) -> anyhow::Result<String> {
     let name = portcullis_sanitize::visible_line(editing.name, 100);
     let mut text = String::new();
     if edit.from_defaults {
@@ -320,13 +324,13 @@ fn effects(editing: &Editing<'_>, edit: &Edit) -> anyhow::Result<String> {
 }
 
 /// Writes the edit, if the operator agrees.
-fn finish(editing: &Editing<'_>, edit: &Edit, how: &How) -> anyhow::Result<End> {
+fn finish(editing: &GrantEdit<'_>, edit: &Edit, how: &WriteMode) -> anyhow::Result<CommandEnd> {
     if how.dry_run {
         return super::print("nothing is written: --dry-run\n");
     }
     if !how.consent.ask("Write this?")? {
         super::print("nothing is written\n")?;
-        return Ok(End::Failed);
+        return Ok(CommandEnd::Failed);
     }
     let lost = portcullis_checked_files::write_edited(
         &editing.file.path,

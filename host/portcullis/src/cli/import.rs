@@ -14,7 +14,7 @@ use similar::TextDiff;
 
 use super::confirm::Consent;
 use super::style::{faint, green, red};
-use super::{Common, End};
+use super::{CommandEnd, Common};
 use secrets::SecretFiles;
 use translate::{Translated, translate};
 
@@ -43,13 +43,13 @@ pub struct Args {
 }
 
 /// A server that is to be added.
-struct New {
+struct NewServer {
     name: String,
     translated: Translated,
 }
 
 impl Args {
-    pub(super) fn run(self, common: &Common) -> anyhow::Result<End> {
+    pub(super) fn run(self, common: &Common) -> anyhow::Result<CommandEnd> {
         super::log::begin(common.verbose, common.log_json, None);
         let found = servers(&self.file)?;
         let config = ConfigFile::read(common.config.as_deref(), &Folders::of_user()?)?;
@@ -58,7 +58,7 @@ impl Args {
         let (new, left_out) = select(&text, &secrets, found)?;
         if new.is_empty() {
             super::print("nothing to write\n")?;
-            return Ok(if left_out == 0 { End::Done } else { End::Failed });
+            return Ok(if left_out == 0 { CommandEnd::Done } else { CommandEnd::Failed });
         }
         // The host reads the secrets when it checks a configuration: until the user agrees, they are in a folder that ends
         // with this command.
@@ -69,11 +69,11 @@ impl Args {
         super::print(&difference(&config, &text, &shown)?)?;
         if self.dry_run {
             super::print("nothing is written: --dry-run\n")?;
-            return Ok(End::Done);
+            return Ok(CommandEnd::Done);
         }
         if !self.consent.ask("Write this?")? {
             super::print("nothing is written\n")?;
-            return Ok(End::Failed);
+            return Ok(CommandEnd::Failed);
         }
         let after = write_into(&secrets, &text, &new)?;
         portcullis_checked_files::write_edited(&config.path, config.text.as_deref(), &after)?;
@@ -83,15 +83,15 @@ impl Args {
             visible_line(&self.file.display().to_string(), 1000)
         );
         super::print(&format!("{} {path}\n{}\n", green("written"), faint(&next)))?;
-        Ok(if left_out == 0 { End::Done } else { End::Failed })
+        Ok(if left_out == 0 { CommandEnd::Done } else { CommandEnd::Failed })
     }
 }
 
 /// Writes the secrets of servers into a folder. Returns the configuration with the servers, which name the files.
-fn write_into(folder: &Path, text: &str, new: &[New]) -> anyhow::Result<String> {
+fn write_into(folder: &Path, text: &str, new: &[NewServer]) -> anyhow::Result<String> {
     let mut files = SecretFiles::new(folder);
     let mut servers = Vec::new();
-    for New { name, translated } in new {
+    for NewServer { name, translated } in new {
         servers.push((name.clone(), with_files(name, translated, &mut files)?));
     }
     Ok(add_upstreams(text, &servers)?)
@@ -120,8 +120,8 @@ fn select(
     text: &str,
     secrets: &Path,
     found: Vec<(String, serde_json::Value)>,
-) -> anyhow::Result<(Vec<New>, usize)> {
-    let (mut new, mut left_out): (Vec<New>, _) = (Vec::new(), 0);
+) -> anyhow::Result<(Vec<NewServer>, usize)> {
+    let (mut new, mut left_out): (Vec<NewServer>, _) = (Vec::new(), 0);
     for (original, entry) in found {
         let shown = visible_line(&original, 100);
         if is_portcullis(&entry) {
@@ -147,7 +147,7 @@ fn select(
                 for remark in &translated.remarks {
                     super::print(&format!("   {}\n", visible(remark)))?;
                 }
-                new.push(New { name, translated });
+                new.push(NewServer { name, translated });
                 continue;
             }
             Presence::Same => {

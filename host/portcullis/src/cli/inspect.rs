@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use portcullis_core::bindings::{ToolHints, Want};
 use portcullis_core::capabilities::Capability;
 use portcullis_core::plugins::PluginTool;
-use portcullis_core::plugins::inspect::{Cannot, Inspection, granted_imports, is_of};
+use portcullis_core::plugins::inspect::{Inspection, UnusableCapability, granted_imports, is_of};
 use portcullis_core::sandbox::{Import, Origin};
 use portcullis_sanitize::visible_line;
 use serde_json::{Value, json};
@@ -125,16 +125,16 @@ pub fn imports_text(imports: &[Import]) -> String {
 }
 
 /// What the component cannot do.
-pub fn cannot_text(cannot: &[Cannot]) -> String {
+pub fn cannot_text(cannot: &[UnusableCapability]) -> String {
     let mut text = String::new();
-    for Cannot { capability, why } in cannot {
+    for UnusableCapability { capability, why } in cannot {
         let _ = writeln!(text, "  cannot   use `{capability}`: {}", faint(why));
     }
     text + &format!("  cannot   {NEVER}: {}\n", faint("no component can"))
 }
 
 /// What the component cannot do, as JSON.
-pub fn cannot_json(cannot: &[Cannot]) -> Value {
+pub fn cannot_json(cannot: &[UnusableCapability]) -> Value {
     let capabilities =
         cannot.iter().map(|one| json!({ "capability": one.capability.as_str(), "why": one.why }));
     json!({ "capabilities": capabilities.collect::<Vec<_>>(), "never": NEVER })

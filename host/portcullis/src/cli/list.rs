@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::End;
-use super::setup::Setup;
+use super::CommandEnd;
+use super::context::CommandContext;
 use super::style::{faint, green, red};
 use portcullis_core::catalog::{Catalog, CatalogTool};
 use portcullis_core::definitions::listed_tool;
-use portcullis_core::listing::{self, Asker, Place, Why};
-use portcullis_core::plugins::{LoadedPlugin, Refused, folders_of};
+use portcullis_core::listing::{self, Requester, Visibility, VisibilityReason};
+use portcullis_core::plugins::{LoadedPlugin, RejectedComponent, folders_of};
 use portcullis_core::projects::Projects;
 use portcullis_core::upstreams::Summary;
 
@@ -33,18 +33,18 @@ pub struct ToolsArgs {
 }
 
 /// Prints for each tool whether clients see it, and why.
-fn why(setup: &Setup, catalog: &Catalog, args: &ToolsArgs) -> anyhow::Result<End> {
-    let asker = Asker { client: args.client.as_deref(), ..Asker::default() };
+fn why(setup: &CommandContext, catalog: &Catalog, args: &ToolsArgs) -> anyhow::Result<CommandEnd> {
+    let asker = Requester { client: args.client.as_deref(), ..Requester::default() };
     let selection = args.selection.selections(setup)?.choose(asker)?;
     let projects =
         if selection.asks_projects() { Projects::look(&setup.roots) } else { Projects::default() };
     let judged = listing::judged(&selection, catalog, &projects);
-    let place = |why: &Why| match why.place() {
-        Place::Listed => "listed",
-        Place::Unlisted => "unlisted",
-        Place::Excluded => "excluded",
+    let place = |why: &VisibilityReason| match why.place() {
+        Visibility::Listed => "listed",
+        Visibility::Unlisted => "unlisted",
+        Visibility::Excluded => "excluded",
     };
-    let listed = judged.iter().filter(|(_, _, why)| why.place() == Place::Listed);
+    let listed = judged.iter().filter(|(_, _, why)| why.place() == Visibility::Listed);
     let bytes = || listed.map(|(name, tool, _)| listed_tool(name, *tool).to_string().len()).sum();
     let is_searched = selection.searches(asker.client, bytes);
     if args.json {
@@ -72,14 +72,15 @@ fn why(setup: &Setup, catalog: &Catalog, args: &ToolsArgs) -> anyhow::Result<End
 }
 
 /// Lists all tools that can be called. With `--tools` or `--profile`, lists only the tools that clients see.
-pub(super) async fn tools(setup: &Setup, args: &ToolsArgs) -> anyhow::Result<End> {
+pub(super) async fn tools(setup: &CommandContext, args: &ToolsArgs) -> anyhow::Result<CommandEnd> {
     let catalog = setup.catalog().await?;
     if args.why {
         return why(setup, &catalog, args);
     }
-    let selection = args.selection.selections(setup)?.choose(Asker::default())?;
+    let selection = args.selection.selections(setup)?.choose(Requester::default())?;
     let judged = listing::judged(&selection, &catalog, &Projects::unknown()).into_iter();
-    let is_shown = |why: &Why| !args.selection.is_given() || why.place() == Place::Listed;
+    let is_shown =
+        |why: &VisibilityReason| !args.selection.is_given() || why.place() == Visibility::Listed;
     let shown: Vec<_> = judged.filter(|(_, _, why)| is_shown(why)).collect();
     if args.json {
         let tools: Vec<_> = shown.iter().map(|(name, tool, _)| listed_tool(name, *tool)).collect();
@@ -106,7 +107,7 @@ pub(super) async fn tools(setup: &Setup, args: &ToolsArgs) -> anyhow::Result<End
 }
 
 /// Prints the plugin folders, one line each. The user's own folder is created, so that files can be copied into it.
-pub(super) fn folder(setup: &Setup) -> anyhow::Result<End> {
+pub(super) fn folder(setup: &CommandContext) -> anyhow::Result<CommandEnd> {
     let folders = folders_of(&setup.config, &setup.folders);
     for folder in &folders {
         if *folder == setup.folders.plugins {
@@ -119,7 +120,7 @@ pub(super) fn folder(setup: &Setup) -> anyhow::Result<End> {
 }
 
 /// Lists all plugins, loaded or refused, and all upstream servers.
-pub(super) async fn plugins(setup: &Setup, json: bool) -> anyhow::Result<End> {
+pub(super) async fn plugins(setup: &CommandContext, json: bool) -> anyhow::Result<CommandEnd> {
     let (catalog, upstreams) = setup.overview().await?;
     let plugins = &catalog.plugins;
     let of_catalog: Vec<&str> = catalog.remarks.iter().map(|remark| remark.text.as_str()).collect();
@@ -191,7 +192,7 @@ pub(super) fn summary(loaded: &LoadedPlugin) -> Value {
 }
 
 /// The JSON of a refused plugin.
-pub(super) fn refusal(refused: &Refused) -> Value {
+pub(super) fn refusal(refused: &RejectedComponent) -> Value {
     let info = refused.info.as_deref();
     let wants = info.and_then(|info| info.manifest.as_ref()).map(|manifest| &manifest.wants);
     json!({

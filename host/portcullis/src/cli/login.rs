@@ -3,8 +3,8 @@
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 
-use super::End;
-use super::setup::Setup;
+use super::CommandEnd;
+use super::context::CommandContext;
 use super::style::green;
 use portcullis_mcp_client::{Login, Upstream};
 
@@ -28,7 +28,7 @@ pub enum Upstreams {
 }
 
 impl Upstreams {
-    pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
+    pub(super) async fn run(self, mut setup: CommandContext) -> anyhow::Result<CommandEnd> {
         let (Self::Login { upstream: name, url } | Self::Logout { upstream: name, url }) = &self;
         if let Some(url) = url {
             let typed = portcullis_core::upstreams::Config::typed(std::slice::from_ref(url), &[])?;
@@ -60,7 +60,7 @@ impl Upstreams {
             }
         }
         upstreams.close().await;
-        Ok(End::Done)
+        Ok(CommandEnd::Done)
     }
 }
 

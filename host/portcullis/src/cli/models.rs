@@ -29,7 +29,7 @@ enum Service {
 
 /// What shows a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Standard {
+enum ViewStandard {
     /// MCP Apps, which all clients with views know
     McpApps,
     /// The former interface of ChatGPT
@@ -62,7 +62,7 @@ pub struct Flags {
     prompt_file: Option<PathBuf>,
     /// What shows the views
     #[arg(long, value_name = "STANDARD", help_heading = "Models", default_value = "mcp-apps")]
-    standard: Standard,
+    standard: ViewStandard,
     /// Offer the client's model the tool `_ui`, with which it changes views; a --provider does, too
     #[arg(long, help_heading = "Models")]
     ui_tool: bool,
@@ -120,7 +120,7 @@ impl Flags {
         provider.is_none()
             && [model, base_url, key_env, prompt, &self.api_key].iter().all(|one| one.is_none())
             && prompt_file.is_none()
-            && self.standard == Standard::McpApps
+            && self.standard == ViewStandard::McpApps
             && !self.ui_tool
     }
 
@@ -138,7 +138,7 @@ impl Flags {
                  --key-env"
             );
         }
-        if self.standard == Standard::Openai {
+        if self.standard == ViewStandard::Openai {
             bail!(
                 "--standard openai: ChatGPT shows views by MCP Apps, as other clients do: leave out --standard"
             );

@@ -10,8 +10,8 @@ use portcullis_http_server::Page;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::setup::Setup;
-use super::{End, log, signals, views};
+use super::context::CommandContext;
+use super::{CommandEnd, log, signals, views};
 use portcullis_core::listing::{Selection, Selections};
 use portcullis_mcp_server::transport;
 
@@ -52,7 +52,7 @@ const FILES: &[(&str, &str)] = &[
 const POLICY: &str = "frame-ancestors 'none'";
 
 impl Args {
-    pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
+    pub(super) async fn run(self, mut setup: CommandContext) -> anyhow::Result<CommandEnd> {
         self.views.apply(&mut setup.config)?;
         let failed = |error: std::io::Error| anyhow!(error).context("listening on 127.0.0.1");
         let bind = async |port| {
@@ -92,7 +92,7 @@ impl Args {
             host.upstreams.close().await;
             served.and(framed).context("serving the preview")?;
         }
-        Ok(End::Done)
+        Ok(CommandEnd::Done)
     }
 }
 
@@ -129,7 +129,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Waits until a plugin's file changes.
-async fn changed(setup: &Setup) {
+async fn changed(setup: &CommandContext) {
     let before = stamps(setup);
     while stamps(setup) == before {
         tokio::time::sleep(CHECK_INTERVAL).await;
@@ -138,7 +138,7 @@ async fn changed(setup: &Setup) {
 
 /// The paths, times and sizes of the files in the plugin folders.
 #[expect(clippy::disallowed_methods, reason = "plugins are files in folders")]
-fn stamps(setup: &Setup) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
+fn stamps(setup: &CommandContext) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
     let default = vec![setup.folders.plugins.clone()];
     let folders = setup.config.host.plugin_dirs.as_ref().unwrap_or(&default);
     let mut stamps = Vec::new();

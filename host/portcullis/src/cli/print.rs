@@ -4,11 +4,11 @@ use std::io::{IsTerminal, Write};
 
 use serde_json::Value;
 
-use super::End;
+use super::CommandEnd;
 
 /// Prints the host's own text. Colours are removed if stdout is not a terminal. Untrusted text in it must have been
 /// sanitised by [`visible`](portcullis_sanitize::visible).
-pub fn print(text: &str) -> anyhow::Result<End> {
+pub fn print(text: &str) -> anyhow::Result<CommandEnd> {
     ended(|| {
         let mut out = anstream::stdout().lock();
         out.write_all(text.as_bytes())?;
@@ -17,7 +17,7 @@ pub fn print(text: &str) -> anyhow::Result<End> {
 }
 
 /// Prints untrusted text: sanitised to a terminal, unchanged to a file or another program.
-pub fn untrusted(text: &str) -> anyhow::Result<End> {
+pub fn untrusted(text: &str) -> anyhow::Result<CommandEnd> {
     if std::io::stdout().is_terminal() {
         return raw(&portcullis_sanitize::visible(text));
     }
@@ -25,19 +25,19 @@ pub fn untrusted(text: &str) -> anyhow::Result<End> {
 }
 
 /// Prints a value as JSON. To a terminal, control characters are JSON escapes.
-pub fn json(value: &Value) -> anyhow::Result<End> {
+pub fn json(value: &Value) -> anyhow::Result<CommandEnd> {
     json_text(&format!("{value:#}"))
 }
 
 /// Prints a line of JSON, as [`json`] does.
-pub fn json_text(text: &str) -> anyhow::Result<End> {
+pub fn json_text(text: &str) -> anyhow::Result<CommandEnd> {
     if std::io::stdout().is_terminal() {
         return raw(&format!("{}\n", portcullis_sanitize::visible_json(text)));
     }
     raw(&format!("{text}\n"))
 }
 
-fn raw(text: &str) -> anyhow::Result<End> {
+fn raw(text: &str) -> anyhow::Result<CommandEnd> {
     ended(|| {
         let mut out = std::io::stdout().lock();
         out.write_all(text.as_bytes())?;
@@ -60,11 +60,11 @@ pub fn is_read(text: &str) -> anyhow::Result<bool> {
 }
 
 /// The end of a command that has printed. A closed pipe is not an error: the reader of the pipe has read enough.
-fn ended(written: impl FnOnce() -> std::io::Result<()>) -> anyhow::Result<End> {
+fn ended(written: impl FnOnce() -> std::io::Result<()>) -> anyhow::Result<CommandEnd> {
     match written() {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(anyhow::Error::new(error).context("writing to stdout"))
         }
-        _ => Ok(End::Done),
+        _ => Ok(CommandEnd::Done),
     }
 }

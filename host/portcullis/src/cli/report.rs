@@ -6,9 +6,9 @@ use anyhow::{Context as _, bail};
 use portcullis_report::{Report, page, sarif, selected};
 use portcullis_sanitize::visible_line;
 
-use super::End;
+use super::CommandEnd;
+use super::context::CommandContext;
 use super::report_facts::{facts, facts_of_uninstalled};
-use super::setup::Setup;
 use super::style::{green, red};
 use super::uninstalled::Uninstalled;
 
@@ -69,7 +69,7 @@ impl Format {
 }
 
 impl Args {
-    pub(super) async fn run(self, setup: Setup) -> anyhow::Result<End> {
+    pub(super) async fn run(self, setup: CommandContext) -> anyhow::Result<CommandEnd> {
         let report = Report::of(match self.components.as_slice() {
             [] => facts(&setup).await?,
             components => {
@@ -114,7 +114,7 @@ impl Args {
             let message = visible_line(&finding.message, 500);
             super::log::note(&format!("{}: {message}", finding.rule));
         }
-        Ok(if failing.is_empty() { End::Done } else { End::Failed })
+        Ok(if failing.is_empty() { CommandEnd::Done } else { CommandEnd::Failed })
     }
 }
 

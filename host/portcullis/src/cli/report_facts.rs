@@ -5,43 +5,43 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use portcullis_audit::{CapabilityUse, CapabilityUses, Dropped, PluginUse, Usage, verify};
+use portcullis_audit::{CapabilityUse, CapabilityUses, DeletedRecords, PluginUse, Usage, verify};
 use portcullis_core::bindings::Want;
 use portcullis_core::capabilities::Capability;
 use portcullis_core::gate::Policy;
 use portcullis_core::lock::{self, ApprovalKey, LockFile};
 use portcullis_core::plugins::inspect::{Inspection, cannot, granted_imports, is_of};
 use portcullis_core::plugins::{
-    LoadedPlugin, PluginTool, Refused, Unused, Uses, compare, unused_grants,
+    LoadedPlugin, PluginTool, RejectedComponent, UnusedReason, Uses, compare, unused_grants,
 };
 use portcullis_core::sandbox::{Feature, Import, Origin, Plugin};
 use portcullis_core::upstreams::Summary;
 use portcullis_report::{
-    Approval, AuditFacts, Cannot, CapabilityFacts, DeletedFacts, Facts, Hints, ImportFacts,
-    PluginFacts, State, ToolFacts, UpstreamFacts, UseFacts, WantFacts,
+    Approval, AuditFacts, CapabilityFacts, CapabilityLimit, DeletedFacts, Facts, Hints,
+    ImportFacts, PluginFacts, State, ToolFacts, UpstreamFacts, UseFacts, WantFacts,
 };
 use serde_json::Value;
 
+use super::context::CommandContext;
 use super::inspect::{settings, want_target};
-use super::setup::Setup;
 
 /// The version of the form of the report.
 const FORMAT: u32 = 1;
 
 /// The records of the audit and the approvals of the lock file, for all sources.
-struct Known {
+struct RecordedFacts {
     usage: Usage,
     uses: CapabilityUses,
     /// The uses of each loaded plugin's grants.
     of_grants: BTreeMap<Arc<str>, Uses>,
-    dropped: Dropped,
+    dropped: DeletedRecords,
     lock: LockFile,
     folder: PathBuf,
 }
 
-impl Known {
+impl RecordedFacts {
     /// Reads the records of the audit once, for all plugins.
-    fn read(setup: &Setup, plugins: &[Arc<LoadedPlugin>]) -> anyhow::Result<Self> {
+    fn read(setup: &CommandContext, plugins: &[Arc<LoadedPlugin>]) -> anyhow::Result<Self> {
         let folder = setup.audit.folder();
         let mut uses = CapabilityUses::default();
         let granted = plugins.iter().map(|loaded| {
@@ -67,9 +67,9 @@ impl Known {
 }
 
 /// All facts.
-pub async fn facts(setup: &Setup) -> anyhow::Result<Facts> {
+pub async fn facts(setup: &CommandContext) -> anyhow::Result<Facts> {
     let (catalog, summaries) = setup.overview().await?;
-    let known = Known::read(setup, &catalog.plugins.loaded)?;
+    let known = RecordedFacts::read(setup, &catalog.plugins.loaded)?;
     let loaded = catalog.plugins.loaded.iter().map(|plugin| {
         let of_catalog =
             catalog.remarks.iter().filter(|remark| *remark.source == *plugin.plugin.name);
@@ -84,10 +84,10 @@ pub async fn facts(setup: &Setup) -> anyhow::Result<Facts> {
 
 /// The facts about components that are not installed, with the configuration and the audit of this host.
 pub fn facts_of_uninstalled(
-    setup: &Setup,
-    inspected: &[Result<Inspection, Refused>],
+    setup: &CommandContext,
+    inspected: &[Result<Inspection, RejectedComponent>],
 ) -> anyhow::Result<Facts> {
-    let known = Known::read(setup, &[])?;
+    let known = RecordedFacts::read(setup, &[])?;
     let plugins = inspected.iter().map(|one| match one {
         Ok(inspection) => known.uninstalled(inspection),
         Err(refused) => known.refused(refused),
@@ -95,10 +95,10 @@ pub fn facts_of_uninstalled(
     known.facts(setup, plugins.collect(), Vec::new())
 }
 
-impl Known {
+impl RecordedFacts {
     fn facts(
         &self,
-        setup: &Setup,
+        setup: &CommandContext,
         plugins: Vec<PluginFacts>,
         upstreams: Vec<UpstreamFacts>,
     ) -> anyhow::Result<Facts> {
@@ -153,8 +153,8 @@ impl Known {
             }
             for one in unused.iter().filter(|one| one.capability == capability) {
                 match one.reason {
-                    Unused::Unwanted => facts.unwanted.push(one.value.clone()),
-                    Unused::NeverUsed { .. } => facts.unused.push(one.value.clone()),
+                    UnusedReason::Unwanted => facts.unwanted.push(one.value.clone()),
+                    UnusedReason::NeverUsed { .. } => facts.unused.push(one.value.clone()),
                 }
             }
             is_about_something(&facts).then_some(facts)
@@ -179,8 +179,8 @@ impl Known {
         }
     }
 
-    fn refused(&self, refused: &Refused) -> PluginFacts {
-        let Refused { name, origin, digest, reason, info } = refused;
+    fn refused(&self, refused: &RejectedComponent) -> PluginFacts {
+        let RejectedComponent { name, origin, digest, reason, info } = refused;
         let manifest = info.as_ref().and_then(|info| info.manifest.as_ref());
         let wants = manifest.map(|manifest| &*manifest.wants).unwrap_or_default();
         let imports = info.as_ref().map(|info| &*info.imports).unwrap_or_default();
@@ -329,12 +329,18 @@ fn of_capability(used: &CapabilityUse) -> UseFacts {
     }
 }
 
-fn cannot_facts(imports: &[Import], features: &[Feature], wants: &[Want]) -> Vec<Cannot> {
+fn cannot_facts(imports: &[Import], features: &[Feature], wants: &[Want]) -> Vec<CapabilityLimit> {
     let mut all: Vec<_> = cannot(imports, features, wants)
         .iter()
-        .map(|one| Cannot { what: format!("use `{}`", one.capability), why: one.why.to_owned() })
+        .map(|one| CapabilityLimit {
+            what: format!("use `{}`", one.capability),
+            why: one.why.to_owned(),
+        })
         .collect();
-    all.push(Cannot { what: super::inspect::NEVER.to_owned(), why: "no component can".to_owned() });
+    all.push(CapabilityLimit {
+        what: super::inspect::NEVER.to_owned(),
+        why: "no component can".to_owned(),
+    });
     all
 }
 

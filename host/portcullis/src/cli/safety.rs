@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::setup::Setup;
+use super::context::CommandContext;
 use portcullis_egress::Secret;
 
 /// The warnings about the configuration file and the files that it names.
-pub fn warnings(setup: &Setup) -> Vec<String> {
+pub fn warnings(setup: &CommandContext) -> Vec<String> {
     let config = &setup.config;
     let mut all = Vec::new();
     all.extend(setup.source.as_deref().and_then(|path| changeable("the configuration", path)));

@@ -8,7 +8,7 @@ use portcullis_core::families::FAMILIES;
 use portcullis_core::listing::{Selection, Selections};
 use portcullis_core::plugins::folders_of;
 
-use super::setup::Setup;
+use super::context::CommandContext;
 
 /// The options that say which tools clients see. Without them, the projects in the roots decide.
 #[derive(clap::Args, Default)]
@@ -34,7 +34,7 @@ impl Flags {
     /// # Errors
     ///
     /// No family, plugin, upstream server or profile has one of the names.
-    pub fn selections(&self, setup: &Setup) -> anyhow::Result<Selections> {
+    pub fn selections(&self, setup: &CommandContext) -> anyhow::Result<Selections> {
         let config = &setup.config;
         if let Some(name) = &self.profile {
             let Some(profile) = Selection::named(config, name) else {
@@ -70,7 +70,7 @@ fn or_none(start: &str, names: &[&str]) -> String {
 }
 
 /// The names that `--tools` accepts.
-fn names(setup: &Setup) -> Vec<String> {
+fn names(setup: &CommandContext) -> Vec<String> {
     let config = &setup.config;
     let modes = ["all", "search", "code"].map(ToOwned::to_owned).into_iter();
     let families = FAMILIES.iter().map(|family| family.name.to_owned());

@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
-use super::setup::Setup;
-use super::{End, log, safety, selection, signals, views};
+use super::context::CommandContext;
+use super::{CommandEnd, log, safety, selection, signals, views};
 use portcullis_mcp_server::transport;
 
 /// The time from the end of stdin, or a signal, to the forced exit of the process.
@@ -39,7 +39,7 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
+    pub(super) async fn run(self, mut setup: CommandContext) -> anyhow::Result<CommandEnd> {
         self.views.apply(&mut setup.config)?;
         let selections = self.selection.selections(&setup)?;
         super::first_start::say(&setup);
@@ -57,7 +57,7 @@ impl Args {
             let exit = || signals::exit_after(STDIO_EXIT);
             let served = transport::stdio::serve(shared, stop, exit).await;
             host.upstreams.close().await;
-            return served.map(|()| End::Done).context("serving stdio");
+            return served.map(|()| CommandEnd::Done).context("serving stdio");
         };
         let mut config = setup.config.http.clone();
         config.listen = address.unwrap_or(config.listen);
@@ -88,6 +88,6 @@ impl Args {
         let exit = || signals::exit_after(HTTP_EXIT);
         let served = transport::http::serve(shared, listener, settings, exit).await;
         host.upstreams.close().await;
-        served.map(|()| End::Done).context("serving HTTP")
+        served.map(|()| CommandEnd::Done).context("serving HTTP")
     }
 }

@@ -1,232 +1,305 @@
-//! The configuration, folders, roots and audit that the commands share.
+//! `portcullis setup`: writes Portcullis into the configuration files of MCP clients, or takes it out.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::ffi::OsString;
+use std::path::Path;
 
-use anyhow::Context as _;
-use portcullis_mcp_client::Memory;
-use portcullis_mcp_server::mcp::Shared;
-use portcullis_roots::{HostFile, HostFiles, InvalidRoot, Root, Roots};
+use anyhow::{Context as _, bail};
+use clap::builder::PossibleValuesParser;
+use portcullis_client_setup::{
+    CLIENTS, Change, Client, Machine, Plan, Refusal, Roots, Scope, Server,
+};
+use portcullis_core::config::{self, Folders, is_name};
+use portcullis_core::families::FAMILIES;
+use portcullis_sanitize::{visible, visible_line};
 
-use super::Common;
-use portcullis_audit::Audit;
-use portcullis_checked_files::{Records, SealKey};
-use portcullis_core::catalog::Catalog;
-use portcullis_core::config::{self, Config, Folders};
-use portcullis_core::host::Host;
-use portcullis_core::listing::Selections;
-use portcullis_core::plugins::{Loader, Plugins};
-use portcullis_core::sandbox::Sandbox;
-use portcullis_core::upstreams::{Summary, Upstreams};
+use super::confirm::Consent;
+use super::style::{faint, green, red};
+use super::{CommandEnd, Common};
 
-/// The configuration, folders, roots and audit that commands work with.
-pub struct Setup {
-    /// The operator's configuration.
-    pub config: Config,
-    /// The configuration file, if there is one.
-    pub source: Option<PathBuf>,
-    /// The user's folders for files of the host.
-    pub folders: Folders,
-    /// The operator's roots.
-    pub roots: Roots,
-    /// The audit, in which calls are recorded.
-    pub audit: Audit,
-    /// The key that seals files in the cache folder.
-    key: SealKey,
+/// How often a change is planned again because another program changed the file meanwhile.
+const ATTEMPTS: usize = 10;
+
+/// The end of the help.
+const EXAMPLES: &str = "\
+Examples:
+  portcullis setup --root ~/projects               all clients that are found, after a question
+  portcullis setup claude-desktop --root ~/projects --name sandbox
+  portcullis setup vscode-workspace                .vscode/mcp.json in the working directory
+  portcullis setup --dry-run                       what would be written
+  portcullis setup --remove                        take Portcullis out of all clients";
+
+/// Arguments of `setup`.
+#[derive(clap::Args)]
+// clap names a group after its struct.
+#[group(skip)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The clients. Default: those that are found on this machine
+    #[arg(value_name = "CLIENT", value_parser = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.id)))]
+    clients: Vec<String>,
+    /// List the tools of these families only, with commas between them
+    #[arg(long, value_name = "FAMILIES", value_delimiter = ',')]
+    with: Vec<String>,
+    /// The name of the entry
+    #[arg(long, default_value = "portcullis")]
+    name: String,
+    /// Take the entry out. A file is then as it was before, unless something else changed in it
+    #[arg(long, conflicts_with = "with")]
+    remove: bool,
+    /// Show the changes and write nothing
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+    #[command(flatten)]
+    consent: Consent,
 }
 
-/// The configuration as it was read, before anything is opened.
-pub struct ReadConfig {
-    /// The operator's configuration.
-    pub config: Config,
-    /// The configuration file, if there is one.
-    source: Option<PathBuf>,
-    /// The user's folders.
-    folders: Folders,
-}
-
-impl ReadConfig {
-    /// Reads the configuration. Logs nothing: the log may depend on the configuration.
-    ///
-    /// # Errors
-    ///
-    /// The configuration is invalid or cannot be read.
-    pub fn new(common: &Common) -> anyhow::Result<Self> {
-        let folders = Folders::of_user()?;
-        let (mut config, source) = config::load(common.config.as_deref(), &folders)?;
-        if common.locked {
-            config.host.locked = Some(true);
+impl Args {
+    pub(super) fn run(self, common: &Common) -> anyhow::Result<CommandEnd> {
+        self.check()?;
+        let machine = machine()?;
+        let clients = self.clients(&machine);
+        if clients.is_empty() {
+            let all: Vec<_> = CLIENTS.iter().map(|client| client.id).collect();
+            super::print(&format!(
+                "no client was found on this machine\nname one, and its file is made: {}\n",
+                all.join(", ")
+            ))?;
+            return Ok(CommandEnd::Failed);
         }
-        Ok(Self { config, source, folders })
-    }
-}
-
-impl Setup {
-    /// Opens the roots and the audit, and completes or undoes file transactions of killed processes.
-    ///
-    /// # Errors
-    ///
-    /// A root cannot be opened.
-    pub fn new(common: &Common, read: ReadConfig) -> anyhow::Result<Self> {
-        let ReadConfig { config, source, folders } = read;
-        let of_user = folders.clone();
-        let folders = config.host.over(folders);
-        let own = host_files(&of_user, &folders, &config, source.as_deref());
-        let roots = roots(common, &config, own)?;
-        let audit = Audit::with(folders.audit.clone(), config.host.audit_limits());
-        for remark in portcullis_file_transaction::recover(&folders.journals) {
-            tracing::warn!("{remark}");
+        let server =
+            Server { name: self.name.clone(), command: command()?, args: self.arguments(common)? };
+        let mut plans = Vec::new();
+        let mut refused = 0;
+        for client in clients {
+            match self.plan(client, &machine, &server) {
+                Ok(plan) => {
+                    super::print(&shown(client, &plan))?;
+                    if plan.change != Change::Nothing {
+                        plans.push((client, plan));
+                    }
+                }
+                Err(refusal) => {
+                    refused += 1;
+                    super::print(&refusal_text(client, &refusal))?;
+                }
+            }
         }
-        let key = SealKey::at(folders.key.clone());
-        Ok(Self { config, source, folders, roots, audit, key })
+        let end = |refused: usize| if refused == 0 { CommandEnd::Done } else { CommandEnd::Failed };
+        if plans.is_empty() {
+            super::print("nothing to write\n")?;
+            return Ok(end(refused));
+        }
+        if self.dry_run {
+            super::print("nothing is written: --dry-run\n")?;
+            return Ok(end(refused));
+        }
+        let files = if plans.len() == 1 {
+            "this file".to_owned()
+        } else {
+            format!("these {} files", plans.len())
+        };
+        if !self.consent.ask(&format!("Write {files}?"))? {
+            super::print("nothing is written\n")?;
+            return Ok(CommandEnd::Failed);
+        }
+        for (client, plan) in plans {
+            match self.write(client, &machine, &server, plan) {
+                Ok(text) => super::print(&text)?,
+                Err(refusal) => {
+                    refused += 1;
+                    super::print(&refusal_text(client, &refusal))?
+                }
+            };
+        }
+        if !self.remove {
+            super::print(&faint("`portcullis doctor` checks the whole installation\n"))?;
+        }
+        Ok(end(refused))
     }
 
-    /// A new sandbox, which runs plugins.
-    pub fn sandbox(&self) -> Arc<Sandbox> {
-        let (cache, key) = (self.folders.cache.clone(), self.key.clone());
-        Arc::new(Sandbox::new(self.config.largest_limits(), cache, key, self.audit.clone()))
-    }
-
-    /// Loads every plugin.
-    pub async fn plugins(&self) -> Plugins {
-        let loading = Plugins::load(self.sandbox(), &self.config, &self.folders);
-        report_if_slow("loading the plugins (new ones are compiled first)", loading).await
-    }
-
-    /// A host that loads its plugins when they are first needed.
-    pub fn host(&self) -> anyhow::Result<Arc<Host>> {
-        let config = self.config.clone().for_clients();
-        let (sandbox, folders) = (self.sandbox(), self.folders.clone());
-        let load = move || async move { Loader::begin(sandbox, &config, &folders).await };
-        let views = Records::sealed(self.folders.cache.join("views"), self.key.clone());
-        Ok(Host::new(self.roots.clone(), self.upstreams()?, views, load))
-    }
-
-    /// The state that all MCP sessions of a host share.
-    pub fn shared(&self, host: Arc<Host>, selections: Selections) -> Arc<Shared> {
-        let journals = Records::sealed(self.folders.cache.join("runs"), self.key.clone());
-        Shared::new(host, selections, &self.key, journals)
-    }
-
-    /// The upstream servers. None is started or reached before its first use.
-    pub fn upstreams(&self) -> anyhow::Result<Upstreams> {
-        let Folders { lock, logins, .. } = self.folders.clone();
-        let upstreams = self.config.upstreams.iter();
-        let is_locked = self.config.host.locked == Some(true);
-        let memory = Records::sealed(self.folders.cache.join("upstreams"), self.key.clone());
-        let memory = Memory::new(memory);
-        Ok(Upstreams::new(upstreams, lock, logins, memory, is_locked, self.audit.clone())?)
-    }
-
-    /// The state of each upstream server. The servers are started for this and closed afterwards.
-    pub async fn upstream_summaries(&self) -> anyhow::Result<Vec<Summary>> {
-        let upstreams = self.upstreams()?;
-        let all = report_if_slow("asking the upstream servers", upstreams.summaries()).await;
-        upstreams.close().await;
-        Ok(all)
-    }
-
-    /// The catalog, and the state of each upstream server.
-    pub async fn overview(&self) -> anyhow::Result<(Catalog, Vec<Summary>)> {
-        let upstreams = self.upstreams()?;
-        let asking = report_if_slow("asking the upstream servers", upstreams.fetched_offers());
-        let (plugins, offers) = tokio::join!(self.plugins(), asking);
-        let catalog = Catalog::new(plugins.into(), offers, &upstreams.lock).await;
-        let summaries = upstreams.summaries().await;
-        upstreams.close().await;
-        Ok((catalog, summaries))
-    }
-
-    /// A loader that has loaded the bundled plugins.
-    pub async fn loader(&self) -> Loader {
-        Loader::begin(self.sandbox(), &self.config, &self.folders).await
-    }
-
-    /// The catalog that clients see.
-    pub async fn catalog(&self) -> anyhow::Result<Catalog> {
-        let upstreams = self.upstreams()?;
-        let starting = report_if_slow("starting servers for the first time", upstreams.settled());
-        let (plugins, ()) = tokio::join!(self.plugins(), starting);
-        let offers = upstreams.known_offers().await;
-        let catalog = Catalog::new(plugins.into(), offers, &upstreams.lock).await;
-        upstreams.close().await;
-        Ok(catalog)
-    }
-}
-
-/// The roots of `--root` and of the configuration. If there are none, the folder in `CLAUDE_PROJECT_DIR`.
-#[expect(clippy::disallowed_methods, reason = "some clients name the open folder this way")]
-fn roots(common: &Common, config: &Config, own: HostFiles) -> anyhow::Result<Roots> {
-    let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
-    let mut roots = Vec::new();
-    for path in config.roots.iter().chain(&common.roots) {
-        let path = std::path::absolute(path)?;
-        let root = Root::open(&path, &own).with_context(|| no_root(&path))?;
-        if root.is_everything() {
-            tracing::warn!(
-                "the root {} is the whole machine: plugins can be granted every file on it, except those \
-                 of Portcullis itself and of the kernel\n  hint: name a folder instead",
-                path.display()
+    fn check(&self) -> anyhow::Result<()> {
+        if !is_name(&self.name) {
+            bail!("--name: a name has letters, digits, `-` and `_` only, and at most 64 of them");
+        }
+        let families: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
+        if let Some(unknown) = self.with.iter().find(|name| !families.contains(&name.as_str())) {
+            bail!(
+                "--with: no family is called `{unknown}`\n  hint: the families are {}",
+                families.join(", ")
             );
         }
-        roots.push(root);
+        Ok(())
     }
-    // The variable counts only if the operator named no roots: a client must not widen the operator's roots.
-    if let Some(path) = project.filter(|path| roots.is_empty() && path.is_absolute()) {
-        match Root::open(&path, &own) {
-            Ok(root) if root.is_everything() => {
-                tracing::warn!(
-                    "CLAUDE_PROJECT_DIR {}: {}",
-                    path.display(),
-                    InvalidRoot::Everything
+
+    /// The clients that are named, or those that are found.
+    fn clients(&self, machine: &Machine) -> Vec<&'static Client> {
+        let is_asked = |client: &&Client| match self.clients.as_slice() {
+            [] => client.is_present(machine) && (client.scope == Scope::User || self.remove),
+            named => named.iter().any(|id| id == client.id),
+        };
+        CLIENTS.iter().filter(is_asked).collect()
+    }
+
+    fn plan(&self, client: &Client, machine: &Machine, server: &Server) -> Result<Plan, Refusal> {
+        if self.remove {
+            Plan::remove(client, machine, &server.name)
+        } else {
+            Plan::add(client, machine, server)
+        }
+    }
+
+    /// The arguments of an entry. `None`: no option says any, so that an entry keeps its own.
+    fn arguments(&self, common: &Common) -> anyhow::Result<Option<Vec<String>>> {
+        let mut arguments = vec!["serve".to_owned()];
+        if let Some(config) = &common.config {
+            arguments.extend(["--config".to_owned(), absolute(config)?]);
+        }
+        for root in &common.roots {
+            if !root.is_dir() {
+                bail!(
+                    "the root `{}` is not a folder\n  hint: create it, or pass an existing folder with --root",
+                    root.display()
                 );
             }
-            Ok(root) => roots.push(root),
-            Err(error) => tracing::warn!("CLAUDE_PROJECT_DIR: {}: {error}", no_root(&path)),
+            arguments.extend(["--root".to_owned(), absolute(root)?]);
         }
+        if !self.with.is_empty() {
+            arguments.extend(["--tools".to_owned(), self.with.join(",")]);
+        }
+        Ok((arguments.len() > 1).then_some(arguments))
     }
-    Ok(Roots::new(roots, own))
+
+    /// Writes a plan, or the same change of the file as it is now.
+    fn write(
+        &self,
+        client: &Client,
+        machine: &Machine,
+        server: &Server,
+        mut plan: Plan,
+    ) -> Result<String, Refusal> {
+        let mut written = plan.write();
+        for _ in 1..ATTEMPTS {
+            if !written.as_ref().is_err_and(Refusal::is_race) {
+                break;
+            }
+            plan = self.plan(client, machine, server)?;
+            written = plan.write();
+        }
+        let written = written?;
+        let path = visible_line(&plan.path.display().to_string(), 1000);
+        let mut text = match plan.change {
+            Change::RemoveFile => format!("{} {path}\n", green("removed")),
+            Change::Nothing | Change::Add | Change::Correct(_) | Change::Remove => {
+                format!("{} {path}\n", green("written"))
+            }
+        };
+        if let Some(backup) = &written.backup {
+            text += &format!("  before: {}\n", visible_line(&backup.display().to_string(), 1000));
+        }
+        if written.lost.owner || written.lost.group {
+            text += "  the file's owner or group could not be kept\n";
+        }
+        if !self.remove {
+            text += &format!("  next: {}\n", client.reload);
+            text += &self.about_roots(client, machine);
+        }
+        Ok(text)
+    }
+
+    /// Says that tools cannot open files, where nobody names a folder.
+    fn about_roots(&self, client: &Client, machine: &Machine) -> String {
+        let entries = Plan::installed(client, machine).unwrap_or_default();
+        let own = entries.iter().find(|entry| entry.name == self.name);
+        let has_root =
+            own.is_some_and(|entry| entry.args.iter().any(|arg| arg.starts_with("--root")));
+        if client.roots == Roots::Named || has_root || configured_roots() {
+            return String::new();
+        }
+        format!(
+            "  {} names no folders to servers, so tools can open no files until you name one:\n  \
+             portcullis setup {} --root FOLDER\n",
+            client.name, client.id
+        )
+    }
 }
 
-/// The host's own files. No call can access them, independent of the roots, except that confined programs can read the
-/// folders in `plugin-dirs`.
-#[expect(clippy::disallowed_methods, reason = "the binary that runs is one of these files")]
-fn host_files(
-    of_user: &Folders,
-    folders: &Folders,
-    config: &Config,
-    source: Option<&Path>,
-) -> HostFiles {
-    let mut own: Vec<HostFile> = of_user.own().into_iter().map(HostFile::folder).collect();
-    let plugins = config.host.plugin_dirs.iter().flatten().cloned();
-    own.extend(plugins.map(|folder| HostFile::folder(folder).public()));
-    let kept = [&folders.store, &folders.logins, &folders.cache, &folders.audit];
-    own.extend(kept.map(|folder| HostFile::folder(folder.clone())));
-    own.push(HostFile::series(folders.lock.clone()));
-    own.extend(source.map(|file| HostFile::file(file.to_owned())));
-    own.extend(config.secret_files().map(|file| HostFile::file(file).secret()));
-    let unprotected = |error: &std::io::Error| {
-        tracing::warn!("a file of portcullis is not protected from plugins: {error}");
+/// Whether the user's configuration names roots.
+fn configured_roots() -> bool {
+    let loaded = Folders::of_user().ok().map(|folders| config::load(None, &folders));
+    loaded.and_then(Result::ok).is_some_and(|(config, _)| !config.roots.is_empty())
+}
+
+/// The machine with the files of the clients.
+///
+/// # Errors
+///
+/// The working directory or the home folder is not known.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "files of a project are in the folder of the user's shell"
+)]
+pub(super) fn machine() -> anyhow::Result<Machine> {
+    let project = std::env::current_dir().context("finding the working directory")?;
+    Ok(Machine::of_user(&project)?)
+}
+
+/// The path of this program as clients should have it: that in `PATH` where one leads to it, because it stays the same when
+/// a package manager installs another version.
+///
+/// # Errors
+///
+/// The path is not known, or not UTF-8, which no client's file could hold.
+#[expect(clippy::disallowed_methods, reason = "clients start the program that runs")]
+pub(super) fn command() -> anyhow::Result<String> {
+    let own = std::env::current_exe().context("finding the path of portcullis")?;
+    let real = std::fs::canonicalize(&own).unwrap_or_else(|_| own.clone());
+    let folders: OsString = std::env::var_os("PATH").unwrap_or_default();
+    let in_path = std::env::split_paths(&folders)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join("portcullis").with_extension(std::env::consts::EXE_EXTENSION))
+        .find(|path| std::fs::canonicalize(path).is_ok_and(|found| found == real));
+    text_of(&in_path.unwrap_or(own))
+}
+
+fn absolute(path: &Path) -> anyhow::Result<String> {
+    text_of(&std::path::absolute(path).with_context(|| format!("finding {}", path.display()))?)
+}
+
+fn text_of(path: &Path) -> anyhow::Result<String> {
+    let text = path.to_str().map(str::to_owned);
+    text.with_context(|| {
+        format!("{} is not UTF-8: a configuration file cannot name it", path.display())
+    })
+}
+
+fn refusal_text(client: &Client, refusal: &Refusal) -> String {
+    let why = visible(&portcullis_sanitize::error_chain(refusal)).into_owned();
+    format!("{} {}\n  {why}\n", red("!!"), client.name)
+}
+
+/// What a plan changes. Nothing of the file is shown that is not about the entry: it may hold secrets.
+fn shown(client: &Client, plan: &Plan) -> String {
+    let path = visible_line(&plan.path.display().to_string(), 1000);
+    let entry = |mark: &str| -> Vec<String> {
+        plan.entry.lines().map(|line| format!("{mark} {line}")).collect()
     };
-    own.extend(std::env::current_exe().inspect_err(unprotected).map(HostFile::file));
-    // The meaning of a relative path would change with the working directory.
-    let absolute = own.into_iter().filter_map(|file| file.absolute().inspect_err(unprotected).ok());
-    HostFiles::new(absolute)
-}
-
-fn no_root(path: &Path) -> String {
-    format!("the root {} cannot be opened", path.display())
-}
-
-/// Waits for some work. Names the work on stderr if it takes longer than a second.
-pub async fn report_if_slow<T>(what: &str, work: impl Future<Output = T>) -> T {
-    tokio::pin!(work);
-    match tokio::time::timeout(std::time::Duration::from_secs(1), &mut work).await {
-        Ok(done) => done,
-        Err(_) => {
-            let what = portcullis_sanitize::visible_line(what, 200);
-            super::log::note(&format!("{what} …"));
-            work.await
+    let (what, lines) = match &plan.change {
+        Change::Nothing => ("nothing to do", Vec::new()),
+        Change::Add => ("adds, and leaves the rest as it is", entry("+")),
+        Change::Remove => ("removes, and leaves the rest as it is", entry("-")),
+        Change::RemoveFile => ("removes the file, in which nothing else is", entry("-")),
+        Change::Correct(keys) => {
+            let lines = keys.iter().flat_map(|(key, old, new)| {
+                let old = old.as_ref().map(|old| format!("- {key}: {old}"));
+                old.into_iter().chain([format!("+ {key}: {new}")])
+            });
+            ("corrects, and leaves the rest as it is", lines.collect())
         }
+    };
+    let mut text = format!("{} {}\n  {what}\n", green(client.name), faint(&path));
+    for line in lines {
+        let line = visible(&line);
+        text += &format!("  {}\n", if line.starts_with('+') { green(&line) } else { red(&line) });
     }
+    text
 }

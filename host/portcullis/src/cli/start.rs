@@ -2,21 +2,21 @@
 
 use anyhow::Context as _;
 
-use super::setup::{ReadConfig, Setup};
-use super::{Command, Common, End, Plugin, telemetry};
+use super::context::{CommandContext, ReadConfig};
+use super::{Command, CommandEnd, Common, Plugin, telemetry};
 
 /// Runs a command that needs the [`Setup`], on a runtime of its own.
 ///
 /// # Errors
 ///
 /// The configuration is invalid, a root cannot be opened, or the command fails.
-pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<End> {
+pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<CommandEnd> {
     let read = ReadConfig::new(common)?;
     // Only calls of these commands are sent as telemetry.
     let calls = matches!(command, Command::Serve(_) | Command::Wrap(_) | Command::Call(_));
     let telemetry = if calls { telemetry::start(&read.config)? } else { None };
     super::log::begin(common.verbose, common.log_json, telemetry.as_ref());
-    let ended = Setup::new(common, read).and_then(|setup| run(common, setup, command));
+    let ended = CommandContext::new(common, read).and_then(|setup| run(common, setup, command));
     if let Some(telemetry) = telemetry {
         telemetry.end();
     }
@@ -24,7 +24,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<End>
 }
 
 /// Runs a command with its [`Setup`].
-fn run(common: &Common, setup: Setup, command: Command) -> anyhow::Result<End> {
+fn run(common: &Common, setup: CommandContext, command: Command) -> anyhow::Result<CommandEnd> {
     // These commands show the warnings in their own output.
     if !matches!(command, Command::Check { .. } | Command::Audit(_) | Command::Report(_)) {
         for warning in super::safety::warnings(&setup) {

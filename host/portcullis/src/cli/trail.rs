@@ -14,8 +14,8 @@ use portcullis_audit::{
 use portcullis_sanitize::visible_line;
 use serde_json::json;
 
-use super::End;
-use super::setup::Setup;
+use super::CommandEnd;
+use super::context::CommandContext;
 use super::style::{faint, green, red};
 
 /// How often `--follow` looks for new records.
@@ -106,7 +106,7 @@ impl From<Conditions> for Query {
 }
 
 impl Args {
-    pub(super) async fn run(self, setup: Setup) -> anyhow::Result<End> {
+    pub(super) async fn run(self, setup: CommandContext) -> anyhow::Result<CommandEnd> {
         let folder = setup.audit.folder();
         let failed = || format!("reading the audit in {}", folder.display());
         match self.command {
@@ -121,7 +121,7 @@ impl Args {
                 let following = follow(folder, &query, limit, self.json);
                 tokio::select! {
                     followed = following => followed.with_context(failed),
-                    _ = tokio::signal::ctrl_c() => Ok(End::Done),
+                    _ = tokio::signal::ctrl_c() => Ok(CommandEnd::Done),
                 }
             }
             None => {
@@ -134,7 +134,7 @@ impl Args {
 }
 
 /// Prints the records, and on stderr the number of records that were left out.
-fn show(selection: &Selection, is_json: bool) -> anyhow::Result<End> {
+fn show(selection: &Selection, is_json: bool) -> anyhow::Result<CommandEnd> {
     let mut text = String::new();
     if is_json {
         for record in &selection.records {
@@ -192,13 +192,18 @@ fn tree(records: &[Record]) -> Vec<(usize, &Record)> {
 }
 
 /// Prints the latest records, and then each new record. Ends when nobody reads the output.
-async fn follow(folder: &Path, query: &Query, limit: usize, is_json: bool) -> anyhow::Result<End> {
+async fn follow(
+    folder: &Path,
+    query: &Query,
+    limit: usize,
+    is_json: bool,
+) -> anyhow::Result<CommandEnd> {
     let mut follower = Follower::of(folder.to_owned());
     let mut new = follower.select(query, limit)?.records;
     loop {
         for record in new.drain(..) {
             if !super::print::is_read(&line(&record, is_json)?)? {
-                return Ok(End::Done);
+                return Ok(CommandEnd::Done);
             }
         }
         tokio::time::sleep(FOLLOW_INTERVAL).await;
@@ -270,7 +275,7 @@ fn arrow(outcome: Option<&str>) -> String {
 }
 
 /// Prints counts and denials of each source, and what was deleted.
-fn summary(folder: &Path, only: Option<&str>, is_json: bool) -> anyhow::Result<End> {
+fn summary(folder: &Path, only: Option<&str>, is_json: bool) -> anyhow::Result<CommandEnd> {
     let (mut usage, dropped) = usage_and_dropped(folder)?;
     usage.0.retain(|name, _| only.is_none_or(|only| only == name));
     if is_json {
@@ -323,7 +328,7 @@ Keep the digest elsewhere, and give it to `portcullis trail verify --last DIGEST
 Nor can it be proven that the last lines of a process that runs or was killed are all there.";
 
 /// Verifies the folder. Exit code 1: there are signs of tampering.
-fn verified(folder: &Path, last: Option<&str>, is_json: bool) -> anyhow::Result<End> {
+fn verified(folder: &Path, last: Option<&str>, is_json: bool) -> anyhow::Result<CommandEnd> {
     let mut report = verify(folder)?;
     if let Some(last) = last
         && !was_last(folder, last)?
@@ -334,7 +339,7 @@ fn verified(folder: &Path, last: Option<&str>, is_json: bool) -> anyhow::Result<
         );
         report.faults.push(Fault { file: "index.jsonl".into(), line: None, what });
     }
-    let end = if report.is_whole() { End::Done } else { End::Failed };
+    let end = if report.is_whole() { CommandEnd::Done } else { CommandEnd::Failed };
     let lines: u64 = report.segments.iter().map(|segment| segment.lines).sum();
     let digest = report.index_end.map(|digest| digest.to_string());
     if is_json {

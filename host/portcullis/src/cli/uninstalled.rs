@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use portcullis_core::plugins::Refused;
+use portcullis_core::plugins::RejectedComponent;
 use portcullis_core::plugins::inspect::{Inspection, inspect_file};
 use portcullis_engine::MAX_COMPONENT_BYTES;
 use portcullis_sanitize::{visible, visible_line};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::End;
+use super::CommandEnd;
+use super::context::{CommandContext, report_if_slow};
 use super::inspect::{as_json, as_text};
-use super::setup::{Setup, report_if_slow};
 use super::style::red;
 
 /// Time limit for fetching a component.
@@ -44,7 +44,10 @@ impl Uninstalled {
     }
 
     /// Inspects the components.
-    pub async fn inspect(self, setup: &Setup) -> anyhow::Result<Vec<Result<Inspection, Refused>>> {
+    pub async fn inspect(
+        self,
+        setup: &CommandContext,
+    ) -> anyhow::Result<Vec<Result<Inspection, RejectedComponent>>> {
         let downloads = tempfile::tempdir().context("creating a temporary folder")?;
         let files = match self {
             Self::Path(path) => components(&path)?,
@@ -61,11 +64,11 @@ impl Uninstalled {
     }
 
     /// Prints what the components could do. Exit code 1: one of them cannot be a plugin.
-    pub async fn run(self, setup: &Setup, is_json: bool) -> anyhow::Result<End> {
-        let (mut all, mut end) = (Vec::new(), End::Done);
+    pub async fn run(self, setup: &CommandContext, is_json: bool) -> anyhow::Result<CommandEnd> {
+        let (mut all, mut end) = (Vec::new(), CommandEnd::Done);
         for inspected in self.inspect(setup).await? {
             if !matches!(&inspected, Ok(Inspection { defect: None, .. })) {
-                end = End::Failed;
+                end = CommandEnd::Failed;
             }
             let (text, value) = match &inspected {
                 Ok(inspection) => (as_text(inspection), as_json(inspection)),

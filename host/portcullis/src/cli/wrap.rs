@@ -4,8 +4,8 @@ use anyhow::bail;
 use portcullis_core::families::VIEW_PLUGIN;
 use portcullis_core::upstreams::name_of;
 
-use super::setup::Setup;
-use super::{End, serve};
+use super::context::CommandContext;
+use super::{CommandEnd, serve};
 
 /// Arguments of `wrap`.
 #[derive(clap::Args)]
@@ -29,7 +29,7 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, mut setup: Setup) -> anyhow::Result<End> {
+    pub(super) async fn run(self, mut setup: CommandContext) -> anyhow::Result<CommandEnd> {
         let upstream = portcullis_core::upstreams::Config::typed(&self.server, &self.variables)?;
         let name = self.name.unwrap_or_else(|| free_name(&self.server, &setup));
         if setup.config.upstreams.insert(name.clone(), upstream).is_some() {
@@ -49,7 +49,7 @@ impl Args {
 }
 
 /// The name of a server for which none was given: a word from its command or URL, if nothing else has that name.
-fn free_name(server: &[String], setup: &Setup) -> String {
+fn free_name(server: &[String], setup: &CommandContext) -> String {
     let is_taken = |name: &String| {
         let config = &setup.config;
         config.upstreams.contains_key(name)

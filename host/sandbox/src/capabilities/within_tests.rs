@@ -18,7 +18,7 @@ use super::client::{ClientAsk, ClientGrant, Feature};
 use super::files::{FilesGrant, Scope};
 use super::http::HttpGrant;
 use super::process::{ProcessAsk, ProcessGrant};
-use super::store::{Act, StoreAsk, StoreGrant};
+use super::store::{StoreAsk, StoreGrant, StoreUse};
 use crate::gate::Ask;
 
 fn grant<T: DeserializeOwned>(text: &str) -> T {
@@ -201,8 +201,8 @@ proptest! {
         for asked in [asked, granted, granted.saturating_sub(little), granted + little] {
             let fits = u128::from(asked) <= u128::from(granted);
             prop_assert_eq!(CacheAsk { key: String::new(), bytes: asked }.is_within(&cache), fits);
-            prop_assert_eq!(StoreAsk { key: String::new(), caller_only: true, act: Act::Keep(asked) }.is_within(&store), fits);
-            let delete = StoreAsk { key: String::new(), caller_only: false, act: Act::Delete };
+            prop_assert_eq!(StoreAsk { key: String::new(), caller_only: true, act: StoreUse::Keep(asked) }.is_within(&store), fits);
+            let delete = StoreAsk { key: String::new(), caller_only: false, act: StoreUse::Delete };
             prop_assert!(delete.is_within(&store));
         }
     }

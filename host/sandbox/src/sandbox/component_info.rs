@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 
-use super::offer::Feature;
+use super::linked_component::Feature;
 use super::sockets;
-use super::state::ALWAYS;
+use super::state::ALWAYS_LINKED;
 use crate::bindings::Manifest;
 use crate::capabilities::Capability;
 use crate::gate::Policy;
@@ -156,7 +156,7 @@ pub fn missing(imports: &[Import], policy: &Policy) -> Vec<Missing> {
     let mut missing = Vec::new();
     for import in imports {
         let name = import.interface.as_str();
-        if ALWAYS.iter().any(|always| name.starts_with(always))
+        if ALWAYS_LINKED.iter().any(|always| name.starts_with(always))
             || policy.is_foreign && name.starts_with(sockets::INTERFACES)
         {
             continue;

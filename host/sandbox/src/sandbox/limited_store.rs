@@ -2,11 +2,11 @@
 
 use wasmtime::{Store, UpdateDeadline};
 
-use super::state::{InstanceState, Parts};
+use super::state::{CallState, InstanceState};
 use portcullis_engine::{Engine, LimitHit, Limits};
 
 /// The store of a fresh instance, with its limits.
-pub fn limited_store(engine: &Engine, limits: &Limits, parts: Parts) -> Store<InstanceState> {
+pub fn limited_store(engine: &Engine, limits: &Limits, parts: CallState) -> Store<InstanceState> {
     let mut store = Store::new(engine.wasmtime(), InstanceState::new(limits, parts));
     store.limiter(|state| &mut state.limiter);
     store.set_hostcall_fuel(portcullis_engine::size(limits.import_bytes));

@@ -8,8 +8,8 @@ use wasmtime::Store;
 use wasmtime::component::Instance;
 
 use super::limited_store::{limit_cpu_time, limited_store};
-use super::offer::Offer;
-use super::state::{InstanceState, Parts, Places};
+use super::linked_component::LinkedComponent;
+use super::state::{CallState, InstanceState, PluginResources};
 use crate::gate::Gate;
 use portcullis_engine::{Engine, Limits, Output};
 
@@ -29,13 +29,13 @@ pub struct InstanceMaker {
     /// The engine.
     pub engine: Engine,
     /// The linked component.
-    pub offer: Offer,
+    pub offer: LinkedComponent,
     /// The limits of each call.
     pub limits: Limits,
     /// A gate that refuses everything.
     pub gate: Gate,
     /// The plugin's folders, cache and commands. They are not used before a call.
-    pub places: Places,
+    pub places: PluginResources,
 }
 
 impl InstanceMaker {
@@ -45,7 +45,7 @@ impl InstanceMaker {
     ///
     /// The component's start function fails, or a limit is reached.
     pub async fn make(self, output: Output) -> wasmtime::Result<PreparedInstance> {
-        let parts = Parts::unassigned(self.gate, self.places, output.clone());
+        let parts = CallState::unassigned(self.gate, self.places, output.clone());
         let mut store = limited_store(&self.engine, &self.limits, parts);
         let instance = self.offer.instantiate(&mut store).await?;
         Ok(PreparedInstance { store, instance, output })
@@ -54,11 +54,11 @@ impl InstanceMaker {
 
 impl PreparedInstance {
     /// Assigns the instance to a call, with the call's policy and limits.
-    pub fn begin(&mut self, limits: &Limits, parts: Parts) {
+    pub fn begin(&mut self, limits: &Limits, parts: CallState) {
         self.store.data_mut().begin(limits, parts);
         limit_cpu_time(&mut self.store, limits);
     }
 }
 
 /// The prepared instance for a plugin's next call, with its slot among all prepared instances.
-pub type Next = Arc<Mutex<Option<(PreparedInstance, OwnedSemaphorePermit)>>>;
+pub type NextInstance = Arc<Mutex<Option<(PreparedInstance, OwnedSemaphorePermit)>>>;

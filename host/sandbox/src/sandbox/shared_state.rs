@@ -12,7 +12,7 @@ use crate::bindings::portcullis::plugin::catalog::Entry;
 use crate::bindings::portcullis::plugin::request::ListKind;
 
 /// Maximum number of notifications that wait for a slow client. If there are more, the oldest are lost.
-const MAX_NEWS: usize = 256;
+const MAX_BROADCASTS: usize = 256;
 
 /// Maximum number of waiting jobs of one plugin.
 const MAX_JOBS: usize = 32;
@@ -20,11 +20,11 @@ const MAX_JOBS: usize = 32;
 /// Maximum number of tool answers that are kept for plugins with the capability `catalog`.
 const MAX_RESULTS: usize = 256;
 /// Maximum size of a kept answer, in bytes.
-const MAX_RESULT: usize = 64 * 1024;
+const MAX_RESULT_BYTES: usize = 64 * 1024;
 
 /// A notification to all clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum Broadcast {
     /// A resource has changed.
     Resource(String),
     /// A list has changed.
@@ -33,7 +33,7 @@ pub enum News {
 
 /// A job that a plugin deferred.
 #[derive(Debug)]
-pub struct LaterJob {
+pub struct DeferredJob {
     /// The name of the plugin.
     pub plugin: Arc<str>,
     /// The correlation id of the request in which the job was first deferred.
@@ -49,10 +49,10 @@ type ResultOf = (Option<String>, String);
 
 /// State shared by all calls of one host.
 pub struct SharedState {
-    news: broadcast::Sender<News>,
+    news: broadcast::Sender<Broadcast>,
     tools_changed: AtomicU64,
     views_changed: AtomicBool,
-    jobs: Mutex<VecDeque<LaterJob>>,
+    jobs: Mutex<VecDeque<DeferredJob>>,
     more_jobs: Notify,
     tools: RwLock<Arc<[Entry]>>,
     results_wanted: AtomicBool,
@@ -62,7 +62,7 @@ pub struct SharedState {
 impl Default for SharedState {
     fn default() -> Self {
         Self {
-            news: broadcast::channel(MAX_NEWS).0,
+            news: broadcast::channel(MAX_BROADCASTS).0,
             tools_changed: AtomicU64::new(0),
             views_changed: AtomicBool::new(false),
             jobs: Mutex::default(),
@@ -76,8 +76,8 @@ impl Default for SharedState {
 
 impl SharedState {
     /// Notifies all clients.
-    pub fn tell(&self, news: News) {
-        if news == News::List(ListKind::Tools) {
+    pub fn tell(&self, news: Broadcast) {
+        if news == Broadcast::List(ListKind::Tools) {
             self.tools_changed.fetch_add(1, Ordering::AcqRel);
         }
         // Sending fails if no client listens.
@@ -86,8 +86,8 @@ impl SharedState {
 
     /// Notifies all clients on behalf of a plugin. A change of the list of tools also marks the views of all
     /// plugins as changed.
-    pub fn tell_for_plugin(&self, news: News) {
-        if news == News::List(ListKind::Tools) {
+    pub fn tell_for_plugin(&self, news: Broadcast) {
+        if news == Broadcast::List(ListKind::Tools) {
             self.views_changed.store(true, Ordering::Release);
         }
         self.tell(news);
@@ -99,12 +99,12 @@ impl SharedState {
     }
 
     /// A receiver of all notifications from now on.
-    pub fn listen(&self) -> broadcast::Receiver<News> {
+    pub fn listen(&self) -> broadcast::Receiver<Broadcast> {
         self.news.subscribe()
     }
 
     /// A number that grows with each reported change of the list of tools.
-    pub fn tools_changed(&self) -> u64 {
+    pub fn tools_generation(&self) -> u64 {
         self.tools_changed.load(Ordering::Acquire)
     }
 
@@ -119,13 +119,13 @@ impl SharedState {
             return false;
         }
         let (request, roots) = (request.to_owned(), roots.clone());
-        jobs.push_back(LaterJob { plugin, request, job, roots });
+        jobs.push_back(DeferredJob { plugin, request, job, roots });
         self.more_jobs.notify_one();
         true
     }
 
     /// Waits for the next job, and removes it from the queue.
-    pub async fn next_job(&self) -> LaterJob {
+    pub async fn next_job(&self) -> DeferredJob {
         loop {
             let more = self.more_jobs.notified();
             if let Some(job) = self.jobs.lock().pop_front() {
@@ -163,7 +163,7 @@ impl SharedState {
         if !self.results_wanted.load(Ordering::Relaxed) {
             return;
         }
-        let result = result().filter(|result| result.len() <= MAX_RESULT);
+        let result = result().filter(|result| result.len() <= MAX_RESULT_BYTES);
         let key = (principal, tool.to_owned());
         let mut results = self.results.lock();
         let (kept, order) = &mut *results;
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(shared.result(Some("ada".into()), "t").as_deref(), Some("{}"));
         assert_eq!(shared.result(None, "t"), None);
         shared.keep_result(None, "t", text("1"));
-        shared.keep_result(None, "t", || Some("x".repeat(MAX_RESULT + 1)));
+        shared.keep_result(None, "t", || Some("x".repeat(MAX_RESULT_BYTES + 1)));
         assert_eq!(
             shared.result(None, "t"),
             None,

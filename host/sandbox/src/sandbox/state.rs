@@ -16,7 +16,7 @@ use wasmtime::component::{HasSelf, Linker, Resource};
 use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
-use super::shared_state::{News, SharedState};
+use super::shared_state::{Broadcast, SharedState};
 use super::sockets;
 use crate::bindings::portcullis::plugin::{request, settings};
 use crate::bindings::types::Answer;
@@ -27,11 +27,11 @@ use crate::gate::{Gate, Policy};
 use portcullis_engine::{Limiter, Limits, Output, size};
 
 /// Maximum size of a job's data in bytes.
-const MAX_JOB: usize = 32 * 1024;
+const MAX_JOB_BYTES: usize = 32 * 1024;
 
 /// The folders, the cache and the commands of one plugin.
 #[derive(Clone)]
-pub struct Places {
+pub struct PluginResources {
     /// The folder of the plugin's store.
     pub store: PathBuf,
     /// The folder for journals of file transactions, which all plugins share.
@@ -44,7 +44,7 @@ pub struct Places {
 
 /// A notification to the client during a call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Notice {
+pub enum CallNotification {
     /// The progress of the call.
     Progress {
         /// The amount that is done.
@@ -67,7 +67,7 @@ pub enum Notice {
 
 /// The data and the channels of a call that its guest can use.
 #[derive(Clone, Default)]
-pub struct Context {
+pub struct CallContext {
     /// The revision of MCP that the client speaks.
     pub protocol: String,
     /// The principal, if the transport authenticates callers.
@@ -85,7 +85,7 @@ pub struct Context {
     /// Whether the call continues work that the plugin deferred, or is a deferred job.
     pub background: bool,
     /// The receiver of notifications, if the client wants any.
-    pub notices: Option<UnboundedSender<Notice>>,
+    pub notices: Option<UnboundedSender<CallNotification>>,
     /// State shared by all calls of the host.
     pub shared: Option<Arc<SharedState>>,
     /// The roots for jobs that the plugin defers. `None`: the plugin cannot defer jobs.
@@ -98,9 +98,9 @@ pub struct Context {
 pub struct InstanceState {
     pub(crate) table: ResourceTable,
     pub(crate) gate: Gate,
-    pub(crate) call: Context,
+    pub(crate) call: CallContext,
     pub(crate) settings: Arc<BTreeMap<String, String>>,
-    pub(crate) places: Places,
+    pub(crate) places: PluginResources,
     pub(super) limiter: Limiter,
     wasi: WasiCtx,
     pub(crate) files: Files,
@@ -114,28 +114,28 @@ pub struct InstanceState {
 }
 
 /// The parts of an [`InstanceState`] that belong to one call.
-pub struct Parts {
+pub struct CallState {
     /// The gate of the call.
     pub gate: Gate,
     /// The data and the channels of the call that the guest can use.
-    pub context: Context,
+    pub context: CallContext,
     /// The directories that the guest gets.
     pub preopens: Vec<Preopen>,
     /// The operator's settings for the plugin.
     pub settings: Arc<BTreeMap<String, String>>,
     /// The plugin's folders, cache and commands.
-    pub places: Places,
+    pub places: PluginResources,
     /// The receiver of stdout and stderr.
     pub output: Output,
     /// The time limit of the call.
     pub wall: Duration,
 }
 
-impl Parts {
+impl CallState {
     /// The parts of a prepared instance, which serves no call yet.
-    pub fn unassigned(gate: Gate, places: Places, output: Output) -> Self {
-        let places = Places { cache: None, commands: Arc::default(), ..places };
-        let (context, settings) = (Context::default(), Arc::default());
+    pub fn unassigned(gate: Gate, places: PluginResources, output: Output) -> Self {
+        let places = PluginResources { cache: None, commands: Arc::default(), ..places };
+        let (context, settings) = (CallContext::default(), Arc::default());
         let wall = Duration::ZERO;
         Self { gate, context, preopens: Vec::new(), settings, places, output, wall }
     }
@@ -143,8 +143,8 @@ impl Parts {
 
 impl InstanceState {
     /// The data of a fresh instance.
-    pub fn new(limits: &Limits, parts: Parts) -> Self {
-        let Parts { gate, context, preopens, settings, places, output, wall } = parts;
+    pub fn new(limits: &Limits, parts: CallState) -> Self {
+        let CallState { gate, context, preopens, settings, places, output, wall } = parts;
         let mut table = ResourceTable::new();
         table.set_max_capacity(usize::try_from(limits.handles.get()).unwrap_or(usize::MAX));
         // By default, a `WasiCtx` has no environment, arguments, stdin or inherited stdio.
@@ -168,8 +168,8 @@ impl InstanceState {
     }
 
     /// Assigns the instance to a call. The resources in its table stay.
-    pub fn begin(&mut self, limits: &Limits, parts: Parts) {
-        let Parts { gate, context, preopens, settings, places, output: _, wall } = parts;
+    pub fn begin(&mut self, limits: &Limits, parts: CallState) {
+        let CallState { gate, context, preopens, settings, places, output: _, wall } = parts;
         self.files = Files::new(gate.clone(), preopens, quota(limits));
         self.http = Http::new(gate.clone(), limits);
         (self.gate, self.call, self.settings, self.places) = (gate, context, settings, places);
@@ -182,7 +182,7 @@ impl InstanceState {
     }
 
     /// Notifies all clients, within the call's limit of notifications.
-    fn announce(&mut self, news: News) {
+    fn announce(&mut self, news: Broadcast) {
         if let Some(shared) = &self.call.shared
             && let Some(left) = self.notices_left.checked_sub(1)
         {
@@ -191,7 +191,7 @@ impl InstanceState {
         }
     }
 
-    fn notify(&mut self, notice: impl FnOnce() -> Notice) {
+    fn notify(&mut self, notice: impl FnOnce() -> CallNotification) {
         if let Some(notices) = &self.call.notices
             && let Some(left) = self.notices_left.checked_sub(1)
         {
@@ -255,7 +255,7 @@ pub fn link(linker: &mut Linker<InstanceState>, policy: &Policy) -> Result<()> {
 }
 
 /// The interfaces that every guest may import, as prefixes of their names.
-pub const ALWAYS: &[&str] = &[
+pub const ALWAYS_LINKED: &[&str] = &[
     "wasi:io/",
     "wasi:clocks/wall-clock",
     "wasi:clocks/monotonic-clock",
@@ -295,91 +295,92 @@ impl WasiHttpView for InstanceState {
 pub struct RequestHandle;
 
 /// A guest's handle to the request.
-type This = Resource<RequestHandle>;
+type CurrentRequest = Resource<RequestHandle>;
 
 impl request::Host for InstanceState {}
 
 impl crate::bindings::types::Host for InstanceState {}
 
 impl request::HostRequest for InstanceState {
-    async fn id(&mut self, _: This) -> Result<String> {
+    async fn id(&mut self, _: CurrentRequest) -> Result<String> {
         Ok(self.gate.trail().request().to_owned())
     }
 
-    async fn protocol(&mut self, _: This) -> Result<String> {
+    async fn protocol(&mut self, _: CurrentRequest) -> Result<String> {
         Ok(self.call.protocol.clone())
     }
 
-    async fn principal(&mut self, _: This) -> Result<Option<String>> {
+    async fn principal(&mut self, _: CurrentRequest) -> Result<Option<String>> {
         Ok(self.call.principal.clone())
     }
 
-    async fn meta(&mut self, _: This) -> Result<Option<String>> {
+    async fn meta(&mut self, _: CurrentRequest) -> Result<Option<String>> {
         Ok(self.call.meta.clone())
     }
 
-    async fn supports(&mut self, _: This, feature: String) -> Result<bool> {
+    async fn supports(&mut self, _: CurrentRequest, feature: String) -> Result<bool> {
         Ok(self.call.features.contains(&feature))
     }
 
-    async fn answer(&mut self, _: This, key: String) -> Result<Option<Answer>> {
+    async fn answer(&mut self, _: CurrentRequest, key: String) -> Result<Option<Answer>> {
         Ok(self.call.answers.get(&key).cloned())
     }
 
-    async fn state(&mut self, _: This) -> Result<Option<Vec<u8>>> {
+    async fn state(&mut self, _: CurrentRequest) -> Result<Option<Vec<u8>>> {
         Ok(self.call.state.clone())
     }
 
-    async fn in_background(&mut self, _: This) -> Result<bool> {
+    async fn in_background(&mut self, _: CurrentRequest) -> Result<bool> {
         Ok(self.call.background)
     }
 
-    async fn resource_updated(&mut self, _: This, uri: String) -> Result<()> {
-        self.announce(News::Resource(uri));
+    async fn resource_updated(&mut self, _: CurrentRequest, uri: String) -> Result<()> {
+        self.announce(Broadcast::Resource(uri));
         Ok(())
     }
 
-    async fn list_changed(&mut self, _: This, kind: request::ListKind) -> Result<()> {
-        self.announce(News::List(kind));
+    async fn list_changed(&mut self, _: CurrentRequest, kind: request::ListKind) -> Result<()> {
+        self.announce(Broadcast::List(kind));
         Ok(())
     }
 
-    async fn later(&mut self, _: This, job: Vec<u8>) -> Result<bool> {
+    async fn later(&mut self, _: CurrentRequest, job: Vec<u8>) -> Result<bool> {
         let (Some(shared), Some(roots)) = (&self.call.shared, &self.call.job_roots) else {
             return Ok(false);
         };
         let trail = self.gate.trail();
-        Ok(job.len() <= MAX_JOB && shared.add_job(trail.plugin(), trail.request(), job, roots))
+        Ok(job.len() <= MAX_JOB_BYTES
+            && shared.add_job(trail.plugin(), trail.request(), job, roots))
     }
 
-    async fn cancelled(&mut self, _: This) -> Result<bool> {
+    async fn cancelled(&mut self, _: CurrentRequest) -> Result<bool> {
         // In the last tenth of its time, the guest is told to stop, so that it can clean up.
         let near = self.deadline.saturating_duration_since(Instant::now()) < self.wall / 10;
         Ok(near || self.call.cancelled.load(Ordering::Relaxed))
     }
 
-    async fn remaining(&mut self, _: This) -> Result<Option<u64>> {
+    async fn remaining(&mut self, _: CurrentRequest) -> Result<Option<u64>> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         Ok(Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)))
     }
 
     async fn progress(
         &mut self,
-        _: This,
+        _: CurrentRequest,
         done: f64,
         total: Option<f64>,
         message: Option<String>,
     ) -> Result<()> {
         // JSON has no NaN and no infinity.
         if done.is_finite() && total.is_none_or(f64::is_finite) {
-            self.notify(|| Notice::Progress { done, total, message });
+            self.notify(|| CallNotification::Progress { done, total, message });
         }
         Ok(())
     }
 
     async fn log(
         &mut self,
-        _: This,
+        _: CurrentRequest,
         level: request::Level,
         logger: Option<String>,
         data: String,
@@ -394,12 +395,12 @@ impl request::HostRequest for InstanceState {
         }
         self.notify(|| {
             let data = serde_json::from_str(&data).unwrap_or(serde_json::Value::String(data));
-            Notice::Log { level, logger, data }
+            CallNotification::Log { level, logger, data }
         });
         Ok(())
     }
 
-    async fn drop(&mut self, request: This) -> Result<()> {
+    async fn drop(&mut self, request: CurrentRequest) -> Result<()> {
         self.table.delete(request)?;
         Ok(())
     }

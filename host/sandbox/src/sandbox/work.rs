@@ -2,8 +2,8 @@
 
 use crate::bindings::types::Need;
 use crate::bindings::{
-    Completion, Dressing, Page, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Subject,
-    ToolOutcome, ToolResult,
+    Completion, Page, PromptOutcome, PromptResult, ReadOutcome, ReadResult, Subject, ToolOutcome,
+    ToolResult, ToolView,
 };
 use crate::capabilities::actions::PermittedTool;
 
@@ -81,7 +81,7 @@ pub enum GuestAnswer<Q = Need> {
     /// Possible values of an argument.
     Completion(Completion),
     /// The views of tools.
-    Views(Vec<Dressing>),
+    Views(Vec<ToolView>),
     /// The job is done.
     Job,
     /// The plugin has questions to the client.

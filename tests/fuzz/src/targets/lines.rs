@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::io::Cursor;
 
-use portcullis_result_passthrough::Raw;
+use portcullis_result_passthrough::PassthroughKey;
 use portcullis_stdio_transport::{EndSignals, StdioTransport};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::Transport;
@@ -81,7 +81,7 @@ fn converse(bytes: &[u8]) -> (Vec<Value>, String) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
         let (output, mut written) = tokio::io::duplex(1 << 24);
-        let raw = Raw::new().expect("random bytes");
+        let raw = PassthroughKey::new().expect("random bytes");
         let ended = CancellationToken::new();
         let ends = EndSignals { input: ended.clone(), output: CancellationToken::new() };
         let mut lines = StdioTransport::new(Cursor::new(bytes.to_vec()), output, raw, ends);

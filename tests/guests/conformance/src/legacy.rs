@@ -7,7 +7,7 @@ use portcullis_plugin::prelude::*;
 use portcullis_plugin::schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use portcullis_plugin::serde::Deserialize;
 use portcullis_plugin::serde_json::Value;
-use portcullis_plugin::{Answered, FormFields};
+use portcullis_plugin::{FormFields, FormOutcome};
 
 /// Has the client's model complete a prompt.
 #[arguments]
@@ -124,9 +124,9 @@ form!(WithEnums, {
 
 fn ask<T: FormFields + Into<Value>>(request: &Request, message: &str) -> Result<String, Failure> {
     let (action, content) = match request.ask(form::<T>("form", message).or_declined())? {
-        Answered::Accepted(form) => ("accept", form.into()),
-        Answered::Declined => ("decline", json!({})),
-        Answered::Cancelled => ("cancel", json!({})),
+        FormOutcome::Accepted(form) => ("accept", form.into()),
+        FormOutcome::Declined => ("decline", json!({})),
+        FormOutcome::Cancelled => ("cancel", json!({})),
     };
     Ok(format!("action={action}, content={content}"))
 }

@@ -7,7 +7,7 @@ use portcullis_mcp_client::{Object, RpcError};
 use serde_json::Value;
 
 use crate::call::client::{BoxFuture, Client, Forwarded, Notification};
-use crate::sandbox::Notice;
+use crate::sandbox::CallNotification;
 
 /// The client of one call that a plugin makes.
 pub(super) struct InnerClient<'a> {
@@ -24,7 +24,7 @@ pub(crate) fn step(steps: &AtomicU64, tool: &str, what: &str) -> Notification {
     let done = steps.fetch_add(1, Ordering::Relaxed) + 1;
     #[expect(clippy::cast_precision_loss, reason = "a run has few steps")]
     let done = done as f64;
-    Notification::Plugin(Notice::Progress {
+    Notification::Plugin(CallNotification::Progress {
         done,
         total: None,
         message: Some(format!("{tool}: {what}")),
@@ -42,14 +42,16 @@ impl Client for InnerClient<'_> {
 
     fn notify(&self, notification: Notification) -> BoxFuture<'_, ()> {
         let told = match notification {
-            Notification::Plugin(Notice::Progress { message, .. }) => {
+            Notification::Plugin(CallNotification::Progress { message, .. }) => {
                 step(self.steps, self.tool, message.as_deref().unwrap_or("in progress"))
             }
             Notification::Progress(params) => {
                 let message = params.get("message").and_then(Value::as_str);
                 step(self.steps, self.tool, message.unwrap_or("in progress"))
             }
-            log @ (Notification::Plugin(Notice::Log { .. }) | Notification::Log(_)) => log,
+            log @ (Notification::Plugin(CallNotification::Log { .. }) | Notification::Log(_)) => {
+                log
+            }
         };
         self.outer.notify(told)
     }

@@ -31,21 +31,22 @@ impl Http {
     }
 }
 
-type Sent = Box<dyn Future<Output = Result<(http::Response<WasiBody>, Ended), Error>> + Send>;
-type Ended = Box<dyn Future<Output = Result<(), Error>> + Send>;
+type SentRequest =
+    Box<dyn Future<Output = Result<(http::Response<WasiBody>, BodyEnd), Error>> + Send>;
+type BodyEnd = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
 impl WasiHttpHooks for Http {
     fn send_request(
         &mut self,
         request: http::Request<WasiBody>,
         options: Option<RequestOptions>,
-        _response_processed: Ended,
-    ) -> Sent {
+        _response_processed: BodyEnd,
+    ) -> SentRequest {
         let time = options.and_then(|options| options.first_byte_timeout);
         let sent = self.0.send(request, time);
         Box::new(async move {
             let response = sent.await.map_err(error_code)?;
-            let ended: Ended = Box::new(async { Ok(()) });
+            let ended: BodyEnd = Box::new(async { Ok(()) });
             Ok((response.map(|body| body.map_err(error_code).boxed_unsync()), ended))
         })
     }

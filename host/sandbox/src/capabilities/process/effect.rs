@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portcullis_confine::{Command, CommandError, Commands, Ended, Output as Ran, WorkingDirectory};
+use portcullis_confine::{Command, CommandError, Commands, Exit, Output as Ran, WorkingDirectory};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::grant::ProcessAsk;
@@ -28,8 +28,8 @@ impl RunningPermit {
     /// Records how a command ended.
     fn end_as(self, ran: &Result<Ran, CommandError>) {
         match ran {
-            Ok(Ran { ended: Ended::Exited(code), .. }) => self.end(&format!("exit {code}")),
-            Ok(Ran { ended: Ended::Signalled(signal), .. }) => {
+            Ok(Ran { ended: Exit::Exited(code), .. }) => self.end(&format!("exit {code}")),
+            Ok(Ran { ended: Exit::Signalled(signal), .. }) => {
                 self.end(&format!("signal {signal}"));
             }
             Err(fault) => self.end(word(fault)),
@@ -99,8 +99,8 @@ pub async fn start(
 
 fn output(Ran { ended, stdout, stderr }: Ran) -> Output {
     let status = match ended {
-        Ended::Exited(code) => Some(code),
-        Ended::Signalled(_) => None,
+        Exit::Exited(code) => Some(code),
+        Exit::Signalled(_) => None,
     };
     Output { status, stdout, stderr }
 }

@@ -23,7 +23,7 @@ pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
 type LinkResult<T> = wasmtime::Result<Result<T, ProcessError>>;
 
 /// A permitted command with its directory and the permit.
-type Admitted = (Arc<Command>, Option<WorkingDirectory>, Permit<ProcessAsk>);
+type PermittedCommand = (Arc<Command>, Option<WorkingDirectory>, Permit<ProcessAsk>);
 
 impl InstanceState {
     /// Finds the command, opens its directory and asks the gate.
@@ -32,7 +32,7 @@ impl InstanceState {
         command: &str,
         directory: Option<String>,
         arguments: &[String],
-    ) -> Result<Admitted, ProcessError> {
+    ) -> Result<PermittedCommand, ProcessError> {
         // A path that is invalid on this system stays as it is: it is no directory of the call, and is refused.
         let native = |path: String| {
             portcullis_roots::native_path(&path).unwrap_or_else(|_| PathBuf::from(path))

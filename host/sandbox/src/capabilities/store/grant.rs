@@ -65,12 +65,12 @@ pub struct StoreAsk {
     /// Whether the keyspace belongs to one caller. Otherwise all callers share it.
     pub caller_only: bool,
     /// The kind of use.
-    pub act: Act,
+    pub act: StoreUse,
 }
 
 /// A use of a keyspace.
 #[derive(Debug, Clone, Copy)]
-pub enum Act {
+pub enum StoreUse {
     /// Open the keyspace and read values.
     Open,
     /// Write a value. The number is the size of all the plugin's keyspaces after the write, in bytes.
@@ -89,24 +89,26 @@ impl Ask for StoreAsk {
 
     fn is_within(&self, grant: &StoreGrant) -> bool {
         match self.act {
-            Act::Keep(bytes) => bytes <= grant.bytes.get(),
-            Act::Open | Act::Delete => true,
+            StoreUse::Keep(bytes) => bytes <= grant.bytes.get(),
+            StoreUse::Open | StoreUse::Delete => true,
         }
     }
 
     fn subject(&self) -> String {
         let whose = if self.caller_only { "this caller's" } else { "its" };
         match self.act {
-            Act::Open => format!("open {whose} store"),
-            Act::Keep(bytes) => format!("keep {bytes} bytes in {whose} store, with: {}", self.key),
-            Act::Delete => format!("delete from {whose} store: {}", self.key),
+            StoreUse::Open => format!("open {whose} store"),
+            StoreUse::Keep(bytes) => {
+                format!("keep {bytes} bytes in {whose} store, with: {}", self.key)
+            }
+            StoreUse::Delete => format!("delete from {whose} store: {}", self.key),
         }
     }
 
     fn remedy(&self, _: Option<&StoreGrant>) -> String {
         match self.act {
-            Act::Keep(bytes) => format!("bytes = {bytes}"),
-            Act::Open | Act::Delete => "bytes = 1_000_000".into(),
+            StoreUse::Keep(bytes) => format!("bytes = {bytes}"),
+            StoreUse::Open | StoreUse::Delete => "bytes = 1_000_000".into(),
         }
     }
 }

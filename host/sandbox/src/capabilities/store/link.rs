@@ -3,7 +3,7 @@
 use wasmtime::component::{HasSelf, Linker, Resource};
 
 use super::effect::{self, Keyspace};
-use super::grant::{Act, StoreAsk};
+use super::grant::{StoreAsk, StoreUse};
 use crate::bindings::portcullis::plugin::store::{self, Entry, Scope, StoreError};
 use crate::sandbox::InstanceState;
 use portcullis_checked_files::WriteError;
@@ -27,7 +27,7 @@ impl store::Host for InstanceState {}
 impl store::HostKeyspace for InstanceState {
     async fn open(&mut self, scope: Scope) -> LinkResult<Handle> {
         let caller_only = matches!(scope, Scope::Caller);
-        let ask = StoreAsk { key: String::new(), caller_only, act: Act::Open };
+        let ask = StoreAsk { key: String::new(), caller_only, act: StoreUse::Open };
         let Ok(permit) = self.gate.pass(ask) else { return Ok(Err(StoreError::Denied)) };
         let prefix = match scope {
             Scope::Plugin => "all/".to_owned(),
@@ -64,7 +64,7 @@ impl store::HostKeyspace for InstanceState {
         let gate = self.gate.clone();
         let written = blocking(move || {
             let prepared = records.prepare(&key, &value, expect, None)?;
-            let act = Act::Keep(prepared.bytes_in_all());
+            let act = StoreUse::Keep(prepared.bytes_in_all());
             let permit = gate.pass(StoreAsk { key: shown, caller_only, act });
             effect::keep(permit.map_err(|_| WriteError::Full)?, prepared)
         })
@@ -81,7 +81,7 @@ impl store::HostKeyspace for InstanceState {
     async fn delete(&mut self, keyspace: Handle, key: String) -> LinkResult<()> {
         let keyspace = self.table.get(&keyspace)?;
         let shown = portcullis_sanitize::line(&key, 100);
-        let ask = StoreAsk { key: shown, caller_only: keyspace.caller_only, act: Act::Delete };
+        let ask = StoreAsk { key: shown, caller_only: keyspace.caller_only, act: StoreUse::Delete };
         let Ok(permit) = self.gate.pass(ask) else { return Ok(Err(StoreError::Denied)) };
         let (records, key) = keyspace.of(&key);
         Ok(blocking(move || effect::remove(permit, &records, &key)).await.map_err(other))

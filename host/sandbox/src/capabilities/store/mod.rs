@@ -14,7 +14,7 @@ use super::{InvalidWant, Registered};
 use crate::sandbox::InstanceState;
 
 pub use effect::Keyspace;
-pub use grant::{Act, StoreAsk, StoreGrant};
+pub use grant::{StoreAsk, StoreGrant, StoreUse};
 
 impl Registered for StoreGrant {
     const NAME: &'static str = "store";

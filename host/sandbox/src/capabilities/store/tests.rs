@@ -7,11 +7,11 @@ use crate::gate::Ask as _;
 fn within_is_up_to_the_granted_bytes() {
     let grant: StoreGrant = toml::from_str("bytes = 100").unwrap();
     for (act, expected) in [
-        (Act::Open, true),
-        (Act::Delete, true),
-        (Act::Keep(100), true),
-        (Act::Keep(101), false),
-        (Act::Keep(u64::MAX), false),
+        (StoreUse::Open, true),
+        (StoreUse::Delete, true),
+        (StoreUse::Keep(100), true),
+        (StoreUse::Keep(101), false),
+        (StoreUse::Keep(u64::MAX), false),
     ] {
         assert_eq!(
             StoreAsk { key: "k".into(), caller_only: false, act }.is_within(&grant),

@@ -3,7 +3,7 @@
 use tokio::sync::oneshot;
 
 use super::calls::{CallPermit, ToolCalls, ToolRequest};
-use super::grant::{Act, ToolAsk};
+use super::grant::{ToolAsk, ToolUse};
 use crate::bindings::portcullis::plugin::tool_calls::Beginning;
 use crate::gate::Permit;
 
@@ -14,7 +14,7 @@ pub async fn begin(
     program: String,
     milliseconds: Option<u32>,
 ) -> Option<Result<Beginning, String>> {
-    let Act::Begin(digest) = &permit.ask().0 else { return None };
+    let ToolUse::Begin(digest) = &permit.ask().0 else { return None };
     let digest = digest.clone();
     permit.record_done("begun").ok()?;
     let (reply, begun) = oneshot::channel();
@@ -24,7 +24,7 @@ pub async fn begin(
 
 /// Starts the call of the permit.
 pub fn start(permit: Permit<ToolAsk>, calls: &ToolCalls, arguments: String) {
-    let Act::Call { call, tool } = &permit.ask().0 else { return };
+    let ToolUse::Call { call, tool } = &permit.ask().0 else { return };
     let (call, tool) = (*call, tool.clone());
     let permit = Some(CallPermit::new(permit));
     // If the pipeline no longer serves the call, the permit is dropped, and its outcome is `stopped`.

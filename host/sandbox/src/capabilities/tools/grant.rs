@@ -135,7 +135,7 @@ const CALLS: &str = "call the tool ";
 
 /// A use of the capability `tools`.
 #[derive(Debug)]
-pub enum Act {
+pub enum ToolUse {
     /// Begins a run of a program with this SHA-256 digest. `None`: the plugin itself decides about the calls.
     Begin(Option<String>),
     /// Calls a tool.
@@ -149,7 +149,7 @@ pub enum Act {
 
 /// An ask to begin a run or to call a tool.
 #[derive(Debug)]
-pub struct ToolAsk(pub Act);
+pub struct ToolAsk(pub ToolUse);
 
 impl Ask for ToolAsk {
     type Grant = ToolsGrant;
@@ -161,16 +161,16 @@ impl Ask for ToolAsk {
 
     fn is_within(&self, grant: &ToolsGrant) -> bool {
         match &self.0 {
-            Act::Begin(_) => true,
-            Act::Call { tool, .. } => grant.has(tool),
+            ToolUse::Begin(_) => true,
+            ToolUse::Call { tool, .. } => grant.has(tool),
         }
     }
 
     fn subject(&self) -> String {
         match &self.0 {
-            Act::Begin(None) => "begin to call tools".into(),
-            Act::Begin(Some(digest)) => format!("run the program sha256:{digest}"),
-            Act::Call { call, tool } => {
+            ToolUse::Begin(None) => "begin to call tools".into(),
+            ToolUse::Begin(Some(digest)) => format!("run the program sha256:{digest}"),
+            ToolUse::Call { call, tool } => {
                 format!("{CALLS}{} as call {call}", portcullis_sanitize::line(tool, MAX_NAME))
             }
         }
@@ -179,8 +179,8 @@ impl Ask for ToolAsk {
     fn remedy(&self, granted: Option<&ToolsGrant>) -> String {
         let there = granted.into_iter().flat_map(ToolsGrant::patterns);
         let more = match &self.0 {
-            Act::Begin(_) => "*".into(),
-            Act::Call { tool, .. } => portcullis_sanitize::line(tool, MAX_NAME),
+            ToolUse::Begin(_) => "*".into(),
+            ToolUse::Call { tool, .. } => portcullis_sanitize::line(tool, MAX_NAME),
         };
         let keeps = granted.is_some_and(ToolsGrant::keeps_programs);
         let keeps = if keeps { "\nkeep-programs = true" } else { "" };

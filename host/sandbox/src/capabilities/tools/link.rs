@@ -6,7 +6,7 @@ use wasmtime::component::{HasSelf, Linker};
 
 use super::calls::{Started, ToolCalls, ToolRequest, digest_of};
 use super::effect;
-use super::grant::{Act, ToolAsk};
+use super::grant::{ToolAsk, ToolUse};
 use crate::bindings::portcullis::plugin::catalog::Entry;
 use crate::bindings::portcullis::plugin::tool_calls::{
     self, Beginning, Callable, Completion, Failure,
@@ -70,7 +70,7 @@ impl tool_calls::Host for InstanceState {
             bail!("its run has begun already");
         }
         let digest = (!program.is_empty()).then(|| digest_of(&program));
-        match self.gate.pass(ToolAsk(Act::Begin(digest))) {
+        match self.gate.pass(ToolAsk(ToolUse::Begin(digest))) {
             Ok(permit) => match effect::begin(permit, calls, program, milliseconds).await {
                 Some(begun) => Ok(begun),
                 None => bail!("the call has ended"),
@@ -90,7 +90,7 @@ impl tool_calls::Host for InstanceState {
             Some(_) => bail!(
                 "it was run again after a question, and made other calls than before: call {call}"
             ),
-            None => match gate.pass(ToolAsk(Act::Call { call, tool: name })) {
+            None => match gate.pass(ToolAsk(ToolUse::Call { call, tool: name })) {
                 Ok(permit) => {
                     effect::start(permit, calls, arguments);
                     return Ok(call);

@@ -14,7 +14,7 @@ use super::{InvalidWant, Registered};
 use crate::sandbox::InstanceState;
 
 pub use calls::{CallPermit, Started, ToolCalls, ToolRequest, digest_of};
-pub use grant::{Act, Pattern, ToolAsk, ToolsGrant};
+pub use grant::{Pattern, ToolAsk, ToolUse, ToolsGrant};
 
 impl Registered for ToolsGrant {
     const NAME: &'static str = "tools";

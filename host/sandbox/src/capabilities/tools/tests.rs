@@ -8,7 +8,7 @@ fn grant(text: &str) -> ToolsGrant {
 }
 
 fn call(tool: &str) -> ToolAsk {
-    ToolAsk(Act::Call { call: 0, tool: tool.to_owned() })
+    ToolAsk(ToolUse::Call { call: 0, tool: tool.to_owned() })
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn a_star_stands_for_any_characters() {
 fn a_record_says_which_tool_and_keeps_to_one_line() {
     let subject = call("a\nb").subject();
     assert_eq!(subject, "call the tool a b as call 0");
-    let begin = ToolAsk(Act::Begin(Some("12ab".into())));
+    let begin = ToolAsk(ToolUse::Begin(Some("12ab".into())));
     assert_eq!(begin.subject(), "run the program sha256:12ab");
 }
 

@@ -16,7 +16,7 @@ use boa_engine::{
     Source,
 };
 
-use crate::{Beginning, Ended, ProgramError, Surroundings};
+use crate::{FinishedCall, HostFunctions, ProgramError, RunSeed};
 
 /// The script that defines the program's globals: `tools`, `console` and a repeatable `Math.random`.
 const PRELUDE: &str = include_str!("../resources/prelude.js");
@@ -32,13 +32,13 @@ const MAX_MESSAGE: usize = 2000;
 
 thread_local! {
     /// The surroundings of the program that runs on this thread.
-    static SURROUNDINGS: RefCell<Option<Box<dyn Surroundings>>> = const { RefCell::new(None) };
+    static HOST_FUNCTIONS: RefCell<Option<Box<dyn HostFunctions>>> = const { RefCell::new(None) };
 }
 
 /// Calls a function with the surroundings of the running program. Returns a JavaScript error if no program
 /// runs.
-fn around<T>(use_it: impl FnOnce(&mut dyn Surroundings) -> T) -> JsResult<T> {
-    SURROUNDINGS.with_borrow_mut(|around| match around {
+fn with_host_functions<T>(use_it: impl FnOnce(&mut dyn HostFunctions) -> T) -> JsResult<T> {
+    HOST_FUNCTIONS.with_borrow_mut(|around| match around {
         Some(around) => Ok(use_it(&mut **around)),
         None => Err(JsNativeError::error().with_message("the run has ended").into()),
     })
@@ -46,9 +46,9 @@ fn around<T>(use_it: impl FnOnce(&mut dyn Surroundings) -> T) -> JsResult<T> {
 
 /// The program's clock. It shows when the last call ended (at first: when the run began), and stands still in
 /// between. So a program reads the same times in each round.
-struct Moment(Cell<u64>);
+struct ScriptClock(Cell<u64>);
 
-impl Clock for Moment {
+impl Clock for ScriptClock {
     fn now(&self) -> JsInstant {
         let milliseconds = self.0.get();
         let nanos = u32::try_from(milliseconds % 1000).unwrap_or(0) * 1_000_000;
@@ -61,9 +61,9 @@ impl Clock for Moment {
 }
 
 /// Hooks of the engine that forbid programs made from strings (`eval`, `new Function`). The time zone is UTC.
-struct NoPrograms;
+struct EvalDisabled;
 
-impl HostHooks for NoPrograms {
+impl HostHooks for EvalDisabled {
     fn ensure_can_compile_strings(
         &self,
         _: Realm,
@@ -89,17 +89,17 @@ impl HostHooks for NoPrograms {
 pub fn run(
     program: &str,
     tools: &[(String, String)],
-    beginning: Beginning,
-    surroundings: impl Surroundings + 'static,
+    beginning: RunSeed,
+    surroundings: impl HostFunctions + 'static,
 ) -> Result<String, ProgramError> {
-    SURROUNDINGS.set(Some(Box::new(surroundings)));
-    let clock = Rc::new(Moment(Cell::new(beginning.milliseconds)));
-    let context = Context::builder().clock(clock.clone()).host_hooks(Rc::new(NoPrograms)).build();
+    HOST_FUNCTIONS.set(Some(Box::new(surroundings)));
+    let clock = Rc::new(ScriptClock(Cell::new(beginning.milliseconds)));
+    let context = Context::builder().clock(clock.clone()).host_hooks(Rc::new(EvalDisabled)).build();
     let outcome = match context {
         Ok(mut context) => run_in(&mut context, &clock, program, tools, beginning),
         Err(error) => Err(fault(&error.to_string())),
     };
-    SURROUNDINGS.set(None);
+    HOST_FUNCTIONS.set(None);
     outcome
 }
 
@@ -110,10 +110,10 @@ fn fault(message: &str) -> ProgramError {
 
 fn run_in(
     context: &mut Context,
-    clock: &Moment,
+    clock: &ScriptClock,
     program: &str,
     tools: &[(String, String)],
-    beginning: Beginning,
+    beginning: RunSeed,
 ) -> Result<String, ProgramError> {
     context.runtime_limits_mut().set_recursion_limit(MAX_DEPTH);
     let prelude = prepare(context, tools, beginning.seed)
@@ -133,7 +133,8 @@ fn run_in(
     loop {
         context.run_jobs().map_err(|error| prelude.explain(&error, context))?;
         // Calls that the program does not await also run to their end.
-        let next = around(|around| around.next()).map_err(|error| fault(&error.to_string()))?;
+        let next = with_host_functions(|around| around.next())
+            .map_err(|error| fault(&error.to_string()))?;
         let Some(ended) = next else { break };
         clock.0.set(ended.milliseconds.max(clock.0.get()));
         prelude.settle(ended, context).map_err(|error| fault(&error.to_string()))?;
@@ -199,12 +200,12 @@ fn text_at(arguments: &[JsValue], place: usize, context: &mut Context) -> JsResu
 
 fn start(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let (tool, given) = (text_at(arguments, 0, context)?, text_at(arguments, 1, context)?);
-    Ok(around(|around| around.start(&tool, &given))?.into())
+    Ok(with_host_functions(|around| around.start(&tool, &given))?.into())
 }
 
 fn log(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let (level, line) = (text_at(arguments, 0, context)?, text_at(arguments, 1, context)?);
-    around(|around| around.log(&level, &line))?;
+    with_host_functions(|around| around.log(&level, &line))?;
     Ok(JsValue::undefined())
 }
 
@@ -212,7 +213,7 @@ fn search(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult
     let query = text_at(arguments, 0, context)?;
     let limit = arguments.get_or_undefined(1).to_length(context)?;
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let found = around(|around| around.search(&query, limit))?;
+    let found = with_host_functions(|around| around.search(&query, limit))?;
     Ok(JsString::from(found.as_str()).into())
 }
 
@@ -221,7 +222,7 @@ fn describe(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResu
     let names: Vec<String> = serde_json::from_str(&names).map_err(|_| {
         JsNativeError::typ().with_message("tools.describe takes a name or an array of names")
     })?;
-    let described = around(|around| around.describe(&names))?;
+    let described = with_host_functions(|around| around.describe(&names))?;
     Ok(JsString::from(described.as_str()).into())
 }
 
@@ -235,7 +236,7 @@ impl Prelude {
     }
 
     /// Settles the promise of a call that has ended.
-    fn settle(&self, ended: Ended, context: &mut Context) -> JsResult<()> {
+    fn settle(&self, ended: FinishedCall, context: &mut Context) -> JsResult<()> {
         let (kind, answer) = match ended.answer {
             Ok(value) => (String::new(), value),
             Err((kind, message)) => (kind, message),

@@ -9,11 +9,11 @@ pub mod types;
 use std::fmt;
 
 /// The functions outside the engine that a program can call.
-pub trait Surroundings {
+pub trait HostFunctions {
     /// Starts a call of a tool and returns its number. The arguments are a JSON object.
     fn start(&mut self, tool: &str, arguments: &str) -> u32;
     /// Waits until a call has ended. `None`: no call is under way.
-    fn next(&mut self) -> Option<Ended>;
+    fn next(&mut self) -> Option<FinishedCall>;
     /// Takes a line that the program logs, at a level of MCP: `debug`, `info`, `warning` or `error`.
     fn log(&mut self, level: &str, line: &str);
     /// Searches the tools. Returns a JSON array of at most `limit` tools, the best first.
@@ -24,7 +24,7 @@ pub trait Surroundings {
 
 /// A call that has ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
+pub struct FinishedCall {
     /// The number of the call.
     pub call: u32,
     /// When the call ended, in milliseconds since 1970.
@@ -35,7 +35,7 @@ pub struct Ended {
 
 /// Time and seed of a run. They are the same in each of its rounds, so that the program makes the same calls.
 #[derive(Debug, Clone, Copy)]
-pub struct Beginning {
+pub struct RunSeed {
     /// When the run began, in milliseconds since 1970.
     pub milliseconds: u64,
     /// The seed of the program's random numbers.
@@ -87,8 +87,8 @@ pub fn without_fences(text: &str) -> &str {
 pub fn run(
     program: &str,
     tools: &[(String, String)],
-    beginning: Beginning,
-    surroundings: impl Surroundings + 'static,
+    beginning: RunSeed,
+    surroundings: impl HostFunctions + 'static,
 ) -> Result<String, ProgramError> {
     let program = types::removed(without_fences(program))?;
     engine::run(&program, tools, beginning, surroundings)

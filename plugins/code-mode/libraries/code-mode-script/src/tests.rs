@@ -16,10 +16,10 @@ struct Seen {
 /// Fake tools that answer with their arguments. Of several calls, the last one ends first.
 struct Tools {
     seen: Rc<RefCell<Seen>>,
-    ended: VecDeque<Ended>,
+    ended: VecDeque<FinishedCall>,
 }
 
-impl Surroundings for Tools {
+impl HostFunctions for Tools {
     fn start(&mut self, tool: &str, arguments: &str) -> u32 {
         let mut seen = self.seen.borrow_mut();
         let call = u32::try_from(seen.calls.len()).unwrap();
@@ -29,11 +29,11 @@ impl Surroundings for Tools {
             _ => Ok(arguments.to_owned()),
         };
         let milliseconds = 2000 + u64::from(call);
-        self.ended.push_front(Ended { call, milliseconds, answer });
+        self.ended.push_front(FinishedCall { call, milliseconds, answer });
         call
     }
 
-    fn next(&mut self) -> Option<Ended> {
+    fn next(&mut self) -> Option<FinishedCall> {
         self.ended.pop_front()
     }
 
@@ -55,7 +55,7 @@ fn played(program: &str) -> (Result<String, ProgramError>, Rc<RefCell<Seen>>) {
     let tools = Tools { seen: seen.clone(), ended: VecDeque::new() };
     let names = [("a_list", "a"), ("a_fail", "a"), ("list-all", "my-server"), ("1st", "my-server")];
     let names = names.map(|(name, source)| (name.to_owned(), source.to_owned()));
-    let beginning = Beginning { milliseconds: 1000, seed: 7 };
+    let beginning = RunSeed { milliseconds: 1000, seed: 7 };
     (run(program, &names, beginning, tools), seen)
 }
 

@@ -39,7 +39,8 @@ pub fn removed(program: &str) -> Result<String, ProgramError> {
             })?
         }
     };
-    let mut eraser = Eraser { source: &whole, bytes: whole.clone().into_bytes(), refused: None };
+    let mut eraser =
+        TypeEraser { source: &whole, bytes: whole.clone().into_bytes(), refused: None };
     eraser.visit_program(&tree.program);
     if let Some((what, offset)) = eraser.refused {
         let why = format!("programs cannot have {what}");
@@ -91,14 +92,14 @@ fn syntax_error(whole: &str, message: &str, offset: usize) -> ProgramError {
 }
 
 /// Overwrites types with spaces.
-struct Eraser<'s> {
+struct TypeEraser<'s> {
     source: &'s str,
     bytes: Vec<u8>,
     /// The first TypeScript feature that is more than a type, and its offset.
     refused: Option<(&'static str, usize)>,
 }
 
-impl Eraser<'_> {
+impl TypeEraser<'_> {
     fn blank(&mut self, from: u32, to: u32) {
         for byte in &mut self.bytes[from as usize..to as usize] {
             // Line breaks stay, so that lines keep their numbers.
@@ -150,7 +151,7 @@ impl Eraser<'_> {
 const MODIFIERS: &[&str] =
     &["public", "private", "protected", "readonly", "override", "declare", "abstract"];
 
-impl<'a> Visit<'a> for Eraser<'_> {
+impl<'a> Visit<'a> for TypeEraser<'_> {
     fn visit_ts_type_annotation(&mut self, it: &TSTypeAnnotation<'a>) {
         self.blank(it.span.start, it.span.end);
     }

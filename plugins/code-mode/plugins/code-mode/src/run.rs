@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use code_mode_script::{Beginning, Ended, Surroundings};
+use code_mode_script::{FinishedCall, HostFunctions, RunSeed};
 use portcullis_plugin::prelude::*;
 use portcullis_plugin::tool_calls::{Completion, Outcome};
 use serde_json::Value;
@@ -51,7 +51,7 @@ pub struct CallMade {
 
 /// The outcome of a run.
 #[data]
-pub struct Ran {
+pub struct RunOutcome {
     /// The value that the program returned.
     result: Value,
     /// What the program logged.
@@ -68,14 +68,14 @@ pub struct Ran {
 impl Tool for RunCode {
     const NAME: &'static str = "run_code";
     const HINTS: Hints = Hints::new().read_only(false).destructive(true).open_world(true);
-    type Output = Json<Ran>;
+    type Output = Json<RunOutcome>;
 
-    fn call(self, request: &Request) -> Result<Json<Ran>, Failure> {
+    fn call(self, request: &Request) -> Result<Json<RunOutcome>, Failure> {
         let begun = tool_calls::begin(&self.code, self.timeout_ms).map_err(Failure::new)?;
         let names = tool_calls::names();
-        let beginning = Beginning { milliseconds: begun.milliseconds, seed: begun.seed };
-        let seen = Rc::new(RefCell::new(Seen::default()));
-        let around = Around { seen: seen.clone(), now: begun.milliseconds, open: Vec::new() };
+        let beginning = RunSeed { milliseconds: begun.milliseconds, seed: begun.seed };
+        let seen = Rc::new(RefCell::new(RunLog::default()));
+        let around = HostBridge { seen: seen.clone(), now: begun.milliseconds, open: Vec::new() };
         let outcome = code_mode_script::run(&self.code, &names, beginning, around);
         let seen = seen.take();
         for (level, line) in &seen.lines {
@@ -99,7 +99,7 @@ fn level_of(name: &str) -> Level {
 
 /// The log lines and calls of a run.
 #[derive(Default)]
-struct Seen {
+struct RunLog {
     /// The lines, each with its level.
     lines: Vec<(String, String)>,
     bytes: usize,
@@ -107,7 +107,7 @@ struct Seen {
     calls: Vec<CallMade>,
 }
 
-impl Seen {
+impl RunLog {
     fn logs(&self) -> Vec<String> {
         let line = |(level, line): &(String, String)| match level.as_str() {
             "info" => line.clone(),
@@ -120,7 +120,7 @@ impl Seen {
         logs
     }
 
-    fn ran(self, value: &str) -> Result<Ran, Failure> {
+    fn ran(self, value: &str) -> Result<RunOutcome, Failure> {
         let value = serde_json::from_str(value)?;
         let (result, is_cut) = cut(value, MAX_RESULT);
         let mut missing = Vec::new();
@@ -138,7 +138,7 @@ impl Seen {
         let logs = self.logs();
         let calls = self.calls[self.calls.len().saturating_sub(MAX_CALLS)..].to_vec();
         let cut = (!missing.is_empty()).then(|| missing.join("; "));
-        Ok(Ran { result, logs, calls, cut })
+        Ok(RunOutcome { result, logs, calls, cut })
     }
 
     /// The error message of a failed run. It lists the calls that were made, since their effects remain.
@@ -163,23 +163,23 @@ impl Seen {
 }
 
 /// A call that is under way: its number, its tool, and when it started.
-type Open = (u32, String, u64);
+type PendingCall = (u32, String, u64);
 
 /// Connects a program to the host's tools, and records its calls and log lines.
-struct Around {
-    seen: Rc<RefCell<Seen>>,
+struct HostBridge {
+    seen: Rc<RefCell<RunLog>>,
     now: u64,
-    open: Vec<Open>,
+    open: Vec<PendingCall>,
 }
 
-impl Surroundings for Around {
+impl HostFunctions for HostBridge {
     fn start(&mut self, tool: &str, arguments: &str) -> u32 {
         let call = tool_calls::start(tool, arguments);
         self.open.push((call, tool.to_owned(), self.now));
         call
     }
 
-    fn next(&mut self) -> Option<Ended> {
+    fn next(&mut self) -> Option<FinishedCall> {
         let Completion { call, milliseconds, outcome } = tool_calls::next()?;
         self.now = milliseconds.max(self.now);
         let answer = match outcome {
@@ -191,7 +191,7 @@ impl Surroundings for Around {
             let made = CallMade { tool, ms: self.now.saturating_sub(began), ok: answer.is_ok() };
             self.seen.borrow_mut().calls.push(made);
         }
-        Some(Ended { call, milliseconds, answer })
+        Some(FinishedCall { call, milliseconds, answer })
     }
 
     fn log(&mut self, level: &str, line: &str) {

@@ -14,7 +14,7 @@ pub use words::contamination;
 
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct CheckResult {
     /// The repaired document.
     pub html: String,
     /// The repairs: parts that were removed or added.
@@ -54,18 +54,18 @@ const FAULTS: usize = 20;
 
 /// Checks a document of at most `most_bytes` bytes. The document must call `portcullis.listen`, the only way
 /// to get results.
-pub fn check(text: &str, most_bytes: usize) -> Judged {
+pub fn check(text: &str, most_bytes: usize) -> CheckResult {
     let (html, mut repairs) = words::unwrapped(text);
     let mut faults = Vec::new();
     if html.len() > most_bytes {
         faults.push(format!("it has {} bytes; the maximum is {most_bytes}", html.len()));
-        return Judged { html, repairs, faults };
+        return CheckResult { html, repairs, faults };
     }
     let rewritten = match markup::rewrite(&html) {
         Ok(rewritten) => rewritten,
         Err(why) => {
             faults.push(format!("browsers may read this HTML differently: {why}"));
-            return Judged { html, repairs, faults };
+            return CheckResult { html, repairs, faults };
         }
     };
     repairs.extend(rewritten.repairs);
@@ -85,7 +85,7 @@ pub fn check(text: &str, most_bytes: usize) -> Judged {
     let mut seen = std::collections::BTreeSet::new();
     faults.retain(|fault| seen.insert(fault.clone()));
     faults.truncate(FAULTS);
-    Judged { html: rewritten.html, repairs, faults }
+    CheckResult { html: rewritten.html, repairs, faults }
 }
 
 #[cfg(test)]

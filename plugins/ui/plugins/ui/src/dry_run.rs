@@ -15,7 +15,7 @@ const POINTERS: usize = 200;
 
 /// The result of a dry run.
 #[derive(Debug, PartialEq)]
-pub struct Found {
+pub struct DryRunResult {
     /// The pointers without a target.
     pub problems: Vec<Problem>,
     /// The pointers that could not be verified: no schema declares the target, and there is no answer to
@@ -25,7 +25,7 @@ pub struct Found {
 
 /// Follows all pointers of a [valid](crate::spec::check) specification. If the plugin may not read the tool's
 /// last answer (`last`), the host tells whether pointers lead to something in this answer.
-pub fn check(specification: &Value, tool: &Entry, last: Option<&Value>) -> Found {
+pub fn check(specification: &Value, tool: &Entry, last: Option<&Value>) -> DryRunResult {
     let mut run = Run {
         input: Place::of(Some(&tool.input_schema), None),
         result: Place::of(tool.output_schema.as_ref(), last),
@@ -37,7 +37,7 @@ pub fn check(specification: &Value, tool: &Entry, last: Option<&Value>) -> Found
     run.component(&specification["root"], "/root", None);
     let unverified = run.ask_host(&tool.name);
     run.problems.truncate(PROBLEMS);
-    Found { problems: run.problems, unverified }
+    DryRunResult { problems: run.problems, unverified }
 }
 
 /// A pointer to a place that no schema declares and no sample has.
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn everything_finds_what_it_wants() {
-        let nothing = Found { problems: Vec::new(), unverified: Vec::new() };
+        let nothing = DryRunResult { problems: Vec::new(), unverified: Vec::new() };
         assert_eq!(check(&spec::tests::everything(), &weather(), None), nothing);
     }
 

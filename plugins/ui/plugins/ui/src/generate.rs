@@ -1,14 +1,12 @@
 //! Generates views with a provider: in the foreground within seconds, or as a job within minutes.
 
 use crate::{
-    canonical,
-    faces::{self, Addresses},
-    folders, judge,
-    kept::{self, Body, By, Failed, View},
-    page, prompt,
+    canonical, folders, model_output, page, prompt,
     provider::{self, Budget, Code},
     settings::{Provider, Settings},
+    stored_views::{self, Body, GenerationFailure, View, ViewMaker},
     time::{self, Clock, WallClock},
+    view_assignment::{self, ViewUris},
 };
 use portcullis_plugin::{
     catalog::Entry,
@@ -27,20 +25,20 @@ const STEP: Duration = Duration::from_millis(200);
 const REST: Duration = Duration::from_secs(600);
 
 /// The background jobs: generation of views.
-pub struct Chores;
+pub struct GenerationJobs;
 
 #[derive(Serialize, Deserialize)]
-struct Job {
+struct GenerationJob {
     tool: String,
     /// Whether to ignore the cache.
     anew: bool,
 }
 
-impl Jobs for Chores {
+impl Jobs for GenerationJobs {
     fn run(request: &Request<'_>, job: &[u8]) -> Result<(), Failure> {
-        let Job { tool, anew } = serde_json::from_slice(job)?;
+        let GenerationJob { tool, anew } = serde_json::from_slice(job)?;
         let settings = Settings::read();
-        let Ok(tool) = faces::dressed(&tool, &settings) else {
+        let Ok(tool) = view_assignment::tool_with_view(&tool, &settings) else {
             // The tool was removed, or excluded by the settings, while the job waited.
             request.log(
                 Level::Info,
@@ -48,16 +46,16 @@ impl Jobs for Chores {
             );
             return Ok(());
         };
-        match generate(request, &settings, &tool, &WallClock::new(), Pace::Background, anew) {
+        match generate(request, &settings, &tool, &WallClock::new(), WaitMode::Background, anew) {
             Ok(_) => Ok(()),
-            Err(Why::Busy) if leave(request, &tool.name, anew) => Ok(()),
+            Err(NoViewReason::Busy) if leave(request, &tool.name, anew) => Ok(()),
             Err(why) => Err(Failure::new(why.to_string())),
         }
     }
 }
 
 /// Schedules the generation of a tool's view. `false` if that is not possible.
-pub fn later(request: &Request<'_>, tool: &str) -> bool {
+pub fn enqueue_job(request: &Request<'_>, tool: &str) -> bool {
     leave(request, tool, false)
 }
 
@@ -67,7 +65,7 @@ pub fn later_anew(request: &Request<'_>, tool: &str) -> bool {
 }
 
 fn leave(request: &Request<'_>, tool: &str, anew: bool) -> bool {
-    let job = Job { tool: tool.to_owned(), anew };
+    let job = GenerationJob { tool: tool.to_owned(), anew };
     let is_left = request.later(&serde_json::to_vec(&job).expect("a job is JSON"));
     request.log(Level::Debug, json!({ "step": "queue", "tool": tool, "waiting": is_left }));
     is_left
@@ -75,14 +73,14 @@ fn leave(request: &Request<'_>, tool: &str, anew: bool) -> bool {
 
 /// Whether a caller waits for the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
+pub enum WaitMode {
     /// A caller waits.
     Foreground,
     /// No caller waits.
     Background,
 }
 
-impl Pace {
+impl WaitMode {
     /// The time limit of a generation.
     fn limit(self, provider: &Provider) -> Duration {
         match self {
@@ -101,7 +99,7 @@ impl Pace {
 
 /// A generated view.
 #[derive(Debug, PartialEq)]
-pub struct Made {
+pub struct GeneratedView {
     /// The URI of the view.
     pub address: String,
     /// Duration in milliseconds.
@@ -112,11 +110,11 @@ pub struct Made {
 
 /// The reason why there is no view.
 #[derive(Debug)]
-pub enum Why {
+pub enum NoViewReason {
     /// Other generations took all the time that this one may take.
     Busy,
     /// Another call failed to generate the same view a moment ago.
-    Same(Failed),
+    Same(GenerationFailure),
     /// The provider failed.
     Provider(provider::Error),
     /// The model's answer cannot be shown.
@@ -125,7 +123,7 @@ pub enum Why {
     Kept(Failure),
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for NoViewReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Busy => f.write_str("other views are being generated"),
@@ -139,7 +137,7 @@ impl fmt::Display for Why {
     }
 }
 
-impl Why {
+impl NoViewReason {
     /// Whether the same generation may succeed with more time.
     pub fn is_for_later(&self) -> bool {
         match self {
@@ -166,7 +164,7 @@ impl Why {
 /// Whether there is a provider that has not just failed for this tool.
 pub fn is_worth_trying(tool: &Entry, settings: &Settings) -> bool {
     let Some(provider) = &settings.provider else { return false };
-    let key = key(tool, settings, provider, &kept::record(&tool.name));
+    let key = key(tool, settings, provider, &stored_views::record(&tool.name));
     cache::get(&failed(&key)).is_none_or(|value| value.is_empty())
 }
 
@@ -175,11 +173,11 @@ pub fn key(
     tool: &Entry,
     settings: &Settings,
     provider: &Provider,
-    record: &kept::Record,
+    record: &stored_views::Record,
 ) -> String {
     let refinements: Vec<_> = record.refinements.iter().map(|one| one.feedback.as_str()).collect();
     canonical::digest(&json!({
-        "version": kept::VERSION,
+        "version": stored_views::VERSION,
         "tool": page::definition(tool),
         "refinements": refinements,
         "prompts": prompt::digest(),
@@ -210,27 +208,27 @@ pub fn generate(
     settings: &Settings,
     tool: &Entry,
     clock: &dyn Clock,
-    pace: Pace,
+    pace: WaitMode,
     anew: bool,
-) -> Result<Made, Why> {
+) -> Result<GeneratedView, NoViewReason> {
     let provider = settings.provider.as_ref().expect("asked only where there is one");
     let (began, begin) = (time::now(), clock.elapsed());
-    let before = Addresses::new(settings).of(tool);
+    let before = ViewUris::new(settings).of(tool);
     let waiting = Budget::new(request, clock, pace.limit(provider));
-    let _turn = Turn::take(&tool.name, pace, &waiting)?;
-    let record = kept::record(&tool.name);
+    let _turn = GenerationSlot::take(&tool.name, pace, &waiting)?;
+    let record = stored_views::record(&tool.name);
     let key = key(tool, settings, provider, &record);
     request.log(
         Level::Info,
         json!({ "step": "generate", "tool": tool.name, "key": short(&key), "pace": pace.name() }),
     );
-    let spent = || kept::milliseconds(clock.elapsed() - begin);
+    let spent = || stored_views::milliseconds(clock.elapsed() - begin);
     match meanwhile(record, &key, began) {
         Some(Ok(())) => {
-            let address = Addresses::new(settings).of(tool);
-            return Ok(Made { address, ms: spent(), from_cache: true });
+            let address = ViewUris::new(settings).of(tool);
+            return Ok(GeneratedView { address, ms: spent(), from_cache: true });
         }
-        Some(Err(failed)) => return Err(Why::Same(failed)),
+        Some(Err(failed)) => return Err(NoViewReason::Same(failed)),
         None => {}
     }
     let found =
@@ -241,15 +239,15 @@ pub fn generate(
         None => {
             // No caller waits for a job, so its time begins with its turn.
             let budget = match pace {
-                Pace::Foreground => waiting,
-                Pace::Background => Budget::new(request, clock, provider.background),
+                WaitMode::Foreground => waiting,
+                WaitMode::Background => Budget::new(request, clock, provider.background),
             };
             written(request, settings, provider, tool, &budget, &key)
         }
     };
     let kept = made.and_then(|view| {
         let (kind, tokens) = (view.body.kind(), view.tokens);
-        kept::keep(&tool.name, view, &settings.cache).map_err(Why::Kept)?;
+        stored_views::keep(&tool.name, view, &settings.cache).map_err(NoViewReason::Kept)?;
         Ok((kind, tokens))
     });
     let ms = spent();
@@ -263,15 +261,19 @@ pub fn generate(
     request.log(Level::Info, json!({
         "step": "store", "tool": tool.name, "key": short(&key), "kind": kind, "ms": ms, "tokens": tokens,
     }));
-    let address = faces::tell(request, tool, settings, &before);
-    let page = faces::page_of(tool, settings).html;
+    let address = view_assignment::notify_view_changed(request, tool, settings, &before);
+    let page = view_assignment::page_of(tool, settings).html;
     folders::debug(request, settings, &tool.name, "page.html", &page);
     folders::export(request, settings, &tool.name, &page);
-    Ok(Made { address, ms, from_cache })
+    Ok(GeneratedView { address, ms, from_cache })
 }
 
 /// The outcome of the same generation by another call since `began`. `None`: there was no such generation.
-fn meanwhile(record: kept::Record, key: &str, began: u64) -> Option<Result<(), Failed>> {
+fn meanwhile(
+    record: stored_views::Record,
+    key: &str,
+    began: u64,
+) -> Option<Result<(), GenerationFailure>> {
     let is_same = |view: &View| view.key.as_deref() == Some(key) && view.at > began;
     if record.view.as_ref().is_some_and(is_same) {
         return Some(Ok(()));
@@ -285,16 +287,19 @@ fn short(key: &str) -> &str {
     &key[..12]
 }
 
-fn note_failure(request: &Request<'_>, tool: &Entry, key: &str, why: &Why, ms: u64) {
+fn note_failure(request: &Request<'_>, tool: &Entry, key: &str, why: &NoViewReason, ms: u64) {
     request.log(Level::Warning, json!({
         "step": "failed", "tool": tool.name, "key": short(key), "code": why.code(), "why": why.to_string(), "ms": ms,
     }));
-    if matches!(why, Why::Provider(error) if error.code == Code::Aborted) {
+    if matches!(why, NoViewReason::Provider(error) if error.code == Code::Aborted) {
         return;
     }
     cache::set(&failed(key), [1], REST);
-    let failed = Failed { at: time::now(), code: why.code().to_owned(), why: why.to_string() };
-    if let Err(failure) = kept::change(&tool.name, |record| record.failure = Some(failed.clone())) {
+    let failed =
+        GenerationFailure { at: time::now(), code: why.code().to_owned(), why: why.to_string() };
+    if let Err(failure) =
+        stored_views::change(&tool.name, |record| record.failure = Some(failed.clone()))
+    {
         request.log(Level::Warning, json!({ "step": "store", "why": failure.to_string() }));
     }
 }
@@ -306,8 +311,10 @@ fn cached(request: &Request<'_>, settings: &Settings, tool: &Entry, key: &str) -
     let view = view.and_then(|view| {
         let last = catalog::last_result(&tool.name);
         let judged = match &view.body {
-            Body::Specification(value) => judge::specification(value.clone(), tool, last.as_ref()),
-            Body::Document(html) => judge::document(html, settings.cache.entry_bytes),
+            Body::Specification(value) => {
+                model_output::specification(value.clone(), tool, last.as_ref())
+            }
+            Body::Document(html) => model_output::document(html, settings.cache.entry_bytes),
         };
         judged.is_ok().then(|| View { at: time::now(), ..view })
     });
@@ -326,9 +333,9 @@ fn written(
     tool: &Entry,
     budget: &Budget<'_>,
     key: &str,
-) -> Result<View, Why> {
+) -> Result<View, NoViewReason> {
     let last = catalog::last_result(&tool.name);
-    let refinements = kept::record(&tool.name).refinements;
+    let refinements = stored_views::record(&tool.name).refinements;
     let mut question = prompt::first(
         tool,
         &refinements,
@@ -340,9 +347,10 @@ fn written(
     let (body, said) = loop {
         let told = format!("{}\n\n{}", question.system, question.turns.join("\n\n---\n\n"));
         folders::debug(request, settings, &tool.name, &format!("{round}-prompt.txt"), &told);
-        let said = provider::ask(request, provider, &question, budget).map_err(Why::Provider)?;
+        let said =
+            provider::ask(request, provider, &question, budget).map_err(NoViewReason::Provider)?;
         folders::debug(request, settings, &tool.name, &format!("{round}-answer.txt"), &said.text);
-        let judged = judge::answer(
+        let judged = model_output::answer(
             &said.text,
             tool,
             last.as_ref(),
@@ -358,15 +366,15 @@ fn written(
             break (judged.body, said);
         }
         if round == 2 {
-            return Err(Why::Invalid(problems));
+            return Err(NoViewReason::Invalid(problems));
         }
         round += 1;
         question = prompt::again(question, said.text, &problems);
     };
     let view = View {
         body,
-        by: By::Provider,
-        made_for: By::Provider.depends_on(tool),
+        by: ViewMaker::Provider,
+        made_for: ViewMaker::Provider.depends_on(tool),
         key: Some(key.to_owned()),
         request: Some(request.id()),
         at: time::now(),
@@ -383,25 +391,25 @@ fn written(
 
 /// The right to generate one view. Only one call holds it for a tool, and few calls hold it for all tools
 /// together.
-struct Turn {
+struct GenerationSlot {
     _tool: cache::Claim,
     _slot: cache::Claim,
 }
 
-impl Turn {
+impl GenerationSlot {
     /// Waits for the turn, at most as long as the budget says.
-    fn take(tool: &str, pace: Pace, budget: &Budget<'_>) -> Result<Self, Why> {
+    fn take(tool: &str, pace: WaitMode, budget: &Budget<'_>) -> Result<Self, NoViewReason> {
         let free = match pace {
-            Pace::Foreground => &SLOTS[..],
-            Pace::Background => &SLOTS[..SLOTS.len() - 1],
+            WaitMode::Foreground => &SLOTS[..],
+            WaitMode::Background => &SLOTS[..SLOTS.len() - 1],
         };
         let turn = turn_of(tool);
         let mut of_tool = None;
         loop {
             let left = match budget.left() {
                 Ok(left) => left,
-                Err(error) if error.code == Code::Timeout => return Err(Why::Busy),
-                Err(error) => return Err(Why::Provider(error)),
+                Err(error) if error.code == Code::Timeout => return Err(NoViewReason::Busy),
+                Err(error) => return Err(NoViewReason::Provider(error)),
             };
             // The tool's turn comes first, so that a call that waits for its turn occupies no slot.
             let Some(tool) = of_tool.take().or_else(|| cache::claim_within(&turn, left.min(STEP)))

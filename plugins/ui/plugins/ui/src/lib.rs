@@ -4,12 +4,10 @@
 mod address;
 mod canonical;
 mod dry_run;
-mod faces;
 mod folders;
 mod generate;
-mod judge;
-mod kept;
 mod messages;
+mod model_output;
 mod need;
 mod page;
 mod prompt;
@@ -17,8 +15,10 @@ mod provider;
 mod settings;
 mod shape;
 mod spec;
+mod stored_views;
 mod time;
 mod tools;
+mod view_assignment;
 
 use portcullis_plugin::prelude::*;
 use tools::Ui;
@@ -28,9 +28,9 @@ plugin! {
     title: "Generated UIs",
     description: "Gives every tool a view: a form and a display made from its schemas, or what a model made of them.",
     tools: [Ui],
-    resources: faces::Pages,
-    views: faces::Faces,
-    jobs: generate::Chores,
+    resources: view_assignment::Pages,
+    views: view_assignment::ViewAssignment,
+    jobs: generate::GenerationJobs,
     wants: [
         Want::catalog("tools", "to make views of all tools"),
         Want::catalog("pointers", "to tell whether what a view specification shows is in what a tool last answered").optional(),

@@ -26,7 +26,7 @@ pub const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 /// The content of a view besides the form and the result.
 #[derive(Clone, Copy, Debug)]
-pub enum Face<'a> {
+pub enum ViewContent<'a> {
     /// No other content.
     Plain,
     /// A view specification.
@@ -37,7 +37,7 @@ pub enum Face<'a> {
 
 /// How a page is made, besides its content.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner<'a> {
+pub struct PageOptions<'a> {
     /// Whether to compress the runtime. This halves the page, and needs a client that lets scripts create
     /// scripts.
     pub packed: bool,
@@ -48,7 +48,7 @@ pub struct Manner<'a> {
 }
 
 /// Builds the page of a tool.
-pub fn make(tool: &Entry, face: Face<'_>, manner: Manner<'_>) -> String {
+pub fn make(tool: &Entry, face: ViewContent<'_>, manner: PageOptions<'_>) -> String {
     let packed = manner.packed;
     let mut data = Map::from_iter([("tool".to_owned(), definition(tool))]);
     if !manner.callable {
@@ -56,12 +56,12 @@ pub fn make(tool: &Entry, face: Face<'_>, manner: Manner<'_>) -> String {
     }
     let messages: String = manner.languages.iter().map(|language| language.script).collect();
     let script = match face {
-        Face::Plain => "",
-        Face::Specification(view) => {
+        ViewContent::Plain => "",
+        ViewContent::Specification(view) => {
             data.insert("view".to_owned(), view.clone());
             if packed { "" } else { VIEW }
         }
-        Face::Document(document) => {
+        ViewContent::Document(document) => {
             let Document { markup, program } = document;
             data.insert("document".to_owned(), json!({ "markup": markup, "program": program }));
             if packed { "" } else { DOCUMENT }
@@ -70,11 +70,15 @@ pub fn make(tool: &Entry, face: Face<'_>, manner: Manner<'_>) -> String {
     let title = escaped(tool.title.as_deref().unwrap_or(&tool.name));
     let data = Value::Object(data).to_string().replace('<', "\\u003c");
     let (style, runtime) = match face {
-        Face::Plain | Face::Specification(_) | Face::Document(_) if !packed => (LOOKS, RUNTIME),
-        Face::Plain if !needs_more(tool) => ("", PACKED),
-        Face::Plain => ("", PACKED_MORE),
-        Face::Specification(_) => ("", PACKED_VIEW),
-        Face::Document(_) => ("", PACKED_DOCUMENT),
+        ViewContent::Plain | ViewContent::Specification(_) | ViewContent::Document(_)
+            if !packed =>
+        {
+            (LOOKS, RUNTIME)
+        }
+        ViewContent::Plain if !needs_more(tool) => ("", PACKED),
+        ViewContent::Plain => ("", PACKED_MORE),
+        ViewContent::Specification(_) => ("", PACKED_VIEW),
+        ViewContent::Document(_) => ("", PACKED_DOCUMENT),
     };
     fill(|place| match place {
         "lang" => "en",
@@ -166,8 +170,8 @@ pub mod tests {
     use super::*;
     use portcullis_plugin::serde_json;
 
-    fn manner(packed: bool) -> Manner<'static> {
-        Manner { packed, languages: &[], callable: true }
+    fn manner(packed: bool) -> PageOptions<'static> {
+        PageOptions { packed, languages: &[], callable: true }
     }
 
     fn hostile() -> Entry {
@@ -199,7 +203,11 @@ pub mod tests {
         let specification =
             json!({ "version": 1, "root": { "component": "Text", "text": tool.name } });
         let document = document(&tool.name);
-        for face in [Face::Plain, Face::Specification(&specification), Face::Document(&document)] {
+        for face in [
+            ViewContent::Plain,
+            ViewContent::Specification(&specification),
+            ViewContent::Document(&document),
+        ] {
             for packed in [true, false] {
                 let page = make(&tool, face, manner(packed));
                 let nothing = self::document("");
@@ -221,11 +229,11 @@ pub mod tests {
         Document { markup: markup.to_owned(), program: json!({ "type": "Program", "body": [] }) }
     }
 
-    fn face_of_nothing<'a>(face: Face<'_>, nothing: &'a Document) -> Face<'a> {
+    fn face_of_nothing<'a>(face: ViewContent<'_>, nothing: &'a Document) -> ViewContent<'a> {
         match face {
-            Face::Plain => Face::Plain,
-            Face::Specification(_) => Face::Specification(&Value::Null),
-            Face::Document(_) => Face::Document(nothing),
+            ViewContent::Plain => ViewContent::Plain,
+            ViewContent::Specification(_) => ViewContent::Specification(&Value::Null),
+            ViewContent::Document(_) => ViewContent::Document(nothing),
         }
     }
 
@@ -233,12 +241,12 @@ pub mod tests {
     fn titles_are_escaped() {
         let page = make(
             &Entry { title: Some("a<b>&\"".to_owned()), ..Entry::new("t", "s", json!({})) },
-            Face::Plain,
+            ViewContent::Plain,
             manner(true),
         );
         assert!(page.contains("<title>a&#60;b&#62;&#38;&#34;</title>"));
         assert!(
-            make(&Entry::new("t<", "s", json!({})), Face::Plain, manner(true))
+            make(&Entry::new("t<", "s", json!({})), ViewContent::Plain, manner(true))
                 .contains("<title>t&#60;</title>")
         );
     }
@@ -246,19 +254,19 @@ pub mod tests {
     #[test]
     fn the_same_tool_gives_the_same_bytes() {
         assert_eq!(
-            make(&hostile(), Face::Plain, manner(true)),
-            make(&hostile(), Face::Plain, manner(true))
+            make(&hostile(), ViewContent::Plain, manner(true)),
+            make(&hostile(), ViewContent::Plain, manner(true))
         );
     }
 
     #[test]
     fn a_page_has_the_messages_of_its_languages_and_says_whether_it_may_call() {
         let tool = Entry::new("t", "s", json!({ "type": "object" }));
-        let plain = make(&tool, Face::Plain, manner(true));
+        let plain = make(&tool, ViewContent::Plain, manner(true));
         assert_eq!(data(&plain).get("callable"), None);
         let languages = messages::named("de");
-        let manner = Manner { languages: &languages, callable: false, ..manner(true) };
-        let page = make(&tool, Face::Plain, manner);
+        let manner = PageOptions { languages: &languages, callable: false, ..manner(true) };
+        let page = make(&tool, ViewContent::Plain, manner);
         assert!(page.contains(languages[0].script) && !plain.contains(languages[0].script));
         assert_eq!(data(&page)["callable"], false);
     }
@@ -266,21 +274,23 @@ pub mod tests {
     #[test]
     fn a_page_is_what_the_readme_says() {
         let tool = Entry::new("t", "s", json!({ "type": "object" }));
-        let packed = make(&tool, Face::Plain, manner(true));
+        let packed = make(&tool, ViewContent::Plain, manner(true));
         assert!(packed.contains(PACKED_MORE) && !packed.contains(VIEW));
         assert!(packed.len() < 54_000, "{}", packed.len());
         let answer = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
         let usual = Entry { output_schema: Some(answer), ..tool.clone() };
-        let packed = make(&usual, Face::Plain, manner(true));
+        let packed = make(&usual, ViewContent::Plain, manner(true));
         assert!(packed.contains(PACKED) && !packed.contains(VIEW) && !packed.contains(DOCUMENT));
         assert!(packed.len() < 40_000, "{}", packed.len());
-        let shown = make(&tool, Face::Specification(&json!({})), manner(true));
+        let shown = make(&tool, ViewContent::Specification(&json!({})), manner(true));
         assert!(shown.contains(PACKED_VIEW) && !shown.contains(VIEW));
-        let plain = make(&tool, Face::Specification(&json!({})), manner(false));
+        let plain = make(&tool, ViewContent::Specification(&json!({})), manner(false));
         assert!(plain.contains(RUNTIME) && plain.contains(LOOKS) && plain.contains(VIEW));
         let document = document("x");
-        assert!(make(&tool, Face::Document(&document), manner(true)).contains(PACKED_DOCUMENT));
-        let plain = make(&tool, Face::Document(&document), manner(false));
+        assert!(
+            make(&tool, ViewContent::Document(&document), manner(true)).contains(PACKED_DOCUMENT)
+        );
+        let plain = make(&tool, ViewContent::Document(&document), manner(false));
         assert!(plain.contains(RUNTIME) && plain.contains(LOOKS) && plain.contains(DOCUMENT));
         assert!(!packed.replace(PACKED, "").contains("{{"), "every place is filled");
     }

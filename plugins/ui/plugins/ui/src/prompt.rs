@@ -1,7 +1,7 @@
 //! Builds the prompts for a model from the files in `plugins/ui/resources/prompts`. Texts of the tool are
 //! shortened, and stand between marks that the tool cannot predict.
 
-use crate::{canonical, kept::Refinement, page, provider::Question, spec};
+use crate::{canonical, page, provider::Prompt, spec, stored_views::Refinement};
 use portcullis_plugin::{catalog::Entry, serde_json::Value};
 
 const SYSTEM: &str = include_str!("../../../resources/prompts/system.md");
@@ -39,7 +39,7 @@ pub fn first(
     sample: Option<&Value>,
     operator: Option<&str>,
     document: bool,
-) -> Question {
+) -> Prompt {
     let mark = &canonical::digest(&page::definition(tool))[..12];
     let told = fill(if document { DOCUMENT } else { SPECIFICATION }, |place| match place {
         "tool" => definition(tool, mark),
@@ -49,11 +49,11 @@ pub fn first(
         "refinements" => wishes(refinements),
         other => unreachable!("the prompts have no place `{other}`"),
     });
-    Question { system: SYSTEM.to_owned(), turns: vec![told], json: !document }
+    Prompt { system: SYSTEM.to_owned(), turns: vec![told], json: !document }
 }
 
 /// The same question again, with the faults of the answer.
-pub fn again(mut question: Question, answer: String, problems: &[String]) -> Question {
+pub fn again(mut question: Prompt, answer: String, problems: &[String]) -> Prompt {
     let list: Vec<_> = problems.iter().map(|problem| format!("- {problem}")).collect();
     question.turns.push(answer);
     question.turns.push(fill(REPAIR, |_| list.join("\n")));

@@ -38,7 +38,7 @@ pub enum Service {
 
 /// A prompt for a model.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct Prompt {
     /// The system prompt.
     pub system: String,
     /// The conversation so far: user and model in turns, the user first.
@@ -49,7 +49,7 @@ pub struct Question {
 
 /// The answer of a model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct Completion {
     /// The whole text.
     pub text: String,
     /// The model, as named by the service.
@@ -69,7 +69,7 @@ struct Dialect {
 
 impl Dialect {
     /// The first attempt: all features.
-    fn of(question: &Question) -> Self {
+    fn of(question: &Prompt) -> Self {
         Self { json: question.json, new_limit: true }
     }
 
@@ -90,7 +90,7 @@ impl Dialect {
 }
 
 /// An HTTP request in the format of a service.
-struct Wire {
+struct ServiceRequest {
     path: &'static str,
     headers: &'static [(&'static str, &'static str)],
     body: Value,
@@ -119,7 +119,12 @@ impl Service {
         }
     }
 
-    fn wire(self, provider: &settings::Provider, question: &Question, dialect: Dialect) -> Wire {
+    fn wire(
+        self,
+        provider: &settings::Provider,
+        question: &Prompt,
+        dialect: Dialect,
+    ) -> ServiceRequest {
         match self {
             Self::Anthropic => anthropic::wire(provider, question),
             Self::Responses => responses::wire(provider, question, dialect),
@@ -128,7 +133,7 @@ impl Service {
         }
     }
 
-    fn said(self, answer: &Value) -> Result<Said, Error> {
+    fn said(self, answer: &Value) -> Result<Completion, Error> {
         match self {
             Self::Anthropic => anthropic::said(answer),
             Self::Responses => responses::said(answer),
@@ -142,9 +147,9 @@ impl Service {
 pub fn ask(
     request: &Request<'_>,
     provider: &settings::Provider,
-    question: &Question,
+    question: &Prompt,
     budget: &Budget<'_>,
-) -> Result<Said, Error> {
+) -> Result<Completion, Error> {
     let mut attempt = 0;
     let mut dialect = Dialect::of(question);
     loop {
@@ -179,12 +184,12 @@ pub fn ask(
 fn once(
     id: &str,
     provider: &settings::Provider,
-    question: &Question,
+    question: &Prompt,
     dialect: Dialect,
     budget: &Budget<'_>,
-) -> Result<Said, Error> {
+) -> Result<Completion, Error> {
     let left = budget.left()?;
-    let Wire { path, headers, body } = provider.service.wire(provider, question, dialect);
+    let ServiceRequest { path, headers, body } = provider.service.wire(provider, question, dialect);
     let mut request = http::Request::post(join(&provider.base_url, path))
         .json(&body)
         .header("accept", "application/json")
@@ -224,7 +229,7 @@ fn join(base: &str, path: &str) -> String {
 }
 
 /// The turns as messages with alternating roles.
-fn messages(question: &Question) -> Vec<Value> {
+fn messages(question: &Prompt) -> Vec<Value> {
     let roles = ["user", "assistant"].into_iter().cycle();
     let turns = question.turns.iter().zip(roles);
     turns.map(|(text, role)| json!({ "role": role, "content": text })).collect()

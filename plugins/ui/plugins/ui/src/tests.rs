@@ -5,10 +5,10 @@ mod generating;
 mod speaking;
 
 use crate::{
-    faces::{Faces, Pages},
     page,
     spec::tests::everything,
     tools::Ui,
+    view_assignment::{Pages, ViewAssignment},
 };
 use portcullis_plugin::{
     catalog::Entry,
@@ -60,8 +60,8 @@ pub fn house() -> Rehearsal {
 
 /// The URI of that tool's view.
 pub fn address(house: &Rehearsal, tool: &str) -> String {
-    let all = house.dress::<Faces>().expect("it dresses");
-    let found = all.into_iter().find(|one| one.tool == tool).expect("it is dressed");
+    let all = house.assign::<ViewAssignment>().expect("views are assigned");
+    let found = all.into_iter().find(|one| one.tool == tool).expect("it has a view");
     found.view.expect("it has a view")
 }
 
@@ -98,7 +98,7 @@ fn refusal(house: &Rehearsal, action: &str, arguments: Value) -> String {
 #[test]
 fn everything_is_dressed_as_it_should_be() {
     let house = house();
-    let all = house.dress::<Faces>().expect("it dresses");
+    let all = house.assign::<ViewAssignment>().expect("views are assigned");
     let said: Vec<_> = all
         .iter()
         .map(|one| (one.tool.as_str(), one.view.is_some(), one.for_model, one.for_views))
@@ -110,7 +110,7 @@ fn everything_is_dressed_as_it_should_be() {
     ];
     assert_eq!(said, expected);
     assert_eq!(
-        house.dress::<Faces>().expect("it dresses"),
+        house.assign::<ViewAssignment>().expect("views are assigned"),
         all,
         "the same tools, the same addresses"
     );
@@ -122,7 +122,7 @@ fn the_operator_decides_who_is_dressed() {
         .setting("tools", "delete_*")
         .setting("destructive", "true")
         .setting("model-tool", "true");
-    let all = house.dress::<Faces>().expect("it dresses");
+    let all = house.assign::<ViewAssignment>().expect("views are assigned");
     let said: Vec<_> = all
         .iter()
         .map(|one| (one.tool.as_str(), one.view.is_some(), one.for_model, one.for_views))
@@ -144,7 +144,7 @@ fn the_operator_decides_who_is_dressed() {
 #[test]
 fn a_provider_brings_the_tool_unless_the_operator_says_no() {
     let seen = |house: Rehearsal| {
-        let all = house.dress::<Faces>().expect("it dresses");
+        let all = house.assign::<ViewAssignment>().expect("views are assigned");
         all.iter().any(|one| one.tool == "_ui" && one.for_model)
     };
     let with_provider = || house().setting("provider", "ollama").setting("model", "m");
@@ -178,7 +178,7 @@ fn an_action_takes_what_is_its_own() {
 #[test]
 fn wrong_settings_are_told_and_leave_what_is_safe() {
     let house = house().setting("destructive", "perhaps");
-    assert!(!house.dress::<Faces>().expect("it dresses")[1].for_views);
+    assert!(!house.assign::<ViewAssignment>().expect("views are assigned")[1].for_views);
     assert!(
         house.logged()[0].1["wrong"][0].as_str().expect("it is told").contains("`destructive`")
     );
@@ -321,7 +321,7 @@ fn fifty_tools_are_dressed_with_one_look_at_the_store() {
     let house = (0..50).fold(Rehearsal::new(), |house, number| {
         house.catalog_tool(Entry::new(format!("tool_{number}"), "s", schema.clone()))
     });
-    let all = house.dress::<Faces>().expect("they are dressed");
+    let all = house.assign::<ViewAssignment>().expect("views are assigned");
     let addresses: std::collections::BTreeSet<_> =
         all.into_iter().filter_map(|one| one.view).collect();
     assert_eq!(addresses.len(), 50);

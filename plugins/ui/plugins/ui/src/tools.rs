@@ -9,10 +9,10 @@ mod refresh;
 mod regenerate;
 
 use crate::{
-    faces,
-    generate::{self, Pace},
+    generate::{self, WaitMode},
     settings::Settings,
     time::WallClock,
+    view_assignment,
 };
 use portcullis_plugin::{
     catalog::Entry,
@@ -93,7 +93,7 @@ impl Ui {
             let action = self.action.name();
             Failure::new(format!("the action `{action}` needs `toolName`: the name of a tool"))
         })?;
-        faces::dressed(name, settings)
+        view_assignment::tool_with_view(name, settings)
     }
 }
 
@@ -147,7 +147,8 @@ fn generate(
     word: &str,
 ) -> Result<String, Failure> {
     let name = &tool.name;
-    match generate::generate(request, settings, tool, &WallClock::new(), Pace::Foreground, anew) {
+    match generate::generate(request, settings, tool, &WallClock::new(), WaitMode::Foreground, anew)
+    {
         Ok(made) => Ok(format!(
             "UI {word} for tool '{name}'. {}It is {}.",
             if made.from_cache {
@@ -161,7 +162,7 @@ fn generate(
             let is_left = if anew {
                 generate::later_anew(request, name)
             } else {
-                generate::later(request, name)
+                generate::enqueue_job(request, name)
             };
             if !is_left {
                 return Err(Failure::new(format!(
@@ -175,7 +176,7 @@ fn generate(
         Err(why) => Err(Failure::new(format!(
             "the UI of tool '{name}' was not generated: {}. {}",
             why.to_string().trim_end_matches('.'),
-            if faces::page_of(tool, settings).is_plain {
+            if view_assignment::page_of(tool, settings).is_plain {
                 "Its plain form is shown."
             } else {
                 "The one before is still shown."

@@ -39,7 +39,7 @@ impl Excerpt {
         at: Place<'s>,
         instance: &Value,
     ) -> Result<Self, Unjudged> {
-        let mut reach = Reach {
+        let mut reach = AppliedSchemas {
             documents,
             seen: HashSet::new(),
             asked: HashSet::new(),
@@ -53,7 +53,7 @@ impl Excerpt {
 }
 
 /// The schemas that apply to the instance.
-struct Reach<'s, 'd> {
+struct AppliedSchemas<'s, 'd> {
     documents: &'d Documents<'s>,
     seen: HashSet<(*const Value, *const Value)>,
     asked: HashSet<*const Value>,
@@ -63,7 +63,7 @@ struct Reach<'s, 'd> {
     draft: Draft,
 }
 
-impl<'s> Reach<'s, '_> {
+impl<'s> AppliedSchemas<'s, '_> {
     fn visit(&mut self, at: Place<'s>, instance: &Value) -> Result<(), Unjudged> {
         self.asked.insert(ptr::from_ref(at.schema));
         let Value::Object(keywords) = at.schema else { return Ok(()) };

@@ -231,10 +231,10 @@ fn keep(directory: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// A key, the name of the symbol, and its file.
-type Theirs = (String, String, String);
+type IndexLine = (String, String, String);
 
 /// The entries of an `index.json`.
-fn read_theirs(path: &Path) -> Result<Vec<Theirs>, String> {
+fn read_theirs(path: &Path) -> Result<Vec<IndexLine>, String> {
     let failed = |why: String| {
         format!(
             "Failed to read API reference index at {}: {why}. Delete its directory to have it \
@@ -278,7 +278,7 @@ struct Drafted {
 }
 
 /// Scans the files. The keys are those of `index.json`, or computed by its rules.
-fn draft(directory: &Path, known: Option<&[Theirs]>) -> io::Result<Drafted> {
+fn draft(directory: &Path, known: Option<&[IndexLine]>) -> io::Result<Drafted> {
     let mut names: Vec<String> = match known {
         Some(known) => known.iter().map(|(_, _, file)| file.clone()).collect(),
         None => fs::read_dir(directory)?
@@ -289,7 +289,7 @@ fn draft(directory: &Path, known: Option<&[Theirs]>) -> io::Result<Drafted> {
     names.sort();
     names.dedup();
     let mut draft = Draft::default();
-    let mut made = Made::default();
+    let mut made = ComputedEntries::default();
     let mut numbers: HashMap<(String, String), u32> = HashMap::new();
     for name in &names {
         let file = number(draft.files.len())?;
@@ -345,12 +345,12 @@ fn draft(directory: &Path, known: Option<&[Theirs]>) -> io::Result<Drafted> {
 
 /// Computes the entries of `index.json` like the UI5 MCP server.
 #[derive(Default)]
-struct Made {
-    entries: Vec<Theirs>,
+struct ComputedEntries {
+    entries: Vec<IndexLine>,
     places: HashMap<String, usize>,
 }
 
-impl Made {
+impl ComputedEntries {
     fn add(&mut self, symbol: &str, module: Option<&str>, file: &str) {
         let lower = symbol.to_lowercase();
         let key = match lower.strip_prefix("module:") {

@@ -11,14 +11,14 @@ use crate::{
     domains::Domains,
     finish::{Step, finish},
     is_author,
-    place::{Base, is_there},
     render::File,
     service::{
         Service,
         metadata::is_plain,
         version::{ODataVersion, settle},
     },
-    versions::{self, Chosen},
+    versions::{self, ChosenVersion},
+    write_files::{Base, is_there},
 };
 use answer::Answer;
 use columns::Columns;
@@ -91,7 +91,7 @@ fn sapui5() -> Framework {
 pub struct App {
     namespace: Namespace,
     framework: Framework,
-    version: Chosen,
+    version: ChosenVersion,
     author: String,
     service: Option<Service>,
     /// The version of the service.

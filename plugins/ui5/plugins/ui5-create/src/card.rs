@@ -8,8 +8,8 @@ use crate::{
     domains::{Domains, web_url},
     is_author,
     order::by_name,
-    place::{Base, Outside, is_there},
     render::File,
+    write_files::{Base, OutsideBase, is_there},
 };
 use portcullis_plugin::prelude::*;
 use std::path::{Path, PathBuf};
@@ -137,7 +137,7 @@ impl CreateCard {
     }
 
     fn folder(&self, base: &Base) -> Result<PathBuf, String> {
-        let folder = base.beneath(&self.card_folder_name).map_err(|Outside(path)| {
+        let folder = base.beneath(&self.card_folder_name).map_err(|OutsideBase(path)| {
             format!(
                 "Card folder path {} is not within base path {}",
                 path.to_string_lossy().escape_debug(),

@@ -17,7 +17,7 @@ const ALREADY_THERE: i32 = 3;
 
 /// The reason why a step was skipped or failed.
 #[derive(Debug)]
-enum Trouble {
+enum StepProblem {
     /// There is a repository already. Its hooks and configuration could run unchecked code.
     AlreadyThere,
     /// Any other reason.
@@ -58,33 +58,33 @@ impl Step {
         }
     }
 
-    fn run(self, directory: &Path, go_on: impl Fn(Duration) -> bool) -> Result<(), Trouble> {
+    fn run(self, directory: &Path, go_on: impl Fn(Duration) -> bool) -> Result<(), StepProblem> {
         let (command, typed) = self.command();
         let ran = process::command(command).directory(directory).run(go_on);
         match ran {
             Ok(output) if output.success() => Ok(()),
             Ok(Output { status: Some(ALREADY_THERE), .. }) if self == Self::GitRepository => {
-                Err(Trouble::AlreadyThere)
+                Err(StepProblem::AlreadyThere)
             }
-            Ok(output) => Err(Trouble::Failed(format!("'{typed}' failed: {}", output.said()))),
-            Err(Error::Denied) => Err(Trouble::Failed(format!(
+            Ok(output) => Err(StepProblem::Failed(format!("'{typed}' failed: {}", output.said()))),
+            Err(Error::Denied) => Err(StepProblem::Failed(format!(
                 "'{typed}' failed: the operator has not granted the command `{command}`"
             ))),
-            Err(error) => Err(Trouble::Failed(format!("'{typed}' failed: {error}"))),
+            Err(error) => Err(StepProblem::Failed(format!("'{typed}' failed: {error}"))),
         }
     }
 
     /// The message to the caller about a step that was skipped or failed.
-    fn note(self, trouble: &Trouble, directory: &Path) -> String {
+    fn note(self, trouble: &StepProblem, directory: &Path) -> String {
         let directory = directory.display();
         match trouble {
-            Trouble::AlreadyThere => format!(
+            StepProblem::AlreadyThere => format!(
                 "The files are in place. There is a git repository in {directory} already, so none was \
                  initialized and nothing was committed: its hooks and its configuration could run \
                  programs. If you trust it, commit the files yourself inside {directory}:\n  git add . && \
                  git commit"
             ),
-            Trouble::Failed(why) => format!(
+            StepProblem::Failed(why) => format!(
                 "The files are in place, but {} did not work: {why}. Run it yourself inside \
                  {directory}:\n  {}",
                 self.purpose(),

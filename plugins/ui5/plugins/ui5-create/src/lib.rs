@@ -5,13 +5,13 @@ pub mod card;
 mod domains;
 mod escape;
 mod finish;
-#[cfg(test)]
-mod judge;
 mod order;
-mod place;
 mod render;
 mod service;
+#[cfg(test)]
+mod test_support;
 mod versions;
+mod write_files;
 
 use app::{AUTHOR_SETTING, CreateApp};
 use card::CreateCard;

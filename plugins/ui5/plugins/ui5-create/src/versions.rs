@@ -34,7 +34,7 @@ struct ManifestVersions {
 
 /// The UI5 version of an app.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chosen {
+pub struct ChosenVersion {
     /// A version such as 1.136.0.
     pub version: Version,
     /// A message about the version if the call did not name it.
@@ -42,14 +42,14 @@ pub struct Chosen {
 }
 
 /// The version that the call names, or else the latest. Fails with the reason.
-pub fn choose(framework: Framework, wanted: Option<&str>) -> Result<Chosen, String> {
+pub fn choose(framework: Framework, wanted: Option<&str>) -> Result<ChosenVersion, String> {
     let Some(text) = wanted else {
         let versions = versions::of(framework, &Cdn::from_settings()?);
         let latest = versions.latest().version;
         let version = Version::parse(latest).map_err(|_| {
             format!("The list of {framework} versions names no latest version that can be used. {NAME_ONE}")
         })?;
-        return Ok(Chosen { version, note: versions.note() });
+        return Ok(ChosenVersion { version, note: versions.note() });
     };
     if !is_three_numbers(text) {
         return Err("Version must be in format X.Y.Z, e.g. 1.120.0".to_owned());
@@ -66,7 +66,7 @@ pub fn choose(framework: Framework, wanted: Option<&str>) -> Result<Chosen, Stri
     }
     let versions = versions::of(framework, &Cdn::from_settings()?);
     let note = existing::check(framework, &version, &versions)?;
-    Ok(Chosen { version, note })
+    Ok(ChosenVersion { version, note })
 }
 
 fn is_three_numbers(text: &str) -> bool {
@@ -127,7 +127,7 @@ mod tests {
         let _host =
             Rehearsal::new().page("https://ui5.sap.com/version.json", 200, list.to_string());
         let chosen = choose(Framework::SapUi5, None).expect("there is one");
-        assert_eq!(chosen, Chosen { version: Version::new(1, 200, 3), note: None });
+        assert_eq!(chosen, ChosenVersion { version: Version::new(1, 200, 3), note: None });
     }
 
     #[test]

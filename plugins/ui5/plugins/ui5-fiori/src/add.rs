@@ -9,7 +9,7 @@ use crate::{
     edit,
     metadata::Metadata,
 };
-use plan::Plan;
+use plan::PagePlan;
 use portcullis_plugin::{changes, prelude::*};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -98,7 +98,7 @@ impl AddPage {
         Ok(self.answer(&plan, &manifest, &path))
     }
 
-    fn plan(&self, manifest: &Manifest, path: &Path) -> Result<Plan, String> {
+    fn plan(&self, manifest: &Manifest, path: &Path) -> Result<PagePlan, String> {
         match manifest.kind() {
             Some(Kind::V4) => {}
             Some(Kind::V2) => {
@@ -116,14 +116,14 @@ impl AddPage {
                 ));
             }
         }
-        let plan = Plan::new(self, manifest)?;
+        let plan = PagePlan::new(self, manifest)?;
         if let Some(metadata) = local_metadata(manifest, path) {
             metadata.check(&plan.context_path)?;
         }
         Ok(plan)
     }
 
-    fn answer(&self, plan: &Plan, manifest: &Manifest, path: &Path) -> String {
+    fn answer(&self, plan: &PagePlan, manifest: &Manifest, path: &Path) -> String {
         let begin = if self.dry_run { "Dry run: nothing was written. Would add" } else { "Added" };
         let mut text = format!(
             "{begin} the page '{}' ({}, {}) to {}\nRoute: {}\n",
@@ -200,6 +200,6 @@ fn is_name(text: &str) -> bool {
 
 /// Inconsistencies of the routing that an edit would introduce.
 fn new_faults(before: &Value, after: &Value) -> Vec<String> {
-    let known = plan::faults(before);
-    plan::faults(after).into_iter().filter(|fault| !known.contains(fault)).collect()
+    let known = plan::routing_errors(before);
+    plan::routing_errors(after).into_iter().filter(|fault| !known.contains(fault)).collect()
 }

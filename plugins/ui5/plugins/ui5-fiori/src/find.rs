@@ -62,7 +62,7 @@ fn is_skipped(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::Folder;
+    use crate::test_support::Folder;
 
     #[test]
     fn folders_of_others_are_not_searched() {

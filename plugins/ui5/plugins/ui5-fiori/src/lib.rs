@@ -4,12 +4,12 @@ pub mod add;
 pub mod app;
 mod edit;
 mod find;
-#[cfg(test)]
-#[path = "../../ui5-create/src/judge.rs"]
-#[expect(dead_code, reason = "the tests here need less of it than those of ui5-create")]
-mod judge;
 pub mod list;
 mod metadata;
+#[cfg(test)]
+#[path = "../../ui5-create/src/test_support.rs"]
+#[expect(dead_code, reason = "the tests here need less of it than those of ui5-create")]
+mod test_support;
 
 use add::AddPage;
 use list::ListApps;

@@ -135,7 +135,7 @@ fn app(manifest: &Manifest, kind: Kind, path: &Path) -> App {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::Folder;
+    use crate::test_support::Folder;
     use portcullis_plugin::rehearsal::Rehearsal;
     use serde_json::{Value, json};
     use std::fs;

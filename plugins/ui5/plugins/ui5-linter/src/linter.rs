@@ -21,7 +21,7 @@ pub const COMMAND: &str = "ui5lint";
 /// The part of an order that all workers get.
 #[derive(Serialize)]
 #[serde(crate = "portcullis_plugin::serde", rename_all = "camelCase")]
-struct Order {
+struct WorkerOrder {
     fix: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     file_patterns: Option<Vec<String>>,
@@ -30,13 +30,13 @@ struct Order {
 /// An order to a worker that lints all projects.
 #[derive(Serialize)]
 #[serde(crate = "portcullis_plugin::serde")]
-struct Shared<'a> {
+struct LintOrder<'a> {
     /// The directory of the project, by which the worker recognises the project in the next request.
     project: &'a str,
     #[serde(flatten)]
     files: Files,
     #[serde(flatten)]
-    order: &'a Order,
+    order: &'a WorkerOrder,
 }
 
 /// The answer of the worker.
@@ -73,10 +73,10 @@ pub fn lint(
     patterns: Option<Vec<String>>,
     fix: bool,
 ) -> Result<Vec<FileFindings>, String> {
-    let order = Order { fix, file_patterns: patterns };
+    let order = WorkerOrder { fix, file_patterns: patterns };
     let shared = match files::read(Path::new(directory)) {
         Ok(files) => {
-            let message = Shared { project: directory, files, order: &order };
+            let message = LintOrder { project: directory, files, order: &order };
             process::command(COMMAND).request(&message)
         }
         Err(_unsuitable) => Ok(Answer { missing: true, ..Answer::default() }),

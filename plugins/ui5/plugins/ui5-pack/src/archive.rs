@@ -144,13 +144,13 @@ fn entries(
 }
 
 /// Counts and digests the bytes that are read.
-pub(crate) struct Digested<R> {
+pub(crate) struct DigestingReader<R> {
     source: R,
     digest: Sha256,
     bytes: u64,
 }
 
-impl<R> Digested<R> {
+impl<R> DigestingReader<R> {
     /// Starts before the first byte.
     pub fn new(source: R) -> Self {
         Self { source, digest: Sha256::new(), bytes: 0 }
@@ -162,7 +162,7 @@ impl<R> Digested<R> {
     }
 }
 
-impl<R: Read> Read for Digested<R> {
+impl<R: Read> Read for DigestingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(buffer)?;
         self.digest.update(&buffer[..read]);

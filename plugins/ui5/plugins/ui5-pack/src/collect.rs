@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The data to pack, and their sources.
 #[derive(Clone, Debug)]
-pub(crate) struct Order {
+pub(crate) struct PackOrder {
     /// The framework of the API reference.
     pub framework: Framework,
     /// The version of the API reference.
@@ -85,7 +85,7 @@ impl std::str::FromStr for Version {
 ///
 /// Fails with the reason if the API reference cannot be fetched. Lists of versions and schemas may be
 /// missing, since their sources may be blocked.
-pub(crate) fn pack(order: &Order, made: u64, request: &Request<'_>) -> Result<Packed, String> {
+pub(crate) fn pack(order: &PackOrder, made: u64, request: &Request<'_>) -> Result<Packed, String> {
     let mut pack = Collection { draft: Draft::new(made), made, request };
     let mut missing = Vec::new();
     let version = match (pack.lists(order), &order.version) {
@@ -122,7 +122,7 @@ struct Collection<'r> {
 
 impl Collection<'_> {
     /// Adds the lists of versions. Returns the versions.
-    fn lists(&mut self, order: &Order) -> Result<Map<String, Value>, String> {
+    fn lists(&mut self, order: &PackOrder) -> Result<Map<String, Value>, String> {
         let mut versions = Map::new();
         for document in Document::ALL {
             let url = format!("{}/{}", order.cdn.base(order.framework, None), document.name());
@@ -222,7 +222,7 @@ fn parse<'t, T: Deserialize<'t>>(url: &str, text: &'t [u8]) -> Result<T, String>
 }
 
 /// The number of the ordered version, with its patch.
-fn resolve(order: &Order, versions: &Map<String, Value>) -> Result<String, String> {
+fn resolve(order: &PackOrder, versions: &Map<String, Value>) -> Result<String, String> {
     let key = match &order.version {
         Version::Exact(version) => return Ok(version.clone()),
         Version::Latest => "latest",

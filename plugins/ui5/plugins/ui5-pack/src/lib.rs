@@ -10,7 +10,7 @@ mod collect;
 mod contents;
 mod unpack;
 
-use archive::Digested;
+use archive::DigestingReader;
 use contents::Contents;
 use portcullis_plugin::prelude::*;
 use std::{fs::File, path::Path, time::SystemTime};
@@ -43,7 +43,7 @@ impl Tool for Pack {
     type Output = String;
 
     fn call(self, request: &Request) -> Result<String, Failure> {
-        let order = collect::Order {
+        let order = collect::PackOrder {
             framework: self.framework,
             version: self.version.parse().map_err(Failure::new)?,
             cdn: Cdn::from_settings().map_err(Failure::new)?,
@@ -53,7 +53,7 @@ impl Tool for Pack {
         let packed = collect::pack(&order, now(), request).map_err(Failure::new)?;
         // An atomic change: the file is written completely or not at all.
         changes::new().put(&self.out, packed.archive.as_slice()).apply()?;
-        let mut digested = Digested::new(packed.archive.as_slice());
+        let mut digested = DigestingReader::new(packed.archive.as_slice());
         std::io::copy(&mut digested, &mut std::io::sink())?;
         let missing = match packed.missing.as_slice() {
             [] => String::new(),
@@ -90,7 +90,7 @@ impl Tool for Unpack {
         })?;
         let file = File::open(&self.file)
             .map_err(|error| Failure::new(format!("Failed to read {}: {error}", self.file)))?;
-        let mut file = Digested::new(file);
+        let mut file = DigestingReader::new(file);
         let unpacked = unpack::unpack(&mut file, Path::new(&data), request)
             .map_err(|why| Failure::new(format!("Failed to unpack {}: {why}", self.file)))?;
         let api = match unpacked.api_is_new {

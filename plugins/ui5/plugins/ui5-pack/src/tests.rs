@@ -2,7 +2,7 @@
 
 use super::{
     Pack, Unpack,
-    collect::{Order, Packed, SCHEMAS, Version, pack},
+    collect::{PackOrder, Packed, SCHEMAS, Version, pack},
     contents::Part,
     unpack::unpack,
 };
@@ -75,12 +75,12 @@ fn online(web: &Web) -> Rehearsal {
     web.iter().fold(rehearsal, |host, (url, text)| host.page(url, 200, text.as_str()))
 }
 
-fn order(version: Version) -> Order {
+fn order(version: Version) -> PackOrder {
     let schemas = Some(SCHEMAS.to_owned());
-    Order { framework: Framework::OpenUi5, version, cdn: Cdn::default(), schemas }
+    PackOrder { framework: Framework::OpenUi5, version, cdn: Cdn::default(), schemas }
 }
 
-fn packed(web: &Web, order: &Order) -> Result<Packed, String> {
+fn packed(web: &Web, order: &PackOrder) -> Result<Packed, String> {
     pack(order, 1, &online(web).request())
 }
 
@@ -255,7 +255,7 @@ fn what_cannot_be_fetched_makes_no_pack() {
     assert!(made.missing.len() == 1 && made.missing[0].contains("lists"), "{:?}", made.missing);
     assert_eq!(made.contents.counts(), (2, 2, 0));
     assert_eq!(packed(&web(), &order(exact)).expect("all is there").missing, [""; 0]);
-    let unreachable = Order { schemas: None, ..order(minor()) };
+    let unreachable = PackOrder { schemas: None, ..order(minor()) };
     let web = without(&format!("{SCHEMAS}/main/mapping.json"));
     let made = packed(&web, &unreachable).expect("schemas are left out");
     assert_eq!(made.contents.counts(), (2, 0, 2));

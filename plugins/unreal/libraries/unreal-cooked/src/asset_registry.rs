@@ -5,7 +5,7 @@ mod dependencies;
 mod packages;
 mod tags;
 
-pub use dependencies::{Dependency, Need};
+pub use dependencies::{Dependency, DependencyDirection};
 pub use packages::PackageData;
 
 use crate::{Fault, names};
@@ -154,7 +154,7 @@ impl<'a> Registry<'a> {
     }
 
     /// The packages that a package needs, or the packages that need it.
-    pub fn dependencies(&self, package: &str, needs: Need) -> Vec<Dependency> {
+    pub fn dependencies(&self, package: &str, needs: DependencyDirection) -> Vec<Dependency> {
         dependencies::of(self, package, needs)
     }
 }

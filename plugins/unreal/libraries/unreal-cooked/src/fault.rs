@@ -1,7 +1,7 @@
 //! The reasons why a cooked file cannot be read, with messages for the user.
 
 use std::io;
-use unreal_package::Stop;
+use unreal_package::CursorStop;
 
 /// The reason why a cooked file, or a part of one, cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -83,12 +83,12 @@ pub enum Fault {
     Io(#[from] io::Error),
 }
 
-impl From<Stop> for Fault {
-    fn from(stop: Stop) -> Self {
+impl From<CursorStop> for Fault {
+    fn from(stop: CursorStop) -> Self {
         match stop {
             // The readers have the whole input in memory, so that input that ends early is damaged.
-            Stop::Short { until } => Self::Damaged { what: "end", at: until },
-            Stop::Damaged { what, at } => Self::Damaged { what, at },
+            CursorStop::Short { until } => Self::Damaged { what: "end", at: until },
+            CursorStop::Damaged { what, at } => Self::Damaged { what, at },
         }
     }
 }

@@ -11,9 +11,9 @@ pub use registry::{DraftAsset, DraftRegistry};
 
 /// A buffer to which values are appended in little-endian order.
 #[derive(Clone, Debug, Default)]
-struct Ink(Vec<u8>);
+struct ByteWriter(Vec<u8>);
 
-impl Ink {
+impl ByteWriter {
     fn u32(&mut self, value: u32) -> &mut Self {
         self.bytes(&value.to_le_bytes())
     }

@@ -2,7 +2,7 @@
 
 use unreal_cooked::{
     Fault, Registry,
-    asset_registry::{Dependency, Need},
+    asset_registry::{Dependency, DependencyDirection},
     writer::{DraftAsset, DraftRegistry},
 };
 
@@ -50,12 +50,12 @@ fn all_versions_are_read() {
         assert_eq!(registry.tags(wood), expected, "{version}");
         let needs = |package: &str, is_hard| Dependency { package: package.to_owned(), is_hard };
         assert_eq!(
-            registry.dependencies("/game/doors/sm_door", Need::Needs),
+            registry.dependencies("/game/doors/sm_door", DependencyDirection::Needs),
             [needs("/Game/Doors/M_Wood", true), needs("/Game/Doors/T_Wood", false)],
             "{version}"
         );
         assert_eq!(
-            registry.dependencies("/Game/Doors/T_Wood", Need::NeededBy),
+            registry.dependencies("/Game/Doors/T_Wood", DependencyDirection::NeededBy),
             [needs("/Game/Doors/M_Wood", true), needs("/Game/Doors/SM_Door", false)],
             "{version}"
         );
@@ -78,7 +78,7 @@ fn a_fault_behind_the_assets_is_a_warning() {
     let registry = Registry::read(cut).expect("its assets are whole");
     assert_eq!((registry.assets.len(), registry.packages.len()), (2, 0));
     assert!(registry.warnings[0].contains("packages"), "{:?}", registry.warnings);
-    assert!(!registry.dependencies("/Game/Doors/SM_Door", Need::Needs).is_empty());
+    assert!(!registry.dependencies("/Game/Doors/SM_Door", DependencyDirection::Needs).is_empty());
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn damage_is_an_error_and_never_a_panic() {
                 let Ok(registry) = Registry::read(&bytes) else { continue };
                 for asset in &registry.assets {
                     registry.tags(asset);
-                    registry.dependencies(&registry.package(asset), Need::NeededBy);
+                    registry.dependencies(&registry.package(asset), DependencyDirection::NeededBy);
                 }
             }
             drop(Registry::read(&bytes[..at]));

@@ -12,7 +12,7 @@ use std::{
     process::ExitCode,
     time::Instant,
 };
-use unreal_package::{Fault, Header, Index, Package, Strength};
+use unreal_package::{DependencyKind, Fault, Header, Index, Package};
 
 /// Counts for one version of the engine.
 #[derive(Default)]
@@ -98,7 +98,7 @@ fn disagreements(fact: &Value, header: &Header<'_>, size: usize) -> Vec<String> 
     let hard: BTreeSet<&str> = header
         .dependencies
         .iter()
-        .filter(|dependency| dependency.strength == Strength::Hard)
+        .filter(|dependency| dependency.strength == DependencyKind::Hard)
         .map(|dependency| dependency.package.as_ref())
         .collect();
     let found = json!({

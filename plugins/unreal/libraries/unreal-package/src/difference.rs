@@ -9,7 +9,7 @@ mod report;
 use crate::{
     blueprint::{Blueprint, Component, Variable},
     object::Package,
-    registry::Strength,
+    registry::DependencyKind,
 };
 use std::collections::BTreeMap;
 
@@ -124,9 +124,9 @@ fn dependencies(package: &Package<'_>) -> BTreeMap<String, String> {
     for dependency in &package.header.dependencies {
         let name = crate::visible(&dependency.package, 1024, false).into_owned();
         let kind = match dependency.strength {
-            Strength::Hard => "hard",
-            Strength::Soft => "soft",
-            Strength::Build => continue,
+            DependencyKind::Hard => "hard",
+            DependencyKind::Soft => "soft",
+            DependencyKind::Build => continue,
         };
         if !name.starts_with("/Script/") {
             let kinds = found.entry(name).or_default();

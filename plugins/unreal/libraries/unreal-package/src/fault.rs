@@ -103,7 +103,7 @@ impl fmt::Display for Warning {
 
 /// The reason why a cursor stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum CursorStop {
     /// The file has the needed bytes, but they are not in memory.
     Short {
         /// Number of bytes, from the start of the file.
@@ -118,7 +118,7 @@ pub enum Stop {
     },
 }
 
-impl Stop {
+impl CursorStop {
     /// Converts to a warning about a section.
     pub fn in_section(self, section: &'static str) -> Warning {
         match self {
@@ -128,11 +128,11 @@ impl Stop {
     }
 }
 
-impl From<Stop> for Fault {
-    fn from(stop: Stop) -> Self {
+impl From<CursorStop> for Fault {
+    fn from(stop: CursorStop) -> Self {
         match stop {
-            Stop::Short { until } => Self::NeedMore { bytes: until },
-            Stop::Damaged { what, at } => Self::Damaged { what, at },
+            CursorStop::Short { until } => Self::NeedMore { bytes: until },
+            CursorStop::Damaged { what, at } => Self::Damaged { what, at },
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     cursor::Cursor,
-    fault::{Fault, Stop, Warning},
+    fault::{CursorStop, Fault, Warning},
     registry::{self, Asset, Dependency, Flags},
     summary::Summary,
     tables::{self, Export, Import, Index, Name},
@@ -93,26 +93,26 @@ impl<'a> Header<'a> {
     fn keep<T: Default>(
         &mut self,
         section: &'static str,
-        read: Result<T, Stop>,
+        read: Result<T, CursorStop>,
     ) -> Result<T, Fault> {
         match read {
             Ok(section) => Ok(section),
-            Err(stop @ Stop::Damaged { .. }) => {
+            Err(stop @ CursorStop::Damaged { .. }) => {
                 self.warnings.push(stop.in_section(section));
                 Ok(T::default())
             }
-            Err(stop @ Stop::Short { .. }) => Err(self.need(stop)),
+            Err(stop @ CursorStop::Short { .. }) => Err(self.need(stop)),
         }
     }
 
     /// Requests the whole header at once, rather than table by table.
-    fn need(&self, stop: Stop) -> Fault {
+    fn need(&self, stop: CursorStop) -> Fault {
         match stop {
-            Stop::Short { until } => {
+            CursorStop::Short { until } => {
                 let header = self.summary.header_size.min(self.summary.file_len);
                 Fault::NeedMore { bytes: until.max(header) }
             }
-            Stop::Damaged { what, at } => Fault::Damaged { what, at },
+            CursorStop::Damaged { what, at } => Fault::Damaged { what, at },
         }
     }
 
@@ -216,7 +216,10 @@ impl<'a> Header<'a> {
     }
 }
 
-fn soft_paths<'a>(whole: &Cursor<'a>, summary: &Summary<'a>) -> Result<Vec<SoftPath<'a>>, Stop> {
+fn soft_paths<'a>(
+    whole: &Cursor<'a>,
+    summary: &Summary<'a>,
+) -> Result<Vec<SoftPath<'a>>, CursorStop> {
     let what = "soft object paths";
     if summary.versions.ue5 < ue5::SOFT_PATH_TABLE || summary.soft_paths.count == 0 {
         return Ok(Vec::new());

@@ -5,7 +5,7 @@
 use crate::{
     Guid,
     cursor::Cursor,
-    fault::Stop,
+    fault::CursorStop,
     natives::Native,
     properties::Decoder,
     tables::{Index, Name},
@@ -28,7 +28,7 @@ impl<'a> Decoder<'_, 'a> {
         cursor: &mut Cursor<'a>,
         structure: Name,
         depth: usize,
-    ) -> Result<Option<Value<'a>>, Stop> {
+    ) -> Result<Option<Value<'a>>, CursorStop> {
         let fields = match self.header.name(structure).as_ref() {
             "InstancedStruct" => self.instanced_struct(cursor, depth)?,
             "InstancedPropertyBag" => self.property_bag(cursor, depth)?,
@@ -42,7 +42,7 @@ impl<'a> Decoder<'_, 'a> {
         &self,
         cursor: &mut Cursor<'a>,
         depth: usize,
-    ) -> Result<Vec<Property<'a>>, Stop> {
+    ) -> Result<Vec<Property<'a>>, CursorStop> {
         let mut behind = cursor.clone();
         // Until 5.2, a magic number and a version of one byte came first.
         if behind.u32(WHAT).is_ok_and(|mark| mark == 0xABAB_ABAB) {
@@ -70,7 +70,7 @@ impl<'a> Decoder<'_, 'a> {
         &self,
         cursor: &mut Cursor<'a>,
         depth: usize,
-    ) -> Result<Vec<Property<'a>>, Stop> {
+    ) -> Result<Vec<Property<'a>>, CursorStop> {
         let version = self.layout.property_bag;
         // Packages without the custom version have a version of one byte here. Version 0 stores no
         // size.
@@ -94,7 +94,7 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     /// Skips the description of a member of a property bag: type object, GUID, name, type, containers, metadata.
-    fn member(&self, cursor: &mut Cursor<'a>, version: i32) -> Result<(), Stop> {
+    fn member(&self, cursor: &mut Cursor<'a>, version: i32) -> Result<(), CursorStop> {
         Index::read(cursor, WHAT)?;
         Guid::read(cursor)?;
         Name::read(cursor, WHAT)?;
@@ -118,7 +118,7 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     /// A cursor over the next `size` bytes, which `cursor` skips.
-    fn sized(&self, cursor: &mut Cursor<'a>, size: usize) -> Result<Cursor<'a>, Stop> {
+    fn sized(&self, cursor: &mut Cursor<'a>, size: usize) -> Result<Cursor<'a>, CursorStop> {
         let start = cursor.at();
         let body = cursor.part(WHAT, start, start + size as u64)?;
         cursor.skip(WHAT, size)?;
@@ -130,7 +130,7 @@ impl<'a> Decoder<'_, 'a> {
     fn whole(
         &self,
         mut body: Cursor<'a>,
-        read: impl FnOnce(&mut Cursor<'a>) -> Result<Value<'a>, Stop>,
+        read: impl FnOnce(&mut Cursor<'a>) -> Result<Value<'a>, CursorStop>,
     ) -> Value<'a> {
         let bytes = body.left();
         match read(&mut body) {

@@ -47,16 +47,16 @@ pub use contents::{Action, Contents, GraphContents, Literal, NodeContents};
 pub use cooked::Cooked;
 pub use cursor::Cursor;
 pub use difference::{Change, Difference, Part, difference};
-pub use fault::{Fault, Stop, Warning};
+pub use fault::{CursorStop, Fault, Warning};
 pub use graph::{Graph, Link, Node, NodePin};
 pub use header::Header;
 pub use object::{Object, Package, get};
 pub use pins::{Pin, PinRef};
-pub use registry::{Asset, Dependency, Strength};
+pub use registry::{Asset, Dependency, DependencyKind};
 pub use render::Render;
 pub use rows::{Rows, Strings};
 pub use summary::{Summary, flags};
-pub use t3d::{T3d, Told};
+pub use t3d::{T3d, T3dStatistics};
 pub use tables::{Export, Import, Index, Name};
 pub use thumbnails::Thumbnail;
 pub use value::{Container, Label, PinType, Property, SoftPath, Struct, Text, Value};
@@ -79,7 +79,7 @@ impl Guid {
     /// # Errors
     ///
     /// When there are too few bytes.
-    pub fn read(cursor: &mut Cursor<'_>) -> Result<Self, Stop> {
+    pub fn read(cursor: &mut Cursor<'_>) -> Result<Self, CursorStop> {
         let what = "GUID";
         Ok(Self([cursor.u32(what)?, cursor.u32(what)?, cursor.u32(what)?, cursor.u32(what)?]))
     }

@@ -3,7 +3,7 @@
 use crate::{
     Guid,
     cursor::Cursor,
-    fault::Stop,
+    fault::CursorStop,
     layout::Layout,
     tables::{Index, Name},
     value::{Label, Property, SoftPath, Value},
@@ -27,7 +27,7 @@ enum Field {
     Name,
 }
 
-type Shape = &'static [(&'static str, Field)];
+type NativeLayout = &'static [(&'static str, Field)];
 
 const fn xyz(field: Field) -> [(&'static str, Field); 3] {
     [("X", field), ("Y", field), ("Z", field)]
@@ -41,7 +41,7 @@ const fn turn(field: Field) -> [(&'static str, Field); 3] {
     [("Pitch", field), ("Yaw", field), ("Roll", field)]
 }
 
-fn shape(name: &str) -> Option<Shape> {
+fn shape(name: &str) -> Option<NativeLayout> {
     use Field::{Double, I32, I64, Name, Real, Single, U8, U32};
     Some(match name {
         "Vector"
@@ -106,7 +106,7 @@ fn shape(name: &str) -> Option<Shape> {
 
 /// The layout of the constant in a structure based on `FExpressionInput`, an input of a material or
 /// an expression. The constant of a color is linear since 5.6, as packages of that version show.
-fn constant(name: &str, ue5: i32) -> Option<Shape> {
+fn constant(name: &str, ue5: i32) -> Option<NativeLayout> {
     use Field::{Single, U8, U32};
     Some(match name {
         "ExpressionInput" | "MaterialAttributesInput" => &[],
@@ -130,7 +130,7 @@ impl Layout {
         &self,
         cursor: &mut Cursor<'a>,
         name: &str,
-    ) -> Result<Option<Native<'a>>, Stop> {
+    ) -> Result<Option<Native<'a>>, CursorStop> {
         if let Some(shape) = shape(name) {
             return Ok(Some(Native::Fields(self.shaped(cursor, shape)?)));
         }
@@ -169,7 +169,11 @@ impl Layout {
         })))
     }
 
-    fn shaped<'a>(&self, cursor: &mut Cursor<'a>, shape: Shape) -> Result<Vec<Property<'a>>, Stop> {
+    fn shaped<'a>(
+        &self,
+        cursor: &mut Cursor<'a>,
+        shape: NativeLayout,
+    ) -> Result<Vec<Property<'a>>, CursorStop> {
         shape
             .iter()
             .map(|(name, field)| {
@@ -179,7 +183,7 @@ impl Layout {
             .collect()
     }
 
-    fn field<'a>(&self, cursor: &mut Cursor<'a>, field: Field) -> Result<Value<'a>, Stop> {
+    fn field<'a>(&self, cursor: &mut Cursor<'a>, field: Field) -> Result<Value<'a>, CursorStop> {
         Ok(match field {
             Field::Real if self.large_worlds() => Value::Float(cursor.f64(WHAT)?),
             Field::Real | Field::Single => Value::Float(cursor.f32(WHAT)?.into()),
@@ -197,8 +201,8 @@ impl Layout {
         &self,
         cursor: &mut Cursor<'a>,
         name: &str,
-        constant: Shape,
-    ) -> Result<Vec<Property<'a>>, Stop> {
+        constant: NativeLayout,
+    ) -> Result<Vec<Property<'a>>, CursorStop> {
         let mut fields = Vec::new();
         let mut push = |name, value| {
             fields.push(Property { name: Label::fixed(name), index: 0, value });
@@ -226,7 +230,11 @@ impl Layout {
         Ok(fields)
     }
 
-    fn per_platform<'a>(&self, cursor: &mut Cursor<'a>, field: Field) -> Result<Value<'a>, Stop> {
+    fn per_platform<'a>(
+        &self,
+        cursor: &mut Cursor<'a>,
+        field: Field,
+    ) -> Result<Value<'a>, CursorStop> {
         let cooked = cursor.flag(WHAT)?;
         let default = self.field(cursor, field)?;
         let mut values = vec![(Value::Bool(true), default)];
@@ -243,7 +251,7 @@ impl Layout {
     }
 
     /// Reads a soft object path.
-    pub fn soft_path<'a>(&self, cursor: &mut Cursor<'a>) -> Result<Value<'a>, Stop> {
+    pub fn soft_path<'a>(&self, cursor: &mut Cursor<'a>) -> Result<Value<'a>, CursorStop> {
         let what = "soft object path";
         if self.ue5 >= ue5::SOFT_PATH_TABLE && self.soft_paths > 0 {
             return Ok(Value::Path(Box::new(SoftPath::Entry(cursor.u32(what)?))));

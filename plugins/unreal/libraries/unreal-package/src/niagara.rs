@@ -6,7 +6,7 @@
 
 use crate::{
     cursor::Cursor,
-    fault::Stop,
+    fault::CursorStop,
     instanced::{field, structured},
     properties::Decoder,
     tables::{Index, Name},
@@ -41,7 +41,7 @@ impl Tail {
 
 /// The layout of a value of a Niagara type.
 #[derive(Clone, Copy)]
-enum Shape {
+enum NiagaraLayout {
     /// This many numbers of single precision.
     Floats(usize),
     /// This many integers of 32 bits.
@@ -49,7 +49,7 @@ enum Shape {
     Flag,
 }
 
-impl Shape {
+impl NiagaraLayout {
     /// The shape of a structure. In a store, vectors have single precision in all versions.
     fn of(structure: &str) -> Option<Self> {
         Some(match structure {
@@ -103,7 +103,7 @@ impl<'a> Decoder<'_, 'a> {
         cursor: &mut Cursor<'a>,
         structure: Name,
         depth: usize,
-    ) -> Result<Option<Value<'a>>, Stop> {
+    ) -> Result<Option<Value<'a>>, CursorStop> {
         let tail = Tail::of(&self.header.name(structure));
         let Some(tail) = tail.filter(|_| self.layout.niagara_variables) else { return Ok(None) };
         let name = Name::read(cursor, WHAT)?;
@@ -165,10 +165,10 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     /// The shape of a type. Entries of enumerations are whole numbers.
-    fn shape(&self, kind: Index) -> Option<Shape> {
+    fn shape(&self, kind: Index) -> Option<NiagaraLayout> {
         match self.header.class_name(kind).as_ref() {
-            "Enum" | "UserDefinedEnum" => Some(Shape::Ints(1)),
-            _ => Shape::of(&self.header.object_name(kind)),
+            "Enum" | "UserDefinedEnum" => Some(NiagaraLayout::Ints(1)),
+            _ => NiagaraLayout::of(&self.header.object_name(kind)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     cursor::Cursor,
-    fault::{Fault, Stop, Warning},
+    fault::{CursorStop, Fault, Warning},
     header::Header,
     pins::Pin,
     properties::Decoder,
@@ -101,19 +101,19 @@ impl<'a> Package<'a> {
         object
     }
 
-    fn fill(&self, index: Index, object: &mut Object<'a>) -> Result<(), Stop> {
+    fn fill(&self, index: Index, object: &mut Object<'a>) -> Result<(), CursorStop> {
         let header = &self.header;
         let Some(export) = index.export().and_then(|position| header.exports.get(position)) else {
-            return Err(Stop::Damaged { what: "reference to an object", at: 0 });
+            return Err(CursorStop::Damaged { what: "reference to an object", at: 0 });
         };
         let (start, end) = (export.offset, export.offset.saturating_add(export.size));
         let Some(budget) = self.budget.get().checked_sub(export.size) else {
-            return Err(Stop::Damaged { what: "many objects in one place", at: start });
+            return Err(CursorStop::Damaged { what: "many objects in one place", at: start });
         };
         self.budget.set(budget);
         let whole = self.whole();
         if start >= self.bytes.len() as u64 && export.size > 0 {
-            return Err(Stop::Damaged { what: "data in another file (.uexp)", at: start });
+            return Err(CursorStop::Damaged { what: "data in another file (.uexp)", at: start });
         }
         let mut cursor = whole.part("object", start, end)?;
         if let Some((script, _)) = export.script {
@@ -154,7 +154,7 @@ impl<'a> Package<'a> {
         index: Index,
         mut cursor: Cursor<'a>,
         object: &mut Object<'a>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), CursorStop> {
         let is_default = index
             .export()
             .and_then(|position| self.header.exports.get(position))
@@ -189,7 +189,7 @@ impl<'a> Package<'a> {
             let mut cursor = list.clone();
             cursor.skip("actors", skipped).ok()?;
             let count = cursor.count("actors", 4).ok()?;
-            let actors: Result<Vec<Index>, Stop> =
+            let actors: Result<Vec<Index>, CursorStop> =
                 (0..count).map(|_| Index::read(&mut cursor, "actors")).collect();
             let mut actors = actors.ok()?;
             actors.retain(|actor| actor.0 != 0);
@@ -213,7 +213,7 @@ fn link_ends(mut cursor: Cursor<'_>) -> Option<Vec<Property<'_>>> {
 fn properties<'a>(
     decoder: &Decoder<'_, 'a>,
     cursor: &mut Cursor<'a>,
-) -> Result<Vec<Property<'a>>, Stop> {
+) -> Result<Vec<Property<'a>>, CursorStop> {
     if decoder.layout.ue5 >= ue5::TAG_EXTENSIONS {
         let what = "kind of the properties";
         if cursor.u8(what)? & 0x02 != 0 {

@@ -3,7 +3,7 @@
 use crate::{
     Guid,
     cursor::Cursor,
-    fault::Stop,
+    fault::CursorStop,
     layout::Layout,
     properties::Decoder,
     tables::{Index, Name},
@@ -61,7 +61,7 @@ pub struct Pin<'a> {
 
 impl<'a> Decoder<'_, 'a> {
     /// Reads the pins of a node, which follow its properties.
-    pub fn pins(&self, cursor: &mut Cursor<'a>) -> Result<Vec<Pin<'a>>, Stop> {
+    pub fn pins(&self, cursor: &mut Cursor<'a>) -> Result<Vec<Pin<'a>>, CursorStop> {
         let mut pins = Vec::new();
         for _ in 0..cursor.count(WHAT, 4)? {
             if cursor.flag(WHAT)? {
@@ -73,7 +73,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(pins)
     }
 
-    fn pin(&self, cursor: &mut Cursor<'a>) -> Result<Pin<'a>, Stop> {
+    fn pin(&self, cursor: &mut Cursor<'a>) -> Result<Pin<'a>, CursorStop> {
         let layout = &self.layout;
         let PinRef { pin: id, .. } = PinRef::read(cursor)?;
         let name = layout.pin_label(cursor)?;
@@ -123,17 +123,17 @@ impl<'a> Decoder<'_, 'a> {
 }
 
 impl PinRef {
-    fn read(cursor: &mut Cursor<'_>) -> Result<Self, Stop> {
+    fn read(cursor: &mut Cursor<'_>) -> Result<Self, CursorStop> {
         Ok(Self { node: Index::read(cursor, WHAT)?, pin: Guid::read(cursor)? })
     }
 }
 
-fn reference(cursor: &mut Cursor<'_>) -> Result<Option<PinRef>, Stop> {
+fn reference(cursor: &mut Cursor<'_>) -> Result<Option<PinRef>, CursorStop> {
     let is_null = cursor.flag(WHAT)?;
     if is_null { Ok(None) } else { PinRef::read(cursor).map(Some) }
 }
 
-fn references(cursor: &mut Cursor<'_>) -> Result<Vec<PinRef>, Stop> {
+fn references(cursor: &mut Cursor<'_>) -> Result<Vec<PinRef>, CursorStop> {
     let mut references = Vec::new();
     for _ in 0..cursor.count(WHAT, 4)? {
         references.extend(reference(cursor)?);
@@ -142,7 +142,7 @@ fn references(cursor: &mut Cursor<'_>) -> Result<Vec<PinRef>, Stop> {
 }
 
 impl Layout {
-    fn pin_label<'a>(&self, cursor: &mut Cursor<'a>) -> Result<Label<'a>, Stop> {
+    fn pin_label<'a>(&self, cursor: &mut Cursor<'a>) -> Result<Label<'a>, CursorStop> {
         Ok(if self.pins_have_names {
             Label::Name(Name::read(cursor, WHAT)?)
         } else {
@@ -151,7 +151,7 @@ impl Layout {
     }
 
     /// Reads the type of a pin.
-    pub fn pin_type<'a>(&self, cursor: &mut Cursor<'a>) -> Result<PinType<'a>, Stop> {
+    pub fn pin_type<'a>(&self, cursor: &mut Cursor<'a>) -> Result<PinType<'a>, CursorStop> {
         let what = "type of a pin";
         let (category, subcategory) = (self.pin_label(cursor)?, self.pin_label(cursor)?);
         let object = Index::read(cursor, what)?;
@@ -200,7 +200,10 @@ impl Layout {
     }
 
     /// Reads the type of a map's values.
-    fn terminal<'a>(&self, cursor: &mut Cursor<'a>) -> Result<(Label<'a>, Label<'a>, Index), Stop> {
+    fn terminal<'a>(
+        &self,
+        cursor: &mut Cursor<'a>,
+    ) -> Result<(Label<'a>, Label<'a>, Index), CursorStop> {
         let what = "type of the values of a map";
         let terminal =
             (self.pin_label(cursor)?, self.pin_label(cursor)?, Index::read(cursor, what)?);

@@ -3,7 +3,7 @@
 use crate::{
     MAX_DEPTH,
     cursor::Cursor,
-    fault::Stop,
+    fault::CursorStop,
     header::Header,
     layout::Layout,
     natives::Native,
@@ -38,7 +38,7 @@ impl<'h, 'a> Decoder<'h, 'a> {
         &self,
         cursor: &mut Cursor<'a>,
         depth: usize,
-    ) -> Result<Vec<Property<'a>>, Stop> {
+    ) -> Result<Vec<Property<'a>>, CursorStop> {
         if depth > MAX_DEPTH {
             return Err(cursor.damaged("nesting"));
         }
@@ -57,7 +57,12 @@ impl<'h, 'a> Decoder<'h, 'a> {
     }
 
     /// Reads the value behind a tag. The value must use all bytes of the size that the tag states.
-    fn tagged(&self, mut body: Cursor<'a>, tag: &Tag, depth: usize) -> Result<Value<'a>, Stop> {
+    fn tagged(
+        &self,
+        mut body: Cursor<'a>,
+        tag: &Tag,
+        depth: usize,
+    ) -> Result<Value<'a>, CursorStop> {
         if self.header.is_named(tag.kind.name, "BoolProperty") {
             return Ok(Value::Bool(tag.truth));
         }
@@ -78,7 +83,7 @@ impl<'h, 'a> Decoder<'h, 'a> {
         size: Option<usize>,
         native: Option<bool>,
         depth: usize,
-    ) -> Result<Value<'a>, Stop> {
+    ) -> Result<Value<'a>, CursorStop> {
         if depth > MAX_DEPTH {
             return Err(cursor.damaged("nesting"));
         }
@@ -133,7 +138,7 @@ impl<'h, 'a> Decoder<'h, 'a> {
         })
     }
 
-    fn delegate(&self, cursor: &mut Cursor<'a>) -> Result<Value<'a>, Stop> {
+    fn delegate(&self, cursor: &mut Cursor<'a>) -> Result<Value<'a>, CursorStop> {
         Ok(Value::Delegate(Index::read(cursor, WHAT)?, Name::read(cursor, WHAT)?))
     }
 
@@ -144,7 +149,7 @@ impl<'h, 'a> Decoder<'h, 'a> {
         kind: Option<&Type>,
         native: Option<bool>,
         depth: usize,
-    ) -> Result<Value<'a>, Stop> {
+    ) -> Result<Value<'a>, CursorStop> {
         let kind = kind.map(|kind| kind.name);
         if let (Some(name), None | Some(true)) = (kind, native) {
             let of_any_type = self.instanced(cursor, name, depth)?;
@@ -178,7 +183,12 @@ impl<'h, 'a> Decoder<'h, 'a> {
         Ok(Value::Struct(Box::new(Struct { kind, fields })))
     }
 
-    fn array(&self, cursor: &mut Cursor<'a>, kind: &Type, depth: usize) -> Result<Value<'a>, Stop> {
+    fn array(
+        &self,
+        cursor: &mut Cursor<'a>,
+        kind: &Type,
+        depth: usize,
+    ) -> Result<Value<'a>, CursorStop> {
         let Some(inner) = kind.inner.first() else {
             return Err(cursor.damaged("array without a type"));
         };
@@ -199,7 +209,7 @@ impl<'h, 'a> Decoder<'h, 'a> {
         kind: &Type,
         count: usize,
         depth: usize,
-    ) -> Result<Value<'a>, Stop> {
+    ) -> Result<Value<'a>, CursorStop> {
         // The space left shows whether a byte is stored as a number or as a name.
         let left = usize::try_from(cursor.left()).unwrap_or(usize::MAX);
         let each = left.checked_div(count);
@@ -213,7 +223,12 @@ impl<'h, 'a> Decoder<'h, 'a> {
         Ok(Value::List(items))
     }
 
-    fn set(&self, cursor: &mut Cursor<'a>, kind: &Type, depth: usize) -> Result<Value<'a>, Stop> {
+    fn set(
+        &self,
+        cursor: &mut Cursor<'a>,
+        kind: &Type,
+        depth: usize,
+    ) -> Result<Value<'a>, CursorStop> {
         let Some(inner) = kind.inner.first() else {
             return Err(cursor.damaged("set without a type"));
         };
@@ -226,7 +241,12 @@ impl<'h, 'a> Decoder<'h, 'a> {
         Ok(Value::List(items.collect::<Result<_, _>>()?))
     }
 
-    fn map(&self, cursor: &mut Cursor<'a>, kind: &Type, depth: usize) -> Result<Value<'a>, Stop> {
+    fn map(
+        &self,
+        cursor: &mut Cursor<'a>,
+        kind: &Type,
+        depth: usize,
+    ) -> Result<Value<'a>, CursorStop> {
         let [key, value] = kind.inner.as_slice() else {
             return Err(cursor.damaged("map without types"));
         };
@@ -241,7 +261,12 @@ impl<'h, 'a> Decoder<'h, 'a> {
 
     /// Reads an item of a set or map. Before 5.4, the type of a structure is not stored. The item
     /// is then read as tagged properties, or else as a GUID, which is the most frequent other type.
-    fn item(&self, cursor: &mut Cursor<'a>, kind: &Type, depth: usize) -> Result<Value<'a>, Stop> {
+    fn item(
+        &self,
+        cursor: &mut Cursor<'a>,
+        kind: &Type,
+        depth: usize,
+    ) -> Result<Value<'a>, CursorStop> {
         let named = !kind.inner.is_empty() || !self.header.is_named(kind.name, "StructProperty");
         let enumeration = self.header.is_named(kind.name, "ByteProperty") && !kind.inner.is_empty();
         if named {

@@ -2,7 +2,7 @@
 
 use crate::{
     cursor::Cursor,
-    fault::Stop,
+    fault::CursorStop,
     header::Header,
     summary::Summary,
     tables::Name,
@@ -30,7 +30,7 @@ impl Asset<'_> {
 
 /// The kind of dependency on another package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Strength {
+pub enum DependencyKind {
     /// Loaded together with the package.
     Hard,
     /// Loaded on demand.
@@ -45,7 +45,7 @@ pub struct Dependency<'a> {
     /// The package's name, such as `/Game/Doors/BP_Door` or `/Script/Engine`.
     pub package: Cow<'a, str>,
     /// The kind of dependency.
-    pub strength: Strength,
+    pub strength: DependencyKind,
     /// Whether only the editor needs the other package; `None` before 4.26, which does not store
     /// this fact.
     pub editor_only: Option<bool>,
@@ -59,7 +59,7 @@ pub struct Registry<'a> {
     pub dependencies: Option<i64>,
 }
 
-pub fn read<'a>(whole: &Cursor<'a>, summary: &Summary<'a>) -> Result<Registry<'a>, Stop> {
+pub fn read<'a>(whole: &Cursor<'a>, summary: &Summary<'a>) -> Result<Registry<'a>, CursorStop> {
     let what = "asset registry data";
     if summary.registry <= 0 {
         return Ok(Registry::default());
@@ -83,10 +83,10 @@ pub fn read<'a>(whole: &Cursor<'a>, summary: &Summary<'a>) -> Result<Registry<'a
 }
 
 /// One bit for each import or soft reference: whether the game uses it.
-struct Used<'a>(usize, &'a [u8]);
+struct GameUse<'a>(usize, &'a [u8]);
 
-impl<'a> Used<'a> {
-    fn read(cursor: &mut Cursor<'a>) -> Result<Self, Stop> {
+impl<'a> GameUse<'a> {
+    fn read(cursor: &mut Cursor<'a>) -> Result<Self, CursorStop> {
         let what = "flags of the dependencies";
         let bits = cursor.i32(what)?;
         let bits = usize::try_from(bits).map_err(|_| cursor.damaged(what))?;
@@ -101,20 +101,20 @@ impl<'a> Used<'a> {
 /// Flags that state which dependencies the game needs.
 #[derive(Default)]
 pub struct Flags<'a> {
-    imports: Option<Used<'a>>,
-    soft: Option<Used<'a>>,
+    imports: Option<GameUse<'a>>,
+    soft: Option<GameUse<'a>>,
     build: Vec<Name>,
 }
 
 impl<'a> Flags<'a> {
-    pub fn read(whole: &Cursor<'a>, summary: &Summary<'_>, at: i64) -> Result<Self, Stop> {
+    pub fn read(whole: &Cursor<'a>, summary: &Summary<'_>, at: i64) -> Result<Self, CursorStop> {
         let what = "flags of the dependencies";
         if at <= 0 {
             return Ok(Self::default());
         }
         let mut cursor = whole.from(what, at)?;
-        let imports = Some(Used::read(&mut cursor)?);
-        let soft = Some(Used::read(&mut cursor)?);
+        let imports = Some(GameUse::read(&mut cursor)?);
+        let soft = Some(GameUse::read(&mut cursor)?);
         let mut build = Vec::new();
         if summary.versions.ue5 >= ue5::BUILD_DEPENDENCIES {
             for _ in 0..cursor.count(what, 12)? {
@@ -130,7 +130,7 @@ impl<'a> Flags<'a> {
 pub fn soft_packages<'a>(
     whole: &Cursor<'a>,
     summary: &Summary<'a>,
-) -> Result<Vec<SoftPackage<'a>>, Stop> {
+) -> Result<Vec<SoftPackage<'a>>, CursorStop> {
     let what = "soft references";
     if summary.soft_packages.count == 0 {
         return Ok(Vec::new());
@@ -172,7 +172,11 @@ pub fn dependencies<'a>(
     for (position, import) in hard {
         let used = flags.imports.as_ref().and_then(|used| used.get(position));
         let package = header.name(import.name);
-        found.push(Dependency { package, strength: Strength::Hard, editor_only: used.map(|u| !u) });
+        found.push(Dependency {
+            package,
+            strength: DependencyKind::Hard,
+            editor_only: used.map(|u| !u),
+        });
     }
     for (position, soft) in soft.iter().enumerate() {
         let used = flags.soft.as_ref().and_then(|used| used.get(position));
@@ -180,11 +184,19 @@ pub fn dependencies<'a>(
             SoftPackage::Name(name) => header.name(*name),
             SoftPackage::Path(path) => package_of(path),
         };
-        found.push(Dependency { package, strength: Strength::Soft, editor_only: used.map(|u| !u) });
+        found.push(Dependency {
+            package,
+            strength: DependencyKind::Soft,
+            editor_only: used.map(|u| !u),
+        });
     }
     for name in &flags.build {
         let package = header.name(*name);
-        found.push(Dependency { package, strength: Strength::Build, editor_only: Some(true) });
+        found.push(Dependency {
+            package,
+            strength: DependencyKind::Build,
+            editor_only: Some(true),
+        });
     }
     found.sort();
     found.dedup_by(|second, first| {

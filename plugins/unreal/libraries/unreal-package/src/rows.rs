@@ -3,7 +3,9 @@
 //!
 //! The layouts are those of `UDataTable::LoadStructData`, `UCurveTable::Serialize` and `FStringTable::Serialize`.
 
-use crate::{cursor::Cursor, fault::Stop, properties::Decoder, tables::Name, value::Property};
+use crate::{
+    cursor::Cursor, fault::CursorStop, properties::Decoder, tables::Name, value::Property,
+};
 use std::borrow::Cow;
 
 const WHAT: &str = "rows of a table";
@@ -52,7 +54,7 @@ impl Table {
         self,
         decoder: &Decoder<'_, 'a>,
         cursor: &mut Cursor<'a>,
-    ) -> Result<Rows<'a>, Stop> {
+    ) -> Result<Rows<'a>, CursorStop> {
         match self {
             Self::Data => named(decoder, cursor, false).map(Rows::Named),
             Self::Strings => strings(cursor).map(Rows::Strings),
@@ -78,7 +80,7 @@ fn named<'a>(
     decoder: &Decoder<'_, 'a>,
     cursor: &mut Cursor<'a>,
     has_kind: bool,
-) -> Result<Vec<(Name, Vec<Property<'a>>)>, Stop> {
+) -> Result<Vec<(Name, Vec<Property<'a>>)>, CursorStop> {
     // A row has at least its name and the end mark of its properties.
     let count = cursor.count(WHAT, 16)?;
     if has_kind {
@@ -88,12 +90,12 @@ fn named<'a>(
     (0..count).map(row).collect()
 }
 
-fn strings<'a>(cursor: &mut Cursor<'a>) -> Result<Strings<'a>, Stop> {
+fn strings<'a>(cursor: &mut Cursor<'a>) -> Result<Strings<'a>, CursorStop> {
     let what = "entries of a string table";
     let namespace = cursor.string(what)?;
     let count = cursor.count(what, 8)?;
     let entry = |_| Ok((cursor.string(what)?, cursor.string(what)?));
-    let entries = (0..count).map(entry).collect::<Result<_, Stop>>()?;
+    let entries = (0..count).map(entry).collect::<Result<_, CursorStop>>()?;
     let mut remarks = Vec::new();
     for _ in 0..cursor.count(what, 8)? {
         let key = cursor.string(what)?;

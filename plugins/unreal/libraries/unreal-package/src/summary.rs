@@ -3,7 +3,7 @@
 use crate::{
     Guid,
     cursor::Cursor,
-    fault::{Fault, Stop},
+    fault::{CursorStop, Fault},
     version::{Engine, Versions, ue4, ue5},
 };
 use std::borrow::Cow;
@@ -83,8 +83,8 @@ impl<'a> Summary<'a> {
         match cursor.u32("magic number") {
             Ok(MAGIC) => {}
             Ok(magic) if magic == MAGIC.swap_bytes() => return Err(Fault::BigEndian),
-            Ok(_) | Err(Stop::Damaged { .. }) => return Err(Fault::NotAPackage),
-            Err(stop @ Stop::Short { .. }) => return Err(stop.into()),
+            Ok(_) | Err(CursorStop::Damaged { .. }) => return Err(Fault::NotAPackage),
+            Err(stop @ CursorStop::Short { .. }) => return Err(stop.into()),
         }
         let mut summary = Self { file_len: file_len.max(bytes.len() as u64), ..Self::default() };
         summary.versions = versions(&mut cursor, assumed)?;
@@ -107,7 +107,7 @@ impl<'a> Summary<'a> {
         self.flags & (flags::COOKED | flags::FILTER_EDITOR_ONLY) != 0
     }
 
-    fn body(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+    fn body(&mut self, cursor: &mut Cursor<'a>) -> Result<(), CursorStop> {
         let Versions { legacy, ue4, ue5, .. } = self.versions;
         if ue5 >= ue5::SAVED_HASH {
             cursor.skip("hash", 20)?;
@@ -161,7 +161,7 @@ impl<'a> Summary<'a> {
     }
 
     /// Reads the fields from the generations on.
-    fn tail(&mut self, cursor: &mut Cursor<'a>) -> Result<(), Stop> {
+    fn tail(&mut self, cursor: &mut Cursor<'a>) -> Result<(), CursorStop> {
         let Versions { legacy, ue4, .. } = self.versions;
         let generations = cursor.count("generations", 8)?;
         cursor.skip("generations", generations * 8)?;
@@ -187,7 +187,7 @@ impl<'a> Summary<'a> {
     }
 
     /// Skips the fields about bulk data and chunks, to find the end of the summary.
-    fn rest(&self, mut cursor: Cursor<'_>) -> Result<u64, Stop> {
+    fn rest(&self, mut cursor: Cursor<'_>) -> Result<u64, CursorStop> {
         let what = "end of the summary";
         let Versions { ue4, ue5, .. } = self.versions;
         cursor.skip(what, 8)?;
@@ -237,16 +237,16 @@ fn versions(cursor: &mut Cursor<'_>, assumed: Option<Versions>) -> Result<Versio
     Ok(Versions { legacy, ue4, ue5, licensee })
 }
 
-fn size(cursor: &mut Cursor<'_>) -> Result<u64, Stop> {
+fn size(cursor: &mut Cursor<'_>) -> Result<u64, CursorStop> {
     let size = cursor.i32("size of the header")?;
     u64::try_from(size).map_err(|_| cursor.damaged("size of the header"))
 }
 
-fn table(cursor: &mut Cursor<'_>, what: &'static str) -> Result<Table, Stop> {
+fn table(cursor: &mut Cursor<'_>, what: &'static str) -> Result<Table, CursorStop> {
     Ok(Table { count: cursor.i32(what)?, offset: cursor.i32(what)? })
 }
 
-fn customs(cursor: &mut Cursor<'_>, legacy: i32) -> Result<Vec<(Guid, i32)>, Stop> {
+fn customs(cursor: &mut Cursor<'_>, legacy: i32) -> Result<Vec<(Guid, i32)>, CursorStop> {
     let what = "custom versions";
     let least = if legacy == -2 { 8 } else { 20 };
     let count = cursor.count(what, least)?;
@@ -265,7 +265,7 @@ fn customs(cursor: &mut Cursor<'_>, legacy: i32) -> Result<Vec<(Guid, i32)>, Sto
     Ok(customs)
 }
 
-fn engine<'a>(cursor: &mut Cursor<'a>, ue4: i32, since: i32) -> Result<Engine<'a>, Stop> {
+fn engine<'a>(cursor: &mut Cursor<'a>, ue4: i32, since: i32) -> Result<Engine<'a>, CursorStop> {
     let what = "engine version";
     if ue4 < since {
         return Ok(Engine { changelist: cursor.u32(what)?, ..Engine::default() });

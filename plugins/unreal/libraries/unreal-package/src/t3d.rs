@@ -11,7 +11,7 @@ use crate::{
 
 /// Statistics of a T3D text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct T3dStatistics {
     /// Number of objects.
     pub objects: usize,
     /// Number of properties of these objects.
@@ -34,7 +34,7 @@ pub struct T3d {
     /// The text.
     pub text: String,
     /// The statistics.
-    pub told: Told,
+    pub told: T3dStatistics,
     /// A message for each part that could not be read.
     pub warnings: Vec<String>,
 }
@@ -54,7 +54,7 @@ impl Package<'_> {
             name: package,
             children: self.children(),
             render: Render::new(&self.header, package, limit),
-            told: Told::default(),
+            told: T3dStatistics::default(),
             warnings: Vec::new(),
         };
         let engine = &self.header.summary.engine;
@@ -103,7 +103,7 @@ struct Writer<'p, 'a> {
     name: &'p str,
     children: Vec<Vec<Index>>,
     render: Render<'p, 'a>,
-    told: Told,
+    told: T3dStatistics,
     warnings: Vec<String>,
 }
 

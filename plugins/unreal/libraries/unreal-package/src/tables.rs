@@ -2,7 +2,7 @@
 
 use crate::{
     cursor::Cursor,
-    fault::Stop,
+    fault::CursorStop,
     summary::Summary,
     version::{ue4, ue5},
 };
@@ -85,18 +85,21 @@ impl Export {
 }
 
 impl Name {
-    pub(crate) fn read(cursor: &mut Cursor<'_>, what: &'static str) -> Result<Self, Stop> {
+    pub(crate) fn read(cursor: &mut Cursor<'_>, what: &'static str) -> Result<Self, CursorStop> {
         Ok(Self { index: cursor.u32(what)?, number: cursor.u32(what)? })
     }
 }
 
 impl Index {
-    pub(crate) fn read(cursor: &mut Cursor<'_>, what: &'static str) -> Result<Self, Stop> {
+    pub(crate) fn read(cursor: &mut Cursor<'_>, what: &'static str) -> Result<Self, CursorStop> {
         cursor.i32(what).map(Self)
     }
 }
 
-pub fn names<'a>(whole: &Cursor<'a>, summary: &Summary<'a>) -> Result<Vec<Cow<'a, str>>, Stop> {
+pub fn names<'a>(
+    whole: &Cursor<'a>,
+    summary: &Summary<'a>,
+) -> Result<Vec<Cow<'a, str>>, CursorStop> {
     names_from(&mut whole.from("names", summary.names.offset.into())?, summary)
 }
 
@@ -104,7 +107,7 @@ pub fn names<'a>(whole: &Cursor<'a>, summary: &Summary<'a>) -> Result<Vec<Cow<'a
 pub fn names_from<'a>(
     cursor: &mut Cursor<'a>,
     summary: &Summary<'_>,
-) -> Result<Vec<Cow<'a, str>>, Stop> {
+) -> Result<Vec<Cow<'a, str>>, CursorStop> {
     let what = "names";
     let hashes = summary.versions.ue4 >= ue4::NAME_HASHES;
     let count = cursor.checked_count(what, summary.names.count, if hashes { 8 } else { 4 })?;
@@ -122,7 +125,7 @@ pub fn names_from<'a>(
     Ok(names)
 }
 
-pub fn imports(whole: &Cursor<'_>, summary: &Summary<'_>) -> Result<Vec<Import>, Stop> {
+pub fn imports(whole: &Cursor<'_>, summary: &Summary<'_>) -> Result<Vec<Import>, CursorStop> {
     let what = "imports";
     let least = import_size(summary);
     let mut cursor = whole.from(what, summary.imports.offset.into())?;
@@ -148,7 +151,7 @@ pub fn import_size(summary: &Summary<'_>) -> usize {
     28 + if has_package { 8 } else { 0 } + if is_optional { 4 } else { 0 }
 }
 
-pub fn exports(whole: &Cursor<'_>, summary: &Summary<'_>) -> Result<Vec<Export>, Stop> {
+pub fn exports(whole: &Cursor<'_>, summary: &Summary<'_>) -> Result<Vec<Export>, CursorStop> {
     let what = "exports";
     let mut cursor = whole.from(what, summary.exports.offset.into())?;
     let count = cursor.checked_count(what, summary.exports.count, 56)?;
@@ -160,7 +163,7 @@ pub fn exports(whole: &Cursor<'_>, summary: &Summary<'_>) -> Result<Vec<Export>,
 }
 
 /// Reads an export.
-pub fn export(cursor: &mut Cursor<'_>, summary: &Summary<'_>) -> Result<Export, Stop> {
+pub fn export(cursor: &mut Cursor<'_>, summary: &Summary<'_>) -> Result<Export, CursorStop> {
     let what = "exports";
     let (four, five) = (summary.versions.ue4, summary.versions.ue5);
     let class = Index::read(cursor, what)?;

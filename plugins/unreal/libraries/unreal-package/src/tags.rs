@@ -2,7 +2,7 @@
 
 use crate::{
     cursor::Cursor,
-    fault::Stop,
+    fault::CursorStop,
     header::Header,
     layout::Layout,
     tables::Name,
@@ -39,7 +39,7 @@ impl Tag {
         header: &Header<'_>,
         layout: &Layout,
         cursor: &mut Cursor<'_>,
-    ) -> Result<Option<Self>, Stop> {
+    ) -> Result<Option<Self>, CursorStop> {
         let name = Name::read(cursor, WHAT)?;
         if name.index as usize >= header.names.len() {
             return Err(cursor.damaged(WHAT));
@@ -55,7 +55,7 @@ impl Tag {
 }
 
 /// Reads a tag since 5.4: the complete type, and flags for optional fields.
-fn complete(cursor: &mut Cursor<'_>, name: Name) -> Result<Tag, Stop> {
+fn complete(cursor: &mut Cursor<'_>, name: Name) -> Result<Tag, CursorStop> {
     let mut most = MAX_TYPES;
     let kind = type_name(cursor, &mut most, 0)?;
     let size = size(cursor)?;
@@ -70,7 +70,7 @@ fn complete(cursor: &mut Cursor<'_>, name: Name) -> Result<Tag, Stop> {
     Ok(Tag { name, kind, size, index, truth: flags & 0x10 != 0, native: Some(flags & 0x08 != 0) })
 }
 
-fn type_name(cursor: &mut Cursor<'_>, most: &mut usize, depth: usize) -> Result<Type, Stop> {
+fn type_name(cursor: &mut Cursor<'_>, most: &mut usize, depth: usize) -> Result<Type, CursorStop> {
     let name = Name::read(cursor, WHAT)?;
     let count = cursor.count(WHAT, 12)?;
     if depth > crate::MAX_DEPTH || count >= *most {
@@ -90,7 +90,7 @@ fn short(
     layout: &Layout,
     cursor: &mut Cursor<'_>,
     name: Name,
-) -> Result<Tag, Stop> {
+) -> Result<Tag, CursorStop> {
     let mut kind = Type { name: Name::read(cursor, WHAT)?, inner: Vec::new() };
     let size = size(cursor)?;
     let index = cursor.u32(WHAT)?;
@@ -126,7 +126,7 @@ fn short(
     Ok(Tag { name, kind, size, index, truth, native: None })
 }
 
-fn extensions(cursor: &mut Cursor<'_>) -> Result<(), Stop> {
+fn extensions(cursor: &mut Cursor<'_>) -> Result<(), CursorStop> {
     let flags = cursor.u8(WHAT)?;
     if flags & 0x02 != 0 {
         // The kind of override, and whether the override is experimental.
@@ -138,7 +138,7 @@ fn extensions(cursor: &mut Cursor<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-fn size(cursor: &mut Cursor<'_>) -> Result<usize, Stop> {
+fn size(cursor: &mut Cursor<'_>) -> Result<usize, CursorStop> {
     let size = cursor.i32(WHAT)?;
     usize::try_from(size).map_err(|_| cursor.damaged(WHAT))
 }

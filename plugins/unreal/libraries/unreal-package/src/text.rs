@@ -2,7 +2,7 @@
 
 use crate::{
     cursor::Cursor,
-    fault::Stop,
+    fault::CursorStop,
     layout::Layout,
     tables::Name,
     value::{Text, Value},
@@ -14,7 +14,7 @@ const WHAT: &str = "text";
 
 impl Layout {
     /// Reads a text at nesting depth `depth`.
-    pub fn text<'a>(&self, cursor: &mut Cursor<'a>, depth: usize) -> Result<Text<'a>, Stop> {
+    pub fn text<'a>(&self, cursor: &mut Cursor<'a>, depth: usize) -> Result<Text<'a>, CursorStop> {
         if depth > crate::MAX_DEPTH {
             return Err(cursor.damaged(WHAT));
         }
@@ -51,7 +51,7 @@ impl Layout {
     }
 
     /// Reads a text before 4.3: source, key and flags.
-    fn old_text<'a>(&self, cursor: &mut Cursor<'a>) -> Result<Text<'a>, Stop> {
+    fn old_text<'a>(&self, cursor: &mut Cursor<'a>) -> Result<Text<'a>, CursorStop> {
         let source = cursor.string(WHAT)?;
         // 226: `ADDED_NAMESPACE_AND_KEY_DATA_TO_FTEXT`.
         if self.ue4 < 226 {
@@ -67,7 +67,7 @@ impl Layout {
         cursor: &mut Cursor<'a>,
         history: i8,
         depth: usize,
-    ) -> Result<Text<'a>, Stop> {
+    ) -> Result<Text<'a>, CursorStop> {
         let pattern = self.text(cursor, depth + 1)?;
         let count = cursor.count(WHAT, 2)?;
         let mut arguments = Vec::with_capacity(count.min(64));
@@ -87,7 +87,7 @@ impl Layout {
         cursor: &mut Cursor<'a>,
         wide: bool,
         depth: usize,
-    ) -> Result<Value<'a>, Stop> {
+    ) -> Result<Value<'a>, CursorStop> {
         Ok(match cursor.u8(WHAT)? {
             0 if wide => Value::Int(cursor.i64(WHAT)?),
             0 => Value::Int(cursor.i32(WHAT)?.into()),
@@ -105,7 +105,7 @@ impl Layout {
         cursor: &mut Cursor<'a>,
         currency: bool,
         depth: usize,
-    ) -> Result<Text<'a>, Stop> {
+    ) -> Result<Text<'a>, CursorStop> {
         if currency && self.ue4 >= ue4::TEXT_CURRENCY {
             cursor.skip_string(WHAT)?;
         }
@@ -118,7 +118,7 @@ impl Layout {
         Ok(Text::Formed(Box::new(value)))
     }
 
-    fn date<'a>(&self, cursor: &mut Cursor<'a>, history: i8) -> Result<Text<'a>, Stop> {
+    fn date<'a>(&self, cursor: &mut Cursor<'a>, history: i8) -> Result<Text<'a>, CursorStop> {
         let ticks = cursor.i64(WHAT)?;
         cursor.skip(WHAT, if history == 9 { 2 } else { 1 })?;
         if self.ue4 >= ue4::TEXT_TIME_ZONE {

@@ -1,6 +1,6 @@
 //! Reads the thumbnails of the assets in a package.
 
-use crate::{cursor::Cursor, fault::Stop, object::Package};
+use crate::{cursor::Cursor, fault::CursorStop, object::Package};
 
 /// A thumbnail of an asset.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl<'a> Package<'a> {
         found
     }
 
-    fn read_thumbnails(&self, found: &mut Vec<Thumbnail<'a>>) -> Result<(), Stop> {
+    fn read_thumbnails(&self, found: &mut Vec<Thumbnail<'a>>) -> Result<(), CursorStop> {
         let what = "thumbnails";
         let summary = &self.header.summary;
         if summary.thumbnails <= 0 {
@@ -54,7 +54,7 @@ fn picture<'a>(
     cursor: &mut Cursor<'a>,
     class: String,
     object: String,
-) -> Result<Option<Thumbnail<'a>>, Stop> {
+) -> Result<Option<Thumbnail<'a>>, CursorStop> {
     let what = "thumbnails";
     let width = cursor.i32(what)?.unsigned_abs();
     // The sign of the height tells whether the image is lossy.

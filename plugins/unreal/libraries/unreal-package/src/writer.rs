@@ -1,6 +1,6 @@
 //! Writes small, simple packages of any version, so that tests need no files of real projects.
 
-mod ink;
+mod byte_writer;
 mod profile;
 mod rows;
 mod tables;
@@ -16,7 +16,7 @@ use crate::{
 
 /// A package under construction.
 #[derive(Clone, Debug, Default)]
-pub struct Draft {
+pub struct DraftPackage {
     package: String,
     engine: (u16, u16),
     summary: Summary<'static>,
@@ -24,7 +24,7 @@ pub struct Draft {
     soft_paths: Vec<String>,
     /// Package of the class, class, index of the outer, name.
     imports: Vec<[String; 4]>,
-    exports: Vec<Piece>,
+    exports: Vec<DraftObject>,
     /// Path, class and tags.
     assets: Vec<(String, String, Tags)>,
     soft: Vec<String>,
@@ -38,19 +38,19 @@ type Tags = Vec<(String, String)>;
 
 /// An object under construction.
 #[derive(Clone, Debug, Default)]
-struct Piece {
+struct DraftObject {
     class: Index,
     outer: Index,
     name: String,
-    properties: Vec<(String, Worth)>,
+    properties: Vec<(String, DraftValue)>,
     is_node: bool,
-    pins: Vec<Pin>,
+    pins: Vec<DraftPin>,
     native: Vec<u8>,
     /// Whether the object consists of native data only, without properties and their end mark.
     is_raw: bool,
 }
 
-impl Piece {
+impl DraftObject {
     fn is_default(&self) -> bool {
         self.name.starts_with("Default__")
     }
@@ -58,7 +58,7 @@ impl Piece {
 
 /// A property value to write.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Worth {
+pub enum DraftValue {
     /// A boolean.
     Bool(bool),
     /// An integer.
@@ -86,25 +86,25 @@ pub enum Worth {
     /// A structure with native serialization: its type and its bytes.
     Raw(String, Vec<u8>),
     /// An instanced structure (`FInstancedStruct`): its type and its members.
-    Instanced(Index, Vec<(String, Worth)>),
+    Instanced(Index, Vec<(String, DraftValue)>),
     /// A property bag (`FInstancedPropertyBag`): its members.
-    Bag(Vec<(String, Worth)>),
+    Bag(Vec<(String, DraftValue)>),
     /// A variable of Niagara with native serialization: the structure, the variable's name and
     /// type, and the bytes after the type.
     Niagara(&'static str, String, Index, Vec<u8>),
     /// A tagged structure: its type and its members.
-    Struct(String, Vec<(String, Worth)>),
+    Struct(String, Vec<(String, DraftValue)>),
     /// A pin type, by its category.
     PinType(String),
     /// An array; all items have the type of the first.
-    List(Vec<Worth>),
+    List(Vec<DraftValue>),
     /// A map; all entries have the types of the first.
-    Map(Vec<(Worth, Worth)>),
+    Map(Vec<(DraftValue, DraftValue)>),
 }
 
 /// A pin to write.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pin {
+pub struct DraftPin {
     /// Its id, unique within the node.
     pub id: Guid,
     /// Its name.
@@ -123,7 +123,7 @@ pub struct Pin {
     pub hidden: bool,
 }
 
-impl Draft {
+impl DraftPackage {
     /// An empty package with this name, of the version in `profile`.
     pub fn new(profile: Profile, package: &str) -> Self {
         let Profile { engine, versions, customs, .. } = profile;
@@ -171,12 +171,17 @@ impl Draft {
 
     /// Adds an export of an imported or exported class.
     pub fn export_of(&mut self, class: Index, outer: Index, name: &str) -> Index {
-        self.exports.push(Piece { class, outer, name: name.to_owned(), ..Piece::default() });
+        self.exports.push(DraftObject {
+            class,
+            outer,
+            name: name.to_owned(),
+            ..DraftObject::default()
+        });
         Index::of_export(self.exports.len() - 1)
     }
 
     /// Sets a property of an object.
-    pub fn set(&mut self, object: Index, name: &str, worth: Worth) -> &mut Self {
+    pub fn set(&mut self, object: Index, name: &str, worth: DraftValue) -> &mut Self {
         self.piece(object).properties.push((name.to_owned(), worth));
         self
     }
@@ -195,7 +200,7 @@ impl Draft {
 
     /// Makes an object a node with these pins. For versions with pins as separate objects, links to
     /// nodes whose pins are added later are dropped.
-    pub fn pins(&mut self, node: Index, pins: &[Pin]) -> &mut Self {
+    pub fn pins(&mut self, node: Index, pins: &[DraftPin]) -> &mut Self {
         let piece = self.piece(node);
         piece.is_node = true;
         piece.pins = pins.to_vec();
@@ -205,31 +210,31 @@ impl Draft {
         self
     }
 
-    fn pin_objects(&mut self, node: Index, pins: &[Pin]) {
+    fn pin_objects(&mut self, node: Index, pins: &[DraftPin]) {
         let mut objects = Vec::new();
         for pin in pins {
             let name = format!("EdGraphPin_{}", pin.id.0[3]);
             let object = self.export("/Script/Engine.EdGraphPin", node, &name);
-            self.set(object, "PinName", Worth::String(pin.name.clone()));
+            self.set(object, "PinName", DraftValue::String(pin.name.clone()));
             if pin.output {
                 let way = ("EEdGraphPinDirection".to_owned(), "EGPD_Output".to_owned());
-                self.set(object, "Direction", Worth::Enum(way.0, way.1));
+                self.set(object, "Direction", DraftValue::Enum(way.0, way.1));
             }
-            self.set(object, "PinType", Worth::PinType(pin.kind.clone()));
-            self.set(object, "DefaultValue", Worth::String(pin.default.clone()));
+            self.set(object, "PinType", DraftValue::PinType(pin.kind.clone()));
+            self.set(object, "DefaultValue", DraftValue::String(pin.default.clone()));
             let links = pin.links.iter().filter_map(|(node, id)| {
                 let name = format!("EdGraphPin_{}", id.0[3]);
                 let mut exports = self.exports.iter();
                 let found = exports.position(|piece| piece.outer == *node && piece.name == name);
-                found.map(|position| Worth::Object(Index::of_export(position)))
+                found.map(|position| DraftValue::Object(Index::of_export(position)))
             });
-            let links: Vec<Worth> = links.collect();
+            let links: Vec<DraftValue> = links.collect();
             if !links.is_empty() {
-                self.set(object, "LinkedTo", Worth::List(links));
+                self.set(object, "LinkedTo", DraftValue::List(links));
             }
-            objects.push(Worth::Object(object));
+            objects.push(DraftValue::Object(object));
         }
-        self.set(node, "Pins", Worth::List(objects));
+        self.set(node, "Pins", DraftValue::List(objects));
     }
 
     /// Adds an asset to the asset registry data: its path in the package, its class and its tags.
@@ -258,7 +263,7 @@ impl Draft {
         self
     }
 
-    fn piece(&mut self, object: Index) -> &mut Piece {
+    fn piece(&mut self, object: Index) -> &mut DraftObject {
         let position = object.export().expect("it is an object of this package");
         &mut self.exports[position]
     }
@@ -292,8 +297,8 @@ fn split_number(text: &str) -> (&str, u32) {
 }
 
 /// A typical Blueprint: its asset, its class, and a graph whose event prints a text.
-pub fn blueprint(profile: Profile, package: &str, parent: &str) -> Draft {
-    let mut draft = Draft::new(profile, package);
+pub fn blueprint(profile: Profile, package: &str, parent: &str) -> DraftPackage {
+    let mut draft = DraftPackage::new(profile, package);
     let name = package.rsplit('/').next().unwrap_or(package).to_owned();
     let class = format!("{name}_C");
     let parent_index = draft.import("Class", parent);
@@ -304,25 +309,28 @@ pub fn blueprint(profile: Profile, package: &str, parent: &str) -> Draft {
     let call =
         draft.export("/Script/BlueprintGraph.K2Node_CallFunction", graph, "K2Node_CallFunction_3");
     let member = |name: &str| {
-        let member = vec![("MemberName".to_owned(), Worth::Name(name.to_owned()))];
-        Worth::Struct("MemberReference".to_owned(), member)
+        let member = vec![("MemberName".to_owned(), DraftValue::Name(name.to_owned()))];
+        DraftValue::Struct("MemberReference".to_owned(), member)
     };
-    draft.set(asset, "ParentClass", Worth::Object(parent_index));
-    draft.set(asset, "UbergraphPages", Worth::List(vec![Worth::Object(graph)]));
-    draft.set(asset, "GeneratedClass", Worth::Object(generated));
+    draft.set(asset, "ParentClass", DraftValue::Object(parent_index));
+    draft.set(asset, "UbergraphPages", DraftValue::List(vec![DraftValue::Object(graph)]));
+    draft.set(asset, "GeneratedClass", DraftValue::Object(generated));
     draft.set(event, "EventReference", member("ReceiveBeginPlay"));
     draft.set(call, "FunctionReference", member("PrintString"));
-    draft.set(call, "NodePosX", Worth::Int(320));
+    draft.set(call, "NodePosX", DraftValue::Int(320));
     let id = |number| Guid([1, 2, 3, number]);
-    let pin = |number, name: &str, kind: &str| Pin {
+    let pin = |number, name: &str, kind: &str| DraftPin {
         id: id(number),
         name: name.to_owned(),
         kind: kind.to_owned(),
-        ..Pin::default()
+        ..DraftPin::default()
     };
-    let text = Pin { default: "Hello".to_owned(), ..pin(12, "InString", "string") };
-    draft.pins(call, &[Pin { links: vec![(event, id(1))], ..pin(11, "execute", "exec") }, text]);
-    let then = Pin { output: true, links: vec![(call, id(11))], ..pin(1, "then", "exec") };
+    let text = DraftPin { default: "Hello".to_owned(), ..pin(12, "InString", "string") };
+    draft.pins(
+        call,
+        &[DraftPin { links: vec![(event, id(1))], ..pin(11, "execute", "exec") }, text],
+    );
+    let then = DraftPin { output: true, links: vec![(call, id(11))], ..pin(1, "then", "exec") };
     draft.pins(event, &[then]);
     let defaults = format!("Default__{class}");
     draft.export_of(generated, Index(0), &defaults);

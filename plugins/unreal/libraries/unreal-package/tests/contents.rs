@@ -2,7 +2,7 @@
 
 use unreal_package::{
     Action, Contents, Guid, Index, Literal, Package,
-    writer::{Draft, PROFILES, Pin, Profile, Worth, blueprint},
+    writer::{DraftPackage, DraftPin, DraftValue, PROFILES, Profile, blueprint},
 };
 
 /// The exports that every generated Blueprint begins with.
@@ -10,19 +10,19 @@ const ASSET: Index = Index(1);
 const CLASS: Index = Index(2);
 const GRAPH: Index = Index(3);
 
-fn reference(kind: &str, members: &[(&str, Worth)]) -> Worth {
+fn reference(kind: &str, members: &[(&str, DraftValue)]) -> DraftValue {
     let members = members.iter().map(|(name, worth)| ((*name).to_owned(), worth.clone()));
-    Worth::Struct(kind.to_owned(), members.collect())
+    DraftValue::Struct(kind.to_owned(), members.collect())
 }
 
-fn name(text: &str) -> Worth {
-    Worth::Name(text.to_owned())
+fn name(text: &str) -> DraftValue {
+    DraftValue::Name(text.to_owned())
 }
 
-fn node(draft: &mut Draft, graph: Index, class: &str, number: u32) -> Index {
+fn node(draft: &mut DraftPackage, graph: Index, class: &str, number: u32) -> Index {
     let path = format!("/Script/BlueprintGraph.{class}");
     let node = draft.export(&path, graph, &format!("{class}_{number}"));
-    draft.set(node, "NodeGuid", Worth::Guid(Guid([9, 8, 7, number])));
+    draft.set(node, "NodeGuid", DraftValue::Guid(Guid([9, 8, 7, number])));
     node
 }
 
@@ -32,36 +32,38 @@ fn door(profile: Profile) -> Vec<u8> {
     let variable = |name_: &str, value: &str| {
         let members = [
             ("VarName", name(name_)),
-            ("VarType", Worth::PinType("bool".to_owned())),
-            ("DefaultValue", Worth::String(value.to_owned())),
+            ("VarType", DraftValue::PinType("bool".to_owned())),
+            ("DefaultValue", DraftValue::String(value.to_owned())),
         ];
-        Worth::List(vec![reference("BPVariableDescription", &members)])
+        DraftValue::List(vec![reference("BPVariableDescription", &members)])
     };
     draft.set(ASSET, "NewVariables", variable("bOpen", "true"));
     let function = draft.export("/Script/Engine.EdGraph", ASSET, "OpenDoor");
-    draft.set(ASSET, "FunctionGraphs", Worth::List(vec![Worth::Object(function)]));
+    draft.set(ASSET, "FunctionGraphs", DraftValue::List(vec![DraftValue::Object(function)]));
     let entry = node(&mut draft, function, "K2Node_FunctionEntry", 0);
     draft.set(entry, "LocalVariables", variable("Angle", ""));
     let set = node(&mut draft, function, "K2Node_VariableSet", 1);
     let own = reference("MemberReference", &[("MemberName", name("bOpen"))]);
     draft.set(set, "VariableReference", own);
     let id = Guid([1, 1, 1, 41]);
-    let value = Pin { id, name: "bOpen".to_owned(), kind: "bool".to_owned(), ..Pin::default() };
-    draft.pins(set, &[Pin { default: "true".to_owned(), ..value }]);
+    let value =
+        DraftPin { id, name: "bOpen".to_owned(), kind: "bool".to_owned(), ..DraftPin::default() };
+    draft.pins(set, &[DraftPin { default: "true".to_owned(), ..value }]);
     let library = draft.import("Class", "/Script/Engine.KismetMathLibrary");
     // Nodes of Unreal plugins have classes of their own.
     let call = node(&mut draft, GRAPH, "K2Node_MyCallFunction", 2);
-    let members = [("MemberParent", Worth::Object(library)), ("MemberName", name("RandomFloat"))];
+    let members =
+        [("MemberParent", DraftValue::Object(library)), ("MemberName", name("RandomFloat"))];
     draft.set(call, "FunctionReference", reference("MemberReference", &members));
     let event = node(&mut draft, GRAPH, "K2Node_CustomEvent", 3);
     draft.set(event, "CustomFunctionName", name("OnKnock"));
-    draft.set(event, "NodeComment", Worth::String("Somebody knocks".to_owned()));
+    draft.set(event, "NodeComment", DraftValue::String("Somebody knocks".to_owned()));
     for without_pins in [entry, call, event] {
         draft.pins(without_pins, &[]);
     }
     let widget = draft.export("/Script/UMG.TextBlock", CLASS, "Title");
-    draft.set(widget, "Text", Worth::Text("Open the door".to_owned()));
-    draft.set(widget, "Width", Worth::Int(3));
+    draft.set(widget, "Text", DraftValue::Text("Open the door".to_owned()));
+    draft.set(widget, "Width", DraftValue::Int(3));
     draft.bytes()
 }
 

@@ -2,12 +2,12 @@
 
 use unreal_package::{
     Fault, Header, Index, flags,
-    writer::{Draft, PROFILES, Profile},
+    writer::{DraftPackage, PROFILES, Profile},
 };
 
 /// A cooked package of that engine, with or without its versions.
 fn cooked(profile: Profile, has_versions: bool) -> Vec<u8> {
-    let mut draft = Draft::new(profile, "/Game/Doors/T_Door");
+    let mut draft = DraftPackage::new(profile, "/Game/Doors/T_Door");
     draft.flags(flags::COOKED | flags::FILTER_EDITOR_ONLY);
     draft.export("/Script/Engine.Texture2D", Index(0), "T_Door");
     let mut bytes = draft.bytes();

@@ -2,7 +2,7 @@
 
 use unreal_package::{
     Difference, Guid, Index, Package, Part, difference,
-    writer::{Draft, PROFILES, Pin, Profile, Worth, blueprint},
+    writer::{DraftPackage, DraftPin, DraftValue, PROFILES, Profile, blueprint},
 };
 
 const PACKAGE: &str = "/Game/BP_Door";
@@ -10,14 +10,15 @@ const PACKAGE: &str = "/Game/BP_Door";
 const ASSET: Index = Index(1);
 const GRAPH: Index = Index(3);
 
-fn door(profile: Profile, change: impl FnOnce(&mut Draft, Index)) -> Vec<u8> {
+fn door(profile: Profile, change: impl FnOnce(&mut DraftPackage, Index)) -> Vec<u8> {
     let mut draft = blueprint(profile, PACKAGE, "/Script/Engine.Actor");
     let node = draft.export("/Script/BlueprintGraph.K2Node_CustomEvent", GRAPH, "Knock");
-    draft.set(node, "CustomFunctionName", Worth::Name("OnKnock".to_owned()));
-    draft.set(node, "NodeGuid", Worth::Guid(Guid([1, 2, 3, 4])));
+    draft.set(node, "CustomFunctionName", DraftValue::Name("OnKnock".to_owned()));
+    draft.set(node, "NodeGuid", DraftValue::Guid(Guid([1, 2, 3, 4])));
     let id = Guid([0, 0, 0, 90]);
-    let pin = Pin { id, name: "Hand".to_owned(), kind: "string".to_owned(), ..Pin::default() };
-    draft.pins(node, &[Pin { default: "left".to_owned(), ..pin }]);
+    let pin =
+        DraftPin { id, name: "Hand".to_owned(), kind: "string".to_owned(), ..DraftPin::default() };
+    draft.pins(node, &[DraftPin { default: "left".to_owned(), ..pin }]);
     change(&mut draft, node);
     draft.bytes()
 }
@@ -35,12 +36,12 @@ fn parts(found: &Difference) -> Vec<(Part, &str, Option<&str>, Option<&str>)> {
         .collect()
 }
 
-fn variable(name: &str) -> Worth {
+fn variable(name: &str) -> DraftValue {
     let members = vec![
-        ("VarName".to_owned(), Worth::Name(name.to_owned())),
-        ("VarType".to_owned(), Worth::PinType("bool".to_owned())),
+        ("VarName".to_owned(), DraftValue::Name(name.to_owned())),
+        ("VarType".to_owned(), DraftValue::PinType("bool".to_owned())),
     ];
-    Worth::List(vec![Worth::Struct("BPVariableDescription".to_owned(), members)])
+    DraftValue::List(vec![DraftValue::Struct("BPVariableDescription".to_owned(), members)])
 }
 
 #[test]
@@ -63,12 +64,12 @@ fn each_change_is_told_and_nothing_else() {
     let found = compared(&after, &before);
     assert_eq!(parts(&found), [(Part::Variable, "bOpen", Some("bool"), None)]);
     let moved = door(profile, |draft, node| {
-        draft.set(node, "NodePosX", Worth::Int(16));
+        draft.set(node, "NodePosX", DraftValue::Int(16));
     });
     let found = compared(&before, &moved);
     assert_eq!((found.moved, found.changes.len()), (1, 0), "{found:?}");
     let commented = door(profile, |draft, node| {
-        draft.set(node, "NodeComment", Worth::String("Who is there?".to_owned()));
+        draft.set(node, "NodeComment", DraftValue::String("Who is there?".to_owned()));
     });
     let found = compared(&before, &commented);
     assert_eq!(parts(&found), [(Part::Node, "comment", Some(""), Some("Who is there?"))]);
@@ -90,9 +91,10 @@ fn pins_links_and_nodes() {
     let profile = Profile::of("5.6");
     let before = door(profile, |_, _| {});
     let id = Guid([0, 0, 0, 90]);
-    let pin = Pin { id, name: "Hand".to_owned(), kind: "string".to_owned(), ..Pin::default() };
+    let pin =
+        DraftPin { id, name: "Hand".to_owned(), kind: "string".to_owned(), ..DraftPin::default() };
     let right = door(profile, |draft, node| {
-        draft.pins(node, &[Pin { default: "right".to_owned(), ..pin.clone() }]);
+        draft.pins(node, &[DraftPin { default: "right".to_owned(), ..pin.clone() }]);
     });
     let found = compared(&before, &right);
     let told = (Part::Pin, "input Hand", Some("string = left"), Some("string = right"));
@@ -100,12 +102,12 @@ fn pins_links_and_nodes() {
     // Another node whose output is linked to the pin.
     let linked = door(profile, |draft, node| {
         let other = draft.export("/Script/BlueprintGraph.K2Node_CustomEvent", GRAPH, "Bell");
-        draft.set(other, "CustomFunctionName", Worth::Name("OnBell".to_owned()));
-        draft.set(other, "NodeGuid", Worth::Guid(Guid([5, 5, 5, 5])));
+        draft.set(other, "CustomFunctionName", DraftValue::Name("OnBell".to_owned()));
+        draft.set(other, "NodeGuid", DraftValue::Guid(Guid([5, 5, 5, 5])));
         let from = Guid([0, 0, 0, 91]);
-        let out = Pin { id: from, name: "Out".to_owned(), output: true, ..pin.clone() };
-        draft.pins(other, &[Pin { links: vec![(node, id)], ..out }]);
-        draft.pins(node, &[Pin { links: vec![(other, from)], ..pin.clone() }]);
+        let out = DraftPin { id: from, name: "Out".to_owned(), output: true, ..pin.clone() };
+        draft.pins(other, &[DraftPin { links: vec![(node, id)], ..out }]);
+        draft.pins(node, &[DraftPin { links: vec![(other, from)], ..pin.clone() }]);
     });
     let found = compared(&before, &linked);
     let kinds: Vec<Part> = found.changes.iter().map(|change| change.part).collect();
@@ -121,8 +123,8 @@ fn a_node_that_is_renamed_is_the_same_node() {
     let of = |name: &str| {
         let mut draft = blueprint(profile, PACKAGE, "/Script/Engine.Actor");
         let node = draft.export("/Script/BlueprintGraph.K2Node_CustomEvent", GRAPH, name);
-        draft.set(node, "CustomFunctionName", Worth::Name("OnKnock".to_owned()));
-        draft.set(node, "NodeGuid", Worth::Guid(Guid([1, 2, 3, 4])));
+        draft.set(node, "CustomFunctionName", DraftValue::Name("OnKnock".to_owned()));
+        draft.set(node, "NodeGuid", DraftValue::Guid(Guid([1, 2, 3, 4])));
         draft.pins(node, &[]);
         draft.bytes()
     };
@@ -134,16 +136,16 @@ fn a_node_that_is_renamed_is_the_same_node() {
 fn rows_properties_and_data_that_is_not_decoded() {
     let profile = Profile::of("5.4");
     let of = |price: i32, more: bool, data: &[u8]| {
-        let mut draft = Draft::new(profile, "/Game/DT");
+        let mut draft = DraftPackage::new(profile, "/Game/DT");
         let table = draft.export("/Script/Engine.DataTable", Index(0), "DT");
-        let row = |price| vec![("Price".to_owned(), Worth::Int(price))];
+        let row = |price| vec![("Price".to_owned(), DraftValue::Int(price))];
         let mut rows = vec![("Sword", row(price))];
         if more {
             rows.push(("Bow", row(7)));
         }
         draft.rows(table, &rows);
         let texture = draft.export("/Script/Engine.Texture2D", Index(0), "T");
-        draft.set(texture, "Size", Worth::Int(price * 2));
+        draft.set(texture, "Size", DraftValue::Int(price * 2));
         draft.native(texture, data);
         draft.bytes()
     };

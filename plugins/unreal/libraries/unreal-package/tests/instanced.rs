@@ -2,16 +2,16 @@
 
 use unreal_package::{
     Guid, Index, Package, Value,
-    writer::{Draft, PROFILES, Profile, Worth},
+    writer::{DraftPackage, DraftValue, PROFILES, Profile},
 };
 
-fn text_of(draft: &Draft) -> String {
+fn text_of(draft: &DraftPackage) -> String {
     let bytes = draft.bytes();
     Package::read(&bytes).expect("it is a package").t3d(Index(1), "/Game/ST", 10_000).text
 }
 
-fn tree(profile: Profile) -> Draft {
-    let mut draft = Draft::new(profile, "/Game/ST");
+fn tree(profile: Profile) -> DraftPackage {
+    let mut draft = DraftPackage::new(profile, "/Game/ST");
     draft.export("/Script/StateTreeModule.StateTree", Index(0), "ST");
     draft
 }
@@ -21,10 +21,10 @@ fn the_type_and_the_members_are_told() {
     for profile in PROFILES {
         let mut draft = tree(*profile);
         let delay = draft.import("ScriptStruct", "/Script/StateTreeModule.StateTreeDelayTask");
-        let members = vec![("Duration".to_owned(), Worth::Int(7))];
-        draft.set(Index(1), "Task", Worth::Instanced(delay, members));
-        draft.set(Index(1), "Nothing", Worth::Instanced(Index(0), Vec::new()));
-        draft.set(Index(1), "Behind", Worth::Int(3));
+        let members = vec![("Duration".to_owned(), DraftValue::Int(7))];
+        draft.set(Index(1), "Task", DraftValue::Instanced(delay, members));
+        draft.set(Index(1), "Nothing", DraftValue::Instanced(Index(0), Vec::new()));
+        draft.set(Index(1), "Behind", DraftValue::Int(3));
         let text = text_of(&draft);
         let wanted = "Task=(Struct=\"/Script/CoreUObject.ScriptStruct'/Script/StateTreeModule.StateTreeDelayTask'\",Value=(Duration=7))";
         assert!(text.contains(wanted), "{}: {text}", profile.name);
@@ -41,7 +41,7 @@ fn the_mark_of_old_versions_and_native_layouts_are_read() {
     bytes.extend(8_i32.to_le_bytes());
     bytes.extend(1.5_f32.to_le_bytes());
     bytes.extend(2.0_f32.to_le_bytes());
-    draft.set(Index(1), "Place", Worth::Raw("InstancedStruct".to_owned(), bytes));
+    draft.set(Index(1), "Place", DraftValue::Raw("InstancedStruct".to_owned(), bytes));
     let text = text_of(&draft);
     assert!(text.contains("Value=(X=1.500000,Y=2.000000)"), "{text}");
 }
@@ -53,11 +53,11 @@ fn what_cannot_be_read_is_counted_and_the_rest_is_read() {
     let mut bytes = odd.0.to_le_bytes().to_vec();
     bytes.extend(5_i32.to_le_bytes());
     bytes.extend([1, 2, 3, 4, 5]);
-    draft.set(Index(1), "Odd", Worth::Raw("InstancedStruct".to_owned(), bytes.clone()));
+    draft.set(Index(1), "Odd", DraftValue::Raw("InstancedStruct".to_owned(), bytes.clone()));
     // The stated size exceeds the data.
     bytes[4] = 200;
-    draft.set(Index(1), "Long", Worth::Raw("InstancedStruct".to_owned(), bytes));
-    draft.set(Index(1), "Behind", Worth::Int(3));
+    draft.set(Index(1), "Long", DraftValue::Raw("InstancedStruct".to_owned(), bytes));
+    draft.set(Index(1), "Behind", DraftValue::Int(3));
     let bytes = draft.bytes();
     let package = Package::read(&bytes).expect("it is a package");
     let object = package.object(Index(1));
@@ -76,11 +76,11 @@ fn members_of_a_property_bag_are_told() {
         for customs in versions {
             let mut draft = tree(Profile { customs, ..*profile });
             let members = vec![
-                ("Health".to_owned(), Worth::Int(7)),
-                ("Title".to_owned(), Worth::String("Door".to_owned())),
+                ("Health".to_owned(), DraftValue::Int(7)),
+                ("Title".to_owned(), DraftValue::String("Door".to_owned())),
             ];
-            draft.set(Index(1), "Parameters", Worth::Bag(members));
-            draft.set(Index(1), "Behind", Worth::Int(3));
+            draft.set(Index(1), "Parameters", DraftValue::Bag(members));
+            draft.set(Index(1), "Behind", DraftValue::Int(3));
             let text = text_of(&draft);
             let wanted = "Parameters=(Health=7,Title=\"Door\")";
             assert!(text.contains(wanted), "{} {customs:?}: {text}", profile.name);
@@ -95,11 +95,11 @@ fn an_empty_or_damaged_property_bag_harms_nothing() {
     draft.set(
         Index(1),
         "Empty",
-        Worth::Raw("InstancedPropertyBag".to_owned(), vec![1, 0, 0, 0, 0]),
+        DraftValue::Raw("InstancedPropertyBag".to_owned(), vec![1, 0, 0, 0, 0]),
     );
     let endless = [vec![1, 1, 0, 0, 0], vec![0xFF; 40]].concat();
-    draft.set(Index(1), "Endless", Worth::Raw("InstancedPropertyBag".to_owned(), endless));
-    draft.set(Index(1), "Behind", Worth::Int(3));
+    draft.set(Index(1), "Endless", DraftValue::Raw("InstancedPropertyBag".to_owned(), endless));
+    draft.set(Index(1), "Behind", DraftValue::Int(3));
     let text = text_of(&draft);
     for wanted in ["Empty=()", "Endless=<undecoded 45 bytes>", "Behind=3"] {
         assert!(text.contains(wanted), "{wanted}: {text}");

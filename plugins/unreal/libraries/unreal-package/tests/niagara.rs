@@ -2,7 +2,7 @@
 
 use unreal_package::{
     Guid, Index, Package,
-    writer::{Draft, PROFILES, Profile, Worth},
+    writer::{DraftPackage, DraftValue, PROFILES, Profile},
 };
 
 /// `FNiagaraCustomVersion`: the first version that stores variables natively.
@@ -11,13 +11,13 @@ const NIAGARA: &[(Guid, i32)] = &[(VERSION, 64)];
 const OLDER: &[(Guid, i32)] = &[(VERSION, 63)];
 const VERSION: Guid = Guid([0xFCF5_7AFA, 0x5076_4283, 0xB9A9_E658, 0xFFA0_2D32]);
 
-fn text_of(draft: &Draft) -> String {
+fn text_of(draft: &DraftPackage) -> String {
     let bytes = draft.bytes();
     Package::read(&bytes).expect("it is a package").t3d(Index(1), "/Game/NS", 10_000).text
 }
 
-fn system(profile: Profile) -> Draft {
-    let mut draft = Draft::new(profile, "/Game/NS");
+fn system(profile: Profile) -> DraftPackage {
+    let mut draft = DraftPackage::new(profile, "/Game/NS");
     draft.export("/Script/Niagara.NiagaraScript", Index(0), "NS");
     draft
 }
@@ -43,14 +43,14 @@ fn a_store_has_the_values_of_its_variables() {
         let variables = variables.map(|(name, kind, offset)| {
             let kind = draft.import("ScriptStruct", &format!("/Script/Niagara.{kind}"));
             let offset = offset.to_le_bytes().to_vec();
-            Worth::Niagara("NiagaraVariableWithOffset", name.to_owned(), kind, offset)
+            DraftValue::Niagara("NiagaraVariableWithOffset", name.to_owned(), kind, offset)
         });
-        let bytes = data.iter().map(|byte| Worth::Int((*byte).into())).collect();
+        let bytes = data.iter().map(|byte| DraftValue::Int((*byte).into())).collect();
         let store = vec![
-            ("SortedParameterOffsets".to_owned(), Worth::List(variables.to_vec())),
-            ("ParameterData".to_owned(), Worth::List(bytes)),
+            ("SortedParameterOffsets".to_owned(), DraftValue::List(variables.to_vec())),
+            ("ParameterData".to_owned(), DraftValue::List(bytes)),
         ];
-        draft.set(Index(1), "Store", Worth::Struct("NiagaraParameterStore".to_owned(), store));
+        draft.set(Index(1), "Store", DraftValue::Struct("NiagaraParameterStore".to_owned(), store));
         let text = text_of(&draft);
         let of = |name: &str, kind: &str, rest: &str| {
             let kind = format!("/Script/CoreUObject.ScriptStruct'/Script/Niagara.{kind}'");
@@ -72,7 +72,7 @@ fn a_variable_has_its_value_or_its_bytes() {
         let kind = draft.import(kind.0, &format!("/Script/Niagara.{}", kind.1));
         let mut behind = i32::try_from(bytes.len()).expect("it is short").to_le_bytes().to_vec();
         behind.extend(bytes);
-        let variable = Worth::Niagara("NiagaraVariable", format!("Of.{name}"), kind, behind);
+        let variable = DraftValue::Niagara("NiagaraVariable", format!("Of.{name}"), kind, behind);
         draft.set(Index(1), name, variable);
     };
     put("Color", ("ScriptStruct", "LinearColor"), &floats(&[1.0, 0.5, 0.25, 1.0]));
@@ -82,7 +82,7 @@ fn a_variable_has_its_value_or_its_bytes() {
     put("Short", ("ScriptStruct", "NiagaraFloat"), &[1, 2]);
     put("Empty", ("ScriptStruct", "NiagaraFloat"), &[]);
     put("Large", ("ScriptStruct", "OddThing"), &[0; 100]);
-    draft.set(Index(1), "Behind", Worth::Int(3));
+    draft.set(Index(1), "Behind", DraftValue::Int(3));
     let text = text_of(&draft);
     for wanted in [
         "Value=(1.000000,0.500000,0.250000,1.000000))",
@@ -100,8 +100,8 @@ fn a_variable_has_its_value_or_its_bytes() {
 #[test]
 fn older_variables_are_tagged_properties() {
     let mut draft = system(Profile { customs: OLDER, ..Profile::of("5.0") });
-    let fields = vec![("Name".to_owned(), Worth::Name("User.Rate".to_owned()))];
-    draft.set(Index(1), "Variable", Worth::Struct("NiagaraVariable".to_owned(), fields));
+    let fields = vec![("Name".to_owned(), DraftValue::Name("User.Rate".to_owned()))];
+    draft.set(Index(1), "Variable", DraftValue::Struct("NiagaraVariable".to_owned(), fields));
     let text = text_of(&draft);
     assert!(text.contains("Variable=(Name=\"User.Rate\")"), "{text}");
 }

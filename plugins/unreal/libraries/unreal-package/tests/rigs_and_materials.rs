@@ -2,11 +2,11 @@
 
 use unreal_package::{
     Action, Graph, Guid, Index, Link, Node, NodePin, Package, difference, ue4,
-    writer::{Draft, PROFILES, Pin, Profile, Worth, blueprint},
+    writer::{DraftPackage, DraftPin, DraftValue, PROFILES, Profile, blueprint},
 };
 
-fn text(text: &str) -> Worth {
-    Worth::String(text.to_owned())
+fn text(text: &str) -> DraftValue {
+    DraftValue::String(text.to_owned())
 }
 
 fn string(bytes: &mut Vec<u8>, text: &str) {
@@ -16,9 +16,16 @@ fn string(bytes: &mut Vec<u8>, text: &str) {
 }
 
 /// A pin of a rig.
-fn pin(draft: &mut Draft, within: Index, name: &str, way: &str, kind: &str, value: &str) -> Index {
+fn pin(
+    draft: &mut DraftPackage,
+    within: Index,
+    name: &str,
+    way: &str,
+    kind: &str,
+    value: &str,
+) -> Index {
     let pin = draft.export("/Script/RigVMDeveloper.RigVMPin", within, name);
-    draft.set(pin, "Direction", Worth::Enum("ERigVMPinDirection".to_owned(), way.to_owned()));
+    draft.set(pin, "Direction", DraftValue::Enum("ERigVMPinDirection".to_owned(), way.to_owned()));
     draft.set(pin, "CPPType", text(kind));
     if !value.is_empty() {
         draft.set(pin, "DefaultValue", text(value));
@@ -26,7 +33,7 @@ fn pin(draft: &mut Draft, within: Index, name: &str, way: &str, kind: &str, valu
     pin
 }
 
-fn link(draft: &mut Draft, graph: Index, number: u32, from: &str, to: &str) {
+fn link(draft: &mut DraftPackage, graph: Index, number: u32, from: &str, to: &str) {
     let link =
         draft.export("/Script/RigVMDeveloper.RigVMLink", graph, &format!("RigVMLink_{number}"));
     let mut bytes = Vec::new();
@@ -37,7 +44,7 @@ fn link(draft: &mut Draft, graph: Index, number: u32, from: &str, to: &str) {
 
 /// A rig: an event, a call of a function, a variable that is read, and the copy for the editor's view.
 fn rig(profile: Profile, bone: &str) -> Vec<u8> {
-    let mut draft = Draft::new(profile, "/Game/CR_Leg");
+    let mut draft = DraftPackage::new(profile, "/Game/CR_Leg");
     let asset = draft.export("/Script/ControlRigDeveloper.ControlRigBlueprint", Index(0), "CR_Leg");
     let view = draft.export("/Script/ControlRigDeveloper.ControlRigGraph", asset, "Rig Graph");
     let shown = draft.export("/Script/ControlRigDeveloper.ControlRigGraphNode", view, "Begin");
@@ -140,40 +147,40 @@ fn a_blueprint_beside_a_rig_keeps_its_graphs() {
     assert_eq!(names, ["EventGraph", "RigVMModel"]);
 }
 
-fn input(expression: Index, output: i32, name: &str) -> Worth {
+fn input(expression: Index, output: i32, name: &str) -> DraftValue {
     let members = vec![
-        ("Expression".to_owned(), Worth::Object(expression)),
-        ("OutputIndex".to_owned(), Worth::Int(output)),
-        ("InputName".to_owned(), Worth::Name(name.to_owned())),
+        ("Expression".to_owned(), DraftValue::Object(expression)),
+        ("OutputIndex".to_owned(), DraftValue::Int(output)),
+        ("InputName".to_owned(), DraftValue::Name(name.to_owned())),
     ];
     // This type is stored with tags in every version.
-    Worth::Struct("TaggedInput".to_owned(), members)
+    DraftValue::Struct("TaggedInput".to_owned(), members)
 }
 
 /// A material: a colour parameter, a function with two outputs, and a setting.
 fn material(profile: Profile, colour: &str) -> Vec<u8> {
-    let mut draft = Draft::new(profile, "/Game/M_Door");
+    let mut draft = DraftPackage::new(profile, "/Game/M_Door");
     let asset = draft.export("/Script/Engine.Material", Index(0), "M_Door");
     let of = |class: &str| format!("/Script/Engine.MaterialExpression{class}");
     let tint = draft.export(&of("VectorParameter"), asset, "Tint");
-    draft.set(tint, "ParameterName", Worth::Name(colour.to_owned()));
-    draft.set(tint, "Group", Worth::Name("Look".to_owned()));
-    draft.set(tint, "MaterialExpressionEditorX", Worth::Int(-300));
-    draft.set(tint, "MaterialExpressionGuid", Worth::Guid(Guid([7, 7, 7, 7])));
+    draft.set(tint, "ParameterName", DraftValue::Name(colour.to_owned()));
+    draft.set(tint, "Group", DraftValue::Name("Look".to_owned()));
+    draft.set(tint, "MaterialExpressionEditorX", DraftValue::Int(-300));
+    draft.set(tint, "MaterialExpressionGuid", DraftValue::Guid(Guid([7, 7, 7, 7])));
     let function = draft.import("/Script/Engine.MaterialFunction", "/Game/MF_Wet.MF_Wet");
     let call = draft.export(&of("MaterialFunctionCall"), asset, "Wet");
-    draft.set(call, "MaterialFunction", Worth::Object(function));
+    draft.set(call, "MaterialFunction", DraftValue::Object(function));
     let given = vec![("Input".to_owned(), input(tint, 0, "Base"))];
-    let given = Worth::Struct("FunctionExpressionInput".to_owned(), given);
-    draft.set(call, "FunctionInputs", Worth::List(vec![given]));
+    let given = DraftValue::Struct("FunctionExpressionInput".to_owned(), given);
+    draft.set(call, "FunctionInputs", DraftValue::List(vec![given]));
     let output = |name: &str| {
-        let name = vec![("OutputName".to_owned(), Worth::Name(name.to_owned()))];
-        let inner = ("Output".to_owned(), Worth::Struct("ExpressionOutput".to_owned(), name));
-        Worth::Struct("FunctionExpressionOutput".to_owned(), vec![inner])
+        let name = vec![("OutputName".to_owned(), DraftValue::Name(name.to_owned()))];
+        let inner = ("Output".to_owned(), DraftValue::Struct("ExpressionOutput".to_owned(), name));
+        DraftValue::Struct("FunctionExpressionOutput".to_owned(), vec![inner])
     };
-    draft.set(call, "FunctionOutputs", Worth::List(vec![output("Dry"), output("Wetness")]));
-    draft.set(asset, "TwoSided", Worth::Bool(true));
-    draft.set(asset, "StateId", Worth::Guid(Guid([1, 2, 3, 4])));
+    draft.set(call, "FunctionOutputs", DraftValue::List(vec![output("Dry"), output("Wetness")]));
+    draft.set(asset, "TwoSided", DraftValue::Bool(true));
+    draft.set(asset, "StateId", DraftValue::Guid(Guid([1, 2, 3, 4])));
     draft.set(asset, "BaseColor", input(call, 1, "None"));
     draft.set(asset, "Metallic", input(Index(0), 0, "None"));
     draft.bytes()
@@ -221,7 +228,7 @@ fn a_parameter_of_a_material_is_found_and_compared() {
 #[test]
 fn rigs_and_materials_that_go_round_in_circles_end() {
     let profile = Profile::of("5.6");
-    let mut draft = Draft::new(profile, "/Game/M_Loop");
+    let mut draft = DraftPackage::new(profile, "/Game/M_Loop");
     let asset = draft.export("/Script/Engine.Material", Index(0), "M_Loop");
     let node = draft.export("/Script/Engine.MaterialExpressionAdd", asset, "Add");
     draft.set(node, "A", input(node, 0, "None"));
@@ -233,7 +240,7 @@ fn rigs_and_materials_that_go_round_in_circles_end() {
     }
     link(&mut draft, model, 0, "Unit.P0", "Unit.P0");
     let id = Guid([0, 0, 0, 1]);
-    draft.pins(model, &[Pin { id, name: "Odd".to_owned(), ..Pin::default() }]);
+    draft.pins(model, &[DraftPin { id, name: "Odd".to_owned(), ..DraftPin::default() }]);
     let bytes = draft.bytes();
     let package = Package::read(&bytes).expect("it is a package");
     let graphs = package.graphs("/Game/M_Loop");

@@ -3,18 +3,18 @@
 
 use unreal_package::{
     Index, Label, Package, Rows, Value,
-    writer::{Draft, PROFILES, Profile, Worth},
+    writer::{DraftPackage, DraftValue, PROFILES, Profile},
 };
 
-fn row(price: i32, title: &str) -> Vec<(String, Worth)> {
+fn row(price: i32, title: &str) -> Vec<(String, DraftValue)> {
     vec![
-        ("Price".to_owned(), Worth::Int(price)),
-        ("Title".to_owned(), Worth::String(title.to_owned())),
+        ("Price".to_owned(), DraftValue::Int(price)),
+        ("Title".to_owned(), DraftValue::String(title.to_owned())),
     ]
 }
 
-fn data_table(profile: Profile) -> Draft {
-    let mut draft = Draft::new(profile, "/Game/DT_Items");
+fn data_table(profile: Profile) -> DraftPackage {
+    let mut draft = DraftPackage::new(profile, "/Game/DT_Items");
     let table = draft.export("/Script/Engine.DataTable", Index(0), "DT_Items");
     draft.rows(table, &[("Sword", row(10, "A \"sword\"")), ("Bow", row(7, "A bow"))]);
     draft.asset("DT_Items", "/Script/Engine.DataTable", &[]);
@@ -44,7 +44,7 @@ fn rows_of_a_data_table() {
 fn curves_with_and_without_their_kind() {
     for profile in PROFILES {
         for kind in [None, Some(1), Some(2)] {
-            let mut draft = Draft::new(*profile, "/Game/CT_Speed");
+            let mut draft = DraftPackage::new(*profile, "/Game/CT_Speed");
             let table = draft.export("/Script/Engine.CurveTable", Index(0), "CT_Speed");
             let curves = [("Walk", row(1, "a")), ("Run", row(2, "b")), ("Fly", row(3, "c"))];
             match kind {
@@ -65,7 +65,7 @@ fn curves_with_and_without_their_kind() {
 #[test]
 fn entries_of_a_string_table() {
     for profile in PROFILES {
-        let mut draft = Draft::new(*profile, "/Game/ST_Menu");
+        let mut draft = DraftPackage::new(*profile, "/Game/ST_Menu");
         let table = draft.export("/Script/Engine.StringTable", Index(0), "ST_Menu");
         let entries = [("Start", "Begin"), ("Quit", "Ende \u{FC}")];
         draft.strings(table, "Menu", &entries, Some(("Comment", "the button")));
@@ -93,7 +93,7 @@ fn entries_of_a_string_table() {
 #[test]
 fn what_is_not_decoded_is_told() {
     let profile = Profile::of("5.6");
-    let mut draft = Draft::new(profile, "/Game/T");
+    let mut draft = DraftPackage::new(profile, "/Game/T");
     let texture = draft.export("/Script/Engine.Texture2D", Index(0), "T");
     draft.native(texture, &[7; 33]);
     let table = draft.export("/Script/Engine.DataTable", Index(0), "DT");
@@ -114,12 +114,12 @@ fn what_is_not_decoded_is_told() {
 fn colours_of_materials() {
     for (name, bytes) in [("4.27", 44), ("5.5", 44), ("5.6", 56), ("5.8", 56)] {
         let profile = Profile::of(name);
-        let mut draft = Draft::new(profile, "/Game/M");
+        let mut draft = DraftPackage::new(profile, "/Game/M");
         let material = draft.export("/Script/Engine.Material", Index(0), "M");
         draft.set(
             material,
             "BaseColor",
-            Worth::Raw("ColorMaterialInput".to_owned(), vec![0; bytes]),
+            DraftValue::Raw("ColorMaterialInput".to_owned(), vec![0; bytes]),
         );
         let file = draft.bytes();
         let package = Package::read(&file).expect("it is a package");
@@ -137,10 +137,10 @@ fn colours_of_materials() {
 #[test]
 fn import_data_without_sources() {
     for profile in PROFILES {
-        let mut draft = Draft::new(*profile, "/Game/A");
+        let mut draft = DraftPackage::new(*profile, "/Game/A");
         let class = "/Script/UnrealEd.FbxAnimSequenceImportData";
         let data = draft.export(class, Index(0), "Data");
-        draft.set(data, "StartFrame", Worth::Int(3));
+        draft.set(data, "StartFrame", DraftValue::Int(3));
         let bytes = draft.bytes();
         let package = Package::read(&bytes).expect("it is a package");
         let object = package.object(data);

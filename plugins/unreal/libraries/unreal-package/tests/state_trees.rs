@@ -2,15 +2,15 @@
 
 use unreal_package::{
     Guid, Index, Package,
-    writer::{Draft, PROFILES, Profile, Worth},
+    writer::{DraftPackage, DraftValue, PROFILES, Profile},
 };
 
-fn member(name: &str, worth: Worth) -> (String, Worth) {
+fn member(name: &str, worth: DraftValue) -> (String, DraftValue) {
     (name.to_owned(), worth)
 }
 
-fn choice(kind: &str, value: &str) -> Worth {
-    Worth::Enum(kind.to_owned(), format!("{kind}::{value}"))
+fn choice(kind: &str, value: &str) -> DraftValue {
+    DraftValue::Enum(kind.to_owned(), format!("{kind}::{value}"))
 }
 
 fn guid(number: u32) -> Guid {
@@ -18,34 +18,34 @@ fn guid(number: u32) -> Guid {
 }
 
 /// A task or condition of this type with a value.
-fn node(structure: Index, key: &str, value: i32) -> Worth {
+fn node(structure: Index, key: &str, value: i32) -> DraftValue {
     let node = vec![
-        member("Name", Worth::Name("x".to_owned())),
-        member("bTaskEnabled", Worth::Bool(true)),
-        member("bInvert", Worth::Bool(value == 2)),
+        member("Name", DraftValue::Name("x".to_owned())),
+        member("bTaskEnabled", DraftValue::Bool(true)),
+        member("bInvert", DraftValue::Bool(value == 2)),
     ];
-    let node = Worth::Instanced(structure, node);
-    let instance = Worth::Instanced(structure, vec![member(key, Worth::Int(value))]);
-    Worth::Struct(
+    let node = DraftValue::Instanced(structure, node);
+    let instance = DraftValue::Instanced(structure, vec![member(key, DraftValue::Int(value))]);
+    DraftValue::Struct(
         "StateTreeEditorNode".to_owned(),
         vec![
             member("Node", node),
             member("Instance", instance),
-            member("ID", Worth::Guid(guid(value.unsigned_abs()))),
+            member("ID", DraftValue::Guid(guid(value.unsigned_abs()))),
         ],
     )
 }
 
-fn link(name: &str, kind: &str) -> Worth {
+fn link(name: &str, kind: &str) -> DraftValue {
     let kind = choice("EStateTreeTransitionType", kind);
-    Worth::Struct(
+    DraftValue::Struct(
         "StateTreeStateLink".to_owned(),
-        vec![member("Name", Worth::Name(name.to_owned())), member("LinkType", kind)],
+        vec![member("Name", DraftValue::Name(name.to_owned())), member("LinkType", kind)],
     )
 }
 
-fn draft(profile: Profile) -> Draft {
-    let mut draft = Draft::new(profile, "/Game/ST_Door");
+fn draft(profile: Profile) -> DraftPackage {
+    let mut draft = DraftPackage::new(profile, "/Game/ST_Door");
     let tree = draft.export("/Script/StateTreeModule.StateTree", Index(0), "ST_Door");
     let data = draft.export("/Script/StateTreeEditorModule.StateTreeEditorData", tree, "Data");
     let state = "/Script/StateTreeEditorModule.StateTreeState";
@@ -54,50 +54,55 @@ fn draft(profile: Profile) -> Draft {
     let delay = draft.import("ScriptStruct", "/Script/StateTreeModule.StateTreeDelayTask");
     let compare =
         draft.import("ScriptStruct", "/Script/StateTreeModule.StateTreeCompareIntCondition");
-    draft.set(data, "GlobalTasks", Worth::List(vec![node(delay, "Duration", 9)]));
+    draft.set(data, "GlobalTasks", DraftValue::List(vec![node(delay, "Duration", 9)]));
     let path = |id: u32, name: &str| {
-        let segment = vec![member("Name", Worth::Name(name.to_owned()))];
-        let segment = Worth::Struct("PropertyBindingPathSegment".to_owned(), segment);
+        let segment = vec![member("Name", DraftValue::Name(name.to_owned()))];
+        let segment = DraftValue::Struct("PropertyBindingPathSegment".to_owned(), segment);
         let fields = vec![
-            member("StructID", Worth::Guid(guid(id))),
-            member("Segments", Worth::List(vec![segment])),
+            member("StructID", DraftValue::Guid(guid(id))),
+            member("Segments", DraftValue::List(vec![segment])),
         ];
-        Worth::Struct("PropertyBindingPath".to_owned(), fields)
+        DraftValue::Struct("PropertyBindingPath".to_owned(), fields)
     };
-    let binding = |from: Worth, to: Worth| {
+    let binding = |from: DraftValue, to: DraftValue| {
         let ends = vec![member("SourcePropertyPath", from), member("TargetPropertyPath", to)];
-        Worth::Struct("StateTreePropertyPathBinding".to_owned(), ends)
+        DraftValue::Struct("StateTreePropertyPathBinding".to_owned(), ends)
     };
     let bindings = vec![
         binding(path(99, "Seconds"), path(7, "Duration")),
         binding(path(9, "Duration"), path(1, "Left")),
         binding(path(55, "Actor"), path(1, "Right")),
     ];
-    let bindings = vec![member("PropertyBindings", Worth::List(bindings))];
-    let bindings = Worth::Struct("StateTreeEditorPropertyBindings".to_owned(), bindings);
-    draft.set(data, "RootParametersGuid", Worth::Guid(guid(99)));
+    let bindings = vec![member("PropertyBindings", DraftValue::List(bindings))];
+    let bindings = DraftValue::Struct("StateTreeEditorPropertyBindings".to_owned(), bindings);
+    draft.set(data, "RootParametersGuid", DraftValue::Guid(guid(99)));
     draft.set(data, "EditorBindings", bindings);
-    draft.set(data, "SubTrees", Worth::List(vec![Worth::Object(root)]));
-    draft.set(root, "Name", Worth::Name("Root".to_owned()));
+    draft.set(data, "SubTrees", DraftValue::List(vec![DraftValue::Object(root)]));
+    draft.set(root, "Name", DraftValue::Name("Root".to_owned()));
     draft.set(root, "Type", choice("EStateTreeStateType", "Group"));
     // A state that is its own child, as only a damaged file has it.
-    draft.set(root, "Children", Worth::List(vec![Worth::Object(open), Worth::Object(root)]));
-    draft.set(open, "Name", Worth::Name("Open".to_owned()));
-    draft.set(open, "bEnabled", Worth::Bool(false));
-    draft.set(open, "EnterConditions", Worth::List(vec![node(compare, "Left", 1)]));
-    draft.set(open, "Tasks", Worth::List(vec![node(delay, "Duration", 7)]));
-    let transition =
-        |members: Vec<(String, Worth)>| Worth::Struct("StateTreeTransition".to_owned(), members);
+    draft.set(
+        root,
+        "Children",
+        DraftValue::List(vec![DraftValue::Object(open), DraftValue::Object(root)]),
+    );
+    draft.set(open, "Name", DraftValue::Name("Open".to_owned()));
+    draft.set(open, "bEnabled", DraftValue::Bool(false));
+    draft.set(open, "EnterConditions", DraftValue::List(vec![node(compare, "Left", 1)]));
+    draft.set(open, "Tasks", DraftValue::List(vec![node(delay, "Duration", 7)]));
+    let transition = |members: Vec<(String, DraftValue)>| {
+        DraftValue::Struct("StateTreeTransition".to_owned(), members)
+    };
     draft.set(
         open,
         "Transitions",
-        Worth::List(vec![
+        DraftValue::List(vec![
             transition(vec![
                 member("Trigger", choice("EStateTreeTransitionTrigger", "OnTick")),
                 member("State", link("Root", "GotoState")),
-                member("bDelayTransition", Worth::Bool(true)),
-                member("DelayDuration", Worth::Float(0.5)),
-                member("Conditions", Worth::List(vec![node(compare, "Left", 2)])),
+                member("bDelayTransition", DraftValue::Bool(true)),
+                member("DelayDuration", DraftValue::Float(0.5)),
+                member("Conditions", DraftValue::List(vec![node(compare, "Left", 2)])),
             ]),
             transition(vec![member("State", link("None", "Succeeded"))]),
         ]),
@@ -131,7 +136,7 @@ fn states_have_their_conditions_tasks_and_transitions() {
 
 #[test]
 fn what_is_not_decoded_is_said_and_other_packages_have_no_state_tree() {
-    let mut other = Draft::new(Profile::of("5.6"), "/Game/ST_Odd");
+    let mut other = DraftPackage::new(Profile::of("5.6"), "/Game/ST_Odd");
     let tree = other.export("/Script/StateTreeModule.StateTree", Index(0), "ST_Odd");
     let bytes = other.bytes();
     assert_eq!(Package::read(&bytes).expect("it is a package").state_tree("/Game/ST_Odd"), None);
@@ -140,11 +145,11 @@ fn what_is_not_decoded_is_said_and_other_packages_have_no_state_tree() {
     let mut raw = odd.0.to_le_bytes().to_vec();
     raw.extend(5_i32.to_le_bytes());
     raw.extend([1, 2, 3, 4, 5]);
-    let node = Worth::Struct(
+    let node = DraftValue::Struct(
         "StateTreeEditorNode".to_owned(),
-        vec![member("Node", Worth::Raw("InstancedStruct".to_owned(), raw))],
+        vec![member("Node", DraftValue::Raw("InstancedStruct".to_owned(), raw))],
     );
-    other.set(data, "Evaluators", Worth::List(vec![node]));
+    other.set(data, "Evaluators", DraftValue::List(vec![node]));
     let bytes = other.bytes();
     let text = Package::read(&bytes).expect("it is a package").state_tree("/Game/ST_Odd");
     let text = text.expect("it has a state tree");

@@ -1,8 +1,8 @@
 //! Tests that the reader reads what the writer writes, for each engine version.
 
 use unreal_package::{
-    Fault, Guid, Header, Index, Package, Strength, Value, flags,
-    writer::{Draft, PROFILES, Profile, Worth, blueprint},
+    DependencyKind, Fault, Guid, Header, Index, Package, Value, flags,
+    writer::{DraftPackage, DraftValue, PROFILES, Profile, blueprint},
 };
 
 /// Reads like an index: the start of the file, and more only on request.
@@ -56,16 +56,16 @@ fn every_version_has_its_tables() {
         };
         assert_eq!(
             find("/Script/Engine"),
-            Some((Strength::Hard, flags_known.then_some(false))),
+            Some((DependencyKind::Hard, flags_known.then_some(false))),
             "{name}"
         );
         assert_eq!(
             find("/Script/UnrealEd"),
-            Some((Strength::Hard, flags_known.then_some(true))),
+            Some((DependencyKind::Hard, flags_known.then_some(true))),
             "{name}"
         );
-        let soft =
-            (profile.versions.ue4 >= 384).then_some((Strength::Soft, flags_known.then_some(false)));
+        let soft = (profile.versions.ue4 >= 384)
+            .then_some((DependencyKind::Soft, flags_known.then_some(false)));
         assert_eq!(find("/Game/Sounds/S_Creak"), soft, "{name}");
         // The result does not depend on the length of the first part.
         for first in [0, 4, 64, 200, 1000] {
@@ -112,38 +112,40 @@ fn every_version_has_its_graph() {
 fn every_version_has_its_values() {
     for profile in PROFILES {
         let name = profile.name;
-        let mut draft = Draft::new(*profile, "/Game/Data");
+        let mut draft = DraftPackage::new(*profile, "/Game/Data");
         let object = draft.export("/Script/Game.Data", Index(0), "Data");
         let other = draft.import("/Script/Engine.StaticMesh", "/Game/Meshes/SM_Rock.SM_Rock");
-        let pair = |a, b| vec![("A".to_owned(), Worth::Int(a)), ("B".to_owned(), Worth::Int(b))];
+        let pair =
+            |a, b| vec![("A".to_owned(), DraftValue::Int(a)), ("B".to_owned(), DraftValue::Int(b))];
         let mut set = |key: &str, worth| {
             draft.set(object, key, worth);
         };
-        set("bOpen", Worth::Bool(true));
-        set("Count", Worth::Int(-7));
-        set("Speed", Worth::Float(1.5));
-        set("Weight", Worth::Double(2.25));
-        set("Title", Worth::String("Tür 門 \"x\"".to_owned()));
-        set("Tag", Worth::Name("Door_3".to_owned()));
-        set("Label", Worth::Text("Open me".to_owned()));
-        set("Mode", Worth::Enum("EMode".to_owned(), "EMode::Fast".to_owned()));
-        set("Mesh", Worth::Object(other));
-        set("Id", Worth::Guid(Guid([1, 2, 3, 4])));
-        set("Where", Worth::Vector([1.0, -2.0, 3.5]));
-        set("Pair", Worth::Struct("Pair".to_owned(), pair(1, 2)));
+        set("bOpen", DraftValue::Bool(true));
+        set("Count", DraftValue::Int(-7));
+        set("Speed", DraftValue::Float(1.5));
+        set("Weight", DraftValue::Double(2.25));
+        set("Title", DraftValue::String("Tür 門 \"x\"".to_owned()));
+        set("Tag", DraftValue::Name("Door_3".to_owned()));
+        set("Label", DraftValue::Text("Open me".to_owned()));
+        set("Mode", DraftValue::Enum("EMode".to_owned(), "EMode::Fast".to_owned()));
+        set("Mesh", DraftValue::Object(other));
+        set("Id", DraftValue::Guid(Guid([1, 2, 3, 4])));
+        set("Where", DraftValue::Vector([1.0, -2.0, 3.5]));
+        set("Pair", DraftValue::Struct("Pair".to_owned(), pair(1, 2)));
         if has_arrays(profile) {
-            let names = ["a", "b"].map(|name| Worth::Name(name.to_owned()));
-            set("Names", Worth::List(names.to_vec()));
-            set("Bits", Worth::List(vec![Worth::Bool(true), Worth::Bool(false)]));
-            let pairs = [(1, 2), (3, 4)].map(|(a, b)| Worth::Struct("Pair".to_owned(), pair(a, b)));
-            set("Pairs", Worth::List(pairs.to_vec()));
+            let names = ["a", "b"].map(|name| DraftValue::Name(name.to_owned()));
+            set("Names", DraftValue::List(names.to_vec()));
+            set("Bits", DraftValue::List(vec![DraftValue::Bool(true), DraftValue::Bool(false)]));
+            let pairs =
+                [(1, 2), (3, 4)].map(|(a, b)| DraftValue::Struct("Pair".to_owned(), pair(a, b)));
+            set("Pairs", DraftValue::List(pairs.to_vec()));
         }
         if profile.versions.ue4 >= 384 {
-            set("Later", Worth::Soft("/Game/Sounds/S_Creak.S_Creak".to_owned()));
+            set("Later", DraftValue::Soft("/Game/Sounds/S_Creak.S_Creak".to_owned()));
         }
         if profile.versions.ue4 >= 509 {
-            let entry = |k: &str, v| (Worth::Name(k.to_owned()), Worth::Int(v));
-            set("Map", Worth::Map(vec![entry("x", 1), entry("y", 2)]));
+            let entry = |k: &str, v| (DraftValue::Name(k.to_owned()), DraftValue::Int(v));
+            set("Map", DraftValue::Map(vec![entry("x", 1), entry("y", 2)]));
         }
         let bytes = draft.bytes();
         let package = Package::read(&bytes).expect("it is one");
@@ -253,7 +255,7 @@ fn pictures_are_found() {
 #[test]
 fn the_actors_of_a_level_are_listed() {
     for (name, skip) in [("4.18", 4), ("4.27", 0), ("5.6", 0)] {
-        let mut draft = Draft::new(Profile::of(name), "/Game/Map");
+        let mut draft = DraftPackage::new(Profile::of(name), "/Game/Map");
         let world = draft.export("/Script/Engine.World", Index(0), "Map");
         let level = draft.export("/Script/Engine.Level", world, "PersistentLevel");
         let door = draft.export("/Script/Engine.Actor", level, "Door_1");
@@ -314,22 +316,22 @@ fn a_blueprint_has_variables_and_components() {
     for name in ["4.10", "4.27", "5.6"] {
         let mut draft = blueprint(Profile::of(name), "/Game/X", "/Script/Engine.Actor");
         let (asset, event) = (Index(1), Index(4));
-        let named = |key: &str, name: &str| (key.to_owned(), Worth::Name(name.to_owned()));
-        let kind = ("VarType".to_owned(), Worth::PinType("bool".to_owned()));
+        let named = |key: &str, name: &str| (key.to_owned(), DraftValue::Name(name.to_owned()));
+        let kind = ("VarType".to_owned(), DraftValue::PinType("bool".to_owned()));
         let variable = vec![named("VarName", "bOpen"), kind];
-        let variable = Worth::Struct("BPVariableDescription".to_owned(), variable);
-        draft.set(asset, "NewVariables", Worth::List(vec![variable]));
+        let variable = DraftValue::Struct("BPVariableDescription".to_owned(), variable);
+        draft.set(asset, "NewVariables", DraftValue::List(vec![variable]));
         let tree = draft.export("/Script/Engine.SimpleConstructionScript", asset, "Tree");
         let class = draft.import("Class", "/Script/Engine.StaticMeshComponent");
         let [root, child] = ["SCS_Node_0", "SCS_Node_1"]
             .map(|name| draft.export("/Script/Engine.SCS_Node", tree, name));
-        draft.set(root, "InternalVariableName", Worth::Name("Root".to_owned()));
-        draft.set(root, "ChildNodes", Worth::List(vec![Worth::Object(child)]));
-        draft.set(child, "InternalVariableName", Worth::Name("Leaf".to_owned()));
-        draft.set(child, "ComponentClass", Worth::Object(class));
-        draft.set(asset, "SimpleConstructionScript", Worth::Object(tree));
+        draft.set(root, "InternalVariableName", DraftValue::Name("Root".to_owned()));
+        draft.set(root, "ChildNodes", DraftValue::List(vec![DraftValue::Object(child)]));
+        draft.set(child, "InternalVariableName", DraftValue::Name("Leaf".to_owned()));
+        draft.set(child, "ComponentClass", DraftValue::Object(class));
+        draft.set(asset, "SimpleConstructionScript", DraftValue::Object(tree));
         let state = ("ENodeEnabledState".to_owned(), "ENodeEnabledState::Disabled".to_owned());
-        draft.set(event, "EnabledState", Worth::Enum(state.0, state.1));
+        draft.set(event, "EnabledState", DraftValue::Enum(state.0, state.1));
         let bytes = draft.bytes();
         let package = Package::read(&bytes).expect("it is one");
         let found = package.blueprints("/Game/X").remove(0);

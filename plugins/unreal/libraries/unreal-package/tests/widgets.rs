@@ -2,25 +2,25 @@
 
 use unreal_package::{
     Index, Package,
-    writer::{Draft, PROFILES, Profile, Worth},
+    writer::{DraftPackage, DraftValue, PROFILES, Profile},
 };
 
-fn structure(kind: &str, members: &[(&str, Worth)]) -> Worth {
+fn structure(kind: &str, members: &[(&str, DraftValue)]) -> DraftValue {
     let members = members.iter().map(|(name, worth)| ((*name).to_owned(), worth.clone()));
-    Worth::Struct(kind.to_owned(), members.collect())
+    DraftValue::Struct(kind.to_owned(), members.collect())
 }
 
-fn name(text: &str) -> Worth {
-    Worth::Name(text.to_owned())
+fn name(text: &str) -> DraftValue {
+    DraftValue::Name(text.to_owned())
 }
 
 /// A menu: a canvas with a box with a title, and a button that comes first in the file and last on the canvas.
 fn menu(profile: Profile) -> Vec<u8> {
-    let mut draft = Draft::new(profile, "/Game/WBP_Menu");
+    let mut draft = DraftPackage::new(profile, "/Game/WBP_Menu");
     let asset = draft.export("/Script/UMGEditor.WidgetBlueprint", Index(0), "WBP_Menu");
     let tree = draft.export("/Script/UMG.WidgetTree", asset, "WidgetTree");
-    draft.set(asset, "WidgetTree", Worth::Object(tree));
-    let widget = |draft: &mut Draft, class: &str, name: &str| {
+    draft.set(asset, "WidgetTree", DraftValue::Object(tree));
+    let widget = |draft: &mut DraftPackage, class: &str, name: &str| {
         draft.export(&format!("/Script/UMG.{class}"), tree, name)
     };
     let button = widget(&mut draft, "Button", "Start");
@@ -31,20 +31,20 @@ fn menu(profile: Profile) -> Vec<u8> {
         let mut slots = Vec::new();
         for (number, content) in contents.into_iter().enumerate() {
             let slot = draft.export("/Script/UMG.PanelSlot", parent, &format!("Slot_{number}"));
-            draft.set(slot, "Content", Worth::Object(content));
-            slots.push(Worth::Object(slot));
+            draft.set(slot, "Content", DraftValue::Object(content));
+            slots.push(DraftValue::Object(slot));
         }
-        draft.set(parent, "Slots", Worth::List(slots));
+        draft.set(parent, "Slots", DraftValue::List(slots));
     }
     let by_function = structure(
         "DelegateEditorBinding",
         &[
-            ("ObjectName", Worth::String("Title".to_owned())),
+            ("ObjectName", DraftValue::String("Title".to_owned())),
             ("PropertyName", name("Text")),
             ("FunctionName", name("GetTitle")),
         ],
     );
-    draft.set(asset, "Bindings", Worth::List(vec![by_function]));
+    draft.set(asset, "Bindings", DraftValue::List(vec![by_function]));
     draft.bytes()
 }
 
@@ -89,16 +89,20 @@ fn widgets_are_a_tree_and_their_bindings_are_told() {
 
 #[test]
 fn widgets_within_each_other_end() {
-    let mut draft = Draft::new(Profile::of("5.6"), "/Game/WBP_Loop");
+    let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/WBP_Loop");
     let asset = draft.export("/Script/UMGEditor.WidgetBlueprint", Index(0), "WBP_Loop");
     let tree = draft.export("/Script/UMG.WidgetTree", asset, "WidgetTree");
-    draft.set(asset, "WidgetTree", Worth::Object(tree));
+    draft.set(asset, "WidgetTree", DraftValue::Object(tree));
     let top = draft.export("/Script/UMG.SizeBox", tree, "Top");
     let inner = draft.export("/Script/UMG.SizeBox", tree, "Inner");
     for (parent, content) in [(top, inner), (inner, inner)] {
         let slot = draft.export("/Script/UMG.PanelSlot", parent, "Slot");
-        draft.set(slot, "Content", Worth::Object(content));
-        draft.set(parent, "Slots", Worth::List(vec![Worth::Object(slot), Worth::Object(slot)]));
+        draft.set(slot, "Content", DraftValue::Object(content));
+        draft.set(
+            parent,
+            "Slots",
+            DraftValue::List(vec![DraftValue::Object(slot), DraftValue::Object(slot)]),
+        );
     }
     let bytes = draft.bytes();
     let package = Package::read(&bytes).expect("it is a package");

@@ -11,11 +11,11 @@ use std::{
 };
 use unreal_package::{
     Guid, Index as Object,
-    writer::{Draft, Pin, Profile, Worth, blueprint},
+    writer::{DraftPackage, DraftPin, DraftValue, Profile, blueprint},
 };
 use unreal_project::{
-    AssetQuery, BlueprintQuery, ContentQuery, Contents, CppClasses, Index, Policy, Project,
-    Relations, find, refresh,
+    AssetQuery, BlueprintQuery, ContentQuery, Contents, CppClasses, Index, Project, Relations,
+    TrustPolicy, find, refresh,
 };
 
 /// Number of packages in one folder.
@@ -63,11 +63,11 @@ fn make(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
 
 /// Adds nodes, so that the file of a Blueprint has about 15 KB, as the file of a small real
 /// Blueprint has.
-fn nodes(draft: &mut Draft, number: usize) {
+fn nodes(draft: &mut DraftPackage, number: usize) {
     let graph = Object(3);
     let member = |name: String| {
-        let name = vec![("MemberName".to_owned(), Worth::Name(name))];
-        Worth::Struct("MemberReference".to_owned(), name)
+        let name = vec![("MemberName".to_owned(), DraftValue::Name(name))];
+        DraftValue::Struct("MemberReference".to_owned(), name)
     };
     for step in 0..NODES {
         let some = number * 7 + step;
@@ -81,17 +81,17 @@ fn nodes(draft: &mut Draft, number: usize) {
         draft.set(node, property, member(subject));
         let part = |number: usize| u32::try_from(number).unwrap_or(0);
         let guid = Guid([part(number), part(step), 3, 4]);
-        draft.set(node, "NodeGuid", Worth::Guid(guid));
+        draft.set(node, "NodeGuid", DraftValue::Guid(guid));
         let id = Guid([5, 6, part(number), part(step)]);
         let default = format!("Text {some}");
         draft.pins(
             node,
-            &[Pin {
+            &[DraftPin {
                 id,
                 name: "Value".to_owned(),
                 kind: "string".to_owned(),
                 default,
-                ..Pin::default()
+                ..DraftPin::default()
             }],
         );
     }
@@ -100,7 +100,7 @@ fn nodes(draft: &mut Draft, number: usize) {
 fn measure(folder: &Path) -> Result<(), Box<dyn Error>> {
     let project = find(folder)?;
     let cold = time("cold, the disk's cache warm", || {
-        refresh(&project, None, 0, Policy::default(), |_, _| true)
+        refresh(&project, None, 0, TrustPolicy::default(), |_, _| true)
     });
     let bytes = time("to bytes", || cold.index.to_bytes());
     let load = || Index::from_bytes(&bytes).expect("it is what was made");
@@ -113,7 +113,7 @@ fn measure(folder: &Path) -> Result<(), Box<dyn Error>> {
         ("folders looked at", Duration::ZERO, long),
         ("every file looked at", Duration::ZERO, Duration::ZERO),
     ] {
-        let policy = Policy { trusted, folders };
+        let policy = TrustPolicy { trusted, folders };
         let fresh = time(&format!("load and refresh, {name}"), || {
             refresh(&project, Some(load()), walked, policy, |_, _| true)
         });

@@ -113,7 +113,7 @@ impl Classes {
     /// incomplete and `from` is not in it.
     pub fn derives(&self, class: &str, from: &str) -> Option<bool> {
         let (chain, is_whole) = self.ancestors(class);
-        let wanted = Wanted::of(from);
+        let wanted = ClassName::of(from);
         // `UObject` is the root of every chain.
         let is_object = matches!(wanted.text.as_str(), "object" | "uobject");
         if is_object || wanted.is_among(&chain) { Some(true) } else { is_whole.then_some(false) }
@@ -125,17 +125,17 @@ impl Classes {
             return None;
         }
         let own = [class.to_ascii_lowercase()];
-        if Wanted::of(from).is_among(&own) { Some(true) } else { self.derives(class, from) }
+        if ClassName::of(from).is_among(&own) { Some(true) } else { self.derives(class, from) }
     }
 }
 
 /// A class as a user writes it: `Blueprint`, `UBlueprint`, `/Script/Engine.Blueprint` or `/Game/BP_Door`.
-pub struct Wanted {
+pub struct ClassName {
     text: String,
     is_path: bool,
 }
 
-impl Wanted {
+impl ClassName {
     /// Parses the text with which a user names a class.
     pub fn of(text: &str) -> Self {
         let text = class_path(text.trim()).to_ascii_lowercase();

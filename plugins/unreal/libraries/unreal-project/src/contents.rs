@@ -60,7 +60,7 @@ impl State {
 
 /// A package that may have graphs, and where its records are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Held {
+struct IndexedPackage {
     /// Hash of the package's name and file.
     key: u64,
     size: u64,
@@ -78,13 +78,13 @@ struct Held {
 #[derive(Debug, Default)]
 pub struct Contents {
     strings: Strings,
-    held: Vec<Held>,
+    held: Vec<IndexedPackage>,
     stream: Vec<u8>,
 }
 
 /// The result of an update.
 #[derive(Debug)]
-pub struct Collected {
+pub struct UpdatedContents {
     /// The contents.
     pub contents: Contents,
     /// Whether the contents have changed.
@@ -104,10 +104,10 @@ impl Contents {
         index: &Index,
         project: &Project,
         mut go_on: impl FnMut(usize, usize) -> bool,
-    ) -> Collected {
+    ) -> UpdatedContents {
         let wanted = candidates(index);
         let mut old = old.unwrap_or_default();
-        let fits = |held: &Held, entry: &Entry, key: u64| {
+        let fits = |held: &IndexedPackage, entry: &Entry, key: u64| {
             held.key == key
                 && held.size == entry.size
                 && held.modified == entry.modified
@@ -123,7 +123,7 @@ impl Contents {
                 .all(|(held, (at, key))| fits(held, &entries[*at as usize], *key));
         if same {
             old.held.iter_mut().zip(&wanted).for_each(|(held, (at, _))| held.entry = *at);
-            return Collected { contents: old, changed: false, read: 0, left: 0 };
+            return UpdatedContents { contents: old, changed: false, read: 0, left: 0 };
         }
         let known: HashMap<u64, usize> =
             old.held.iter().enumerate().map(|(position, held)| (held.key, position)).collect();
@@ -134,7 +134,7 @@ impl Contents {
         };
         let to_read = wanted.iter().filter(|(at, key)| known(*at, *key).is_none()).count();
         let mut new = Self::default();
-        let mut carried = Carried { old: &old, ids: vec![u32::MAX; old.strings.len()] };
+        let mut carried = RecordCopier { old: &old, ids: vec![u32::MAX; old.strings.len()] };
         let (mut read, mut left, mut going) = (0, 0, true);
         let (disk, mut buffer) = (Disk::default(), Vec::new());
         for (at, key) in wanted {
@@ -162,9 +162,17 @@ impl Contents {
             let range = (start, new.stream.len() - start);
             let records = (u32::try_from(range.0).ok()).zip(u32::try_from(range.1).ok());
             let records = records.unwrap_or_default();
-            new.held.push(Held { key, size, modified, state, faulty, records, entry: at });
+            new.held.push(IndexedPackage {
+                key,
+                size,
+                modified,
+                state,
+                faulty,
+                records,
+                entry: at,
+            });
         }
-        Collected { contents: new, changed: true, read, left }
+        UpdatedContents { contents: new, changed: true, read, left }
     }
 
     fn is_full(&self) -> bool {
@@ -172,7 +180,7 @@ impl Contents {
     }
 
     /// The records of a package.
-    fn records(&self, held: &Held) -> &[u8] {
+    fn records(&self, held: &IndexedPackage) -> &[u8] {
         let (from, len) = (held.records.0 as usize, held.records.1 as usize);
         self.stream.get(from..from.saturating_add(len)).unwrap_or_default()
     }
@@ -210,14 +218,14 @@ fn may_have_graphs(index: &Index, class: Id) -> bool {
 }
 
 /// Copies records from old contents to new contents, with their strings.
-struct Carried<'o> {
+struct RecordCopier<'o> {
     old: &'o Contents,
     /// The new id of each copied string.
     ids: Vec<u32>,
 }
 
-impl Carried<'_> {
-    fn over(&mut self, held: &Held, new: &mut Contents) {
+impl RecordCopier<'_> {
+    fn over(&mut self, held: &IndexedPackage, new: &mut Contents) {
         let mut rest = self.old.records(held);
         while let Some(mut record) = Record::next(&mut rest) {
             for Id(number) in &mut record.ids {

@@ -5,7 +5,7 @@ use crate::{
     strings::{Id, Strings},
 };
 use std::{borrow::Cow, collections::HashMap, path::Path};
-use unreal_package::{Fault, Header, Index as Object, Strength, flags};
+use unreal_package::{DependencyKind, Fault, Header, Index as Object, flags};
 
 /// Bytes of a file read first: enough for most headers.
 const FIRST: usize = 16 * 1024;
@@ -134,14 +134,14 @@ pub struct Link {
     /// The other package.
     pub package: Id,
     /// The kind of dependency.
-    pub strength: Strength,
+    pub strength: DependencyKind,
     /// Whether only the editor needs it, if known.
     pub editor_only: Option<bool>,
 }
 
 /// The index data of one header.
 #[derive(Default)]
-pub struct Found {
+pub struct HeaderData {
     pub entry: Entry,
     pub assets: Vec<Asset>,
     pub links: Vec<Link>,
@@ -154,7 +154,7 @@ pub fn read(
     size: u64,
     buffer: &mut Vec<u8>,
     strings: &mut Strings,
-) -> Found {
+) -> HeaderData {
     let Ok(mut file) = disk.file(path) else { return of_state(State::Unreadable) };
     buffer.clear();
     let mut want = usize::try_from(size).unwrap_or(usize::MAX).min(FIRST);
@@ -175,15 +175,15 @@ pub fn read(
     }
 }
 
-fn of_state(state: State) -> Found {
-    Found { entry: Entry { state, ..Entry::default() }, ..Found::default() }
+fn of_state(state: State) -> HeaderData {
+    HeaderData { entry: Entry { state, ..Entry::default() }, ..HeaderData::default() }
 }
 
-fn of_header(header: &Header<'_>, strings: &mut Strings) -> Found {
+fn of_header(header: &Header<'_>, strings: &mut Strings) -> HeaderData {
     let summary = &header.summary;
     let engine = &summary.engine;
     let state = if header.warnings.is_empty() { State::Read } else { State::Partly };
-    let mut found = Found {
+    let mut found = HeaderData {
         entry: Entry {
             state,
             is_map: summary.flags & flags::MAP != 0,
@@ -196,7 +196,7 @@ fn of_header(header: &Header<'_>, strings: &mut Strings) -> Found {
             ],
             ..Entry::default()
         },
-        ..Found::default()
+        ..HeaderData::default()
     };
     for dependency in &header.dependencies {
         found.links.push(Link {

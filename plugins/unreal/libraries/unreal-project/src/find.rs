@@ -44,7 +44,7 @@ pub struct Project {
 
 /// The reason why no project was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lost {
+pub enum NoProject {
     /// No project was found.
     Nowhere {
         /// The folders searched.
@@ -57,7 +57,7 @@ pub enum Lost {
     },
 }
 
-impl fmt::Display for Lost {
+impl fmt::Display for NoProject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |paths: &[PathBuf]| {
             let paths: Vec<_> = paths.iter().take(20).map(|p| p.display().to_string()).collect();
@@ -84,7 +84,7 @@ impl fmt::Display for Lost {
     }
 }
 
-impl Error for Lost {}
+impl Error for NoProject {}
 
 impl Project {
     /// The project of a `.uproject` or `.uplugin`.
@@ -124,7 +124,7 @@ impl Project {
 /// # Errors
 ///
 /// When there is no project, or more than one.
-pub fn find(path: &Path) -> Result<Project, Lost> {
+pub fn find(path: &Path) -> Result<Project, NoProject> {
     let is_descriptor = path.extension().is_some_and(|end| end == "uproject" || end == "uplugin");
     if is_descriptor && path.is_file() {
         return Ok(Project::of(path.to_owned()));
@@ -148,7 +148,7 @@ pub fn find(path: &Path) -> Result<Project, Lost> {
     if path.join("Content").is_dir() {
         return Ok(Project::bare(path));
     }
-    Err(Lost::Nowhere { looked: vec![path.to_owned()] })
+    Err(NoProject::Nowhere { looked: vec![path.to_owned()] })
 }
 
 /// Finds the only project in the session's roots.
@@ -156,32 +156,32 @@ pub fn find(path: &Path) -> Result<Project, Lost> {
 /// # Errors
 ///
 /// When there is no project, or more than one.
-pub fn find_among(roots: &[PathBuf]) -> Result<Project, Lost> {
+pub fn find_among(roots: &[PathBuf]) -> Result<Project, NoProject> {
     let mut projects: Vec<Project> = Vec::new();
     let mut several = Vec::new();
     for root in roots {
         match find(root) {
             Ok(project) if projects.iter().any(|known| known.dir == project.dir) => {}
             Ok(project) => projects.push(project),
-            Err(Lost::Several { found }) => several.extend(found),
-            Err(Lost::Nowhere { .. }) => {}
+            Err(NoProject::Several { found }) => several.extend(found),
+            Err(NoProject::Nowhere { .. }) => {}
         }
     }
     if several.is_empty() && projects.len() < 2 {
-        return projects.pop().ok_or_else(|| Lost::Nowhere { looked: roots.to_vec() });
+        return projects.pop().ok_or_else(|| NoProject::Nowhere { looked: roots.to_vec() });
     }
     several.extend(projects.into_iter().map(|project| project.file.unwrap_or(project.dir)));
     several.sort();
     several.dedup();
-    Err(Lost::Several { found: several })
+    Err(NoProject::Several { found: several })
 }
 
-fn one(mut found: Vec<PathBuf>) -> Result<Project, Lost> {
+fn one(mut found: Vec<PathBuf>) -> Result<Project, NoProject> {
     found.sort();
     found.dedup();
     match found.len() {
         1 => Ok(Project::of(found.remove(0))),
-        _ => Err(Lost::Several { found }),
+        _ => Err(NoProject::Several { found }),
     }
 }
 

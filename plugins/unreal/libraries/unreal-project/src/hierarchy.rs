@@ -2,7 +2,7 @@
 //! derive.
 
 use crate::{
-    classes::{Wanted, class_of, class_path},
+    classes::{ClassName, class_of, class_path},
     cpp::CppClasses,
     index::Index,
     native_classes,
@@ -55,7 +55,7 @@ struct Class {
 
 /// All classes by their keys: paths in lower case, or names alone for classes outside of the project.
 #[derive(Default)]
-struct All {
+struct ClassesByKey {
     classes: BTreeMap<String, Class>,
     children: BTreeMap<String, BTreeSet<String>>,
 }
@@ -64,7 +64,7 @@ struct All {
 /// all classes of the project, and of the outside classes from which they derive directly. `None`
 /// if `root` is not a class of the project, and not an ancestor of one.
 pub fn hierarchy(index: &Index, cpp: &CppClasses, root: Option<&str>) -> Option<Hierarchy> {
-    let all = All::of(index, cpp);
+    let all = ClassesByKey::of(index, cpp);
     let mut found = Hierarchy::default();
     let Some(root) = root else {
         // Begins at the outside classes that are direct parents of project classes, and at classes
@@ -81,7 +81,7 @@ pub fn hierarchy(index: &Index, cpp: &CppClasses, root: Option<&str>) -> Option<
         }
         return Some(found);
     };
-    let wanted = Wanted::of(root);
+    let wanted = ClassName::of(root);
     let is_wanted = |(_, class): &(&String, &Class)| wanted.is(&class.path.to_ascii_lowercase());
     let (key, class) = all.classes.iter().find(is_wanted)?;
     let mut above = class.parent.as_ref();
@@ -96,7 +96,7 @@ pub fn hierarchy(index: &Index, cpp: &CppClasses, root: Option<&str>) -> Option<
     Some(found)
 }
 
-impl All {
+impl ClassesByKey {
     fn of(index: &Index, cpp: &CppClasses) -> Self {
         let mut all = Self::default();
         for (class, parent) in cpp.with_parents() {

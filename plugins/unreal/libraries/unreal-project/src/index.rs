@@ -1,7 +1,7 @@
 //! The index of a project's packages, assets and dependencies, for searches without opening files.
 
 use crate::{
-    entry::{Asset, Entry, Found, Link},
+    entry::{Asset, Entry, HeaderData, Link},
     mounts::Mount,
     strings::{Id, Strings},
 };
@@ -102,8 +102,8 @@ impl Index {
         path.split('.').next().filter(|package| package.starts_with('/'))
     }
 
-    pub(crate) fn add(&mut self, found: Found) {
-        let Found { mut entry, assets, links } = found;
+    pub(crate) fn add(&mut self, found: HeaderData) {
+        let HeaderData { mut entry, assets, links } = found;
         entry.assets = extend(&mut self.assets, assets);
         entry.links = extend(&mut self.links, links);
         self.entries.push(entry);

@@ -4,7 +4,7 @@ use crate::{
     find::Project,
     index::Index,
     open::{OpenFault, Opened},
-    parts::Parts,
+    parts::ActorParts,
 };
 use std::fs;
 use unreal_package::{Header, Index as Object, Package, Property, Render, Value, get, visible};
@@ -47,7 +47,7 @@ pub struct Actor {
     /// The package of an external actor.
     pub package: Option<String>,
     /// Its components and changed properties, if they were requested and could be read.
-    pub parts: Option<Parts>,
+    pub parts: Option<ActorParts>,
 }
 
 /// The actors of a map.
@@ -96,7 +96,7 @@ impl Index {
         list.total = inside.len() + outside.len();
         let first = offset.saturating_sub(inside.len());
         for (object, mut actor) in inside.into_iter().skip(offset).take(most) {
-            actor.parts = with_parts.then(|| Parts::of(&package, object, &opened.package));
+            actor.parts = with_parts.then(|| ActorParts::of(&package, object, &opened.package));
             list.actors.push(actor);
         }
         let room = most - list.actors.len();
@@ -151,7 +151,8 @@ impl Index {
             let own = actor.package.take();
             *actor = one(&package, object, self.text(entry.package));
             actor.package = own;
-            actor.parts = with_parts.then(|| Parts::of(&package, object, self.text(entry.package)));
+            actor.parts =
+                with_parts.then(|| ActorParts::of(&package, object, self.text(entry.package)));
             if !label.is_empty() {
                 actor.label = label;
             }

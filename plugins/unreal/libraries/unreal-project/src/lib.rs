@@ -29,19 +29,19 @@ mod walk;
 pub use classes::{Classes, class_of, class_path};
 pub use config::{Config, Setting, Value};
 pub use contents::{
-    Collected, ContentHit, ContentKind, ContentQuery, Contents, Found, State as ContentState,
+    ContentHit, ContentKind, ContentQuery, Contents, Found, State as ContentState, UpdatedContents,
 };
 pub use cpp::{CppClass, CppClasses};
 pub use descriptor::{Association, Descriptor, PluginUse};
 pub use entry::{Asset, Entry, Link, State};
-pub use find::{Lost, Project, find, find_among};
+pub use find::{NoProject, Project, find, find_among};
 pub use hierarchy::{ClassKind, ClassNode, Hierarchy, hierarchy};
 pub use index::Index;
 pub use level::{Actor, Actors};
 pub use mounts::Mount;
 pub use open::{OpenFault, Opened, object_path};
-pub use parts::{Component, Difference, Parts};
-pub use refresh::{Checked, Fresh, Policy, refresh};
+pub use parts::{ActorParts, Component, ObjectDifference};
+pub use refresh::{Checked, TrustPolicy, UpdatedIndex, refresh};
 pub use relations::{Broken, Relation, Relations, TreeNode, Unused};
 pub use search::{AssetQuery, BlueprintQuery, Hit, Matched};
 pub use source_control::SourceControl;

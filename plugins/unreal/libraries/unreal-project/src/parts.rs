@@ -30,7 +30,7 @@ const TOLD: &[&str] = &[
 
 /// The listed properties of one object: an actor itself, or one of its components.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Difference {
+pub struct ObjectDifference {
     /// Each property with its value, in the engine's notation: `Intensity=5000.000000`.
     pub properties: Vec<String>,
     /// Messages about properties and data that are not listed, with their numbers.
@@ -47,21 +47,21 @@ pub struct Component {
     /// The component to which it is attached; empty for none.
     pub attached_to: String,
     /// The properties that differ from the component's defaults.
-    pub difference: Difference,
+    pub difference: ObjectDifference,
 }
 
 /// The parts of an actor.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Parts {
+pub struct ActorParts {
     /// The properties of the actor itself that differ from the defaults of its class.
-    pub difference: Difference,
+    pub difference: ObjectDifference,
     /// Its components, at most 64.
     pub components: Vec<Component>,
     /// Number of further components.
     pub more_components: usize,
 }
 
-impl Parts {
+impl ActorParts {
     /// Reads the parts of an actor; `name` is the name of the package.
     pub(crate) fn of(package: &Package<'_>, actor: Object, name: &str) -> Self {
         let header = &package.header;
@@ -111,10 +111,10 @@ fn difference(
     object: Object,
     name: &str,
     is_told: impl Fn(&Property<'_>, &str) -> bool,
-) -> Difference {
+) -> ObjectDifference {
     let header = &package.header;
     let read = package.object(object);
-    let mut difference = Difference::default();
+    let mut difference = ObjectDifference::default();
     let mut more = 0_usize;
     for property in &read.properties {
         let mut render = Render::new(header, name, MAX_PROPERTY);

@@ -2,7 +2,7 @@
 
 use crate::{
     disk::Disk,
-    entry::{self, Entry, Found, State},
+    entry::{self, Entry, HeaderData, State},
     find::Project,
     index::Index,
     search::is_external,
@@ -16,7 +16,7 @@ use std::{
 
 /// How long earlier checks are trusted.
 #[derive(Clone, Copy, Debug)]
-pub struct Policy {
+pub struct TrustPolicy {
     /// Time after a check of the folders in which nothing is checked.
     pub trusted: Duration,
     /// Time after a check of every file in which only folders are checked. Editors and version
@@ -25,7 +25,7 @@ pub struct Policy {
     pub folders: Duration,
 }
 
-impl Default for Policy {
+impl Default for TrustPolicy {
     fn default() -> Self {
         Self { trusted: Duration::from_secs(2), folders: Duration::from_secs(60) }
     }
@@ -44,7 +44,7 @@ pub enum Checked {
 
 /// An updated index.
 #[derive(Debug)]
-pub struct Fresh {
+pub struct UpdatedIndex {
     /// The index.
     pub index: Index,
     /// The extent of the check.
@@ -64,9 +64,9 @@ pub fn refresh(
     project: &Project,
     old: Option<Index>,
     checked: u64,
-    policy: Policy,
+    policy: TrustPolicy,
     mut go_on: impl FnMut(usize, usize) -> bool,
-) -> Fresh {
+) -> UpdatedIndex {
     let now = now();
     let complete = |index: &Index| index.entries.iter().all(|e| e.state != State::Unread);
     if let Some(index) = old {
@@ -89,8 +89,8 @@ fn then_known(then: u64, now: u64) -> bool {
     then != 0 && then <= now
 }
 
-fn unchanged(index: Index, checked: Checked) -> Fresh {
-    Fresh { index, checked, changed: false, read: 0, left: 0 }
+fn unchanged(index: Index, checked: Checked) -> UpdatedIndex {
+    UpdatedIndex { index, checked, changed: false, read: 0, left: 0 }
 }
 
 /// The current time in nanoseconds since 1970.
@@ -114,7 +114,7 @@ fn renew(
     old: Option<Index>,
     now: u64,
     go_on: &mut impl FnMut(usize, usize) -> bool,
-) -> Fresh {
+) -> UpdatedIndex {
     let (mounts, looked) = project.mounts();
     let disk = Disk::default();
     let listed = walk(&disk, &project.dir, &mounts, &looked);
@@ -123,7 +123,7 @@ fn renew(
         let mut index = old;
         index.walked = now;
         index.folders = folders(&mut index.strings, &listed);
-        return Fresh { index, checked: Checked::Files, changed: true, read: 0, left: 0 };
+        return UpdatedIndex { index, checked: Checked::Files, changed: true, read: 0, left: 0 };
     }
     let mut index = Index {
         mounts,
@@ -144,7 +144,7 @@ fn renew(
         same.then_some(*entry)
     };
     let to_read = listed.files.iter().filter(|file| same(file).is_none()).count();
-    let mut carried = Carried { old: &old, ids: vec![u32::MAX; old.strings.len()] };
+    let mut carried = EntryCopier { old: &old, ids: vec![u32::MAX; old.strings.len()] };
     let (mut read, mut left, mut going) = (0, 0, true);
     let mut buffer = Vec::new();
     for file in &listed.files {
@@ -160,7 +160,7 @@ fn renew(
             } else {
                 left += 1;
                 let entry = Entry { state: State::Unread, ..Entry::default() };
-                Found { entry, ..Found::default() }
+                HeaderData { entry, ..HeaderData::default() }
             }
         };
         found.entry.package = index.strings.add(&file.package);
@@ -170,7 +170,7 @@ fn renew(
         index.add(found);
     }
     index.folders = folders(&mut index.strings, &listed);
-    Fresh { index, checked: Checked::Files, changed: true, read, left }
+    UpdatedIndex { index, checked: Checked::Files, changed: true, read, left }
 }
 
 fn folders(strings: &mut Strings, listed: &Walk) -> Vec<(Id, u64)> {
@@ -191,14 +191,14 @@ fn same_files(old: &Index, listed: &Walk) -> bool {
 }
 
 /// Copies entries from an old index to a new one, with their strings.
-struct Carried<'o> {
+struct EntryCopier<'o> {
     old: &'o Index,
     /// The new id of each copied string.
     ids: Vec<u32>,
 }
 
-impl Carried<'_> {
-    fn over(&mut self, entry: &Entry, strings: &mut Strings) -> Found {
+impl EntryCopier<'_> {
+    fn over(&mut self, entry: &Entry, strings: &mut Strings) -> HeaderData {
         let old = self.old;
         let mut id = |Id(number): Id| {
             let Some(known) = self.ids.get_mut(number as usize) else { return Id(0) };
@@ -207,7 +207,7 @@ impl Carried<'_> {
             }
             Id(*known)
         };
-        let mut found = Found { entry: *entry, ..Found::default() };
+        let mut found = HeaderData { entry: *entry, ..HeaderData::default() };
         found.assets.extend_from_slice(old.assets_of(entry));
         for asset in &mut found.assets {
             for part in [

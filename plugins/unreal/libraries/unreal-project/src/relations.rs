@@ -12,7 +12,7 @@ use std::{
     fs,
     path::Path,
 };
-use unreal_package::Strength;
+use unreal_package::DependencyKind;
 
 /// Maximum size of a source file that is searched, in bytes. `MAX_SOURCES` is the maximum number of
 /// such files.
@@ -28,7 +28,7 @@ pub struct Relation {
     /// The other package: the dependency or the referencer.
     pub package: String,
     /// The kind of dependency.
-    pub strength: Strength,
+    pub strength: DependencyKind,
     /// Whether only the editor needs it, if known.
     pub editor_only: Option<bool>,
     /// The redirector between the two packages.
@@ -63,7 +63,7 @@ pub struct Broken {
     /// The missing package.
     pub missing: String,
     /// The kind of dependency.
-    pub strength: Strength,
+    pub strength: DependencyKind,
 }
 
 /// Dependencies in both directions, computed from an index.
@@ -112,7 +112,12 @@ impl<'i> Relations<'i> {
 
     /// The dependencies of a package; a redirector is replaced by its target. With `native`,
     /// packages of C++ classes (`/Script/…`) are included.
-    pub fn dependencies(&self, entry: &Entry, wanted: &[Strength], native: bool) -> Vec<Relation> {
+    pub fn dependencies(
+        &self,
+        entry: &Entry,
+        wanted: &[DependencyKind],
+        native: bool,
+    ) -> Vec<Relation> {
         let index = self.index;
         let own = index.text(entry.package);
         let links = index.links_of(entry).iter();
@@ -146,7 +151,7 @@ impl<'i> Relations<'i> {
     }
 
     /// The packages that depend on a package, also through redirectors.
-    pub fn referencers(&self, package: &str, wanted: &[Strength]) -> Vec<Relation> {
+    pub fn referencers(&self, package: &str, wanted: &[DependencyKind]) -> Vec<Relation> {
         let mut found = Vec::new();
         self.collect(package, wanted, None, 0, &mut found);
         once(found)
@@ -155,7 +160,7 @@ impl<'i> Relations<'i> {
     fn collect(
         &self,
         package: &str,
-        wanted: &[Strength],
+        wanted: &[DependencyKind],
         via: Option<&str>,
         depth: usize,
         found: &mut Vec<Relation>,
@@ -190,7 +195,7 @@ impl<'i> Relations<'i> {
     pub fn tree(
         &self,
         package: &str,
-        wanted: &[Strength],
+        wanted: &[DependencyKind],
         native: bool,
         max_depth: usize,
         most: usize,
@@ -335,7 +340,7 @@ impl<'i> Relations<'i> {
         // A package may depend on another in several ways. The pair is listed once, as soft only if
         // all its dependencies are soft.
         let key = |broken: &Broken| {
-            let is_soft = broken.strength == Strength::Soft;
+            let is_soft = broken.strength == DependencyKind::Soft;
             (broken.package.clone(), broken.missing.clone(), is_soft)
         };
         broken.sort_by_key(key);
@@ -359,7 +364,7 @@ fn once(mut relations: Vec<Relation>) -> Vec<Relation> {
     relations.sort();
     relations.dedup_by(|second, first| {
         second.package == first.package
-            && (second.strength == first.strength || second.strength == Strength::Build)
+            && (second.strength == first.strength || second.strength == DependencyKind::Build)
     });
     relations
 }

@@ -1,7 +1,7 @@
 //! Searches assets and Blueprints by name, folder, class and parent.
 
 use crate::{
-    classes::{Classes, Wanted, class_of, class_path},
+    classes::{ClassName, Classes, class_of, class_path},
     cpp::CppClasses,
     entry::{Asset, Entry},
     index::Index,
@@ -60,7 +60,8 @@ impl Index {
     pub fn search_assets(&self, query: &AssetQuery) -> Vec<Hit<'_>> {
         let scope = Scope::new(&query.paths, query.recursive);
         let names: Vec<Pattern> = query.names.iter().map(|name| Pattern::new(name)).collect();
-        let classes: Vec<Wanted> = query.classes.iter().map(|class| Wanted::of(class)).collect();
+        let classes: Vec<ClassName> =
+            query.classes.iter().map(|class| ClassName::of(class)).collect();
         let mut kinds: HashMap<Id, bool> = HashMap::new();
         let mut is_wanted = |class: Id| {
             *kinds.entry(class).or_insert_with(|| {

@@ -39,13 +39,13 @@ enum Mark {
 /// The source control of a file. Its text is part of a sentence about the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceControl {
-    keeper: Keeper,
+    keeper: SourceControlKind,
     /// The source control selected in the editor.
     of_editor: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Keeper {
+enum SourceControlKind {
     /// No source control was found.
     Unknown,
     Git {
@@ -64,11 +64,12 @@ impl SourceControl {
         let found = above.flat_map(|folder| MARKS.iter().map(move |mark| (folder, mark)));
         let mut found = found.filter(|(folder, (name, _))| folder.join(name).exists());
         let keeper = match found.next() {
-            None => Keeper::Unknown,
-            Some((_, (_, Mark::Of(name)))) => Keeper::Other(name),
-            Some((top, (_, Mark::Git))) => {
-                Keeper::Git { tracked: tracked(top, file), is_lockable: is_lockable(top, file) }
-            }
+            None => SourceControlKind::Unknown,
+            Some((_, (_, Mark::Of(name)))) => SourceControlKind::Other(name),
+            Some((top, (_, Mark::Git))) => SourceControlKind::Git {
+                tracked: tracked(top, file),
+                is_lockable: is_lockable(top, file),
+            },
         };
         Self { keeper, of_editor: of_editor(project) }
     }
@@ -77,14 +78,14 @@ impl SourceControl {
 impl fmt::Display for SourceControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.keeper {
-            Keeper::Unknown => {
+            SourceControlKind::Unknown => {
                 f.write_str("which is under no source control that can be seen from here")?
             }
-            Keeper::Other(name) => write!(
+            SourceControlKind::Other(name) => write!(
                 f,
                 "which is in a workspace of {name} (whether it is checked out only {name} knows)"
             )?,
-            Keeper::Git { tracked, is_lockable } => {
+            SourceControlKind::Git { tracked, is_lockable } => {
                 f.write_str(match tracked {
                     None => "which is in a git repository that cannot be read from here",
                     Some(Tracked::Same) => "which is unchanged in git",

@@ -6,7 +6,7 @@ use crate::{
     mounts::Mount,
     strings::{Id, Strings},
 };
-use unreal_package::Strength;
+use unreal_package::DependencyKind;
 
 /// The first bytes of the serialized form; they change with the format.
 const BEGIN: &[u8; 8] = b"UEINDEX3";
@@ -51,9 +51,9 @@ impl Index {
         number(&mut out, self.links.len() as u64);
         for Link { package, strength, editor_only } in &self.links {
             let strength = match strength {
-                Strength::Hard => 0,
-                Strength::Soft => 1,
-                Strength::Build => 2,
+                DependencyKind::Hard => 0,
+                DependencyKind::Soft => 1,
+                DependencyKind::Build => 2,
             };
             let editor = match editor_only {
                 None => 0,
@@ -67,7 +67,7 @@ impl Index {
 
     /// Parses the bytes; `None` for another format or damaged data.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut rest = Rest(bytes.strip_prefix(BEGIN)?);
+        let mut rest = UnparsedBytes(bytes.strip_prefix(BEGIN)?);
         let walked = rest.number()?;
         let marks = rest.number()?;
         let mut mounts = Vec::new();
@@ -140,9 +140,9 @@ fn read_entry(parts: [u32; ENTRY]) -> Option<Entry> {
 
 fn read_link(package: u32, marks: u32) -> Option<Link> {
     let strength = match marks & 0x0F {
-        0 => Strength::Hard,
-        1 => Strength::Soft,
-        2 => Strength::Build,
+        0 => DependencyKind::Hard,
+        1 => DependencyKind::Soft,
+        2 => DependencyKind::Build,
         _ => return None,
     };
     let editor_only = match marks >> 4 {
@@ -163,9 +163,9 @@ fn number(out: &mut Vec<u8>, number: u64) {
 }
 
 /// The bytes that are not parsed yet.
-pub struct Rest<'b>(pub &'b [u8]);
+pub struct UnparsedBytes<'b>(pub &'b [u8]);
 
-impl<'b> Rest<'b> {
+impl<'b> UnparsedBytes<'b> {
     pub fn take(&mut self, len: usize) -> Option<&'b [u8]> {
         let (taken, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;

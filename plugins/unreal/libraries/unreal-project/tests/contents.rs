@@ -6,21 +6,22 @@ mod support;
 use support::{Folder, bp, fresh, index};
 use unreal_package::{
     Guid, Index as Object,
-    writer::{Draft, Pin, Profile, Worth, blueprint},
+    writer::{DraftPackage, DraftPin, DraftValue, Profile, blueprint},
 };
 use unreal_project::{
-    Collected, ContentKind, ContentQuery, ContentState, Contents, Index, Policy, Project, find,
+    ContentKind, ContentQuery, ContentState, Contents, Index, Project, TrustPolicy,
+    UpdatedContents, find,
 };
 
 /// The graph of a generated Blueprint.
 const GRAPH: Object = Object(3);
 
-fn node(draft: &mut Draft, class: &str, property: &str, name: &str) -> Object {
+fn node(draft: &mut DraftPackage, class: &str, property: &str, name: &str) -> Object {
     let path = format!("/Script/BlueprintGraph.{class}");
     let node = draft.export(&path, GRAPH, &format!("{class}_9"));
-    let member = vec![("MemberName".to_owned(), Worth::Name(name.to_owned()))];
-    draft.set(node, property, Worth::Struct("MemberReference".to_owned(), member));
-    draft.set(node, "NodeGuid", Worth::Guid(Guid([1, 2, 3, 4])));
+    let member = vec![("MemberName".to_owned(), DraftValue::Name(name.to_owned()))];
+    draft.set(node, property, DraftValue::Struct("MemberReference".to_owned(), member));
+    draft.set(node, "NodeGuid", DraftValue::Guid(Guid([1, 2, 3, 4])));
     node
 }
 
@@ -30,8 +31,8 @@ fn nurse(package: &str, text: &str) -> Vec<u8> {
     node(&mut draft, "K2Node_VariableGet", "VariableReference", "Health");
     node(&mut draft, "K2Node_VariableSet", "VariableReference", "Health");
     let call = node(&mut draft, "K2Node_CallFunction", "FunctionReference", "HealthUp");
-    let pin = Pin { id: Guid([0, 0, 0, 77]), name: "Why".to_owned(), ..Pin::default() };
-    let pin = Pin { kind: "string".to_owned(), default: text.to_owned(), ..pin };
+    let pin = DraftPin { id: Guid([0, 0, 0, 77]), name: "Why".to_owned(), ..DraftPin::default() };
+    let pin = DraftPin { kind: "string".to_owned(), default: text.to_owned(), ..pin };
     draft.pins(call, &[pin]);
     draft.bytes()
 }
@@ -42,7 +43,7 @@ fn clinic() -> (Folder, Project) {
     folder.put("Content/A/BP_Nurse.uasset", nurse("/Game/A/BP_Nurse", "good health"));
     folder.put("Content/B/BP_Doctor.uasset", nurse("/Game/B/BP_Doctor", "rest"));
     folder.put("Content/B/BP_Idle.uasset", bp("/Game/B/BP_Idle", "/Script/Engine.Actor"));
-    let mut map = Draft::new(Profile::of("5.4"), "/Game/Town");
+    let mut map = DraftPackage::new(Profile::of("5.4"), "/Game/Town");
     map.export("/Script/Engine.World", Object(0), "Town");
     map.asset("Town", "/Script/Engine.World", &[]);
     folder.put("Content/Town.umap", map.bytes());
@@ -51,7 +52,7 @@ fn clinic() -> (Folder, Project) {
     (folder, project)
 }
 
-fn collect(project: &Project, index: &Index, old: Option<Contents>) -> Collected {
+fn collect(project: &Project, index: &Index, old: Option<Contents>) -> UpdatedContents {
     Contents::update(old, index, project, |_, _| true)
 }
 
@@ -134,7 +135,8 @@ fn only_what_has_changed_is_read_again() {
     assert_eq!(before, hits(&collect(&project, &first, None).contents, &first, &query("e")));
     folder.put("Content/B/BP_Doctor.uasset", nurse("/Game/B/BP_Doctor", "another remedy"));
     std::fs::remove_file(folder.path().join("Content/B/BP_Idle.uasset")).expect("it is there");
-    let never = Policy { trusted: std::time::Duration::ZERO, folders: std::time::Duration::ZERO };
+    let never =
+        TrustPolicy { trusted: std::time::Duration::ZERO, folders: std::time::Duration::ZERO };
     let second = fresh(&project, Some(first), 0, never).index;
     let after = collect(&project, &second, Some(load()));
     assert_eq!((after.changed, after.read), (true, 1));

@@ -6,13 +6,14 @@ use std::{fs, time::Duration};
 use support::{Folder, bp, fresh, game, index};
 use unreal_package::writer::{Profile, blueprint};
 use unreal_project::{
-    AssetQuery, BlueprintQuery, Checked, CppClasses, Index, Policy, Relations, State, find, refresh,
+    AssetQuery, BlueprintQuery, Checked, CppClasses, Index, Relations, State, TrustPolicy, find,
+    refresh,
 };
 
 #[test]
 fn the_index_follows_the_project() {
     let (folder, project) = game();
-    let first = fresh(&project, None, 0, Policy::default());
+    let first = fresh(&project, None, 0, TrustPolicy::default());
     assert_eq!(
         (first.checked, first.changed, first.read, first.left),
         (Checked::Files, true, 10, 0)
@@ -27,12 +28,12 @@ fn the_index_follows_the_project() {
     let long = Duration::from_secs(3600);
     // The last check is recent: nothing is checked, not even later changes.
     folder.put("Content/New/BP_New.uasset", bp("/Game/New/BP_New", "/Script/Engine.Actor"));
-    let trusting = Policy { trusted: long, folders: long };
+    let trusting = TrustPolicy { trusted: long, folders: long };
     let again = fresh(&project, Some(load()), walked, trusting);
     assert_eq!((again.checked, again.changed), (Checked::Trusted, false));
     assert!(again.index.find("/Game/New/BP_New").is_none());
     // A new file changes its folder.
-    let folders = Policy { trusted: Duration::ZERO, folders: long };
+    let folders = TrustPolicy { trusted: Duration::ZERO, folders: long };
     let again = fresh(&project, Some(load()), walked, folders);
     assert_eq!((again.checked, again.read), (Checked::Files, 1));
     assert!(again.index.find("/Game/New/BP_New").is_some());
@@ -59,7 +60,7 @@ fn the_index_follows_the_project() {
         .soft("/Game/Somewhere")
         .bytes();
     folder.put("Content/New/BP_New.uasset", longer);
-    let never = Policy { trusted: Duration::ZERO, folders: Duration::ZERO };
+    let never = TrustPolicy { trusted: Duration::ZERO, folders: Duration::ZERO };
     let last = fresh(&project, Some(load()), again.index.walked, never);
     assert_eq!((last.checked, last.read), (Checked::Files, 1));
     fs::remove_dir_all(folder.path().join("Content/New")).expect("it is there");
@@ -77,14 +78,14 @@ fn what_there_was_no_time_for_is_read_the_next_time() {
         folder.put(&format!("Content/{name}.uasset"), bytes);
     }
     let project = find(folder.path()).expect("there is one");
-    let first = refresh(&project, None, 0, Policy::default(), |read, of| {
+    let first = refresh(&project, None, 0, TrustPolicy::default(), |read, of| {
         assert_eq!(of, 100);
         read < 64
     });
     assert_eq!((first.read, first.left), (64, 36));
     assert_eq!(first.index.find("/Game/BP_099").expect("it is known").state, State::Unread);
     let long = Duration::from_secs(3600);
-    let trusting = Policy { trusted: long, folders: long };
+    let trusting = TrustPolicy { trusted: long, folders: long };
     let walked = first.index.walked;
     let kept = Index::from_bytes(&first.index.to_bytes()).expect("it is what was kept");
     let second = fresh(&project, Some(kept), walked, trusting);

@@ -6,12 +6,12 @@ mod support;
 use support::bp;
 use support::{Folder, game, index};
 use unreal_package::{
-    Index as Object, Strength,
-    writer::{Draft, Profile},
+    DependencyKind, Index as Object,
+    writer::{DraftPackage, Profile},
 };
 use unreal_project::{
-    AssetQuery, BlueprintQuery, Config, CppClasses, Index, Lost, Matched, OpenFault, Relations,
-    find, find_among,
+    AssetQuery, BlueprintQuery, Config, CppClasses, Index, Matched, NoProject, OpenFault,
+    Relations, find, find_among,
 };
 
 fn packages(index: &Index, query: &AssetQuery) -> Vec<String> {
@@ -30,7 +30,7 @@ fn projects_are_found_in_around_and_below() {
     above.put("a/b/One.uproject", "{}");
     assert_eq!(find(above.path()).expect("it is below").name, "One");
     above.put("c/Two.uproject", "\u{FEFF}{}");
-    let Err(Lost::Several { found }) = find(above.path()) else { panic!("there are two") };
+    let Err(NoProject::Several { found }) = find(above.path()) else { panic!("there are two") };
     assert_eq!(found, [above.path().join("a/b/One.uproject"), above.path().join("c/Two.uproject")]);
     assert_eq!(find(&above.path().join("c")).expect("it is there").name, "Two");
     let roots = [above.path().join("c"), folder.path().to_owned()];
@@ -38,7 +38,7 @@ fn projects_are_found_in_around_and_below() {
     assert!(lost.contains("Two.uproject") && lost.contains("MyGame.uproject"), "{lost}");
     assert_eq!(find_among(&roots[1..]).expect("there is one").name, "MyGame");
     let nothing = Folder::new();
-    assert!(matches!(find(nothing.path()), Err(Lost::Nowhere { .. })));
+    assert!(matches!(find(nothing.path()), Err(NoProject::Nowhere { .. })));
     assert!(find_among(&[]).expect_err("no roots").to_string().contains("as a root"));
     nothing.put("Content/A.uasset", "");
     let bare = find(nothing.path()).expect("it has content");
@@ -116,7 +116,7 @@ fn relations_in_both_directions() {
     let (_folder, project) = game();
     let index = index(&project);
     let relations = Relations::of(&index);
-    let hard = [Strength::Hard];
+    let hard = [DependencyKind::Hard];
     let find = |name: &str| index.find(name).expect("it is there");
     let names = |found: Vec<unreal_project::Relation>| -> Vec<String> {
         found.into_iter().map(|relation| relation.package).collect()
@@ -128,7 +128,7 @@ fn relations_in_both_directions() {
     assert_eq!((door[0].package.as_str(), door.len()), ("/Game/Maps/Town", 1));
     assert_eq!(door[0].via.as_deref(), Some("/Game/Doors/BP_Old"));
     assert_eq!(
-        names(relations.referencers("/Tools/BP_Tool", &[Strength::Soft])),
+        names(relations.referencers("/Tools/BP_Tool", &[DependencyKind::Soft])),
         ["/Game/BP_Lonely"]
     );
     assert_eq!(names(relations.referencers("/Script/UMG", &hard)), ["/Tools/BP_Tool"]);
@@ -193,7 +193,7 @@ fn actors_of_the_map_and_of_their_own_packages() {
     );
     assert_eq!(panel.difference.properties, ["CastShadow=False"]);
     assert!(panel.difference.left_out[0].starts_with("12 bytes at "), "{panel:?}");
-    assert_eq!(lamp.parts, Some(unreal_project::Parts::default()));
+    assert_eq!(lamp.parts, Some(unreal_project::ActorParts::default()));
     let lights =
         index.actors(&project, "/Game/Maps/Town", 0, 9, false, |class, _| class.ends_with("Light"));
     assert_eq!(lights.expect("a map").total, 1);
@@ -256,7 +256,7 @@ fn links_are_not_followed_out() {
 fn a_broken_reference_is_told_once_with_its_strongest_kind() {
     let folder = Folder::new();
     folder.uproject();
-    let mut draft = Draft::new(Profile::of("5.6"), "/Game/A");
+    let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/A");
     draft.soft("/Game/Gone");
     draft.import("/Script/Engine.StaticMesh", "/Game/Gone.Gone");
     draft.soft("/Game/Later");
@@ -268,5 +268,5 @@ fn a_broken_reference_is_told_once_with_its_strongest_kind() {
     let (broken, _) = Relations::of(&index).broken("");
     let told: Vec<_> =
         broken.iter().map(|broken| (broken.missing.as_str(), broken.strength)).collect();
-    assert_eq!(told, [("/Game/Gone", Strength::Hard), ("/Game/Later", Strength::Soft)]);
+    assert_eq!(told, [("/Game/Gone", DependencyKind::Hard), ("/Game/Later", DependencyKind::Soft)]);
 }

@@ -36,7 +36,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// What was exported.
     pub struct BatchExported {
         #[serde(rename = "bSuccess")]
@@ -106,7 +106,7 @@ impl BatchExportAssets {
         names: &[AssetName],
         files: &[String],
     ) -> Result<Json<BatchExported>, Failure> {
-        let fresh = Fresh::make(Path::new(&self.output_folder))?;
+        let fresh = ExportFolder::make(Path::new(&self.output_folder))?;
         let paths: Vec<String> = names.iter().map(AssetName::path).collect();
         let arguments = json!({
             "objectPaths": paths,
@@ -227,12 +227,12 @@ fn files(names: &[AssetName], format: &str) -> Vec<String> {
 }
 
 /// A new, empty folder for the editor's files. It is removed at the end, with all remaining files.
-struct Fresh {
+struct ExportFolder {
     path: PathBuf,
     is_kept: bool,
 }
 
-impl Fresh {
+impl ExportFolder {
     /// Makes the folder. Fails if it cannot be made.
     fn make(within: &Path) -> Result<Self, Failure> {
         let path = within.join(format!(".portcullis-export-{}", live::now()));
@@ -282,7 +282,7 @@ impl Fresh {
     }
 }
 
-impl Drop for Fresh {
+impl Drop for ExportFolder {
     fn drop(&mut self) {
         if !self.is_kept {
             // Only this plugin and the editor use the folder. If the folder cannot be removed, it
@@ -309,7 +309,7 @@ mod tests {
     fn only_files_that_were_asked_for_are_moved_and_nothing_is_left() {
         let folder = tempfile::tempdir().expect("a folder");
         let outside = tempfile::tempdir().expect("a folder");
-        let fresh = Fresh::make(folder.path()).expect("it is made");
+        let fresh = ExportFolder::make(folder.path()).expect("it is made");
         let inner = fresh.path.clone();
         fs::write(inner.join("X.t3d"), "new").expect("it is written");
         fs::write(inner.join("other.sh"), "new").expect("it is written");

@@ -3,10 +3,10 @@
 use crate::{
     answer::{Page, SourceKind, shown},
     offline::Offline,
-    source::Asked,
+    source::SourceQuery,
 };
 use portcullis_plugin::prelude::*;
-use unreal_package::Strength;
+use unreal_package::DependencyKind;
 use unreal_project::Relations;
 
 /// Maximum number of referencers listed for one unused asset.
@@ -22,7 +22,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// Packages that nothing needs.
     pub struct Unused {
         unused: Vec<UnusedPackage>,
@@ -41,9 +41,9 @@ struct UnusedPackage {
     referencers: Vec<String>,
 }
 
-answered!(UnusedAssets, "find_unused_assets", "Find unused assets", Unused);
+read_only_tool!(UnusedAssets, "find_unused_assets", "Find unused assets", Unused);
 
-impl Asked for UnusedAssets {
+impl SourceQuery for UnusedAssets {
     type Answer = Unused;
 
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Unused, Failure> {
@@ -105,7 +105,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// References to packages that are not there.
     pub struct Broken {
         broken: Vec<BrokenReference>,
@@ -128,9 +128,9 @@ struct BrokenReference {
     strength: String,
 }
 
-answered!(BrokenReferences, "find_broken_references", "Find broken references", Broken);
+read_only_tool!(BrokenReferences, "find_broken_references", "Find broken references", Broken);
 
-impl Asked for BrokenReferences {
+impl SourceQuery for BrokenReferences {
     type Answer = Broken;
 
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Broken, Failure> {
@@ -144,8 +144,8 @@ impl Asked for BrokenReferences {
                 package: shown(&broken.package),
                 missing: shown(&broken.missing),
                 strength: match broken.strength {
-                    Strength::Hard | Strength::Build => "hard",
-                    Strength::Soft => "soft",
+                    DependencyKind::Hard | DependencyKind::Build => "hard",
+                    DependencyKind::Soft => "soft",
                 }
                 .to_owned(),
             })

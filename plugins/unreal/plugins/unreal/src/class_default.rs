@@ -5,7 +5,7 @@ use crate::{
     export::{Exports, Origin, Text, by_editor, from_files},
     live::{Editor, Fault},
     offline::Offline,
-    source::Asked,
+    source::SourceQuery,
 };
 use portcullis_plugin::prelude::*;
 use unreal_project::object_path;
@@ -24,7 +24,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     #[exported]
     /// An exported class default object.
     pub struct ClassDefault {
@@ -32,9 +32,9 @@ told! {
     }
 }
 
-answered!(ExportClassDefault, "export_class_default", "Export class default", ClassDefault);
+read_only_tool!(ExportClassDefault, "export_class_default", "Export class default", ClassDefault);
 
-impl Asked for ExportClassDefault {
+impl SourceQuery for ExportClassDefault {
     type Answer = ClassDefault;
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<ClassDefault, Fault> {
@@ -56,7 +56,7 @@ impl Exports for ExportClassDefault {
     }
 
     fn answer(&self, made: Result<Text, String>, from: Origin) -> ClassDefault {
-        exported!(ClassDefault { made, from, &self.format, class_path: shown(&self.class_path) })
+        export_result!(ClassDefault { made, from, &self.format, class_path: shown(&self.class_path) })
     }
 
     fn reconstruct(&self, offline: &Offline) -> Result<Text, String> {

@@ -3,7 +3,7 @@
 use crate::{
     answer::{Page, SourceKind, shown},
     offline::Offline,
-    source::Asked,
+    source::SourceQuery,
 };
 use portcullis_plugin::prelude::*;
 use unreal_project::{ClassKind, ClassNode, hierarchy};
@@ -27,7 +27,7 @@ fn forty() -> u32 {
     40
 }
 
-told! {
+tool_result! {
     /// Classes, each before those that derive from it.
     pub struct Classes {
         classes: Vec<ClassInfo>,
@@ -61,9 +61,9 @@ enum Declared {
     Blueprint,
 }
 
-answered!(ClassHierarchy, "get_class_hierarchy", "Class hierarchy", Classes);
+read_only_tool!(ClassHierarchy, "get_class_hierarchy", "Class hierarchy", Classes);
 
-impl Asked for ClassHierarchy {
+impl SourceQuery for ClassHierarchy {
     type Answer = Classes;
 
     fn ask_files(&self, request: &Request<'_>, offline: &Offline) -> Result<Classes, Failure> {

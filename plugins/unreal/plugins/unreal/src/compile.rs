@@ -23,7 +23,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// What came of a compilation.
     pub struct Compiled {
         #[serde(rename = "bSuccess")]

@@ -4,7 +4,7 @@ use crate::{
     answer::{Page, SourceKind, shown},
     live::{Editor, Fault, Kind, value},
     offline::Offline,
-    source::Asked,
+    source::SourceQuery,
 };
 use portcullis_plugin::prelude::*;
 use unreal_project::{Association, Config, Value};
@@ -36,7 +36,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// A project and its configuration.
     pub struct Configured {
         engine_version: EngineVersion,
@@ -113,9 +113,9 @@ struct ValueInfo {
     line: usize,
 }
 
-answered!(ProjectConfig, "get_project_config", "Project configuration", Configured);
+read_only_tool!(ProjectConfig, "get_project_config", "Project configuration", Configured);
 
-impl Asked for ProjectConfig {
+impl SourceQuery for ProjectConfig {
     type Answer = Configured;
 
     /// Takes engine and folders from the editor; the configuration is always read from files.

@@ -117,7 +117,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// What came of a command.
     pub struct Executed {
         #[serde(rename = "bSuccess")]

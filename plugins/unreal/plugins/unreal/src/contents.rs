@@ -3,9 +3,9 @@
 
 use crate::{
     answer::{Page, SourceKind, shown},
-    kept,
     offline::Offline,
-    source::Asked,
+    source::SourceQuery,
+    stored_data,
 };
 use portcullis_plugin::prelude::*;
 use unreal_project::{ContentHit, ContentKind, ContentQuery, ContentState, Contents, Found};
@@ -101,7 +101,7 @@ impl Kind {
     }
 }
 
-told! {
+tool_result! {
     /// What was found inside Blueprints.
     pub struct FoundContents {
         hits: Vec<ContentInfo>,
@@ -157,9 +157,14 @@ struct ContentInfo {
     text: String,
 }
 
-answered!(SearchContents, "search_blueprint_contents", "Search inside Blueprints", FoundContents);
+read_only_tool!(
+    SearchContents,
+    "search_blueprint_contents",
+    "Search inside Blueprints",
+    FoundContents
+);
 
-impl Asked for SearchContents {
+impl SourceQuery for SearchContents {
     type Answer = FoundContents;
 
     fn ask_files(
@@ -228,11 +233,11 @@ impl Asked for SearchContents {
 /// The contents of the Blueprints, and the number of packages that were not read for lack of time.
 fn collected(request: &Request<'_>, offline: &Offline) -> (Contents, usize) {
     let dir = &offline.project.dir;
-    let old = kept::load_contents(dir);
+    let old = stored_data::load_contents(dir);
     let mut go_on = offline.go_on(request, "reading Blueprints");
     let updated = Contents::update(old, &offline.index, &offline.project, &mut go_on);
     if updated.changed {
-        kept::save_contents(dir, &updated.contents);
+        stored_data::save_contents(dir, &updated.contents);
     }
     (updated.contents, updated.left)
 }

@@ -122,7 +122,7 @@ pub struct CookedPackage {
 }
 
 /// The result of a reader, before the requested page is taken.
-struct Found {
+struct CookedFacts {
     kind: CookedKind,
     engine: String,
     format_version: Option<u32>,
@@ -133,7 +133,7 @@ struct Found {
     warnings: Vec<String>,
 }
 
-impl Found {
+impl CookedFacts {
     fn new(kind: CookedKind) -> Self {
         Self {
             kind,
@@ -173,7 +173,7 @@ impl Tool for InspectCooked {
 }
 
 impl InspectCooked {
-    fn answer(&self, found: Found) -> CookedFile {
+    fn answer(&self, found: CookedFacts) -> CookedFile {
         let query = self.query.as_deref().unwrap_or_default().to_lowercase();
         let holds = |text: &str| text.to_lowercase().contains(&query);
         let is_wanted =

@@ -5,7 +5,7 @@ use crate::{
     live::{Editor, Fault, Kind, value::Reply},
     log_file,
     offline::Offline,
-    source::Asked,
+    source::SourceQuery,
 };
 use portcullis_plugin::prelude::*;
 use std::{
@@ -59,7 +59,7 @@ fn usual_entries() -> u32 {
     30
 }
 
-told! {
+tool_result! {
     /// Entries of a log, the oldest first.
     pub struct LogEntries {
         log_file_path: String,
@@ -72,9 +72,9 @@ told! {
     }
 }
 
-answered!(EditorLog, "read_editor_log", "Editor log", LogEntries);
+read_only_tool!(EditorLog, "read_editor_log", "Editor log", LogEntries);
 
-impl Asked for EditorLog {
+impl SourceQuery for EditorLog {
     type Answer = LogEntries;
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<LogEntries, Fault> {

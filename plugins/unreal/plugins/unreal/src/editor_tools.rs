@@ -1,18 +1,18 @@
 //! The tools `search_editor_tools` and `call_editor_tool`: access to the tools of Epic's MCP server
 //! that the operator allows.
 
-mod catalogue;
 mod risk;
+mod toolset_list;
 
 use crate::{
     answer::{SourceKind, shown},
     live::{Editor, Kind},
     source::to_change,
 };
-use catalogue::{Catalogue, EditorTool};
 use portcullis_plugin::prelude::*;
 use risk::{Risk, is_granted};
 use serde_json::{Map, Value};
+use toolset_list::{EditorTool, ToolsetList};
 
 /// Maximum number of tools in one answer.
 const MAX_FOUND: u32 = 100;
@@ -48,7 +48,7 @@ fn twenty() -> u32 {
     20
 }
 
-told! {
+tool_result! {
     /// Tools of the editor.
     pub struct EditorTools {
         tools: Vec<ToolFound>,
@@ -83,7 +83,7 @@ impl Tool for SearchEditorTools {
 
     fn call(self, request: &Request) -> Result<Json<EditorTools>, Failure> {
         let editor = epics(request, self.project_dir.as_deref())?;
-        let catalogue = Catalogue::read(&editor, self.toolset.trim())?;
+        let catalogue = ToolsetList::read(&editor, self.toolset.trim())?;
         let words: Vec<String> = self.words.split_whitespace().map(str::to_lowercase).collect();
         let mut found: Vec<(usize, EditorTool)> = catalogue
             .tools
@@ -162,7 +162,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// What the tool answered.
     pub struct EditorToolCalled {
         toolset: String,

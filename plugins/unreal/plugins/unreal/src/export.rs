@@ -9,7 +9,7 @@ use crate::{
         value::{self, Reply},
     },
     offline::Offline,
-    source::Asked,
+    source::SourceQuery,
 };
 use portcullis_plugin::{prelude::*, serde::Serialize};
 use serde_json::Value;
@@ -43,7 +43,7 @@ pub fn usual() -> u32 {
     100_000
 }
 
-told! {
+tool_result! {
     #[exported]
     /// An exported object.
     pub struct Exported {
@@ -71,9 +71,9 @@ pub struct Told {
     cut: bool,
 }
 
-answered!(ExportAsset, "export_asset", "Export asset", Exported);
+read_only_tool!(ExportAsset, "export_asset", "Export asset", Exported);
 
-impl Asked for ExportAsset {
+impl SourceQuery for ExportAsset {
     type Answer = Exported;
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Exported, Fault> {
@@ -132,12 +132,12 @@ impl Exports for ExportAsset {
 
     fn answer(&self, made: Result<Text, String>, from: Origin) -> Exported {
         let (told, path) = (made.as_ref().ok().and_then(|text| text.told), &self.object_path);
-        exported!(Exported { made, from, &self.format, object_path: shown(path), told: told })
+        export_result!(Exported { made, from, &self.format, object_path: shown(path), told: told })
     }
 }
 
 /// Tools that answer with the text of an object.
-pub trait Exports: Asked + Tool {
+pub trait Exports: SourceQuery + Tool {
     /// Maximum length of the text, in characters.
     fn max_chars(&self) -> u32;
 
@@ -159,8 +159,15 @@ pub struct Text {
 impl Text {
     /// The reconstruction from a package.
     pub fn of(text: unreal_package::T3d) -> Self {
-        let unreal_package::Told { objects, properties, pins, rows, undecoded, native_bytes, cut } =
-            text.told;
+        let unreal_package::T3dStatistics {
+            objects,
+            properties,
+            pins,
+            rows,
+            undecoded,
+            native_bytes,
+            cut,
+        } = text.told;
         Self {
             content: text.text,
             warnings: text.warnings.into_iter().take(MAX_WARNINGS).collect(),

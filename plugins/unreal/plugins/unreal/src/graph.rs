@@ -6,7 +6,7 @@ use crate::{
     answer::{SourceKind, shown},
     live::{Editor, Fault},
     offline::Offline,
-    source::Asked,
+    source::SourceQuery,
 };
 use portcullis_plugin::prelude::*;
 use unreal_package::{Graph, Node, Package};
@@ -49,7 +49,7 @@ fn pseudo_code() -> Format {
     Format::PseudoCode
 }
 
-told! {
+tool_result! {
     /// A Blueprint and its graphs.
     pub struct Graphs {
         asset_path: String,
@@ -170,9 +170,9 @@ fn is_false(truth: &bool) -> bool {
     !truth
 }
 
-answered!(BlueprintGraph, "get_blueprint_graph", "Blueprint graph", Graphs);
+read_only_tool!(BlueprintGraph, "get_blueprint_graph", "Blueprint graph", Graphs);
 
-impl Asked for BlueprintGraph {
+impl SourceQuery for BlueprintGraph {
     type Answer = Graphs;
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Graphs, Fault> {

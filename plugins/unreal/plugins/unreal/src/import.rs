@@ -66,7 +66,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// What was imported.
     pub struct Imported {
         #[serde(rename = "bSuccess")]
@@ -108,7 +108,7 @@ impl Tool for ImportAsset {
         let project = editor.project.as_ref().or_fail("no project is open")?;
         let target = Target::parse(&self.package_path, &project.mounts().0)?;
         let class = class(&self.class_path)?;
-        let how = How::choose(&editor, file.as_deref(), t3d.as_deref(), class)?;
+        let how = ImportTool::choose(&editor, file.as_deref(), t3d.as_deref(), class)?;
         let there = target.already_there(&editor, project)?;
         let files: Vec<&str> = file.iter().chain(&t3d).map(String::as_str).collect();
         let subject = format!(
@@ -328,14 +328,14 @@ fn class(path: &str) -> Result<&str, Failure> {
 }
 
 /// The tool that imports the file.
-enum How {
+enum ImportTool {
     /// The import tool of UnrealMCPServer, for all classes.
     Plugin,
     /// A toolset of Epic's server, for one kind of asset.
     Epic(&'static str),
 }
 
-impl How {
+impl ImportTool {
     fn choose(
         editor: &Editor<'_>,
         file: Option<&str>,

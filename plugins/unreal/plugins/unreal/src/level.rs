@@ -3,10 +3,10 @@
 use crate::{
     answer::{Page, SourceKind, shown},
     offline::Offline,
-    source::Asked,
+    source::SourceQuery,
 };
 use portcullis_plugin::prelude::*;
-use unreal_project::{Actor, Component, Difference};
+use unreal_project::{Actor, Component, ObjectDifference};
 
 /// Maximum size of the actors on a page with components, as JSON, in bytes: about 2,000 tokens.
 const PAGE: usize = 6_000;
@@ -30,7 +30,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// The actors of a map.
     pub struct Actors {
         map_path: String,
@@ -90,9 +90,9 @@ struct Location {
     z: f64,
 }
 
-answered!(LevelActors, "list_level_actors", "List level actors", Actors);
+read_only_tool!(LevelActors, "list_level_actors", "List level actors", Actors);
 
-impl Asked for LevelActors {
+impl SourceQuery for LevelActors {
     type Answer = Actors;
 
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Actors, Failure> {
@@ -158,7 +158,7 @@ impl ActorInfo {
 impl ComponentInfo {
     fn of(component: Component) -> Self {
         let Component { name, class, attached_to, difference } = component;
-        let Difference { properties, left_out } = difference;
+        let ObjectDifference { properties, left_out } = difference;
         Self { name, class_path: class, attached_to, properties, left_out }
     }
 }

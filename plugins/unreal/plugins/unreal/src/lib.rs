@@ -20,7 +20,6 @@ mod editor_tools;
 mod export;
 mod graph;
 mod import;
-mod kept;
 mod level;
 mod live;
 mod log_file;
@@ -36,6 +35,7 @@ mod search;
 mod session;
 mod source;
 mod status;
+mod stored_data;
 mod viewport;
 
 use batch::BatchExportAssets;

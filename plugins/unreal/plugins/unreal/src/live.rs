@@ -1,21 +1,22 @@
 //! Talks to a running editor, to read from a project and to change it.
 
 pub mod classes;
+mod connection;
+mod editor_server;
 mod epic;
 mod fault;
 pub mod names;
 mod place;
 mod reader;
-mod seen;
 pub mod value;
-mod wire;
 
+pub use editor_server::{EditorServer, Kind};
 pub use fault::Fault;
-pub use seen::{Kind, Seen};
 
 use crate::offline::Offline;
+use connection::{EditorConnection, Message};
+use editor_server::{detect, detect_uncached, forget};
 use portcullis_plugin::prelude::*;
-use seen::{forget, look, look_anew};
 use serde_json::Value;
 use std::{
     cell::Cell,
@@ -23,7 +24,6 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use unreal_project::Project;
-use wire::{Message, Wire};
 
 /// Time limit for reading.
 const READING: Duration = Duration::from_secs(30);
@@ -40,7 +40,7 @@ pub struct Editor<'r> {
     /// The URL of its server.
     pub url: String,
     /// The server's own description: product, tools and project.
-    pub seen: Seen,
+    pub seen: EditorServer,
     /// The project on this disk; `None` if the session has none.
     pub project: Option<Project>,
     messages: Cell<u32>,
@@ -94,7 +94,7 @@ impl<'r> Editor<'r> {
         url: &str,
         project: Option<&Project>,
     ) -> Result<Self, Fault> {
-        let seen = look(Wire { request, url }, kind)?;
+        let seen = detect(EditorConnection { request, url }, kind)?;
         let editor = Self {
             request,
             url: url.to_owned(),
@@ -126,7 +126,7 @@ impl<'r> Editor<'r> {
     /// Fails if the editor has another project open. Passes if the editor does not tell its project: see
     /// [`is_identified`](Self::is_identified).
     fn check(&self, project: &Project) -> Result<(), Fault> {
-        let Seen { project: absolute, relative, .. } = &self.seen;
+        let EditorServer { project: absolute, relative, .. } = &self.seen;
         let other = match (absolute, relative) {
             (Some(theirs), _) => Some(theirs).filter(|it| !place::is_same(it, &project.dir)),
             (None, Some(theirs)) => Some(theirs).filter(|it| place::contradicts(it, &project.dir)),
@@ -194,7 +194,7 @@ impl<'r> Editor<'r> {
     pub fn describe_toolset(&self, toolset: &str) -> Result<Value, Fault> {
         match epic::describe(&self.seen, toolset) {
             Some(params) => {
-                let _turn = self.wire().turn();
+                let _turn = self.wire().lock();
                 value::of_tool(&self.ask("tools/call", &params, READING, "describe_toolset")?)
             }
             None => Ok(epic::described(&self.seen, toolset)),
@@ -204,7 +204,7 @@ impl<'r> Editor<'r> {
     /// Calls a tool of Epic's server without the cache, since the answer can change at any time.
     pub fn epic_now(&self, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
         let params = epic::call(&self.seen, set, tool, arguments)?;
-        let _turn = self.wire().turn();
+        let _turn = self.wire().lock();
         epic::returned(&self.ask("tools/call", &params, READING, tool)?, tool)
     }
 
@@ -212,8 +212,9 @@ impl<'r> Editor<'r> {
     pub fn resource(&self, uri: &str) -> Result<String, Fault> {
         let result = self.ask_to_read("resources/read", &json!({ "uri": uri }), "a resource")?;
         let text = result["contents"][0]["text"].as_str().filter(|text| !text.is_empty());
-        text.map(str::to_owned)
-            .ok_or_else(|| Fault::Garbled(self.url.clone(), "the resource has no text".to_owned()))
+        text.map(str::to_owned).ok_or_else(|| {
+            Fault::InvalidResponse(self.url.clone(), "the resource has no text".to_owned())
+        })
     }
 
     /// Sends a read-only request, unless its answer is cached.
@@ -227,7 +228,7 @@ impl<'r> Editor<'r> {
         if cache::get(&work_key(&self.url)).is_some_and(|at_work| at_work == b"yes") {
             return Err(Fault::AtWork(self.url.clone()));
         }
-        let _turn = self.wire().turn();
+        let _turn = self.wire().lock();
         if let Some(kept) = kept() {
             return Ok(kept);
         }
@@ -262,8 +263,8 @@ impl<'r> Editor<'r> {
     }
 
     fn change(&self, params: &Value, what: &str) -> Result<Value, Fault> {
-        let _turn = self.wire().turn();
-        let seen = look_anew(self.wire(), self.seen.kind)?;
+        let _turn = self.wire().lock();
+        let seen = detect_uncached(self.wire(), self.seen.kind)?;
         let project = self.project.clone();
         let now = Self { seen, project, url: self.url.clone(), messages: Cell::new(200), ..*self };
         now.check_for_change()?;
@@ -298,20 +299,20 @@ impl<'r> Editor<'r> {
         }
         let send = |headers: &[(&'static str, String)]| {
             let params = params.clone();
-            wire.ask(&Message { method, params, headers, limit, what, number })
+            wire.request(&Message { method, params, headers, limit, what, number })
         };
         let mut answered = send(&headers);
         if matches!(answered, Err(Fault::NoSession)) {
             // A server that does not know the session has not run the request. It is sent once
             // more, in a new session.
-            headers = look_anew(wire, self.seen.kind)?.headers();
+            headers = detect_uncached(wire, self.seen.kind)?.headers();
             answered = send(&headers);
         }
         match &answered {
             Err(Fault::Cancelled | Fault::Busy(..)) if self.seen.kind == Kind::Epic => {
                 let reason = "nobody waits for it any longer";
                 let params = json!({ "requestId": wire.id(number), "reason": reason });
-                wire.tell("notifications/cancelled", &params, &headers);
+                wire.notify("notifications/cancelled", &params, &headers);
             }
             Err(Fault::NotRunning(_) | Fault::NoSession | Fault::WrongServer(..)) => {
                 forget(&self.url);
@@ -321,8 +322,8 @@ impl<'r> Editor<'r> {
         Ok(answered?.result)
     }
 
-    fn wire(&self) -> Wire<'_> {
-        Wire { request: self.request, url: &self.url }
+    fn wire(&self) -> EditorConnection<'_> {
+        EditorConnection { request: self.request, url: &self.url }
     }
 
     /// Part of the cache key; differs after every change that this plugin asked the editor for.

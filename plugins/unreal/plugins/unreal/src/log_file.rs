@@ -4,7 +4,7 @@ use crate::{
     answer::{SourceKind, shown},
     live::{Editor, Fault, Kind, value},
     offline::Offline,
-    source::Asked,
+    source::SourceQuery,
 };
 use portcullis_plugin::prelude::*;
 use std::path::PathBuf;
@@ -34,16 +34,16 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// Where the log is.
     pub struct LogFile {
         log_file_path: String,
     }
 }
 
-answered!(LogFilePath, "get_log_file_path", "Log file path", LogFile);
+read_only_tool!(LogFilePath, "get_log_file_path", "Log file path", LogFile);
 
-impl Asked for LogFilePath {
+impl SourceQuery for LogFilePath {
     type Answer = LogFile;
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<LogFile, Fault> {

@@ -2,7 +2,7 @@
 
 use crate::{
     answer::{shown, time},
-    kept, session,
+    session, stored_data,
 };
 use portcullis_plugin::prelude::*;
 use std::{
@@ -10,7 +10,8 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 use unreal_project::{
-    Checked, CppClasses, Index, Lost, Opened, Policy, Project, State, find, find_among, refresh,
+    Checked, CppClasses, Index, NoProject, Opened, Project, State, TrustPolicy, find, find_among,
+    refresh,
 };
 
 /// Time limit for reading headers in one call: the host ends computation after 20 s.
@@ -43,7 +44,7 @@ pub struct Offline {
 }
 
 /// The project of a call: the project that the call names, or the only project of the session.
-pub fn project(project_dir: Option<&str>) -> Result<Project, Lost> {
+pub fn project(project_dir: Option<&str>) -> Result<Project, NoProject> {
     match project_dir.filter(|dir| !dir.trim().is_empty()) {
         Some(dir) => find(Path::new(dir)),
         None => find_among(&session::folders()),
@@ -54,18 +55,18 @@ impl Offline {
     /// Finds the project, and updates its index. Fails if there is no project, or more than one.
     pub fn open(request: &Request<'_>, project_dir: Option<&str>) -> Result<Self, Failure> {
         let project = project(project_dir)?;
-        let (old, checked) = match kept::load(&project.dir) {
+        let (old, checked) = match stored_data::load(&project.dir) {
             Some((index, checked)) => (Some(index), checked),
             None => (None, 0),
         };
         let started = Instant::now();
         let now = now();
         let go_on = go_on(request, started, "reading packages");
-        let fresh = refresh(&project, old, checked, Policy::default(), go_on);
+        let fresh = refresh(&project, old, checked, TrustPolicy::default(), go_on);
         let checked = match fresh.checked {
             Checked::Trusted => checked,
             Checked::Folders | Checked::Files => {
-                kept::save(&project.dir, &fresh.index, fresh.changed, now);
+                stored_data::save(&project.dir, &fresh.index, fresh.changed, now);
                 now
             }
         };
@@ -96,9 +97,9 @@ impl Offline {
     pub fn cpp_classes(&self, request: &Request<'_>) -> (CppClasses, Option<String>) {
         let dir = &self.project.dir;
         let go_on = self.go_on(request, "reading headers");
-        let (cpp, changed) = CppClasses::update(kept::load_cpp(dir), &self.project, go_on);
+        let (cpp, changed) = CppClasses::update(stored_data::load_cpp(dir), &self.project, go_on);
         if changed {
-            kept::save_cpp(dir, &cpp);
+            stored_data::save_cpp(dir, &cpp);
         }
         let cut = cpp.cut.then(|| {
             "not all headers could be read: too many, too large, unreadable, or there was no time: \

@@ -3,7 +3,7 @@
 use crate::{
     answer::{SourceKind, shown},
     offline::Offline,
-    source::{Asked, answer},
+    source::{SourceQuery, answer},
 };
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
@@ -20,7 +20,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// What the picture shows; the picture itself is beside it.
     pub struct Picture {
         asset_path: String,
@@ -48,7 +48,7 @@ impl Tool for AssetThumbnail {
     }
 }
 
-impl Asked for AssetThumbnail {
+impl SourceQuery for AssetThumbnail {
     type Answer = Reply;
 
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Reply, Failure> {

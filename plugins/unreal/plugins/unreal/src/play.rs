@@ -33,7 +33,7 @@ fn two() -> u32 {
     2
 }
 
-told! {
+tool_result! {
     /// Whether a game runs in the editor.
     pub struct PlaySession {
         is_running: bool,

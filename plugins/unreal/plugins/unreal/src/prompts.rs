@@ -2,7 +2,7 @@
 
 use crate::{
     answer::shown,
-    resources::{Which, complete},
+    resources::{PathKind, complete},
 };
 use portcullis_plugin::prelude::*;
 
@@ -69,7 +69,7 @@ impl Prompt for AnalyzeBlueprint {
     }
 
     completed! {
-        "assetPath" => paths(Which::Blueprints);
+        "assetPath" => paths(PathKind::Blueprints);
         "focus" => words(&["performance", "networking", "readability", "memory"])
     }
 }
@@ -105,7 +105,7 @@ impl Prompt for RefactorBlueprint {
         )))
     }
 
-    completed! { "assetPath" => paths(Which::Blueprints) }
+    completed! { "assetPath" => paths(PathKind::Blueprints) }
 }
 
 /// Design a new Blueprint that fits into the project.
@@ -142,7 +142,7 @@ impl Prompt for CreateBlueprint {
     }
 
     completed! {
-        "parent" => words(PARENTS), paths(Which::Blueprints)
+        "parent" => words(PARENTS), paths(PathKind::Blueprints)
     }
 }
 
@@ -176,7 +176,7 @@ impl Prompt for AuditAssets {
         )))
     }
 
-    completed! { "packagePath" => paths(Which::Folders) }
+    completed! { "packagePath" => paths(PathKind::Folders) }
 }
 
 /// Find what makes a map, or the project, slow or large.
@@ -208,11 +208,11 @@ impl Prompt for AnalyzePerformance {
         )))
     }
 
-    completed! { "mapPath" => paths(Which::Maps) }
+    completed! { "mapPath" => paths(PathKind::Maps) }
 }
 
 /// Completes paths of the project.
-fn paths(which: Which) -> impl Fn(&Request<'_>, &str) -> Vec<String> {
+fn paths(which: PathKind) -> impl Fn(&Request<'_>, &str) -> Vec<String> {
     move |request, typed| complete(request, which, typed)
 }
 

@@ -5,7 +5,7 @@ use crate::{
     live::{Editor, Fault, Kind, classes, names::AssetName, value::Reply},
     offline::Offline,
     search::Files,
-    source::Asked,
+    source::SourceQuery,
 };
 use portcullis_plugin::prelude::*;
 use serde_json::{Map, Value};
@@ -28,7 +28,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// An asset, or its absence.
     pub struct Queried {
         #[serde(rename = "bExists")]
@@ -64,9 +64,9 @@ struct PackageFile {
     redirects_to: Option<String>,
 }
 
-answered!(QueryAsset, "query_asset", "Query asset", Queried);
+read_only_tool!(QueryAsset, "query_asset", "Query asset", Queried);
 
-impl Asked for QueryAsset {
+impl SourceQuery for QueryAsset {
     type Answer = Queried;
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Queried, Fault> {

@@ -6,10 +6,10 @@ use crate::{
     answer::{MAX_PAGE, SourceKind, shown, yes},
     live::{Editor, Fault},
     offline::Offline,
-    source::Asked,
+    source::SourceQuery,
 };
 use portcullis_plugin::prelude::*;
-use unreal_package::Strength;
+use unreal_package::DependencyKind;
 use unreal_project::{OpenFault, Relation, Relations, object_path};
 
 about_project! {
@@ -92,7 +92,7 @@ struct Detail {
     via: Option<String>,
 }
 
-told! {
+tool_result! {
     /// What an asset depends on.
     pub struct Dependencies {
         #[serde(rename = "bSuccess")]
@@ -106,7 +106,7 @@ told! {
     }
 }
 
-told! {
+tool_result! {
     /// What depends on an asset.
     pub struct References {
         #[serde(rename = "bSuccess")]
@@ -120,7 +120,7 @@ told! {
     }
 }
 
-told! {
+tool_result! {
     /// A tree of dependencies, as a list.
     pub struct Tree {
         #[serde(rename = "bSuccess")]
@@ -163,10 +163,10 @@ fn package(offline: &Offline, path: &str) -> Result<String, Failure> {
     Ok(index.text(entry.package).to_owned())
 }
 
-fn strengths(hard: bool, soft: bool) -> Vec<Strength> {
+fn strengths(hard: bool, soft: bool) -> Vec<DependencyKind> {
     // Build dependencies count as hard dependencies.
-    let hard = [Strength::Hard, Strength::Build].into_iter().filter(|_| hard);
-    hard.chain([Strength::Soft].into_iter().filter(|_| soft)).collect()
+    let hard = [DependencyKind::Hard, DependencyKind::Build].into_iter().filter(|_| hard);
+    hard.chain([DependencyKind::Soft].into_iter().filter(|_| soft)).collect()
 }
 
 fn details(relations: Vec<Relation>, warnings: &mut Vec<String>) -> (Vec<String>, Vec<Detail>) {
@@ -179,9 +179,9 @@ fn details(relations: Vec<Relation>, warnings: &mut Vec<String>) -> (Vec<String>
         .map(|Relation { package, strength, editor_only, via }| Detail {
             package: shown(&package),
             strength: match strength {
-                Strength::Hard => "hard",
-                Strength::Soft => "soft",
-                Strength::Build => "build",
+                DependencyKind::Hard => "hard",
+                DependencyKind::Soft => "soft",
+                DependencyKind::Build => "build",
             }
             .to_owned(),
             editor_only,
@@ -193,9 +193,9 @@ fn details(relations: Vec<Relation>, warnings: &mut Vec<String>) -> (Vec<String>
     (names, details)
 }
 
-answered!(AssetDependencies, "get_asset_dependencies", "Asset dependencies", Dependencies);
+read_only_tool!(AssetDependencies, "get_asset_dependencies", "Asset dependencies", Dependencies);
 
-impl Asked for AssetDependencies {
+impl SourceQuery for AssetDependencies {
     type Answer = Dependencies;
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Dependencies, Fault> {
@@ -229,9 +229,9 @@ impl Asked for AssetDependencies {
     }
 }
 
-answered!(AssetReferences, "get_asset_references", "Asset references", References);
+read_only_tool!(AssetReferences, "get_asset_references", "Asset references", References);
 
-impl Asked for AssetReferences {
+impl SourceQuery for AssetReferences {
     type Answer = References;
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<References, Fault> {
@@ -265,9 +265,9 @@ impl Asked for AssetReferences {
     }
 }
 
-answered!(DependencyTree, "get_asset_dependency_tree", "Asset dependency tree", Tree);
+read_only_tool!(DependencyTree, "get_asset_dependency_tree", "Asset dependency tree", Tree);
 
-impl Asked for DependencyTree {
+impl SourceQuery for DependencyTree {
     type Answer = Tree;
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Tree, Fault> {

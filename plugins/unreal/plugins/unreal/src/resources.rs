@@ -103,7 +103,8 @@ impl Resources for ProjectResources {
         value: &str,
         _context: &[(String, String)],
     ) -> Vec<String> {
-        let which = if template.starts_with(MARKDOWN) { Which::Blueprints } else { Which::All };
+        let which =
+            if template.starts_with(MARKDOWN) { PathKind::Blueprints } else { PathKind::All };
         if variable == "filepath" { complete(request, which, value) } else { Vec::new() }
     }
 }
@@ -235,7 +236,7 @@ fn reconstructed(request: &Request<'_>, uri: &str, path: &str) -> Result<Content
 
 /// The kind of paths to complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum PathKind {
     /// Packages.
     All,
     /// Packages with a Blueprint.
@@ -247,16 +248,16 @@ pub enum Which {
 }
 
 /// Paths that start with the typed text, then other paths that contain the text.
-pub fn complete(request: &Request<'_>, which: Which, value: &str) -> Vec<String> {
+pub fn complete(request: &Request<'_>, which: PathKind, value: &str) -> Vec<String> {
     let Ok(offline) = Offline::open(request, None) else { return Vec::new() };
     let index = &offline.index;
     let wanted = value.to_lowercase();
     let fits = |entry: &&Entry| {
         !entry.is_external
             && match which {
-                Which::All | Which::Folders => true,
-                Which::Blueprints => is_blueprint(index, entry),
-                Which::Maps => entry.is_map,
+                PathKind::All | PathKind::Folders => true,
+                PathKind::Blueprints => is_blueprint(index, entry),
+                PathKind::Maps => entry.is_map,
             }
     };
     let mut paths: Vec<&str> = index
@@ -265,8 +266,8 @@ pub fn complete(request: &Request<'_>, which: Which, value: &str) -> Vec<String>
         .filter(fits)
         .map(|entry| index.text(entry.package))
         .map(|path| match which {
-            Which::Folders => path.rsplit_once('/').map_or("", |(folder, _)| folder),
-            Which::All | Which::Blueprints | Which::Maps => path,
+            PathKind::Folders => path.rsplit_once('/').map_or("", |(folder, _)| folder),
+            PathKind::All | PathKind::Blueprints | PathKind::Maps => path,
         })
         .filter(|path| !path.is_empty())
         .collect();

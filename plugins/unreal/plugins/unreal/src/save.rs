@@ -20,7 +20,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// What was saved.
     pub struct Saved {
         /// Whether the editor saved all of them

@@ -6,7 +6,7 @@ use crate::{
     answer::{Names, Page, SourceKind, shown, tags, tags_told, yes},
     live::{Editor, Fault},
     offline::Offline,
-    source::{Asked, answer},
+    source::{SourceQuery, answer},
 };
 use portcullis_plugin::prelude::*;
 use serde_json::{Map, Value};
@@ -41,7 +41,7 @@ enum SearchType {
     Inherits,
 }
 
-told! {
+tool_result! {
     /// The Blueprints that were found.
     pub struct FoundBlueprints {
         results: Vec<FoundBlueprint>,
@@ -81,9 +81,9 @@ struct Criteria {
     recursive: bool,
 }
 
-answered!(SearchBlueprints, "search_blueprints", "Search Blueprints", FoundBlueprints);
+read_only_tool!(SearchBlueprints, "search_blueprints", "Search Blueprints", FoundBlueprints);
 
-impl Asked for SearchBlueprints {
+impl SourceQuery for SearchBlueprints {
     type Answer = FoundBlueprints;
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<FoundBlueprints, Fault> {
@@ -194,7 +194,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// The assets that were found.
     pub struct FoundAssets {
         assets: Vec<FoundAsset>,
@@ -237,7 +237,7 @@ impl Tool for SearchAssets {
     }
 }
 
-impl Asked for SearchAssets {
+impl SourceQuery for SearchAssets {
     type Answer = FoundAssets;
 
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<FoundAssets, Fault> {

@@ -59,14 +59,14 @@ macro_rules! about_project {
 }
 
 /// A result with its source, time and warnings. `#[exported]` adds the text of an object; use
-/// `exported!` to make such a result.
-macro_rules! told {
+/// `export_result!` to make such a result.
+macro_rules! tool_result {
     (
         #[exported]
         $(#[$meta:meta])*
         pub struct $name:ident { $($fields:tt)* }
     ) => {
-        told! {
+        tool_result! {
             $(#[$meta])*
             pub struct $name {
                 #[serde(rename = "bSuccess")]
@@ -96,7 +96,7 @@ macro_rules! told {
 }
 
 /// Makes a result with the exported text or with the error, and with further fields.
-macro_rules! exported {
+macro_rules! export_result {
     ($name:ident { $made:expr, $from:expr, $format:expr, $($field:ident: $value:expr),* }) => {{
         let crate::export::Origin { source, as_of, mut warnings } = $from;
         let (success, content, error) = match $made {
@@ -112,7 +112,7 @@ macro_rules! exported {
 }
 
 /// Implements a read-only tool that the editor or the files answer.
-macro_rules! answered {
+macro_rules! read_only_tool {
     ($asked:ident, $name:literal, $title:literal, $answer:ident) => {
         impl Tool for $asked {
             const NAME: &'static str = $name;

@@ -47,7 +47,7 @@ pub trait AboutProject {
 }
 
 /// A call that the editor or the files can answer.
-pub trait Asked: AboutProject {
+pub trait SourceQuery: AboutProject {
     /// The result, of one type for both sources.
     type Answer;
 
@@ -61,7 +61,7 @@ pub trait Asked: AboutProject {
 }
 
 /// Answers a call from the editor or from the files, as the setting `mode` allows.
-pub fn answer<A: Asked>(asked: &A, request: &Request<'_>) -> Result<A::Answer, Failure> {
+pub fn answer<A: SourceQuery>(asked: &A, request: &Request<'_>) -> Result<A::Answer, Failure> {
     let mode = Mode::set()?;
     let note = match live(asked, request, mode) {
         Ok(answer) => return Ok(answer),
@@ -80,7 +80,7 @@ pub fn answer<A: Asked>(asked: &A, request: &Request<'_>) -> Result<A::Answer, F
     asked.ask_files(request, &offline)
 }
 
-fn live<A: Asked>(asked: &A, request: &Request<'_>, mode: Mode) -> Result<A::Answer, Fault> {
+fn live<A: SourceQuery>(asked: &A, request: &Request<'_>, mode: Mode) -> Result<A::Answer, Fault> {
     let is_set = live::address(live::Kind::UnrealMcpServer).is_some()
         || live::address(live::Kind::Epic).is_some();
     if mode == Mode::Offline || (mode == Mode::Auto && !is_set) {

@@ -5,11 +5,11 @@ use crate::{
     config::{MountInfo, mounts},
     live::{self, Fault, Kind},
     offline::{self, Offline},
-    source::{Asked, Mode, answer},
+    source::{Mode, SourceQuery, answer},
 };
 use portcullis_plugin::prelude::*;
 use std::collections::BTreeMap;
-use unreal_project::{Checked, Lost, Project, State};
+use unreal_project::{Checked, NoProject, Project, State};
 
 about_project! {
     #[paged]
@@ -18,7 +18,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// The state.
     pub struct Status {
         /// `ready`, `indexing` while packages are left to read, or `no_project`
@@ -91,7 +91,7 @@ impl Tool for UnrealStatus {
     }
 }
 
-impl Asked for UnrealStatus {
+impl SourceQuery for UnrealStatus {
     type Answer = Status;
 
     fn ask_files(&self, request: &Request<'_>, offline: &Offline) -> Result<Status, Failure> {
@@ -168,7 +168,7 @@ fn state(fault: &Fault) -> &'static str {
         Fault::Starting(_) => "starting",
         Fault::OtherProject { .. } => "other_project",
         Fault::WrongServer(..)
-        | Fault::Garbled(..)
+        | Fault::InvalidResponse(..)
         | Fault::Misshapen(..)
         | Fault::Unidentified(_)
         | Fault::Refuses(_)
@@ -181,10 +181,12 @@ fn state(fault: &Fault) -> &'static str {
     }
 }
 
-fn no_project(lost: &Lost, editors: Vec<EditorState>) -> Status {
+fn no_project(lost: &NoProject, editors: Vec<EditorState>) -> Status {
     let choices = match lost {
-        Lost::Several { found } => found.iter().map(|p| shown(&p.display().to_string())).collect(),
-        Lost::Nowhere { .. } => Vec::new(),
+        NoProject::Several { found } => {
+            found.iter().map(|p| shown(&p.display().to_string())).collect()
+        }
+        NoProject::Nowhere { .. } => Vec::new(),
     };
     Status {
         state: "no_project".to_owned(),

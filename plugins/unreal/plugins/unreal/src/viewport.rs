@@ -23,7 +23,7 @@ about_project! {
     }
 }
 
-told! {
+tool_result! {
     /// What the picture shows; the picture itself is beside it.
     pub struct Viewport {
         width: u32,

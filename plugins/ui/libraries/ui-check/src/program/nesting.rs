@@ -19,7 +19,7 @@ pub enum Refusal {
 
 /// The kind of token before the current position.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
+enum TokenBefore {
     /// The end of a value, such as a name or a closing bracket.
     Value,
     /// The name `async`, with which a function can begin.
@@ -39,7 +39,7 @@ struct Level {
     /// Whether the level is a `${…}` in a template literal.
     in_template: bool,
     /// The kind of token that the closing bracket counts as.
-    after: Before,
+    after: TokenBefore,
     /// Open prefixes of an expression.
     expression: usize,
     /// Open prefixes of a statement.
@@ -49,14 +49,14 @@ struct Level {
 }
 
 impl Level {
-    const fn new(after: Before) -> Self {
+    const fn new(after: TokenBefore) -> Self {
         Self { in_template: false, after, expression: 0, statement: 0, ended: false }
     }
 }
 
 struct Scan<'s> {
     rest: &'s str,
-    before: Before,
+    before: TokenBefore,
     /// The last word, if nothing followed it.
     word: &'s str,
     /// Whether only spaces and comments precede the position on its line.
@@ -69,10 +69,10 @@ struct Scan<'s> {
 pub fn check(source: &str) -> Result<(), Refusal> {
     let mut scan = Scan {
         rest: source,
-        before: Before::Operator,
+        before: TokenBefore::Operator,
         word: "",
         newline: true,
-        levels: vec![Level::new(Before::Value)],
+        levels: vec![Level::new(TokenBefore::Value)],
         cost: 0,
     };
     if source.starts_with("#!") {
@@ -139,7 +139,7 @@ impl<'s> Scan<'s> {
             '.' if self.rest[1..].starts_with(|c: char| c.is_ascii_digit()) => self.number(),
             '#' => {
                 self.skip(1);
-                self.before = Before::Dot;
+                self.before = TokenBefore::Dot;
             }
             char if is_of_word(char) => self.word(),
             _ => self.operator(),
@@ -168,7 +168,7 @@ impl<'s> Scan<'s> {
         self.begins_value("");
         self.skip(1);
         self.until(|char| char == quote || matches!(char, '\n' | '\r'));
-        self.before = Before::Value;
+        self.before = TokenBefore::Value;
     }
 
     /// Skips to the first unescaped character that ends the token, and skips this character, too.
@@ -187,13 +187,13 @@ impl<'s> Scan<'s> {
 
     /// Skips the text of a template literal up to its end or the next `${`.
     fn template(&mut self) {
-        self.before = Before::Value;
+        self.before = TokenBefore::Value;
         let mut chars = self.rest.char_indices().peekable();
         while let Some((at, char)) = chars.next() {
             let is_place = char == '$' && chars.next_if(|(_, next)| *next == '{').is_some();
             if is_place {
                 self.skip(at + 2);
-                self.push(Level { in_template: true, ..Level::new(Before::Value) });
+                self.push(Level { in_template: true, ..Level::new(TokenBefore::Value) });
                 return;
             }
             if char == '`' {
@@ -209,9 +209,9 @@ impl<'s> Scan<'s> {
 
     fn slash(&mut self) -> Result<(), Refusal> {
         match self.before {
-            Before::Either | Before::Brace => return Err(Refusal::Slash),
-            Before::Value | Before::Async => self.operator(),
-            Before::Operator | Before::Dot => {
+            TokenBefore::Either | TokenBefore::Brace => return Err(Refusal::Slash),
+            TokenBefore::Value | TokenBefore::Async => self.operator(),
+            TokenBefore::Operator | TokenBefore::Dot => {
                 self.skip(1);
                 let mut in_class = false;
                 self.until(|char| {
@@ -220,7 +220,7 @@ impl<'s> Scan<'s> {
                 });
                 let flags = self.rest.find(|char| !is_of_word(char)).unwrap_or(self.rest.len());
                 self.skip(flags);
-                self.before = Before::Value;
+                self.before = TokenBefore::Value;
             }
         }
         Ok(())
@@ -229,18 +229,18 @@ impl<'s> Scan<'s> {
     fn push(&mut self, level: Level) {
         self.levels.push(level);
         self.cost += BRACKET;
-        self.before = Before::Operator;
+        self.before = TokenBefore::Operator;
         self.word = "";
     }
 
     fn open(&mut self, bracket: char) {
         self.starts("");
         let after = match (bracket, self.word) {
-            ('{', _) => Before::Brace,
-            ('(', "if" | "while" | "for" | "with") => Before::Operator,
+            ('{', _) => TokenBefore::Brace,
+            ('(', "if" | "while" | "for" | "with") => TokenBefore::Operator,
             // `for await (…)`, or a call of something that is called `await`.
-            ('(', "await") => Before::Either,
-            _ => Before::Value,
+            ('(', "await") => TokenBefore::Either,
+            _ => TokenBefore::Value,
         };
         self.skip(1);
         self.push(Level::new(after));
@@ -249,7 +249,7 @@ impl<'s> Scan<'s> {
     fn close(&mut self, bracket: char) {
         self.skip(1);
         self.word = "";
-        self.before = Before::Value;
+        self.before = TokenBefore::Value;
         if self.levels.len() == 1 {
             return;
         }
@@ -267,14 +267,14 @@ impl<'s> Scan<'s> {
         self.begins_value("");
         let end = self.rest.find(|char| !is_of_word(char) && char != '.');
         self.skip(end.unwrap_or(self.rest.len()));
-        self.before = Before::Value;
+        self.before = TokenBefore::Value;
     }
 
     fn word(&mut self) {
         let end = self.word_end();
         let word = self.skip(end);
-        if self.before == Before::Dot {
-            self.before = Before::Value;
+        if self.before == TokenBefore::Dot {
+            self.before = TokenBefore::Value;
             self.word = "";
             return;
         }
@@ -291,15 +291,15 @@ impl<'s> Scan<'s> {
             _ => {}
         }
         self.before = match word {
-            "async" => Before::Async,
-            "await" | "yield" | "of" => Before::Either,
+            "async" => TokenBefore::Async,
+            "await" | "yield" | "of" => TokenBefore::Either,
             "break" | "case" | "catch" | "class" | "const" | "continue" | "debugger"
             | "default" | "delete" | "do" | "else" | "enum" | "export" | "extends" | "finally"
             | "for" | "function" | "if" | "import" | "in" | "instanceof" | "new" | "return"
             | "switch" | "throw" | "try" | "typeof" | "var" | "void" | "while" | "with" => {
-                Before::Operator
+                TokenBefore::Operator
             }
-            _ => Before::Value,
+            _ => TokenBefore::Value,
         };
     }
 
@@ -318,7 +318,7 @@ impl<'s> Scan<'s> {
     fn begins_value(&mut self, word: &str) {
         self.starts(word);
         let joins = matches!(word, "in" | "instanceof" | "of" | "extends");
-        if matches!(self.before, Before::Value | Before::Brace) && !joins {
+        if matches!(self.before, TokenBefore::Value | TokenBefore::Brace) && !joins {
             let level = self.level();
             let prefixes = std::mem::take(&mut level.expression);
             self.cost -= prefixes;
@@ -362,13 +362,13 @@ impl<'s> Scan<'s> {
             && !self.rest[2..].starts_with(|c: char| c.is_ascii_digit());
         let long = LONG.iter().find(|long| self.rest.starts_with(**long));
         let token = self.skip(if is_chain { 2 } else { long.map_or(char, |long| long.len()) });
-        let follows = matches!(self.before, Before::Value | Before::Async)
+        let follows = matches!(self.before, TokenBefore::Value | TokenBefore::Async)
             && !(self.newline && matches!(token, "++" | "--"));
         self.word = "";
         if token == ";" {
             self.resets();
             self.level().ended = true;
-            self.before = Before::Operator;
+            self.before = TokenBefore::Operator;
             return;
         }
         self.starts("");
@@ -381,11 +381,13 @@ impl<'s> Scan<'s> {
             _ => {}
         }
         self.before = match token {
-            "." | "?." => Before::Dot,
-            "++" | "--" if follows => Before::Value,
+            "." | "?." => TokenBefore::Dot,
+            "++" | "--" if follows => TokenBefore::Value,
             // After these tokens, `++` may belong to the token before it or after it.
-            "++" | "--" if matches!(self.before, Before::Brace | Before::Either) => Before::Either,
-            _ => Before::Operator,
+            "++" | "--" if matches!(self.before, TokenBefore::Brace | TokenBefore::Either) => {
+                TokenBefore::Either
+            }
+            _ => TokenBefore::Operator,
         };
     }
 }

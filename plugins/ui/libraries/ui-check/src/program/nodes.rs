@@ -104,7 +104,7 @@ const SUPER: &str = "a script has `super` where it means nothing: call `super(â€
 /// Whether `super` is allowed at the current node. Elsewhere, `super` could set the fields of a class on any
 /// object.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct SuperScope {
     /// Whether the class extends another.
     is_derived: bool,
     /// Whether the next function is a method.
@@ -125,7 +125,7 @@ pub struct Reader<'a> {
     pub listens: bool,
     /// Whether the next member is assigned a text without markup.
     is_harmless: bool,
-    place: Place,
+    place: SuperScope,
 }
 
 impl<'a> Reader<'a> {
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
             nodes: 0,
             listens: false,
             is_harmless: false,
-            place: Place::default(),
+            place: SuperScope::default(),
         }
     }
 
@@ -314,7 +314,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Place {
+impl SuperScope {
     /// The place of the nodes in a field.
     fn within(self, kind: &str, field: &str, node: &Map<String, Value>) -> Self {
         match (kind, field) {

@@ -41,7 +41,7 @@ impl<'a> Budget<'a> {
 
     /// The time used, in milliseconds.
     pub fn spent_ms(&self) -> u64 {
-        crate::kept::milliseconds(self.clock.elapsed() - self.begin)
+        crate::stored_views::milliseconds(self.clock.elapsed() - self.begin)
     }
 
     /// Pauses before another attempt: as long as the service asks, or else [`PAUSE`], doubled for each

@@ -1,10 +1,10 @@
 //! The Chat Completions API of OpenAI and of many compatible servers.
 
-use super::{Code, Dialect, Error, Question, Said, Wire, messages, text, tokens};
+use super::{Code, Completion, Dialect, Error, Prompt, ServiceRequest, messages, text, tokens};
 use crate::settings::Provider;
 use portcullis_plugin::serde_json::{Value, json};
 
-pub fn wire(provider: &Provider, question: &Question, dialect: Dialect) -> Wire {
+pub fn wire(provider: &Provider, question: &Prompt, dialect: Dialect) -> ServiceRequest {
     let system = json!({ "role": "system", "content": question.system });
     let all: Vec<Value> = [vec![system], messages(question)].concat();
     // Reasoning models refuse `max_tokens`; some older servers support only `max_tokens`.
@@ -17,10 +17,10 @@ pub fn wire(provider: &Provider, question: &Question, dialect: Dialect) -> Wire 
     if let Some(effort) = &provider.effort {
         body["reasoning_effort"] = effort.as_str().into();
     }
-    Wire { path: "/v1/chat/completions", headers: &[], body }
+    ServiceRequest { path: "/v1/chat/completions", headers: &[], body }
 }
 
-pub fn said(answer: &Value) -> Result<Said, Error> {
+pub fn said(answer: &Value) -> Result<Completion, Error> {
     let choice = &answer["choices"][0];
     if let Some(why) = choice["message"]["refusal"].as_str() {
         return Err(Error::new(Code::Refused, format!("the model refused: {why}")));
@@ -30,7 +30,7 @@ pub fn said(answer: &Value) -> Result<Said, Error> {
         Some("content_filter") => return Err(Error::filtered()),
         _ => {}
     }
-    Ok(Said {
+    Ok(Completion {
         text: text(&choice["message"]["content"]).unwrap_or_default(),
         model: text(&answer["model"]),
         tokens: tokens(&answer["usage"], "prompt_tokens", "completion_tokens"),

@@ -1,10 +1,10 @@
 //! OpenAI's Responses API.
 
-use super::{Code, Dialect, Error, Question, Said, Wire, messages, text, tokens};
+use super::{Code, Completion, Dialect, Error, Prompt, ServiceRequest, messages, text, tokens};
 use crate::settings::Provider;
 use portcullis_plugin::serde_json::{Value, json};
 
-pub fn wire(provider: &Provider, question: &Question, dialect: Dialect) -> Wire {
+pub fn wire(provider: &Provider, question: &Prompt, dialect: Dialect) -> ServiceRequest {
     let mut body = json!({
         "model": provider.model,
         "instructions": question.system,
@@ -18,10 +18,10 @@ pub fn wire(provider: &Provider, question: &Question, dialect: Dialect) -> Wire 
     if let Some(effort) = &provider.effort {
         body["reasoning"] = json!({ "effort": effort });
     }
-    Wire { path: "/v1/responses", headers: &[], body }
+    ServiceRequest { path: "/v1/responses", headers: &[], body }
 }
 
-pub fn said(answer: &Value) -> Result<Said, Error> {
+pub fn said(answer: &Value) -> Result<Completion, Error> {
     match answer["incomplete_details"]["reason"].as_str() {
         Some("content_filter") => return Err(Error::filtered()),
         Some(_) => return Err(Error::truncated()),
@@ -42,7 +42,7 @@ pub fn said(answer: &Value) -> Result<Said, Error> {
         }
         all.push_str(part["text"].as_str().unwrap_or_default());
     }
-    Ok(Said {
+    Ok(Completion {
         text: all,
         model: text(&answer["model"]),
         tokens: tokens(&answer["usage"], "input_tokens", "output_tokens"),

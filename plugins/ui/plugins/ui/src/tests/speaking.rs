@@ -1,7 +1,7 @@
 //! Tests of two properties of pages: their languages, and whether they may call their tool.
 
 use super::{address, house, page_at};
-use crate::{faces::Pages, page::tests::data};
+use crate::{page::tests::data, view_assignment::Pages};
 use portcullis_plugin::{content::ResourceData, prelude::*, serde_json::Value};
 
 #[test]

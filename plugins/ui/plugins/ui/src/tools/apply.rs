@@ -1,11 +1,11 @@
 //! The action `apply`: sets a view that the client's model wrote.
 
 use crate::{
-    faces::{self, Addresses},
-    folders, judge,
-    kept::{self, By, View},
+    folders, model_output,
     settings::Settings,
+    stored_views::{self, View, ViewMaker},
     time,
+    view_assignment::{self, ViewUris},
 };
 use portcullis_plugin::{
     catalog::{self, Entry},
@@ -27,9 +27,9 @@ pub fn apply(
 ) -> Result<String, Failure> {
     let last = catalog::last_result(&tool.name);
     let judged = match (spec, document) {
-        (Some(spec), None) => judge::specification(Value::Object(spec), tool, last.as_ref()),
+        (Some(spec), None) => model_output::specification(Value::Object(spec), tool, last.as_ref()),
         (None, Some(document)) if settings.documents => {
-            judge::document(document, settings.cache.entry_bytes)
+            model_output::document(document, settings.cache.entry_bytes)
         }
         (None, Some(_)) => {
             return Err(Failure::new(
@@ -45,11 +45,11 @@ pub fn apply(
         let list: Vec<_> = problems.iter().map(|problem| format!("- {problem}")).collect();
         Failure::new(format!("it was not applied; the UI of tool '{}' is as it was. Put this right and call again:\n{}", tool.name, list.join("\n")))
     })?;
-    let before = Addresses::new(settings).of(tool);
+    let before = ViewUris::new(settings).of(tool);
     let view = View {
         body: judged.body,
-        by: By::Client,
-        made_for: By::Client.depends_on(tool),
+        by: ViewMaker::Client,
+        made_for: ViewMaker::Client.depends_on(tool),
         key: None,
         request: Some(request.id()),
         at: time::now(),
@@ -57,9 +57,9 @@ pub fn apply(
         model: None,
         tokens: None,
     };
-    kept::keep(&tool.name, view, &settings.cache)?;
-    let address = faces::tell(request, tool, settings, &before);
-    let page = faces::page_of(tool, settings).html;
+    stored_views::keep(&tool.name, view, &settings.cache)?;
+    let address = view_assignment::notify_view_changed(request, tool, settings, &before);
+    let page = view_assignment::page_of(tool, settings).html;
     folders::debug(request, settings, &tool.name, "page.html", &page);
     folders::export(request, settings, &tool.name, &page);
     Ok(format!(

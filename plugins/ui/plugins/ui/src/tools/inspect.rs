@@ -2,12 +2,12 @@
 
 use super::list::{UiType, ui_type};
 use crate::{
-    faces::Addresses,
-    generate,
-    kept::{self, Body, By},
-    page, prompt,
+    generate, page, prompt,
     settings::Settings,
-    spec, time,
+    spec,
+    stored_views::{self, Body, ViewMaker},
+    time,
+    view_assignment::ViewUris,
 };
 use portcullis_plugin::{catalog::Entry, serde_json::Value};
 use serde::Serialize;
@@ -81,8 +81,8 @@ pub struct Tokens {
 
 /// Everything about the view of a tool.
 pub fn view(tool: Entry, settings: &Settings) -> Inspected {
-    let addresses = Addresses::new(settings);
-    let record = kept::record(&tool.name);
+    let addresses = ViewUris::new(settings);
+    let record = stored_views::record(&tool.name);
     let cache_key = settings.provider.as_ref();
     let cache_key = cache_key.map(|provider| generate::key(&tool, settings, provider, &record));
     let is_shown = addresses.view(&tool).is_some();
@@ -108,8 +108,8 @@ pub fn view(tool: Entry, settings: &Settings) -> Inspected {
         cache_key: shown.as_ref().and_then(|view| view.key.clone()).or(cache_key),
         request_id: shown.as_ref().and_then(|view| view.request.clone()),
         made_by: shown.as_ref().map(|view| match view.by {
-            By::Client => "client".to_owned(),
-            By::Provider => "provider".to_owned(),
+            ViewMaker::Client => "client".to_owned(),
+            ViewMaker::Provider => "provider".to_owned(),
         }),
         generated_at: shown.as_ref().map(|view| time::iso(view.at)),
         generation_duration_ms: shown.as_ref().map(|view| view.duration_ms),

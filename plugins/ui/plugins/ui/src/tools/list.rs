@@ -1,9 +1,9 @@
 //! The action `list`: which tool has which view.
 
 use crate::{
-    faces::{self, Addresses},
-    kept,
     settings::Settings,
+    stored_views,
+    view_assignment::{self, ViewUris},
 };
 use portcullis_plugin::catalog;
 use serde::Serialize;
@@ -55,10 +55,10 @@ pub enum UiType {
 }
 
 /// The kind of view of that tool.
-pub fn ui_type(tool: &catalog::Entry, settings: &Settings, addresses: &Addresses) -> UiType {
+pub fn ui_type(tool: &catalog::Entry, settings: &Settings, addresses: &ViewUris) -> UiType {
     if tool.view.is_some() {
         UiType::Own
-    } else if !faces::gets_view(tool, settings) {
+    } else if !view_assignment::gets_view(tool, settings) {
         UiType::None
     } else if addresses.view(tool).is_some() {
         UiType::Rich
@@ -69,15 +69,15 @@ pub fn ui_type(tool: &catalog::Entry, settings: &Settings, addresses: &Addresses
 
 /// All tools except this plugin's own, with the state of their views.
 pub fn all(settings: &Settings) -> Tools {
-    let addresses = Addresses::new(settings);
+    let addresses = ViewUris::new(settings);
     let others = catalog::tools().into_iter().filter(|tool| !tool.of_this_plugin);
     let tools = others.map(|tool| {
-        let enabled = faces::gets_view(&tool, settings);
+        let enabled = view_assignment::gets_view(&tool, settings);
         let ui_type = ui_type(&tool, settings, &addresses);
         Listed {
             ui_type,
             cached: ui_type == UiType::Rich,
-            refinements: kept::record(&tool.name).refinements.len(),
+            refinements: stored_views::record(&tool.name).refinements.len(),
             enabled,
             address: enabled.then(|| addresses.of(&tool)),
             name: tool.name,

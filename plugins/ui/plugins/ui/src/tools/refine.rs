@@ -1,10 +1,11 @@
 //! The action `refine`: changes a view by feedback in plain words.
 
 use crate::{
-    kept::{self, Body, Refinement},
     prompt,
     settings::Settings,
-    spec, time,
+    spec,
+    stored_views::{self, Body, Refinement},
+    time,
 };
 use portcullis_plugin::{catalog::Entry, prelude::*, serde_json::Value};
 
@@ -23,7 +24,7 @@ pub fn refine(
             "`feedback` must say what to change, in {most} characters at most"
         )));
     }
-    let record = kept::change(&tool.name, |record| {
+    let record = stored_views::change(&tool.name, |record| {
         record.refinements.push(Refinement { at: time::now(), feedback: feedback.to_owned() });
         let extra = record.refinements.len().saturating_sub(settings.max_refinements);
         record.refinements.drain(..extra);

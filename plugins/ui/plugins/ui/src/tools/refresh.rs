@@ -1,6 +1,6 @@
 //! The action `refresh`: lists the tools that have changed since its last call.
 
-use crate::{canonical, kept, page};
+use crate::{canonical, page, stored_views};
 use portcullis_plugin::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub fn changes(request: &Request<'_>) -> Result<Changes, Failure> {
             (tool.name, digest)
         })
         .collect();
-    let before = kept::replace_seen(&now)?;
+    let before = stored_views::replace_seen(&now)?;
     let mut changes =
         Changes { added: Vec::new(), removed: Vec::new(), changed: Vec::new(), unchanged: 0 };
     for (name, digest) in &now {
@@ -38,7 +38,7 @@ pub fn changes(request: &Request<'_>) -> Result<Changes, Failure> {
         }
     }
     for name in before.into_keys().filter(|name| !now.contains_key(name)) {
-        kept::forget(&name)?;
+        stored_views::forget(&name)?;
         changes.removed.push(name);
     }
     // On these notifications the host asks for the views of all tools again.

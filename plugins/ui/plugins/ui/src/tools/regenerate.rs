@@ -1,9 +1,9 @@
 //! The action `regenerate`: generates a view again.
 
 use crate::{
-    faces::{self, Addresses},
-    kept,
     settings::Settings,
+    stored_views,
+    view_assignment::{self, ViewUris},
 };
 use portcullis_plugin::{catalog::Entry, prelude::*};
 
@@ -16,14 +16,14 @@ pub fn regenerate(
     forget: bool,
 ) -> Result<String, Failure> {
     if forget {
-        kept::change(&tool.name, |record| record.refinements.clear())?;
+        stored_views::change(&tool.name, |record| record.refinements.clear())?;
     }
     if settings.provider.is_some() {
         return super::generate(request, settings, tool, true, "regenerated");
     }
-    let before = Addresses::new(settings).of(tool);
-    kept::forget_view(&tool.name)?;
-    let address = faces::tell(request, tool, settings, &before);
+    let before = ViewUris::new(settings).of(tool);
+    stored_views::forget_view(&tool.name)?;
+    let address = view_assignment::notify_view_changed(request, tool, settings, &before);
     Ok(format!(
         "UI regenerated for tool '{}' from its schemas; no provider of models is set. It is {address}.",
         tool.name

@@ -42,16 +42,16 @@ pub enum Kind {
 
 /// The violations in a configuration.
 pub fn violations(configuration: &Value) -> Vec<Violation> {
-    let judge = Judge { files: RefCell::default() };
+    let judge = SchemaValidator { files: RefCell::default() };
     let root = judge.file("ui5.json");
     judge.judge(&root, configuration, "")
 }
 
-struct Judge {
+struct SchemaValidator {
     files: RefCell<HashMap<String, Rc<Value>>>,
 }
 
-impl Judge {
+impl SchemaValidator {
     fn file(&self, path: &str) -> Rc<Value> {
         if let Some(known) = self.files.borrow().get(path) {
             return Rc::clone(known);

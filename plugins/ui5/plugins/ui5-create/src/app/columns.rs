@@ -40,7 +40,7 @@ impl Columns {
 
 /// The columns, and messages to the caller about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Planned {
+pub struct ColumnPlan {
     /// `None` without an entity set.
     pub columns: Option<Columns>,
     /// The messages.
@@ -53,8 +53,8 @@ pub fn plan(
     wanted: &[String],
     metadata: Result<Metadata, String>,
     version: ODataVersion,
-) -> Result<Planned, String> {
-    let mut planned = Planned::default();
+) -> Result<ColumnPlan, String> {
+    let mut planned = ColumnPlan::default();
     let metadata = match metadata {
         Ok(metadata) => Some(metadata),
         Err(why) => {

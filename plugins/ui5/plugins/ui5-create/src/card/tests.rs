@@ -1,7 +1,7 @@
 //! Tests of cards of all types, and of refusals.
 
 use super::*;
-use crate::judge::{Folder, assert_valid};
+use crate::test_support::{Folder, assert_valid};
 use portcullis_plugin::{rehearsal::Rehearsal, serde_json::Value};
 use std::fs;
 

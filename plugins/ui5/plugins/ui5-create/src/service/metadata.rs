@@ -1,7 +1,7 @@
 //! The parts of an OData service's metadata that a table needs: the version, the entity sets, and their
 //! properties.
 
-use super::{property::Property, version::Spoken};
+use super::{property::Property, version::MetadataVersion};
 use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ const LONGEST_CHAIN: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
     /// The version of OData.
-    pub spoken: Spoken,
+    pub spoken: MetadataVersion,
     sets: Vec<EntitySet>,
 }
 
@@ -57,7 +57,7 @@ impl Metadata {
             let properties = set.attribute("EntityType").map(|of| properties_of(of, &types));
             Some(EntitySet { name: name.to_owned(), properties: properties.unwrap_or_default() })
         });
-        Ok(Self { spoken: Spoken::of(document.root_element()), sets: sets.collect() })
+        Ok(Self { spoken: MetadataVersion::of(document.root_element()), sets: sets.collect() })
     }
 
     /// The entity set of that name.

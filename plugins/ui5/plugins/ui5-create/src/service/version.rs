@@ -44,7 +44,7 @@ impl ODataVersion {
 
 /// The version of OData that the metadata of a service name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Spoken {
+pub enum MetadataVersion {
     /// A version for which UI5 has a model.
     Known {
         /// The version.
@@ -56,7 +56,7 @@ pub enum Spoken {
     Other(String),
 }
 
-impl Spoken {
+impl MetadataVersion {
     /// Reads the version of a metadata document from its root, `edmx:Edmx`.
     ///
     /// In OData 4, the attribute `Version` of the root is the version of OData. In all older versions, it is
@@ -112,7 +112,7 @@ fn shown(text: &str) -> String {
 
 /// The version to create an app for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settled {
+pub struct ServiceVersion {
     /// The version.
     pub version: ODataVersion,
     /// A message to the caller: which version, and how it was found.
@@ -122,18 +122,18 @@ pub struct Settled {
 /// Decides on the version: by the metadata, or else by the caller, or else by the path of the URL. Fails
 /// if the service speaks neither V2 nor V4.
 pub fn settle(
-    spoken: Option<&Spoken>,
+    spoken: Option<&MetadataVersion>,
     named: Option<ODataVersion>,
     path: &str,
-) -> Result<Settled, String> {
-    let settled = |version: ODataVersion, note: String| Ok(Settled { version, note });
+) -> Result<ServiceVersion, String> {
+    let settled = |version: ODataVersion, note: String| Ok(ServiceVersion { version, note });
     match (spoken, named, ODataVersion::suggested_by(path)) {
-        (Some(Spoken::Other(what)), _, _) => Err(format!(
+        (Some(MetadataVersion::Other(what)), _, _) => Err(format!(
             "The metadata of the OData service name {what}. UI5 has models for OData V2 and V4. Please \
              give the URL of the service in one of these versions, or omit it to create an app without \
              an OData model. Nothing was written."
         )),
-        (Some(Spoken::Known { version, also_v3 }), named, _) => {
+        (Some(MetadataVersion::Known { version, also_v3 }), named, _) => {
             let mut note =
                 format!("The service speaks OData {} (found in its metadata).", version.name());
             if *also_v3 {
@@ -173,12 +173,12 @@ mod tests {
     use super::*;
     use roxmltree::Document;
 
-    fn spoken(text: &str) -> Spoken {
-        Spoken::of(Document::parse(text).expect("it is XML").root_element())
+    fn spoken(text: &str) -> MetadataVersion {
+        MetadataVersion::of(Document::parse(text).expect("it is XML").root_element())
     }
 
-    fn known(version: ODataVersion, also_v3: bool) -> Spoken {
-        Spoken::Known { version, also_v3 }
+    fn known(version: ODataVersion, also_v3: bool) -> MetadataVersion {
+        MetadataVersion::Known { version, also_v3 }
     }
 
     /// The beginning of metadata before OData 4, with attributes of `DataServices`.
@@ -206,19 +206,25 @@ mod tests {
             ),
             (
                 "odd:DataServiceVersion=\"3.0\" odd:MaxDataServiceVersion=\"3.0\"",
-                Spoken::Other("OData 3.0 only".to_owned()),
+                MetadataVersion::Other("OData 3.0 only".to_owned()),
             ),
-            ("odd:DataServiceVersion=\"9.0\"", Spoken::Other("the version 9.0".to_owned())),
+            (
+                "odd:DataServiceVersion=\"9.0\"",
+                MetadataVersion::Other("the version 9.0".to_owned()),
+            ),
         ] {
             assert_eq!(spoken(&old(attributes, "2008/09")), expected, "{attributes}");
         }
-        assert_eq!(spoken(&old("", "2009/11")), Spoken::Other("OData 3.0 only".to_owned()));
+        assert_eq!(
+            spoken(&old("", "2009/11")),
+            MetadataVersion::Other("OData 3.0 only".to_owned())
+        );
         for (text, expected) in [
             ("<Edmx/>", "no version of OData"),
             ("<Edmx Version='5.0'/>", "the version '5.0'"),
             ("<Edmx Version='7 &lt;b> Ignore'/>", "the version '7bIgnore'"),
         ] {
-            assert_eq!(spoken(text), Spoken::Other(expected.to_owned()));
+            assert_eq!(spoken(text), MetadataVersion::Other(expected.to_owned()));
         }
     }
 
@@ -238,7 +244,7 @@ mod tests {
 
     #[test]
     fn metadata_decide_then_the_caller_then_the_url() {
-        let of = |spoken: Option<&Spoken>, named, path| settle(spoken, named, path);
+        let of = |spoken: Option<&MetadataVersion>, named, path| settle(spoken, named, path);
         let v2 = known(ODataVersion::V2, true);
         let settled = of(Some(&v2), Some(ODataVersion::V4), "/odata/v4/a/").expect("it is known");
         assert_eq!(settled.version, ODataVersion::V2);
@@ -253,7 +259,7 @@ mod tests {
         let settled = of(None, None, "/a/").expect("it is assumed");
         assert_eq!(settled.version, ODataVersion::V4);
         assert!(settled.note.contains("is not known"), "{}", settled.note);
-        let other = Spoken::Other("OData 3.0 only".to_owned());
+        let other = MetadataVersion::Other("OData 3.0 only".to_owned());
         let refused = of(Some(&other), Some(ODataVersion::V2), "/").expect_err("no model");
         assert!(refused.starts_with("The metadata of the OData service name OData 3.0 only."));
     }

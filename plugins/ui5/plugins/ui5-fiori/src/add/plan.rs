@@ -4,38 +4,38 @@ use super::{AddPage, PageType};
 use crate::app::{Manifest, Page, is_template, last_target, object_at, targets_of};
 use serde_json::{Map, Value, json};
 
-/// The end of patterns: optional query parameters of the URL.
-const PARAMETERS: &str = ":?query:";
+/// The suffix of all patterns: optional query parameters of the URL.
+const QUERY_SUFFIX: &str = ":?query:";
 
-/// The columns of an app with several pages side by side, from left to right.
-const COLUMNS: [&str; 3] = ["beginColumnPages", "midColumnPages", "endColumnPages"];
+/// The aggregations of a flexible column layout (FCL), from left to right.
+const FCL_AGGREGATIONS: [&str; 3] = ["beginColumnPages", "midColumnPages", "endColumnPages"];
 
 /// A page to be added.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct PagePlan {
     /// The name of the target and of the route.
     pub name: String,
     /// The path of the data, such as `/Books/chapters`.
     pub context_path: String,
     /// The pattern of the route.
     pub pattern: String,
-    /// The page from which the user navigates to the new page.
+    /// Where the user navigates to the new page from.
     pub parent: Option<Parent>,
     page_type: PageType,
-    /// In an app with columns: the pages that the route shows side by side, the new one included.
+    /// In an app with a flexible column layout: the pages that the route shows side by side, with the new one.
     columns: Option<Vec<String>>,
 }
 
-/// The page from which the user comes.
+/// The page, and the key of its settings, that lead to the new page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parent {
     /// The name of the page.
     pub name: String,
-    /// The key of the navigation in the settings of the page.
+    /// The key below `settings.navigation` of the page: an entity set or a navigation property.
     pub navigation: String,
 }
 
-impl Plan {
+impl PagePlan {
     /// Plans the edit. Fails with the reason.
     pub fn new(wanted: &AddPage, manifest: &Manifest) -> Result<Self, String> {
         let pages = manifest.pages();
@@ -69,11 +69,11 @@ impl Plan {
             plan.name = format!("{first}{number}");
             number += 1;
         }
-        plan.columns = columns(&plan, manifest)?;
+        plan.columns = add_to_columns(&plan, manifest)?;
         Ok(plan)
     }
 
-    /// Edits the content of the manifest. Fails if a value on the way is not an object, or if the parent page
+    /// Edits the content of the manifest. Fails if a value on the path to an edited member is not an object, or if the parent page
     /// has this navigation already.
     pub fn apply(&self, content: &mut Value) -> Result<(), String> {
         let libraries = object_at(content, &["sap.ui5", "dependencies", "libs"])?;
@@ -100,7 +100,7 @@ impl Plan {
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
                 return Err(
-                    "'routes' of the manifest is not a list. Nothing was written.".to_owned()
+                    "'routes' of the manifest is neither a list nor an object. Nothing was written.".to_owned()
                 );
             }
         }
@@ -131,9 +131,9 @@ impl Plan {
             "options": { "settings": settings },
         });
         if let Some(columns) = &self.columns {
-            target["controlAggregation"] = json!(COLUMNS[columns.len() - 1]);
+            target["controlAggregation"] = json!(FCL_AGGREGATIONS[columns.len() - 1]);
             if self.page_type == PageType::ObjectPage {
-                let pattern = self.pattern.trim_end_matches(PARAMETERS);
+                let pattern = self.pattern.trim_end_matches(QUERY_SUFFIX);
                 target["contextPattern"] = json!(format!("/{pattern}"));
             }
         }
@@ -141,7 +141,7 @@ impl Plan {
     }
 }
 
-fn list_report(wanted: &AddPage, manifest: &Manifest) -> Result<Plan, String> {
+fn list_report(wanted: &AddPage, manifest: &Manifest) -> Result<PagePlan, String> {
     let (Some(set), None, None) =
         (&wanted.entity_set, &wanted.parent_page, &wanted.navigation_property)
     else {
@@ -151,16 +151,16 @@ fn list_report(wanted: &AddPage, manifest: &Manifest) -> Result<Plan, String> {
                 .to_owned(),
         );
     };
-    // The first page of an app has the empty path.
+    // The route of an app's start page has an empty pattern.
     let is_start = |route: &&Value| {
         let pattern = route["pattern"].as_str();
-        pattern.is_some_and(|pattern| pattern.trim_end_matches(PARAMETERS).is_empty())
+        pattern.is_some_and(|pattern| pattern.trim_end_matches(QUERY_SUFFIX).is_empty())
     };
     let pattern = match manifest.routes().iter().any(is_start) {
-        true => format!("{set}{PARAMETERS}"),
-        false => PARAMETERS.to_owned(),
+        true => format!("{set}{QUERY_SUFFIX}"),
+        false => QUERY_SUFFIX.to_owned(),
     };
-    Ok(Plan {
+    Ok(PagePlan {
         name: format!("{set}List"),
         context_path: format!("/{set}"),
         pattern,
@@ -170,27 +170,34 @@ fn list_report(wanted: &AddPage, manifest: &Manifest) -> Result<Plan, String> {
     })
 }
 
-fn object_page(wanted: &AddPage, manifest: &Manifest, pages: &[Page]) -> Result<Plan, String> {
-    let of_set = |set: &str, parent: Option<Parent>| Plan {
+fn object_page(wanted: &AddPage, manifest: &Manifest, pages: &[Page]) -> Result<PagePlan, String> {
+    let of_set = |set: &str, parent: Option<Parent>| PagePlan {
         name: format!("{set}ObjectPage"),
         context_path: format!("/{set}"),
-        pattern: format!("{set}({{key}}){PARAMETERS}"),
+        pattern: format!("{set}({{key}}){QUERY_SUFFIX}"),
         parent,
         page_type: PageType::ObjectPage,
         columns: None,
     };
     let parent = match parent(wanted, pages)? {
-        Before::Page(parent) => parent,
-        Before::Nothing(set) => return Ok(of_set(set, None)),
+        ObjectPageStart::Page(parent) => parent,
+        ObjectPageStart::Nothing(set) => return Ok(of_set(set, None)),
     };
     let path = parent.shows.as_deref().unwrap_or_default();
     if parent.template != PageType::ObjectPage.template() {
         let set = path.trim_start_matches('/').to_owned();
-        let fits = wanted.entity_set.as_ref().is_none_or(|named| *named == set);
-        if wanted.navigation_property.is_some() || !fits || set.is_empty() || set.contains('/') {
+        if set.is_empty() || set.contains('/') {
             return Err(format!(
-                "The page '{}' shows {path}: an object page after it shows one entity of that. Omit \
-                 navigationProperty, and name no other entitySet. Nothing was written.",
+                "The page '{}' shows no single entity set, so no object page can follow it. Nothing was \
+                 written.",
+                parent.name
+            ));
+        }
+        let fits = wanted.entity_set.as_ref().is_none_or(|named| *named == set);
+        if wanted.navigation_property.is_some() || !fits {
+            return Err(format!(
+                "The page '{}' lists {path}, so an object page that follows it shows one entity of {set}. \
+                 Omit navigationProperty, and omit entitySet or name '{set}'. Nothing was written.",
                 parent.name
             ));
         }
@@ -207,34 +214,34 @@ fn object_page(wanted: &AddPage, manifest: &Manifest, pages: &[Page]) -> Result<
     let before = manifest.pattern_of(&parent.name).ok_or_else(|| {
         format!("No route leads to the page '{}'. Nothing was written.", parent.name)
     })?;
-    let before = before.trim_end_matches(PARAMETERS);
+    let before = before.trim_end_matches(QUERY_SUFFIX);
     let number = before.matches('(').count() + 1;
     let base = parent.name.trim_end_matches("ObjectPage");
-    Ok(Plan {
+    Ok(PagePlan {
         name: format!("{base}_{property}ObjectPage"),
         context_path: format!("{path}/{property}"),
-        pattern: format!("{before}/{property}({{key{number}}}){PARAMETERS}"),
+        pattern: format!("{before}/{property}({{key{number}}}){QUERY_SUFFIX}"),
         parent: Some(Parent { name: parent.name.clone(), navigation: property.clone() }),
         page_type: PageType::ObjectPage,
         columns: None,
     })
 }
 
-/// The page from which the user navigates to an object page.
-enum Before<'p> {
+/// Where the user navigates to an object page from.
+enum ObjectPageStart<'p> {
     /// A page of the app.
     Page(&'p Page),
     /// No page. The text is the entity set of the object page.
     Nothing(&'p str),
 }
 
-/// The page from which the user navigates to an object page: the page that the call names, or the only list
+/// Finds where the user navigates to the new object page from: the page that the call names, or the only list
 /// report of the entity set.
-fn parent<'p>(wanted: &'p AddPage, pages: &'p [Page]) -> Result<Before<'p>, String> {
+fn parent<'p>(wanted: &'p AddPage, pages: &'p [Page]) -> Result<ObjectPageStart<'p>, String> {
     let names = || pages.iter().map(|page| page.name.as_str()).collect::<Vec<_>>().join(", ");
     if let Some(name) = &wanted.parent_page {
         let found = pages.iter().find(|page| page.name == *name);
-        return found.map(Before::Page).ok_or_else(|| {
+        return found.map(ObjectPageStart::Page).ok_or_else(|| {
             format!(
                 "The app has no page '{}', but: {}. Nothing was written.",
                 name.escape_debug(),
@@ -259,13 +266,13 @@ fn parent<'p>(wanted: &'p AddPage, pages: &'p [Page]) -> Result<Before<'p>, Stri
              was written.",
             one.name, other.name
         )),
-        (Some(page), None) => Ok(Before::Page(page)),
-        (None, _) => Ok(Before::Nothing(set)),
+        (Some(page), None) => Ok(ObjectPageStart::Page(page)),
+        (None, _) => Ok(ObjectPageStart::Nothing(set)),
     }
 }
 
 /// The pages that the route shows side by side, if the app has columns.
-fn columns(plan: &Plan, manifest: &Manifest) -> Result<Option<Vec<String>>, String> {
+fn add_to_columns(plan: &PagePlan, manifest: &Manifest) -> Result<Option<Vec<String>>, String> {
     let ui5 = &manifest.content["sap.ui5"];
     let root = &ui5["rootView"];
     let root = root.as_str().or_else(|| root["viewName"].as_str());
@@ -279,10 +286,10 @@ fn columns(plan: &Plan, manifest: &Manifest) -> Result<Option<Vec<String>>, Stri
         let route = routes.iter().find(|route| last_target(route) == Some(&parent.name));
         let shown = route.map(|route| targets_of(route)).unwrap_or_default();
         columns = shown.into_iter().map(str::to_owned).collect();
-        if columns.len() >= COLUMNS.len() {
+        if columns.len() >= FCL_AGGREGATIONS.len() {
             return Err(format!(
                 "The app shows pages in {} columns, and '{}' is in the last one. Nothing was written.",
-                COLUMNS.len(),
+                FCL_AGGREGATIONS.len(),
                 parent.name
             ));
         }
@@ -292,7 +299,7 @@ fn columns(plan: &Plan, manifest: &Manifest) -> Result<Option<Vec<String>>, Stri
 }
 
 /// Inconsistencies of the routing, as sentences.
-pub fn faults(content: &Value) -> Vec<String> {
+pub fn routing_errors(content: &Value) -> Vec<String> {
     let routing = &content["sap.ui5"]["routing"];
     let routes: Vec<&Value> = match &routing["routes"] {
         Value::Array(routes) => routes.iter().collect(),
@@ -300,11 +307,11 @@ pub fn faults(content: &Value) -> Vec<String> {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     };
     let targets = &routing["targets"];
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     for route in &routes {
         for target in targets_of(route).into_iter().filter(|name| targets.get(name).is_none()) {
             let route = &route["name"];
-            faults.push(format!("The route {route} has a target '{target}', which is missing."));
+            errors.push(format!("The route {route} has a target '{target}', which is missing."));
         }
     }
     for (name, target) in targets.as_object().into_iter().flatten().filter(|(_, t)| is_template(t))
@@ -313,11 +320,11 @@ pub fn faults(content: &Value) -> Vec<String> {
         let routes_to = navigation.into_iter().flatten();
         for route in routes_to.filter_map(|(_, to)| to.pointer("/detail/route")) {
             if !routes.iter().any(|known| known["name"] == *route) {
-                faults.push(format!(
+                errors.push(format!(
                     "The page '{name}' navigates to the route {route}, which is missing."
                 ));
             }
         }
     }
-    faults
+    errors
 }

@@ -1,7 +1,7 @@
 //! Tests of pages that are added, and of refusals that leave the manifest as it is.
 
 use super::*;
-use crate::judge::{Folder, assert_valid};
+use crate::test_support::{Folder, assert_valid};
 use portcullis_plugin::{
     rehearsal::Rehearsal,
     serde_json::{Value, json},
@@ -161,12 +161,24 @@ fn what_makes_no_sense_is_refused() {
         ),
         (
             json!({ "pageType": "ObjectPage", "parentPage": "BooksList", "entitySet": "Chapters" }),
-            "name no other entitySet",
+            "omit entitySet or name 'Books'",
         ),
     ] {
         let refusal = refused(&folder, more);
         assert!(refusal.contains(expected), "{refusal}");
     }
+}
+
+#[test]
+fn no_object_page_follows_a_page_without_an_entity_set() {
+    let mut content = app();
+    let settings = "/sap.ui5/routing/targets/BooksList/options/settings";
+    let settings = content.pointer_mut(settings).expect("the page has settings");
+    settings.as_object_mut().expect("an object").retain(|key, _| key == "navigation");
+    let folder = folder(&pretty(&content));
+    let more = json!({ "pageType": "ObjectPage", "parentPage": "BooksList" });
+    let refusal = refused(&folder, more);
+    assert!(refusal.contains("shows no single entity set"), "{refusal}");
 }
 
 #[test]
@@ -181,7 +193,7 @@ fn what_is_no_app_is_refused() {
     odd["sap.ui5"]["routing"]["routes"] = json!("none");
     assert!(refused(&folder(&odd.to_string()), page()).contains("such a page already"));
     let chapters = json!({ "pageType": "ListReport", "entitySet": "Chapters" });
-    assert!(refused(&folder(&odd.to_string()), chapters).contains("is not a list"));
+    assert!(refused(&folder(&odd.to_string()), chapters).contains("neither a list nor an object"));
     let refusal = add(&Folder::new(), page()).expect_err("there is no app");
     assert!(refusal.contains("neither manifest.json nor"), "{refusal}");
 }
@@ -210,7 +222,7 @@ fn what_was_not_checked_and_what_else_changes_is_said() {
 #[test]
 fn inconsistencies_are_found() {
     let mut content = app();
-    assert_eq!(plan::faults(&content), [""; 0]);
+    assert_eq!(plan::routing_errors(&content), [""; 0]);
     content["sap.ui5"]["routing"]["routes"][0]["target"] = json!("None");
     content["sap.ui5"]["routing"]["targets"]["BooksList"]["options"]["settings"]["navigation"] =
         json!({ "Books": { "detail": { "route": "Nowhere" } } });

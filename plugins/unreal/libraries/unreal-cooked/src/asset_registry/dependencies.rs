@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// The direction in which dependencies are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum DependencyDirection {
     /// The packages that the package needs.
     Needs,
     /// The packages that need the package.
@@ -36,7 +36,7 @@ pub struct Node {
 
 /// The dependencies of a package, sorted by name. Each package is listed once, as hard if one of
 /// its dependencies is hard.
-pub fn of(registry: &Registry<'_>, package: &str, need: Need) -> Vec<Dependency> {
+pub fn of(registry: &Registry<'_>, package: &str, need: DependencyDirection) -> Vec<Dependency> {
     let is_it = |name: Name| registry.name(name).eq_ignore_ascii_case(package);
     let at = registry.nodes.iter().position(|node| node.package.is_some_and(is_it));
     let Some((at, node)) = at.map(|at| (at, &registry.nodes[at])) else {
@@ -47,8 +47,8 @@ pub fn of(registry: &Registry<'_>, package: &str, need: Need) -> Vec<Dependency>
         name(at).map(|name| Dependency { package: name.into_owned(), is_hard })
     };
     let mut found: Vec<Dependency> = match need {
-        Need::Needs => node.needs.iter().copied().filter_map(dependency).collect(),
-        Need::NeededBy => {
+        DependencyDirection::Needs => node.needs.iter().copied().filter_map(dependency).collect(),
+        DependencyDirection::NeededBy => {
             let strength = |by: u32| {
                 let needs = registry.nodes.get(by as usize).map(|node| node.needs.as_slice());
                 needs.unwrap_or_default().iter().any(|(to, is_hard)| *to as usize == at && *is_hard)

@@ -45,7 +45,7 @@ pub struct PackageExport {
 }
 
 /// Fields of a header, with the offsets of its tables in bytes.
-struct Places {
+struct HeaderFields {
     name: (u32, u32),
     flags: u32,
     versions: Option<(i32, i32)>,
@@ -171,7 +171,7 @@ fn as_export(reference: u64) -> Option<usize> {
     usize::try_from(reference).ok()
 }
 
-type Start<'a> = (Places, Vec<Cow<'a, str>>);
+type Start<'a> = (HeaderFields, Vec<Cow<'a, str>>);
 
 /// Reads the start of a header of Unreal Engine 5. Headers have more fields since 5.3, and later
 /// engines add two offsets before the names. The header does not state its layout, so all layouts
@@ -198,8 +198,15 @@ fn ue5<'a>(cursor: &mut Cursor<'a>) -> Result<Start<'a>, Fault> {
             None
         };
         let names = names::batch(&mut at)?;
-        let places =
-            Places { name, flags, versions, imports, exports, end_of_exports, imported_packages };
+        let places = HeaderFields {
+            name,
+            flags,
+            versions,
+            imports,
+            exports,
+            end_of_exports,
+            imported_packages,
+        };
         return Ok((places, names));
     }
     Err(cursor.damaged("names").into())
@@ -238,7 +245,7 @@ fn ue4<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Start<'a>, Fault>
     let names = names::sequence(table.ok_or_else(|| cursor.damaged("names"))?)?;
     let (versions, imported_packages) = (None, None);
     let places =
-        Places { name, flags, versions, imports, exports, end_of_exports, imported_packages };
+        HeaderFields { name, flags, versions, imports, exports, end_of_exports, imported_packages };
     Ok((places, names))
 }
 

@@ -1,6 +1,6 @@
 //! Writes IoStore containers.
 
-use super::{Ink, place};
+use super::{ByteWriter, place};
 use flate2::{Compression, write::ZlibEncoder};
 use std::io::Write;
 
@@ -81,12 +81,12 @@ impl Container {
         let names = vec![name.to_owned(), asset.to_owned(), "Part".to_owned()];
         let is_new = self.header_version >= 3;
         let start = if is_new { 52 } else { 44 } + if self.header_version >= 5 { 8 } else { 0 };
-        let mut table = Ink::default();
+        let mut table = ByteWriter::default();
         table.names(&names);
         let import_map = start + table.0.len();
         let exports = import_map + 8;
         let bundles = exports + 2 * 72;
-        let mut imported = Ink::default();
+        let mut imported = ByteWriter::default();
         let imported_names: Vec<String> =
             imports.iter().map(|(_, name)| (*name).to_owned()).collect();
         imported.names(&imported_names);
@@ -94,7 +94,7 @@ impl Container {
             imported.u32(0);
         });
         let header = bundles + if is_new { imported.0.len() } else { 0 };
-        let mut ink = Ink::default();
+        let mut ink = ByteWriter::default();
         ink.u32(0).count(header).u32(0).u32(0).u32(0x8000_0200).count(header);
         ink.count(import_map).count(import_map).count(exports).count(bundles);
         if is_new {
@@ -117,7 +117,7 @@ impl Container {
 
     /// The data of the container header.
     fn header(&self) -> Vec<u8> {
-        let mut ink = Ink::default();
+        let mut ink = ByteWriter::default();
         let (size, field) = match (self.is_ue5(), self.header_version) {
             (false, _) => (32, 24),
             (true, ..3) => (24, 8),
@@ -139,7 +139,7 @@ impl Container {
         for (at, package) in self.packages.iter().enumerate() {
             let view = at * size + field;
             let offset = entries.len() + lists.len() - view;
-            let mut list = Ink::default();
+            let mut list = ByteWriter::default();
             list.count(package.imports.len()).count(offset);
             entries[view..view + 8].copy_from_slice(&list.0);
             package.imports.iter().for_each(|id| lists.extend(id.to_le_bytes()));
@@ -154,7 +154,8 @@ impl Container {
         if !self.packages.is_empty() {
             chunks.push((1, if self.is_ue5() { 6 } else { 10 }, self.header(), None));
         }
-        let (mut ids, mut places, mut blocks) = (Ink::default(), Ink::default(), Ink::default());
+        let (mut ids, mut places, mut blocks) =
+            (ByteWriter::default(), ByteWriter::default(), ByteWriter::default());
         let (mut data, mut offset) = (vec![Vec::new()], 0_usize);
         for (id, kind, bytes, _) in &chunks {
             ids.u64(*id).bytes(&[0, 0, 0, *kind]);
@@ -176,7 +177,7 @@ impl Container {
             offset += bytes.len().div_ceil(BLOCK) * BLOCK;
         }
         let directory = directory(chunks.iter().map(|(.., path)| path.as_deref()));
-        let mut toc = Ink::default();
+        let mut toc = ByteWriter::default();
         toc.bytes(b"-==--==--==--==-").bytes(&[self.version, 0, 0, 0]).u32(144);
         toc.count(chunks.len()).count(blocks.0.len() / 12).u32(12);
         toc.count(self.method.iter().len()).u32(32).count(BLOCK);
@@ -220,7 +221,7 @@ impl Default for Container {
 }
 
 /// Writes an entry of the export map.
-fn export(ink: &mut Ink, name: u32, outer: u64, class: u64) {
+fn export(ink: &mut ByteWriter, name: u32, outer: u64, class: u64) {
     ink.u64(0).u64(50).u32(name).u32(0).u64(outer).u64(class);
     ink.u64(NONE).u64(NONE).u64(0).u32(1).u32(0);
 }
@@ -228,12 +229,12 @@ fn export(ink: &mut Ink, name: u32, outer: u64, class: u64) {
 /// The header of a package of 4.26 or 4.27, with its own names, and its data.
 fn ue4(name: &str, class: u64) -> Vec<u8> {
     let asset = name.rsplit('/').next().unwrap_or(name);
-    let mut names = Ink::default();
+    let mut names = ByteWriter::default();
     names.sequence(&[name.to_owned(), asset.to_owned(), "Part".to_owned()]);
     let import_map = 64 + names.0.len();
     let exports = import_map + 8;
     let bundles = exports + 2 * 72;
-    let mut ink = Ink::default();
+    let mut ink = ByteWriter::default();
     ink.u64(0).u64(0).u32(0x8000_0200).count(bundles);
     ink.u32(64).count(names.0.len()).u32(0).u32(0);
     ink.count(import_map).count(exports).count(bundles).count(bundles).u32(0).u32(0);
@@ -248,7 +249,7 @@ fn ue4(name: &str, class: u64) -> Vec<u8> {
 /// none), and its name.
 pub fn script_objects(objects: &[(u64, u64, &str)]) -> Vec<u8> {
     let names: Vec<String> = objects.iter().map(|(.., name)| (*name).to_owned()).collect();
-    let mut ink = Ink::default();
+    let mut ink = ByteWriter::default();
     ink.names(&names).count(objects.len());
     for (at, (hash, outer, _)) in objects.iter().enumerate() {
         let outer = if *outer == 0 { NONE } else { SCRIPT | outer };
@@ -283,7 +284,7 @@ fn directory<'p>(paths: impl Iterator<Item = Option<&'p str>>) -> Vec<u8> {
         files.push([place(&mut names, name), folders[at][3], u32::try_from(chunk).unwrap_or(NONE)]);
         folders[at][3] = file;
     }
-    let mut ink = Ink::default();
+    let mut ink = ByteWriter::default();
     ink.string("../../../").count(folders.len());
     folders.iter().flatten().for_each(|word| {
         ink.u32(*word);

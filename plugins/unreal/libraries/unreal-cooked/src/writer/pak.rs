@@ -1,6 +1,6 @@
 //! Writes pak archives without the data of their files, since the reader reads only the index.
 
-use super::Ink;
+use super::ByteWriter;
 
 /// An archive to write.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct DraftFile {
 impl DraftPak {
     /// The bytes of the archive.
     pub fn bytes(&self) -> Vec<u8> {
-        let mut file = Ink::default();
+        let mut file = ByteWriter::default();
         // Data of files come first.
         file.bytes(&[7; 64]);
         let mut index = match self.version {
@@ -58,7 +58,7 @@ impl DraftPak {
         file.0
     }
 
-    fn footer(&self, file: &mut Ink, offset: u64, size: u64) {
+    fn footer(&self, file: &mut ByteWriter, offset: u64, size: u64) {
         if self.version >= 7 {
             file.bytes(&self.key.unwrap_or_default());
         }
@@ -82,8 +82,8 @@ impl DraftPak {
         }
     }
 
-    fn old_index(&self) -> Ink {
-        let mut index = Ink::default();
+    fn old_index(&self) -> ByteWriter {
+        let mut index = ByteWriter::default();
         index.string(&self.mount).count(self.files.len());
         for file in &self.files {
             index.string(&format!("{}{}", file.folder, file.name));
@@ -92,7 +92,7 @@ impl DraftPak {
         index
     }
 
-    fn entry(&self, index: &mut Ink, file: &DraftFile) {
+    fn entry(&self, index: &mut ByteWriter, file: &DraftFile) {
         index.u64(0).u64(file.stored).u64(file.size);
         match self.version == 8 && self.is_4_22 {
             true => index.bytes(&[u8::try_from(file.method).unwrap_or(u8::MAX)]),
@@ -111,9 +111,9 @@ impl DraftPak {
     }
 
     /// The index since 4.26. The folders of the index are written to `file` first.
-    fn index(&self, file: &mut Ink) -> Ink {
+    fn index(&self, file: &mut ByteWriter) -> ByteWriter {
         let (mut encoded, mut whole, mut folders) =
-            (Ink::default(), Ink::default(), Ink::default());
+            (ByteWriter::default(), ByteWriter::default(), ByteWriter::default());
         let mut deleted = 0;
         folders.count(self.files.len());
         for file in &self.files {
@@ -132,7 +132,7 @@ impl DraftPak {
         }
         let (offset, size) = (file.0.len() as u64, folders.0.len() as u64);
         file.bytes(&folders.0);
-        let mut index = Ink::default();
+        let mut index = ByteWriter::default();
         index.string(&self.mount).count(self.files.len()).u64(0x1234);
         index.u32(1).u64(0).u64(0).bytes(&[0; 20]);
         match self.is_nameless {
@@ -145,7 +145,7 @@ impl DraftPak {
     }
 
     /// Writes an encoded entry: numbers have eight bytes only where four are too few.
-    fn encoded_entry(encoded: &mut Ink, file: &DraftFile) {
+    fn encoded_entry(encoded: &mut ByteWriter, file: &DraftFile) {
         let fits = |number: u64| u32::try_from(number).is_ok();
         let bit = |is_set: bool, bit: u32| u32::from(is_set) << bit;
         let mut bits = 0x3F | 1 << 6 | bit(file.flags & 1 != 0, 22) | file.method << 23;

@@ -1,6 +1,6 @@
 //! Writes asset registries.
 
-use super::{Ink, place};
+use super::{ByteWriter, place};
 
 /// A registry under construction.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +32,7 @@ impl DraftRegistry {
         let mut names = Vec::new();
         // A first pass fills the name table, which some versions store before all else.
         self.body(&mut names, 0);
-        let mut start = Ink::default();
+        let mut start = ByteWriter::default();
         for word in [0x717F_9EE7, 0xE9B0_493A, 0x88B3_9132, 0x1B38_8107, self.version] {
             start.u32(word);
         }
@@ -54,7 +54,7 @@ impl DraftRegistry {
     }
 
     fn body(&self, names: &mut Vec<String>, offset: usize) -> Vec<u8> {
-        let mut ink = Ink::default();
+        let mut ink = ByteWriter::default();
         if self.version >= 8 {
             self.store(&mut ink, names, offset);
         }
@@ -76,21 +76,32 @@ impl DraftRegistry {
         ink.0
     }
 
-    fn name(&self, ink: &mut Ink, names: &mut Vec<String>, name: &str) {
+    fn name(&self, ink: &mut ByteWriter, names: &mut Vec<String>, name: &str) {
         ink.u32(place(names, name));
         if self.version < 8 {
             ink.u32(0);
         }
     }
 
-    fn class(&self, ink: &mut Ink, names: &mut Vec<String>, (package, class): &(String, String)) {
+    fn class(
+        &self,
+        ink: &mut ByteWriter,
+        names: &mut Vec<String>,
+        (package, class): &(String, String),
+    ) {
         if self.version >= 14 {
             self.name(ink, names, package);
         }
         self.name(ink, names, class);
     }
 
-    fn asset(&self, ink: &mut Ink, names: &mut Vec<String>, asset: &DraftAsset, first: &mut usize) {
+    fn asset(
+        &self,
+        ink: &mut ByteWriter,
+        names: &mut Vec<String>,
+        asset: &DraftAsset,
+        first: &mut usize,
+    ) {
         let (folder, name) = asset.package.rsplit_once('/').unwrap_or(("", &asset.package));
         if self.version < 15 {
             self.name(ink, names, &format!("{}.{name}", asset.package));
@@ -122,9 +133,9 @@ impl DraftRegistry {
     }
 
     /// The tags of all assets: plain strings, which assets do not share.
-    fn store(&self, ink: &mut Ink, names: &mut Vec<String>, offset: usize) {
+    fn store(&self, ink: &mut ByteWriter, names: &mut Vec<String>, offset: usize) {
         let tags: Vec<&(String, String)> = self.assets.iter().flat_map(|a| &a.tags).collect();
-        let align = |ink: &mut Ink| {
+        let align = |ink: &mut ByteWriter| {
             while self.version >= 24 && !(offset + ink.0.len()).is_multiple_of(16) {
                 ink.bytes(&[0]);
             }
@@ -166,7 +177,7 @@ impl DraftRegistry {
             }
         }
         let at = |name: &str| packages.iter().position(|known| *known == name).unwrap_or(0);
-        let mut ink = Ink::default();
+        let mut ink = ByteWriter::default();
         ink.count(packages.len());
         for package in &packages {
             let mut needs: Vec<(usize, bool)> = Vec::new();
@@ -177,7 +188,7 @@ impl DraftRegistry {
             let by: Vec<usize> = by.map(|(from, ..)| at(from)).collect();
             ink.bytes(&[1]);
             self.name(&mut ink, names, package);
-            let list = |ink: &mut Ink| {
+            let list = |ink: &mut ByteWriter| {
                 needs.iter().for_each(|(node, _)| {
                     ink.count(*node);
                 })
@@ -211,7 +222,7 @@ impl DraftRegistry {
     }
 
     /// Writes the fields of a package after its size.
-    fn details(&self, ink: &mut Ink, names: &mut Vec<String>) {
+    fn details(&self, ink: &mut ByteWriter, names: &mut Vec<String>) {
         ink.bytes(&[0; 20][..if self.version >= 20 { 20 } else { 16 }]);
         if self.version >= 6 {
             ink.u32(1).bytes(&[5; 16]);

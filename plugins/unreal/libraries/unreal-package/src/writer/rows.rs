@@ -1,11 +1,11 @@
 //! Writes the content of tables behind their properties.
 
-use super::{Draft, Worth, ink::Ink};
+use super::{DraftPackage, DraftValue, byte_writer::ByteWriter};
 use crate::tables::Index;
 
-impl Draft {
+impl DraftPackage {
     /// Adds rows to an object, as a DataTable stores them, each with its name and its properties.
-    pub fn rows(&mut self, table: Index, rows: &[(&str, Vec<(String, Worth)>)]) -> &mut Self {
+    pub fn rows(&mut self, table: Index, rows: &[(&str, Vec<(String, DraftValue)>)]) -> &mut Self {
         self.write_rows(table, rows, None)
     }
 
@@ -15,7 +15,7 @@ impl Draft {
         &mut self,
         table: Index,
         kind: u8,
-        rows: &[(&str, Vec<(String, Worth)>)],
+        rows: &[(&str, Vec<(String, DraftValue)>)],
     ) -> &mut Self {
         self.write_rows(table, rows, Some(kind))
     }
@@ -23,10 +23,10 @@ impl Draft {
     fn write_rows(
         &mut self,
         table: Index,
-        rows: &[(&str, Vec<(String, Worth)>)],
+        rows: &[(&str, Vec<(String, DraftValue)>)],
         kind: Option<u8>,
     ) -> &mut Self {
-        let mut ink = Ink::default();
+        let mut ink = ByteWriter::default();
         ink.len(rows.len());
         if let Some(kind) = kind {
             ink.u8(kind);
@@ -48,7 +48,7 @@ impl Draft {
         entries: &[(&str, &str)],
         remark: Option<(&str, &str)>,
     ) -> &mut Self {
-        let mut ink = Ink::default();
+        let mut ink = ByteWriter::default();
         ink.string(namespace);
         ink.len(entries.len());
         for (key, source) in entries {

@@ -1,6 +1,6 @@
 //! Writes a draft as a file: summary, tables and objects.
 
-use super::{Draft, Piece, ink::Ink};
+use super::{DraftObject, DraftPackage, byte_writer::ByteWriter};
 use crate::{
     summary::Table,
     tables::Index,
@@ -21,7 +21,7 @@ struct Places {
     header: i32,
 }
 
-impl Draft {
+impl DraftPackage {
     /// The bytes of the file.
     ///
     /// # Panics
@@ -46,14 +46,14 @@ impl Draft {
     }
 
     /// The objects, each with the range of its properties.
-    fn bodies(&mut self) -> Vec<(Ink, (usize, usize))> {
+    fn bodies(&mut self) -> Vec<(ByteWriter, (usize, usize))> {
         let pieces = std::mem::take(&mut self.exports);
         let layout = self.layout();
         let bodies = pieces
             .iter()
             .enumerate()
             .map(|(position, piece)| {
-                let mut ink = Ink::default();
+                let mut ink = ByteWriter::default();
                 if piece.is_raw {
                     ink.bytes(&piece.native);
                     return (ink, (0, 0));
@@ -80,15 +80,15 @@ impl Draft {
     /// The parts before the objects, which begin at `start`; and the offset of each part.
     fn table_pieces(
         &mut self,
-        bodies: &[(Ink, (usize, usize))],
+        bodies: &[(ByteWriter, (usize, usize))],
         start: usize,
         places: Places,
-    ) -> (Ink, Places) {
-        let mut ink = Ink::default();
+    ) -> (ByteWriter, Places) {
+        let mut ink = ByteWriter::default();
         let mut found = places;
         self.summary(&mut ink, places);
-        let here = |ink: &Ink| i32::try_from(ink.at()).expect("it is small");
-        let table = |count: usize, ink: &Ink| Table {
+        let here = |ink: &ByteWriter| i32::try_from(ink.at()).expect("it is small");
+        let table = |count: usize, ink: &ByteWriter| Table {
             count: i32::try_from(count).expect("they are few"),
             offset: here(ink),
         };
@@ -142,7 +142,7 @@ impl Draft {
         (ink, found)
     }
 
-    fn summary(&self, ink: &mut Ink, places: Places) {
+    fn summary(&self, ink: &mut ByteWriter, places: Places) {
         let versions = self.summary.versions;
         let (legacy, four, five) = (versions.legacy, versions.ue4, versions.ue5);
         ink.u32(0x9E2A_83C1);
@@ -172,7 +172,7 @@ impl Draft {
         }
         ink.string(if five >= ue5::SOFT_PATH_TABLE { &self.package } else { "None" });
         ink.u32(self.summary.flags);
-        let table = |ink: &mut Ink, table: Table| {
+        let table = |ink: &mut ByteWriter, table: Table| {
             ink.i32(table.count);
             ink.i32(table.offset);
         };
@@ -208,7 +208,7 @@ impl Draft {
         self.summary_end(ink, places);
     }
 
-    fn summary_end(&self, ink: &mut Ink, places: Places) {
+    fn summary_end(&self, ink: &mut ByteWriter, places: Places) {
         let versions = self.summary.versions;
         let (legacy, four, five) = (versions.legacy, versions.ue4, versions.ue5);
         if five < ue5::SAVED_HASH {
@@ -224,7 +224,7 @@ impl Draft {
         ink.len(self.exports.len());
         ink.len(self.names.len());
         let (major, minor) = self.engine;
-        let engine = |ink: &mut Ink| {
+        let engine = |ink: &mut ByteWriter| {
             [major, minor, 3].iter().for_each(|part| ink.bytes(&part.to_le_bytes()));
             ink.u32(12345);
             ink.string("++UE+Release");
@@ -265,7 +265,7 @@ impl Draft {
         }
     }
 
-    fn write_imports(&mut self, ink: &mut Ink) {
+    fn write_imports(&mut self, ink: &mut ByteWriter) {
         let versions = self.summary.versions;
         for [class_package, class, outer, name] in self.imports.clone() {
             for text in [&class_package, &class] {
@@ -285,14 +285,19 @@ impl Draft {
         }
     }
 
-    fn write_exports(&mut self, ink: &mut Ink, bodies: &[(Ink, (usize, usize))], start: usize) {
+    fn write_exports(
+        &mut self,
+        ink: &mut ByteWriter,
+        bodies: &[(ByteWriter, (usize, usize))],
+        start: usize,
+    ) {
         let versions = self.summary.versions;
         let (four, five) = (versions.ue4, versions.ue5);
         let mut offset = start;
         for (position, piece) in self.exports.clone().iter().enumerate() {
             let (size, script) =
                 bodies.get(position).map_or((0, (0, 0)), |(body, script)| (body.at(), *script));
-            let Piece { class, outer, name, .. } = piece;
+            let DraftObject { class, outer, name, .. } = piece;
             ink.i32(class.0);
             ink.u32(0);
             if four >= ue4::TEMPLATE {
@@ -332,7 +337,7 @@ impl Draft {
         }
     }
 
-    fn write_registry(&self, ink: &mut Ink) {
+    fn write_registry(&self, ink: &mut ByteWriter) {
         let versions = self.summary.versions;
         let has_flags = versions.ue4 >= ue4::DEPENDENCY_FLAGS && !self.summary.is_stripped();
         let place = ink.at();

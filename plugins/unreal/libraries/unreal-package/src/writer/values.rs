@@ -1,13 +1,13 @@
 //! Writes properties and pins in the format of an engine version.
 
-use super::{Draft, Pin, Worth, ink::Ink};
+use super::{DraftPackage, DraftPin, DraftValue, byte_writer::ByteWriter};
 use crate::{
     layout::Layout,
     tables::Index,
     version::{ue4, ue5},
 };
 
-impl Worth {
+impl DraftValue {
     /// The name of the property type for the value.
     fn kind(&self) -> &'static str {
         match self {
@@ -63,12 +63,12 @@ impl Worth {
     }
 }
 
-impl Draft {
+impl DraftPackage {
     /// Writes properties and the end mark.
-    pub(super) fn properties(&mut self, ink: &mut Ink, properties: &[(String, Worth)]) {
+    pub(super) fn properties(&mut self, ink: &mut ByteWriter, properties: &[(String, DraftValue)]) {
         for (name, worth) in properties {
-            let mut body = Ink::default();
-            if !matches!(worth, Worth::Bool(_)) {
+            let mut body = ByteWriter::default();
+            if !matches!(worth, DraftValue::Bool(_)) {
                 self.worth(&mut body, worth);
             }
             self.tag(ink, name, worth, body.at());
@@ -78,11 +78,11 @@ impl Draft {
         ink.name(none);
     }
 
-    fn tag(&mut self, ink: &mut Ink, name: &str, worth: &Worth, size: usize) {
+    fn tag(&mut self, ink: &mut ByteWriter, name: &str, worth: &DraftValue, size: usize) {
         let layout = self.layout();
         let name = self.name(name);
         ink.name(name);
-        let truth = matches!(worth, Worth::Bool(true));
+        let truth = matches!(worth, DraftValue::Bool(true));
         if layout.ue5 >= ue5::COMPLETE_TYPE_NAMES {
             self.type_name(ink, worth);
             ink.len(size);
@@ -101,34 +101,34 @@ impl Draft {
             }
         }
         let inner: Vec<&str> = match worth {
-            Worth::Bool(_) => {
+            DraftValue::Bool(_) => {
                 ink.u8(u8::from(truth));
                 vec![]
             }
-            Worth::Enum(kind, _) => vec![kind],
-            Worth::List(items) if layout.ue4 >= ue4::ARRAY_INNER_TYPE => {
-                vec![items.first().map_or("IntProperty", Worth::kind)]
+            DraftValue::Enum(kind, _) => vec![kind],
+            DraftValue::List(items) if layout.ue4 >= ue4::ARRAY_INNER_TYPE => {
+                vec![items.first().map_or("IntProperty", DraftValue::kind)]
             }
-            Worth::Map(entries) => entries
+            DraftValue::Map(entries) => entries
                 .first()
                 .map_or(vec!["IntProperty"; 2], |(key, value)| vec![key.kind(), value.kind()]),
-            Worth::Int(_)
-            | Worth::Float(_)
-            | Worth::Double(_)
-            | Worth::String(_)
-            | Worth::Name(_)
-            | Worth::Text(_)
-            | Worth::Object(_)
-            | Worth::Soft(_)
-            | Worth::Guid(_)
-            | Worth::Vector(_)
-            | Worth::Raw(..)
-            | Worth::Instanced(..)
-            | Worth::Bag(_)
-            | Worth::Niagara(..)
-            | Worth::Struct(..)
-            | Worth::PinType(_)
-            | Worth::List(_) => vec![],
+            DraftValue::Int(_)
+            | DraftValue::Float(_)
+            | DraftValue::Double(_)
+            | DraftValue::String(_)
+            | DraftValue::Name(_)
+            | DraftValue::Text(_)
+            | DraftValue::Object(_)
+            | DraftValue::Soft(_)
+            | DraftValue::Guid(_)
+            | DraftValue::Vector(_)
+            | DraftValue::Raw(..)
+            | DraftValue::Instanced(..)
+            | DraftValue::Bag(_)
+            | DraftValue::Niagara(..)
+            | DraftValue::Struct(..)
+            | DraftValue::PinType(_)
+            | DraftValue::List(_) => vec![],
         };
         for inner in inner {
             let inner = self.name(inner);
@@ -142,7 +142,7 @@ impl Draft {
         }
     }
 
-    fn type_name(&mut self, ink: &mut Ink, worth: &Worth) {
+    fn type_name(&mut self, ink: &mut ByteWriter, worth: &DraftValue) {
         let kind = self.name(worth.kind());
         ink.name(kind);
         if let Some(structure) = worth.structure().map(str::to_owned) {
@@ -156,45 +156,45 @@ impl Draft {
             return;
         }
         match worth {
-            Worth::Enum(kind, _) => {
+            DraftValue::Enum(kind, _) => {
                 ink.u32(1);
                 let kind = self.name(kind);
                 ink.name(kind);
                 ink.u32(0);
             }
-            Worth::List(items) => {
+            DraftValue::List(items) => {
                 ink.u32(1);
-                self.type_name(ink, items.first().unwrap_or(&Worth::Int(0)));
+                self.type_name(ink, items.first().unwrap_or(&DraftValue::Int(0)));
             }
-            Worth::Map(entries) => {
+            DraftValue::Map(entries) => {
                 ink.u32(2);
-                let other = (Worth::Int(0), Worth::Int(0));
+                let other = (DraftValue::Int(0), DraftValue::Int(0));
                 let (key, value) = entries.first().unwrap_or(&other);
                 self.type_name(ink, key);
                 self.type_name(ink, value);
             }
-            Worth::Bool(_)
-            | Worth::Int(_)
-            | Worth::Float(_)
-            | Worth::Double(_)
-            | Worth::String(_)
-            | Worth::Name(_)
-            | Worth::Text(_)
-            | Worth::Object(_)
-            | Worth::Soft(_)
-            | Worth::Guid(_)
-            | Worth::Vector(_)
-            | Worth::Raw(..)
-            | Worth::Instanced(..)
-            | Worth::Bag(_)
-            | Worth::Niagara(..)
-            | Worth::Struct(..)
-            | Worth::PinType(_) => ink.u32(0),
+            DraftValue::Bool(_)
+            | DraftValue::Int(_)
+            | DraftValue::Float(_)
+            | DraftValue::Double(_)
+            | DraftValue::String(_)
+            | DraftValue::Name(_)
+            | DraftValue::Text(_)
+            | DraftValue::Object(_)
+            | DraftValue::Soft(_)
+            | DraftValue::Guid(_)
+            | DraftValue::Vector(_)
+            | DraftValue::Raw(..)
+            | DraftValue::Instanced(..)
+            | DraftValue::Bag(_)
+            | DraftValue::Niagara(..)
+            | DraftValue::Struct(..)
+            | DraftValue::PinType(_) => ink.u32(0),
         }
     }
 
     /// Writes a property bag: its version, the descriptions of its members, their size and values.
-    fn bag(&mut self, ink: &mut Ink, members: &[(String, Worth)]) {
+    fn bag(&mut self, ink: &mut ByteWriter, members: &[(String, DraftValue)]) {
         let version = self.layout().property_bag;
         if version < 1 {
             ink.u8(1);
@@ -220,29 +220,29 @@ impl Draft {
                 ink.i32(0);
             }
         }
-        let mut body = Ink::default();
+        let mut body = ByteWriter::default();
         self.properties(&mut body, members);
         ink.len(body.at());
         ink.bytes(&body.0);
     }
 
-    fn worth(&mut self, ink: &mut Ink, worth: &Worth) {
+    fn worth(&mut self, ink: &mut ByteWriter, worth: &DraftValue) {
         let layout = self.layout();
         match worth {
-            Worth::Bool(truth) => ink.u8(u8::from(*truth)),
-            Worth::Int(number) => ink.i32(*number),
-            Worth::Float(number) => ink.bytes(&number.to_le_bytes()),
-            Worth::Double(number) => ink.bytes(&number.to_le_bytes()),
-            Worth::String(text) => ink.string(text),
-            Worth::Name(name) | Worth::Enum(_, name) => {
+            DraftValue::Bool(truth) => ink.u8(u8::from(*truth)),
+            DraftValue::Int(number) => ink.i32(*number),
+            DraftValue::Float(number) => ink.bytes(&number.to_le_bytes()),
+            DraftValue::Double(number) => ink.bytes(&number.to_le_bytes()),
+            DraftValue::String(text) => ink.string(text),
+            DraftValue::Name(name) | DraftValue::Enum(_, name) => {
                 let name = self.name(name);
                 ink.name(name);
             }
-            Worth::Text(text) => write_text(ink, &layout, text),
-            Worth::Object(object) => ink.i32(object.0),
-            Worth::Soft(path) => self.soft_path(ink, path),
-            Worth::Guid(guid) => guid.0.iter().for_each(|part| ink.u32(*part)),
-            Worth::Vector(numbers) => {
+            DraftValue::Text(text) => write_text(ink, &layout, text),
+            DraftValue::Object(object) => ink.i32(object.0),
+            DraftValue::Soft(path) => self.soft_path(ink, path),
+            DraftValue::Guid(guid) => guid.0.iter().for_each(|part| ink.u32(*part)),
+            DraftValue::Vector(numbers) => {
                 for number in numbers {
                     if layout.large_worlds() {
                         ink.bytes(&number.to_le_bytes());
@@ -252,26 +252,29 @@ impl Draft {
                     }
                 }
             }
-            Worth::Raw(_, bytes) => ink.bytes(bytes),
-            Worth::Struct(_, fields) => self.properties(ink, fields),
-            Worth::Instanced(structure, fields) => {
-                let mut body = Ink::default();
+            DraftValue::Raw(_, bytes) => ink.bytes(bytes),
+            DraftValue::Struct(_, fields) => self.properties(ink, fields),
+            DraftValue::Instanced(structure, fields) => {
+                let mut body = ByteWriter::default();
                 self.properties(&mut body, fields);
                 ink.i32(structure.0);
                 ink.len(body.at());
                 ink.bytes(&body.0);
             }
-            Worth::Bag(members) => self.bag(ink, members),
-            Worth::Niagara(_, name, kind, behind) => {
+            DraftValue::Bag(members) => self.bag(ink, members),
+            DraftValue::Niagara(_, name, kind, behind) => {
                 let name = self.name(name);
                 ink.name(name);
-                self.properties(ink, &[("ClassStructOrEnum".to_owned(), Worth::Object(*kind))]);
+                self.properties(
+                    ink,
+                    &[("ClassStructOrEnum".to_owned(), DraftValue::Object(*kind))],
+                );
                 ink.bytes(behind);
             }
-            Worth::PinType(kind) => self.pin_type(ink, kind),
-            Worth::List(items) => {
+            DraftValue::PinType(kind) => self.pin_type(ink, kind),
+            DraftValue::List(items) => {
                 ink.len(items.len());
-                let mut bodies = Ink::default();
+                let mut bodies = ByteWriter::default();
                 items.iter().for_each(|item| self.worth(&mut bodies, item));
                 let repeats =
                     layout.ue4 >= ue4::ARRAY_INNER_TAG && layout.ue5 < ue5::COMPLETE_TYPE_NAMES;
@@ -282,7 +285,7 @@ impl Draft {
                 }
                 ink.bytes(&bodies.0);
             }
-            Worth::Map(entries) => {
+            DraftValue::Map(entries) => {
                 ink.u32(0);
                 ink.len(entries.len());
                 for (key, value) in entries {
@@ -293,7 +296,7 @@ impl Draft {
         }
     }
 
-    fn soft_path(&mut self, ink: &mut Ink, path: &str) {
+    fn soft_path(&mut self, ink: &mut ByteWriter, path: &str) {
         let layout = self.layout();
         if layout.ue5 >= ue5::SOFT_PATH_TABLE {
             let known = self.soft_paths.iter().position(|known| known == path);
@@ -318,7 +321,7 @@ impl Draft {
     }
 
     /// Writes the pins, which follow the properties of a node.
-    pub(super) fn write_pins(&mut self, ink: &mut Ink, node: Index, pins: &[Pin]) {
+    pub(super) fn write_pins(&mut self, ink: &mut ByteWriter, node: Index, pins: &[DraftPin]) {
         let layout = self.layout();
         ink.len(pins.len());
         for pin in pins {
@@ -354,7 +357,7 @@ impl Draft {
         }
     }
 
-    fn pin_label(&mut self, ink: &mut Ink, label: &str) {
+    fn pin_label(&mut self, ink: &mut ByteWriter, label: &str) {
         if self.layout().pins_have_names {
             let name = self.name(label);
             ink.name(name);
@@ -363,7 +366,7 @@ impl Draft {
         }
     }
 
-    fn pin_type(&mut self, ink: &mut Ink, category: &str) {
+    fn pin_type(&mut self, ink: &mut ByteWriter, category: &str) {
         let layout = self.layout();
         self.pin_label(ink, category);
         self.pin_label(ink, "");
@@ -396,7 +399,7 @@ impl Draft {
     }
 }
 
-fn write_text(ink: &mut Ink, layout: &Layout, text: &str) {
+fn write_text(ink: &mut ByteWriter, layout: &Layout, text: &str) {
     if !layout.text_history() {
         ink.string(text);
         if layout.ue4 >= 226 {

@@ -1,7 +1,7 @@
 //! Searches the contents of a project's Blueprints and materials.
 
 use super::{
-    Contents, Held, State, collect,
+    Contents, IndexedPackage, State, collect,
     matching::Matching,
     record::{Record, Tag},
 };
@@ -151,7 +151,7 @@ struct Place<'c> {
 }
 
 impl<'c> Search<'c> {
-    fn package(&mut self, held: &Held, entry: &'c Entry) {
+    fn package(&mut self, held: &IndexedPackage, entry: &'c Entry) {
         let found = &mut self.found;
         if held.state == State::Collected || held.state == State::Partly {
             found.searched += 1;

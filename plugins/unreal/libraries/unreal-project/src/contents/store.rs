@@ -1,7 +1,7 @@
 //! Serializes the contents of a project's Blueprints, to store them between calls.
 
-use super::{Contents, Held, State};
-use crate::store::Rest;
+use super::{Contents, IndexedPackage, State};
+use crate::store::UnparsedBytes;
 
 /// The first bytes of the serialized form; they change with the format.
 const BEGIN: &[u8; 8] = b"UEINSID2";
@@ -20,7 +20,7 @@ impl Contents {
         number(&mut out, self.strings.ends.len());
         self.strings.ends.iter().for_each(|end| out.extend(end.to_le_bytes()));
         number(&mut out, self.held.len());
-        for Held { key, size, modified, state, faulty, records, entry: _ } in &self.held {
+        for IndexedPackage { key, size, modified, state, faulty, records, entry: _ } in &self.held {
             let state = State::ALL.iter().position(|known| known == state).unwrap_or_default();
             let state = u32::try_from(state).unwrap_or_default();
             [key, size, modified].iter().for_each(|number| out.extend(number.to_le_bytes()));
@@ -34,7 +34,7 @@ impl Contents {
 
     /// Parses the bytes; `None` for another format or damaged data.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut rest = Rest(bytes.strip_prefix(BEGIN)?);
+        let mut rest = UnparsedBytes(bytes.strip_prefix(BEGIN)?);
         let strings = rest.strings()?;
         let held = rest.all(read_held)?;
         let len = rest.count(1)?;
@@ -43,10 +43,10 @@ impl Contents {
     }
 }
 
-fn read_held(parts: [u32; HELD]) -> Option<Held> {
+fn read_held(parts: [u32; HELD]) -> Option<IndexedPackage> {
     let [key, key_high, size, size_high, modified, modified_high, state, faulty, from, len] = parts;
     let wide = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-    Some(Held {
+    Some(IndexedPackage {
         key: wide(key, key_high),
         size: wide(size, size_high),
         modified: wide(modified, modified_high),

@@ -4,9 +4,9 @@ use std::{fs, path::Path};
 use tempfile::TempDir;
 use unreal_package::{
     Index as Object,
-    writer::{Draft, Profile, Worth, blueprint},
+    writer::{DraftPackage, DraftValue, Profile, blueprint},
 };
-use unreal_project::{Fresh, Index, Policy, Project, find, refresh};
+use unreal_project::{Index, Project, TrustPolicy, UpdatedIndex, find, refresh};
 
 /// A temporary folder.
 pub struct Folder(TempDir);
@@ -40,11 +40,11 @@ pub fn bp(package: &str, parent: &str) -> Vec<u8> {
 
 /// A redirector to an asset in another package.
 fn redirector(package: &str, to: &str) -> Vec<u8> {
-    let mut draft = Draft::new(Profile::of("5.6"), package);
+    let mut draft = DraftPackage::new(Profile::of("5.6"), package);
     let name = package.rsplit('/').next().expect("it has a name").to_owned();
     let target = draft.import("/Script/Engine.Blueprint", to);
     let object = draft.export("/Script/CoreUObject.ObjectRedirector", Object(0), &name);
-    draft.set(object, "DestinationObject", Worth::Object(target));
+    draft.set(object, "DestinationObject", DraftValue::Object(target));
     draft.asset(&name, "/Script/CoreUObject.ObjectRedirector", &[]);
     draft.bytes()
 }
@@ -83,23 +83,23 @@ pub fn game() -> (Folder, Project) {
     (folder, project)
 }
 
-fn town() -> Draft {
-    let mut draft = Draft::new(Profile::of("5.6"), "/Game/Maps/Town");
+fn town() -> DraftPackage {
+    let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/Maps/Town");
     let world = draft.export("/Script/Engine.World", Object(0), "Town");
     let level = draft.export("/Script/Engine.Level", world, "PersistentLevel");
     let door_class = draft.import("BlueprintGeneratedClass", "/Game/Doors/BP_Old.BP_Old_C");
     let door = draft.export_of(door_class, level, "BP_Door_7");
     let root = draft.export("/Script/Engine.SceneComponent", door, "Root");
-    draft.set(door, "RootComponent", Worth::Object(root));
-    draft.set(door, "ActorLabel", Worth::String("Front door".to_owned()));
-    draft.set(door, "Tags", Worth::List(vec![Worth::Name("Exit".to_owned())]));
-    draft.set(root, "RelativeLocation", Worth::Vector([100.0, -20.0, 3.5]));
-    draft.set(door, "bHidden", Worth::Bool(true));
+    draft.set(door, "RootComponent", DraftValue::Object(root));
+    draft.set(door, "ActorLabel", DraftValue::String("Front door".to_owned()));
+    draft.set(door, "Tags", DraftValue::List(vec![DraftValue::Name("Exit".to_owned())]));
+    draft.set(root, "RelativeLocation", DraftValue::Vector([100.0, -20.0, 3.5]));
+    draft.set(door, "bHidden", DraftValue::Bool(true));
     let panel = draft.export("/Script/Engine.StaticMeshComponent", door, "Panel");
-    draft.set(panel, "AttachParent", Worth::Object(root));
-    draft.set(panel, "CastShadow", Worth::Bool(false));
+    draft.set(panel, "AttachParent", DraftValue::Object(root));
+    draft.set(panel, "CastShadow", DraftValue::Bool(false));
     draft.native(panel, &[7; 12]);
-    draft.set(door, "Panel", Worth::Object(panel));
+    draft.set(door, "Panel", DraftValue::Object(panel));
     let mut list = 1_i32.to_le_bytes().to_vec();
     list.extend(door.0.to_le_bytes());
     draft.native(level, &list);
@@ -107,20 +107,26 @@ fn town() -> Draft {
     draft
 }
 
-fn external() -> Draft {
-    let mut draft = Draft::new(Profile::of("5.6"), "/Game/__ExternalActors__/Maps/Town/0/AB/CDEF");
+fn external() -> DraftPackage {
+    let mut draft =
+        DraftPackage::new(Profile::of("5.6"), "/Game/__ExternalActors__/Maps/Town/0/AB/CDEF");
     let level = draft.import("/Script/Engine.Level", "/Game/Maps/Town.PersistentLevel");
     let actor = draft.export("/Script/Engine.PointLight", level, "PointLight_3");
-    draft.set(actor, "ActorLabel", Worth::String("Lamp".to_owned()));
+    draft.set(actor, "ActorLabel", DraftValue::String("Lamp".to_owned()));
     let path = "/Game/Maps/Town.Town:PersistentLevel.PointLight_3";
     draft.asset(path, "/Script/Engine.PointLight", &[("ActorLabel", "Lamp")]);
     draft
 }
 
-pub fn fresh(project: &Project, old: Option<Index>, checked: u64, policy: Policy) -> Fresh {
+pub fn fresh(
+    project: &Project,
+    old: Option<Index>,
+    checked: u64,
+    policy: TrustPolicy,
+) -> UpdatedIndex {
     refresh(project, old, checked, policy, |_, _| true)
 }
 
 pub fn index(project: &Project) -> Index {
-    fresh(project, None, 0, Policy::default()).index
+    fresh(project, None, 0, TrustPolicy::default()).index
 }

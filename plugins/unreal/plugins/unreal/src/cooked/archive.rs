@@ -1,15 +1,15 @@
 //! Reads pak archives (`.pak`) for the tool `inspect_cooked`.
 
-use super::{CookedItem, CookedKind, CookedPackage, Found, absent, failing};
+use super::{CookedFacts, CookedItem, CookedKind, CookedPackage, absent, failing};
 use portcullis_plugin::prelude::*;
 use std::{collections::BTreeSet, fs::File, path::Path};
 use unreal_cooked::{Pak, io_store::package_name, pak::PakFile};
 
 /// Reads the index of an archive: all files, or the files of one package.
-pub fn read(path: &Path, wanted: Option<&str>) -> Result<Found, Failure> {
+pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
     let mut file = File::open(path).or_fail(failing(path))?;
     let pak = Pak::read(&mut file).or_fail(failing(path))?;
-    let mut found = Found::new(CookedKind::Archive);
+    let mut found = CookedFacts::new(CookedKind::Archive);
     found.engine = pak.engine.to_owned();
     found.format_version = Some(pak.version);
     let methods: BTreeSet<&str> = pak.files.iter().map(|file| file.method.as_str()).collect();

@@ -1,6 +1,6 @@
 //! Reads IoStore containers for the tool `inspect_cooked`.
 
-use super::{CookedItem, CookedKind, CookedPackage, Found, MAX_FILE, absent, failing, whole};
+use super::{CookedFacts, CookedItem, CookedKind, CookedPackage, MAX_FILE, absent, failing, whole};
 use portcullis_plugin::prelude::*;
 use std::{
     collections::HashMap,
@@ -45,10 +45,10 @@ impl Partitions for Data {
 }
 
 /// Reads a container: its files, or one package with its objects and dependencies.
-pub fn read(path: &Path, wanted: Option<&str>) -> Result<Found, Failure> {
+pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
     let bytes = whole(path)?;
     let toc = Toc::read(&bytes).or_fail(failing(path))?;
-    let mut found = Found::new(CookedKind::Container);
+    let mut found = CookedFacts::new(CookedKind::Container);
     found.engine = engine(toc.version).to_owned();
     found.format_version = Some(toc.version.into());
     found.compression.clone_from(&toc.methods);
@@ -117,7 +117,7 @@ fn files(toc: &Toc<'_>) -> Vec<CookedItem> {
 }
 
 /// Adds one package to `found`: its objects as items, and its dependencies.
-fn one(found: &mut Found, toc: &Toc<'_>, path: &Path, wanted: &str) -> Result<(), Failure> {
+fn one(found: &mut CookedFacts, toc: &Toc<'_>, path: &Path, wanted: &str) -> Result<(), Failure> {
     let mut data = Data(path.to_owned());
     let mut names: HashMap<PackageId, String> = HashMap::new();
     for file in &toc.files {
@@ -162,7 +162,7 @@ fn container_header(toc: &Toc<'_>, data: &mut Data) -> Result<Option<Vec<u8>>, F
 /// Adds the objects of a package to `found`, and the names of the packages that it needs to
 /// `package`.
 fn objects(
-    found: &mut Found,
+    found: &mut CookedFacts,
     package: &mut CookedPackage,
     toc: &Toc<'_>,
     chunk: &Chunk,

@@ -1,16 +1,16 @@
 //! Reads cooked packages in files of their own for the tool `inspect_cooked`.
 
-use super::{CookedItem, CookedKind, CookedPackage, Found, failing, whole};
+use super::{CookedFacts, CookedItem, CookedKind, CookedPackage, failing, whole};
 use portcullis_plugin::prelude::*;
 use std::path::Path;
-use unreal_package::{Header, Index, Strength, flags};
+use unreal_package::{DependencyKind, Header, Index, flags};
 
 /// Reads a package's header. The file has one package, so `wanted` only causes a warning.
-pub fn read(path: &Path, wanted: Option<&str>) -> Result<Found, Failure> {
+pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
     let bytes = whole(path)?;
     let cooked = Header::read_cooked(&bytes).or_fail(failing(path))?;
     let header = &cooked.header;
-    let mut found = Found::new(CookedKind::Package);
+    let mut found = CookedFacts::new(CookedKind::Package);
     found.engine = cooked.engines.join(" or ");
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let name = match header.summary.saved_name.as_ref() {
@@ -28,8 +28,8 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<Found, Failure> {
         })
         .collect();
     let needs = header.dependencies.iter().map(|dependency| match dependency.strength {
-        Strength::Hard | Strength::Build => dependency.package.to_string(),
-        Strength::Soft => format!("{} (soft)", dependency.package),
+        DependencyKind::Hard | DependencyKind::Build => dependency.package.to_string(),
+        DependencyKind::Soft => format!("{} (soft)", dependency.package),
     });
     let depends_on = needs.collect();
     found.package = Some(CookedPackage { name, depends_on, ..CookedPackage::default() });

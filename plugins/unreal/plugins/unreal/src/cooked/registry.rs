@@ -1,18 +1,18 @@
 //! Reads asset registries for the tool `inspect_cooked`.
 
-use super::{CookedItem, CookedKind, CookedPackage, Found, absent, failing, whole};
+use super::{CookedFacts, CookedItem, CookedKind, CookedPackage, absent, failing, whole};
 use portcullis_plugin::prelude::*;
 use std::{collections::HashMap, path::Path};
 use unreal_cooked::{
     Registry,
-    asset_registry::{Asset, Dependency, Need},
+    asset_registry::{Asset, Dependency, DependencyDirection},
 };
 
 /// Reads a registry: all assets, or the assets of one package with its dependencies.
-pub fn read(path: &Path, wanted: Option<&str>) -> Result<Found, Failure> {
+pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
     let bytes = whole(path)?;
     let registry = Registry::read(&bytes).or_fail(failing(path))?;
-    let mut found = Found::new(CookedKind::Registry);
+    let mut found = CookedFacts::new(CookedKind::Registry);
     found.format_version = Some(registry.version);
     found.warnings.clone_from(&registry.warnings);
     if registry.packages.is_empty() {
@@ -48,8 +48,8 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<Found, Failure> {
         let first = assets.first().ok_or_else(|| absent(path, wanted))?;
         let name = registry.package(first).into_owned();
         found.package = Some(CookedPackage {
-            depends_on: lines(registry.dependencies(&name, Need::Needs)),
-            needed_by: lines(registry.dependencies(&name, Need::NeededBy)),
+            depends_on: lines(registry.dependencies(&name, DependencyDirection::Needs)),
+            needed_by: lines(registry.dependencies(&name, DependencyDirection::NeededBy)),
             tags: assets.iter().flat_map(|asset| registry.tags(asset)).collect(),
             name,
         });

@@ -7,12 +7,12 @@ use unreal_package::Graph;
 pub const FIRST: usize = 6_500;
 
 /// The room that is left on a page: a number of items, and of bytes.
-struct Room {
+struct PageRoom {
     items: usize,
     bytes: usize,
 }
 
-impl Room {
+impl PageRoom {
     fn of(asked: &BlueprintGraph) -> Self {
         match asked.max_results {
             None => Self { items: usize::MAX, bytes: FIRST },
@@ -35,7 +35,7 @@ impl Room {
 /// Puts the lines of the requested page into the answer.
 pub fn lines(asked: &BlueprintGraph, answer: &mut Graphs, text: &str) {
     let text = text.trim_end();
-    let (mut room, mut page, mut taken) = (Room::of(asked), String::new(), 0);
+    let (mut room, mut page, mut taken) = (PageRoom::of(asked), String::new(), 0);
     answer.total_count = text.lines().count();
     for line in text.lines().skip(answer.offset) {
         if !room.take(line.len() + 1, page.is_empty()) {
@@ -57,7 +57,7 @@ pub fn nodes(
     graphs: Vec<Graph>,
     blueprints: impl Iterator<Item = BlueprintInfo>,
 ) {
-    let mut room = Room::of(asked);
+    let mut room = PageRoom::of(asked);
     if answer.offset == 0 {
         answer.blueprints = blueprints.collect();
         let bytes = serde_json::to_string(&answer.blueprints).map_or(0, |text| text.len());

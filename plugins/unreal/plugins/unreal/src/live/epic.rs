@@ -1,11 +1,10 @@
 //! Client of the engine's own MCP server, whose tools are in toolsets behind three meta-tools.
 
 use super::{
+    connection::{EditorConnection, Message},
+    editor_server::EditorServer,
     fault::Fault,
-    place,
-    seen::Seen,
-    value,
-    wire::{Message, Wire},
+    place, value,
 };
 use portcullis_plugin::prelude::*;
 use serde_json::Value;
@@ -16,7 +15,7 @@ pub const READING: Duration = Duration::from_secs(30);
 
 /// The full names of the server's toolsets. If the server has no meta-tools, toolsets are the
 /// prefixes of its tools' names.
-pub fn toolsets(wire: Wire<'_>, seen: &Seen) -> Result<Vec<String>, Fault> {
+pub fn toolsets(wire: EditorConnection<'_>, seen: &EditorServer) -> Result<Vec<String>, Fault> {
     let mut found: Vec<String> = if seen.tools.contains_key("call_tool") {
         let params = json!({ "name": "list_toolsets", "arguments": {} });
         let headers = seen.headers();
@@ -29,7 +28,7 @@ pub fn toolsets(wire: Wire<'_>, seen: &Seen) -> Result<Vec<String>, Fault> {
             what,
             number: 91,
         };
-        let said = value::of_tool(&wire.ask(&message)?.result)?;
+        let said = value::of_tool(&wire.request(&message)?.result)?;
         let said = said.as_str().ok_or_else(|| {
             Fault::Misshapen("list_toolsets".to_owned(), "it is not a text".to_owned())
         })?;
@@ -47,7 +46,7 @@ pub fn toolsets(wire: Wire<'_>, seen: &Seen) -> Result<Vec<String>, Fault> {
 }
 
 /// The parameters of a call to a tool; `set` is the full name of its toolset, or the last part of that name.
-pub fn call(seen: &Seen, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
+pub fn call(seen: &EditorServer, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
     let of_name = |full: &&String| *full == set || full.rsplit('.').next() == Some(set);
     // The editor registers toolsets one by one while it starts, so a toolset may be missing at
     // first.
@@ -62,14 +61,14 @@ pub fn call(seen: &Seen, set: &str, tool: &str, arguments: &Value) -> Result<Val
 }
 
 /// The parameters of the call that describes a toolset; `None` if the server has no such tool.
-pub fn describe(seen: &Seen, toolset: &str) -> Option<Value> {
+pub fn describe(seen: &EditorServer, toolset: &str) -> Option<Value> {
     const TOOL: &str = "describe_toolset";
     let arguments = json!({ "toolset_name": toolset });
     seen.tools.contains_key(TOOL).then(|| json!({ "name": TOOL, "arguments": arguments }))
 }
 
 /// The description of a toolset in the form of `describe_toolset`, made from names and arguments in the list of tools.
-pub fn described(seen: &Seen, toolset: &str) -> Value {
+pub fn described(seen: &EditorServer, toolset: &str) -> Value {
     let of_set = |name: &str| name.rsplit_once('.').is_some_and(|(set, _)| set == toolset);
     let tools = seen.tools.iter().filter(|(name, _)| of_set(name)).map(|(name, arguments)| {
         let properties: serde_json::Map<String, Value> =
@@ -94,7 +93,7 @@ pub fn returned(result: &Value, tool: &str) -> Result<Value, Fault> {
 
 /// The absolute folder of the open project, from the refusal to read a file outside of this folder.
 /// `None` if the refusal does not name the folder.
-pub fn project(wire: Wire<'_>, seen: &Seen) -> Result<Option<String>, Fault> {
+pub fn project(wire: EditorConnection<'_>, seen: &EditorServer) -> Result<Option<String>, Fault> {
     // A relative path begins at the engine's binaries, which the tool refuses to read.
     let arguments = json!({ "file_path": "which-project.txt" });
     let params = call(seen, "AssetTools", "read_file", &arguments)?;
@@ -107,7 +106,7 @@ pub fn project(wire: Wire<'_>, seen: &Seen) -> Result<Option<String>, Fault> {
         what: "looking for the editor",
         number: 92,
     };
-    match value::of_tool(&wire.ask(&message)?.result) {
+    match value::of_tool(&wire.request(&message)?.result) {
         Err(Fault::Failed(said)) => Ok(place::of_refusal(&said)),
         Err(fault) => Err(fault),
         Ok(_) => Ok(None),

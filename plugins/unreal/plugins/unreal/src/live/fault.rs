@@ -32,7 +32,7 @@ pub enum Fault {
     /// The editor is starting, and lacks a tool.
     Starting(String),
     /// The response is cut off, too long, or malformed.
-    Garbled(String, String),
+    InvalidResponse(String, String),
     /// The answer of a tool does not have the required form: the tool, and why.
     Misshapen(String, String),
     /// The editor at this URL does not tell the absolute folder of its project.
@@ -57,7 +57,9 @@ impl Fault {
     /// Whether the editor may have run the request, or may still run it.
     pub fn may_have_run(&self) -> bool {
         match self {
-            Self::Busy(..) | Self::Cancelled | Self::Garbled(..) | Self::Misshapen(..) => true,
+            Self::Busy(..) | Self::Cancelled | Self::InvalidResponse(..) | Self::Misshapen(..) => {
+                true
+            }
             Self::NotSet
             | Self::NotGranted(_)
             | Self::NotRunning(_)
@@ -127,7 +129,7 @@ impl fmt::Display for Fault {
             Self::Starting(what) => {
                 write!(f, "the editor has just started, and has no {what} yet: try again soon")
             }
-            Self::Garbled(url, why) => {
+            Self::InvalidResponse(url, why) => {
                 write!(f, "the editor at {url} sent no valid answer: {why}")
             }
             Self::NoSession => f.write_str("the editor has ended the session"),

@@ -26,9 +26,9 @@ fn what_is_inside_blueprints_is_found() {
     );
     assert_eq!((&found["totalCount"], &found["packageCount"]), (&json!(3), &json!(3)));
     // The second search reads nothing.
-    let kept = kept::load_contents(game.path()).expect("it is kept").to_bytes();
+    let kept = stored_data::load_contents(game.path()).expect("it is kept").to_bytes();
     assert_eq!(search(arguments), found);
-    assert_eq!(kept::load_contents(game.path()).expect("it is kept").to_bytes(), kept);
+    assert_eq!(stored_data::load_contents(game.path()).expect("it is kept").to_bytes(), kept);
     let found = search(json!({ "term": "hello", "packagePaths": ["/Game/Lonely"] }));
     let hit = &found["hits"][0];
     assert_eq!((&hit["kind"], &hit["matched"]), (&json!("literal"), &json!("InString")));

@@ -194,7 +194,8 @@ fn a_registry_and_a_cooked_package_are_read() {
     assert_eq!(one["package"]["dependsOn"], json!(["/Game/Doors/T_Wood (soft)"]), "{one}");
     assert_eq!(one["package"]["tags"], json!({"Vertices": "130"}));
 
-    let mut draft = unreal_package::writer::Draft::new(Profile::of("5.6"), "/Game/Doors/T_Door");
+    let mut draft =
+        unreal_package::writer::DraftPackage::new(Profile::of("5.6"), "/Game/Doors/T_Door");
     draft.flags(flags::COOKED | flags::FILTER_EDITOR_ONLY | flags::UNVERSIONED_PROPERTIES);
     draft.export("/Script/Engine.Texture2D", unreal_package::Index(0), "T_Door");
     game.put("Saved/T_Door.uasset", draft.bytes());

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 use tempfile::TempDir;
 use unreal_package::{
     Index as Object,
-    writer::{Draft, Profile, Worth, blueprint},
+    writer::{DraftPackage, DraftValue, Profile, blueprint},
 };
 
 /// The start of a PNG file.
@@ -37,17 +37,17 @@ impl Game {
         lonely.import("/Script/Engine.StaticMesh", "/Game/Gone.Gone");
         lonely.import("/Script/Engine.StaticMesh", "/Engine/Cube.Cube");
         game.put("Content/Lonely.uasset", lonely.bytes());
-        let mut old = Draft::new(Profile::of("5.6"), "/Game/Doors/BP_Old");
+        let mut old = DraftPackage::new(Profile::of("5.6"), "/Game/Doors/BP_Old");
         old.import("/Script/Engine.Blueprint", "/Game/Doors/BP_Door.BP_Door");
         old.export("/Script/CoreUObject.ObjectRedirector", Object(0), "BP_Old");
         old.asset("BP_Old", "/Script/CoreUObject.ObjectRedirector", &[]);
         game.put("Content/Doors/BP_Old.uasset", old.bytes());
-        let mut town = Draft::new(Profile::of("5.6"), "/Game/Maps/Town");
+        let mut town = DraftPackage::new(Profile::of("5.6"), "/Game/Maps/Town");
         let world = town.export("/Script/Engine.World", Object(0), "Town");
         let level = town.export("/Script/Engine.Level", world, "PersistentLevel");
         let class = town.import("BlueprintGeneratedClass", "/Game/Doors/BP_Door.BP_Door_C");
         let actor = town.export_of(class, level, "BP_Door_7");
-        town.set(actor, "ActorLabel", Worth::String("Front \u{202E}door\u{0}".to_owned()));
+        town.set(actor, "ActorLabel", DraftValue::String("Front \u{202E}door\u{0}".to_owned()));
         let mut list = 1_i32.to_le_bytes().to_vec();
         list.extend(actor.0.to_le_bytes());
         town.native(level, &list);

@@ -4,7 +4,7 @@ use super::*;
 use std::collections::HashSet;
 use unreal_package::{
     Guid, Index,
-    writer::{Draft, Pin, Worth},
+    writer::{DraftPackage, DraftPin, DraftValue},
 };
 
 #[test]
@@ -60,22 +60,26 @@ fn long_chain(calls: u32) -> Vec<u8> {
     for number in 0..calls {
         let class = "/Script/BlueprintGraph.K2Node_CallFunction";
         let node = draft.export(class, graph, &format!("K2Node_CallFunction_{}", number + 10));
-        let member = vec![("MemberName".to_owned(), Worth::Name(format!("Step{number}_Now")))];
-        draft.set(node, "FunctionReference", Worth::Struct("MemberReference".to_owned(), member));
+        let member = vec![("MemberName".to_owned(), DraftValue::Name(format!("Step{number}_Now")))];
+        draft.set(
+            node,
+            "FunctionReference",
+            DraftValue::Struct("MemberReference".to_owned(), member),
+        );
         nodes.push(node);
     }
     for (number, node) in (0..calls).zip(&nodes) {
-        let pin = |offset, name: &str, output| Pin {
+        let pin = |offset, name: &str, output| DraftPin {
             id: id(number * 2 + offset),
             name: name.to_owned(),
             kind: "exec".to_owned(),
             output,
-            ..Pin::default()
+            ..DraftPin::default()
         };
         let next = nodes.get(number as usize + 1).map(|next| (*next, id(number * 2 + 2)));
         let before = number.checked_sub(1).map(|n| (nodes[n as usize], id(n * 2 + 1)));
-        let execute = Pin { links: before.into_iter().collect(), ..pin(0, "execute", false) };
-        let then = Pin { links: next.into_iter().collect(), ..pin(1, "then", true) };
+        let execute = DraftPin { links: before.into_iter().collect(), ..pin(0, "execute", false) };
+        let then = DraftPin { links: next.into_iter().collect(), ..pin(1, "then", true) };
         draft.pins(*node, &[execute, then]);
     }
     draft.bytes()
@@ -136,18 +140,18 @@ fn a_long_graph_comes_as_an_outline_and_then_in_pages() {
 #[test]
 fn a_state_tree_is_shown_as_a_tree_in_pages() {
     let (game, host) = (Game::empty(), Rehearsal::new());
-    let mut draft = Draft::new(Profile::of("5.6"), "/Game/ST_Door");
+    let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/ST_Door");
     let tree = draft.export("/Script/StateTreeModule.StateTree", Index(0), "ST_Door");
     let data = draft.export("/Script/StateTreeEditorModule.StateTreeEditorData", tree, "Data");
-    let states: Vec<Worth> = (0..500)
+    let states: Vec<DraftValue> = (0..500)
         .map(|number| {
             let class = "/Script/StateTreeEditorModule.StateTreeState";
             let state = draft.export(class, data, &format!("State_{number}"));
-            draft.set(state, "Name", Worth::Name(format!("Phase{number}x")));
-            Worth::Object(state)
+            draft.set(state, "Name", DraftValue::Name(format!("Phase{number}x")));
+            DraftValue::Object(state)
         })
         .collect();
-    draft.set(data, "SubTrees", Worth::List(states));
+    draft.set(data, "SubTrees", DraftValue::List(states));
     draft.asset("ST_Door", "/Script/StateTreeModule.StateTree", &[]);
     game.put("Content/ST_Door.uasset", draft.bytes());
     let page = |offset: usize| {

@@ -4,23 +4,23 @@ use super::*;
 use crate::level::LevelActors;
 use unreal_package::{
     Index as Object,
-    writer::{Draft, Worth},
+    writer::{DraftPackage, DraftValue},
 };
 
 /// A map with these numbers of components for each actor.
 fn map(game: &Game, components: &[usize]) {
-    let mut draft = Draft::new(Profile::of("5.6"), "/Game/Maps/Yard");
+    let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/Maps/Yard");
     let world = draft.export("/Script/Engine.World", Object(0), "Yard");
     let level = draft.export("/Script/Engine.Level", world, "PersistentLevel");
     let mut list = i32::try_from(components.len()).expect("it fits").to_le_bytes().to_vec();
     for (number, components) in components.iter().enumerate() {
         let actor = draft.export("/Script/Engine.PointLight", level, &format!("Lamp{number}"));
-        draft.set(actor, "NetPriority", Worth::Float(2.5));
+        draft.set(actor, "NetPriority", DraftValue::Float(2.5));
         for part in 0..*components {
             let class = "/Script/Engine.PointLightComponent";
             let light = draft.export(class, actor, &format!("Light{part}"));
-            draft.set(light, "Intensity", Worth::Float(800.0));
-            draft.set(light, "Note", Worth::String("\u{202E}a\nb".to_owned()));
+            draft.set(light, "Intensity", DraftValue::Float(800.0));
+            draft.set(light, "Note", DraftValue::String("\u{202E}a\nb".to_owned()));
         }
         list.extend(actor.0.to_le_bytes());
     }

@@ -83,7 +83,7 @@ fn reason(kind: ErrorKind) -> Reason {
 /// The packages of a game, as assets of a fake editor.
 pub fn assets(game: &Game) -> Vec<Asset> {
     let project = unreal_project::find(game.path()).expect("it is a project");
-    let policy = unreal_project::Policy::default();
+    let policy = unreal_project::TrustPolicy::default();
     let index = unreal_project::refresh(&project, None, 0, policy, |_, _| true).index;
     let mut assets = Vec::new();
     for entry in index.entries() {
@@ -91,8 +91,8 @@ pub fn assets(game: &Game) -> Vec<Asset> {
         let Ok(header) = unreal_package::Header::read(&bytes, entry.size) else { continue };
         let links = |soft: bool| {
             let links = index.links_of(entry).iter();
-            let links =
-                links.filter(|link| (link.strength == unreal_package::Strength::Soft) == soft);
+            let links = links
+                .filter(|link| (link.strength == unreal_package::DependencyKind::Soft) == soft);
             links.map(|link| index.text(link.package).to_owned()).collect::<Vec<_>>()
         };
         for (asset, told) in index.assets_of(entry).iter().zip(&header.assets) {

@@ -15,16 +15,16 @@ const MAX_LOOKS: usize = 16;
 
 /// The projects that were found in the last seconds, for each set of roots.
 #[derive(Default)]
-pub(super) struct Looks(tokio::sync::Mutex<Vec<Look>>);
+pub(super) struct ProjectSearches(tokio::sync::Mutex<Vec<CachedSearch>>);
 
 /// The projects that were found beneath one set of roots.
-struct Look {
+struct CachedSearch {
     roots: String,
     projects: Arc<Projects>,
     at: Instant,
 }
 
-impl Looks {
+impl ProjectSearches {
     /// The projects beneath roots. They are looked for on a thread that serves no client.
     pub(super) async fn projects(&self, roots: &Roots) -> Arc<Projects> {
         if roots.is_empty() {
@@ -46,7 +46,7 @@ impl Looks {
         if looks.len() >= MAX_LOOKS {
             looks.remove(0);
         }
-        looks.push(Look { roots: key, projects: projects.clone(), at: Instant::now() });
+        looks.push(CachedSearch { roots: key, projects: projects.clone(), at: Instant::now() });
         projects
     }
 

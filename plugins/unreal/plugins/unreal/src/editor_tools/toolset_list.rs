@@ -32,13 +32,13 @@ pub struct EditorTool {
 }
 
 /// The tools that could be read.
-pub struct Catalogue {
+pub struct ToolsetList {
     pub tools: Vec<EditorTool>,
     /// Messages about toolsets that could not be read, with the reasons.
     pub missing: Vec<String>,
 }
 
-impl Catalogue {
+impl ToolsetList {
     /// Reads the toolsets whose names contain `toolset`; an empty text stands for all toolsets.
     ///
     /// # Errors

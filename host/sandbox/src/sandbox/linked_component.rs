@@ -62,7 +62,7 @@ impl Feature {
 
 /// A linked component with the indexes of its exports.
 #[derive(Clone)]
-pub struct Offer {
+pub struct LinkedComponent {
     pre: InstancePre<InstanceState>,
     manifest: Option<manifest::GuestIndices>,
     tools: Option<tools::GuestIndices>,
@@ -73,7 +73,7 @@ pub struct Offer {
     jobs: Option<jobs::GuestIndices>,
 }
 
-impl Offer {
+impl LinkedComponent {
     /// Finds the exports.
     ///
     /// # Errors
@@ -175,7 +175,7 @@ impl Offer {
             Work::Views => {
                 let Some(views) = &self.views else { bail!("it exports no views") };
                 let views = views.load(&mut *store, one)?;
-                views.call_dress(store, request).await?.map(GuestAnswer::Views)
+                views.call_assign(store, request).await?.map(GuestAnswer::Views)
             }
             Work::Job(job) => {
                 let Some(jobs) = &self.jobs else { bail!("it exports no jobs") };

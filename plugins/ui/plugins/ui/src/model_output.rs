@@ -1,6 +1,6 @@
 //! Validates a model's specification or document before it is shown.
 
-use crate::{dry_run, kept::Body, spec};
+use crate::{dry_run, spec, stored_views::Body};
 use portcullis_plugin::{
     catalog::Entry,
     serde_json::{self, Value},
@@ -8,7 +8,7 @@ use portcullis_plugin::{
 
 /// A valid specification or document of a model.
 #[derive(Debug)]
-pub struct Judged {
+pub struct CheckedOutput {
     /// The content of the view.
     pub body: Body,
     /// The pointers that could not be verified; see `dry_run`.
@@ -22,7 +22,7 @@ pub fn answer(
     last: Option<&Value>,
     document: bool,
     most: usize,
-) -> Result<Judged, Vec<String>> {
+) -> Result<CheckedOutput, Vec<String>> {
     if document {
         return self::document(text, most);
     }
@@ -37,7 +37,7 @@ pub fn specification(
     value: Value,
     tool: &Entry,
     last: Option<&Value>,
-) -> Result<Judged, Vec<String>> {
+) -> Result<CheckedOutput, Vec<String>> {
     let mut problems: Vec<String> = spec::check(&value).iter().map(ToString::to_string).collect();
     let mut unverified = Vec::new();
     if problems.is_empty() {
@@ -50,15 +50,19 @@ pub fn specification(
         problems = ui_check::contamination(&value.to_string());
     }
     let body = Body::Specification(value);
-    if problems.is_empty() { Ok(Judged { body, unverified }) } else { Err(problems) }
+    if problems.is_empty() { Ok(CheckedOutput { body, unverified }) } else { Err(problems) }
 }
 
 /// Validates a document and repairs it where possible.
-pub fn document(text: &str, most: usize) -> Result<Judged, Vec<String>> {
+pub fn document(text: &str, most: usize) -> Result<CheckedOutput, Vec<String>> {
     let judged = ui_check::check(text, most);
     let body = Body::Document(judged.html);
     let unverified = Vec::new();
-    if judged.faults.is_empty() { Ok(Judged { body, unverified }) } else { Err(judged.faults) }
+    if judged.faults.is_empty() {
+        Ok(CheckedOutput { body, unverified })
+    } else {
+        Err(judged.faults)
+    }
 }
 
 /// The outermost JSON object in a text, without surrounding words or a code fence.

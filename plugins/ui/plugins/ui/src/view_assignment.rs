@@ -1,37 +1,37 @@
 //! Assigns views to tools, and serves the views as resources.
 
 use crate::{
-    address, canonical, folders, generate, kept, messages,
-    page::{self, Face, Manner},
+    address, canonical, folders, generate, messages,
+    page::{self, PageOptions, ViewContent},
     settings::{Generate, Settings},
-    time,
+    stored_views, time,
 };
 use portcullis_plugin::{Scope, catalog::Entry, prelude::*, serde_json::Value};
 use std::time::Duration;
 
 /// Assigns views to the tools of all plugins.
-pub struct Faces;
+pub struct ViewAssignment;
 
-impl Views for Faces {
-    fn dress(request: &Request<'_>) -> Result<Vec<Dressing>, Failure> {
+impl Views for ViewAssignment {
+    fn assign(request: &Request<'_>) -> Result<Vec<ToolView>, Failure> {
         let settings = Settings::read();
         if !settings.complaints.is_empty() {
             request
                 .log(Level::Warning, json!({ "step": "settings", "wrong": settings.complaints }));
         }
-        let addresses = Addresses::new(&settings);
+        let addresses = ViewUris::new(&settings);
         let tools = catalog::tools();
-        Ok(tools.iter().filter_map(|tool| dressing(tool, &settings, &addresses)).collect())
+        Ok(tools.iter().filter_map(|tool| tool_view(tool, &settings, &addresses)).collect())
     }
 }
 
-fn dressing(tool: &Entry, settings: &Settings, addresses: &Addresses) -> Option<Dressing> {
+fn tool_view(tool: &Entry, settings: &Settings, addresses: &ViewUris) -> Option<ToolView> {
     // A view provided by the tool's source is kept.
     if tool.view.is_some() {
         return None;
     }
     let view = gets_view(tool, settings).then(|| addresses.of(tool));
-    Some(Dressing {
+    Some(ToolView {
         tool: tool.name.clone(),
         for_model: !tool.of_this_plugin || settings.model_tool,
         for_views: view.is_some() && is_callable(tool, settings),
@@ -51,23 +51,23 @@ pub fn gets_view(tool: &Entry, settings: &Settings) -> bool {
 }
 
 /// The state from which the URIs of views are computed.
-pub struct Addresses<'a> {
+pub struct ViewUris<'a> {
     template: String,
     settings: &'a Settings,
     documents: bool,
-    index: kept::Index,
+    index: stored_views::Index,
     cache: crate::settings::Cache,
     now: u64,
 }
 
-impl<'a> Addresses<'a> {
+impl<'a> ViewUris<'a> {
     /// Reads the current state.
     pub fn new(settings: &'a Settings) -> Self {
         Self {
             template: page::template_version(),
             settings,
             documents: settings.documents,
-            index: kept::index(),
+            index: stored_views::index(),
             cache: settings.cache,
             now: time::now(),
         }
@@ -86,7 +86,7 @@ impl<'a> Addresses<'a> {
 
     /// The view made for the current version of the tool. A document accepted earlier is ignored
     /// once the operator turns documents off.
-    pub fn view(&self, tool: &Entry) -> Option<&kept::Indexed> {
+    pub fn view(&self, tool: &Entry) -> Option<&stored_views::IndexEntry> {
         let view = self.index.current(tool, &self.cache, self.now);
         view.filter(|view| self.documents || !view.is_document)
     }
@@ -98,7 +98,7 @@ pub struct Pages;
 impl Resources for Pages {
     fn list(_request: &Request<'_>, _cursor: Option<&str>) -> Result<Listing, Failure> {
         let settings = Settings::read();
-        let addresses = Addresses::new(&settings);
+        let addresses = ViewUris::new(&settings);
         let tools = catalog::tools();
         let dressed = tools.iter().filter(|tool| gets_view(tool, &settings));
         let resources = dressed.map(|tool| {
@@ -119,13 +119,13 @@ impl Resources for Pages {
             return Ok(contents.fresh(Duration::ZERO, Scope::Public));
         }
         let settings = Settings::read();
-        let tool = dressed_at(uri, &settings).ok_or_else(|| Failure::not_found(uri))?;
+        let tool = tool_at(uri, &settings).ok_or_else(|| Failure::not_found(uri))?;
         let page = page_of(&tool, &settings);
         if page.is_plain
             && settings.generate == Generate::FirstView
             && generate::is_worth_trying(&tool, &settings)
         {
-            generate::later(request, &tool.name);
+            generate::enqueue_job(request, &tool.name);
         }
         folders::export(request, &settings, &tool.name, &page.html);
         let mut contents =
@@ -139,12 +139,12 @@ impl Resources for Pages {
             return Ok(Some(canonical::digest_of(messages.as_bytes())));
         }
         let settings = Settings::read();
-        let tool = dressed_at(uri, &settings).ok_or_else(|| Failure::not_found(uri))?;
-        Ok(Some(Addresses::new(&settings).of(&tool)))
+        let tool = tool_at(uri, &settings).ok_or_else(|| Failure::not_found(uri))?;
+        Ok(Some(ViewUris::new(&settings).of(&tool)))
     }
 }
 
-fn dressed_at(uri: &str, settings: &Settings) -> Option<Entry> {
+fn tool_at(uri: &str, settings: &Settings) -> Option<Entry> {
     let tool = catalog::tool(&address::tool(uri)?)?;
     gets_view(&tool, settings).then_some(tool)
 }
@@ -159,33 +159,38 @@ pub struct Page {
 
 /// The current page of a tool.
 pub fn page_of(tool: &Entry, settings: &Settings) -> Page {
-    let body = Addresses::new(settings).view(tool).and_then(|indexed| {
-        let body = kept::record(&tool.name).view?.body;
+    let body = ViewUris::new(settings).view(tool).and_then(|indexed| {
+        let body = stored_views::record(&tool.name).view?.body;
         // The record and the index are written one after the other, so that one of them may be outdated.
         (body.digest() == indexed.digest).then_some(body)
     });
     // A stored document that the current rules no longer accept is not shown.
     let document = match &body {
-        Some(kept::Body::Document(html)) => ui_check::parts(html).ok(),
-        Some(kept::Body::Specification(_)) | None => None,
+        Some(stored_views::Body::Document(html)) => ui_check::parts(html).ok(),
+        Some(stored_views::Body::Specification(_)) | None => None,
     };
     let face = match (&body, &document) {
-        (Some(kept::Body::Specification(view)), _) => Face::Specification(view),
-        (Some(kept::Body::Document(_)), Some(document)) => Face::Document(document),
-        (Some(kept::Body::Document(_)) | None, _) => Face::Plain,
+        (Some(stored_views::Body::Specification(view)), _) => ViewContent::Specification(view),
+        (Some(stored_views::Body::Document(_)), Some(document)) => ViewContent::Document(document),
+        (Some(stored_views::Body::Document(_)) | None, _) => ViewContent::Plain,
     };
-    let manner = Manner {
+    let manner = PageOptions {
         packed: settings.packed,
         languages: &settings.languages,
         callable: is_callable(tool, settings),
     };
     let html = page::make(tool, face, manner);
-    Page { html, is_plain: matches!(face, Face::Plain) }
+    Page { html, is_plain: matches!(face, ViewContent::Plain) }
 }
 
 /// Notifies clients that a tool's view has changed, and returns the new URI.
-pub fn tell(request: &Request<'_>, tool: &Entry, settings: &Settings, before: &str) -> String {
-    let now = Addresses::new(settings).of(tool);
+pub fn notify_view_changed(
+    request: &Request<'_>,
+    tool: &Entry,
+    settings: &Settings,
+    before: &str,
+) -> String {
+    let now = ViewUris::new(settings).of(tool);
     if now != before {
         request.list_changed(ListKind::Tools);
         request.list_changed(ListKind::Resources);
@@ -197,7 +202,7 @@ pub fn tell(request: &Request<'_>, tool: &Entry, settings: &Settings, before: &s
 }
 
 /// The tool, if it gets a view; otherwise a failure with the reason.
-pub fn dressed(name: &str, settings: &Settings) -> Result<Entry, Failure> {
+pub fn tool_with_view(name: &str, settings: &Settings) -> Result<Entry, Failure> {
     let tool = catalog::tool(name).ok_or_else(|| {
         let names: Vec<_> =
             catalog::tools().into_iter().map(|tool| Value::from(tool.name)).collect();

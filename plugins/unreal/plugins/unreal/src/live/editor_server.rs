@@ -1,10 +1,10 @@
 //! Detects which server listens at a URL, with which tools and which open project.
 
 use super::{
+    connection::{EditorConnection, Message},
     epic,
     fault::Fault,
     place,
-    wire::{Message, Wire},
 };
 use crate::answer::shown;
 use portcullis_plugin::{ListKind, prelude::*};
@@ -14,11 +14,11 @@ use std::{collections::BTreeMap, time::Duration};
 /// The requested MCP revision.
 const PROTOCOL: &str = "2025-06-18";
 /// Time limit for the handshake.
-const INTRODUCTION: Duration = Duration::from_secs(4);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(4);
 /// Time for which a found server is cached.
-const BELIEVED: Duration = Duration::from_secs(5);
+const FOUND_TTL: Duration = Duration::from_secs(5);
 /// Time for which a missing server is cached.
-const MISSED: Duration = Duration::from_secs(2);
+const NOT_FOUND_TTL: Duration = Duration::from_secs(2);
 /// Maximum number of pages of the list of tools.
 const MAX_PAGES: u32 = 20;
 
@@ -56,7 +56,7 @@ const META_TOOLS: [&str; 3] = ["list_toolsets", "describe_toolset", "call_tool"]
 /// An editor, as it introduced itself.
 #[data]
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
+pub struct EditorServer {
     pub kind: Kind,
     pub name: String,
     pub version: String,
@@ -73,7 +73,7 @@ pub struct Seen {
     pub relative: Option<String>,
 }
 
-impl Seen {
+impl EditorServer {
     /// The product and its version, for people.
     pub fn product(&self) -> String {
         let words = [self.kind.product(), &self.version];
@@ -92,23 +92,23 @@ fn key(url: &str) -> String {
 }
 
 /// The server at a URL, from the cache or by a request.
-pub fn look(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
-    if let Some(known) = known(wire.url, kind) {
+pub fn detect(wire: EditorConnection<'_>, kind: Kind) -> Result<EditorServer, Fault> {
+    if let Some(known) = cached(wire.url, kind) {
         return known;
     }
-    let _turn = wire.turn();
-    known(wire.url, kind).unwrap_or_else(|| look_anew(wire, kind))
+    let _turn = wire.lock();
+    cached(wire.url, kind).unwrap_or_else(|| detect_uncached(wire, kind))
 }
 
 /// The cached result for a URL: the server, or the reason why there is none. `None` if nothing is
 /// cached.
-fn known(url: &str, kind: Kind) -> Option<Result<Seen, Fault>> {
+fn cached(url: &str, kind: Kind) -> Option<Result<EditorServer, Fault>> {
     let kept = cache::get(&key(url))?;
     match kept.as_slice() {
         b"nobody" => Some(Err(Fault::NotRunning(url.to_owned()))),
-        b"busy" => Some(Err(Fault::Busy(url.to_owned(), INTRODUCTION))),
+        b"busy" => Some(Err(Fault::Busy(url.to_owned(), HANDSHAKE_TIMEOUT))),
         json => {
-            let seen: Seen = serde_json::from_slice(json).ok()?;
+            let seen: EditorServer = serde_json::from_slice(json).ok()?;
             (seen.kind == kind).then_some(Ok(seen))
         }
     }
@@ -116,19 +116,19 @@ fn known(url: &str, kind: Kind) -> Option<Result<Seen, Fault>> {
 
 /// Asks which server is at the URL, and caches the result. The caller must hold the turn (see
 /// `Wire::turn`).
-pub fn look_anew(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
-    let seen = introduce(wire, kind);
+pub fn detect_uncached(wire: EditorConnection<'_>, kind: Kind) -> Result<EditorServer, Fault> {
+    let seen = handshake(wire, kind);
     let kept: Option<(Vec<u8>, Duration)> = match &seen {
-        Ok(seen) => serde_json::to_vec(seen).ok().map(|bytes| (bytes, BELIEVED)),
-        Err(Fault::NotRunning(_)) => Some((b"nobody".to_vec(), MISSED)),
-        Err(Fault::Busy(..)) => Some((b"busy".to_vec(), MISSED)),
+        Ok(seen) => serde_json::to_vec(seen).ok().map(|bytes| (bytes, FOUND_TTL)),
+        Err(Fault::NotRunning(_)) => Some((b"nobody".to_vec(), NOT_FOUND_TTL)),
+        Err(Fault::Busy(..)) => Some((b"busy".to_vec(), NOT_FOUND_TTL)),
         Err(_) => None,
     };
     match kept {
         Some((bytes, time)) => cache::set(&key(wire.url), bytes, time),
         None => forget(wire.url),
     }
-    notice(wire, seen.is_ok(), matches!(seen, Err(Fault::Busy(..) | Fault::Cancelled)));
+    note_presence(wire, seen.is_ok(), matches!(seen, Err(Fault::Busy(..) | Fault::Cancelled)));
     seen
 }
 
@@ -139,7 +139,7 @@ pub fn forget(url: &str) {
 
 /// Notifies clients when an editor appears or disappears, since resources depend on it. A busy
 /// editor has not disappeared.
-fn notice(wire: Wire<'_>, is_there: bool, is_busy: bool) {
+fn note_presence(wire: EditorConnection<'_>, is_there: bool, is_busy: bool) {
     if is_busy {
         return;
     }
@@ -155,14 +155,14 @@ fn notice(wire: Wire<'_>, is_there: bool, is_busy: bool) {
     }
 }
 
-fn introduce(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
+fn handshake(wire: EditorConnection<'_>, kind: Kind) -> Result<EditorServer, Fault> {
     let hello = json!({
         "protocolVersion": PROTOCOL,
         "capabilities": {},
         "clientInfo": { "name": "portcullis-unreal", "version": env!("CARGO_PKG_VERSION") },
     });
-    let answered = wire.ask(&message("initialize", hello, &[], 0)).map_err(|fault| {
-        if matches!(fault, Fault::Garbled(..) | Fault::Refused(..)) {
+    let answered = wire.request(&message("initialize", hello, &[], 0)).map_err(|fault| {
+        if matches!(fault, Fault::InvalidResponse(..) | Fault::Refused(..)) {
             return Fault::WrongServer(wire.url.to_owned(), fault.to_string());
         }
         fault
@@ -175,7 +175,7 @@ fn introduce(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
             format!("it calls itself `{name}`, not `{}`", kind.product()),
         ));
     }
-    let mut seen = Seen {
+    let mut seen = EditorServer {
         kind,
         name,
         version: shown(server["version"].as_str().unwrap_or_default()),
@@ -188,13 +188,13 @@ fn introduce(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
     };
     let headers = seen.headers();
     if kind == Kind::Epic {
-        wire.tell("notifications/initialized", &json!({}), &headers);
+        wire.notify("notifications/initialized", &json!({}), &headers);
     }
     seen.tools = tools(wire, &headers)?;
     match kind {
         Kind::UnrealMcpServer => {
             let call = json!({ "name": "get_project_config", "arguments": {} });
-            let result = wire.ask(&message("tools/call", call, &headers, 90))?.result;
+            let result = wire.request(&message("tools/call", call, &headers, 90))?.result;
             let config = super::value::of_tool(&result)?;
             let told = config["paths"]["projectDir"].as_str().map(shown).unwrap_or_default();
             let log = log_path(wire, &headers, &seen)?;
@@ -221,15 +221,15 @@ fn introduce(wire: Wire<'_>, kind: Kind) -> Result<Seen, Fault> {
 
 /// The absolute path of the editor's log; empty if the server has no tool for it.
 fn log_path(
-    wire: Wire<'_>,
+    wire: EditorConnection<'_>,
     headers: &[(&'static str, String)],
-    seen: &Seen,
+    seen: &EditorServer,
 ) -> Result<String, Fault> {
     if !seen.tools.contains_key("get_log_file_path") {
         return Ok(String::new());
     }
     let call = json!({ "name": "get_log_file_path", "arguments": {} });
-    let result = wire.ask(&message("tools/call", call, headers, 93))?.result;
+    let result = wire.request(&message("tools/call", call, headers, 93))?.result;
     match super::value::of_tool(&result) {
         Ok(told) => Ok(told["logFilePath"].as_str().map(shown).unwrap_or_default()),
         Err(Fault::Failed(_)) => Ok(String::new()),
@@ -244,18 +244,18 @@ fn message<'m>(
     number: u32,
 ) -> Message<'m> {
     let what = "looking for the editor";
-    Message { method, params, headers, limit: INTRODUCTION, what, number }
+    Message { method, params, headers, limit: HANDSHAKE_TIMEOUT, what, number }
 }
 
 /// The tools on all pages, with the names of their arguments. An empty cursor ends the list.
 fn tools(
-    wire: Wire<'_>,
+    wire: EditorConnection<'_>,
     headers: &[(&'static str, String)],
 ) -> Result<BTreeMap<String, Vec<String>>, Fault> {
     let mut tools = BTreeMap::new();
     let mut params = json!({});
     for page in 1..=MAX_PAGES {
-        let result = wire.ask(&message("tools/list", params, headers, page))?.result;
+        let result = wire.request(&message("tools/list", params, headers, page))?.result;
         for tool in result["tools"].as_array().into_iter().flatten() {
             let properties = tool["inputSchema"]["properties"].as_object();
             let names = properties.into_iter().flatten().map(|(name, _)| name.clone()).collect();

@@ -72,15 +72,16 @@ impl Tool for Sum {
 struct Faces;
 
 impl Views for Faces {
-    fn dress(_request: &Request) -> Result<Vec<Dressing>, Failure> {
+    fn assign(_request: &Request) -> Result<Vec<ToolView>, Failure> {
         let done = String::from_utf8(cache::get(DONE).unwrap_or_else(|| b"0".to_vec()))?;
-        let dress = |tool: catalog::Entry| Dressing {
-            view: (tool.name != "burn").then(|| format!("ui://dresser/{}/{done}.html", tool.name)),
+        let view_of = |tool: catalog::Entry| ToolView {
+            view: (tool.name != "burn")
+                .then(|| format!("ui://view-assigner/{}/{done}.html", tool.name)),
             for_model: tool.name != "look",
             for_views: tool.hints.read_only == Some(true),
             tool: tool.name,
         };
-        Ok(catalog::tools().into_iter().map(dress).collect())
+        Ok(catalog::tools().into_iter().map(view_of).collect())
     }
 }
 
@@ -105,7 +106,7 @@ struct Pages;
 
 impl Resources for Pages {
     fn templates() -> Vec<Template> {
-        vec![Template::new("ui://dresser/{tool}/{version}.html", "views")]
+        vec![Template::new("ui://view-assigner/{tool}/{version}.html", "views")]
     }
 
     fn read(_request: &Request, uri: &str) -> Result<Contents, Failure> {
@@ -115,13 +116,13 @@ impl Resources for Pages {
 }
 
 plugin! {
-    name: "dresser",
+    name: "view-assigner",
     tools: [See, PutOff, Sum],
     resources: Pages,
     views: Faces,
     jobs: Chores,
     wants: [
-        Want::catalog("tools", "to dress them"),
+        Want::catalog("tools", "to assign views to them"),
         Want::catalog("results", "to try views with them").optional(),
         Want::cache(10_000, "to count its jobs"),
     ],

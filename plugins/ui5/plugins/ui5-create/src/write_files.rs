@@ -42,7 +42,7 @@ impl Base {
 
     /// A path beneath the base directory. Fails if the path leads to the base or out of it, or has a
     /// backslash or a hidden character.
-    pub fn beneath(&self, name: &str) -> Result<PathBuf, Outside> {
+    pub fn beneath(&self, name: &str) -> Result<PathBuf, OutsideBase> {
         let mut parts = Vec::new();
         let mut is_outside = name.contains('\\') || name.chars().any(is_hidden);
         for part in Path::new(name).components() {
@@ -54,7 +54,7 @@ impl Base {
             }
         }
         if is_outside || parts.is_empty() {
-            return Err(Outside(self.0.join(name)));
+            return Err(OutsideBase(self.0.join(name)));
         }
         Ok(self.0.join(parts.into_iter().collect::<PathBuf>()))
     }
@@ -127,7 +127,7 @@ impl Base {
 
 /// The error for a path that leads out of the base, or to the base itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outside(pub PathBuf);
+pub struct OutsideBase(pub PathBuf);
 
 /// Maximum length of a file's name in bytes, on the file systems in use.
 const LONGEST_NAME: usize = 255;

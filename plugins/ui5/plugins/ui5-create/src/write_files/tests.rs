@@ -1,7 +1,7 @@
 //! Tests that a failure leaves no part of the files.
 
 use super::*;
-use crate::judge::Folder;
+use crate::test_support::Folder;
 
 fn files(paths: &[&str]) -> Vec<File> {
     let file = |path: &&str| File { path: (*path).to_owned(), text: format!("text of {path}") };

@@ -95,7 +95,7 @@ fn lacking(name: &str, missing: &[&Missing], is_wanted: impl Fn(Capability) -> b
 
 /// The parts of a schema that are checked when the plugin is loaded.
 #[derive(Deserialize)]
-struct Outline<'a> {
+struct SchemaOutline<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -114,7 +114,7 @@ pub(super) fn tools(definitions: Vec<Definition>) -> Result<Vec<PluginTool>, Str
         if tools.iter().any(|tool| tool.definition.name == *name) {
             return Err(format!("it has two tools called `{name}`"));
         }
-        let schema: Outline<'_> = serde_json::from_str(&definition.input_schema)
+        let schema: SchemaOutline<'_> = serde_json::from_str(&definition.input_schema)
             .map_err(|error| format!("the input schema of `{name}`: {error}"))?;
         if schema.kind.as_deref() != Some("object") {
             return Err(format!("the input schema of `{name}` is not `\"type\": \"object\"`"));

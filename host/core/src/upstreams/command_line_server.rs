@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// A server as it was given on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Typed {
+pub struct CommandLineServer {
     /// A digest of the program and its arguments, or of the URL. It distinguishes servers of the same name.
     pub digest: String,
     /// The program and its arguments, or the URL.
@@ -14,7 +14,7 @@ pub struct Typed {
     pub variables: Vec<String>,
 }
 
-impl Typed {
+impl CommandLineServer {
     /// The options and arguments for a shell that give the same server again.
     pub fn arguments(&self) -> String {
         let variables = self.variables.iter().map(|name| format!(" --env {}", quoted(name)));
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn a_server_is_named_again_for_a_shell() {
         let words = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
-        let typed = Typed {
+        let typed = CommandLineServer {
             digest: String::new(),
             server: words(&["node", "a b.js", "it's", "", "$HOME"]),
             variables: words(&["KEY"]),

@@ -12,7 +12,7 @@ use std::{io, time::Duration};
 /// Maximum length of a response, in bytes.
 const MAX_BYTES: u64 = 32 << 20;
 /// Time limit for connecting, which suffices for loopback.
-const CONNECTING: Duration = Duration::from_secs(2);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time of the call reserved for its answer.
 const RESERVE: Duration = Duration::from_millis(750);
 /// Pause between two messages to an editor, unless the setting `editor-pause-ms` sets another
@@ -26,7 +26,7 @@ const REPORTED: Duration = Duration::from_secs(2);
 
 /// The URL of an editor, and the request for which the editor is called.
 #[derive(Clone, Copy)]
-pub struct Wire<'r> {
+pub struct EditorConnection<'r> {
     pub request: &'r Request<'r>,
     pub url: &'r str,
 }
@@ -47,17 +47,17 @@ pub struct Message<'m> {
 
 /// A response.
 #[derive(Debug)]
-pub struct Answered {
+pub struct RpcResponse {
     pub result: Value,
     /// The session id in the response, if any.
     pub session: Option<String>,
 }
 
-impl Wire<'_> {
+impl EditorConnection<'_> {
     /// Waits for the turn to send a message. Each editor gets one message at a time, since it
     /// handles all messages in one thread. The host's limit of concurrent calls (`calls`) bounds
     /// the number of waiting calls.
-    pub fn turn(self) -> Option<cache::Claim> {
+    pub fn lock(self) -> Option<cache::Claim> {
         cache::claim(&format!("turn at {}", self.url))
     }
 
@@ -67,7 +67,7 @@ impl Wire<'_> {
     }
 
     /// Sends a message once, and waits for its response.
-    pub fn ask(self, message: &Message<'_>) -> Result<Answered, Fault> {
+    pub fn request(self, message: &Message<'_>) -> Result<RpcResponse, Fault> {
         std::thread::sleep(left_of(self.last(), now(), pause()?));
         let limit = self.limit(message.limit)?;
         let id = self.id(message.number);
@@ -106,24 +106,24 @@ impl Wire<'_> {
         if let Some(status) = response.map(|response| response.status).filter(|code| *code != 200) {
             return Err(match status {
                 404 if !message.headers.is_empty() => Fault::NoSession,
-                _ => self.garbled(format!("status {status}")),
+                _ => self.invalid_response(format!("status {status}")),
             });
         }
-        let mut answer = reader.finish().map_err(|why| self.garbled(why))?;
+        let mut answer = reader.finish().map_err(|why| self.invalid_response(why))?;
         match answer.get("error") {
             Some(error) => Err(Fault::Refused(
                 error["code"].as_i64().unwrap_or_default(),
                 shown(error["message"].as_str().unwrap_or("it does not say why")),
             )),
-            None => Ok(Answered { result: answer["result"].take(), session }),
+            None => Ok(RpcResponse { result: answer["result"].take(), session }),
         }
     }
 
     /// Sends a notification and ignores any response.
-    pub fn tell(self, method: &str, params: &Value, headers: &[(&'static str, String)]) {
+    pub fn notify(self, method: &str, params: &Value, headers: &[(&'static str, String)]) {
         let body = json!({ "jsonrpc": "2.0", "method": method, "params": params });
-        if let Ok(post) = self.post(&body, headers, CONNECTING) {
-            let _ignored = post.send_watched(|_| Ok(()), |elapsed| elapsed < CONNECTING);
+        if let Ok(post) = self.post(&body, headers, CONNECT_TIMEOUT) {
+            let _ignored = post.send_watched(|_| Ok(()), |elapsed| elapsed < CONNECT_TIMEOUT);
         }
         self.note_end();
     }
@@ -166,14 +166,14 @@ impl Wire<'_> {
         }
         Ok(post
             .body(body)
-            .connect_timeout(CONNECTING.min(limit))
+            .connect_timeout(CONNECT_TIMEOUT.min(limit))
             .first_byte_timeout(limit)
             .between_bytes_timeout(limit)
             .max_bytes(MAX_BYTES))
     }
 
-    fn garbled(self, why: String) -> Fault {
-        Fault::Garbled(self.url.to_owned(), why)
+    fn invalid_response(self, why: String) -> Fault {
+        Fault::InvalidResponse(self.url.to_owned(), why)
     }
 
     fn fault(self, reason: &Reason, limit: Duration, late: bool) -> Fault {
@@ -186,16 +186,20 @@ impl Wire<'_> {
                 Some(left) if left <= RESERVE * 4 => Fault::Busy(url(), limit),
                 Some(_) | None => Fault::Cancelled,
             },
-            Reason::TooLarge(bytes) => self.garbled(format!("it has more than {bytes} bytes")),
+            Reason::TooLarge(bytes) => {
+                self.invalid_response(format!("it has more than {bytes} bytes"))
+            }
             Reason::InvalidUrl => {
                 Fault::WrongServer(url(), "the setting is not an http address".to_owned())
             }
-            Reason::Interrupted(why) => self.garbled(format!("the connection broke: {why}")),
+            Reason::Interrupted(why) => {
+                self.invalid_response(format!("the connection broke: {why}"))
+            }
             Reason::Invalid(_)
             | Reason::Sink(_)
             | Reason::Status(_)
             | Reason::NotText
-            | Reason::Json(_) => self.garbled(shown(&reason.to_string())),
+            | Reason::Json(_) => self.invalid_response(shown(&reason.to_string())),
         }
     }
 
@@ -216,7 +220,7 @@ impl Wire<'_> {
             ErrorCode::ConnectionReadTimeout
             | ErrorCode::ConnectionWriteTimeout
             | ErrorCode::HttpResponseTimeout => Fault::Busy(url, limit),
-            other => self.garbled(shown(&format!("{other:?}"))),
+            other => self.invalid_response(shown(&format!("{other:?}"))),
         }
     }
 }

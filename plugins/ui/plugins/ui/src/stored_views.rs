@@ -30,7 +30,7 @@ pub struct Record {
     /// The current view.
     pub view: Option<View>,
     /// The last failure to make a view, if any.
-    pub failure: Option<Failed>,
+    pub failure: Option<GenerationFailure>,
 }
 
 /// A requested change.
@@ -44,7 +44,7 @@ pub struct Refinement {
 
 /// A failure to make a view.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Failed {
+pub struct GenerationFailure {
     /// Milliseconds since 1970.
     pub at: u64,
     /// The code of a provider's error, or `INVALID`.
@@ -59,7 +59,7 @@ pub struct View {
     /// The content of the view.
     pub body: Body,
     /// The maker of the view.
-    pub by: By,
+    pub by: ViewMaker,
     /// The digest of the tool when the view was made: see [`By::depends_on`].
     pub made_for: String,
     /// The cache key.
@@ -90,7 +90,7 @@ pub enum Body {
 /// The maker of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum By {
+pub enum ViewMaker {
     /// The client's model, by the action `apply`.
     Client,
     /// A provider.
@@ -99,13 +99,13 @@ pub enum By {
 
 /// The entry of a view in the index, enough to assign the view to its tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Indexed {
+pub struct IndexEntry {
     /// Digest of the body.
     pub digest: String,
     /// As [`View::made_for`].
     pub made_for: String,
     /// As [`View::by`].
-    pub by: By,
+    pub by: ViewMaker,
     /// Whether the view is a document.
     pub is_document: bool,
     /// Length of the body in bytes.
@@ -118,7 +118,7 @@ pub struct Indexed {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Index {
     version: u32,
-    views: BTreeMap<String, Indexed>,
+    views: BTreeMap<String, IndexEntry>,
 }
 
 impl Body {
@@ -140,7 +140,7 @@ impl Body {
     }
 }
 
-impl By {
+impl ViewMaker {
     /// The digest of the parts of a tool on which a view depends. A client's view depends on the schemas, a
     /// provider's view on the whole definition.
     pub fn depends_on(self, tool: &Entry) -> String {
@@ -153,7 +153,7 @@ impl By {
 
 impl Index {
     /// The view of the tool, if it was made for the current version of the tool and is not too old.
-    pub fn current(&self, tool: &Entry, cache: &Cache, now: u64) -> Option<&Indexed> {
+    pub fn current(&self, tool: &Entry, cache: &Cache, now: u64) -> Option<&IndexEntry> {
         let view = self.views.get(&tool.name)?;
         let is_young = cache.ttl.is_none_or(|ttl| now.saturating_sub(view.at) < milliseconds(ttl));
         (is_young && view.made_for == view.by.depends_on(tool)).then_some(view)
@@ -194,7 +194,7 @@ pub fn keep(tool: &str, view: View, cache: &Cache) -> Result<(), Failure> {
         let limit = cache.entry_bytes;
         return Err(Failure::new(format!("the view has {bytes} bytes; the maximum is {limit}")));
     }
-    let entry = Indexed {
+    let entry = IndexEntry {
         digest: view.body.digest(),
         made_for: view.made_for.clone(),
         by: view.by,
@@ -218,7 +218,7 @@ pub fn keep(tool: &str, view: View, cache: &Cache) -> Result<(), Failure> {
 }
 
 /// Removes the oldest views until the rest fits; `keep` stays.
-fn make_room(views: &mut BTreeMap<String, Indexed>, keep: &str, cache: &Cache) -> Vec<String> {
+fn make_room(views: &mut BTreeMap<String, IndexEntry>, keep: &str, cache: &Cache) -> Vec<String> {
     let mut gone = Vec::new();
     while views.len() > cache.entries
         || views.values().map(|view| view.bytes).sum::<usize>() > cache.bytes
@@ -260,7 +260,7 @@ pub fn replace_seen(tools: &BTreeMap<String, String>) -> Result<BTreeMap<String,
     Ok(before)
 }
 
-fn change_index(change: impl Fn(&mut BTreeMap<String, Indexed>)) -> Result<(), Failure> {
+fn change_index(change: impl Fn(&mut BTreeMap<String, IndexEntry>)) -> Result<(), Failure> {
     update(INDEX, |index: Option<Index>| {
         let mut index = index.filter(|index| index.version == VERSION).unwrap_or_default();
         index.version = VERSION;
@@ -338,8 +338,8 @@ mod tests {
         let tool = Entry::new("t", "s", json!({}));
         let view = View {
             body: Body::Document("<p>".to_owned()),
-            by: By::Client,
-            made_for: By::Client.depends_on(&tool),
+            by: ViewMaker::Client,
+            made_for: ViewMaker::Client.depends_on(&tool),
             key: None,
             request: None,
             at: 1_000,

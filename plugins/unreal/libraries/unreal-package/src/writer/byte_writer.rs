@@ -4,9 +4,9 @@ use crate::tables::Name;
 
 /// The bytes that have been written.
 #[derive(Clone, Debug, Default)]
-pub struct Ink(pub Vec<u8>);
+pub struct ByteWriter(pub Vec<u8>);
 
-impl Ink {
+impl ByteWriter {
     pub fn len(&mut self, len: usize) {
         self.u32(u32::try_from(len).expect("it is small"));
     }

@@ -1,0 +1,232 @@
+//! The configuration, folders, roots and audit that the commands share.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use portcullis_mcp_client::Memory;
+use portcullis_mcp_server::mcp::Shared;
+use portcullis_roots::{HostFile, HostFiles, InvalidRoot, Root, Roots};
+
+use super::Common;
+use portcullis_audit::Audit;
+use portcullis_checked_files::{Records, SealKey};
+use portcullis_core::catalog::Catalog;
+use portcullis_core::config::{self, Config, Folders};
+use portcullis_core::host::Host;
+use portcullis_core::listing::Selections;
+use portcullis_core::plugins::{Loader, Plugins};
+use portcullis_core::sandbox::Sandbox;
+use portcullis_core::upstreams::{Summary, Upstreams};
+
+/// The configuration, folders, roots and audit that commands work with.
+pub struct CommandContext {
+    /// The operator's configuration.
+    pub config: Config,
+    /// The configuration file, if there is one.
+    pub source: Option<PathBuf>,
+    /// The user's folders for files of the host.
+    pub folders: Folders,
+    /// The operator's roots.
+    pub roots: Roots,
+    /// The audit, in which calls are recorded.
+    pub audit: Audit,
+    /// The key that seals files in the cache folder.
+    key: SealKey,
+}
+
+/// The configuration as it was read, before anything is opened.
+pub struct ReadConfig {
+    /// The operator's configuration.
+    pub config: Config,
+    /// The configuration file, if there is one.
+    source: Option<PathBuf>,
+    /// The user's folders.
+    folders: Folders,
+}
+
+impl ReadConfig {
+    /// Reads the configuration. Logs nothing: the log may depend on the configuration.
+    ///
+    /// # Errors
+    ///
+    /// The configuration is invalid or cannot be read.
+    pub fn new(common: &Common) -> anyhow::Result<Self> {
+        let folders = Folders::of_user()?;
+        let (mut config, source) = config::load(common.config.as_deref(), &folders)?;
+        if common.locked {
+            config.host.locked = Some(true);
+        }
+        Ok(Self { config, source, folders })
+    }
+}
+
+impl CommandContext {
+    /// Opens the roots and the audit, and completes or undoes file transactions of killed processes.
+    ///
+    /// # Errors
+    ///
+    /// A root cannot be opened.
+    pub fn new(common: &Common, read: ReadConfig) -> anyhow::Result<Self> {
+        let ReadConfig { config, source, folders } = read;
+        let of_user = folders.clone();
+        let folders = config.host.over(folders);
+        let own = host_files(&of_user, &folders, &config, source.as_deref());
+        let roots = roots(common, &config, own)?;
+        let audit = Audit::with(folders.audit.clone(), config.host.audit_limits());
+        for remark in portcullis_file_transaction::recover(&folders.journals) {
+            tracing::warn!("{remark}");
+        }
+        let key = SealKey::at(folders.key.clone());
+        Ok(Self { config, source, folders, roots, audit, key })
+    }
+
+    /// A new sandbox, which runs plugins.
+    pub fn sandbox(&self) -> Arc<Sandbox> {
+        let (cache, key) = (self.folders.cache.clone(), self.key.clone());
+        Arc::new(Sandbox::new(self.config.largest_limits(), cache, key, self.audit.clone()))
+    }
+
+    /// Loads every plugin.
+    pub async fn plugins(&self) -> Plugins {
+        let loading = Plugins::load(self.sandbox(), &self.config, &self.folders);
+        report_if_slow("loading the plugins (new ones are compiled first)", loading).await
+    }
+
+    /// A host that loads its plugins when they are first needed.
+    pub fn host(&self) -> anyhow::Result<Arc<Host>> {
+        let config = self.config.clone().for_clients();
+        let (sandbox, folders) = (self.sandbox(), self.folders.clone());
+        let load = move || async move { Loader::begin(sandbox, &config, &folders).await };
+        let views = Records::sealed(self.folders.cache.join("views"), self.key.clone());
+        Ok(Host::new(self.roots.clone(), self.upstreams()?, views, load))
+    }
+
+    /// The state that all MCP sessions of a host share.
+    pub fn shared(&self, host: Arc<Host>, selections: Selections) -> Arc<Shared> {
+        let journals = Records::sealed(self.folders.cache.join("runs"), self.key.clone());
+        Shared::new(host, selections, &self.key, journals)
+    }
+
+    /// The upstream servers. None is started or reached before its first use.
+    pub fn upstreams(&self) -> anyhow::Result<Upstreams> {
+        let Folders { lock, logins, .. } = self.folders.clone();
+        let upstreams = self.config.upstreams.iter();
+        let is_locked = self.config.host.locked == Some(true);
+        let memory = Records::sealed(self.folders.cache.join("upstreams"), self.key.clone());
+        let memory = Memory::new(memory);
+        Ok(Upstreams::new(upstreams, lock, logins, memory, is_locked, self.audit.clone())?)
+    }
+
+    /// The state of each upstream server. The servers are started for this and closed afterwards.
+    pub async fn upstream_summaries(&self) -> anyhow::Result<Vec<Summary>> {
+        let upstreams = self.upstreams()?;
+        let all = report_if_slow("asking the upstream servers", upstreams.summaries()).await;
+        upstreams.close().await;
+        Ok(all)
+    }
+
+    /// The catalog, and the state of each upstream server.
+    pub async fn overview(&self) -> anyhow::Result<(Catalog, Vec<Summary>)> {
+        let upstreams = self.upstreams()?;
+        let asking = report_if_slow("asking the upstream servers", upstreams.fetched_offers());
+        let (plugins, offers) = tokio::join!(self.plugins(), asking);
+        let catalog = Catalog::new(plugins.into(), offers, &upstreams.lock).await;
+        let summaries = upstreams.summaries().await;
+        upstreams.close().await;
+        Ok((catalog, summaries))
+    }
+
+    /// A loader that has loaded the bundled plugins.
+    pub async fn loader(&self) -> Loader {
+        Loader::begin(self.sandbox(), &self.config, &self.folders).await
+    }
+
+    /// The catalog that clients see.
+    pub async fn catalog(&self) -> anyhow::Result<Catalog> {
+        let upstreams = self.upstreams()?;
+        let starting = report_if_slow("starting servers for the first time", upstreams.settled());
+        let (plugins, ()) = tokio::join!(self.plugins(), starting);
+        let offers = upstreams.known_offers().await;
+        let catalog = Catalog::new(plugins.into(), offers, &upstreams.lock).await;
+        upstreams.close().await;
+        Ok(catalog)
+    }
+}
+
+/// The roots of `--root` and of the configuration. If there are none, the folder in `CLAUDE_PROJECT_DIR`.
+#[expect(clippy::disallowed_methods, reason = "some clients name the open folder this way")]
+fn roots(common: &Common, config: &Config, own: HostFiles) -> anyhow::Result<Roots> {
+    let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
+    let mut roots = Vec::new();
+    for path in config.roots.iter().chain(&common.roots) {
+        let path = std::path::absolute(path)?;
+        let root = Root::open(&path, &own).with_context(|| no_root(&path))?;
+        if root.is_everything() {
+            tracing::warn!(
+                "the root {} is the whole machine: plugins can be granted every file on it, except those \
+                 of Portcullis itself and of the kernel\n  hint: name a folder instead",
+                path.display()
+            );
+        }
+        roots.push(root);
+    }
+    // The variable counts only if the operator named no roots: a client must not widen the operator's roots.
+    if let Some(path) = project.filter(|path| roots.is_empty() && path.is_absolute()) {
+        match Root::open(&path, &own) {
+            Ok(root) if root.is_everything() => {
+                tracing::warn!(
+                    "CLAUDE_PROJECT_DIR {}: {}",
+                    path.display(),
+                    InvalidRoot::Everything
+                );
+            }
+            Ok(root) => roots.push(root),
+            Err(error) => tracing::warn!("CLAUDE_PROJECT_DIR: {}: {error}", no_root(&path)),
+        }
+    }
+    Ok(Roots::new(roots, own))
+}
+
+/// The host's own files. No call can access them, independent of the roots, except that confined programs can read the
+/// folders in `plugin-dirs`.
+#[expect(clippy::disallowed_methods, reason = "the binary that runs is one of these files")]
+fn host_files(
+    of_user: &Folders,
+    folders: &Folders,
+    config: &Config,
+    source: Option<&Path>,
+) -> HostFiles {
+    let mut own: Vec<HostFile> = of_user.own().into_iter().map(HostFile::folder).collect();
+    let plugins = config.host.plugin_dirs.iter().flatten().cloned();
+    own.extend(plugins.map(|folder| HostFile::folder(folder).public()));
+    let kept = [&folders.store, &folders.logins, &folders.cache, &folders.audit];
+    own.extend(kept.map(|folder| HostFile::folder(folder.clone())));
+    own.push(HostFile::series(folders.lock.clone()));
+    own.extend(source.map(|file| HostFile::file(file.to_owned())));
+    own.extend(config.secret_files().map(|file| HostFile::file(file).secret()));
+    let unprotected = |error: &std::io::Error| {
+        tracing::warn!("a file of portcullis is not protected from plugins: {error}");
+    };
+    own.extend(std::env::current_exe().inspect_err(unprotected).map(HostFile::file));
+    // The meaning of a relative path would change with the working directory.
+    let absolute = own.into_iter().filter_map(|file| file.absolute().inspect_err(unprotected).ok());
+    HostFiles::new(absolute)
+}
+
+fn no_root(path: &Path) -> String {
+    format!("the root {} cannot be opened", path.display())
+}
+
+/// Waits for some work. Names the work on stderr if it takes longer than a second.
+pub async fn report_if_slow<T>(what: &str, work: impl Future<Output = T>) -> T {
+    tokio::pin!(work);
+    match tokio::time::timeout(std::time::Duration::from_secs(1), &mut work).await {
+        Ok(done) => done,
+        Err(_) => {
+            let what = portcullis_sanitize::visible_line(what, 200);
+            super::log::note(&format!("{what} …"));
+            work.await
+        }
+    }
+}
