@@ -1,4 +1,4 @@
-//! State that all sessions share: the plugins, the upstream servers, and the catalog that clients see.
+//! The sources of this process and the published catalog: one [`Host`] for all sessions.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -31,7 +31,7 @@ const MAX_WAITING_LOGS: usize = 256;
 /// only 30 seconds for the answer.
 const FIRST_ANSWER_WAIT: Duration = Duration::from_secs(20);
 
-/// State that all sessions share.
+/// The plugins, the upstream servers and the published catalog, once for the process.
 pub struct Host {
     loading: Loading,
     /// The catalog of the bundled plugins alone. Their names never change, so calls of bundled plugins do not wait
@@ -40,13 +40,14 @@ pub struct Host {
     /// The upstream servers.
     pub upstreams: Arc<Upstreams>,
     shown: Mutex<Option<Arc<VisibleCatalog>>>,
-    /// Locked while `shown` is made. True once background work (jobs, events of upstream servers) has started.
+    /// Serialises the making of the catalog. The value: whether background work (jobs, events of upstream servers)
+    /// has started.
     has_background_work: tokio::sync::Mutex<bool>,
     /// The views that plugins last declared for the listed tools.
     views: Records,
     /// The operator's roots.
     pub roots: Roots,
-    /// State that plugins and sessions share.
+    /// What plugins tell the host between calls: notifications to all clients, deferred jobs and recent results.
     pub shared_state: Arc<SharedState>,
     /// Log records of upstream servers that belong to no request: the parameters of `notifications/message`.
     pub logs: broadcast::Sender<Object>,
@@ -60,7 +61,7 @@ pub struct VisibleCatalog {
     pub catalog: Arc<Catalog>,
     /// The definitions of the tools, made when tools are first listed or called.
     tools: OnceCell<Arc<Tools>>,
-    /// The value of [`SharedState::tools_changed`] for which the definitions are current.
+    /// The [`SharedState::tools_generation`] that the definitions were made for.
     tools_version: AtomicU64,
 }
 
@@ -220,7 +221,8 @@ impl Host {
         let shown = loop {
             let lock = &self.upstreams.lock;
             let catalog = Catalog::new(plugins.clone(), upstreams.clone(), lock).await;
-            // Locked until the catalog is shown: clients are notified of plugins that are loaded later.
+            // Locked until the catalog is published. A plugin that is loaded after that finds the catalog in
+            // `publish_plugins`, which discards it and notifies clients.
             let mut place = self.shown.lock();
             let now = self.loading.so_far();
             if let Some(now) = now.filter(|now| !Arc::ptr_eq(now, &plugins)) {
@@ -267,7 +269,7 @@ impl Host {
         let shown = self.published().await;
         let make = || async {
             let tools = self.with_views(&shown.catalog).await;
-            // Plugins may report changes while they declare views. These changes do not make the definitions stale.
+            // Plugins may report changes while they declare views. The definitions contain these views already.
             shown.tools_version.store(self.shared_state.tools_generation(), Ordering::Release);
             Arc::new(tools)
         };

@@ -194,7 +194,7 @@ impl Selection {
         }
     }
 
-    /// Whether a tool is listed if programs call the other tools ([`Offer::Code`]).
+    /// Whether a tool is listed if programs call the other tools ([`ToolOffer::Code`]).
     pub fn is_listed_for_code(&self, name: &str, tool: CatalogTool<'_>) -> bool {
         runs_programs(tool.source()) || self.is_pinned(name)
     }

@@ -1,8 +1,8 @@
 //! Event streams that a client can resume.
 //!
-//! rmcp drops the events of a stream when it has sent the response. A client whose connection broke before that
-//! would never get the response. rmcp also waits for clients that do not read, and holds up the rest of their
-//! session. Therefore, each stream is written to a log here, and clients read from the logs.
+//! rmcp drops the events of a stream when it has sent the response. If the connection breaks before
+//! the client has received the response, rmcp cannot send it again. rmcp also blocks a whole session while one of the
+//! client's connections does not read. Therefore, each stream is written to a buffer here, and clients read from it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
@@ -17,24 +17,24 @@ use tokio::time::Instant;
 
 use crate::timeouts::SEND_TIMEOUT;
 
-/// Largest number of events that are kept of one stream, for a client that resumes the stream or reads slowly.
+/// Maximum number of events in the buffer of one stream, for a client that resumes the stream or reads slowly.
 const MAX_EVENTS: usize = 64;
 
 /// Time for which a stream is kept after its end.
 const KEEP_ENDED: Duration = Duration::from_secs(60);
 
-/// Largest number of ended streams that are kept of one session.
+/// Maximum number of ended streams that are kept of one session.
 const MAX_ENDED: usize = 16;
 
 /// The streams of one session.
 pub(crate) struct Streams {
-    /// The logs of the streams that respond to one request each.
+    /// The buffers of the streams that respond to one request (POST) each.
     logs: Mutex<EventBuffers>,
-    /// The log of the stream for all other messages.
+    /// The buffer of the standalone stream (GET), for all other messages.
     common: Arc<EventBuffer>,
-    /// Whether the common log is being written.
+    /// Whether the standalone stream is being written to its buffer.
     common_begun: Mutex<bool>,
-    /// Largest size of one log, and of all ended logs together, in bytes of JSON.
+    /// Maximum size of one buffer, and of all buffers of ended streams together, in bytes of JSON.
     max_bytes: usize,
 }
 
@@ -48,7 +48,7 @@ impl Streams {
     pub(crate) fn new(max_bytes: usize) -> Arc<Self> {
         Arc::new(Self {
             logs: Mutex::default(),
-            // Number 0 is the event with which rmcp tells the client how to resume. It precedes all others.
+            // Number 0 is rmcp's priming event, which tells the client how to resume.
             common: EventBuffer::new(None, 1, max_bytes),
             common_begun: Mutex::new(false),
             max_bytes,
@@ -77,12 +77,13 @@ impl Streams {
         reader
     }
 
-    /// Whether [`Streams::write_common`] has to be called. This returns `true` once.
+    /// Claims the task of writing the standalone stream. Returns `true` to the first caller, who has to call
+    /// [`Streams::write_standalone`].
     pub(crate) fn needs_common(&self) -> bool {
         !std::mem::replace(&mut *self.common_begun.lock(), true)
     }
 
-    /// Begins to write the common stream. `written`: the events, from rmcp.
+    /// Begins to write the standalone stream. `written`: the events, from rmcp.
     pub(crate) fn write_standalone(
         &self,
         written: impl Stream<Item = ServerSseMessage> + Send + Unpin + 'static,
@@ -91,7 +92,7 @@ impl Streams {
         tokio::spawn(async move { log.write(written).await });
     }
 
-    /// Reads the common stream: the events that no reader has read, and all later ones.
+    /// Reads the standalone stream: the events that no reader has read, and all later ones.
     pub(crate) fn read_common(&self) -> EventStream {
         self.common.read(None)
     }
@@ -108,8 +109,8 @@ impl Streams {
         Some(log.read(Some(next)))
     }
 
-    /// Drops the oldest events of ended streams until the limits are met. The last event of a stream, which is the
-    /// response, is dropped last.
+    /// Removes ended streams that are too old or too many, and then the oldest events of the others until the size
+    /// is met. The last event of a stream, which is the response, is dropped last.
     fn drop_ended(&self) {
         let mut logs = self.logs.lock();
         let ended = logs.open.iter().filter_map(|(number, log)| {
@@ -137,9 +138,9 @@ impl Streams {
     }
 }
 
-/// The log of one stream.
+/// The buffer of one stream.
 struct EventBuffer {
-    /// The number of the stream. `None`: the common stream.
+    /// The number of the stream. `None`: the standalone stream.
     number: Option<u64>,
     state: watch::Sender<State>,
 }
@@ -151,13 +152,12 @@ struct State {
     first: u64,
     /// The number of the first event that no reader has read.
     unread: u64,
-    /// The readers, oldest first. Only the newest gets events. The others have lost their connections, or their client
-    /// has opened more streams than it needs. Their streams are not ended, because clients reopen ended streams at
-    /// once.
+    /// The readers, oldest first. Only the newest gets events: the others belong to broken or surplus connections.
+    /// Those connections are not ended, because a client would open them again at once.
     readers: Vec<u64>,
     /// The number of the next reader.
     next_reader: u64,
-    /// Readers with smaller numbers were too slow. Their streams end.
+    /// Readers with smaller numbers were too slow: their connections end.
     too_slow: u64,
     /// The time of the end of the stream.
     ended: Option<Instant>,
@@ -196,7 +196,7 @@ impl EventBuffer {
         self.state.send_modify(|state| state.ended = Some(Instant::now()));
     }
 
-    /// Adds an event. Waits for slow readers if the log is full. After [`SEND_TIMEOUT`], their streams end.
+    /// Adds an event. Waits for slow readers if the buffer is full. After [`SEND_TIMEOUT`], their connections end.
     async fn push(&self, event: ServerSseMessage) {
         let size = size(&event);
         let mut event = Some(event);
@@ -245,7 +245,7 @@ impl EventBuffer {
 }
 
 impl State {
-    /// The number of the oldest events to drop, so that the log meets these limits.
+    /// How many of the oldest events to drop, so that the buffer meets these limits.
     fn evictable(&self, events: usize, bytes: usize) -> usize {
         let mut left = (self.events.len(), self.bytes);
         let over = self.events.iter().take_while(|(_, size)| {
@@ -256,18 +256,18 @@ impl State {
         over.count()
     }
 
-    /// Whether there is a reader, and one of the oldest events is unread.
+    /// Whether there is a reader, and one of the oldest events, in this count, is unread.
     fn is_unread(&self, oldest: usize) -> bool {
         !self.readers.is_empty() && self.first + oldest as u64 > self.unread
     }
 
-    /// Drops this number of the oldest events.
+    /// Drops the oldest events, in this count.
     fn drop_oldest(&mut self, oldest: usize) {
         self.first += oldest as u64;
         self.bytes -= self.events.drain(..oldest).map(|(_, size)| size).sum::<usize>();
     }
 
-    /// Adds an event with its id: `NUMBER/STREAM`, or `NUMBER` in the common stream.
+    /// Adds an event with its id: `NUMBER/STREAM`, or `NUMBER` in the standalone stream.
     fn append(&mut self, stream: Option<u64>, mut event: ServerSseMessage, size: usize) {
         let number = self.first + self.events.len() as u64;
         event.event_id = Some(match stream {
@@ -287,7 +287,8 @@ impl State {
         if self.readers.last() != Some(&reader) {
             return wait();
         }
-        // The wanted event may have been dropped. Then the oldest kept event is next.
+        // If the wanted event was dropped, the oldest kept event is next. If it does not exist yet, the next unread
+        // event is.
         let wanted = replay.unwrap_or(self.unread).clamp(self.first, self.unread.max(self.first));
         let place = usize::try_from(wanted - self.first).ok();
         let Some((event, _)) = place.and_then(|place| self.events.get(place)) else {
@@ -299,7 +300,7 @@ impl State {
     }
 }
 
-/// A reader of a log.
+/// A reader of a buffer.
 struct Reader {
     log: Arc<EventBuffer>,
     changes: watch::Receiver<State>,
@@ -348,7 +349,7 @@ fn size(event: &ServerSseMessage) -> usize {
     let mut counted = Counted(0);
     match event.message.as_deref().map(|message| serde_json::to_writer(&mut counted, message)) {
         Some(Ok(())) | None => counted.0,
-        // An event that is not valid JSON is not sent either.
+        // An event that cannot be serialised is not sent either.
         Some(Err(_)) => 0,
     }
 }

@@ -134,7 +134,7 @@ impl AuthorizationAttempt {
     }
 }
 
-/// The parameters that [`Attempt::address`] adds.
+/// The parameters that [`AuthorizationAttempt::address`] adds.
 const PARAMETERS: &[&str] = &[
     "response_type",
     "client_id",

@@ -119,7 +119,7 @@ impl Calls {
         Self { upstream, open: Mutex::default(), next: AtomicU64::new(1), notices, changed, valve }
     }
 
-    /// Adds a request. Fails if there are [`MOST_CALLS`] already, or if no further request is accepted.
+    /// Adds a request. Fails if there are [`MAX_REQUESTS`] already, or if no further request is accepted.
     pub(crate) fn enter(&self, whose: RequestOwner) -> Result<EnteredRequest, FaultCause> {
         let mut open = self.open.lock();
         if let Some(trouble) = &open.ended {

@@ -13,7 +13,7 @@ use crate::message::{Object, RpcError, object};
 use crate::shared::Shared;
 use crate::wire::{Era, PendingRequest, ended};
 
-/// The longest time of a request, even if it reports progress. A longer timeout in the definition takes precedence.
+/// Maximum time of a request, however much progress it reports. A longer timeout in `[upstreams.NAME]` replaces it.
 const MAX_DURATION: Duration = Duration::from_secs(10 * 60);
 
 /// A request to an upstream.
@@ -112,15 +112,15 @@ pub struct InFlight {
     token: Option<Value>,
     ticket: Option<PendingRequest>,
     era: Era,
-    /// When the request times out. Set when it is first sent, and moved by progress up to `last_deadline`.
+    /// When the request times out. Set when it is first sent; progress and answers extend it up to `last_deadline`.
     deadline: Option<Instant>,
     last_deadline: Instant,
     /// The unanswered questions.
     asks: Vec<QuestionKey>,
     /// Whether the request may be sent again if the upstream did not process it.
     again: bool,
-    /// Whether the listing has to be refreshed before the request is sent again, because the headers did not fit
-    /// the tool.
+    /// Whether the listing has to be refreshed before the request is sent again, because the server answered that
+    /// the headers do not match the tool.
     refresh: bool,
     over: bool,
 }
@@ -143,7 +143,7 @@ impl InFlight {
         }
     }
 
-    /// The next event. `None`: the request has ended. The future can be dropped without losing an event.
+    /// The next event. `None`: the request has ended. Cancel-safe.
     pub async fn next(&mut self) -> Option<Event> {
         while !self.over {
             if self.ticket.is_none()
@@ -197,8 +197,8 @@ impl InFlight {
         }
     }
 
-    /// Reports progress with the token in these parameters from now on. A client that answers a question sends a new
-    /// request, and expects progress with the token of that request.
+    /// From now on, progress is reported with the token in these parameters: the client's answers came in a new
+    /// request, which has a token of its own.
     pub fn continue_with(&mut self, params: &Object) {
         self.token = take_progress_token(&mut params.clone());
     }
@@ -228,7 +228,7 @@ impl InFlight {
             && calls_a_tool
             && (self.refresh || self.upstream.known_listing().is_none())
         {
-            // If the refresh fails, the upstream refuses the request because headers are missing.
+            // A failed refresh is ignored: the upstream then refuses the request for its missing headers.
             let _listed = self.upstream.refresh().await;
             self.refresh = false;
             connection = self.upstream.connection().await?;

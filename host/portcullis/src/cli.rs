@@ -164,7 +164,7 @@ enum Plugin {
     Revoke(grant::Revoke),
 }
 
-/// How a command ended. The exit codes: 0 for [`End::Done`], 1 for [`End::Failed`], 2 for an error, and
+/// How a command ended. The exit codes: 0 for [`CommandEnd::Done`], 1 for [`CommandEnd::Failed`], 2 for an error, and
 /// 3 for a server whose shutdown timed out.
 pub enum CommandEnd {
     /// The command succeeded.

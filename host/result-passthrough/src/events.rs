@@ -1,4 +1,4 @@
-//! Unwraps results ([`Raw`]) in a stream of server-sent events.
+//! Unwraps results ([`PassthroughKey`]) in a stream of server-sent events.
 
 use bytes::{Bytes, BytesMut};
 use memchr::memmem;

@@ -1,4 +1,4 @@
-//! Unwraps results ([`Raw`]) in typed messages, without parsing JSON again.
+//! Unwraps results ([`PassthroughKey`]) in typed messages, without parsing JSON again.
 
 use rmcp::model::{JsonRpcMessage, MetaObject, RequestId, ServerJsonRpcMessage, ServerResult};
 use serde::Serialize;

@@ -19,13 +19,13 @@ pub use crate::bindings::portcullis::plugin::types::Root;
 /// Maximum length in characters of a subject that a host shows in a question; see `types.wit`.
 const MAX_SUBJECT: usize = 4000;
 
-/// A question, or several questions in one round: a tuple of up to six, or a `Vec`. Pass it to
+/// A question to the client (MCP's input request), or several questions in one round: a tuple of up to six, or a `Vec`. Pass it to
 /// [`Request::ask`].
 pub trait Question {
     /// The type of the answer.
     type Answer;
 
-    /// The answer from an earlier round. Without an answer, the question is added to `missing`.
+    /// The answer from an earlier round. `None`: there is no answer yet, and the question was added to `missing`.
     fn answer(
         self,
         request: &Request<'_>,
@@ -33,7 +33,7 @@ pub trait Question {
     ) -> Result<Option<Self::Answer>, Failure>;
 }
 
-/// A struct that a form can fill: flat, with strings, numbers, booleans and choices.
+/// The content of an elicitation form: a flat struct of strings, numbers, booleans and choices.
 pub trait FormFields: DeserializeOwned + JsonSchema {}
 
 impl<T: DeserializeOwned + JsonSchema> FormFields for T {}
@@ -50,20 +50,20 @@ pub fn visit(key: impl Into<String>, message: impl Into<String>, url: impl Into<
     Visit { key: key.into(), message: message.into(), url: url.into() }
 }
 
-/// Asks the user to agree to an action before the plugin performs it. `deed` follows the words
-/// "wants to", such as "run a console command"; `subject` is what the action is applied to. `kind`
-/// is a short name by which the operator may agree beforehand. The host writes the rest of the
-/// question.
+/// Asks the user to agree to an action before the plugin performs it. The user reads
+/// "PLUGIN wants to ACTION", such as "run a console command", and the subject below. `kind` is the
+/// name under which the operator can agree in advance (`grants.client.agreed`). The host writes the
+/// rest of the question.
 ///
 /// If the user does not agree, or cannot be asked, the call fails and the model reads the reason.
 pub fn consent(
     kind: impl Into<String>,
-    deed: impl Into<String>,
+    action: impl Into<String>,
     subject: impl Into<String>,
 ) -> Consent {
     Consent(AskedConsent {
         kind: kind.into(),
-        deed: deed.into(),
+        action: action.into(),
         subject: subject.into(),
         overwrites: None,
     })
@@ -80,7 +80,7 @@ pub fn roots(key: impl Into<String>) -> Roots {
     Roots { key: key.into() }
 }
 
-/// Sends the client a request with any other method and parameters. The host refuses unknown methods.
+/// Sends the client a request of a kind that this SDK does not know. A host refuses methods that it does not know.
 pub fn other(key: impl Into<String>, method: &str, params: Value) -> Other {
     Other { key: key.into(), request: json!({ "method": method, "params": params }) }
 }
@@ -114,7 +114,7 @@ impl Consent {
 
     /// The message for the model if the user did not agree, or could not be asked.
     fn refused(&self, client_has_forms: bool) -> String {
-        let AskedConsent { kind, deed, subject, .. } = &self.0;
+        let AskedConsent { kind, action, subject, .. } = &self.0;
         let is_too_long = subject.chars().count() > MAX_SUBJECT;
         let subject: String = subject.chars().take(MAX_SUBJECT).collect();
         let obstacle = if !client_has_forms {
@@ -122,10 +122,10 @@ impl Consent {
         } else if is_too_long {
             "this text is longer than the 4,000 characters that a question may show"
         } else {
-            return format!("nothing was done: the user did not agree to {deed} ({subject})");
+            return format!("nothing was done: the user did not agree to {action} ({subject})");
         };
         format!(
-            "nothing was done: the user could not be asked to agree to {deed} ({subject}): \
+            "nothing was done: the user could not be asked to agree to {action} ({subject}): \
              {obstacle}; the operator can agree beforehand, with a pattern in `agreed.{kind}` in \
              this plugin's `grants.client` in portcullis.toml"
         )
@@ -159,7 +159,7 @@ pub struct Other {
 }
 
 impl<T> Form<T> {
-    /// Lets the user decline: the call goes on with [`Answered`] instead of failing.
+    /// Returns a refusal or a dismissal to the plugin as a [`FormOutcome`], instead of failing the call.
     pub fn or_declined(self) -> FormOrDeclined<T> {
         FormOrDeclined(self)
     }
@@ -396,8 +396,11 @@ question_tuple!(A B C D E);
 question_tuple!(A B C D E F);
 
 fn read<T: DeserializeOwned>(key: &str, json: Option<&str>) -> Result<T, Failure> {
-    serde_json::from_str(json.unwrap_or("{}"))
-        .map_err(|error| Failure::new(format!("the answer to `{key}` does not fit: {error}")))
+    serde_json::from_str(json.unwrap_or("{}")).map_err(|error| {
+        Failure::new(format!(
+            "the answer to `{key}` does not match the schema of the form: {error}"
+        ))
+    })
 }
 
 fn refused(key: &str, how: &str) -> Failure {
@@ -405,7 +408,7 @@ fn refused(key: &str, how: &str) -> Failure {
 }
 
 fn wrong_kind(key: &str) -> Failure {
-    Failure::new(format!("`{key}` names two different questions"))
+    Failure::new(format!("the key `{key}` is used for questions of two kinds"))
 }
 
 #[cfg(test)]

@@ -131,7 +131,7 @@ fn in_questions(need: &mut Need, show: &mut impl FnMut(&mut String)) {
             }
             Ask::Visit(visit) => show(&mut visit.message),
             Ask::Consent(consent) => {
-                show(&mut consent.deed);
+                show(&mut consent.action);
                 show(&mut consent.subject);
                 consent.overwrites.iter_mut().for_each(&mut *show);
             }
@@ -253,7 +253,7 @@ mod tests {
 
         let consent = Consent {
             kind: "import".into(),
-            deed: "import a file".into(),
+            action: "import a file".into(),
             subject: "/C:/game/a.png to /Game/A".into(),
             overwrites: Some("/C:/game/b".into()),
         };

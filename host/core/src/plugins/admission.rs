@@ -1,5 +1,5 @@
 //! Decides whether a component can be loaded as a plugin, and under which policy. The errors are the texts of
-//! [`Refused::reason`](super::Refused::reason): they are displayed, and no code depends on them.
+//! [`RejectedComponent::reason`](super::RejectedComponent::reason): they are displayed, and no code depends on them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -9,9 +9,9 @@ use portcullis_core::plugins::LoadedPlugin;
 /// Maximum length of a subject in characters, as in `types.wit`. A user cannot agree to a subject that is not shown
 /// in full.
 const MAX_SUBJECT: usize = 4000;
-/// Maximum length of a deed in characters. A longer deed is cut. A deed says what the plugin wants to do, and may
+/// Maximum length of an action in characters. A longer action is cut. An action says what the plugin wants to do, and may
 /// name a program, its URL and a folder.
-const MAX_DEED: usize = 1000;
+const MAX_ACTION: usize = 1000;
 
 /// The answer to a question for consent that the user is not asked, with the outcome for the audit. The answer is
 /// `accept` if the operator agreed in the configuration. It is `decline` if the client cannot show the question, or
@@ -44,10 +44,10 @@ pub fn answer_without_asking(
 
 /// The question, as a form without fields. Accepting the form is consent.
 pub fn form(consent: &Consent, plugin: &str) -> Value {
-    let Consent { deed, subject, overwrites, .. } = consent;
-    let deed = portcullis_sanitize::line(deed, MAX_DEED);
+    let Consent { action, subject, overwrites, .. } = consent;
+    let action = portcullis_sanitize::line(action, MAX_ACTION);
     let mut message = format!(
-        "`{plugin}` wants to {deed}:\n\n    {}\n",
+        "`{plugin}` wants to {action}:\n\n    {}\n",
         portcullis_sanitize::line(subject, MAX_SUBJECT)
     );
     if let Some(lost) = overwrites {
@@ -66,7 +66,7 @@ mod tests {
     fn texts_of_a_plugin_cannot_hide_the_action() {
         let consent = Consent {
             kind: "console".into(),
-            deed: "run a command".into(),
+            action: "run a command".into(),
             subject: "quit\n\nNothing happens.\u{202e}".into(),
             overwrites: Some("a\nb".into()),
         };

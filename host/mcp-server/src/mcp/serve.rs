@@ -1,5 +1,5 @@
-//! Serves one request of a client: calls the source, passes the source's questions to the client, and turns deferred
-//! work into a task.
+//! Serves one request of a client: calls the source, passes the source's questions to the client, and starts
+//! a task if the plugin asks to go on in the background.
 
 use portcullis_roots::Roots;
 use rmcp::RoleServer;
@@ -41,7 +41,7 @@ pub struct SourceRequest<'a> {
 pub enum RequestResult {
     /// The answer of a plugin.
     Plugin(PluginAnswer),
-    /// The result or the questions of an upstream server, sent with all their fields.
+    /// The result, or the `InputRequiredResult`, of an upstream server, passed to the client unchanged.
     Upstream(Value),
     /// Questions to the client.
     InputRequired(InputRequiredResult),
@@ -51,7 +51,7 @@ pub enum RequestResult {
 
 /// Why a request has no result.
 pub enum RequestFailure {
-    /// The client's `requestState` is invalid.
+    /// The client's `requestState` is invalid, or the journal that it names is gone. The text is for the client.
     State(&'static str),
     /// The call failed.
     Call(CallFailure),
@@ -89,7 +89,8 @@ impl From<JournalError> for RequestFailure {
 }
 
 impl Server {
-    /// The roots of a call. `None`: the client has to be asked for its roots first, as part of the answer.
+    /// The roots of a call. `None`: the client has not sent its roots, so the result of this request has to ask for
+    /// them (`InputRequiredResult`).
     async fn roots(
         &self,
         request: &SourceRequest<'_>,
@@ -108,8 +109,8 @@ impl Server {
         roots.or_else(|| (!call::may_ask(&request.work)).then(cannot_ask))
     }
 
-    /// Serves a request. Questions end the request of a client of 2026-07-28. An older client is asked during its
-    /// request, and the next round follows.
+    /// Serves a request. If the source has questions, a modern client gets them as the result, and repeats the
+    /// request with the answers. A legacy client gets them as requests of the server while its own request waits.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all other answers are final")]
     pub(super) async fn serve(
         &self,
@@ -130,7 +131,8 @@ impl Server {
             let result = seal.ask(&binding, &exchange, questions)?;
             return Ok(RequestResult::InputRequired(result));
         };
-        // True if the plugin deferred its work to a task, but the client has no tasks: this request does the work.
+        // True if the plugin asked to go on as a task, but the client does not support tasks: the plugin is called
+        // again within this request.
         let mut without_task = false;
         loop {
             let answer =
@@ -182,14 +184,14 @@ impl Server {
         }
     }
 
-    /// The questions and answers of the request so far, with the journal of a run.
+    /// Opens the sealed state of the request, or begins a new one. Makes the list of tools before that.
     async fn exchange(
         &self,
         binding: &Binding<'_>,
         request: &SourceRequest<'_>,
     ) -> Result<Exchange, RequestFailure> {
         if request.source.plugin().is_some() {
-            // A plugin may read the list of tools during the call, so the list is made first.
+            // Making the list also publishes it to plugins, which may read it during the call.
             self.shared.host.tools().await;
         }
         let mut exchange = self
@@ -201,8 +203,8 @@ impl Server {
         Ok(exchange)
     }
 
-    /// Asks the client the questions of the tools that a plugin has called. Returns the questions that end the
-    /// request of a client of 2026-07-28. `None`: an older client was asked during the request, or no question is
+    /// Handles the questions of the tools that a plugin has called. `Some`: the result of the request, which asks a
+    /// modern client. `None`: the next round can begin, as a legacy client has answered already or no question is
     /// left.
     async fn ask_of_run(
         &self,
@@ -266,7 +268,7 @@ impl Server {
         Ok(answer)
     }
 
-    /// Asks a client of the era with `initialize`. If the client does not answer, open questions for consent are
+    /// Asks a legacy client. If the client does not answer, open questions for consent are
     /// recorded as unanswered.
     async fn ask_during_request(
         &self,

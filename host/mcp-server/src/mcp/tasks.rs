@@ -180,7 +180,8 @@ impl TaskWork {
     }
 }
 
-/// The client of a task: it can read the task's status message and cancel the task.
+/// Stands in for the client while a task runs: progress becomes the task's status message, and nothing can be
+/// asked.
 struct TaskClient<'a> {
     shutdown: &'a CancellationToken,
     cx: &'a TaskContext,

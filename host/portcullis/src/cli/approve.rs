@@ -69,8 +69,8 @@ struct ReachedServer {
 
 impl DiffArgs {
     /// Shows the differences. Exit code 1: the current component or tools are not approved.
-    pub(super) async fn run(self, mut setup: CommandContext) -> anyhow::Result<CommandEnd> {
-        let reviewed = ReviewedSource::find(&mut setup, &self.target).await?;
+    pub(super) async fn run(self, mut context: CommandContext) -> anyhow::Result<CommandEnd> {
+        let reviewed = ReviewedSource::find(&mut context, &self.target).await?;
         if self.json {
             super::print::json(&reviewed.as_json())?;
         } else {
@@ -83,14 +83,14 @@ impl DiffArgs {
 }
 
 impl ApproveArgs {
-    pub(super) async fn run(self, mut setup: CommandContext) -> anyhow::Result<CommandEnd> {
-        let reviewed = ReviewedSource::find(&mut setup, &self.target).await?;
+    pub(super) async fn run(self, mut context: CommandContext) -> anyhow::Result<CommandEnd> {
+        let reviewed = ReviewedSource::find(&mut context, &self.target).await?;
         let name = &self.target.name;
         super::print(&reviewed.as_text())?;
         if reviewed.is_approved() {
             reviewed.close().await;
             if let ReviewedSource::Plugin(review) = &reviewed {
-                review.try_again(&setup.sandbox(), &setup.config);
+                review.try_again(&context.sandbox(), &context.config);
             }
             return super::print("nothing to approve: it is already approved\n");
         }
@@ -101,7 +101,7 @@ impl ApproveArgs {
         }
         let approved = match &reviewed {
             ReviewedSource::Plugin(review) => {
-                review.approve(&self.reason, &setup.sandbox(), &setup.config)?;
+                review.approve(&self.reason, &context.sandbox(), &context.config)?;
                 format!("approved: the plugin `{name}` as it is now, sha256:{}\n", review.digest)
             }
             ReviewedSource::Upstream(reached) => {
@@ -119,21 +119,21 @@ impl ApproveArgs {
 impl ReviewedSource {
     /// Finds a plugin, or else an upstream server. A server that `wrap` serves is given by the same arguments as
     /// for `wrap`.
-    async fn find(setup: &mut CommandContext, target: &Target) -> anyhow::Result<Self> {
+    async fn find(context: &mut CommandContext, target: &Target) -> anyhow::Result<Self> {
         let Target { name, server, variables } = target;
         if !server.is_empty() {
             let typed = portcullis_core::upstreams::Config::typed(server, variables)?;
-            if setup.config.upstreams.insert(name.to_owned(), typed).is_some() {
+            if context.config.upstreams.insert(name.to_owned(), typed).is_some() {
                 bail!("[upstreams.{name}] is in portcullis.toml: leave the server out");
             }
-            setup.config.check()?;
+            context.config.check()?;
         } else {
-            let sandbox = setup.sandbox();
-            if let Some(review) = review(name, &sandbox, &setup.config, &setup.folders).await? {
+            let sandbox = context.sandbox();
+            if let Some(review) = review(name, &sandbox, &context.config, &context.folders).await? {
                 return Ok(Self::Plugin(Box::new(review)));
             }
         }
-        let upstreams = setup.upstreams()?;
+        let upstreams = context.upstreams()?;
         let found = upstreams.all.iter().find(|source| *source.name == **name).cloned();
         let Some(source) = found else {
             let names: Vec<_> = upstreams.all.iter().map(|source| &*source.name).collect();

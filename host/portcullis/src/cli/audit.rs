@@ -29,13 +29,13 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, setup: CommandContext) -> anyhow::Result<CommandEnd> {
+    pub(super) async fn run(self, context: CommandContext) -> anyhow::Result<CommandEnd> {
         if let Some(target) = self.target.as_deref().and_then(Uninstalled::of) {
-            return target.run(&setup, self.json).await;
+            return target.run(&context, self.json).await;
         }
-        let (catalog, mut upstreams) = setup.overview().await?;
+        let (catalog, mut upstreams) = context.overview().await?;
         let plugins = &catalog.plugins;
-        let folder = setup.audit.folder();
+        let folder = context.audit.folder();
         let records = portcullis_audit::usage(folder)
             .with_context(|| format!("reading the audit in {}", folder.display()))?;
         let is_shown = |name: &str| self.target.as_deref().is_none_or(|target| target == name);
@@ -49,7 +49,7 @@ impl Args {
                  file is written with a path, such as ./{plugin}.wasm"
             );
         }
-        let warnings = super::safety::warnings(&setup);
+        let warnings = super::safety::warnings(&context);
         if self.json {
             let plugins: Vec<_> = loaded.iter().map(|l| as_json(l, &records, &catalog)).collect();
             let refused: Vec<_> = refused.into_iter().map(super::list::refusal).collect();

@@ -39,21 +39,21 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, setup: CommandContext) -> anyhow::Result<CommandEnd> {
+    pub(super) async fn run(self, context: CommandContext) -> anyhow::Result<CommandEnd> {
         let mut arguments = self.arguments()?;
         if self.trail {
-            setup.audit.keep_records();
+            context.audit.keep_records();
         }
-        let upstreams = setup.upstreams()?;
-        let catalog = self.catalog(&setup, &upstreams).await;
+        let upstreams = context.upstreams()?;
+        let catalog = self.catalog(&context, &upstreams).await;
         let Some(tool) = catalog.tool(&self.tool) else {
             let names: Vec<_> = catalog.tools().map(|(name, _)| name).collect();
             let tool = portcullis_sanitize::visible_line(&self.tool, 80);
             bail!("unknown tool: {tool}; there are: {}", names.join(", "));
         };
-        let first_root = setup.roots.iter().next().map(Root::path);
+        let first_root = context.roots.iter().next().map(Root::path);
         make_absolute(&mut arguments, tool.paths(), first_root);
-        let client = Terminal { roots: setup.roots.clone() };
+        let client = Terminal { roots: context.roots.clone() };
         let calls_tools = tool.source().plugin().is_some_and(|loaded| loaded.calls_tools());
         let inner = calls_tools.then(|| InnerCalls::new(catalog.clone()));
         let call = Call {
@@ -63,7 +63,7 @@ impl Args {
                 name: tool.own_name().to_owned(),
                 arguments: Arc::new(arguments.into()),
             }),
-            roots: setup.roots.clone(),
+            roots: context.roots.clone(),
             context: CallContext { protocol: "2026-07-28".into(), ..CallContext::default() },
             task: false,
             decisions: Vec::new(),
@@ -75,15 +75,15 @@ impl Args {
         let answer = report_if_slow(&format!("waiting for {}", self.tool), waiting).await;
         upstreams.close().await;
         let ended = self.show(answer);
-        self.with_trail(&setup, ended)
+        self.with_trail(&context, ended)
     }
 
     /// A catalog that has the tool, made with as little work as possible. The first try is the catalog of the
     /// bundled plugins, for which nothing has to be compiled. The second has all plugins and the upstream servers
     /// that are known from earlier runs. The last is the complete catalog, for which unknown servers are started. A
     /// tool that calls other tools always gets the complete catalog.
-    async fn catalog(&self, setup: &CommandContext, upstreams: &Upstreams) -> Arc<Catalog> {
-        let mut loader = setup.loader().await;
+    async fn catalog(&self, context: &CommandContext, upstreams: &Upstreams) -> Arc<Catalog> {
+        let mut loader = context.loader().await;
         let bundled = loader.bundled();
         let bundled = Catalog::new(bundled.into(), Vec::new(), &upstreams.lock).await;
         let calls_tools = |tool: CatalogTool<'_>| {
@@ -111,11 +111,11 @@ impl Args {
 
     fn with_trail(
         &self,
-        setup: &CommandContext,
+        context: &CommandContext,
         ended: anyhow::Result<CommandEnd>,
     ) -> anyhow::Result<CommandEnd> {
         if self.trail {
-            for line in setup.audit.kept_records() {
+            for line in context.audit.kept_records() {
                 print::json_text(&line)?;
             }
         }

@@ -84,8 +84,8 @@ impl Findings {
 }
 
 /// Checks everything that can be checked without calling a tool.
-pub(super) async fn run(setup: &CommandContext, json: bool) -> anyhow::Result<CommandEnd> {
-    let findings = findings(setup).await?;
+pub(super) async fn run(context: &CommandContext, json: bool) -> anyhow::Result<CommandEnd> {
+    let findings = findings(context).await?;
     let [good, remarks, faults] =
         [Level::Good, Level::Remark, Level::Fault].map(|level| findings.texts(level));
     if json {
@@ -100,29 +100,29 @@ pub(super) async fn run(setup: &CommandContext, json: bool) -> anyhow::Result<Co
 }
 
 /// The findings about the configuration, the plugins, the upstream servers and the audit.
-pub(super) async fn findings(setup: &CommandContext) -> anyhow::Result<Findings> {
-    let (catalog, _) = setup.overview().await?;
+pub(super) async fn findings(context: &CommandContext) -> anyhow::Result<Findings> {
+    let (catalog, _) = context.overview().await?;
     let mut findings = Findings::default();
-    match &setup.source {
+    match &context.source {
         Some(path) => findings.good("configuration", format!("configuration: {}", path.display())),
         None => findings.good("configuration", "configuration: the defaults in the binary"),
     }
-    if setup.roots.is_empty() {
+    if context.roots.is_empty() {
         findings.remark(
             "roots",
             "no roots: tools can open paths only where the client names its own roots",
             Some("portcullis setup --root FOLDER".into()),
         );
     } else {
-        findings.good("roots", format!("roots: {}", setup.roots));
+        findings.good("roots", format!("roots: {}", context.roots));
     }
-    for warning in super::safety::warnings(setup) {
+    for warning in super::safety::warnings(context) {
         findings.remark("configuration", warning, None);
     }
-    verify_audit(setup.audit.folder(), &mut findings);
+    verify_audit(context.audit.folder(), &mut findings);
     let strength = portcullis_confine::strength();
     findings.good("commands", format!("confined child processes: {strength}"));
-    for command in setup.config.commands()? {
+    for command in context.config.commands()? {
         let line = format!("command `{}`: {}", command.name, command.reach());
         match command.program() {
             Some(_) => findings.good("commands", line),
@@ -135,7 +135,7 @@ pub(super) async fn findings(setup: &CommandContext) -> anyhow::Result<Findings>
     }
     examine(&catalog.plugins, &mut findings);
     let mut missing = Vec::new();
-    for name in setup.config.upstreams.keys() {
+    for name in context.config.upstreams.keys() {
         match catalog.upstreams.iter().find(|one| *one.source.name == **name) {
             Some(offer) => findings.good(
                 "upstreams",
@@ -149,7 +149,7 @@ pub(super) async fn findings(setup: &CommandContext) -> anyhow::Result<Findings>
         }
     }
     if !missing.is_empty() {
-        let all = setup.upstream_summaries().await?;
+        let all = context.upstream_summaries().await?;
         let reason = |name: &str| all.iter().find(|one| one.name == name)?.reason.clone();
         for name in missing {
             let text = match reason(name) {

@@ -59,8 +59,8 @@ impl Args {
         findings: &mut Findings,
     ) -> anyhow::Result<()> {
         let config = read.config.clone();
-        let setup = match CommandContext::new(common, read) {
-            Ok(setup) => setup,
+        let context = match CommandContext::new(common, read) {
+            Ok(context) => context,
             Err(error) => {
                 let mend =
                     "create the folder, or change `roots` in portcullis.toml and --root".to_owned();
@@ -68,10 +68,10 @@ impl Args {
                 return Ok(());
             }
         };
-        cache(&setup.folders.cache, findings);
-        approvals(&setup.folders.lock, findings);
-        let checked = super::start::alone(super::check::findings(&setup));
-        if let Err(error) = setup.audit.end() {
+        cache(&context.folders.cache, findings);
+        approvals(&context.folders.lock, findings);
+        let checked = super::start::alone(super::check::findings(&context));
+        if let Err(error) = context.audit.end() {
             let text = format!("the audit of this process could not be sealed: {error}");
             findings.fault("audit", text, None);
         }
@@ -102,7 +102,7 @@ fn clients(findings: &mut Findings) {
     let own = setup::command().ok();
     let mut is_in_any = false;
     for client in CLIENTS.iter().filter(|client| client.is_present(&machine)) {
-        let setup = format!("portcullis setup {}", client.id);
+        let mend = format!("portcullis setup {}", client.id);
         match Plan::installed(client, &machine) {
             Err(refusal) => findings.fault(
                 "clients",
@@ -121,13 +121,13 @@ fn clients(findings: &mut Findings) {
                         findings.fault(
                             "clients",
                             format!("{text}, which does not exist"),
-                            Some(setup.clone()),
+                            Some(mend.clone()),
                         );
                     } else {
                         findings.remark(
                             "clients",
                             format!("{text}, which is not this program"),
-                            Some(setup.clone()),
+                            Some(mend.clone()),
                         );
                     }
                     relative_roots(client.name, &entry.args, findings);

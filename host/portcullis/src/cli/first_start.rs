@@ -5,23 +5,23 @@ use portcullis_core::families::FAMILIES;
 use super::context::CommandContext;
 
 /// Says what is on, if there is no configuration and this user's portcullis has recorded nothing yet.
-pub(super) fn say(setup: &CommandContext) {
-    if setup.source.is_some() || setup.audit.folder().exists() {
+pub(super) fn say(context: &CommandContext) {
+    if context.source.is_some() || context.audit.folder().exists() {
         return;
     }
-    for line in lines(setup) {
+    for line in lines(context) {
         super::log::note(&line);
     }
     // The next start is not the first one. Where the folder cannot be made, the audit says why.
-    let _made = portcullis_checked_files::create_private_folder(setup.audit.folder());
+    let _made = portcullis_checked_files::create_private_folder(context.audit.folder());
 }
 
-fn lines(setup: &CommandContext) -> [String; 5] {
+fn lines(context: &CommandContext) -> [String; 5] {
     let families: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
-    let roots = if setup.roots.is_empty() {
+    let roots = if context.roots.is_empty() {
         "none but the folders that the client names; --root FOLDER allows one".to_owned()
     } else {
-        setup.roots.to_string()
+        context.roots.to_string()
     };
     [
         format!(
@@ -35,11 +35,11 @@ fn lines(setup: &CommandContext) -> [String; 5] {
         format!("folders: {roots}"),
         format!(
             "configuration: {} would be read; `portcullis config show` prints the defaults",
-            setup.folders.config.display()
+            context.folders.config.display()
         ),
         format!(
             "audit: {} records each call; `portcullis doctor` checks the installation",
-            setup.audit.folder().display()
+            context.audit.folder().display()
         ),
     ]
 }

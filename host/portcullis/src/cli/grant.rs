@@ -44,14 +44,14 @@ pub struct Revoke {
     /// Revoke every grant
     #[arg(long, conflicts_with_all = ["grants", "unused"])]
     all: bool,
-    /// Revoke the grants that the plugin does not want, and those that the audit never saw used
+    /// Revoke the grants that the plugin does not want, and those whose use is in no record of the audit
     #[arg(long, conflicts_with = "grants")]
     unused: bool,
     #[command(flatten)]
     how: WriteMode,
 }
 
-/// Whether an edit is written.
+/// How an edit is written.
 #[derive(clap::Args)]
 struct WriteMode {
     #[command(flatten)]
@@ -79,7 +79,7 @@ fn short_forms() -> String {
 /// What the manifest of a plugin wants.
 struct Wants<'a> {
     all: &'a [Want],
-    /// A foreign component has no manifest: its grants alone decide.
+    /// A foreign component has no manifest, so its grants take effect without wants.
     is_foreign: bool,
 }
 
@@ -95,8 +95,8 @@ fn wants_of<'a>(plugins: &'a Plugins, name: &str) -> Option<Wants<'a>> {
 }
 
 impl Wants<'_> {
-    /// The wants as grants, with the plugin's settings. `None`: a foreign component has no wants, so any grant has
-    /// an effect.
+    /// The wants in the form of grants, with the values of the settings that wants refer to. `None`: a foreign
+    /// component has no wants, so every grant takes effect.
     fn as_grants(&self, text: &str, plugin: &str) -> anyhow::Result<Option<Grants>> {
         if self.is_foreign {
             return Ok(None);
@@ -116,12 +116,12 @@ struct GrantEdit<'a> {
 
 impl<'a> GrantEdit<'a> {
     fn new(
-        setup: &CommandContext,
+        context: &CommandContext,
         plugins: &'a Plugins,
         name: &'a str,
         config: Option<&Path>,
     ) -> anyhow::Result<Self> {
-        let is_there = setup.config.plugins.contains_key(name)
+        let is_there = context.config.plugins.contains_key(name)
             || plugins.loaded.iter().any(|loaded| *loaded.plugin.name == *name)
             || plugins.refused.iter().any(|refused| refused.name == name);
         if !is_there {
@@ -130,7 +130,7 @@ impl<'a> GrantEdit<'a> {
                  NAME.wasm in the plugin folder"
             );
         }
-        let file = ConfigFile::read(config, &setup.folders)?;
+        let file = ConfigFile::read(config, &context.folders)?;
         Ok(Self { name, file, wants: wants_of(plugins, name) })
     }
 
@@ -150,14 +150,14 @@ impl<'a> GrantEdit<'a> {
 /// There is no such plugin, an argument is not a valid grant, the audit or the configuration cannot be read, or the
 /// configuration cannot be written.
 pub(super) async fn grant(
-    setup: CommandContext,
+    context: CommandContext,
     config: Option<&Path>,
     args: Grant,
 ) -> anyhow::Result<CommandEnd> {
     let asked = args.grants.iter().map(|text| ShortForm::to_grant(text));
     let asked: Vec<_> = asked.collect::<Result<_, _>>()?;
-    let plugins = setup.plugins().await;
-    let editing = GrantEdit::new(&setup, &plugins, &args.name, config)?;
+    let plugins = context.plugins().await;
+    let editing = GrantEdit::new(&context, &plugins, &args.name, config)?;
     let edit = edit::grant(editing.text(), &args.name, &asked, editing.wants())
         .with_context(|| format!("granting to `{}`", args.name))?;
     if edit.is_nothing() {
@@ -175,22 +175,22 @@ pub(super) async fn grant(
 /// There is no such plugin, an argument is not a valid grant, the audit or the configuration cannot be read, or the
 /// configuration cannot be written.
 pub(super) async fn revoke(
-    setup: CommandContext,
+    context: CommandContext,
     config: Option<&Path>,
     args: Revoke,
 ) -> anyhow::Result<CommandEnd> {
     let asked = args.grants.iter().map(|text| ShortForm::to_revoke(text));
     let mut asked: Vec<_> = asked.collect::<Result<_, _>>()?;
-    let plugins = setup.plugins().await;
-    let editing = GrantEdit::new(&setup, &plugins, &args.name, config)?;
-    let grants = setup.config.plugins.get(&args.name).map(|plugin| plugin.grants.clone());
+    let plugins = context.plugins().await;
+    let editing = GrantEdit::new(&context, &plugins, &args.name, config)?;
+    let grants = context.config.plugins.get(&args.name).map(|plugin| plugin.grants.clone());
     let grants = grants.unwrap_or_default();
     if args.all {
         let granted = Capability::ALL.into_iter().filter(|one| grants.has(*one));
         asked.extend(granted.map(ShortForm::Whole));
     }
     if args.unused {
-        let found = unused(&setup, &editing, &grants)?;
+        let found = unused(&context, &editing, &grants)?;
         super::print(&named(&found))?;
         let values = found.into_iter().map(|one| (one.capability, one.value));
         asked.extend(values.map(|(one, value)| ShortForm::Values(one, vec![value])));
@@ -207,16 +207,18 @@ pub(super) async fn revoke(
 
 /// The unused values of a plugin's grants. Warns if the audit's records are not complete.
 fn unused(
-    setup: &CommandContext,
+    context: &CommandContext,
     editing: &GrantEdit<'_>,
     grants: &Grants,
 ) -> anyhow::Result<Vec<UnusedGrant>> {
-    let folder = setup.audit.folder();
+    let folder = context.audit.folder();
     let uses = Uses::read(folder, editing.name, grants)
         .with_context(|| format!("reading the audit in {}", folder.display()))?;
     let name = editing.name;
     if uses.calls(name) == 0 {
-        super::print(&format!("`{name}` has no call in the audit: its use is not known\n"))?;
+        super::print(&format!(
+            "the audit has no call of `{name}`: only grants that it does not want are revoked\n"
+        ))?;
     } else if !uses.is_complete() {
         super::print(&format!(
             "records of `{name}` were dropped: what it used before is not known\n"
@@ -273,7 +275,7 @@ fn effects(editing: &GrantEdit<'_>, edit: &Edit) -> anyhow::Result<String> {
     let mut text = String::new();
     if edit.from_defaults {
         text += &format!(
-            "`{name}` comes with Portcullis. Its section replaces its defaults, so they are written out.\n"
+            "`{name}` is bundled. A section in portcullis.toml replaces its default grants, so the edit repeats them.\n"
         );
     }
     let lines = |values: &[(Capability, String)]| -> String {
@@ -288,21 +290,21 @@ fn effects(editing: &GrantEdit<'_>, edit: &Edit) -> anyhow::Result<String> {
         words.collect()
     };
     if !edit.added.is_empty() {
-        text += &format!("Then `{name}` may, and could not before:\n{}", lines(&edit.added));
+        text += &format!("After this edit, `{name}` also may:\n{}", lines(&edit.added));
     }
     if !edit.removed.is_empty() {
-        text += &format!("Then `{name}` may no longer:\n{}", lines(&edit.removed));
+        text += &format!("After this edit, `{name}` may no longer:\n{}", lines(&edit.removed));
     }
     for (key, value) in &edit.settings {
         let key = portcullis_sanitize::visible_line(key, 100);
         // The value is left out, as it may be a secret. The difference shows values that are not secrets.
         let what = if value.is_some() { "reads a new value of" } else { "no longer reads" };
-        text += &format!("Then `{name}` {what} the setting {key}.\n");
+        text += &format!("After this edit, `{name}` {what} the setting {key}.\n");
     }
     let Some(wants) = &editing.wants else {
         if !edit.added.is_empty() {
-            text += "What the plugin wants is not known, as it cannot be examined: a grant that it does not want \
-                     has no effect.\n";
+            text += "The component cannot be read, so its wants are not known. A grant without a want has no \
+                     effect.\n";
         }
         return Ok(text);
     };
@@ -326,10 +328,10 @@ fn effects(editing: &GrantEdit<'_>, edit: &Edit) -> anyhow::Result<String> {
 /// Writes the edit, if the operator agrees.
 fn finish(editing: &GrantEdit<'_>, edit: &Edit, how: &WriteMode) -> anyhow::Result<CommandEnd> {
     if how.dry_run {
-        return super::print("nothing is written: --dry-run\n");
+        return super::print("nothing was written (--dry-run)\n");
     }
     if !how.consent.ask("Write this?")? {
-        super::print("nothing is written\n")?;
+        super::print("nothing was written\n")?;
         return Ok(CommandEnd::Failed);
     }
     let lost = portcullis_checked_files::write_edited(
@@ -341,7 +343,7 @@ fn finish(editing: &GrantEdit<'_>, edit: &Edit, how: &WriteMode) -> anyhow::Resu
     let path = portcullis_sanitize::visible_line(&path, 1000);
     let mut text = format!("written: {path}\n");
     if lost.owner {
-        text += "the file belongs to you now: only root can keep the owner that it had\n";
+        text += "you own the file now: only root could keep its previous owner\n";
     }
     if lost.group {
         text += "the file has your group now, which may not read it: the group that it had is not yours\n";

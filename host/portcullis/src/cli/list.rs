@@ -33,11 +33,18 @@ pub struct ToolsArgs {
 }
 
 /// Prints for each tool whether clients see it, and why.
-fn why(setup: &CommandContext, catalog: &Catalog, args: &ToolsArgs) -> anyhow::Result<CommandEnd> {
+fn why(
+    context: &CommandContext,
+    catalog: &Catalog,
+    args: &ToolsArgs,
+) -> anyhow::Result<CommandEnd> {
     let asker = Requester { client: args.client.as_deref(), ..Requester::default() };
-    let selection = args.selection.selections(setup)?.choose(asker)?;
-    let projects =
-        if selection.asks_projects() { Projects::look(&setup.roots) } else { Projects::default() };
+    let selection = args.selection.selections(context)?.choose(asker)?;
+    let projects = if selection.asks_projects() {
+        Projects::look(&context.roots)
+    } else {
+        Projects::default()
+    };
     let judged = listing::judged(&selection, catalog, &projects);
     let place = |why: &VisibilityReason| match why.place() {
         Visibility::Listed => "listed",
@@ -72,12 +79,15 @@ fn why(setup: &CommandContext, catalog: &Catalog, args: &ToolsArgs) -> anyhow::R
 }
 
 /// Lists all tools that can be called. With `--tools` or `--profile`, lists only the tools that clients see.
-pub(super) async fn tools(setup: &CommandContext, args: &ToolsArgs) -> anyhow::Result<CommandEnd> {
-    let catalog = setup.catalog().await?;
+pub(super) async fn tools(
+    context: &CommandContext,
+    args: &ToolsArgs,
+) -> anyhow::Result<CommandEnd> {
+    let catalog = context.catalog().await?;
     if args.why {
-        return why(setup, &catalog, args);
+        return why(context, &catalog, args);
     }
-    let selection = args.selection.selections(setup)?.choose(Requester::default())?;
+    let selection = args.selection.selections(context)?.choose(Requester::default())?;
     let judged = listing::judged(&selection, &catalog, &Projects::unknown()).into_iter();
     let is_shown =
         |why: &VisibilityReason| !args.selection.is_given() || why.place() == Visibility::Listed;
@@ -107,10 +117,10 @@ pub(super) async fn tools(setup: &CommandContext, args: &ToolsArgs) -> anyhow::R
 }
 
 /// Prints the plugin folders, one line each. The user's own folder is created, so that files can be copied into it.
-pub(super) fn folder(setup: &CommandContext) -> anyhow::Result<CommandEnd> {
-    let folders = folders_of(&setup.config, &setup.folders);
+pub(super) fn folder(context: &CommandContext) -> anyhow::Result<CommandEnd> {
+    let folders = folders_of(&context.config, &context.folders);
     for folder in &folders {
-        if *folder == setup.folders.plugins {
+        if *folder == context.folders.plugins {
             portcullis_checked_files::create_private_folder(folder)
                 .with_context(|| format!("creating {}", folder.display()))?;
         }
@@ -120,8 +130,8 @@ pub(super) fn folder(setup: &CommandContext) -> anyhow::Result<CommandEnd> {
 }
 
 /// Lists all plugins, loaded or refused, and all upstream servers.
-pub(super) async fn plugins(setup: &CommandContext, json: bool) -> anyhow::Result<CommandEnd> {
-    let (catalog, upstreams) = setup.overview().await?;
+pub(super) async fn plugins(context: &CommandContext, json: bool) -> anyhow::Result<CommandEnd> {
+    let (catalog, upstreams) = context.overview().await?;
     let plugins = &catalog.plugins;
     let of_catalog: Vec<&str> = catalog.remarks.iter().map(|remark| remark.text.as_str()).collect();
     if json {

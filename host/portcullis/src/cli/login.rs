@@ -28,16 +28,16 @@ pub enum Upstreams {
 }
 
 impl Upstreams {
-    pub(super) async fn run(self, mut setup: CommandContext) -> anyhow::Result<CommandEnd> {
+    pub(super) async fn run(self, mut context: CommandContext) -> anyhow::Result<CommandEnd> {
         let (Self::Login { upstream: name, url } | Self::Logout { upstream: name, url }) = &self;
         if let Some(url) = url {
             let typed = portcullis_core::upstreams::Config::typed(std::slice::from_ref(url), &[])?;
-            if setup.config.upstreams.insert(name.clone(), typed).is_some() {
+            if context.config.upstreams.insert(name.clone(), typed).is_some() {
                 bail!("[upstreams.{name}] has an address already: leave {url} out");
             }
-            setup.config.check()?;
+            context.config.check()?;
         }
-        let upstreams = setup.upstreams()?;
+        let upstreams = context.upstreams()?;
         let Some(source) = upstreams.all.iter().find(|source| *source.name == **name) else {
             bail!(
                 "there is no upstream `{name}`\n  hint: if `wrap` serves it, pass its address, too"

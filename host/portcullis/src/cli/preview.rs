@@ -52,8 +52,8 @@ const FILES: &[(&str, &str)] = &[
 const POLICY: &str = "frame-ancestors 'none'";
 
 impl Args {
-    pub(super) async fn run(self, mut setup: CommandContext) -> anyhow::Result<CommandEnd> {
-        self.views.apply(&mut setup.config)?;
+    pub(super) async fn run(self, mut context: CommandContext) -> anyhow::Result<CommandEnd> {
+        self.views.apply(&mut context.config)?;
         let failed = |error: std::io::Error| anyhow!(error).context("listening on 127.0.0.1");
         let bind = async |port| {
             let listener = TcpListener::bind(("127.0.0.1", port)).await?;
@@ -69,9 +69,9 @@ impl Args {
             .replace("{{sandbox}}", &format!("http://{sandbox}/sandbox.html"))
             .replace("{{tool}}", &tool);
         while !stop.is_cancelled() {
-            let host = setup.host()?;
+            let host = context.host()?;
             let all = Selection::typed(&["all".to_owned()]);
-            let shared = setup.shared(host.clone(), Selections::new(&setup.config, Some(all)));
+            let shared = context.shared(host.clone(), Selections::new(&context.config, Some(all)));
             let mut settings = transport::http::settings(&HttpConfig::default(), &shared)?;
             settings.pages.extend(pages(&index));
             let listen = |listener: &std::net::TcpListener| {
@@ -82,7 +82,7 @@ impl Args {
             let ends = async {
                 tokio::select! {
                     () = stop.cancelled() => {}
-                    () = changed(&setup) => {
+                    () = changed(&context) => {
                         log::say("the plugins changed: loading them again");
                     }
                 }
@@ -129,18 +129,18 @@ fn escaped(text: &str) -> String {
 }
 
 /// Waits until a plugin's file changes.
-async fn changed(setup: &CommandContext) {
-    let before = stamps(setup);
-    while stamps(setup) == before {
+async fn changed(context: &CommandContext) {
+    let before = stamps(context);
+    while stamps(context) == before {
         tokio::time::sleep(CHECK_INTERVAL).await;
     }
 }
 
 /// The paths, times and sizes of the files in the plugin folders.
 #[expect(clippy::disallowed_methods, reason = "plugins are files in folders")]
-fn stamps(setup: &CommandContext) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
-    let default = vec![setup.folders.plugins.clone()];
-    let folders = setup.config.host.plugin_dirs.as_ref().unwrap_or(&default);
+fn stamps(context: &CommandContext) -> Vec<(PathBuf, Option<SystemTime>, u64)> {
+    let default = vec![context.folders.plugins.clone()];
+    let folders = context.config.host.plugin_dirs.as_ref().unwrap_or(&default);
     let mut stamps = Vec::new();
     for entry in folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten() {
         let Ok(entry) = entry else { continue };

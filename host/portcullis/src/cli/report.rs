@@ -69,9 +69,9 @@ impl Format {
 }
 
 impl Args {
-    pub(super) async fn run(self, setup: CommandContext) -> anyhow::Result<CommandEnd> {
+    pub(super) async fn run(self, context: CommandContext) -> anyhow::Result<CommandEnd> {
         let report = Report::of(match self.components.as_slice() {
-            [] => facts(&setup).await?,
+            [] => facts(&context).await?,
             components => {
                 let mut inspected = Vec::new();
                 for component in components {
@@ -82,9 +82,9 @@ impl Args {
                             visible_line(component, 200)
                         );
                     };
-                    inspected.extend(uninstalled.inspect(&setup).await?);
+                    inspected.extend(uninstalled.inspect(&context).await?);
                 }
-                facts_of_uninstalled(&setup, &inspected)?
+                facts_of_uninstalled(&context, &inspected)?
             }
         });
         let by_name = self.out.as_deref().and_then(Format::of);

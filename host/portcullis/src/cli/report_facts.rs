@@ -41,8 +41,8 @@ struct RecordedFacts {
 
 impl RecordedFacts {
     /// Reads the records of the audit once, for all plugins.
-    fn read(setup: &CommandContext, plugins: &[Arc<LoadedPlugin>]) -> anyhow::Result<Self> {
-        let folder = setup.audit.folder();
+    fn read(context: &CommandContext, plugins: &[Arc<LoadedPlugin>]) -> anyhow::Result<Self> {
+        let folder = context.audit.folder();
         let mut uses = CapabilityUses::default();
         let granted = plugins.iter().map(|loaded| {
             let Plugin { name, terms, .. } = &loaded.plugin;
@@ -61,15 +61,15 @@ impl RecordedFacts {
             (name, own)
         });
         let of_grants = of_grants.collect();
-        let lock = LockFile::at(setup.folders.lock.clone());
+        let lock = LockFile::at(context.folders.lock.clone());
         Ok(Self { usage, uses, of_grants, dropped, lock, folder: folder.to_owned() })
     }
 }
 
 /// All facts.
-pub async fn facts(setup: &CommandContext) -> anyhow::Result<Facts> {
-    let (catalog, summaries) = setup.overview().await?;
-    let known = RecordedFacts::read(setup, &catalog.plugins.loaded)?;
+pub async fn facts(context: &CommandContext) -> anyhow::Result<Facts> {
+    let (catalog, summaries) = context.overview().await?;
+    let known = RecordedFacts::read(context, &catalog.plugins.loaded)?;
     let loaded = catalog.plugins.loaded.iter().map(|plugin| {
         let of_catalog =
             catalog.remarks.iter().filter(|remark| *remark.source == *plugin.plugin.name);
@@ -79,26 +79,26 @@ pub async fn facts(setup: &CommandContext) -> anyhow::Result<Facts> {
     });
     let refused = catalog.plugins.refused.iter().map(|plugin| known.refused(plugin));
     let upstreams = summaries.iter().map(|summary| known.upstream(summary)).collect();
-    known.facts(setup, loaded.chain(refused).collect(), upstreams)
+    known.facts(context, loaded.chain(refused).collect(), upstreams)
 }
 
 /// The facts about components that are not installed, with the configuration and the audit of this host.
 pub fn facts_of_uninstalled(
-    setup: &CommandContext,
+    context: &CommandContext,
     inspected: &[Result<Inspection, RejectedComponent>],
 ) -> anyhow::Result<Facts> {
-    let known = RecordedFacts::read(setup, &[])?;
+    let known = RecordedFacts::read(context, &[])?;
     let plugins = inspected.iter().map(|one| match one {
         Ok(inspection) => known.uninstalled(inspection),
         Err(refused) => known.refused(refused),
     });
-    known.facts(setup, plugins.collect(), Vec::new())
+    known.facts(context, plugins.collect(), Vec::new())
 }
 
 impl RecordedFacts {
     fn facts(
         &self,
-        setup: &CommandContext,
+        context: &CommandContext,
         plugins: Vec<PluginFacts>,
         upstreams: Vec<UpstreamFacts>,
     ) -> anyhow::Result<Facts> {
@@ -111,8 +111,8 @@ impl RecordedFacts {
             format: FORMAT,
             host: env!("CARGO_PKG_VERSION").to_owned(),
             time: portcullis_audit::now(),
-            configuration: setup.source.as_ref().map(|file| file.display().to_string()),
-            roots: setup.roots.iter().map(|root| root.path().display().to_string()).collect(),
+            configuration: context.source.as_ref().map(|file| file.display().to_string()),
+            roots: context.roots.iter().map(|root| root.path().display().to_string()).collect(),
             plugins,
             upstreams,
             audit: AuditFacts {
@@ -133,7 +133,7 @@ impl RecordedFacts {
                     until: self.dropped.until.clone(),
                 },
             },
-            warnings: super::safety::warnings(setup),
+            warnings: super::safety::warnings(context),
         })
     }
 

@@ -6,11 +6,11 @@ use super::context::CommandContext;
 use portcullis_egress::Secret;
 
 /// The warnings about the configuration file and the files that it names.
-pub fn warnings(setup: &CommandContext) -> Vec<String> {
-    let config = &setup.config;
+pub fn warnings(context: &CommandContext) -> Vec<String> {
+    let config = &context.config;
     let mut all = Vec::new();
-    all.extend(setup.source.as_deref().and_then(|path| changeable("the configuration", path)));
-    for folder in portcullis_core::plugins::folders_of(config, &setup.folders) {
+    all.extend(context.source.as_deref().and_then(|path| changeable("the configuration", path)));
+    for folder in portcullis_core::plugins::folders_of(config, &context.folders) {
         all.extend(changeable("the plugin folder", folder));
     }
     all.extend(config.http.token_file.as_deref().and_then(|file| readable("the token file", file)));

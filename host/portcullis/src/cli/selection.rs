@@ -34,8 +34,8 @@ impl Flags {
     /// # Errors
     ///
     /// No family, plugin, upstream server or profile has one of the names.
-    pub fn selections(&self, setup: &CommandContext) -> anyhow::Result<Selections> {
-        let config = &setup.config;
+    pub fn selections(&self, context: &CommandContext) -> anyhow::Result<Selections> {
+        let config = &context.config;
         if let Some(name) = &self.profile {
             let Some(profile) = Selection::named(config, name) else {
                 let known: Vec<_> = config.profiles.keys().map(String::as_str).collect();
@@ -49,7 +49,7 @@ impl Flags {
         if self.tools.is_empty() {
             return Ok(Selections::new(config, None));
         }
-        let known = names(setup);
+        let known = names(context);
         if let Some(unknown) = self.tools.iter().find(|name| !known.contains(name)) {
             let known: Vec<_> = known.iter().map(String::as_str).collect();
             bail!(
@@ -70,12 +70,12 @@ fn or_none(start: &str, names: &[&str]) -> String {
 }
 
 /// The names that `--tools` accepts.
-fn names(setup: &CommandContext) -> Vec<String> {
-    let config = &setup.config;
+fn names(context: &CommandContext) -> Vec<String> {
+    let config = &context.config;
     let modes = ["all", "search", "code"].map(ToOwned::to_owned).into_iter();
     let families = FAMILIES.iter().map(|family| family.name.to_owned());
     let configured = config.plugins.keys().chain(config.upstreams.keys()).cloned();
-    let files = folders_of(config, &setup.folders).into_iter().flat_map(plugin_files);
+    let files = folders_of(config, &context.folders).into_iter().flat_map(plugin_files);
     let mut names: Vec<String> = modes.chain(families).chain(configured).chain(files).collect();
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));

@@ -39,12 +39,12 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, mut setup: CommandContext) -> anyhow::Result<CommandEnd> {
-        self.views.apply(&mut setup.config)?;
-        let selections = self.selection.selections(&setup)?;
-        super::first_start::say(&setup);
+    pub(super) async fn run(self, mut context: CommandContext) -> anyhow::Result<CommandEnd> {
+        self.views.apply(&mut context.config)?;
+        let selections = self.selection.selections(&context)?;
+        super::first_start::say(&context);
         let profiles = selections.names().map(str::to_owned).collect();
-        let host = setup.host()?;
+        let host = context.host()?;
         // Loading begins before the client sends `initialize`.
         let loading = host.clone();
         tokio::spawn(async move {
@@ -52,14 +52,14 @@ impl Args {
         });
         let stop = CancellationToken::new();
         signals::listen(stop.clone())?;
-        let shared = setup.shared(host.clone(), selections);
+        let shared = context.shared(host.clone(), selections);
         let Some(address) = self.http else {
             let exit = || signals::exit_after(STDIO_EXIT);
             let served = transport::stdio::serve(shared, stop, exit).await;
             host.upstreams.close().await;
             return served.map(|()| CommandEnd::Done).context("serving stdio");
         };
-        let mut config = setup.config.http.clone();
+        let mut config = context.config.http.clone();
         config.listen = address.unwrap_or(config.listen);
         let typed = [("the token file", &self.token_file), ("the TLS key", &self.tls_key)];
         for (what, file) in typed {

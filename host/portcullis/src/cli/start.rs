@@ -16,7 +16,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<Comm
     let calls = matches!(command, Command::Serve(_) | Command::Wrap(_) | Command::Call(_));
     let telemetry = if calls { telemetry::start(&read.config)? } else { None };
     super::log::begin(common.verbose, common.log_json, telemetry.as_ref());
-    let ended = CommandContext::new(common, read).and_then(|setup| run(common, setup, command));
+    let ended = CommandContext::new(common, read).and_then(|context| run(common, context, command));
     if let Some(telemetry) = telemetry {
         telemetry.end();
     }
@@ -24,38 +24,38 @@ pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<Comm
 }
 
 /// Runs a command with its [`Setup`].
-fn run(common: &Common, setup: CommandContext, command: Command) -> anyhow::Result<CommandEnd> {
+fn run(common: &Common, context: CommandContext, command: Command) -> anyhow::Result<CommandEnd> {
     // These commands show the warnings in their own output.
     if !matches!(command, Command::Check { .. } | Command::Audit(_) | Command::Report(_)) {
-        for warning in super::safety::warnings(&setup) {
+        for warning in super::safety::warnings(&context) {
             tracing::warn!("{warning}");
         }
     }
-    let audit = setup.audit.clone();
+    let audit = context.audit.clone();
     let runtime = runtime()?;
     let ended = runtime.block_on(async move {
         super::signals::survive_file_limits()?;
         match command {
-            Command::Serve(args) => args.run(setup).await,
-            Command::Wrap(args) => args.run(setup).await,
-            Command::Preview(args) => args.run(setup).await,
-            Command::Call(args) => args.run(setup).await,
-            Command::Tools(args) => super::list::tools(&setup, &args).await,
-            Command::Plugin(Plugin::Folder) => super::list::folder(&setup),
-            Command::Plugin(Plugin::List { json }) => super::list::plugins(&setup, json).await,
-            Command::Plugin(Plugin::Diff(args)) => args.run(setup).await,
-            Command::Plugin(Plugin::Approve(args)) => args.run(setup).await,
+            Command::Serve(args) => args.run(context).await,
+            Command::Wrap(args) => args.run(context).await,
+            Command::Preview(args) => args.run(context).await,
+            Command::Call(args) => args.run(context).await,
+            Command::Tools(args) => super::list::tools(&context, &args).await,
+            Command::Plugin(Plugin::Folder) => super::list::folder(&context),
+            Command::Plugin(Plugin::List { json }) => super::list::plugins(&context, json).await,
+            Command::Plugin(Plugin::Diff(args)) => args.run(context).await,
+            Command::Plugin(Plugin::Approve(args)) => args.run(context).await,
             Command::Plugin(Plugin::Grant(args)) => {
-                super::grant::grant(setup, common.config.as_deref(), args).await
+                super::grant::grant(context, common.config.as_deref(), args).await
             }
             Command::Plugin(Plugin::Revoke(args)) => {
-                super::grant::revoke(setup, common.config.as_deref(), args).await
+                super::grant::revoke(context, common.config.as_deref(), args).await
             }
-            Command::Upstream(args) => args.run(setup).await,
-            Command::Audit(args) => args.run(setup).await,
-            Command::Trail(args) => args.run(setup).await,
-            Command::Report(args) => args.run(setup).await,
-            Command::Check { json } => super::check::run(&setup, json).await,
+            Command::Upstream(args) => args.run(context).await,
+            Command::Audit(args) => args.run(context).await,
+            Command::Trail(args) => args.run(context).await,
+            Command::Report(args) => args.run(context).await,
+            Command::Check { json } => super::check::run(&context, json).await,
             Command::Config(_)
             | Command::Completions { .. }
             | Command::Pages(_)

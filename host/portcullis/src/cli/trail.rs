@@ -106,8 +106,8 @@ impl From<Conditions> for Query {
 }
 
 impl Args {
-    pub(super) async fn run(self, setup: CommandContext) -> anyhow::Result<CommandEnd> {
-        let folder = setup.audit.folder();
+    pub(super) async fn run(self, context: CommandContext) -> anyhow::Result<CommandEnd> {
+        let folder = context.audit.folder();
         let failed = || format!("reading the audit in {}", folder.display());
         match self.command {
             Some(Command::Verify { last, json }) => {

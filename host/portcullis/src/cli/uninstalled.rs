@@ -46,27 +46,27 @@ impl Uninstalled {
     /// Inspects the components.
     pub async fn inspect(
         self,
-        setup: &CommandContext,
+        context: &CommandContext,
     ) -> anyhow::Result<Vec<Result<Inspection, RejectedComponent>>> {
         let downloads = tempfile::tempdir().context("creating a temporary folder")?;
         let files = match self {
             Self::Path(path) => components(&path)?,
             Self::Address(url) => vec![fetch(url, downloads.path()).await?],
         };
-        let sandbox = setup.sandbox();
+        let sandbox = context.sandbox();
         let mut all = Vec::new();
         for file in files {
             let what = format!("inspecting {} (it is compiled first)", file.display());
-            let inspecting = inspect_file(&file, &sandbox, &setup.config, &setup.folders);
+            let inspecting = inspect_file(&file, &sandbox, &context.config, &context.folders);
             all.push(report_if_slow(&what, inspecting).await);
         }
         Ok(all)
     }
 
     /// Prints what the components could do. Exit code 1: one of them cannot be a plugin.
-    pub async fn run(self, setup: &CommandContext, is_json: bool) -> anyhow::Result<CommandEnd> {
+    pub async fn run(self, context: &CommandContext, is_json: bool) -> anyhow::Result<CommandEnd> {
         let (mut all, mut end) = (Vec::new(), CommandEnd::Done);
-        for inspected in self.inspect(setup).await? {
+        for inspected in self.inspect(context).await? {
             if !matches!(&inspected, Ok(Inspection { defect: None, .. })) {
                 end = CommandEnd::Failed;
             }

@@ -17,7 +17,7 @@ pub struct Args {
     /// Name of the server in the audit, and prefix of tool names that collide. Default: a word from the command or URL
     #[arg(long)]
     name: Option<String>,
-    /// Pass this environment variable to the server, which gets no other (repeatable)
+    /// Pass this environment variable to the server, beside HOME, LANG, PATH and TMPDIR (repeatable)
     #[arg(long = "env", value_name = "NAME")]
     variables: Vec<String>,
     /// Also offer the bundled tools
@@ -29,29 +29,29 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, mut setup: CommandContext) -> anyhow::Result<CommandEnd> {
+    pub(super) async fn run(self, mut context: CommandContext) -> anyhow::Result<CommandEnd> {
         let upstream = portcullis_core::upstreams::Config::typed(&self.server, &self.variables)?;
-        let name = self.name.unwrap_or_else(|| free_name(&self.server, &setup));
-        if setup.config.upstreams.insert(name.clone(), upstream).is_some() {
+        let name = self.name.unwrap_or_else(|| free_name(&self.server, &context));
+        if context.config.upstreams.insert(name.clone(), upstream).is_some() {
             bail!("portcullis.toml has an [upstreams.{name}] already: give another --name");
         }
         if !self.with_bundled {
-            for (name, plugin) in &mut setup.config.plugins {
+            for (name, plugin) in &mut context.config.plugins {
                 if Some(name.as_str()) != VIEW_PLUGIN && portcullis_core::plugins::is_bundled(name)
                 {
                     plugin.enabled = Some(false);
                 }
             }
         }
-        setup.config.check()?;
-        self.serve.run(setup).await
+        context.config.check()?;
+        self.serve.run(context).await
     }
 }
 
 /// The name of a server for which none was given: a word from its command or URL, if nothing else has that name.
-fn free_name(server: &[String], setup: &CommandContext) -> String {
+fn free_name(server: &[String], context: &CommandContext) -> String {
     let is_taken = |name: &String| {
-        let config = &setup.config;
+        let config = &context.config;
         config.upstreams.contains_key(name)
             || config.plugins.contains_key(name)
             || portcullis_core::plugins::is_bundled(name)

@@ -151,7 +151,7 @@ impl SharedState {
         self.results_wanted.store(wanted, Ordering::Relaxed);
     }
 
-    /// Keeps the data of a tool's answer for the caller, as JSON, unless it is larger than `MAX_RESULT`. If there
+    /// Keeps the data of a tool's answer for the caller, as JSON, unless it is larger than `MAX_RESULT_BYTES`. If there
     /// are too many answers, the one whose caller and tool were added first is removed. If an answer is not kept,
     /// the previous answer is removed, too.
     pub fn keep_result(

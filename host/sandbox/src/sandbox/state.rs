@@ -29,7 +29,7 @@ use portcullis_engine::{Limiter, Limits, Output, size};
 /// Maximum size of a job's data in bytes.
 const MAX_JOB_BYTES: usize = 32 * 1024;
 
-/// The folders, the cache and the commands of one plugin.
+/// What one plugin uses of the host: its folders, its cache and the commands.
 #[derive(Clone)]
 pub struct PluginResources {
     /// The folder of the plugin's store.
@@ -84,9 +84,9 @@ pub struct CallContext {
     pub cancelled: Arc<AtomicBool>,
     /// Whether the call continues work that the plugin deferred, or is a deferred job.
     pub background: bool,
-    /// The receiver of notifications, if the client wants any.
+    /// Where notifications are sent, if the client wants any.
     pub notices: Option<UnboundedSender<CallNotification>>,
-    /// State shared by all calls of the host.
+    /// What plugins tell the host between calls.
     pub shared: Option<Arc<SharedState>>,
     /// The roots for jobs that the plugin defers. `None`: the plugin cannot defer jobs.
     pub job_roots: Option<Roots>,
@@ -109,7 +109,7 @@ pub struct InstanceState {
     deadline: Instant,
     wall: Duration,
     notices_left: u32,
-    /// The number of paths into answers of tools that may still be followed for this call.
+    /// How many JSON pointers into kept results of tools may still be resolved in this call.
     pub(crate) paths_left: u32,
 }
 
@@ -125,7 +125,7 @@ pub struct CallState {
     pub settings: Arc<BTreeMap<String, String>>,
     /// The plugin's folders, cache and commands.
     pub places: PluginResources,
-    /// The receiver of stdout and stderr.
+    /// Where stdout and stderr are written to.
     pub output: Output,
     /// The time limit of the call.
     pub wall: Duration,
@@ -167,7 +167,8 @@ impl InstanceState {
         }
     }
 
-    /// Assigns the instance to a call. The resources in its table stay.
+    /// Turns a prepared instance into the instance of a call. The resource table is kept: the guest may hold handles
+    /// since its initialisation.
     pub fn begin(&mut self, limits: &Limits, parts: CallState) {
         let CallState { gate, context, preopens, settings, places, output: _, wall } = parts;
         self.files = Files::new(gate.clone(), preopens, quota(limits));
@@ -217,7 +218,7 @@ fn quota(limits: &Limits) -> Quota {
 ///
 /// # Errors
 ///
-/// Two interfaces define one name: a fault of this program.
+/// An interface is linked twice: a defect of the host.
 pub fn link(linker: &mut Linker<InstanceState>, policy: &Policy) -> Result<()> {
     use wasmtime_wasi::cli::{WasiCli, WasiCliView};
     use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
@@ -254,7 +255,7 @@ pub fn link(linker: &mut Linker<InstanceState>, policy: &Policy) -> Result<()> {
     Ok(())
 }
 
-/// The interfaces that every guest may import, as prefixes of their names.
+/// The interfaces that every guest may import, as prefixes of their names. In step with [`link`].
 pub const ALWAYS_LINKED: &[&str] = &[
     "wasi:io/",
     "wasi:clocks/wall-clock",
@@ -291,7 +292,7 @@ impl WasiHttpView for InstanceState {
     }
 }
 
-/// The resource `request` of the guest: the request that is served. The data of the request are in [`Context`].
+/// The host's side of the WIT resource `request`. It has no data of its own: they are in [`CallContext`].
 pub struct RequestHandle;
 
 /// A guest's handle to the request.
@@ -354,7 +355,8 @@ impl request::HostRequest for InstanceState {
     }
 
     async fn cancelled(&mut self, _: CurrentRequest) -> Result<bool> {
-        // In the last tenth of its time, the guest is told to stop, so that it can clean up.
+        // In the last tenth of its time, the guest is told to stop as if the call were cancelled, so that it can
+        // clean up.
         let near = self.deadline.saturating_duration_since(Instant::now()) < self.wall / 10;
         Ok(near || self.call.cancelled.load(Ordering::Relaxed))
     }
@@ -387,7 +389,7 @@ impl request::HostRequest for InstanceState {
     ) -> Result<()> {
         let (plugin, request) = (self.gate.trail().plugin(), self.gate.trail().request());
         let said = portcullis_sanitize::line(&data, 2000);
-        // The host logs no text of a plugin as a warning or an error.
+        // A plugin's text is logged as information at most: warnings and errors are the host's own.
         if level == request::Level::Debug {
             tracing::debug!(target: "plugin", %plugin, request, "{said}");
         } else {

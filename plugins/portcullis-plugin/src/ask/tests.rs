@@ -81,14 +81,14 @@ fn an_answer_that_does_not_fit() {
 }
 
 #[test]
-fn consent_is_given_to_one_deed() {
-    let deed = |subject: &str| consent("console", "run a console command", subject);
+fn consent_is_given_to_one_action() {
+    let action = |subject: &str| consent("console", "run a console command", subject);
     let rehearsal = Rehearsal::new().agreed("console", "stat fps").refused("console", "quit");
-    assert_eq!(rehearsal.request().ask(deed("stat fps")), Ok(()));
-    let refused = rehearsal.request().ask(deed("quit")).expect_err("it was refused");
+    assert_eq!(rehearsal.request().ask(action("stat fps")), Ok(()));
+    let refused = rehearsal.request().ask(action("quit")).expect_err("it was refused");
     assert!(refused.to_string().contains("run a console command (quit)"), "{refused}");
     assert!(refused.to_string().contains("the user did not agree"), "{refused}");
-    let asks = asked(rehearsal.request().ask(deed("r.X 1").overwriting("the value 0")));
+    let asks = asked(rehearsal.request().ask(action("r.X 1").overwriting("the value 0")));
     let [(_, Asked::Consent(asked))] = asks.as_slice() else { panic!("{asks:?}") };
     assert_eq!(
         (asked.subject.as_str(), asked.overwrites.as_deref()),

@@ -60,7 +60,7 @@ pub struct View {
     pub body: Body,
     /// The maker of the view.
     pub by: ViewMaker,
-    /// The digest of the tool when the view was made: see [`By::depends_on`].
+    /// The digest of the tool when the view was made: see [`ViewMaker::depends_on`].
     pub made_for: String,
     /// The cache key.
     pub key: Option<String>,

@@ -9,7 +9,7 @@ use crate::{
 use portcullis_plugin::{Scope, catalog::Entry, prelude::*, serde_json::Value};
 use std::time::Duration;
 
-/// Assigns views to the tools of all plugins.
+/// Declares the views of tools to the host.
 pub struct ViewAssignment;
 
 impl Views for ViewAssignment {
@@ -50,7 +50,7 @@ pub fn gets_view(tool: &Entry, settings: &Settings) -> bool {
     !tool.of_this_plugin && tool.view.is_none() && settings.allows(&tool.name)
 }
 
-/// The state from which the URIs of views are computed.
+/// Computes the `ui://` URIs of the current views of tools.
 pub struct ViewUris<'a> {
     template: String,
     settings: &'a Settings,
@@ -149,7 +149,7 @@ fn tool_at(uri: &str, settings: &Settings) -> Option<Entry> {
     gets_view(&tool, settings).then_some(tool)
 }
 
-/// A page, and whether a model took part in it.
+/// A page, and whether a model wrote its content.
 pub struct Page {
     /// The HTML.
     pub html: String,
@@ -161,7 +161,7 @@ pub struct Page {
 pub fn page_of(tool: &Entry, settings: &Settings) -> Page {
     let body = ViewUris::new(settings).view(tool).and_then(|indexed| {
         let body = stored_views::record(&tool.name).view?.body;
-        // The record and the index are written one after the other, so that one of them may be outdated.
+        // The record and the index are written one after the other, so one of them may be outdated for a moment.
         (body.digest() == indexed.digest).then_some(body)
     });
     // A stored document that the current rules no longer accept is not shown.
@@ -206,13 +206,13 @@ pub fn tool_with_view(name: &str, settings: &Settings) -> Result<Entry, Failure>
     let tool = catalog::tool(name).ok_or_else(|| {
         let names: Vec<_> =
             catalog::tools().into_iter().map(|tool| Value::from(tool.name)).collect();
-        Failure::new(format!("there is no tool `{name}`; there are {}", Value::from(names)))
+        Failure::new(format!("there is no tool `{name}`; the tools are {}", Value::from(names)))
     })?;
     if gets_view(&tool, settings) {
         return Ok(tool);
     }
     Err(Failure::new(if tool.of_this_plugin {
-        format!("`{name}` makes views and has none itself")
+        format!("`{name}` belongs to the plugin `ui`, whose own tools get no view")
     } else if tool.view.is_some() {
         format!("`{name}` brings a view of its own, which is shown as it is")
     } else {

@@ -281,7 +281,7 @@ impl<'r> Editor<'r> {
         })
     }
 
-    /// Sends one message. The caller must hold the turn (see `Wire::turn`).
+    /// Sends one message. The caller must hold the lock (see `EditorConnection::lock`).
     fn ask(
         &self,
         method: &str,

@@ -53,7 +53,7 @@ impl Kind {
 /// The tools by which Epic's server is recognised, since it reports no name.
 const META_TOOLS: [&str; 3] = ["list_toolsets", "describe_toolset", "call_tool"];
 
-/// An editor, as it introduced itself.
+/// The MCP server of an editor, as detected at a URL.
 #[data]
 #[derive(Clone, Debug, PartialEq)]
 pub struct EditorServer {
@@ -61,15 +61,15 @@ pub struct EditorServer {
     pub name: String,
     pub version: String,
     pub protocol: String,
-    /// The MCP session id, of Epic's server
+    /// The MCP session id, if the server gave one
     pub session: Option<String>,
     /// Its tools, each with the names of its arguments
     pub tools: BTreeMap<String, Vec<String>>,
-    /// Sets of tools behind its meta-tools
+    /// The toolsets that the meta-tools of Epic's server list; none of the plugin
     pub toolsets: Vec<String>,
     /// The absolute folder of its project as the server writes it; none if the server does not report it
     pub project: Option<String>,
-    /// The folder of its project relative to the engine, if that is all that it tells
+    /// The folder of its project relative to the engine, if the server reports no absolute one
     pub relative: Option<String>,
 }
 
@@ -100,8 +100,8 @@ pub fn detect(wire: EditorConnection<'_>, kind: Kind) -> Result<EditorServer, Fa
     cached(wire.url, kind).unwrap_or_else(|| detect_uncached(wire, kind))
 }
 
-/// The cached result for a URL: the server, or the reason why there is none. `None` if nothing is
-/// cached.
+/// The cached result for a URL: the server, or the reason why there is none. `None` if nothing that
+/// can be read is cached.
 fn cached(url: &str, kind: Kind) -> Option<Result<EditorServer, Fault>> {
     let kept = cache::get(&key(url))?;
     match kept.as_slice() {
@@ -114,8 +114,8 @@ fn cached(url: &str, kind: Kind) -> Option<Result<EditorServer, Fault>> {
     }
 }
 
-/// Asks which server is at the URL, and caches the result. The caller must hold the turn (see
-/// `Wire::turn`).
+/// Asks which server is at the URL, and caches the result. The caller must hold the lock
+/// (see `EditorConnection::lock`).
 pub fn detect_uncached(wire: EditorConnection<'_>, kind: Kind) -> Result<EditorServer, Fault> {
     let seen = handshake(wire, kind);
     let kept: Option<(Vec<u8>, Duration)> = match &seen {
@@ -203,7 +203,7 @@ fn handshake(wire: EditorConnection<'_>, kind: Kind) -> Result<EditorServer, Fau
         }
         Kind::Epic => {
             let has = |tool: &&str| seen.tools.contains_key(*tool);
-            // If its search for tools is switched off, the server lists all tools, each under the
+            // With its tool search switched off, Epic's server lists every tool itself, prefixed with the
             // name of its toolset.
             let is_flat = seen.tools.keys().any(|name| name.contains(".AssetTools."));
             if !META_TOOLS.iter().all(has) && !is_flat {
