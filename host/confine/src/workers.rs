@@ -55,11 +55,9 @@ impl Commands {
         message: &str,
     ) -> Result<String, CommandError> {
         let work = async {
-            let slots = self.all.get(&command.name).map(|(_, slots)| slots);
-            let _slot = match slots {
-                Some(slots) => Some(slots.acquire().await.expect("never closed")),
-                None => None,
-            };
+            let known = self.all.get(&command.name);
+            let (_, slots) = known.ok_or_else(|| CommandError::NotFound(command.name.clone()))?;
+            let _slot = slots.acquire().await.expect("never closed");
             self.ask(command, directory, message).await
         };
         tokio::time::timeout(command.time(), work).await.unwrap_or(Err(CommandError::TimedOut))

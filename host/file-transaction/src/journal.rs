@@ -126,7 +126,16 @@ pub fn recover(folder: &Path) -> Vec<String> {
     match journals(folder) {
         Ok(journals) if journals.is_empty() => Vec::new(),
         Ok(journals) => {
-            let _folder = lock(&folder.join(".lock"));
+            // Without the lock, another process could recover the same journals at once.
+            let _folder = match lock(&folder.join(".lock")) {
+                Ok(lock) => lock,
+                Err(error) => {
+                    return vec![format!(
+                        "the journals in `{}` are left as they are: cannot lock the folder: {error}",
+                        folder.display()
+                    )];
+                }
+            };
             journals.into_iter().filter_map(|path| recover_one(&path)).collect()
         }
         Err(error) => vec![format!("cannot read the journals in `{}`: {error}", folder.display())],

@@ -88,7 +88,7 @@ fn become_program(
             return format!("{SUBCOMMAND} is an internal command of portcullis");
         };
         if let Err(error) = restrict(&terms, &ResourceLimits::default()) {
-            return format!("confining the server: {error}");
+            return format!("confining the server: {}", portcullis_sanitize::error_chain(&error));
         }
     }
     let mut command = std::process::Command::new(&program);

@@ -89,19 +89,26 @@ impl Follower {
             let peer = &connection.peer;
             if wanted.level != level && peer.offers("logging") {
                 let params = json!({"level": wanted.level});
-                self.ask(&connection, "logging/setLevel", params).await;
+                if self.ask(&connection, "logging/setLevel", params).await {
+                    level = wanted.level;
+                }
             }
-            level = wanted.level;
             let now: BTreeSet<_> = wanted.uris.into_keys().collect();
             if peer.takes_subscriptions() {
-                for uri in now.difference(&subscribed) {
-                    self.ask(&connection, "resources/subscribe", json!({"uri": uri})).await;
+                // What failed is asked for again with the next change of what is wanted.
+                let added: Vec<_> = now.difference(&subscribed).cloned().collect();
+                for uri in added {
+                    if self.ask(&connection, "resources/subscribe", json!({"uri": uri})).await {
+                        subscribed.insert(uri);
+                    }
                 }
-                for uri in subscribed.difference(&now) {
-                    self.ask(&connection, "resources/unsubscribe", json!({"uri": uri})).await;
+                let removed: Vec<_> = subscribed.difference(&now).cloned().collect();
+                for uri in removed {
+                    if self.ask(&connection, "resources/unsubscribe", json!({"uri": uri})).await {
+                        subscribed.remove(&uri);
+                    }
                 }
             }
-            subscribed = now;
             drop(connection);
             if self.wanted.changed().await.is_err() {
                 return;
@@ -109,11 +116,14 @@ impl Follower {
         }
     }
 
-    async fn ask(&self, connection: &Connection, method: &str, params: serde_json::Value) {
+    /// Sends a request whose result has no content. `false`: it failed, which the log says.
+    async fn ask(&self, connection: &Connection, method: &str, params: serde_json::Value) -> bool {
         let Settings { name, plan, client, .. } = &*self.settings;
-        if let Err(failure) = connection.ask(client, method, object(params), plan.timeout).await {
+        let answer = connection.ask(client, method, object(params), plan.timeout).await;
+        if let Err(failure) = &answer {
             tracing::debug!("upstream `{name}`: {method}: {failure:?}");
         }
+        answer.is_ok()
     }
 
     /// From 2026-07-28 on, one request asks for all notifications, and stays open.

@@ -44,12 +44,14 @@ fn translated(
 
 /// Replaces a string at a pointer, in which `-` stands for each item of an array.
 fn replace(value: &mut Value, pointer: &str, path: &str, other: &str) {
-    let Some((array, rest)) = pointer.split_once("/-") else {
+    let is_item = |at: &usize| pointer[at + 2..].is_empty() || pointer[at + 2..].starts_with('/');
+    let Some(item) = pointer.match_indices("/-").map(|(at, _)| at).find(is_item) else {
         if let Some(found) = value.pointer_mut(pointer).filter(|found| **found == *path) {
             *found = other.into();
         }
         return;
     };
+    let (array, rest) = (&pointer[..item], &pointer[item + 2..]);
     let items = value.pointer_mut(array).and_then(Value::as_array_mut);
     items.into_iter().flatten().for_each(|item| replace(item, rest, path, other));
 }
@@ -233,6 +235,15 @@ mod tests {
 
     fn text(text: &str) -> Content {
         Content { body: ContentBody::Text(text.into()), annotations: None, extra: None }
+    }
+
+    #[test]
+    fn a_key_that_begins_with_a_hyphen_is_not_an_item() {
+        let mut call = json!({"-o": "C:\\a", "list": [{"-o": "C:\\a"}, "C:\\a"]});
+        for pointer in ["/-o", "/list/-/-o", "/list/-"] {
+            replace(&mut call, pointer, "C:\\a", "/C:/a");
+        }
+        assert_eq!(call, json!({"-o": "/C:/a", "list": [{"-o": "/C:/a"}, "/C:/a"]}));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{CallFailure, PluginAnswer};
 use crate::bindings::ToolResult;
-use crate::bindings::types::{Content, ContentBody, Need, ResourceContents, ResourceData};
+use crate::bindings::types::{Ask, Content, ContentBody, Need, ResourceContents, ResourceData};
 use crate::capabilities::client::PermittedQuestions;
 use crate::gate::Gate;
 use crate::plugins::{LoadedPlugin, PluginTool};
@@ -127,12 +127,25 @@ pub(super) fn size_of(answer: &PluginAnswer) -> u64 {
         }
         PluginAnswer::Completion(found) => found.values.iter().map(String::len).sum(),
         PluginAnswer::Views(views) => views.iter().map(|one| one.tool.len()).sum(),
-        PluginAnswer::Version(_)
-        | PluginAnswer::Job
-        | PluginAnswer::NeedInput(_)
-        | PluginAnswer::Background(_) => 0,
+        PluginAnswer::NeedInput(need) => {
+            need.asks.iter().map(|(key, ask)| key.len() + size_of_ask(ask)).sum()
+        }
+        PluginAnswer::Version(_) | PluginAnswer::Job | PluginAnswer::Background(_) => 0,
     };
     size as u64
+}
+
+fn size_of_ask(ask: &Ask) -> usize {
+    match ask {
+        Ask::Form(form) => form.message.len() + form.schema.len(),
+        Ask::Visit(visit) => visit.message.len() + visit.url.len(),
+        Ask::Consent(consent) => {
+            let overwrites = consent.overwrites.as_ref().map_or(0, String::len);
+            consent.kind.len() + consent.action.len() + consent.subject.len() + overwrites
+        }
+        Ask::Sample(json) | Ask::Other(json) => json.len(),
+        Ask::Roots => 0,
+    }
 }
 
 fn size_of_contents(contents: &ResourceContents) -> usize {
@@ -151,4 +164,17 @@ fn size_of_content(content: &Content) -> usize {
         ContentBody::Link(link) => link.uri.len() + link.name.len(),
     };
     body + content.extra.as_ref().map_or(0, String::len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bindings::types::Form;
+
+    #[test]
+    fn questions_count_towards_the_size_of_an_answer() {
+        let form = Form { message: "m".repeat(1000), schema: "{}".into() };
+        let asks = vec![("key".to_owned(), Ask::Form(form)), ("roots".to_owned(), Ask::Roots)];
+        assert_eq!(size_of(&PluginAnswer::NeedInput(Need { asks, state: None })), 1010);
+    }
 }

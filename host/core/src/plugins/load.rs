@@ -95,11 +95,16 @@ impl Loader {
         if let Some((place, candidate)) = self.unopened.pop_front() {
             // Reading a large file may take long.
             let (config, folders) = (self.config.clone(), self.folders.clone());
-            let opening = move || candidate.open_approved(&config, &folders);
-            match tokio::task::spawn_blocking(opening).await {
-                Ok(Ok(opened)) => self.load_if_compiled(place, opened).await,
-                Ok(Err(refused)) => drop(self.refused.insert(place, refused)),
-                Err(error) => tracing::error!("opening a plugin's file: {error}"),
+            let opening = {
+                let candidate = candidate.clone();
+                move || candidate.open_approved(&config, &folders)
+            };
+            let opened = tokio::task::spawn_blocking(opening).await.unwrap_or_else(|error| {
+                Err(candidate.refuse(None, format!("opening its file failed: {error}")))
+            });
+            match opened {
+                Ok(opened) => self.load_if_compiled(place, opened).await,
+                Err(refused) => drop(self.refused.insert(place, refused)),
             }
             return true;
         }
@@ -267,6 +272,7 @@ impl Opened {
 }
 
 /// A component that may be loaded as a plugin.
+#[derive(Clone)]
 pub(super) struct Candidate {
     pub(super) name: String,
     pub(super) origin: Origin,

@@ -109,8 +109,11 @@ fn family_level() -> Option<&'static str> {
 pub fn begin(verbose: u8, as_json: bool, telemetry: Option<&Telemetry>) {
     let default = filter(verbose, family_level());
     let filter = std::env::var("PORTCULLIS_LOG").ok();
-    let filter = EnvFilter::try_new(filter.as_deref().unwrap_or(default))
-        .unwrap_or_else(|_| EnvFilter::new(default));
+    let filter = EnvFilter::try_new(filter.as_deref().unwrap_or(default)).unwrap_or_else(|error| {
+        // The log does not exist yet.
+        eprintln!("PORTCULLIS_LOG is ignored: it is not a filter of log records: {error}");
+        EnvFilter::new(default)
+    });
     let as_json = *AS_JSON.get_or_init(|| as_json);
     match telemetry {
         // Without telemetry, the log is the only layer, and its filter is that of the registry.

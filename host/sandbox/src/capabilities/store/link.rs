@@ -62,20 +62,24 @@ impl store::HostKeyspace for InstanceState {
         let (caller_only, shown) = (keyspace.caller_only, portcullis_sanitize::line(&key, 100));
         let (records, key) = keyspace.of(&key);
         let gate = self.gate.clone();
+        let quota = self.gate.grants().store.as_ref().map_or(0, |grant| grant.bytes.get());
+        let failed = move |error| match error {
+            WriteError::Conflict => StoreError::Conflict,
+            WriteError::Full => StoreError::Quota(quota),
+            WriteError::Io(error) => other(error),
+        };
         let written = blocking(move || {
-            let prepared = records.prepare(&key, &value, expect, None)?;
-            let act = StoreUse::Keep(prepared.bytes_in_all());
-            let permit = gate.pass(StoreAsk { key: shown, caller_only, act });
-            effect::keep(permit.map_err(|_| WriteError::Full)?, prepared)
+            let prepared = records.prepare(&key, &value, expect, None).map_err(failed)?;
+            let bytes = prepared.bytes_in_all();
+            let act = StoreUse::Keep(bytes);
+            match gate.pass(StoreAsk { key: shown, caller_only, act }) {
+                Ok(permit) => effect::keep(permit, prepared).map_err(failed),
+                Err(_) if bytes > quota => Err(StoreError::Quota(quota)),
+                Err(_) => Err(StoreError::Denied),
+            }
         })
         .await;
-        Ok(written.map_err(|error| match error {
-            WriteError::Conflict => StoreError::Conflict,
-            WriteError::Full => StoreError::Quota(
-                self.gate.grants().store.as_ref().map_or(0, |grant| grant.bytes.get()),
-            ),
-            WriteError::Io(error) => other(error),
-        }))
+        Ok(written)
     }
 
     async fn delete(&mut self, keyspace: Handle, key: String) -> LinkResult<()> {
