@@ -22,7 +22,8 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Writes an object as the next line, with its line end, to `line`.
+    /// Replaces the contents of `line` with the object as the chain's next line, line end included. The chain moves on
+    /// with [`advance`](Self::advance).
     ///
     /// # Errors
     ///
@@ -85,9 +86,9 @@ pub enum FlawKind {
     },
     /// The line does not carry the digest of the line before: one of the two lines was changed.
     Digest,
-    /// The line follows the last line of a sealed segment.
+    /// The line follows the seal of its segment.
     AfterSeal,
-    /// The last line of the segment states another number of lines than there are.
+    /// The seal states another number of lines than stand before it.
     LineCount {
         /// The number that the last line states.
         expected: u64,
@@ -250,7 +251,8 @@ pub(crate) fn lines(bytes: &[u8]) -> (impl Iterator<Item = ReadLine<'_>>, &[u8])
 /// Compares each line with the line before it.
 #[derive(Default)]
 pub(crate) struct ChainCheck {
-    /// The next number, and the digest of the last line if that line could be read. `None`: no chain has begun.
+    /// `None`: no chain has begun. Otherwise the next number, and the digest of the last line if that line could be
+    /// read.
     before: Option<(u64, Option<Hash>)>,
 }
 

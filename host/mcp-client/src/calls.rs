@@ -81,7 +81,7 @@ struct OpenRequests {
     calls: BTreeMap<u64, OpenRequest>,
     /// Why no further request is accepted. `None`: requests are accepted.
     ended: Option<FaultCause>,
-    /// When the last request began or ended, without subscriptions.
+    /// When a request last began or ended. Subscriptions do not count.
     last_use: Option<Instant>,
 }
 
@@ -151,7 +151,7 @@ impl Calls {
         self.open.lock().ended.get_or_insert(trouble);
     }
 
-    /// Accepts no further request if there was none for the time `longest`. Subscriptions do not count.
+    /// Stops accepting requests if none was in flight for the time `longest`. Subscriptions do not count.
     ///
     /// # Errors
     ///
@@ -208,7 +208,7 @@ impl Calls {
     }
 
     /// Handles a message of more than `most` bytes. It was not read: see [`Self::not_read`]. On a shared channel,
-    /// an answer with an unknown id belongs to the only request in flight, if there is exactly one. Returns the
+    /// an answer whose id could not be read belongs to the only request in flight, if there is exactly one. Returns the
     /// messages that have to be sent to the upstream.
     pub(crate) fn too_large(
         &self,
@@ -403,7 +403,8 @@ impl OpenRequests {
     }
 
     /// The request that a message belongs to. On a shared channel, a message names no request. It then belongs to
-    /// the newest request if all requests are of one session, and to none otherwise.
+    /// the newest request of a session, if no other session has one, and otherwise to none. Requests of the host itself
+    /// do not count.
     fn whose(&mut self, origin: Origin) -> Option<&mut OpenRequest> {
         let id = match origin {
             Origin::Request(id) => id,

@@ -38,12 +38,12 @@ pub trait Ask {
         true
     }
 
-    /// The effect and its object, for the audit record and for messages, where it follows "may not". Never contains
-    /// secrets.
+    /// The effect and its object as a phrase such as `cache 5 bytes: KEY`, for the audit's record and for messages,
+    /// where it follows "may not". Never contains secrets.
     fn subject(&self) -> String;
 
-    /// The lines of `[plugins.NAME.grants.CAPABILITY]` that allow this ask and everything that `granted` allows.
-    /// `None`: the capability is not granted yet.
+    /// The lines of `[plugins.NAME.grants.CAPABILITY]` that allow this ask and everything that the present grant
+    /// allows. `granted` is that grant; `None`: there is none yet.
     fn remedy(&self, granted: Option<&Self::Grant>) -> String;
 }
 
@@ -90,8 +90,8 @@ impl<A: Ask> Permit<A> {
         self.gate.record(&ask, Verdict::Allowed, Some(outcome))
     }
 
-    /// Uses the permit up: the effect was carried out. If the ask is not recorded yet, a record with `outcome` is
-    /// written.
+    /// Uses the permit up: the effect was carried out. An ask that is recorded already gets no
+    /// second record; the record of another is written now, with `outcome`.
     ///
     /// # Errors
     ///
@@ -104,8 +104,8 @@ impl<A: Ask> Permit<A> {
         self.record(outcome)
     }
 
-    /// Uses the permit up: the effect was refused for a reason other than grants and wants. The caller informs the
-    /// operator.
+    /// Uses the permit up: the effect was refused for a reason other than grants and wants. Nothing is logged here:
+    /// the caller has to inform the operator.
     ///
     /// # Errors
     ///
@@ -227,19 +227,20 @@ pub struct Policy {
     /// Capabilities that the plugin can run without. They are linked even if they are not granted, and then refuse every
     /// ask.
     pub dispensable: Vec<Capability>,
-    /// Whether the plugin is a foreign component. If so, all of its imports are linked, because imports do not show
-    /// what a component needs. Capabilities that are not granted refuse every ask.
+    /// Whether the plugin is a foreign component. Its imports show what it could use and not what it needs. So all of
+    /// them are linked, and a capability that is not granted refuses every ask.
     pub is_foreign: bool,
 }
 
 impl Policy {
-    /// Whether the capability is linked.
+    /// Whether the capability is granted, or can be done without. This does not cover foreign components, which get all that they
+    /// import.
     pub fn has(&self, capability: Capability) -> bool {
         self.grants.has(capability) || self.dispensable.contains(&capability)
     }
 
-    /// The policy for one call of a tool with these arguments. The operator may let calls name hosts: such a host is
-    /// granted for this call if its arguments name it.
+    /// The policy for one call of a tool with these arguments. If the operator lets calls name hosts,
+    /// the hosts that these arguments name are granted for this call.
     pub fn of_call(self: &Arc<Self>, arguments: &Value) -> Arc<Self> {
         match self.grants.of_call(&self.wants, arguments) {
             None => self.clone(),
@@ -332,7 +333,8 @@ impl Gate {
         }
     }
 
-    /// Records an ask that is refused for a reason other than grants and wants. The caller informs the operator.
+    /// Records an ask that is refused for a reason other than grants and wants. Nothing is logged here: the caller has
+    /// to inform the operator.
     ///
     /// # Errors
     ///
@@ -341,8 +343,8 @@ impl Gate {
         self.record(ask, Verdict::Denied, Some(outcome))
     }
 
-    /// Records and logs the refusal of an ask that no grant can allow, such as of a path that leads out of its
-    /// directory.
+    /// Records and logs the refusal of an ask that no grant can allow, such as an ask for a path that leads out
+    /// of its directory.
     pub fn refuse_always<A: Ask>(&self, ask: &A, outcome: &'static str) -> Denied {
         self.refuse(ask, Some(outcome), Reason::Never(Some(outcome)))
     }
@@ -382,8 +384,8 @@ impl Gate {
         }
     }
 
-    /// Records a refusal and logs it for the operator. If the call has so many refusals that the audit only counts
-    /// further ones, these are not logged.
+    /// Records a refusal and logs it for the operator. Of the refusals of a call that the audit only counts, the first
+    /// is logged, with a note, and the others are not.
     fn refuse<A: Ask>(&self, ask: &A, outcome: Option<&str>, reason: Reason) -> Denied {
         let subject = ask.subject();
         let recorded =

@@ -2,7 +2,7 @@
 //!
 //! One worker lints all projects: the plugin sends it the files, so that the worker needs no access to a
 //! project. A worker runs in the project's directory only in three cases: the only linter is the project's
-//! own, the project has a configuration of the linter that must be run, or the project is
+//! own, the project's configuration of the linter is code that must be run, or the project is
 //! [`Unsuitable`](crate::files::Unsuitable).
 
 use crate::files::{self, Files};
@@ -18,7 +18,7 @@ use ui5_lint_context::{FileFindings, read};
 /// The operator's name for the command that runs the worker, `plugins/ui5/commands/ui5-lint-worker.mjs`.
 pub const COMMAND: &str = "ui5lint";
 
-/// The part of an order that all workers get.
+/// What both kinds of order hold. A worker in the project's directory gets nothing else.
 #[derive(Serialize)]
 #[serde(crate = "portcullis_plugin::serde", rename_all = "camelCase")]
 struct WorkerOrder {
@@ -66,8 +66,8 @@ struct Fixed {
     contents: String,
 }
 
-/// The linter's report on a project. Fixes are written to all files together, or to none. Fails with the
-/// reason for the caller.
+/// The linter's report on a project. Fixes are written to all files together, or to none. The error
+/// is a text for the caller.
 pub fn lint(
     directory: &str,
     patterns: Option<Vec<String>>,

@@ -17,9 +17,9 @@ use std::{
 /// How long earlier checks are trusted.
 #[derive(Clone, Copy, Debug)]
 pub struct TrustPolicy {
-    /// Time after a check of the folders in which nothing is checked.
+    /// How long after a check of the folders nothing is checked.
     pub trusted: Duration,
-    /// Time after a check of every file in which only folders are checked. Editors and version
+    /// How long after a check of all files only folders are checked. Editors and version
     /// control replace files, which changes the time of the folder. A file that is changed in place
     /// does not change it.
     pub folders: Duration,
@@ -49,11 +49,11 @@ pub struct UpdatedIndex {
     pub index: Index,
     /// The extent of the check.
     pub checked: Checked,
-    /// Whether the index has changed, even if only by the time of its check.
+    /// Whether the index has changed, even if only in the time of the last check of all files.
     pub changed: bool,
     /// Number of headers read.
     pub read: usize,
-    /// Number of headers not read within the time limit.
+    /// Number of headers that are left for the next update, because the caller ended this one.
     pub left: usize,
 }
 
