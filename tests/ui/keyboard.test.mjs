@@ -72,7 +72,7 @@ const KEYS = {
 	slider: ["ArrowRight"],
 	date: ["ArrowUp ArrowRight ArrowUp ArrowRight ArrowUp"],
 	time: ["ArrowUp ArrowRight ArrowUp ArrowRight ArrowUp"],
-	"datetime-local": ["0 1 0 2 2 0 2 6 ArrowRight 1 0 1 1 a"],
+	"datetime-local": ["0 1 0 2 2 0 2 6 ArrowRight 1 0 1 1 1 2 0 1 3 a"],
 	textarea: ["7"],
 	select: ["ArrowDown"],
 	checkbox: ["Space", "Space"],
@@ -151,13 +151,17 @@ test("the keyboard alone does everything in each view of the gallery", { timeout
 				document.body.append(button("after"));
 				document.getElementById("before").focus();
 			});
-			const there = await walk(view, frame, "Tab", "after", chosen);
-			assert.deepEqual(there.faults, []);
-			// Backwards to what has come before: what a press of a button has made anew, or shown.
-			const back = await walk(view, frame, "Shift+Tab", "before", chosen);
-			assert.deepEqual(back.faults, []);
-			assert.ok(there.names.length > 0 && back.names.length > 0);
-			assert.deepEqual(await frame.evaluate(() => window.keyboard.missed()), [], "the keyboard reaches everything");
+			let missed = [];
+			// There and back; once more where a press of a button has shown what was passed before.
+			for (let round = 0; round < 2 && (!round || missed.length); round++) {
+				for (const [key, end] of [["Tab", "after"], ["Shift+Tab", "before"]]) {
+					const { faults, names } = await walk(view, frame, key, end, chosen);
+					assert.deepEqual(faults, []);
+					assert.ok(names.length > 0, `${key} goes through the view`);
+				}
+				missed = await frame.evaluate(() => window.keyboard.missed());
+			}
+			assert.deepEqual(missed, [], "the keyboard reaches everything");
 		})
 	);
 	await Promise.all(all);
