@@ -33,6 +33,12 @@ function faults() {
 	for (const cell of document.querySelectorAll("tr:not(.detail) > :is(td, th)")) {
 		cell.scrollWidth > cell.clientWidth + 1 && found.push(`“${cell.textContent.slice(0, 30)}” goes beyond its cell`);
 	}
+	for (const { firstChild } of document.querySelectorAll("th button")) {
+		const range = document.createRange();
+		range.selectNodeContents(firstChild);
+		const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+		lines > firstChild.data.split(/[\s/-]+/).length && found.push(`the heading “${firstChild.data}” is broken within a word`);
+	}
 	for (const box of document.querySelectorAll(".scroll.on")) {
 		const edge = Math.max(...[...box.querySelectorAll("tr:first-child > *")].map((cell) => cell.getBoundingClientRect().right));
 		edge < box.getBoundingClientRect().right + 1 && found.push("a table fades out at its edge, and no column goes on there");

@@ -40,9 +40,8 @@ function watch() {
 			const at = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
 			const faults = [];
 			const kind = one.tagName === "INPUT" ? one.type : one.getAttribute("role") || one.tagName.toLowerCase();
-			// Within a field of a time, its parts have the focus one after the other.
-			const isPart = !isNew && /^(date|time)/.test(kind);
-			!isPart && (outlineStyle === "none" || !parseFloat(outlineWidth)) && faults.push("no outline shows the focus");
+			// A field of a time shows the focus at its parts, of which a script knows nothing.
+			!/^(date|time)/.test(kind) && (outlineStyle === "none" || !parseFloat(outlineWidth)) && faults.push("no outline shows the focus");
 			(width < 2 || height < 2) && faults.push(`its size is ${width} × ${height}`);
 			left < innerWidth && right > 0 && at && at !== one && !one.contains(at) && !at.contains(one) && !one.labels?.length && faults.push(`it is behind ${said(at)}`);
 			const state = () => JSON.stringify([one.value, one.checked, one.getAttribute("aria-selected"), one.getAttribute("aria-valuenow"), one.scrollTop, one.scrollLeft]);
@@ -83,10 +82,11 @@ const KEYS = {
 };
 
 /** Operates what has the focus, and says what came of it. */
-async function operate({ host, log }, frame, here, chosen) {
+async function operate({ host }, frame, here, chosen) {
 	const told = async () => {
-		const { calls, links, others, modes } = await log();
-		return String([calls.length, links.length, others.length, modes.length, chosen.length]);
+		const inHost = host.evaluate(() => ["calls", "links", "others", "modes"].map((kind) => window.log[kind].length));
+		const inView = frame.evaluate(() => [window.keyboard.changes(), window.keyboard.state()]);
+		return String([await inHost, await inView, chosen.length]);
 	};
 	const keys = here.kind === "group" || here.kind === "region" ? here.scrolls && [here.scrolls] : KEYS[here.kind];
 	if (!keys || here.isReadOnly) {
@@ -94,24 +94,24 @@ async function operate({ host, log }, frame, here, chosen) {
 	}
 	const faults = [];
 	for (const key of keys) {
-		const [before, said] = [await frame.evaluate(() => [window.keyboard.changes(), window.keyboard.state()]), await told()];
+		const before = await told();
 		for (const one of key.split(" ")) {
 			await host.keyboard.press(one);
 		}
 		let has = false;
 		for (let round = 0; round < 20 && !has; round++) {
 			round && (await host.waitForTimeout(25));
-			const after = await frame.evaluate(() => [window.keyboard.changes(), window.keyboard.state()]);
-			has = String(after) !== String(before) || (await told()) !== said;
+			has = (await told()) !== before;
 		}
 		has || faults.push(`${here.name}: ${key} does nothing`);
 	}
-	if (await frame.evaluate(() => document.querySelector("dialog[open]") !== null)) {
+	const [isOpen, isHeld] = await frame.evaluate(() => [document.querySelector("dialog[open]") !== null, document.activeElement !== document.body]);
+	if (isOpen) {
 		await host.keyboard.press("Escape");
 		(await frame.evaluate(() => document.querySelector("dialog[open]") !== null)) && faults.push(`${here.name}: Escape does not close the dialog`);
 	}
 	// A button that cannot be pressed while the tool runs has the focus again afterwards.
-	const isKept = await frame.waitForFunction(() => document.activeElement !== document.body, undefined, { timeout: 1500 }).catch(() => {});
+	const isKept = isHeld || (await frame.waitForFunction(() => document.activeElement !== document.body, undefined, { timeout: 5000 }).catch(() => {}));
 	isKept || faults.push(`${here.name}: the focus is lost after ${keys.join(", ")}`);
 	return faults;
 }
@@ -128,7 +128,8 @@ async function walk(view, frame, key, end, chosen) {
 		if (here) {
 			names.push(here.name);
 			faults.push(...here.faults.map((fault) => `${here.name}: ${fault}`));
-			here.isNew && faults.push(...(await operate(view, frame, here, chosen)));
+			// Backwards, the button of a field of a time comes before what can be typed into.
+			here.isNew && !(key === "Shift+Tab" && /^(date|time)/.test(here.kind)) && faults.push(...(await operate(view, frame, here, chosen)));
 		}
 	}
 	return { faults: [...faults, `${STOPS} times ${key} do not lead out of the view: ${names.slice(-6).join(", ")}`], names };
