@@ -30,6 +30,19 @@ function faults() {
 			wide > 2 && high > 2 && !one.contains(other) && !other.contains(one) && found.push(`“${one.textContent.slice(0, 30)}” is over “${other.textContent.slice(0, 30)}”`);
 		})
 	);
+	for (const cell of document.querySelectorAll("tr:not(.detail) > :is(td, th)")) {
+		cell.scrollWidth > cell.clientWidth + 1 && found.push(`“${cell.textContent.slice(0, 30)}” goes beyond its cell`);
+	}
+	for (const { firstChild } of document.querySelectorAll("th button")) {
+		const range = document.createRange();
+		range.selectNodeContents(firstChild);
+		const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+		lines > firstChild.data.split(/[\s/-]+/).length && found.push(`the heading “${firstChild.data}” is broken within a word`);
+	}
+	for (const box of document.querySelectorAll(".scroll.on")) {
+		const edge = Math.max(...[...box.querySelectorAll("tr:first-child > *")].map((cell) => cell.getBoundingClientRect().right));
+		edge < box.getBoundingClientRect().right + 1 && found.push("a table fades out at its edge, and no column goes on there");
+	}
 	for (const box of document.querySelectorAll("*")) {
 		const { overflowX, overflowY } = getComputedStyle(box);
 		const scrolls = (/auto|scroll/.test(overflowX) && box.scrollWidth > box.clientWidth) || (/auto|scroll/.test(overflowY) && box.scrollHeight > box.clientHeight);
@@ -39,11 +52,11 @@ function faults() {
 }
 
 for (const file of files) {
-	test(file, { timeout: 300_000 }, async (t) => {
+	test(file, { timeout: 300_000, concurrency: 3 }, async (t) => {
 		const hosts = await startHosts(t);
 		const answers = JSON.parse(await readFile(path.join(folder, file), "utf8"));
-		for (const [name, { tool, input, result }] of Object.entries(answers)) {
-			await t.test(name, { timeout: 30_000 }, async (t) => {
+		const all = Object.entries(answers).map(([name, { tool, input, result }]) =>
+			t.test(name, { timeout: 60_000 }, async (t) => {
 				const view = await open(t, hosts, await makePage(tool), { viewport: { width: 320, height: 600 } });
 				await view.send("sendToolInput", { arguments: input });
 				await view.send("sendToolResult", result);
@@ -55,6 +68,8 @@ for (const file of files) {
 				for (const fault of ["[object ", "undefined", "NaN", "Invalid Date", "Cannot be shown"]) {
 					assert.ok(!said.includes(fault) || JSON.stringify(result).includes(fault), fault);
 				}
+				await view.host.setViewportSize({ width: 480, height: 600 });
+				assert.deepEqual(await frame.evaluate(faults), [], "480");
 				await view.host.setViewportSize({ width: 800, height: 600 });
 				await view.send("sendHostContextChange", { theme: "dark" });
 				await view.app.locator("html[data-theme=dark]").waitFor();
@@ -62,7 +77,8 @@ for (const file of files) {
 				// The colours of the dark theme, on all shapes.
 				file === "shapes.json" && (await accessible(view));
 				await behaved(view);
-			});
-		}
+			})
+		);
+		await Promise.all(all);
 	});
 }

@@ -43,18 +43,20 @@ test("documents show answers, and call their tool when the user clicks", { timeo
 	}
 });
 
-test("hostile documents reach nothing", { timeout: 900_000 }, async (t) => {
+// Side by side, since each waits for what could happen; each has a page, and a peer, of its own.
+test("hostile documents reach nothing", { timeout: 1_800_000, concurrency: 4 }, async (t) => {
 	const hosts = await startHosts(t);
-	for (const profile of HOSTS) {
-		for (const [name, document] of hostile) {
-			await t.test(`${name} in ${profile}`, { timeout: 60_000 }, async (t) => {
+	const all = HOSTS.flatMap((profile) =>
+		hostile.map(([name, document]) =>
+			t.test(`${name} in ${profile}`, { timeout: 60_000 }, async (t) => {
 				const peer = await listen(t);
 				const page = await makePage(WEATHER, { document: peer.placed(document) });
 				const view = await open(t, hosts, page, { profile });
 				await contained(view, peer);
-			});
-		}
-	}
+			})
+		)
+	);
+	await Promise.all(all);
 });
 
 /** A document of a script alone, which the plugin would compile so. */

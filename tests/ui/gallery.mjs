@@ -329,8 +329,8 @@ async function takePlain({ browser }, { name, how: { result, width, most } }) {
 	await host.close();
 }
 
-async function take(t, hosts, { name, tool, how }) {
-	const { input, result, steps, context, languages, more, ask, isPart, width = isPart ? 360 : 560, most = Infinity } = how;
+/** Shows one of the gallery's views in a host. */
+export async function show(t, hosts, { tool, how: { input, result, steps, context, languages, more, ask, isPart, width = isPart ? 360 : 560 } }) {
 	const view = await open(t, hosts, await makePage(tool, more, false, languages), {
 		viewport: { width, height: 1000 },
 		context,
@@ -340,11 +340,17 @@ async function take(t, hosts, { name, tool, how }) {
 	result ? await view.send("sendToolResult", result) : input && (await view.send("sendToolCancelled", {}));
 	await view.host.waitForTimeout(200);
 	await steps?.(view);
+	return view;
+}
+
+async function take(t, hosts, one) {
+	const { isPart, most = Infinity } = one.how;
+	const view = await show(t, hosts, one);
 	await view.host.waitForTimeout(500);
 	const part = view.app.locator(".face > :first-child");
 	const box = isPart && (await part.count()) ? await part.boundingBox() : undefined;
 	await view.host.screenshot({
-		path: path.join(pictures, `${name}.png`),
+		path: path.join(pictures, `${one.name}.png`),
 		...(box
 			? { clip: { x: 4, y: Math.max(0, box.y - 12), width: 352, height: Math.min(box.height + 24, 500) } }
 			: { clip: await view.host.locator("iframe").boundingBox().then((whole) => ({ ...whole, height: Math.min(most, whole.height) })) })

@@ -178,12 +178,22 @@ const ENDLESS = [
 	"[1, 2, 3].sort(() => { while (true) {} })",
 	"'x'.replace(/x/, () => { while (true) {} })",
 	"const m = new Map(); for (let i = 0; ; i++) { m.set(i, i) }",
-	"let o = {}; while (true) { o = { o } }"
+	"let o = {}; while (true) { o = { o } }",
+	// What takes long within one step.
+	"const a = new Array(300000).fill(0).map((_, i) => i % 977); while (true) { a.toSorted() }",
+	"const a = new Array(1e6).fill(0); while (true) { a.includes(1) }",
+	"const s = 'x'.repeat(4e6); while (true) { s.toUpperCase() }",
+	"const a = new Array(1e6).fill('x'); while (true) { `${a}` }"
 ];
 
-test("a script that does not come to an end is ended, and cannot catch it", () => {
+/** Most milliseconds until a script is ended: a turn has 1,500, and the last thing that is done for it may go beyond. */
+const ENDED = 10_000;
+
+test("a script that does not come to an end is ended in time, and cannot catch it", () => {
 	for (const script of ENDLESS) {
+		const start = performance.now();
 		assert.throws(() => run(script), Stop, script);
+		assert.ok(performance.now() - start < ENDED, `${Math.round(performance.now() - start)} ms: ${script}`);
 	}
 });
 

@@ -108,6 +108,24 @@ test("findings before formalities, failures before all", () => {
 	assert.equal(classes(shown({ success: true, name: "x", size: 1 }), "book").length, 0, "a success is");
 });
 
+test("what a linter says stands before the source that it says it of, and a count of the rows says nothing", () => {
+	inOrder({ filePath: "/srv/a.js", messages: [{ ruleId: "no-var" }, { ruleId: "no-undef" }], errorCount: 2, source: "var x;\nlet y;\n" }, "no-var", "var x;");
+	const databases = shown({ databases: [{ name: "memory" }, { name: "disk" }], databaseCount: 2 });
+	assert.doesNotMatch(databases.textContent, /Database count/);
+	assert.match(shown({ databases: [{ name: "memory" }, { name: "disk" }], databaseCount: 7 }).textContent, /Database count/);
+});
+
+test("one record of which a row would show only a part stands as names and values", () => {
+	const nested = shown([{ grapheme: "é", codePoints: [{ char: "é", hex: "U+00E9" }] }]);
+	assert.doesNotMatch(nested.textContent, /1 item/);
+	assert.match(nested.textContent, /U\+00E9/);
+	const wide = shown([{ a: 1, b: 2, c: 3, d: 4, e: 5 }]);
+	assert.equal(wide.all("table").length, 0);
+	assert.equal(wide.all("dd").length, 5);
+	assert.equal(shown([{ from: "Ada", to: "Engine" }]).all("table").length, 1, "a short row is a row");
+	assert.equal(shown([{ a: [1] }, { a: [2] }]).all("table").length, 1);
+});
+
 test("a document before its facts, facts of a thing before its rows", () => {
 	inOrder({ updated: "2026-03-01", author: "Ada", content: "# Title\n\nSome text" }, "Some text", "Ada");
 	inOrder({ login: "ada", mail: "a@example.com", city: "Faro", team: "Core", posts: [{ text: "a post" }] }, "ada", "a post");

@@ -36,6 +36,13 @@ test("columns without a name are numbered", () => {
 	assert.deepEqual(texts(made("| | B |\n|---|---|\n| x | 1 |\n| y | 2 |"), "th"), ["1", "B"]);
 });
 
+test("nothing of a link or a row is left out", () => {
+	assert.equal(made("- [Snapshot](.out/page.yml)\n- [Log](.out/a.log)").textContent, "Snapshot (.out/page.yml)Log (.out/a.log)");
+	const [table] = made("| A | B |\n|---|---|\n| x | y | z |\n| u | v |").all("table");
+	assert.deepEqual(texts(table, "th"), ["A", "B", "3"], "a row may have more cells than the head");
+	assert.match(table.textContent, /xyz/);
+});
+
 test("no markup, no scheme but http, https and mailto, nothing fetched", () => {
 	const element = made(
 		"# Hi\n\n<img src=x onerror=alert(1)> <script>alert(2)</script> [run](javascript:alert(3)) [file](file:///etc/passwd) ![pic](https://example.com/p.png) [d](data:text/html,x)\n\n<b>bold</b> \\*not\\*\n"
@@ -98,6 +105,12 @@ test("data in texts", () => {
 	} finally {
 		view.file = undefined;
 	}
+});
+
+test("lines with signs and without a head are a difference", () => {
+	assert.equal(made("  a\n- b\n+ x\n  c").all("pre")[0].attributes.class, "text diff");
+	assert.equal(made("- one\n- two\n- three").all("pre").length, 0, "a list is none");
+	assert.equal(made("- one\n+ two\nthree").all(".diff").length, 0);
 });
 
 test("differences", () => {

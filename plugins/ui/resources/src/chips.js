@@ -58,7 +58,7 @@ export function chips(schema, value, ask, each) {
 				onpaste: paste,
 				onblur: () => add()
 			});
-	const more = h("button", { type: "button", onclick: () => add() }, say("addItem"));
+	const more = h("button", { type: "button", onclick: () => (input.value ? add() : input.focus()) }, say("addItem"));
 	const box = h("div", { class: "field" }, list, h("div", { class: "pair" }, input, more));
 	const typed = () => (input.value ? [input.value] : []);
 

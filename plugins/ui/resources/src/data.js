@@ -68,8 +68,8 @@ export class Viewer {
 	}
 
 	/** A whole record of a table, with a way to ask the assistant about it. */
-	whole(record, depth) {
-		const shown = this.object(record, undefined, depth + 1);
+	whole(record, depth, schema) {
+		const shown = this.object(record, schema, depth + 1);
 		const ask = h("button", { type: "button", class: "small", onclick: () => this.deeds.ask(ask, record) }, say("askAbout"));
 		return this.deeds.canAsk() ? h("div", { class: "data" }, shown, ask) : shown;
 	}
@@ -106,10 +106,13 @@ export class Viewer {
 		const rows = recordsIn(value, this, schema, name);
 		if (rows) {
 			const columns = rows.columns.slice(0, COLUMNS);
+			const [first, second] = rows.records;
+			// One record of which a row shows only a part stands as names and values.
+			const isAlone = Array.isArray(value) && !second && (columns[4] || columns.some(({ key }) => !isScalar(first[key])));
 			return h(
 				"div",
 				{ class: "data" },
-				this.table(rows.records, columns, depth, name && labelOf(name)),
+				isAlone ? this.whole(first, depth - 1, this.within(schema, 0)) : this.table(rows.records, columns, depth, name && labelOf(name)),
 				parts.pictures?.(rows.records, columns, rows.ordinal)
 			);
 		}

@@ -7,7 +7,10 @@ import { labelOf } from "./words.js";
 
 const HUNK = /^@@ -\d+(,\d+)? \+\d+(,\d+)? @@/m;
 
-export const isDiff = (text) => HUNK.test(text) && /^[+-]/m.test(text);
+/** Lines with a sign or two blanks before each, without a head. */
+const isBare = (text) => text.split("\n").every((one) => /^([-+ ] |$)/.test(one)) && /^\+ /m.test(text) && /^- /m.test(text);
+
+export const isDiff = (text) => (HUNK.test(text) && /^[+-]/m.test(text)) || isBare(text);
 
 const SIGNS = { "+": "add", "-": "cut", "@": "hunk" };
 

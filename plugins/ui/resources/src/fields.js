@@ -157,6 +157,7 @@ function text(schema, value, ask) {
 			onclick: () => {
 				empty = true;
 				allow.hidden = true;
+				input.focus();
 				input.dispatchEvent(new Event("change", { bubbles: true }));
 			}
 		},

@@ -237,7 +237,7 @@ function rest() {
 function present(result) {
 	state.result = result;
 	answer.hidden = false;
-	const shown = face && !result?.isError && attempt(() => face.update(state));
+	const shown = face && !result?.isError && attempt(() => steady(face.element, () => face.update(state)));
 	steady(answer, () =>
 		answer.replaceChildren(
 			h("h2", { class: "unseen" }, say("result")),

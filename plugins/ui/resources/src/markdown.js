@@ -21,11 +21,10 @@ export function inline(text, open) {
 			made.push(h("code", {}, code.trim()));
 		} else if (address !== undefined) {
 			const said = label === undefined ? bare.replace(/^mailto:/, "") : picture ? label || say("picture") : inline(label, open);
-			made.push(
-				/^(https?:\/\/|mailto:)/i.test(address)
-					? h("button", { type: "button", class: "link", title: address, onclick: () => open(address) }, said)
-					: h("span", { title: address }, said)
-			);
+			// An address that cannot be opened is said.
+			/^(https?:\/\/|mailto:)/i.test(address)
+				? made.push(h("button", { type: "button", class: "link", title: address, onclick: () => open(address) }, said))
+				: made.push(said, picture || address.length > 200 ? "" : ` (${address})`);
 		} else {
 			const place = marked.findIndex((one) => one !== undefined);
 			made.push(h(["strong", "strong", "em", "em", "s"][place] ?? "br", {}, place < 0 ? [] : inline(marked[place], open)));
@@ -149,6 +148,8 @@ export function markdown(text, make, level = 2) {
 			for (at += 2; (lines[at] ?? "").includes("|"); at++) {
 				rows.push(cells(lines[at]));
 			}
+			// No cell is left out, also where the head has fewer.
+			head.push(...Array(Math.max(0, ...rows.map((row) => row.length - head.length))).fill(""));
 			blocks.push(make.table(head, rows));
 		} else if (ITEM.test(line)) {
 			blocks.push(list(ITEM.exec(line)[1].length));

@@ -16,7 +16,7 @@ const BOOKKEEPING =
 
 /** What is bookkeeping only while all is well. */
 const FORMALITIES = /^(success|ok|status|errors?|warnings?)$/;
-const FINDINGS = /^(errors?|warnings?|findings|issues|problems|violations|diagnostics|failures|conflicts)$/;
+const FINDINGS = /^(errors?|warnings?|findings|issues|problems|violations|messages|diagnostics|failures|conflicts)$/;
 const NAMES = /^(title|name|display_name|full_name|subject|headline)$/;
 const PLACES = /^(city|location|symbol)$/;
 
@@ -28,6 +28,8 @@ const WARNING = /^(warning|notice|caution)$/;
 
 export const plain = (key) => tokens(key).join("_").toLowerCase();
 
+const isCount = (key, value, rows) => /(^|_)(count|total)$/.test(key) && value === rows;
+
 /** What says nothing: all went well, there is nothing more, the rows stand there to be counted. */
 const isSilent = (key, value, rows) =>
 	value === null ||
@@ -35,7 +37,7 @@ const isSilent = (key, value, rows) =>
 	(/^(success|ok)$/.test(key) && value === true) ||
 	(/^warnings?$/.test(key) && isEmpty(value)) ||
 	(/^has_|truncated$|^offset$|^skip$/.test(key) && !value) ||
-	(/(^|_)(count|total)$/.test(key) && value === rows);
+	isCount(key, value, rows);
 
 const isFormality = (key, value) =>
 	FORMALITIES.test(plain(key)) &&
@@ -59,14 +61,14 @@ export function arrange(entries, isRows, isNamed) {
 	const main = large.filter(isMain);
 	// Where rows were asked for, also where none were found, counts and offsets are not the answer.
 	const hasRows = main.length > 0 || entries.some(([, value]) => typeof value === "object" && value !== null && isEmpty(value));
+	const rowCount = main.length === 1 ? Object.keys(main[0][1]).length : main.length ? undefined : 0;
 	const isBook = ([key, value]) =>
-		isFormality(key, value) || (hasRows && BOOKKEEPING.test(plain(key)) && !(Array.isArray(value) && value.length > 3));
+		isFormality(key, value) || (hasRows && (BOOKKEEPING.test(plain(key)) || isCount(plain(key), value, rowCount)) && !(Array.isArray(value) && value.length > 3));
 	let book = small.filter(isBook);
 	let facts = small.filter((entry) => !isBook(entry));
 	if (!facts.length && !large.length) {
 		[facts, book] = [book, []];
 	}
-	const rowCount = main.length === 1 ? Object.keys(main[0][1]).length : main.length ? undefined : 0;
 	book = book.filter(([key, value]) => !isSilent(plain(key), value, rowCount));
 	// What is empty is of interest where little else is there.
 	const filled = facts.filter(([, value]) => !isEmpty(value));

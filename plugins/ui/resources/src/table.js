@@ -204,7 +204,12 @@ export function table(records, columns, view, given) {
 		settle();
 	}
 	// Where columns go on beyond the edge, they fade out there.
-	const fade = () => scroll.classList.toggle("on", scroll.scrollWidth - scroll.clientWidth - Math.abs(scroll.scrollLeft) > 2);
+	const goesOn = () => scroll.scrollWidth - scroll.clientWidth - Math.abs(scroll.scrollLeft) > 2;
+	const fade = () => {
+		// Paths and addresses give way first, and stay short.
+		goesOn() && scroll.classList.add("tight");
+		scroll.classList.toggle("on", goesOn());
+	};
 	scroll.addEventListener("scroll", fade);
 	new ResizeObserver(fade).observe(scroll);
 	headings();

@@ -160,6 +160,7 @@ const reducing = (name) => (list, then, ...first) => {
 const order = (then) =>
 	then === undefined
 		? (a, b) => {
+				tick();
 				const [left, right] = [textOf(a), textOf(b)];
 				return left < right ? -1 : left > right ? 1 : 0;
 			}

@@ -28,8 +28,18 @@ export function beginTurn() {
 export function tick(amount = 1) {
 	const before = steps;
 	steps += amount;
-	if (steps > STEPS || ((before ^ steps) & ~4095 && performance.now() > until)) {
-		throw new Stop("its script does not come to an end");
+	if (steps > STEPS) {
+		throw endless();
+	}
+	(before ^ steps) & ~4095 && tock();
+}
+
+const endless = () => new Stop("its script does not come to an end");
+
+/** Ends a turn whose time is over: after each thing that the browser does for a script, since steps do not say how long it takes. */
+function tock() {
+	if (performance.now() > until) {
+		throw endless();
 	}
 }
 
@@ -154,6 +164,7 @@ export class Facade {
 	}
 
 	read(key) {
+		tock();
 		const entry = this.table[key];
 		if (entry === undefined) {
 			return own(this.extra[key] ?? this.table["*"]?.[0]?.(this.thing, key));
@@ -167,6 +178,7 @@ export class Facade {
 	}
 
 	write(key, value) {
+		tock();
 		const entry = this.table[key] ?? this.table["*"];
 		if (entry === undefined) {
 			this.extra[key] = value;
@@ -214,8 +226,13 @@ export function call(called, self, args) {
 	if (!(called instanceof Callable)) {
 		throw failure("TypeError", `${textOf(called)} is not a function`);
 	}
-	// What we do for a script can take longer than a step of its own.
-	tick(called instanceof Native ? 20 : 5);
+	if (called instanceof Native) {
+		// What we do for a script can take longer than a step of its own.
+		tick(20);
+		tock();
+	} else {
+		tick(5);
+	}
 	return deeper(() => (called.run ? called.run(self, args) : construct(called, args)));
 }
 
@@ -236,6 +253,7 @@ function deeper(work) {
 export function construct(called, args) {
 	tick(5);
 	if (called instanceof Native && called.create) {
+		tock();
 		return called.create(args);
 	}
 	if (!(called instanceof Script) || called.isArrow) {
@@ -442,6 +460,7 @@ export function textOf(value, level = 0) {
 export function joined(list, between, level = 0) {
 	let length = 0;
 	const texts = list.map((one) => {
+		tick();
 		const text = isNothing(one) ? "" : textOf(one, level + 1);
 		bounded((length += text.length + between.length));
 		return text;

@@ -1,0 +1,70 @@
+// Compares when views are painted first, of several revisions in turns: node first-paint.mjs ROUNDS REVISION...
+//
+// A revision is one of Git, or `.` for the files as they are. The time is from the first byte of a page that is read until
+// Chromium has painted something of it, in the host of `host.mjs`; the page is that of a usual tool.
+
+import { execFileSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { shipped } from "./build.mjs";
+import { open, startHosts } from "./host.mjs";
+import { WEATHER } from "./tools.mjs";
+
+const [rounds, ...revisions] = process.argv.slice(2);
+if (!revisions.length) {
+	console.error("usage: node first-paint.mjs ROUNDS REVISION...");
+	process.exit(2);
+}
+
+const read = async (revision, name) =>
+	revision === "."
+		? readFile(path.join(shipped, name), "utf8")
+		: execFileSync("git", ["show", `${revision}:./${name}`], { cwd: shipped, encoding: "utf8", maxBuffer: 1e7 });
+
+/** The page of a revision, which remembers when it was begun. */
+async function pageOf(revision) {
+	const places = { lang: "en", title: "t", data: JSON.stringify({ tool: WEATHER }).replaceAll("<", "\\u003c"), runtime: await read(revision, "packed.js") };
+	const page = (await read(revision, "page.html")).replace(/\{\{(\w+)\}\}/g, (_, name) => places[name] ?? "");
+	return { page: page.replace(/<head>|<meta/, (tag) => `<script>window.begun = performance.now()</script>${tag}`), bytes: Buffer.byteLength(page) };
+}
+
+/** Milliseconds until a page is painted. */
+async function measure(hosts, page) {
+	const ends = [];
+	const view = await open({ after: (end) => ends.push(end) }, hosts, page);
+	const frame = view.host.frames().find((one) => one.parentFrame()?.parentFrame() === view.host.mainFrame());
+	const wait = await frame.evaluate(
+		() =>
+			new Promise((resolve) => {
+				new PerformanceObserver((list) => {
+					const [first] = list.getEntries().filter(({ name }) => name === "first-contentful-paint");
+					first && resolve(first.startTime - window.begun);
+				}).observe({ type: "paint", buffered: true });
+			})
+	);
+	await Promise.all(ends.map((end) => end()));
+	return wait;
+}
+
+const ends = [];
+try {
+	const hosts = await startHosts({ after: (end) => ends.unshift(end) });
+	const pages = await Promise.all(revisions.map(pageOf));
+	const waits = revisions.map(() => []);
+	// The first of each warms up and does not count.
+	for (let round = 0; round <= Number(rounds); round++) {
+		for (const [index, { page }] of pages.entries()) {
+			const wait = await measure(hosts, page);
+			round && waits[index].push(wait);
+		}
+	}
+	revisions.forEach((revision, index) => {
+		const sorted = waits[index].toSorted((a, b) => a - b);
+		const at = (part) => Math.round(sorted[Math.floor((sorted.length - 1) * part)]);
+		console.log(`${revision}: ${pages[index].bytes} bytes, first paint after ${at(0.5)} ms (median of ${sorted.length}; quarters ${at(0.25)} and ${at(0.75)})`);
+	});
+} finally {
+	for (const end of ends) {
+		await end();
+	}
+}
