@@ -55,6 +55,11 @@ pub enum Fault {
     /// The path is not a file in the revision.
     #[error("`{0}` is a {1} in that revision, not a file")]
     NotAFile(String, &'static str),
+    /// Several files of the revision have names that differ from the name asked for only in case.
+    #[error(
+        "in that revision no file is named `{0}`, and several are but for the case of letters: name one of {1}"
+    )]
+    SeveralNames(String, String),
     /// Git LFS has not downloaded the content with this SHA-256 and this size in bytes.
     #[error(
         "Git LFS has not downloaded this version ({1} bytes, SHA-256 {0}): run `git lfs fetch` \

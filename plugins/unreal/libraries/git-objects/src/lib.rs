@@ -14,8 +14,9 @@ mod object;
 mod pack;
 mod repository;
 mod revision;
+mod tree;
 
 pub use fault::Fault;
 pub use id::Id;
 pub use object::Commit;
-pub use repository::Repository;
+pub use repository::{Blob, Repository};

@@ -91,6 +91,7 @@ pub fn tagged(bytes: &[u8], length: usize) -> Option<Id> {
 /// An entry of a tree.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TreeEntry {
+    pub name: String,
     pub id: Id,
     pub mode: TreeMode,
 }
@@ -115,6 +116,11 @@ impl TreeMode {
         })
     }
 
+    /// Whether a path cannot lead on behind an entry of this kind, which is no file either.
+    pub fn ends_a_path(self) -> bool {
+        matches!(self, Self::Link | Self::Submodule)
+    }
+
     /// The word for this kind of entry in a message.
     pub fn word(self) -> &'static str {
         match self {
@@ -126,30 +132,29 @@ impl TreeMode {
     }
 }
 
-/// Finds an entry of a tree by name: the exact name, or else the first name that differs only in
-/// the case of ASCII letters, since file systems of Windows ignore case. `None` if the tree has no
-/// such name. `Err` if the tree is malformed.
-pub fn entry(tree: &[u8], name: &str, length: usize) -> Result<Option<TreeEntry>, Fault> {
+/// The entries of a tree whose names fit. `Err` if the tree is malformed.
+pub fn entries(
+    tree: &[u8],
+    length: usize,
+    fits: impl Fn(&str) -> bool,
+) -> Result<Vec<TreeEntry>, Fault> {
     let fault = || Fault::Malformed("a tree has an incomplete entry".to_owned());
-    let mut alike = None;
+    let mut found = Vec::new();
     let mut rest = tree;
     while !rest.is_empty() {
         let space = rest.iter().position(|byte| *byte == b' ').ok_or_else(fault)?;
         let end = rest.iter().position(|byte| *byte == 0).ok_or_else(fault)?;
-        let (mode, found) = (&rest[..space], rest.get(space + 1..end).ok_or_else(fault)?);
+        let (mode, name) = (&rest[..space], rest.get(space + 1..end).ok_or_else(fault)?);
         let id = rest.get(end + 1..end + 1 + length).ok_or_else(fault)?;
         rest = &rest[end + 1 + length..];
-        let is_same = found == name.as_bytes();
-        if is_same || (alike.is_none() && found.eq_ignore_ascii_case(name.as_bytes())) {
+        let name = String::from_utf8_lossy(name);
+        if fits(&name) {
             let mode = TreeMode::of(mode).ok_or_else(fault)?;
-            let entry = TreeEntry { id: Id::of(id, length).ok_or_else(fault)?, mode };
-            if is_same {
-                return Ok(Some(entry));
-            }
-            alike = Some(entry);
+            let id = Id::of(id, length).ok_or_else(fault)?;
+            found.push(TreeEntry { name: name.into_owned(), id, mode });
         }
     }
-    Ok(alike)
+    Ok(found)
 }
 
 /// Parses a pointer of Git LFS: the SHA-256 of the content, and its size in bytes. `None` for
@@ -171,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_of_a_tree() {
+    fn entries_of_a_tree() {
         let mut tree = Vec::new();
         for (mode, name, byte) in
             [("100644", "A.b", 1), ("40000", "content", 2), ("40000", "Content", 3)]
@@ -180,18 +185,18 @@ mod tests {
             tree.extend_from_slice(&[byte; 20]);
         }
         let find = |name: &str| {
-            let found = entry(&tree, name, 20).expect("a tree");
-            found.map(|found| (found.id.bytes()[0], found.mode))
+            let found = entries(&tree, 20, |it| it.eq_ignore_ascii_case(name)).expect("a tree");
+            found.iter().map(|found| (found.id.bytes()[0], found.mode)).collect::<Vec<_>>()
         };
-        assert_eq!(find("Content"), Some((3, TreeMode::Folder)), "the exact name first");
-        assert_eq!(find("CONTENT"), Some((2, TreeMode::Folder)));
-        assert_eq!(find("a.B"), Some((1, TreeMode::File)));
-        assert_eq!(find("b"), None);
+        assert_eq!(find("CONTENT"), [(2, TreeMode::Folder), (3, TreeMode::Folder)]);
+        assert_eq!(find("a.B"), [(1, TreeMode::File)]);
+        assert_eq!(find("b"), []);
         for cut in 1..tree.len() {
-            // A truncated tree is refused or has fewer entries; `entry` never panics.
-            let _ = entry(&tree[..cut], "none", 20).map(|found| assert_eq!(found, None));
+            // A truncated tree is refused or has fewer entries; `entries` never panics.
+            let found = entries(&tree[..cut], 20, |_| true);
+            assert!(found.map_or(0, |found| found.len()) < 3);
         }
-        assert!(entry(&tree[..30], "none", 20).is_err());
+        assert!(entries(&tree[..30], 20, |_| false).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::{
     fault::Fault,
     id::{Id, Prefix},
-    object::{Commit, Kind, Object, TreeMode, entry, lfs_pointer, tagged},
+    object::{Commit, Kind, Object, lfs_pointer, tagged},
     pack::{Inflate, Pack, inflated},
     revision::{Revision, Step, is_name},
 };
@@ -54,6 +54,15 @@ pub struct Repository {
     /// Length of an object name in bytes.
     length: usize,
     packs: OnceCell<Vec<Pack>>,
+}
+
+/// The content of a file in a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blob {
+    /// The content.
+    pub bytes: Vec<u8>,
+    /// The path of the file in the commit, if it differs in case from the path asked for.
+    pub other_name: Option<String>,
 }
 
 impl Repository {
@@ -108,36 +117,25 @@ impl Repository {
     }
 
     /// Reads a file of a commit. If git has only a pointer of Git LFS, the content is read from the
-    /// folder of Git LFS. `None` if the commit does not have the file.
+    /// folder of Git LFS. `None` if the commit does not have the file. If the exact path is missing, a path that differs only
+    /// in case counts.
     ///
     /// # Errors
     ///
-    /// When the path is a folder, a link or a submodule in the commit. When the content has more
-    /// than `most` bytes, or is missing in the folder of Git LFS. When the repository cannot be
-    /// read.
-    pub fn file(&self, commit: &Commit, file: &Path, most: u64) -> Result<Option<Vec<u8>>, Fault> {
+    /// When the path is a folder, a link or a submodule in the commit, or when several paths differ from it only in case.
+    /// When the content has more than `most` bytes, or is missing in the folder of Git LFS. When the
+    /// repository cannot be read.
+    pub fn file(&self, commit: &Commit, file: &Path, most: u64) -> Result<Option<Blob>, Fault> {
         let inside = file.strip_prefix(&self.work_tree).unwrap_or(file);
-        let shown = inside.to_string_lossy().replace('\\', "/");
-        let mut names = inside.components().peekable();
-        let mut tree = commit.tree.clone();
-        while let Some(component) = names.next() {
-            let Component::Normal(name) = component else {
-                return Err(Fault::NoRepository(file.to_owned()));
-            };
-            let bytes = self.read_kind(&tree, Kind::Tree)?;
-            let Some(found) = entry(&bytes, &name.to_string_lossy(), self.length)? else {
-                return Ok(None);
-            };
-            match (found.mode, names.peek().is_some()) {
-                (TreeMode::Folder, true) => tree = found.id,
-                (TreeMode::File, false) => return self.content(&found.id, most).map(Some),
-                (TreeMode::Link | TreeMode::Submodule, _) | (TreeMode::Folder, false) => {
-                    return Err(Fault::NotAFile(shown, found.mode.word()));
-                }
-                (TreeMode::File, true) => return Ok(None),
-            }
-        }
-        Err(Fault::NotAFile(shown, TreeMode::Folder.word()))
+        let Some(place) = self.place(commit, inside)? else { return Ok(None) };
+        let is_exact = inside == Path::new(&place.path);
+        let bytes = self.content(&place.id, most)?;
+        Ok(Some(Blob { bytes, other_name: (!is_exact).then_some(place.path) }))
+    }
+
+    /// Length of an object name in bytes.
+    pub(crate) fn length(&self) -> usize {
+        self.length
     }
 
     fn content(&self, id: &Id, most: u64) -> Result<Vec<u8>, Fault> {
@@ -244,7 +242,7 @@ impl Repository {
         Err(Fault::object(&id, "is a tag of too many tags"))
     }
 
-    fn read_kind(&self, id: &Id, kind: Kind) -> Result<Vec<u8>, Fault> {
+    pub(crate) fn read_kind(&self, id: &Id, kind: Kind) -> Result<Vec<u8>, Fault> {
         let object = self.read(id, MAX_SMALL)?;
         if object.kind == kind {
             return Ok(object.bytes);

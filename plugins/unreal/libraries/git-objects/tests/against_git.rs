@@ -100,7 +100,8 @@ fn assert_same(dir: &Path) {
             let expected = (!expected.is_empty())
                 .then(|| git(dir, &["cat-file", "blob", &format!("{id}:{path}")]));
             let read = found.file(&commit, &dir.join(path), MOST).expect("it can be read");
-            assert!(read == expected, "{revision}: {path}");
+            let read = read.map(|blob| (blob.bytes, blob.other_name));
+            assert!(read == expected.map(|bytes| (bytes, None)), "{revision}: {path}");
         }
     }
 }
@@ -170,6 +171,48 @@ fn another_working_tree_a_submodule_and_shared_objects() {
     fs::rename(dir.with_extension("moved"), &dir).expect("it can be moved");
 }
 
+/// A commit of files whose names a file system that ignores case could not hold beside each other.
+fn commit_of(dir: &Path, paths: &[&str]) {
+    git(dir, &["read-tree", "--empty"]);
+    for path in paths {
+        fs::write(dir.join("new"), path).expect("it can be written");
+        let id = line(dir, &["hash-object", "-w", "new"]);
+        let entry = format!("100644,{id},{path}");
+        git(dir, &["update-index", "--add", "--cacheinfo", &entry]);
+    }
+    git(dir, &["commit", "--quiet", "-m", "Names"]);
+}
+
+#[test]
+fn a_path_may_differ_in_case() {
+    let (_held, dir) = repository(&[]);
+    let read = |path: &str| {
+        let found = Repository::around(&dir.join("x")).expect("a repository");
+        let head = found.commit("HEAD").expect("a commit");
+        let file = found.file(&head, &dir.join(path), MOST);
+        file.map(|blob| blob.map(|blob| (blob.other_name, String::from_utf8(blob.bytes))))
+    };
+    let same = |path: &str, other: Option<&str>| {
+        let text = other.unwrap_or(path).to_owned();
+        assert_eq!(read(path).expect(path), Some((other.map(str::to_owned), Ok(text))));
+    };
+    // Git keeps the case in which a folder was first added, and so may have both.
+    commit_of(&dir, &["Content/BP_Door.uasset", "content/BP_Bell.uasset", "Content/Ärger.uasset"]);
+    same("Content/BP_Door.uasset", None);
+    same("content/bp_door.UASSET", Some("Content/BP_Door.uasset"));
+    same("Content/BP_Bell.uasset", Some("content/BP_Bell.uasset"));
+    same("CONTENT/ÄRGER.uasset", Some("Content/Ärger.uasset"));
+    assert_eq!(read("Content/BP_Window.uasset").expect("it is looked for"), None);
+    commit_of(&dir, &["Content/BP_Door.uasset", "content/BP_door.uasset"]);
+    same("Content/BP_Door.uasset", None);
+    same("content/BP_door.uasset", None);
+    let fault = read("content/BP_Door.uasset").expect_err("it could be either").to_string();
+    for part in ["`content/BP_Door.uasset`", "`Content/BP_Door.uasset`", "`content/BP_door.uasset`"]
+    {
+        assert!(fault.contains(part), "{fault}");
+    }
+}
+
 #[test]
 fn what_is_refused_and_why() {
     let (_held, dir) = repository(&[]);
@@ -219,7 +262,8 @@ fn content_of_git_lfs() {
     let folder = dir.join(".git/lfs/objects/01/23");
     fs::create_dir_all(&folder).expect("it can be made");
     fs::write(folder.join(&oid), "large").expect("it can be written");
-    assert_eq!(file().expect("it is there"), Some(b"large".to_vec()));
+    let blob = file().expect("it is there").map(|blob| blob.bytes);
+    assert_eq!(blob, Some(b"large".to_vec()));
     fs::write(folder.join(&oid), "larger").expect("it can be written");
     assert!(matches!(file(), Err(Fault::Malformed(_))));
 }

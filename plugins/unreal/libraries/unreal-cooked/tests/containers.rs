@@ -121,6 +121,9 @@ fn other_files_and_newer_versions_are_refused() {
     assert!(matches!(Toc::read(b"no container"), Err(Fault::Unknown(_))));
     toc[16] = 11;
     assert!(matches!(Toc::read(&toc), Err(Fault::TooNew { version: 11, .. })));
+    // The engine calls the version 0 invalid (`EIoStoreTocVersion::Invalid`).
+    toc[16] = 0;
+    assert!(matches!(Toc::read(&toc), Err(Fault::Damaged { what: "version", at: 16 })));
     let (toc, data) = container((8, 5)).files();
     let toc = Toc::read(&toc).expect("it is one");
     let header = toc.chunks().find(|c| c.kind == ChunkKind::ContainerHeader).expect("one");

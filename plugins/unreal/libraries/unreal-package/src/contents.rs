@@ -4,7 +4,7 @@
 use crate::{
     Guid, Render, Text,
     blueprint::Variable,
-    graph::{Graph, Node},
+    graph::{Graph, Node, NodeKind},
     object::{Object, Package, get},
     pins::Pin,
     tables::Index,
@@ -157,7 +157,7 @@ impl<'a> Package<'a> {
         graph.nodes.push(NodeContents {
             name: visible(&header.object_name(index), MAX_NAME, false).into_owned(),
             class: visible(&class, MAX_NAME, false).into_owned(),
-            title: titles::title(render, header, index, &object),
+            title: titles::Title::of(render, header, index, &object).text,
             owner: if subject.is_empty() { String::new() } else { self.owner(&object) },
             action,
             subject,
@@ -200,7 +200,7 @@ impl<'a> Package<'a> {
         };
         if action != Action::None {
             let about = titles::about(render, header, class, object);
-            return about.map_or((Action::None, String::new()), |(_, subject)| (action, subject));
+            return about.map_or((Action::None, String::new()), |title| (action, title.subject));
         }
         // Node classes of Unreal plugins derive from those of the engine and have the same
         // properties.
@@ -300,24 +300,29 @@ impl<'a> Package<'a> {
 }
 
 impl From<Graph> for GraphContents {
-    /// Converts a graph of a rig or a material, where the titles of nodes begin with the action.
+    /// Converts a graph of a rig or a material.
     fn from(graph: Graph) -> Self {
         let nodes = graph.nodes.into_iter().map(|node| {
-            let Node { name, class, title, comment, guid, pins, fault, .. } = node;
-            let (action, subject) = match title.split_once(' ') {
-                Some(("Call", subject)) => (Action::Call, subject),
-                Some(("Get" | "Parameter", subject)) => (Action::Get, subject),
-                Some(("Set", subject)) => (Action::Set, subject),
-                Some(_) | None => (Action::None, ""),
+            let Node { name, class, title, kind, subject, comment, guid, pins, fault, .. } = node;
+            let (action, subject) = match kind {
+                NodeKind::Call => (Action::Call, subject),
+                NodeKind::Get | NodeKind::Parameter => (Action::Get, subject),
+                NodeKind::Set => (Action::Set, subject),
+                NodeKind::Event
+                | NodeKind::Input
+                | NodeKind::Output
+                | NodeKind::Macro
+                | NodeKind::Cast
+                | NodeKind::Comment
+                | NodeKind::Reroute
+                | NodeKind::Other => (Action::None, String::new()),
             };
-            // The title of a material expression has the class in brackets after the subject.
-            let subject = subject.split_once(" (").map_or(subject, |(subject, _)| subject);
             let pins = pins.into_iter();
             let set =
                 pins.filter(|pin| !pin.output && pin.links.is_empty() && !pin.value.is_empty());
             NodeContents {
                 action,
-                subject: subject.to_owned(),
+                subject,
                 owner: String::new(),
                 literals: set
                     .map(|pin| Literal {

@@ -192,20 +192,51 @@ impl Difference {
     }
 
     fn blueprints(&mut self, before: &[Blueprint], after: &[Blueprint]) {
-        let none = Blueprint::default();
-        for (position, new) in after.iter().enumerate() {
-            let old = before.iter().find(|old| old.name == new.name);
-            // A Blueprint with a new name counts as the renamed Blueprint at the same position.
-            let old = old.or_else(|| before.get(position)).unwrap_or(&none);
-            self.one(Part::Parent, "", &new.name, old.parent.clone(), new.parent.clone());
-            let interfaces = |of: &Blueprint| {
-                of.interfaces.iter().map(|path| (path.clone(), String::new())).collect()
-            };
-            self.all(Part::Interface, "", &interfaces(old), &interfaces(new));
-            self.all(Part::Variable, "", &variables(old), &variables(new));
-            self.all(Part::Component, "", &components(old), &components(new));
+        let pairs = blueprint_pairs(before, after);
+        let is_one = pairs.len() == 1;
+        for (old, new) in pairs {
+            let Some(Blueprint { name, .. }) = new.or(old) else { continue };
+            let place = if is_one { "" } else { name };
+            self.all(Part::Parent, "", &parent(old, name), &parent(new, name));
+            self.all(Part::Interface, place, &named(old, interfaces), &named(new, interfaces));
+            self.all(Part::Variable, place, &named(old, variables), &named(new, variables));
+            self.all(Part::Component, place, &named(old, components), &named(new, components));
         }
     }
+}
+
+/// The Blueprints of both versions in pairs. Of those that only one version has, the first of the old version counts as
+/// renamed to the first of the new version, and so on. A Blueprint that was added or removed is alone in its pair.
+fn blueprint_pairs<'b>(
+    before: &'b [Blueprint],
+    after: &'b [Blueprint],
+) -> Vec<(Option<&'b Blueprint>, Option<&'b Blueprint>)> {
+    let is_in = |list: &[Blueprint], name: &str| list.iter().any(|other| other.name == name);
+    let mut gone = before.iter().filter(|old| !is_in(after, &old.name));
+    let same_or_renamed = |new: &'b Blueprint| {
+        let same = before.iter().find(|old| old.name == new.name);
+        (same.or_else(|| gone.next()), Some(new))
+    };
+    let mut pairs: Vec<_> = after.iter().map(same_or_renamed).collect();
+    pairs.extend(gone.map(|old| (Some(old), None)));
+    pairs
+}
+
+/// The parent class of a Blueprint, under the Blueprint's new name.
+fn parent(blueprint: Option<&Blueprint>, name: &str) -> BTreeMap<String, String> {
+    blueprint.map(|of| (name.to_owned(), of.parent.clone())).into_iter().collect()
+}
+
+/// Named parts of a Blueprint; none if the version does not have the Blueprint.
+fn named(
+    blueprint: Option<&Blueprint>,
+    parts: fn(&Blueprint) -> BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    blueprint.map(parts).unwrap_or_default()
+}
+
+fn interfaces(blueprint: &Blueprint) -> BTreeMap<String, String> {
+    blueprint.interfaces.iter().map(|path| (path.clone(), String::new())).collect()
 }
 
 fn variables(blueprint: &Blueprint) -> BTreeMap<String, String> {

@@ -34,6 +34,10 @@ pub struct Node {
     pub class: String,
     /// Description such as `Call PrintString`.
     pub title: String,
+    /// What the node does with its subject.
+    pub kind: NodeKind,
+    /// The function, variable, event or other subject, such as `PrintString`; empty if the node has none.
+    pub subject: String,
     /// Comment by the author.
     pub comment: String,
     /// `Disabled` or `DevelopmentOnly`, or empty for an enabled node.
@@ -46,6 +50,55 @@ pub struct Node {
     pub pins: Vec<NodePin>,
     /// The reason why pins are missing, if any.
     pub fault: Option<String>,
+}
+
+/// What a node does with its subject, known by the node's class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum NodeKind {
+    /// Anything else.
+    #[default]
+    Other,
+    /// Declares or handles an event.
+    Event,
+    /// Handles an input of the player, or is an input of a material function.
+    Input,
+    /// Is an output of a material function.
+    Output,
+    /// Is a parameter of a material.
+    Parameter,
+    /// Calls a function or an event dispatcher.
+    Call,
+    /// Uses a macro.
+    Macro,
+    /// Casts to a class.
+    Cast,
+    /// Writes a variable.
+    Set,
+    /// Reads a variable.
+    Get,
+    /// Is a comment; the subject is its text.
+    Comment,
+    /// Passes its input on.
+    Reroute,
+}
+
+impl NodeKind {
+    /// The words before the subject in titles of this kind; titles may have others.
+    pub(crate) fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::Event => &["Event ", "Custom event "],
+            Self::Input => &["Input "],
+            Self::Output => &["Output "],
+            Self::Parameter => &["Parameter "],
+            Self::Call => &["Call "],
+            Self::Macro => &["Macro "],
+            Self::Cast => &["Cast to "],
+            Self::Set => &["Set "],
+            Self::Get => &["Get "],
+            Self::Comment => &["Comment: "],
+            Self::Other | Self::Reroute => &[],
+        }
+    }
 }
 
 /// A pin of a node.

@@ -39,6 +39,14 @@ pub struct Layout {
     pub material_inputs: bool,
     /// Variables of Niagara are stored natively (`VariablesUseTypeDefRegistry`).
     pub niagara_variables: bool,
+    /// Names of curves have a number (until `RemoveUIDFromSmartNameSerialize`).
+    pub smart_name_id: bool,
+    /// Names of curves have a GUID (until `SmartNameRefactorForDeterministicCooking`).
+    pub smart_name_guid: bool,
+    /// Channels of sequences are stored natively (`SerializeFloatChannelCompletely`).
+    pub native_channels: bool,
+    /// Channels of sequences tell whether the editor shows them (`SerializeFloatChannelShowCurve`).
+    pub channel_is_shown: bool,
     /// The version of property bags (`FPropertyBagCustomVersion`).
     pub property_bag: i32,
     /// Number of entries in the soft object path table.
@@ -51,6 +59,8 @@ impl Layout {
             (summary.custom(custom::FRAMEWORK), summary.custom(custom::BLUEPRINTS));
         let (editor, release) = (summary.custom(custom::EDITOR), summary.custom(custom::RELEASE));
         let stream = summary.custom(custom::UE5_RELEASE);
+        let (fortnite, animation) =
+            (summary.custom(custom::FORTNITE_MAIN), summary.custom(custom::ANIM_PHYS));
         Self {
             ue4: summary.versions.ue4,
             ue5: summary.versions.ue5,
@@ -65,9 +75,13 @@ impl Layout {
             text_invariant: editor >= 32,
             text_sign: editor >= 20,
             text_wide: stream >= 12,
-            text_notes: summary.custom(custom::FORTNITE_MAIN) >= 259,
+            text_notes: fortnite >= 259,
             material_inputs: summary.custom(custom::CORE) >= 1,
             niagara_variables: summary.custom(custom::NIAGARA) >= 64,
+            smart_name_id: animation < 5,
+            smart_name_guid: animation < 10 && !summary.is_stripped(),
+            native_channels: summary.custom(custom::SEQUENCER) >= 12 || fortnite >= 53,
+            channel_is_shown: fortnite >= 53,
             property_bag: summary.custom(custom::PROPERTY_BAG),
             soft_paths,
         }

@@ -14,7 +14,7 @@ const WHAT: &str = "structure";
 
 /// A field of a structure with a fixed layout.
 #[derive(Clone, Copy)]
-enum Field {
+pub enum Field {
     /// Single precision until 4.27, double precision since 5.0.
     Real,
     Single,
@@ -27,7 +27,7 @@ enum Field {
     Name,
 }
 
-type NativeLayout = &'static [(&'static str, Field)];
+pub type NativeLayout = &'static [(&'static str, Field)];
 
 const fn xyz(field: Field) -> [(&'static str, Field); 3] {
     [("X", field), ("Y", field), ("Z", field)]
@@ -68,17 +68,6 @@ fn shape(name: &str) -> Option<NativeLayout> {
         "FrameNumber" => &[("Value", I32)],
         "NavAgentSelector" => &[("PackedBits", U32)],
         "TopLevelAssetPath" => &[("PackageName", Name), ("AssetName", Name)],
-        "RichCurveKey" => &[
-            ("InterpMode", U8),
-            ("TangentMode", U8),
-            ("TangentWeightMode", U8),
-            ("Time", Single),
-            ("Value", Single),
-            ("ArriveTangent", Single),
-            ("ArriveTangentWeight", Single),
-            ("LeaveTangent", Single),
-            ("LeaveTangentWeight", Single),
-        ],
         "SimpleCurveKey" => &[("Time", Single), ("Value", Single)],
         "Box" => &[
             ("Min.X", Real),
@@ -134,6 +123,9 @@ impl Layout {
         if let Some(shape) = shape(name) {
             return Ok(Some(Native::Fields(self.shaped(cursor, shape)?)));
         }
+        if let Some(fields) = self.curve(cursor, name)? {
+            return Ok(Some(Native::Fields(fields)));
+        }
         if let Some(constant) = constant(name, self.ue5) {
             if !self.material_inputs {
                 return Ok(None);
@@ -169,10 +161,11 @@ impl Layout {
         })))
     }
 
-    fn shaped<'a>(
+    /// Reads members one after another.
+    pub fn shaped<'a>(
         &self,
         cursor: &mut Cursor<'a>,
-        shape: NativeLayout,
+        shape: &[(&'static str, Field)],
     ) -> Result<Vec<Property<'a>>, CursorStop> {
         shape
             .iter()
@@ -183,7 +176,12 @@ impl Layout {
             .collect()
     }
 
-    fn field<'a>(&self, cursor: &mut Cursor<'a>, field: Field) -> Result<Value<'a>, CursorStop> {
+    /// Reads a member.
+    pub fn field<'a>(
+        &self,
+        cursor: &mut Cursor<'a>,
+        field: Field,
+    ) -> Result<Value<'a>, CursorStop> {
         Ok(match field {
             Field::Real if self.large_worlds() => Value::Float(cursor.f64(WHAT)?),
             Field::Real | Field::Single => Value::Float(cursor.f32(WHAT)?.into()),

@@ -3,7 +3,7 @@
 
 use crate::{
     blueprint::Blueprint,
-    graph::{Graph, Node},
+    graph::{Graph, Node, NodeKind},
     object::Package,
 };
 use std::fmt::Write;
@@ -16,18 +16,17 @@ const SMALL: usize = 5;
 /// Maximum number of graphs that are outlined.
 const MAX_GRAPHS: usize = 60;
 
-/// Beginnings of nodes' titles, and the lists to which these nodes belong.
-const LISTS: &[(&str, &str)] = &[
-    ("Event ", "events"),
-    ("Custom event ", "events"),
-    ("Input ", "inputs"),
-    ("Output ", "outputs"),
-    ("Parameter ", "parameters"),
-    ("Call ", "calls"),
-    ("Macro ", "macros"),
-    ("Cast to ", "casts to"),
-    ("Set ", "sets"),
-    ("Get ", "gets"),
+/// The kinds of nodes that have lists of their own.
+const LISTS: &[(NodeKind, &str)] = &[
+    (NodeKind::Event, "events"),
+    (NodeKind::Input, "inputs"),
+    (NodeKind::Output, "outputs"),
+    (NodeKind::Parameter, "parameters"),
+    (NodeKind::Call, "calls"),
+    (NodeKind::Macro, "macros"),
+    (NodeKind::Cast, "casts to"),
+    (NodeKind::Set, "sets"),
+    (NodeKind::Get, "gets"),
 ];
 
 impl Package<'_> {
@@ -73,32 +72,26 @@ impl Graph {
         let Self { name, class, role, nodes } = self;
         let role = if role.is_empty() { class.as_str() } else { role };
         line(&mut text, &format!("graph {name} ({role}), nodes: {}", nodes.len()));
-        let list_of = |node: &Node| {
-            LISTS.iter().find(|(begin, _)| node.title.starts_with(begin)).map(|(_, list)| *list)
-        };
-        let mut told: Vec<&str> = Vec::new();
-        for (_, word) in LISTS {
-            if !told.contains(word) {
-                told.push(word);
-                let of_list = nodes.iter().filter(|node| list_of(node) == Some(word));
-                list(&mut text, word, &counted(of_list.map(subject)));
-            }
+        for (kind, word) in LISTS {
+            let of_kind = nodes.iter().filter(|node| node.kind == *kind);
+            list(&mut text, word, &counted(of_kind.map(subject)));
         }
-        let rest = nodes.iter().filter(|node| {
-            list_of(node).is_none()
-                && !node.title.starts_with("Comment: ")
-                && node.title != "Reroute"
-        });
+        let rest = nodes.iter().filter(|node| node.kind == NodeKind::Other);
         list(&mut text, "other", &counted(rest.map(|node| node.title.as_str())));
         text
     }
 }
 
-/// The title of a node without the words for its action, and without its class.
+/// The title of a node without the words for its kind, and without the class after the subject. Other words stay:
+/// `parent Open` of `Call parent Open`.
 fn subject(node: &Node) -> &str {
-    let begin = LISTS.iter().find_map(|(begin, _)| node.title.strip_prefix(begin));
-    let subject = begin.unwrap_or(&node.title);
-    subject.split_once(" (").map_or(subject, |(subject, _)| subject)
+    let words = node.kind.words().iter();
+    let subject = words.filter_map(|words| node.title.strip_prefix(words)).next();
+    match subject {
+        Some(rest) if rest.starts_with(&node.subject) => &node.subject,
+        Some(rest) => rest,
+        None => &node.title,
+    }
 }
 
 /// Names in the order of their first use, each with its number of occurrences.

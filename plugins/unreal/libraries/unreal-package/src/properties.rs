@@ -200,6 +200,9 @@ impl<'h, 'a> Decoder<'h, 'a> {
             };
             return self.items(cursor, &tag.kind, count, depth);
         }
+        if is_struct && let Some(keys) = self.layout.untyped_keys(cursor, count)? {
+            return Ok(keys);
+        }
         self.items(cursor, inner, count, depth)
     }
 

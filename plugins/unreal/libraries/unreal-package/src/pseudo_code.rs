@@ -11,7 +11,7 @@ mod values;
 
 use crate::{
     blueprint::{Blueprint, Component},
-    graph::{Graph, Node, NodePin},
+    graph::{Graph, Node, NodeKind, NodePin},
     object::Package,
     widgets::Binding,
 };
@@ -165,8 +165,7 @@ impl<'g> Writer<'g> {
         let role = if role.is_empty() { class.as_str() } else { role };
         self.line(0, &format!("graph {name} ({role})"));
         for node in nodes.iter().filter(|node| is_comment(node)) {
-            let text = node.title.split_once("Comment: ").map_or("", |(_, text)| text);
-            self.line(1, &format!("# {}", shortened(text, MAX_COMMENT)));
+            self.line(1, &format!("# {}", shortened(&node.subject, MAX_COMMENT)));
         }
         let begins = |node: &Node| {
             let mut inputs = node.pins.iter().filter(|pin| is_exec(pin) && !pin.output);
@@ -294,10 +293,10 @@ impl<'g> Writer<'g> {
             let condition = condition.map_or_else(String::new, |pin| self.input(pin, 0));
             return format!("if {condition}");
         }
-        if let Some(name) = node.title.strip_prefix("Set ") {
+        if node.kind == NodeKind::Set {
             let mut inputs = node.pins.iter().filter(|pin| is_argument(pin));
             if let (Some(pin), None) = (inputs.next(), inputs.next()) {
-                return format!("{name} = {}", self.operand(pin, 0));
+                return format!("{} = {}", node.subject, self.operand(pin, 0));
             }
         }
         self.call(at, 0)
@@ -306,7 +305,8 @@ impl<'g> Writer<'g> {
     /// A node with its input values: `PrintString(InString="Hello")`.
     fn call(&mut self, at: usize, depth: usize) -> String {
         let node = &self.graph.nodes[at];
-        let title = node.title.strip_prefix("Call ").unwrap_or(&node.title);
+        let call = node.title.strip_prefix("Call ").filter(|_| node.kind == NodeKind::Call);
+        let title = call.unwrap_or(&node.title);
         let all: Vec<&NodePin> = node.pins.iter().filter(|pin| is_argument(pin)).collect();
         let inputs: Vec<&NodePin> =
             node.pins.iter().filter(|pin| is_value_input(pin) && is_told(pin)).collect();
@@ -329,7 +329,7 @@ impl<'g> Writer<'g> {
                 values.push(format!("{}={value}", member(&pin.name)));
             }
         }
-        if values.is_empty() && (has_exec(node) || node.title.starts_with("Get ")) {
+        if values.is_empty() && (has_exec(node) || node.kind == NodeKind::Get) {
             return format!("{of}{title}");
         }
         format!("{of}{title}({})", values.join(", "))
@@ -377,15 +377,15 @@ impl<'g> Writer<'g> {
         if has_exec(node) || self.written.contains(&at) {
             return format!("{id}{part}");
         }
-        if let Some(name) = node.title.strip_prefix("Get ")
+        if node.kind == NodeKind::Get
             && node.pins.iter().all(|pin| !is_value_input(pin) || !is_told(pin))
         {
             self.shown.insert(at);
             // If the pin is a member of a structure, the member is appended. Otherwise the pin has
             // the name of the variable.
             return match part.split_once('.').and_then(|(_, pin)| pin.split_once('.')) {
-                Some((_, member)) => format!("{name}.{member}"),
-                None => name.to_owned(),
+                Some((_, member)) => format!("{}.{member}", node.subject),
+                None => node.subject.clone(),
             };
         }
         if depth >= MAX_DEPTH {
@@ -453,9 +453,9 @@ fn has_exec(node: &Node) -> bool {
 }
 
 fn is_comment(node: &Node) -> bool {
-    node.title.starts_with("Comment: ") || node.class == "EdGraphNode_Comment"
+    node.kind == NodeKind::Comment
 }
 
 fn is_reroute(node: &Node) -> bool {
-    node.title == "Reroute"
+    node.kind == NodeKind::Reroute
 }

@@ -1,6 +1,7 @@
 //! Makes titles of graph nodes, such as `Call PrintString`.
 
 use crate::{
+    graph::NodeKind,
     header::Header,
     object::{Object, get},
     render::Render,
@@ -10,41 +11,46 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// Node classes with a property that names their subject: class, property, prefix.
-const ABOUT: &[(&str, &str, &str)] = &[
-    ("K2Node_CallParentFunction", "FunctionReference", "Call parent "),
-    ("K2Node_CallFunction", "FunctionReference", "Call "),
-    ("K2Node_CallArrayFunction", "FunctionReference", "Call "),
-    ("K2Node_CallDataTableFunction", "FunctionReference", "Call "),
-    ("K2Node_CallMaterialParameterCollectionFunction", "FunctionReference", "Call "),
-    ("K2Node_CommutativeAssociativeBinaryOperator", "FunctionReference", "Call "),
-    ("K2Node_PromotableOperator", "FunctionReference", "Call "),
-    ("K2Node_Message", "FunctionReference", "Message "),
-    ("K2Node_CustomEvent", "CustomFunctionName", "Custom event "),
-    ("K2Node_ActorBoundEvent", "DelegatePropertyName", "Event "),
-    ("K2Node_ComponentBoundEvent", "DelegatePropertyName", "Event "),
-    ("K2Node_InputAction", "InputActionName", "Input action "),
-    ("K2Node_InputAxisEvent", "InputAxisName", "Input axis "),
-    ("K2Node_InputKey", "InputKey", "Input key "),
-    ("K2Node_EnhancedInputAction", "InputAction", "Input action "),
-    ("K2Node_Event", "EventReference", "Event "),
-    ("K2Node_VariableSetRef", "VariableReference", "Set "),
-    ("K2Node_VariableSet", "VariableReference", "Set "),
-    ("K2Node_VariableGet", "VariableReference", "Get "),
-    ("K2Node_MacroInstance", "MacroGraphReference", "Macro "),
-    ("K2Node_DynamicCast", "TargetType", "Cast to "),
-    ("K2Node_ClassDynamicCast", "TargetType", "Cast to class "),
-    ("K2Node_AddDelegate", "DelegateReference", "Bind to "),
-    ("K2Node_RemoveDelegate", "DelegateReference", "Unbind from "),
-    ("K2Node_CallDelegate", "DelegateReference", "Call delegate "),
-    ("K2Node_CreateDelegate", "SelectedFunctionName", "Create delegate of "),
-    ("K2Node_MakeStruct", "StructType", "Make "),
-    ("K2Node_BreakStruct", "StructType", "Break "),
-    ("K2Node_SetFieldsInStruct", "StructType", "Set members of "),
-    ("K2Node_SwitchEnum", "Enum", "Switch on "),
-    ("K2Node_FunctionEntry", "FunctionReference", "Entry "),
-    ("K2Node_FunctionResult", "FunctionReference", "Return "),
-    ("EdGraphNode_Comment", "NodeComment", "Comment: "),
+/// Node classes with a property that names their subject: class, property, kind, prefix of the title.
+const ABOUT: &[(&str, &str, NodeKind, &str)] = &[
+    ("K2Node_CallParentFunction", "FunctionReference", NodeKind::Call, "Call parent "),
+    ("K2Node_CallFunction", "FunctionReference", NodeKind::Call, "Call "),
+    ("K2Node_CallArrayFunction", "FunctionReference", NodeKind::Call, "Call "),
+    ("K2Node_CallDataTableFunction", "FunctionReference", NodeKind::Call, "Call "),
+    (
+        "K2Node_CallMaterialParameterCollectionFunction",
+        "FunctionReference",
+        NodeKind::Call,
+        "Call ",
+    ),
+    ("K2Node_CommutativeAssociativeBinaryOperator", "FunctionReference", NodeKind::Call, "Call "),
+    ("K2Node_PromotableOperator", "FunctionReference", NodeKind::Call, "Call "),
+    ("K2Node_Message", "FunctionReference", NodeKind::Call, "Message "),
+    ("K2Node_CustomEvent", "CustomFunctionName", NodeKind::Event, "Custom event "),
+    ("K2Node_ActorBoundEvent", "DelegatePropertyName", NodeKind::Event, "Event "),
+    ("K2Node_ComponentBoundEvent", "DelegatePropertyName", NodeKind::Event, "Event "),
+    ("K2Node_InputAction", "InputActionName", NodeKind::Input, "Input action "),
+    ("K2Node_InputAxisEvent", "InputAxisName", NodeKind::Input, "Input axis "),
+    ("K2Node_InputKey", "InputKey", NodeKind::Input, "Input key "),
+    ("K2Node_EnhancedInputAction", "InputAction", NodeKind::Input, "Input action "),
+    ("K2Node_Event", "EventReference", NodeKind::Event, "Event "),
+    ("K2Node_VariableSetRef", "VariableReference", NodeKind::Set, "Set "),
+    ("K2Node_VariableSet", "VariableReference", NodeKind::Set, "Set "),
+    ("K2Node_VariableGet", "VariableReference", NodeKind::Get, "Get "),
+    ("K2Node_MacroInstance", "MacroGraphReference", NodeKind::Macro, "Macro "),
+    ("K2Node_DynamicCast", "TargetType", NodeKind::Cast, "Cast to "),
+    ("K2Node_ClassDynamicCast", "TargetType", NodeKind::Cast, "Cast to class "),
+    ("K2Node_AddDelegate", "DelegateReference", NodeKind::Other, "Bind to "),
+    ("K2Node_RemoveDelegate", "DelegateReference", NodeKind::Other, "Unbind from "),
+    ("K2Node_CallDelegate", "DelegateReference", NodeKind::Call, "Call delegate "),
+    ("K2Node_CreateDelegate", "SelectedFunctionName", NodeKind::Other, "Create delegate of "),
+    ("K2Node_MakeStruct", "StructType", NodeKind::Other, "Make "),
+    ("K2Node_BreakStruct", "StructType", NodeKind::Other, "Break "),
+    ("K2Node_SetFieldsInStruct", "StructType", NodeKind::Other, "Set members of "),
+    ("K2Node_SwitchEnum", "Enum", NodeKind::Other, "Switch on "),
+    ("K2Node_FunctionEntry", "FunctionReference", NodeKind::Other, "Entry "),
+    ("K2Node_FunctionResult", "FunctionReference", NodeKind::Other, "Return "),
+    ("EdGraphNode_Comment", "NodeComment", NodeKind::Comment, "Comment: "),
 ];
 
 /// Node classes with a fixed description.
@@ -66,34 +72,51 @@ const ALWAYS: &[(&str, &str)] = &[
     ("K2Node_CreateWidget", "Create widget"),
 ];
 
-/// The title of a node, such as `Call PrintString`.
-pub fn title(
-    render: &Render<'_, '_>,
-    header: &Header<'_>,
-    node: Index,
-    object: &Object<'_>,
-) -> String {
-    let class = header.class_name(node);
-    let about = about(render, header, &class, object);
-    let about = about.map(|(words, subject)| format!("{words}{subject}"));
-    let always = || ALWAYS.iter().find(|(name, _)| *name == class).map(|(_, t)| (*t).to_owned());
-    about.or_else(always).unwrap_or_else(|| {
-        let short = class.strip_prefix("K2Node_").or_else(|| class.strip_prefix("EdGraphNode_"));
-        visible(short.unwrap_or(&class), 256, false).into_owned()
-    })
+/// The title of a node, such as `Call PrintString`, and its parts.
+pub struct Title {
+    /// The whole title.
+    pub text: String,
+    /// What the node does with its subject.
+    pub kind: NodeKind,
+    /// The function, variable, event or other subject; empty if the node has none.
+    pub subject: String,
 }
 
-/// The words for a node's class, and the name of the node's subject: `Call ` and `PrintString`.
-/// `None` if the node has no subject.
+impl Title {
+    /// The title of a node of the graph of a Blueprint.
+    pub fn of(
+        render: &Render<'_, '_>,
+        header: &Header<'_>,
+        node: Index,
+        object: &Object<'_>,
+    ) -> Self {
+        let class = header.class_name(node);
+        if let Some(title) = about(render, header, &class, object) {
+            return title;
+        }
+        let always = ALWAYS.iter().find(|(name, _)| *name == class).map(|(_, text)| *text);
+        let short = class.strip_prefix("K2Node_").or_else(|| class.strip_prefix("EdGraphNode_"));
+        let kind = match class.as_ref() {
+            "K2Node_Knot" => NodeKind::Reroute,
+            "EdGraphNode_Comment" => NodeKind::Comment,
+            _ => NodeKind::Other,
+        };
+        let text = always.unwrap_or_else(|| short.unwrap_or(&class));
+        Self { text: visible(text, 256, false).into_owned(), kind, subject: String::new() }
+    }
+}
+
+/// The title of a node with a subject; `None` if the node has no subject.
 pub fn about(
     render: &Render<'_, '_>,
     header: &Header<'_>,
     class: &str,
     object: &Object<'_>,
-) -> Option<(&'static str, String)> {
-    let (_, property, words) = ABOUT.iter().find(|(name, ..)| *name == class)?;
+) -> Option<Title> {
+    let (_, property, kind, words) = ABOUT.iter().find(|(name, ..)| *name == class)?;
     let value = object.get(header, property).or_else(|| older(header, object, property))?;
-    Some((*words, subject(render, header, value)?))
+    let subject = subject(render, header, value)?;
+    Some(Title { text: format!("{words}{subject}"), kind: *kind, subject })
 }
 
 /// The property that names the subject in versions where member references are not structures.

@@ -22,6 +22,8 @@ pub mod ue4 {
     pub const PIN_MEMBER: i32 = 355;
     /// Exports have a flag for loading in an editor game.
     pub const LOAD_FOR_EDITOR_GAME: i32 = 365;
+    /// Keys of curves are stored natively.
+    pub const RICH_CURVE_KEY: i32 = 366;
     /// A text has a history.
     pub const TEXT_HISTORY: i32 = 368;
     /// Soft package references are listed.
@@ -131,6 +133,10 @@ pub mod custom {
     pub const UE5_MAIN: Guid = Guid([0x697D_D581, 0xE64F_41AB, 0xAA4A_51EC, 0xBEB7_B628]);
     /// `FCoreObjectVersion`.
     pub const CORE: Guid = Guid([0x375E_C13C, 0x06E4_48FB, 0xB500_84F0, 0x262A_717E]);
+    /// `FAnimPhysObjectVersion`.
+    pub const ANIM_PHYS: Guid = Guid([0x29E5_75DD, 0xE0A3_4627, 0x9D10_D276, 0x232C_DCEA]);
+    /// `FSequencerObjectVersion`.
+    pub const SEQUENCER: Guid = Guid([0x7B5A_E74C, 0xD270_4C10, 0xA958_5798, 0x0B21_2A5A]);
     /// `FPropertyBagCustomVersion`.
     pub const PROPERTY_BAG: Guid = Guid([0x134A_157E, 0xD5E2_49A3, 0x8D4E_843C, 0x98FE_9E31]);
     /// `FNiagaraCustomVersion`.

@@ -133,6 +133,92 @@ fn a_node_that_is_renamed_is_the_same_node() {
 }
 
 #[test]
+fn a_removed_blueprint_is_told_with_its_parts() {
+    let profile = Profile::of("5.6");
+    let with = door(profile, |draft, _| {
+        draft.set(ASSET, "NewVariables", variable("bOpen"));
+    });
+    let mut without = DraftPackage::new(profile, PACKAGE);
+    without.export("/Script/Engine.DataTable", Index(0), "DT");
+    let without = without.bytes();
+    let asset = Some("Blueprint");
+    let parent = Some("/Script/Engine.Actor");
+    let (of_blueprint, graph) = (Some("bool"), Some("3 nodes"));
+    let found = compared(&with, &without);
+    let told = parts(&found);
+    for removed in [
+        (Part::Parent, "BP_Door", parent, None),
+        (Part::Variable, "bOpen", of_blueprint, None),
+        (Part::Graph, "EventGraph", graph, None),
+        (Part::Object, "BP_Door", asset, None),
+        (Part::Object, "DT", None, Some("DataTable")),
+    ] {
+        assert!(told.contains(&removed), "{removed:?}: {found:?}");
+    }
+    let found = compared(&without, &with);
+    let told = parts(&found);
+    for added in [
+        (Part::Parent, "BP_Door", None, parent),
+        (Part::Variable, "bOpen", None, of_blueprint),
+        (Part::Graph, "EventGraph", None, graph),
+    ] {
+        assert!(told.contains(&added), "{added:?}: {found:?}");
+    }
+}
+
+/// A second Blueprint in the package of the door, with a graph of the same name.
+fn with_second(draft: &mut DraftPackage) {
+    let second = draft.export("/Script/Engine.Blueprint", Index(0), "BP_Bell");
+    let parent = draft.import("Class", "/Script/Engine.Pawn");
+    draft.set(second, "ParentClass", DraftValue::Object(parent));
+    draft.set(second, "NewVariables", variable("bRung"));
+    draft.export("/Script/Engine.EdGraph", second, "EventGraph");
+}
+
+#[test]
+fn one_of_two_blueprints_is_removed_or_renamed() {
+    let profile = Profile::of("5.6");
+    let one = door(profile, |_, _| {});
+    let two = door(profile, |draft, _| with_second(draft));
+    let found = compared(&two, &one);
+    let expected = [
+        (Part::Parent, "BP_Bell", Some("/Script/Engine.Pawn"), None),
+        (Part::Variable, "bRung", Some("bool"), None),
+        (Part::Graph, "EventGraph", Some("0 nodes"), None),
+        (Part::Object, "BP_Bell", Some("Blueprint"), None),
+    ];
+    assert_eq!(parts(&found), expected);
+    let places: Vec<&str> = found.changes.iter().map(|change| change.place.as_str()).collect();
+    assert_eq!(places, ["", "BP_Bell", "", ""]);
+    // The position of a Blueprint that keeps its name does not count.
+    let swapped = {
+        let mut draft = DraftPackage::new(profile, PACKAGE);
+        with_second(&mut draft);
+        draft.bytes()
+    };
+    let found = compared(&two, &swapped);
+    assert!(found.changes.iter().all(|change| change.name != "bRung"), "{found:?}");
+}
+
+#[test]
+fn a_copy_of_a_node_is_one_addition() {
+    let profile = Profile::of("5.6");
+    let of = |copies: usize| {
+        door(profile, |draft, _| {
+            for number in 0..copies {
+                let copy = format!("Knock_{number}");
+                let copy = draft.export("/Script/BlueprintGraph.K2Node_CustomEvent", GRAPH, &copy);
+                draft.set(copy, "NodeGuid", DraftValue::Guid(Guid([1, 2, 3, 4])));
+                draft.pins(copy, &[]);
+            }
+        })
+    };
+    let found = compared(&of(0), &of(1));
+    let kinds: Vec<_> = found.changes.iter().map(|c| (c.part, c.before.is_some())).collect();
+    assert_eq!(kinds, [(Part::Node, false)], "{found:?}");
+}
+
+#[test]
 fn rows_properties_and_data_that_is_not_decoded() {
     let profile = Profile::of("5.4");
     let of = |price: i32, more: bool, data: &[u8]| {

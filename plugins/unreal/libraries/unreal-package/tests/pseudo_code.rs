@@ -1,6 +1,6 @@
 //! Tests of graphs as pseudo-code: the flow, the values, and names of nodes that stay.
 
-use unreal_package::{Graph, Guid, Link, Node, NodePin};
+use unreal_package::{Graph, Guid, Link, Node, NodeKind, NodePin};
 
 fn pin(name: &str, kind: &str, output: bool, links: &[(&str, &str)]) -> NodePin {
     let links = links.iter().map(|(node, pin)| Link { node: (*node).into(), pin: (*pin).into() });
@@ -17,8 +17,20 @@ fn value(name: &str, kind: &str, value: &str) -> NodePin {
     NodePin { value: value.into(), ..pin(name, kind, false, &[]) }
 }
 
+/// A node of the kind that the first word of its title names.
 fn node(name: &str, title: &str, pins: Vec<NodePin>) -> Node {
-    Node { name: name.into(), title: title.into(), pins, ..Node::default() }
+    let (word, subject) = title.split_once(' ').unwrap_or((title, ""));
+    let kind = match word {
+        "Call" => NodeKind::Call,
+        "Event" => NodeKind::Event,
+        "Get" => NodeKind::Get,
+        "Set" => NodeKind::Set,
+        "Comment:" => NodeKind::Comment,
+        "Reroute" => NodeKind::Reroute,
+        _ => NodeKind::Other,
+    };
+    let (title, subject) = (title.into(), subject.into());
+    Node { name: name.into(), title, kind, subject, pins, ..Node::default() }
 }
 
 fn graph(nodes: Vec<Node>) -> String {
@@ -218,6 +230,25 @@ fn values_that_are_shared_do_not_multiply() {
         .collect();
     let text = graph(nodes);
     assert!(text.lines().count() < 65 && text.len() < 5_000, "{text}");
+}
+
+#[test]
+fn a_title_that_sounds_like_an_action_is_none() {
+    // Authors of rigs write the titles of nodes; the class of the node tells what it does.
+    let exec = || pin("execute", "exec", false, &[]);
+    let titled =
+        |name: &str, title: &str, pins| Node { kind: NodeKind::Other, ..node(name, title, pins) };
+    let nodes = vec![
+        titled("A", "Set Transform", vec![exec(), value("Item", "FName", "foot")]),
+        titled("B", "Call of nature", vec![exec()]),
+        titled("C", "Comment: none", vec![exec()]),
+    ];
+    let whole = Graph { name: "Rig".into(), nodes, ..Graph::default() };
+    assert!(whole.outline().ends_with("  other: Set Transform, Call of nature, Comment: none\n"));
+    let text = whole.pseudo_code();
+    for line in ["@A Set Transform(foot)", "@B Call of nature", "@C Comment: none"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
 }
 
 #[test]

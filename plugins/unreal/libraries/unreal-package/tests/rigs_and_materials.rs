@@ -120,6 +120,21 @@ fn what_a_rig_calls_and_reads_is_found() {
 }
 
 #[test]
+fn a_unit_with_the_title_of_an_action_is_none() {
+    let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/CR_Leg");
+    let asset = draft.export("/Script/ControlRigDeveloper.ControlRigBlueprint", Index(0), "CR_Leg");
+    let model = draft.export("/Script/RigVMDeveloper.RigVMGraph", asset, "RigVMModel");
+    for (name, title) in [("A", "Set Transform"), ("B", "Get Transform"), ("C", "Call (me)")] {
+        let unit = draft.export("/Script/RigVMDeveloper.RigVMUnitNode", model, name);
+        draft.set(unit, "NodeTitle", text(title));
+    }
+    let bytes = draft.bytes();
+    let contents = Package::read(&bytes).expect("it is a package").contents("/Game/CR_Leg");
+    let does = contents.graphs[0].nodes.iter().map(|node| (node.action, node.subject.as_str()));
+    assert_eq!(does.collect::<Vec<_>>(), [(Action::None, ""); 3]);
+}
+
+#[test]
 fn a_changed_value_of_a_rig_is_told_once() {
     let profile = Profile::of("5.6");
     let (before, after) = (rig(profile, "foot_l"), rig(profile, "foot_r"));

@@ -3,6 +3,7 @@
 use crate::descriptor::decode;
 use std::{
     fs,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -64,10 +65,9 @@ impl Config {
         }
         for file in files {
             let name = file.strip_prefix(project).unwrap_or(&file).to_string_lossy().into_owned();
-            let small = fs::metadata(&file).is_ok_and(|found| found.len() <= MAX_SIZE);
-            match fs::read(&file) {
-                Ok(bytes) if small => config.settings.extend(lines_of(&name, &decode(&bytes))),
-                Ok(_) => config.warnings.push(format!("{name} is larger than 8 MiB: left out")),
+            match read_small(&file) {
+                Ok(Some(bytes)) => config.settings.extend(lines_of(&name, &decode(&bytes))),
+                Ok(None) => config.warnings.push(format!("{name} is larger than 8 MiB: left out")),
                 Err(error) => config.warnings.push(format!("{name} cannot be read: {error}")),
             }
         }
@@ -106,6 +106,13 @@ impl Config {
                 && !matches!(setting.operator, '-' | '!')
         })
     }
+}
+
+/// Reads a file; `None` if it is larger than the limit. No more than the limit and one byte is read.
+fn read_small(file: &Path) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    fs::File::open(file)?.take(MAX_SIZE + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= MAX_SIZE).then_some(bytes))
 }
 
 /// Applies a line to the values of its key.
@@ -195,6 +202,22 @@ GameDefaultMap = \"/Game/Maps/Other.Other\"
 .Names=(Key=\"x=y\")
 no value
 ";
+
+    #[cfg(unix)]
+    #[test]
+    fn a_large_file_is_left_out_and_not_read_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = folder.path().join("Config");
+        fs::create_dir(&config).expect("it can be made");
+        fs::write(config.join("A.ini"), "[S]\nKey=1\n").expect("it can be written");
+        // A file of holes: it would not fit into memory.
+        let large = fs::File::create(config.join("B.ini")).expect("it can be made");
+        large.set_len(1 << 42).expect("it takes no room");
+        let read = Config::read(folder.path());
+        assert_eq!(read.settings.len(), 1);
+        let name = Path::new("Config").join("B.ini");
+        assert_eq!(read.warnings, [format!("{} is larger than 8 MiB: left out", name.display())]);
+    }
 
     #[test]
     fn lines_with_their_operators() {

@@ -82,8 +82,9 @@ struct HeaderFile {
 
 impl CppClasses {
     /// Finds the classes. The classes of unchanged headers are taken from `old`. `go_on` is called
-    /// before a header is read. If it returns `false`, the remaining headers are left out. Also
-    /// returns whether something changed.
+    /// before a header is read, with the number of headers read and the number of headers to read. If
+    /// it returns `false`, the remaining headers are left out. Also returns whether something
+    /// changed.
     pub fn update(
         old: Option<Self>,
         project: &Project,
@@ -95,20 +96,26 @@ impl CppClasses {
         let (disk, mut new) = (Disk::default(), Self::default());
         let mut walk = Walk { disk: &disk, project, headers: Vec::new(), folders: 0, cut: false };
         walk.folder("", "", false, 0);
-        let (mut found, total) = (walk.headers, known.len());
+        let mut found = walk.headers;
         new.cut = walk.cut;
         found.sort_by(|one, other| one.file.cmp(&other.file));
-        for (number, mut header) in found.into_iter().enumerate() {
-            match known.get(header.file.as_str()) {
-                Some(known) if known.size == header.size && known.modified == header.modified => {
-                    header = HeaderFile { module: header.module, ..(*known).clone() };
-                }
-                Some(_) | None => {
-                    if !go_on(number, total.max(number)) {
+        let unchanged = |header: &HeaderFile| {
+            let known = known.get(header.file.as_str())?;
+            let is_same = known.size == header.size && known.modified == header.modified;
+            is_same.then_some(*known)
+        };
+        let to_read = found.iter().filter(|header| unchanged(header).is_none()).count();
+        let mut read = 0;
+        for mut header in found {
+            match unchanged(&header) {
+                Some(known) => header = HeaderFile { module: header.module, ..known.clone() },
+                None => {
+                    if !go_on(read, to_read) {
                         new.cut = true;
                         break;
                     }
-                    match read(&disk, project, &header) {
+                    read += 1;
+                    match read_header(&disk, project, &header) {
                         Some(text) => header.classes = classes(&text),
                         // With the time 0, the next update reads the header again.
                         None => (header.modified, new.cut) = (0, true),
@@ -175,7 +182,7 @@ type Declared = (String, String, u32);
 /// The version of the serialized form.
 const VERSION: u32 = 1;
 
-fn read(disk: &Disk, project: &Project, header: &HeaderFile) -> Option<String> {
+fn read_header(disk: &Disk, project: &Project, header: &HeaderFile) -> Option<String> {
     let mut file = disk.file(&project.dir.join(&header.file)).ok()?;
     let mut bytes = Vec::new();
     file.start(usize::try_from(header.size).ok()?, &mut bytes).ok()?;

@@ -41,7 +41,7 @@ pub use level::{Actor, Actors};
 pub use mounts::Mount;
 pub use open::{OpenFault, Opened, object_path};
 pub use parts::{ActorParts, Component, ObjectDifference};
-pub use refresh::{Checked, TrustPolicy, UpdatedIndex, refresh};
+pub use refresh::{Checked, TrustPolicy, UpdatedIndex, now, refresh};
 pub use relations::{Broken, Relation, Relations, TreeNode, Unused};
 pub use search::{AssetQuery, BlueprintQuery, Hit, Matched};
 pub use source_control::SourceControl;

@@ -94,7 +94,7 @@ fn unchanged(index: Index, checked: Checked) -> UpdatedIndex {
 }
 
 /// The current time in nanoseconds since 1970.
-fn now() -> u64 {
+pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -122,13 +122,15 @@ fn renew(
     if same_files(&old, &listed) && old.mounts == mounts {
         let mut index = old;
         index.walked = now;
+        // A link, or a folder too deep, changes no listed file.
+        (index.links_left_out, index.cut) = (links_left_out(&listed), listed.cut);
         index.folders = folders(&mut index.strings, &listed);
         return UpdatedIndex { index, checked: Checked::Files, changed: true, read: 0, left: 0 };
     }
     let mut index = Index {
         mounts,
         walked: now,
-        links_left_out: u32::try_from(listed.links).unwrap_or(u32::MAX),
+        links_left_out: links_left_out(&listed),
         cut: listed.cut,
         ..Index::default()
     };
@@ -171,6 +173,10 @@ fn renew(
     }
     index.folders = folders(&mut index.strings, &listed);
     UpdatedIndex { index, checked: Checked::Files, changed: true, read, left }
+}
+
+fn links_left_out(listed: &Walk) -> u32 {
+    u32::try_from(listed.links).unwrap_or(u32::MAX)
 }
 
 fn folders(strings: &mut Strings, listed: &Walk) -> Vec<(Id, u64)> {

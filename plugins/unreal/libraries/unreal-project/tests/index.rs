@@ -68,6 +68,43 @@ fn the_index_follows_the_project() {
     assert!(gone.index.find("/Game/New/BP_New").is_none() && gone.read == 0);
 }
 
+#[cfg(unix)]
+#[test]
+fn links_that_were_mended_are_left_out_no_longer() {
+    let (folder, project) = game();
+    let link = folder.path().join("Content/Far");
+    std::os::unix::fs::symlink("/nowhere", &link).expect("a link");
+    let first = fresh(&project, None, 0, TrustPolicy::default()).index;
+    assert_eq!(first.links_left_out, 1);
+    fs::remove_file(&link).expect("it is there");
+    let never = TrustPolicy { trusted: Duration::ZERO, folders: Duration::ZERO };
+    let walked = first.walked;
+    let again = fresh(&project, Some(first), walked, never);
+    assert_eq!((again.checked, again.read, again.index.links_left_out), (Checked::Files, 0, 0));
+}
+
+#[test]
+fn progress_counts_the_headers_to_read() {
+    let (folder, project) = game();
+    for name in ["A", "B", "C"] {
+        let header = format!("UCLASS() class A{name} : public AActor {{}};");
+        folder.put(&format!("Source/MyGame/{name}.h"), header);
+    }
+    let updated = |old| {
+        let mut calls = Vec::new();
+        let (cpp, _) = CppClasses::update(old, &project, |read, of| {
+            calls.push((read, of));
+            true
+        });
+        (cpp, calls)
+    };
+    let (cpp, calls) = updated(None);
+    assert_eq!(calls, [(0, 3), (1, 3), (2, 3)]);
+    folder.put("Source/MyGame/C.h", "UCLASS() class ALonger : public AActor {};");
+    let (cpp, calls) = updated(Some(cpp));
+    assert_eq!((cpp.all().count(), calls), (3, vec![(0, 1)]));
+}
+
 #[test]
 fn what_there_was_no_time_for_is_read_the_next_time() {
     let folder = Folder::new();

@@ -25,6 +25,11 @@ pub fn hundred() -> u32 {
     100
 }
 
+/// The default length of a page whose items are long.
+pub fn forty() -> u32 {
+    40
+}
+
 /// The default `true`, for serde.
 pub fn yes() -> bool {
     true

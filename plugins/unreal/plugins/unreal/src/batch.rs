@@ -4,7 +4,7 @@ use crate::{
     answer::{SourceKind, failed, shown},
     import::check_path,
     live::{
-        self, Editor, Fault, Kind,
+        Editor, Fault, Kind,
         names::AssetName,
         value::{self, Reply},
     },
@@ -235,7 +235,7 @@ struct ExportFolder {
 impl ExportFolder {
     /// Makes the folder. Fails if it cannot be made.
     fn make(within: &Path) -> Result<Self, Failure> {
-        let path = within.join(format!(".portcullis-export-{}", live::now()));
+        let path = within.join(format!(".portcullis-export-{}", unreal_project::now()));
         fs::create_dir(&path).or_fail(format!(
             "nothing was exported: no folder can be made in {}",
             shown(&within.display().to_string())

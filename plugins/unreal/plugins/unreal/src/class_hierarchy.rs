@@ -15,16 +15,12 @@ about_project! {
         #[schemars(length(min = 1, max = 1024))]
         class_name: Option<String>,
         /// How many classes at most; 0: as many as fit.
-        #[serde(default = "forty")]
+        #[serde(default = "crate::answer::forty")]
         max_results: u32,
         /// Number of results to skip.
         #[serde(default)]
         offset: u32,
     }
-}
-
-fn forty() -> u32 {
-    40
 }
 
 tool_result! {

@@ -32,15 +32,11 @@ pub struct InspectCooked {
     #[schemars(length(min = 1, max = 1024))]
     query: Option<String>,
     /// How many items at most; 0: as many as fit.
-    #[serde(default = "forty")]
+    #[serde(default = "crate::answer::forty")]
     max_results: u32,
     /// Number of results to skip.
     #[serde(default)]
     offset: u32,
-}
-
-fn forty() -> u32 {
-    40
 }
 
 /// The kind of a cooked file.

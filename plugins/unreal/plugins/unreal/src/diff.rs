@@ -31,15 +31,11 @@ pub struct DiffAssets {
     /// Git revision of the newer file; by default the file on disk.
     revision_after: Option<String>,
     /// How many changes at most; 0: as many as fit.
-    #[serde(default = "forty")]
+    #[serde(default = "crate::answer::forty")]
     max_results: u32,
     /// Number of results to skip.
     #[serde(default)]
     offset: u32,
-}
-
-fn forty() -> u32 {
-    40
 }
 
 /// What has changed.
@@ -110,7 +106,9 @@ impl Tool for DiffAssets {
         let after = Version::read(&self.file_after, self.revision_after.as_deref())?;
         // Both versions are read under one name, so that a different path alone is not a change.
         let name = Path::new(&self.file_after).file_stem().unwrap_or_default().to_string_lossy();
-        let found = difference(&before.package()?, &after.package()?, &format!("/Game/{name}"));
+        let mut found = difference(&before.package()?, &after.package()?, &format!("/Game/{name}"));
+        let names = [&before.warning, &after.warning].into_iter().flatten().cloned();
+        found.warnings.splice(0..0, names);
         let page = Page::new(self.offset, self.max_results);
         let answer = answer(&found, before.info, after.info, page);
         let text = text(&found, &answer, page);
@@ -130,18 +128,19 @@ fn reply(text: String, answer: &impl Serialize) -> Result<Reply, Failure> {
 struct Version {
     info: VersionInfo,
     bytes: Vec<u8>,
+    warning: Option<String>,
 }
 
 impl Version {
     fn read(file: &str, revision: Option<&str>) -> Result<Self, Failure> {
         let Some(revision) = revision else {
             let info = VersionInfo { file: shown(file), commit: None };
-            return Ok(Self { info, bytes: read(file)? });
+            return Ok(Self { info, bytes: read(file)?, warning: None });
         };
         let failing = || format!("cannot read {} of `{}`", shown(file), shown(revision));
         let repository = Repository::around(Path::new(file)).or_fail(failing())?;
         let commit = repository.commit(revision).or_fail(failing())?;
-        let bytes = repository.file(&commit, Path::new(file), MAX_FILE).or_fail(failing())?;
+        let blob = repository.file(&commit, Path::new(file), MAX_FILE).or_fail(failing())?;
         let seconds = u64::try_from(commit.seconds).unwrap_or(0).min(MAX_SECONDS);
         let time = UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).unwrap_or(UNIX_EPOCH);
         let info = CommitInfo {
@@ -150,14 +149,18 @@ impl Version {
             subject: shown(&commit.subject),
         };
         let info = VersionInfo { file: shown(file), commit: Some(info) };
-        let bytes = bytes.ok_or_else(|| {
+        let blob = blob.ok_or_else(|| {
             Failure::new(format!(
                 "{} does not exist: the file was added later, was removed before, or had another \
                  name (`fileBefore`)",
                 info.text()
             ))
         })?;
-        Ok(Self { info, bytes })
+        let warning = blob.other_name.map(|name| {
+            let name = shown(&name);
+            format!("in that revision git has {} under a name of another case: {name}", info.text())
+        });
+        Ok(Self { info, bytes: blob.bytes, warning })
     }
 
     fn package(&self) -> Result<Package<'_>, Failure> {

@@ -318,7 +318,7 @@ fn blueprint(blueprint: unreal_package::Blueprint) -> BlueprintInfo {
 }
 
 fn node(node: Node) -> NodeInfo {
-    let Node { name, class, title, comment, state, guid, position, pins, fault: _ } = node;
+    let Node { name, class, title, comment, state, guid, position, pins, .. } = node;
     let (x, y) = position;
     let pins = pins.into_iter().map(|pin| PinInfo {
         name: pin.name,

@@ -21,9 +21,9 @@ use serde_json::Value;
 use std::{
     cell::Cell,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
-use unreal_project::Project;
+use unreal_project::{Project, now};
 
 /// Time limit for reading.
 const READING: Duration = Duration::from_secs(30);
@@ -343,10 +343,4 @@ fn changes_key(url: &str) -> String {
 
 fn work_key(url: &str) -> String {
     format!("at work at {url}")
-}
-
-/// The current time in nanoseconds since 1970.
-pub fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -7,11 +7,11 @@ use crate::{
 use portcullis_plugin::prelude::*;
 use std::{
     path::Path,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 use unreal_project::{
     Checked, CppClasses, Index, NoProject, Opened, Project, State, TrustPolicy, find, find_among,
-    refresh,
+    now, refresh,
 };
 
 /// Time limit for reading headers in one call: the host ends computation after 20 s.
@@ -176,11 +176,6 @@ fn go_on<'r>(
         let time = request.remaining().is_none_or(|left| left > RESERVE);
         time && started.elapsed() < READING && !request.cancelled()
     }
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The warnings about a project.

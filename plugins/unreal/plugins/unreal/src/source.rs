@@ -135,6 +135,6 @@ impl Editor<'_> {
 
     /// The time of the answer, as ISO 8601.
     pub fn as_of(&self) -> String {
-        crate::answer::time(live::now())
+        crate::answer::time(unreal_project::now())
     }
 }

@@ -150,9 +150,13 @@ impl<'a> Toc<'a> {
         let mut cursor = Cursor::new(bytes, bytes.len() as u64);
         cursor.skip("beginning", MAGIC.len())?;
         let version = cursor.u8("version")?;
-        if !(1..=NEWEST).contains(&version) {
-            let (version, newest) = (version.into(), NEWEST.into());
-            return Err(Fault::TooNew { what: WHAT, version, newest });
+        match version {
+            0 => return Err(Fault::Damaged { what: "version", at: MAGIC.len() as u64 }),
+            1..=NEWEST => {}
+            _ => {
+                let (version, newest) = (version.into(), NEWEST.into());
+                return Err(Fault::TooNew { what: WHAT, version, newest });
+            }
         }
         cursor.skip("version", 3)?;
         let (mut toc, counts) = header(&mut cursor, version)?;

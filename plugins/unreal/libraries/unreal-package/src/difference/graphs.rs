@@ -5,28 +5,30 @@ use crate::{
     Guid,
     graph::{Graph, Node},
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Maximum length of a node's title in a change's place, in characters.
 const MAX_TITLE: usize = 80;
 
 impl Difference {
     pub(super) fn graphs(&mut self, before: &[Graph], after: &[Graph]) {
-        for old in before {
-            match after.iter().find(|new| new.name == old.name) {
-                Some(new) => self.graph(old, new),
-                None => self.only(Part::Graph, "", &old.name, Some(&size(old)), None),
+        let (old, new) = (numbered(before), numbered(after));
+        let known: HashMap<GraphKey<'_>, &Graph> = new.iter().copied().collect();
+        let gone: HashSet<GraphKey<'_>> = old.iter().map(|(key, _)| *key).collect();
+        for (key, graph) in old {
+            match known.get(&key) {
+                Some(other) => self.graph(graph, other),
+                None => self.only(Part::Graph, "", &graph.name, Some(&size(graph)), None),
             }
         }
-        for new in after {
-            if !before.iter().any(|old| old.name == new.name) {
-                self.only(Part::Graph, "", &new.name, None, Some(&size(new)));
-            }
+        for (_, graph) in new.iter().filter(|(key, _)| !gone.contains(key)) {
+            self.only(Part::Graph, "", &graph.name, None, Some(&size(graph)));
         }
     }
 
     fn graph(&mut self, before: &Graph, after: &Graph) {
-        let (old, new) = (Keys::of(before), Keys::of(after));
+        let copied = copied_guids([before, after]);
+        let (old, new) = (Keys::of(before, &copied), Keys::of(after, &copied));
         for (key, node) in &old.nodes {
             match new.nodes.get(key) {
                 Some(other) => self.node(&after.name, node, other),
@@ -59,6 +61,31 @@ impl Difference {
         let is_same = self.changes.len() == known;
         self.moved += usize::from(is_same && before.position != after.position);
     }
+}
+
+/// The name of a graph, and the number of graphs before it that have the same name.
+type GraphKey<'g> = (&'g str, usize);
+
+/// Graphs with their keys. Two Blueprints in a package may have graphs of the same name.
+fn numbered(graphs: &[Graph]) -> Vec<(GraphKey<'_>, &Graph)> {
+    let mut count: HashMap<&str, usize> = HashMap::new();
+    let mut keyed = Vec::with_capacity(graphs.len());
+    for graph in graphs {
+        let number = count.entry(&graph.name).or_default();
+        keyed.push(((graph.name.as_str(), *number), graph));
+        *number += 1;
+    }
+    keyed
+}
+
+/// The GUIDs that several nodes of one of the graphs have: copies of a node.
+fn copied_guids(graphs: [&Graph; 2]) -> HashSet<Guid> {
+    let mut copied = HashSet::new();
+    for graph in graphs {
+        let mut seen = HashSet::new();
+        copied.extend(graph.nodes.iter().map(|node| node.guid).filter(|guid| !seen.insert(*guid)));
+    }
+    copied
 }
 
 fn size(graph: &Graph) -> String {
@@ -96,15 +123,11 @@ struct Keys<'g> {
 }
 
 impl<'g> Keys<'g> {
-    fn of(graph: &'g Graph) -> Self {
-        let mut count: HashMap<Guid, usize> = HashMap::new();
-        for node in &graph.nodes {
-            *count.entry(node.guid).or_default() += 1;
-        }
-        // Copied graphs have nodes with equal GUIDs; nodes of old versions have no GUID.
-        let key = |node: &Node| match count.get(&node.guid) {
-            Some(1) if node.guid != Guid::default() => node.guid.to_string(),
-            Some(_) | None => node.name.clone(),
+    fn of(graph: &'g Graph, copied: &HashSet<Guid>) -> Self {
+        // Nodes of old versions have no GUID.
+        let key = |node: &Node| match node.guid == Guid::default() || copied.contains(&node.guid) {
+            true => node.name.clone(),
+            false => node.guid.to_string(),
         };
         let nodes = graph.nodes.iter().map(|node| (key(node), node)).collect();
         let by_name = graph.nodes.iter().map(|node| (node.name.as_str(), key(node))).collect();

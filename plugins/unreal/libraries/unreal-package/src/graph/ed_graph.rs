@@ -7,7 +7,7 @@ use crate::{
     pins::{Pin, PinRef},
     render::Render,
     tables::Index,
-    titles,
+    titles::{self, Title},
     value::{Container, Label, PinType, Text, Value},
     visible::visible,
 };
@@ -85,10 +85,13 @@ impl<'a> Package<'a> {
             .map(|(index, object, pins)| {
                 let number =
                     |name| object.get(header, name).and_then(Value::number).unwrap_or_default();
+                let title = Title::of(&render, header, *index, object);
                 Node {
                     name: visible(&header.object_name(*index), 512, false).into_owned(),
                     class: visible(&header.class_name(*index), 256, false).into_owned(),
-                    title: titles::title(&render, header, *index, object),
+                    title: title.text,
+                    kind: title.kind,
+                    subject: title.subject,
                     comment: titles::comment(header, object),
                     state: titles::state(header, object),
                     guid: match object.get(header, "NodeGuid") {

@@ -2,13 +2,13 @@
 //! material itself as the node in which the graph ends. An input stores its link. An expression
 //! stores its outputs only if they differ from the outputs of its class.
 
-use super::{Graph, Link, MAX_NAME, MAX_VALUE, Node, NodePin};
+use super::{Graph, Link, MAX_NAME, MAX_VALUE, Node, NodeKind, NodePin};
 use crate::{
     header::Header,
     object::{Object, Package, get},
     render::Render,
     tables::Index,
-    titles,
+    titles::{self, Title},
     value::{Label, Property, Value},
     visible::visible,
 };
@@ -62,16 +62,16 @@ const LEFT_OUT: &[&str] = &[
     "bShowOutputNameOnPin",
 ];
 
-/// Properties with the name of an expression's subject, and the words before this name in the
+/// Properties with the name of an expression's subject, the kind of the expression, and the words before this name in the
 /// title.
-const ABOUT: &[(&str, &str)] = &[
-    ("ParameterName", "Parameter "),
-    ("MaterialFunction", "Call "),
-    ("InputName", "Input "),
-    ("OutputName", "Output "),
-    ("Text", "Comment: "),
-    ("Name", "Reroute "),
-    ("Description", ""),
+const ABOUT: &[(&str, NodeKind, &str)] = &[
+    ("ParameterName", NodeKind::Parameter, "Parameter "),
+    ("MaterialFunction", NodeKind::Call, "Call "),
+    ("InputName", NodeKind::Input, "Input "),
+    ("OutputName", NodeKind::Output, "Output "),
+    ("Text", NodeKind::Comment, "Comment: "),
+    ("Name", NodeKind::Other, "Reroute "),
+    ("Description", NodeKind::Other, ""),
 ];
 
 /// Expressions with titles that omit the class, since the words of `ABOUT` tell the class.
@@ -188,14 +188,28 @@ impl<'a> Package<'a> {
         let class = visible(&header.class_name(index), 256, false).into_owned();
         let number = |name| object.get(header, name).and_then(Value::number).unwrap_or_default();
         let short = class.strip_prefix("MaterialExpression").unwrap_or(&class);
-        let about = ABOUT.iter().find_map(|(property, words)| {
+        let about = ABOUT.iter().find_map(|(property, kind, words)| {
             let value = object.get(header, property)?;
-            Some((*property, format!("{words}{}", titles::subject(render, header, value)?)))
+            let subject = titles::subject(render, header, value)?;
+            Some((*property, Title { text: format!("{words}{subject}"), kind: *kind, subject }))
         });
         let mut pins = self.settings(object, render);
-        if let Some((told, _)) = about {
-            pins.retain(|pin| pin.name != told);
+        if let Some((told, _)) = &about {
+            pins.retain(|pin| pin.name != *told);
         }
+        let title = match about {
+            Some((_, about)) if TELLING.contains(&short) => about,
+            Some((_, about)) => Title { text: format!("{} ({short})", about.text), ..about },
+            None => Title {
+                text: short.to_owned(),
+                kind: match short {
+                    "Reroute" => NodeKind::Reroute,
+                    "Comment" => NodeKind::Comment,
+                    _ => NodeKind::Other,
+                },
+                subject: String::new(),
+            },
+        };
         let comment = object.get(header, "Desc").and_then(Value::string);
         let guid = ["MaterialExpressionGuid", "ExpressionGUID"].iter().find_map(|name| {
             let value = object.get(header, name)?;
@@ -203,11 +217,9 @@ impl<'a> Package<'a> {
         });
         Node {
             name: visible(&header.object_name(index), MAX_NAME, false).into_owned(),
-            title: match about {
-                Some((_, about)) if TELLING.contains(&short) => about,
-                Some((_, about)) => format!("{about} ({short})"),
-                None => short.to_owned(),
-            },
+            title: title.text,
+            kind: title.kind,
+            subject: title.subject,
             comment: comment
                 .map_or_else(String::new, |text| visible(text, MAX_VALUE, true).into_owned()),
             state: String::new(),

@@ -2,11 +2,12 @@
 //! (`URigVMGraph`), not the copy of the model for the editor's view. Each node, pin and link is an
 //! object; a pin of a structure has a pin for each member.
 
-use super::{Graph, Link, MAX_NAME, MAX_VALUE, Node, NodePin};
+use super::{Graph, Link, MAX_NAME, MAX_VALUE, Node, NodeKind, NodePin};
 use crate::{
     Guid, Render,
     object::{Object, Package, get},
     tables::Index,
+    titles::Title,
     value::Value,
     visible::visible,
 };
@@ -118,9 +119,12 @@ impl<'a> Package<'a> {
         #[expect(clippy::cast_possible_truncation, reason = "a position in pixels")]
         let coordinate =
             |name| get(position, header, name).and_then(Value::real).unwrap_or_default() as i64;
+        let title = self.rig_title(&class, &object, &pins, index, render);
         Node {
             name: visible(&header.object_name(index), MAX_NAME, false).into_owned(),
-            title: self.rig_title(&class, &object, &pins, index, render),
+            title: title.text,
+            kind: title.kind,
+            subject: title.subject,
             comment: String::new(),
             state: String::new(),
             guid: Guid::default(),
@@ -215,7 +219,7 @@ impl<'a> Package<'a> {
         }
     }
 
-    /// A title such as `Call FootTrace`. Titles with a subject begin with the action of the node.
+    /// A title such as `Call FootTrace`.
     fn rig_title(
         &self,
         class: &str,
@@ -223,7 +227,7 @@ impl<'a> Package<'a> {
         pins: &[NodePin],
         index: Index,
         render: &Render<'_, 'a>,
-    ) -> String {
+    ) -> Title {
         let header = &self.header;
         let text = |name| {
             let text = object.get(header, name).and_then(Value::string);
@@ -231,13 +235,24 @@ impl<'a> Package<'a> {
         };
         let pin = |name: &str| pins.iter().find(|pin| pin.name == name);
         let own = || visible(&header.object_name(index), MAX_NAME, false).into_owned();
+        let about = |words: &str, kind, subject: String| Title {
+            text: format!("{words} {subject}"),
+            kind,
+            subject,
+        };
+        let other = |text: String| Title { text, kind: NodeKind::Other, subject: String::new() };
         match class.strip_prefix("RigVM").and_then(|c| c.strip_suffix("Node")).unwrap_or(class) {
-            "Comment" => format!("Comment: {}", text("CommentText").unwrap_or_default()),
+            "Comment" => {
+                about("Comment:", NodeKind::Comment, text("CommentText").unwrap_or_default())
+            }
             "Variable" | "Parameter" => {
                 let is_read = pin("Value").is_some_and(|pin| pin.output);
                 let name = pin("Variable").or_else(|| pin("Parameter"));
-                let name = name.map_or("", |pin| pin.value.as_str());
-                format!("{} {name}", if is_read { "Get" } else { "Set" })
+                let name = name.map_or_else(String::new, |pin| pin.value.clone());
+                match is_read {
+                    true => about("Get", NodeKind::Get, name),
+                    false => about("Set", NodeKind::Set, name),
+                }
             }
             "FunctionReference" => {
                 let header_name = || {
@@ -252,17 +267,21 @@ impl<'a> Package<'a> {
                     let path = render.soft_path(path);
                     Some(path.rsplit(['.', ':']).next().unwrap_or_default().to_owned())
                 };
-                format!("Call {}", header_name().or_else(path).unwrap_or_else(own))
+                about("Call", NodeKind::Call, header_name().or_else(path).unwrap_or_else(own))
             }
-            "FunctionEntry" => "Entry".to_owned(),
-            "FunctionReturn" => "Return".to_owned(),
-            "Reroute" => "Reroute".to_owned(),
-            "Collapse" | "Aggregate" => format!("Graph {}", own()),
+            "FunctionEntry" => other("Entry".to_owned()),
+            "FunctionReturn" => other("Return".to_owned()),
+            "Reroute" => Title { kind: NodeKind::Reroute, ..other("Reroute".to_owned()) },
+            "Collapse" | "Aggregate" => other(format!("Graph {}", own())),
             "InvokeEntry" => {
-                format!("Call {}", pin("EntryName").map_or("", |pin| pin.value.as_str()))
+                let name = pin("EntryName").map_or_else(String::new, |pin| pin.value.clone());
+                about("Call", NodeKind::Call, name)
             }
-            kind @ ("Branch" | "If" | "Select" | "Enum" | "Array") => kind.to_owned(),
-            _ => text("NodeTitle").unwrap_or_else(|| unit(object, header).unwrap_or_else(own)),
+            kind @ ("Branch" | "If" | "Select" | "Enum" | "Array") => other(kind.to_owned()),
+            _ => {
+                let title = text("NodeTitle").or_else(|| unit(object, header));
+                other(title.unwrap_or_else(own))
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{Contents, IndexedPackage, State};
 use crate::store::UnparsedBytes;
 
 /// The first bytes of the serialized form; they change with the format.
-const BEGIN: &[u8; 8] = b"UEINSID2";
+const BEGIN: &[u8; 8] = b"UEINSID3";
 /// Size of a stored package, in integers of 32 bits.
 const HELD: usize = 10;
 

@@ -1,6 +1,6 @@
 //! Sends one JSON-RPC message to an editor by HTTP POST, and receives the response.
 
-use super::{fault::Fault, now, reader::Reader};
+use super::{fault::Fault, reader::Reader};
 use crate::answer::shown;
 use portcullis_plugin::{
     http::{ErrorCode, Reason},
@@ -8,6 +8,7 @@ use portcullis_plugin::{
 };
 use serde_json::Value;
 use std::{io, time::Duration};
+use unreal_project::now;
 
 /// Maximum length of a response, in bytes.
 const MAX_BYTES: u64 = 32 << 20;
