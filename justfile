@@ -56,10 +56,9 @@ views: _build
 views-firefox:
     cd tests/ui && npm ci --ignore-scripts && npm run firefox
 
-# Compile the crate of paths with its tests for Windows (needs gcc-mingw-w64-x86-64); with Wine, its tests run there
-platforms:
-    rustup target add x86_64-pc-windows-gnu
-    cargo test --package portcullis-roots --target x86_64-pc-windows-gnu --no-run
+# Build the binary for Windows and run it under Wine, in all tests that can run there (needs gcc-mingw-w64-x86-64 and wine64; `--skip`: is no failure where they are missing)
+platforms *options:
+    tests/platforms/windows.sh {{options}}
 
 # Read the Unreal packages of a folder, and compare them with a facts file (FOLDER [FACTS])
 check-unreal folder *facts:

@@ -51,7 +51,7 @@ use crate::support::home::{Home, make_fifo};
 use crate::support::picture::{Picture, Tree};
 use crate::support::process::Process;
 use crate::support::web::Web;
-use crate::support::workspace;
+use crate::support::{windows, workspace};
 
 #[test]
 fn every_case_comes_to_what_is_expected() {
@@ -242,10 +242,9 @@ impl Stage {
     }
 
     fn fill_in(&self, text: &str) -> String {
-        let path = |path: PathBuf| path.to_str().expect("a temporary path is UTF-8").to_owned();
         let mut text = text
-            .replace("$FILES", &path(self.home.files()))
-            .replace("$HOME", &path(self.home.path().to_owned()));
+            .replace("$FILES", &windows::path(&self.home.files()))
+            .replace("$HOME", &windows::path(self.home.path()));
         if let Some(web) = &self.web {
             text = text.replace("$WEB", &web.address.to_string());
         }
@@ -330,16 +329,17 @@ impl Stage {
     /// Changes files, as if somebody else did.
     fn prepare(&self, line: &Line) {
         if let Some((link, target)) = &line.link {
-            std::os::unix::fs::symlink(target, link).expect("a link can be made");
+            std::os::unix::fs::symlink(windows::own(target), windows::own(link))
+                .expect("a link can be made");
         }
         if let Some(fifo) = &line.fifo {
-            make_fifo(fifo);
+            make_fifo(&windows::own(fifo));
         }
         if let Some(folder) = &line.make {
-            fs::create_dir(folder).expect("a folder can be made");
+            fs::create_dir(windows::own(folder)).expect("a folder can be made");
         }
         if let Some((from, to)) = &line.r#move {
-            fs::rename(from, to).expect("it can be moved");
+            fs::rename(windows::own(from), windows::own(to)).expect("it can be moved");
         }
     }
 
@@ -396,7 +396,7 @@ impl Stage {
     fn run(&mut self, arguments: &[String], stdin: &str, cwd: Option<&Path>) {
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         let mut command = self.home.command(&arguments);
-        command.current_dir(cwd.unwrap_or(self.home.path()));
+        command.current_dir(cwd.map_or(self.home.path().to_owned(), windows::own));
         let mut process = Process::start(&mut command);
         process.write(stdin.as_bytes());
         let ran = process.end();

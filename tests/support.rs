@@ -10,6 +10,7 @@ pub mod model;
 pub mod picture;
 pub mod process;
 pub mod web;
+pub mod windows;
 pub mod wire;
 
 use std::path::PathBuf;
@@ -24,6 +25,9 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The server of `host/mcp-client/examples/stand-in`, which is built with the tests.
 pub fn stand_in() -> String {
+    if let Some(wine) = windows::wine() {
+        return windows::path(&wine.program("stand-in"));
+    }
     let this = std::env::current_exe().expect("a test has a program");
     let target = this.parent().and_then(|deps| deps.parent()).expect("it is in target/…/deps");
     let program = target.join("examples/stand-in");

@@ -10,7 +10,8 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use super::{BINARY, workspace};
+use super::windows::{self, wine};
+use super::{BINARY, home, workspace};
 
 const TARGET: &str = "wasm32-wasip2";
 
@@ -26,7 +27,8 @@ pub struct Guests {
 pub fn guests() -> &'static Guests {
     static GUESTS: OnceLock<Guests> = OnceLock::new();
     GUESTS.get_or_init(|| {
-        let place = target_dir().join("blackbox");
+        let place =
+            target_dir().join(if wine().is_some() { "blackbox-windows" } else { "blackbox" });
         fs::create_dir_all(&place).expect("the target folder can be written");
         // Excludes other processes that run these tests at the same time.
         let lock = File::create(place.join("lock")).expect("the target folder can be written");
@@ -125,7 +127,9 @@ fn build() -> BTreeMap<String, PathBuf> {
 
 /// Runs the binary once on all test plugins, and returns its cache folder.
 fn show(place: &Path, components: &BTreeMap<String, PathBuf>) -> PathBuf {
-    let binary = fs::metadata(BINARY).expect("the binary was built");
+    let windows = wine().map(|wine| wine.program("portcullis"));
+    let binary = windows.as_deref().unwrap_or(Path::new(BINARY));
+    let binary = fs::metadata(binary).expect("the binary was built");
     let modified = binary.modified().expect("this system knows when a file was changed");
     let age = modified.duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
     let home = place.join(format!("{}-{}", binary.len(), age.as_nanos()));
@@ -134,6 +138,9 @@ fn show(place: &Path, components: &BTreeMap<String, PathBuf>) -> PathBuf {
         if old != home && old.is_dir() {
             fs::remove_dir_all(old).expect("the target folder can be written");
         }
+    }
+    if wine().is_some() && !home.exists() {
+        windows::lay_out(&home);
     }
     let plugins = home.join(".local/share/portcullis/plugins");
     fs::create_dir_all(&plugins).expect("the target folder can be written");
@@ -154,11 +161,9 @@ fn show(place: &Path, components: &BTreeMap<String, PathBuf>) -> PathBuf {
     }
     let file = home.join("portcullis.toml");
     fs::write(&file, config).expect("the target folder can be written");
-    let output = Command::new(BINARY)
-        .env_clear()
-        .env("HOME", &home)
+    let output = home::binary(&home, &[])
         .args(["plugin", "list", "--json", "--config"])
-        .arg(file)
+        .arg(windows::path(&file))
         .output()
         .expect("the binary runs");
     let said = String::from_utf8_lossy(&output.stderr);

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use super::BINARY;
 use super::guests::guests;
 use super::process::Process;
+use super::windows;
 
 /// A temporary home folder.
 pub struct Home {
@@ -29,6 +30,17 @@ pub struct Ran {
     pub stderr: String,
 }
 
+/// A command that starts the binary under test, in this home, with these variables and few others.
+pub fn binary(home: &Path, variables: &[(String, String)]) -> Command {
+    if let Some(wine) = windows::wine() {
+        return wine.command(home, variables);
+    }
+    let mut command = Command::new(BINARY);
+    let variables = variables.iter().map(|(name, value)| (name, value));
+    command.env_clear().env("HOME", home).envs(variables);
+    command
+}
+
 impl Home {
     /// A new home with an empty folder `files`.
     pub fn new() -> Self {
@@ -36,6 +48,9 @@ impl Home {
         // The temporary folder may be a link; use its target.
         let path = folder.path().canonicalize().expect("it was just made");
         fs::create_dir(path.join("files")).expect("it was just made");
+        if windows::wine().is_some() {
+            windows::lay_out(&path);
+        }
         Self { _folder: folder, path, variables: Vec::new() }
     }
 
@@ -61,7 +76,7 @@ impl Home {
 
     /// The path of a file in the folder for files, as text.
     pub fn file(&self, name: &str) -> String {
-        self.files().join(name).to_str().expect("a temporary path is UTF-8").to_owned()
+        windows::path(&self.files().join(name))
     }
 
     /// The plugin folder.
@@ -81,8 +96,8 @@ impl Home {
     /// Writes the configuration. `$FILES` and `$HOME` are replaced by this home's folders.
     pub fn configure(&self, text: &str) {
         let text = text
-            .replace("$FILES", self.files().to_str().expect("a temporary path is UTF-8"))
-            .replace("$HOME", self.path.to_str().expect("a temporary path is UTF-8"));
+            .replace("$FILES", &windows::path(&self.files()))
+            .replace("$HOME", &windows::path(&self.path));
         fs::write(self.config(), text).expect("a home can be written");
     }
 
@@ -103,13 +118,8 @@ impl Home {
 
     /// The binary with these arguments, in this home and with a minimal environment.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(BINARY);
-        command
-            .env_clear()
-            .env("HOME", &self.path)
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .current_dir(&self.path)
-            .args(arguments);
+        let mut command = binary(&self.path, &self.variables);
+        command.current_dir(&self.path).args(arguments);
         command
     }
 

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use super::client::Event;
 use super::home::{Home, Ran};
+use super::windows;
 
 /// Maximum length of a text shown in full, in bytes.
 const LONG: usize = 6000;
@@ -23,6 +24,8 @@ pub struct Picture {
     after: String,
     /// Texts to replace, with their replacements.
     names: Vec<(String, &'static str)>,
+    /// The folder for files, and the home, if the binary of Windows is tested.
+    of_windows: Option<(PathBuf, PathBuf)>,
 }
 
 impl Picture {
@@ -40,6 +43,7 @@ impl Picture {
             stderr: String::new(),
             after: String::new(),
             names,
+            of_windows: windows::wine().map(|_| (home.files(), home.path().to_owned())),
         }
     }
 
@@ -262,6 +266,9 @@ impl Picture {
         let stderr = std::mem::take(&mut self.stderr);
         self.section("stderr", &shortened(&stderr));
         let mut text = self.session + &self.after;
+        if let Some((files, home)) = &self.of_windows {
+            text = windows::as_here(&text, &[(files, "$FILES"), (home, "$HOME")]);
+        }
         for (long, short) in self.names {
             text = text.replace(&long, short);
         }

@@ -111,16 +111,20 @@ fn without_group(permissions: std::fs::Permissions, is_other: bool) -> std::fs::
 }
 
 /// Flushes the folder of a new file to the disk.
+#[cfg(unix)]
 fn keep_entry(path: &Path) -> io::Result<()> {
-    // Systems on which a process cannot open folders flush folders by themselves.
-    #[cfg(unix)]
-    if let Some(folder) = path.parent() {
-        match File::open(folder)?.sync_all() {
-            // Some network file systems cannot flush folders.
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
-            synced => synced?,
-        }
+    let Some(folder) = path.parent() else { return Ok(()) };
+    match File::open(folder)?.sync_all() {
+        // Some network file systems cannot flush folders.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced,
     }
+}
+
+/// Does nothing: systems on which a process cannot open folders flush folders by themselves.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
+fn keep_entry(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

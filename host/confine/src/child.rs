@@ -291,15 +291,7 @@ impl Group {
 
     #[cfg(windows)]
     fn of(process: &mut tokio::process::Child) -> std::io::Result<Self> {
-        let job = crate::job::Job::new(&ResourceLimits::default())?;
-        if let Some(handle) = process.raw_handle()
-            && let Err(error) = job.add(handle)
-            // A process that has ended already cannot be added.
-            && process.try_wait()?.is_none()
-        {
-            return Err(error);
-        }
-        Ok(Self(Some(job)))
+        crate::job::Job::of(process).map(|job| Self(Some(job)))
     }
 
     #[cfg(windows)]

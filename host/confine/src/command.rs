@@ -19,7 +19,7 @@ use crate::home::at_home;
 use crate::own_limits::OwnLimits;
 use crate::package::package_of;
 use crate::resource_limits::ResourceLimits;
-use crate::restrict::Confinement;
+use crate::restrict::{Confinement, confines_files};
 use crate::working_directory::WorkingDirectory;
 
 /// A program that plugins can be granted to run, as it is written in `[commands.NAME]`.
@@ -139,6 +139,8 @@ pub struct Command {
     more: OnceLock<Result<Option<regex::Regex>, regex::Error>>,
     /// The output of the program with `--help`, once it was run.
     help: OnceCell<String>,
+    /// Whether it may be started where nothing confines its files.
+    may_be_unconfined: bool,
 }
 
 impl Command {
@@ -174,7 +176,19 @@ impl Command {
             }
         }
         let (more, help) = (OnceLock::new(), OnceCell::new());
-        Ok(Self { name: name.to_owned(), definition, more, help })
+        Ok(Self { name: name.to_owned(), definition, more, help, may_be_unconfined: false })
+    }
+
+    /// Sets whether the operator allows the command to run where nothing confines its files. Without this, it may not.
+    #[must_use]
+    pub fn unconfined(self, may_be: bool) -> Self {
+        Self { may_be_unconfined: may_be, ..self }
+    }
+
+    /// Whether the command is not started on this system, because nothing confines its files and the operator does
+    /// not allow it to run so.
+    pub fn is_refused(&self) -> bool {
+        !self.may_be_unconfined && !confines_files()
     }
 
     /// Checks `more-args`, which is otherwise compiled when it is first needed.
@@ -245,12 +259,16 @@ impl Command {
     ///
     /// # Errors
     ///
-    /// The program was not found, or the system cannot create a directory or start a process.
+    /// The command [may not run unconfined](Self::is_refused), the program was not found, or the system cannot create a
+    /// directory or start a process.
     pub async fn start(
         &self,
         directory: Option<&WorkingDirectory>,
         more: &[String],
     ) -> Result<Child, CommandError> {
+        if self.is_refused() {
+            return Err(CommandError::NotConfined(self.name.clone()));
+        }
         let definition = &self.definition;
         let Some(program) = self.program() else {
             return Err(CommandError::NotFound(definition.program.display().to_string()));
@@ -354,6 +372,9 @@ impl Command {
             Some(program) => program.display().to_string(),
             None => format!("{} (not found)", definition.program.display()),
         };
+        if !confines_files() {
+            return text + "; not confined on this system: it would reach all that the user does";
+        }
         let needs = self.needs();
         for (what, paths) in
             [("needs", &needs), ("reads", &definition.reads), ("writes", &definition.writes)]

@@ -13,6 +13,12 @@ pub enum CommandError {
     /// The program does not exist: its path, or the name that was looked for in `PATH`.
     #[error("the program `{0}` was not found")]
     NotFound(String),
+    /// Nothing confines programs on this system, and the operator did not allow this command to run unconfined.
+    #[error(
+        "this system cannot confine programs, and the command `{0}` may not run unconfined; the operator can allow it to \
+         run with all rights of the user: `unconfined-commands = [\"{0}\"]` in portcullis.toml"
+    )]
+    NotConfined(String),
     /// The command took longer than its limit.
     #[error("the command took longer than its limit")]
     TimedOut,

@@ -70,6 +70,22 @@ impl Job {
         if done == 0 { Err(io::Error::last_os_error()) } else { Ok(job) }
     }
 
+    /// A job with one process, which was just started. A process that has ended already is not in it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Job::new`] and [`Job::add`].
+    pub fn of(process: &mut tokio::process::Child) -> io::Result<Self> {
+        let job = Self::new(&ResourceLimits::default())?;
+        if let Some(handle) = process.raw_handle()
+            && let Err(error) = job.add(handle)
+            && process.try_wait()?.is_none()
+        {
+            return Err(error);
+        }
+        Ok(job)
+    }
+
     /// Adds a running process.
     ///
     /// # Errors

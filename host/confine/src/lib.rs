@@ -31,6 +31,6 @@ pub use job::{CREATE_NO_WINDOW, Job};
 pub use own_limits::OwnLimits;
 pub use program::terms_of;
 pub use resource_limits::ResourceLimits;
-pub use restrict::{Confinement, restrict, strength};
+pub use restrict::{Confinement, confines_files, restrict, strength};
 pub use workers::Commands;
 pub use working_directory::WorkingDirectory;

@@ -69,6 +69,18 @@ fn limit(limits: &ResourceLimits) -> Result<(), ConfineError> {
         .map_err(|cause| ConfineError::Limit { resource: resource(), cause })
 }
 
+/// Whether this system confines the files of children. Elsewhere, a child reaches all that its user does.
+pub fn confines_files() -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        linux::has_landlock()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        false
+    }
+}
+
 /// The restrictions that this system enforces on children, as text for the operator.
 pub fn strength() -> &'static str {
     #[cfg(target_os = "linux")]

@@ -7,6 +7,9 @@
     allow(dead_code, unused_imports, reason = "elsewhere less is confined")
 )]
 
+#[path = "escape/unconfined.rs"]
+mod unconfined;
+
 #[cfg(target_os = "linux")]
 #[path = "escape/calls.rs"]
 mod calls;
@@ -44,6 +47,12 @@ fn main() -> ExitCode {
         Some("scope-host") => {
             let files: Vec<_> = arguments.collect();
             println!("{}", scopes::host(&files).join("\n"));
+            ExitCode::SUCCESS
+        }
+        #[cfg(target_os = "linux")]
+        Some("without-landlock") => {
+            unconfined::without_landlock();
+            runtime().block_on(unconfined::check());
             ExitCode::SUCCESS
         }
         _ => {
@@ -101,8 +110,11 @@ fn attempt(name: &str, with: &[String]) -> ExitCode {
         "spin" => loop {
             std::hint::spin_loop();
         },
-        "sleep-beside" => sleep_beside(),
+        "sleep-beside" => sleep_beside(path(0)),
         "sleep" => {
+            let file = fs::File::create(path(0)).expect("a file");
+            file.lock().expect("nobody else has it");
+            println!("locked");
             std::thread::sleep(Duration::from_secs(600));
             true
         }
@@ -127,11 +139,15 @@ fn flood() -> bool {
     }
 }
 
-fn sleep_beside() -> bool {
+/// Starts a process that keeps the lock of a file, and ends when that process has it.
+fn sleep_beside(file: &Path) -> bool {
     let me = std::env::current_exe().expect("this program");
-    let child = std::process::Command::new(me).args(["attempt", "sleep"]).spawn();
-    println!("{}", child.expect("a child").id());
-    true
+    let mut child = std::process::Command::new(me);
+    child.args(["attempt", "sleep"]).arg(file).stdout(std::process::Stdio::piped());
+    let child = child.spawn().expect("a child");
+    let mut said = [0; 6];
+    let mut stdout = child.stdout.expect("piped above");
+    std::io::Read::read_exact(&mut stdout, &mut said).is_ok() && said == *b"locked"
 }
 
 fn reach(name: &str, with: &[String]) -> bool {
@@ -199,9 +215,22 @@ impl Stage {
     }
 }
 
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
+}
+
 #[cfg(not(target_os = "linux"))]
 fn host() {
     println!("confining: {}", portcullis_confine::strength());
+    runtime().block_on(unconfined::check());
+    let stage = Stage { folder: tempfile::tempdir().expect("a folder"), runtime: runtime() };
+    fs::create_dir(stage.path("read")).expect("a folder");
+    environment(&stage);
+    left_behind(&stage);
+    output_and_end(&stage);
+    conversation(&stage);
+    #[cfg(windows)]
+    scripts(&stage);
 }
 
 #[cfg(target_os = "linux")]
@@ -212,13 +241,7 @@ fn host() {
         strength.starts_with("files by Landlock, system calls by seccomp"),
         "this test needs a Linux with Landlock and seccomp, which all have had since 5.13"
     );
-    let stage = Stage {
-        folder: tempfile::tempdir().expect("a folder"),
-        runtime: tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime"),
-    };
+    let stage = Stage { folder: tempfile::tempdir().expect("a folder"), runtime: runtime() };
     for folder in ["read", "write", "outside"] {
         fs::create_dir(stage.path(folder)).expect("a folder");
         fs::write(stage.path(folder).join("file"), "content").expect("a file");
@@ -232,6 +255,9 @@ fn host() {
     conversation(&stage);
     fs::create_dir(stage.path("work")).expect("a folder");
     stage.runtime.block_on(workers::check(&stage.path("work")));
+    let me = std::env::current_exe().expect("this program");
+    let checked = std::process::Command::new(me).arg("without-landlock").status();
+    assert!(checked.expect("it can be started").success(), "see above");
 }
 
 #[cfg(target_os = "linux")]
@@ -311,23 +337,32 @@ fn processes(stage: &Stage) {
     if has_signal_scope() {
         stage.expect(false, &["signal-the-parent"]);
     }
+    environment(stage);
+    left_behind(stage);
+}
+
+/// The child has what it is given, and nothing else that tells of the user.
+fn environment(stage: &Stage) {
     let output = stage.run(stage.spec(&["environment"], false), 10_000).expect("it says little");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.contains("(\"GIVEN\", \"yes\")"), "{said}");
     for name in ["PATH", "CARGO", "USER"] {
-        assert!(!said.contains(&format!("(\"{name}")), "{said}");
+        assert!(!said.contains(&format!("(\"{name}\"")), "{said}");
     }
-    // A process that the child started ends with the child, although the child did not wait for it.
+}
+
+/// A process that the child started ends with the child, although the child did not wait for it.
+fn left_behind(stage: &Stage) {
+    let file = stage.path("lock");
+    let lock = file.to_str().expect("a temporary path is UTF-8");
     let begun = Instant::now();
-    let output = stage.run(stage.spec(&["sleep-beside"], false), 10_000).expect("it says little");
+    let mut spec = stage.spec(&["sleep-beside", lock], false);
+    spec.confinement.write.push(stage.folder.path().to_owned());
+    let output = stage.run(spec, 10_000).expect("it says little");
+    assert_eq!(output.ended, Exit::Exited(0), "{output:?}");
     assert!(begun.elapsed() < Duration::from_secs(50), "nobody waits for what it left behind");
-    let left: u32 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number");
-    let gone = || match fs::read_to_string(format!("/proc/{left}/stat")) {
-        Err(_) => true,
-        // A zombie, which its new parent has not waited for yet.
-        Ok(stat) => stat.contains(") Z "),
-    };
-    assert!((0..100).any(|_| gone() || pause()), "{left} outlives the child");
+    let gone = || fs::File::open(&file).expect("it was made").try_lock().is_ok();
+    assert!((0..100).any(|_| gone() || pause()), "it outlives the child");
 }
 
 /// Whether Landlock restricts signals, which it does since Linux 6.12.
@@ -349,6 +384,10 @@ fn amounts(stage: &Stage) {
     stage.expect(false, &["memory", "500000000"]);
     let output = stage.run(stage.spec(&["spin"], false), 10).expect("it says nothing");
     assert!(matches!(output.ended, Exit::Signalled(_)), "a limit of computing: {output:?}");
+    output_and_end(stage);
+}
+
+fn output_and_end(stage: &Stage) {
     assert!(stage.run(stage.spec(&["flood"], false), 1_000_000).is_none(), "a limit of output");
     let missing = ChildSpec { program: "/nowhere".into(), ..stage.spec(&[], false) };
     let output = stage.run(missing, 10_000).expect("it says little");
@@ -356,7 +395,6 @@ fn amounts(stage: &Stage) {
     assert!(String::from_utf8_lossy(&output.stderr).contains("/nowhere"), "{output:?}");
 }
 
-#[cfg(target_os = "linux")]
 fn conversation(stage: &Stage) {
     stage.runtime.block_on(async {
         let mut child = Child::start(stage.spec(&["echo"], false)).expect("a child");
@@ -365,10 +403,23 @@ fn conversation(stage: &Stage) {
             assert_eq!(answer, Reply::Text(line.to_owned()));
         }
         assert!(child.is_running());
-        assert!(child.memory().expect("Linux says") > 0);
+        assert_eq!(child.memory().is_some_and(|bytes| bytes > 0), cfg!(target_os = "linux"));
         let answer = child.ask(&"x".repeat(200), 100).await.expect("the system works");
         assert_eq!(answer, Reply::TooLong);
         let mut child = Child::start(stage.spec(&["nothing"], false)).expect("a child");
         assert_eq!(child.ask("anybody?", 100).await.expect("the system works"), Reply::Ended);
     });
+}
+
+/// A script of Windows, such as `npm.cmd`, is started by its name without the ending, and gets its arguments as they are.
+#[cfg(windows)]
+fn scripts(stage: &Stage) {
+    fs::write(stage.path("tool.cmd"), "@echo got %1 in %CD%\r\n").expect("a file");
+    let program = portcullis_confine::find(&stage.path("tool")).expect("it has one of the endings");
+    let spec = ChildSpec { program, arguments: vec!["a b".into()], ..stage.spec(&[], false) };
+    let output = stage.run(spec, 10_000).expect("it says little");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let read = stage.path("read").display().to_string().to_lowercase();
+    assert!(said.contains("got \"a b\" in "), "{said} {output:?}");
+    assert!(said.trim_end().to_lowercase().ends_with(&read), "{said} {read}");
 }

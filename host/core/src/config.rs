@@ -64,6 +64,10 @@ pub struct Config {
     #[serde(default)]
     #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,64}$" }))]
     pub commands: BTreeMap<String, Definition>,
+    /// Commands that may run with all rights of the user where nothing confines their files: on Windows, on macOS, and on
+    /// Linux without Landlock. Elsewhere they are confined as usual. Default: none, so that commands are refused there.
+    #[serde(default)]
+    pub unconfined_commands: Vec<String>,
     /// The plugins, by name.
     #[serde(default)]
     #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,64}$" }))]

@@ -8,14 +8,15 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use portcullis_confine::terms_of;
+use portcullis_confine::{confines_files, terms_of};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
 use crate::definition::Command;
 use crate::fault::FaultCause;
-use crate::keeper;
+use crate::keeper::{self, startable};
 use crate::lines::{Line, Lines};
+use crate::process_group::Group;
 use crate::text::{self, LogLimiter};
 
 /// Time limit for a child to end after each step: its stdin was closed, it was asked to end, it was killed.
@@ -52,7 +53,8 @@ const INHERITED: &[&str] = &[
     "WINDIR",
 ];
 
-/// A running child. Dropping it kills the process group of the child or, with a keeper, all processes that it started.
+/// A running child. Dropping it kills the process group of the child or, with a keeper and on Windows, all processes that it
+/// started.
 pub(crate) struct Child {
     process: tokio::process::Child,
     group: Group,
@@ -75,6 +77,15 @@ impl Child {
         launcher: Option<&Path>,
         upstream: &Arc<str>,
     ) -> Result<(Self, Pipes), FaultCause> {
+        if command.confine.is_some() && !confines_files() {
+            return Err(FaultCause::NotRunning(
+                format!(
+                    "`confine` asks for what this system cannot enforce; remove `[upstreams.{upstream}.confine]` to \
+                     run the program with all rights of the user"
+                )
+                .into(),
+            ));
+        }
         let is_kept = cfg!(target_os = "linux") && launcher.is_some();
         let mut process = match launcher {
             Some(launcher) => {
@@ -90,7 +101,7 @@ impl Child {
                 let why = "`confine` needs a launcher, and this program has none";
                 return Err(FaultCause::NotRunning(why.into()));
             }
-            None => tokio::process::Command::new(&command.program),
+            None => tokio::process::Command::new(startable(&command.program)),
         };
         process
             .args(&command.args)
@@ -107,7 +118,13 @@ impl Child {
         }
         #[cfg(unix)]
         process.process_group(0);
-        let mut process = on_a_thread_that_stays(move || process.spawn()).map_err(|error| {
+        #[cfg(windows)]
+        process.creation_flags(portcullis_confine::CREATE_NO_WINDOW);
+        let started = on_a_thread_that_stays(move || {
+            let mut process = process.spawn()?;
+            Group::of(&mut process, is_kept).map(|group| (process, group))
+        });
+        let (mut process, group) = started.map_err(|error| {
             let program = command.program.display();
             FaultCause::NotRunning(
                 format!("starting {program}: {error}; check that `command` and `cwd` exist").into(),
@@ -120,7 +137,6 @@ impl Child {
         let said = StderrTail::default();
         let stderr = process.stderr.take().expect("piped above");
         tokio::spawn(listen(stderr, said.clone(), upstream.clone()));
-        let group = Group { id: process.id(), is_kept };
         Ok((Self { process, group, said }, pipes))
     }
 
@@ -220,58 +236,5 @@ async fn listen(stderr: ChildStderr, said: StderrTail, upstream: Arc<str>) {
             said.pop_front();
         }
         said.push_back(line);
-    }
-}
-
-/// A process group, which is killed when this value is dropped.
-struct Group {
-    /// `None`: the group has ended.
-    id: Option<u32>,
-    /// Whether its first process is a keeper: see [`keeper`].
-    is_kept: bool,
-}
-
-impl Group {
-    #[cfg(unix)]
-    fn id(&self) -> Option<rustix::process::Pid> {
-        rustix::process::Pid::from_raw(self.id?.cast_signed())
-    }
-
-    #[cfg(unix)]
-    fn signal(&self, signal: rustix::process::Signal) {
-        if let Some(group) = self.id() {
-            // The group may have no processes any more.
-            let _gone = rustix::process::kill_process_group(group, signal);
-        }
-    }
-
-    fn ask_to_end(&self) {
-        #[cfg(unix)]
-        self.signal(rustix::process::Signal::TERM);
-    }
-
-    /// Tells the keeper to end all processes. Without a keeper, ends the group.
-    fn end_all(&mut self) {
-        #[cfg(target_os = "linux")]
-        if self.is_kept {
-            if let Some(keeper) = self.id() {
-                let _gone = rustix::process::kill_process(keeper, keeper::END_ALL);
-            }
-            return;
-        }
-        self.kill();
-    }
-
-    fn kill(&mut self) {
-        #[cfg(unix)]
-        self.signal(rustix::process::Signal::KILL);
-        // The system may reuse the id of the group.
-        self.id = None;
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.end_all();
     }
 }

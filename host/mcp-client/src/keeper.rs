@@ -7,11 +7,14 @@
 //! ends, when the host asks for it, or when the host is gone. If the keeper itself is killed, the system kills the
 //! program, too.
 //!
-//! On other systems there is no keeper, and nothing is tied to the host: the launched process becomes the program or,
-//! where a process cannot be replaced, starts the program and waits for its end.
+//! On Windows, the launched process starts the program and waits for its end, in a job that ends with it. The host has
+//! the launched process in a job of its own, which ends with the host. So all processes that the program started
+//! end, too.
+//!
+//! On other systems nothing is tied to the host: the launched process becomes the program.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use portcullis_confine::{Confinement, ResourceLimits, restrict};
 
@@ -63,7 +66,8 @@ pub(crate) fn first_argument(parent: u32, terms: Option<&Confinement>) -> String
 }
 
 /// Confines this process if `terms` are given, and becomes the program. On Linux, the program ends with its parent,
-/// which is the keeper. Returns only an error.
+/// which is the keeper. On Windows, this process waits for the program, and exits as the program does. Returns only an
+/// error.
 fn become_program(
     parent: i32,
     terms: Option<&str>,
@@ -91,7 +95,15 @@ fn become_program(
             return format!("confining the server: {}", portcullis_sanitize::error_chain(&error));
         }
     }
-    let mut command = std::process::Command::new(&program);
+    #[cfg(windows)]
+    {
+        use portcullis_confine::Job;
+        // The host has this process in a job already, but may not have been in time for what is started below.
+        if let Err(error) = Job::new(&ResourceLimits::default()).and_then(Job::enter) {
+            return format!("tying the processes of the server to this one: {error}");
+        }
+    }
+    let mut command = std::process::Command::new(startable(Path::new(&program)));
     command.args(arguments);
     #[cfg(unix)]
     let error = std::os::unix::process::CommandExt::exec(&mut command);
@@ -101,6 +113,13 @@ fn become_program(
         Err(error) => error,
     };
     format!("{}: {error}", PathBuf::from(program).display())
+}
+
+/// What to start for a program that is named so. On Windows, names such as `npx` stand for files such as `npx.cmd`, which
+/// the system does not find by itself.
+pub(crate) fn startable(program: &Path) -> PathBuf {
+    let found = if cfg!(windows) { portcullis_confine::find(program) } else { None };
+    found.unwrap_or_else(|| program.to_owned())
 }
 
 /// Whether a process is still the parent of this one.

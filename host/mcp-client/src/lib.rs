@@ -9,11 +9,10 @@
 //! Its requests reach only the session that they belong to. It cannot stall another upstream, and it ends with its
 //! last handle. This crate does not judge the effects of its tools or the address in its URL.
 //!
-//! On Linux, with [`ClientSettings::launcher`], the child process ends with the host, even if the host is killed. So do
-//! all processes that the child started, even those that left its process group or session. Without a launcher, or on
-//! another system, the child of a killed host only notices the end of its stdin, and a process that left the group
-//! stays. Systems other than Unix have no process groups: the child's own children stay, unless they end with their
-//! stdin.
+//! With [`ClientSettings::launcher`] on Linux, and always on Windows, the child process ends with the host, even if the host is
+//! killed. So do all processes that the child started, even those that left its process group or session. Without a launcher,
+//! or on another system, the child of a killed host only notices the end of its stdin, and a process that left the group
+//! stays.
 
 mod calls;
 mod child;
@@ -36,6 +35,7 @@ mod message;
 mod names;
 mod notifications;
 mod peer;
+mod process_group;
 mod prune;
 mod raw_lists;
 mod refresh;

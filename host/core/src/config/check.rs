@@ -42,6 +42,12 @@ impl Config {
             check_server(&key, &upstream.definition)?;
         }
         self.check_profiles()?;
+        if let Some(command) =
+            self.unconfined_commands.iter().find(|command| !self.commands.contains_key(*command))
+        {
+            let fault = Fault::UndefinedCommand(command.clone());
+            return Err(ConfigError::key("unconfined-commands", fault));
+        }
         self.commands().map(drop)
     }
 
@@ -111,6 +117,7 @@ impl Config {
             let key = format!("commands.{name}");
             check_name(&key, name, None)?;
             Command::new(name, definition.clone(), SCRIPTS)
+                .map(|command| command.unconfined(self.unconfined_commands.contains(name)))
                 .map_err(|error| ConfigError::key(key, Fault::Value(error.to_string())))
         });
         all.collect()

@@ -28,6 +28,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         "http" | "sse" => web::serve(server, transport == "sse").await?,
         // A host with one upstream, for tests that kill the host. The further arguments are the upstream's command.
         "hold" => hold(options).await?,
+        // A process that a server leaves behind.
+        "lock" => pipes::keep_lock(options.first().ok_or("lock what?")?)?,
         _ => return Err("stdio, http or sse?".into()),
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! Runs the server over stdin and stdout.
 
+use std::process::Stdio;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -31,6 +32,9 @@ pub async fn serve(server: Arc<Server>) {
     if let Some(file) = server.value("session") {
         leave_a_session_behind(file);
     }
+    if let Some(file) = server.value("beside") {
+        leave_a_lock_behind(file);
+    }
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let Ok(message) = serde_json::from_str(&line) else { continue };
@@ -46,7 +50,7 @@ pub async fn serve(server: Arc<Server>) {
 /// Starts a process of the same group that does not end with its stdin. Writes its process id to stderr.
 fn leave_somebody_behind() {
     let mut sleep = std::process::Command::new("sleep");
-    sleep.arg("600").stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
+    sleep.arg("600").stdin(Stdio::null()).stdout(Stdio::null());
     if let Ok(child) = sleep.spawn() {
         eprintln!("left behind: {}", child.id());
     }
@@ -60,6 +64,33 @@ fn leave_a_session_behind(file: &str) {
     if !started.is_ok_and(|status| status.success()) {
         eprintln!("nobody could be left behind");
     }
+}
+
+/// Starts this program once more, with the lock of a file, in a console and a process group of its own.
+fn leave_a_lock_behind(file: &str) {
+    let mut command =
+        std::process::Command::new(std::env::current_exe().expect("a program has a path"));
+    command.args(["lock", file]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    #[cfg(windows)]
+    {
+        /// `DETACHED_PROCESS` and `CREATE_NEW_PROCESS_GROUP` of Win32.
+        const APART: u32 = 0x8 | 0x200;
+        std::os::windows::process::CommandExt::creation_flags(&mut command, APART);
+    }
+    if let Err(error) = command.spawn() {
+        eprintln!("nobody could be left behind: {error}");
+    }
+}
+
+/// Keeps the lock of a file for ten minutes. Other processes see by it whether this one runs.
+pub fn keep_lock(file: &str) -> std::io::Result<()> {
+    let file = std::fs::File::create(file)?;
+    file.lock()?;
+    std::thread::sleep(std::time::Duration::from_secs(600));
+    Ok(())
 }
 
 async fn ignore_requests_to_end() {

@@ -120,19 +120,7 @@ pub(super) async fn findings(context: &CommandContext) -> anyhow::Result<Finding
         findings.remark("configuration", warning, None);
     }
     verify_audit(context.audit.folder(), &mut findings);
-    let strength = portcullis_confine::strength();
-    findings.good("commands", format!("confined child processes: {strength}"));
-    for command in context.config.commands()? {
-        let line = format!("command `{}`: {}", command.name, command.reach());
-        match command.program() {
-            Some(_) => findings.good("commands", line),
-            None => {
-                let install = command.missing().into_iter().find_map(|(_, install)| install);
-                let line = format!("{line}: calls that need it will fail");
-                findings.remark("commands", line, install);
-            }
-        }
-    }
+    commands(context, &mut findings)?;
     examine(&catalog.plugins, &mut findings);
     let mut missing = Vec::new();
     for name in context.config.upstreams.keys() {
@@ -163,6 +151,35 @@ pub(super) async fn findings(context: &CommandContext) -> anyhow::Result<Finding
         findings.remark("plugins", remark.text, None);
     }
     Ok(findings)
+}
+
+/// What the commands may reach, and which of them are not started on this system.
+fn commands(context: &CommandContext, findings: &mut Findings) -> anyhow::Result<()> {
+    let strength = portcullis_confine::strength();
+    findings.good("commands", format!("confined child processes: {strength}"));
+    let mut refused = Vec::new();
+    for command in context.config.commands()? {
+        let line = format!("command `{}`: {}", command.name, command.reach());
+        if command.program().is_none() {
+            let install = command.missing().into_iter().find_map(|(_, install)| install);
+            let line = format!("{line}: calls that need it will fail");
+            findings.remark("commands", line, install);
+        } else if command.is_refused() {
+            refused.push(command.name);
+        } else {
+            findings.good("commands", line);
+        }
+    }
+    if !refused.is_empty() {
+        let names = refused.join("`, `");
+        let mend = format!("unconfined-commands = {refused:?}");
+        let text = format!(
+            "commands that are refused, as this system cannot confine programs: `{names}`. To let them run with all \
+             rights of the user, write at the top of portcullis.toml: {mend}"
+        );
+        findings.remark("commands", text, Some(mend));
+    }
+    Ok(())
 }
 
 /// Checks that the audit can be read and shows no sign of tampering.

@@ -46,6 +46,7 @@ impl Drop for RunningPermit {
 fn word(fault: &CommandError) -> &'static str {
     match fault {
         CommandError::NotFound(_) => "not-found",
+        CommandError::NotConfined(_) => "not-confined",
         CommandError::TimedOut => "timed-out",
         CommandError::TooLarge => "too-large",
         CommandError::NotUtf8 | CommandError::Ended(_) | CommandError::System(_) => "failed",
@@ -111,7 +112,10 @@ impl From<CommandError> for ProcessError {
             CommandError::NotFound(program) => Self::NotFound(program),
             CommandError::TimedOut => Self::TimedOut,
             CommandError::TooLarge => Self::TooLarge,
-            CommandError::NotUtf8 | CommandError::Ended(_) | CommandError::System(_) => {
+            CommandError::NotConfined(_)
+            | CommandError::NotUtf8
+            | CommandError::Ended(_)
+            | CommandError::System(_) => {
                 Self::Failed(portcullis_sanitize::line(&error.to_string(), 1000))
             }
         }

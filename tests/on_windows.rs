@@ -1,0 +1,151 @@
+//! What only Windows has: drives, spellings of paths, job objects. `tests/platforms/windows.sh` runs these tests, with the
+//! binary of Windows under Wine.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::client::{Client, Era, text_of};
+use crate::support::home::Home;
+use crate::support::{PATIENCE, stand_in, windows};
+
+/// A manifest that has one fault: its version is no version.
+const MANIFEST: &str = r#"{"_version": "1.60.0", "sap.app": {"id": "a.b", "type": "application",
+    "applicationVersion": {"version": "x"}}, "sap.ui5": {"dependencies": {"minUI5Version": "1.120.0", "libs": {}},
+    "contentDensities": {"compact": true, "cozy": true}}}"#;
+
+/// A home with the bundled plugins and a manifest. There is no network.
+fn with_manifest() -> Home {
+    let home = Home::new();
+    home.configure("roots = [\"$FILES\"]\n");
+    fs::create_dir(home.files().join("App")).expect("a home");
+    fs::write(home.files().join("App/manifest.json"), MANIFEST).expect("a home");
+    home
+}
+
+/// Waits until a process has the lock of a file, or none has it.
+fn wait_for_lock(file: &Path, expected: bool) {
+    let begun = Instant::now();
+    while File::open(file).is_ok_and(|file| file.try_lock().is_err()) != expected {
+        assert!(begun.elapsed() < PATIENCE, "{} is locked: {}", file.display(), !expected);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+#[ignore = "needs Wine: tests/platforms/windows.sh"]
+fn a_path_may_be_spelled_in_all_ways_of_windows() {
+    let home = with_manifest();
+    let path = home.file("App/manifest.json");
+    let back = path.replace('/', "\\");
+    let mut client = Client::start(&home, Era::Modern);
+    for spelled in [
+        path.clone(),
+        back.clone(),
+        format!("/{path}"),
+        format!("\\\\?\\{back}"),
+        path.replacen("Z:", "z:", 1),
+        path.replace("/App/", "/app/"),
+    ] {
+        let reply = client.call("run_manifest_validation", json!({"manifestPath": spelled}));
+        let text = text_of(&reply);
+        assert_ne!(reply["result"]["isError"], true, "{spelled}: {reply}");
+        assert!(text.contains("applicationVersion"), "{spelled}: {text}");
+        assert!(!text.contains("/Z:"), "a path as guests see it: {text}");
+    }
+    for (spelled, why) in [
+        (format!("{back}::$DATA"), "stream"),
+        (back.replace("manifest.json", "NUL.txt"), "device"),
+        (back.replace("Z:", "\\\\server\\share"), "network"),
+        (back.replace("manifest.json", "..\\..\\x.json"), ".."),
+        ("Z:manifest.json".to_owned(), "drive"),
+        ("C:\\windows\\win.ini".to_owned(), "roots"),
+    ] {
+        let text = client.text("run_manifest_validation", json!({"manifestPath": spelled}));
+        let is_refused = text.starts_with("error:") || text.starts_with('-');
+        assert!(is_refused && text.contains(why), "{spelled}: {text}");
+    }
+}
+
+#[test]
+#[ignore = "needs Wine: tests/platforms/windows.sh"]
+fn a_client_names_its_roots_by_uris_with_drives() {
+    let home = with_manifest();
+    let roots = json!({"roots": {}});
+    let path = home.file("App/manifest.json");
+    for (uri, is_open) in [
+        (format!("file:///{}", home.file("App")), true),
+        (format!("file:///{}", home.file("app")), true),
+        (format!("file:///{}", home.file("App").replace("Z:", "z%3A")), true),
+        ("file:///C:/windows".to_owned(), false),
+    ] {
+        let mut client = Client::start_with(&home, &["serve"], Era::Modern, roots.clone());
+        client.answers = [("roots/list".to_owned(), json!({"roots": [{"uri": uri}]}))].into();
+        let text = client.text("run_manifest_validation", json!({"manifestPath": path}));
+        assert_eq!(text.contains("applicationVersion"), is_open, "{uri}: {text}");
+    }
+}
+
+/// A home whose server starts the stand-in, with these further arguments.
+fn with_upstream(arguments: &[&str]) -> Home {
+    let home = Home::new();
+    let all: Vec<&str> = ["stdio", "all"].iter().chain(arguments).copied().collect();
+    home.configure(&format!(
+        "[host]\nbundled = false\n[upstreams.held]\ncommand = {:?}\nargs = {all:?}\n",
+        stand_in()
+    ));
+    home
+}
+
+#[test]
+#[ignore = "needs Wine: tests/platforms/windows.sh"]
+fn what_servers_and_their_children_leave_behind_ends_with_a_host_that_is_killed() {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("lock");
+    let home = with_upstream(&["stubborn", &format!("beside={}", windows::path(&file))]);
+    let mut client = Client::start(&home, Era::Modern);
+    client.text("held_log", json!({}));
+    wait_for_lock(&file, true);
+    client.into_process().kill();
+    wait_for_lock(&file, false);
+    let verified = home.run(&["trail", "verify"]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+}
+
+#[test]
+#[ignore = "needs Wine: tests/platforms/windows.sh"]
+fn a_program_is_found_by_its_name_without_the_ending_cmd() {
+    let place = tempfile::tempdir().expect("a folder");
+    let script = format!("@\"{}\" %*\r\n", stand_in().replace('/', "\\"));
+    fs::write(place.path().join("npx.cmd"), script).expect("a folder");
+    let mut home = with_upstream(&[]);
+    let config = fs::read_to_string(home.config()).expect("it was written");
+    fs::write(home.config(), config.replace(&format!("{:?}", stand_in()), "\"npx\""))
+        .expect("a home");
+    let folder = windows::path(place.path()).replace('/', "\\");
+    home.set("PATH", &format!("C:\\windows\\system32;{folder}"));
+    let mut client = Client::start(&home, Era::Modern);
+    assert_eq!(client.text("held_log", json!({})), "logged");
+}
+
+#[test]
+#[ignore = "needs Wine: tests/platforms/windows.sh"]
+fn a_host_that_is_killed_in_a_call_leaves_a_whole_audit() {
+    let home = Home::with(
+        &["greedy"],
+        "[host]\nbundled = false\n[plugins.greedy.limits]\nwall-ms = 60000\n",
+    );
+    let mut client = Client::start(&home, Era::Modern);
+    let list = client.request("tools/list", json!({}));
+    let tools = client.reply(list);
+    assert!(tools["result"]["tools"].is_array(), "{tools}");
+    client.begin("spin", json!({}));
+    std::thread::sleep(Duration::from_millis(500));
+    client.into_process().kill();
+    let verified = home.run(&["trail", "verify"]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+    let listed = home.run(&["tools"]);
+    assert!(listed.code == Some(0) && listed.stdout.contains("spin"), "{listed:?}");
+}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Builds the binary for Windows and runs it under Wine: the black-box tests of this repository drive it, and the tests of some
+# crates run as programs of Windows. What cannot run there is listed in tests/support/windows.rs, with the reasons.
+#
+#     tests/platforms/windows.sh [--skip] [TEST…]
+#
+# --skip: it is no failure if gcc-mingw-w64-x86-64 or wine64 is missing. TEST: names of black-box tests, instead of all that can run.
+set -eu
+cd "$(dirname "$0")/../.."
+
+missing=1
+if [ "${1:-}" = --skip ]; then
+    missing=0
+    shift
+fi
+[ $# -gt 0 ] || set -- cases:: unconfined:: on_windows::
+
+WINELOADER=${WINELOADER:-$(command -v /usr/lib/wine/wine64 wine64 wine 2>/dev/null | head -n 1 || true)}
+for program in x86_64-w64-mingw32-gcc "${WINELOADER:-wine64}"; do
+    if ! command -v "$program" >/dev/null; then
+        echo "windows.sh: $program is missing: the binary of Windows was not tested. On Debian: apt-get install gcc-mingw-w64-x86-64 wine64" >&2
+        exit $missing
+    fi
+done
+
+target=x86_64-pc-windows-gnu
+rustup target list --installed 2>/dev/null | grep -qx $target || rustup target add $target
+folder=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+export WINELOADER WINEDEBUG=-all WINEPREFIX="$folder/wine"
+export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER="$WINELOADER"
+
+# Wine before 9.0 lacks a library of Windows 10 that Rust's standard library loads.
+mkdir -p "$WINEPREFIX"
+[ -e "$WINEPREFIX/system.reg" ] || "$WINELOADER" wineboot --init >/dev/null 2>&1
+library="$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll"
+[ -e "$library" ] || x86_64-w64-mingw32-gcc -shared -O1 -o "$library" tests/platforms/bcryptprimitives.c -ladvapi32
+
+cargo build --target $target --bin portcullis --example stand-in
+# Tests of crates, as programs of Windows: confined children, and upstream servers with what they leave behind.
+cargo test --target $target --test escape --test left_behind --test starting --test session --test bounds
+
+programs="$folder/wine-programs"
+mkdir -p "$programs"
+cp "$folder/$target/debug/portcullis.exe" "$folder/$target/debug/examples/stand-in.exe" "$programs"
+x86_64-w64-mingw32-gcc -municode -O1 -o "$programs/with-environment.exe" tests/platforms/with-environment.c
+
+# The server of Wine stays between its programs, which then start faster.
+"$(dirname "$WINELOADER")/wineserver" -p >/dev/null 2>&1 || true
+PORTCULLIS_WINDOWS="$programs" cargo test --test blackbox -- --include-ignored --test-threads 2 "$@"

@@ -1,0 +1,120 @@
+//! The binary of Windows as the binary under test, run by Wine. `tests/platforms/windows.sh` builds it and the
+//! programs that this needs, and sets the variables that this reads.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Wine's loader, the folder of Windows' programs and Wine's own variables.
+pub struct Wine {
+    /// The loader of Wine.
+    loader: PathBuf,
+    /// The folder with `portcullis.exe`, `stand-in.exe` and `with-environment.exe`.
+    programs: PathBuf,
+}
+
+/// Wine, if the binary of Windows is tested. `None`: that of this system is.
+pub fn wine() -> Option<&'static Wine> {
+    static WINE: OnceLock<Option<Wine>> = OnceLock::new();
+    let find = || {
+        let programs = PathBuf::from(std::env::var_os("PORTCULLIS_WINDOWS")?);
+        let loader = std::env::var_os("WINELOADER").expect("windows.sh sets WINELOADER");
+        Some(Wine { loader: loader.into(), programs })
+    };
+    WINE.get_or_init(find).as_ref()
+}
+
+impl Wine {
+    /// The path of a program of Windows, by its name without `.exe`, as this system knows it.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.programs.join(format!("{name}.exe"))
+    }
+
+    /// A command that starts `portcullis.exe` in this home, with these further variables.
+    pub fn command(&self, home: &Path, variables: &[(String, String)]) -> Command {
+        let mut command = Command::new(&self.loader);
+        command.env_clear().env("WINEDEBUG", "-all");
+        command.envs(std::env::var_os("WINEPREFIX").map(|prefix| ("WINEPREFIX", prefix)));
+        // The helper sets the variables that Wine would replace by its own.
+        command.arg(self.program("with-environment"));
+        for (name, folder) in
+            [("USERPROFILE", ""), ("APPDATA", ROAMING), ("LOCALAPPDATA", LOCAL), ("TEMP", "")]
+        {
+            command.arg(format!("{name}={}", path(&home.join(folder)).replace('/', "\\")));
+        }
+        command.args(variables.iter().map(|(name, value)| format!("{name}={value}")));
+        command.arg("--").arg(self.program("portcullis"));
+        command
+    }
+}
+
+/// The folder of configuration and data in a home of Windows.
+pub const ROAMING: &str = "AppData/Roaming";
+
+/// The folder of caches in a home of Windows.
+pub const LOCAL: &str = "AppData/Local";
+
+/// A path of this system as the binary under test names it: for Windows, on the drive `Z:`, with `/`.
+pub fn path(path: &Path) -> String {
+    let text = path.to_str().expect("a temporary path is UTF-8");
+    let drive = if wine().is_some() { "Z:" } else { "" };
+    format!("{drive}{text}").trim_end_matches('/').to_owned()
+}
+
+/// A path that the binary under test names, as this system knows it.
+pub fn own(path: &Path) -> PathBuf {
+    path.to_str().and_then(|text| text.strip_prefix("Z:")).map_or(path.to_owned(), PathBuf::from)
+}
+
+/// Makes the folders of a home of Windows, in which tests find the host's files where they are on this system.
+pub fn lay_out(home: &Path) {
+    for (folder, names) in
+        [(ROAMING, &[".config", ".local/share", ".local/state"][..]), (LOCAL, &[".cache"][..])]
+    {
+        let folder = home.join(folder).join("portcullis");
+        std::fs::create_dir_all(&folder).expect("a home can be written");
+        for name in names {
+            let name = home.join(name);
+            std::fs::create_dir_all(&name).expect("a home can be written");
+            let link = name.join("portcullis");
+            std::os::unix::fs::symlink(&folder, link).expect("a home can be written");
+        }
+    }
+}
+
+/// A text of the binary of Windows as that of this system would say it: `names` are folders, each with what stands for it
+/// in the text, such as `$FILES`.
+pub fn as_here(text: &str, names: &[(&Path, &str)]) -> String {
+    let mut text = text.to_owned();
+    for (folder, short) in names {
+        let slashes = path(folder);
+        let back = slashes.replace('/', "\\");
+        // A guest sees a drive as a folder.
+        let guest = format!("/{slashes}");
+        for long in [back.replace('\\', "\\\\"), back, guest, slashes] {
+            text = text.replace(&long, short);
+        }
+        text = with_slashes(&text, short);
+    }
+    for (of_windows, here) in [
+        ("Roaming/portcullis/portcullis.toml", ".config/portcullis/portcullis.toml"),
+        ("Roaming/portcullis/plugins", ".local/share/portcullis/plugins"),
+        ("Roaming/portcullis/audit", ".local/state/portcullis/audit"),
+        ("Local/portcullis", ".cache/portcullis"),
+    ] {
+        text = text.replace(&format!("$HOME/AppData/{of_windows}"), &format!("$HOME/{here}"));
+    }
+    text
+}
+
+/// A text in which the paths that begin with `name` are written with `/`.
+fn with_slashes(text: &str, name: &str) -> String {
+    let mut parts = text.split(name);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let ends = |c: char| c.is_whitespace() || "\"'`|,;<>()".contains(c);
+        let (path, rest) = part.split_at(part.find(ends).unwrap_or(part.len()));
+        out += &format!("{name}{}{rest}", path.replace("\\\\", "/").replace('\\', "/"));
+    }
+    out
+}
