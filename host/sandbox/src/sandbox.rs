@@ -35,7 +35,7 @@ pub use state::{
 pub use work::{GuestAnswer, Work};
 
 use crate::bindings::Manifest;
-use crate::bindings::types::Error as ProtocolError;
+use crate::bindings::types::{ContentBody, Error as ProtocolError};
 use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, CallIdentity, Trail};
 use portcullis_checked_files::{Records, SealKey, WriteError};
@@ -184,6 +184,8 @@ pub struct Plugin {
 pub enum GuestFailure {
     /// A time limit was reached: its name in `portcullis.toml`.
     TimedOut(&'static str),
+    /// The guest was told that `wall-ms` is nearly reached, and then failed, with this text.
+    GaveUp(String),
     /// Another limit was reached.
     Limit(LimitHit),
     /// The guest trapped or exited, with this message.
@@ -200,7 +202,11 @@ impl GuestFailure {
     /// Whether the host remembers this failure and does not try the component again with the same limits.
     fn is_lasting(&self) -> bool {
         match self {
-            Self::TimedOut(_) | Self::Limit(_) | Self::Crashed(_) | Self::Unusable(_) => true,
+            Self::TimedOut(_)
+            | Self::GaveUp(_)
+            | Self::Limit(_)
+            | Self::Crashed(_)
+            | Self::Unusable(_) => true,
             Self::Protocol(_) | Self::Host(_) => false,
         }
     }
@@ -211,10 +217,26 @@ impl GuestFailure {
             Self::Unusable(why) => format!("not a runnable component: {why}"),
             Self::Crashed(why) => format!("it failed while it described itself: {why}"),
             Self::TimedOut(limit) => format!("describing itself took longer than `{limit}`"),
+            Self::GaveUp(text) => format!("describing itself took longer than `wall-ms`: {text}"),
             Self::Limit(hit) => format!("while it described itself, {hit}"),
             Self::Protocol(error) => format!("it could not describe itself: {}", error.message),
             Self::Host(why) => why,
         })
+    }
+}
+
+/// The text of a guest's error. `None`: the guest did not fail.
+fn error_text(answer: &Result<GuestAnswer, ProtocolError>) -> Option<String> {
+    match answer {
+        Ok(GuestAnswer::Tool(result)) if result.is_error => {
+            let texts = result.content.iter().filter_map(|content| match &content.body {
+                ContentBody::Text(text) => Some(text.as_str()),
+                _ => None,
+            });
+            Some(texts.collect::<Vec<_>>().join("\n"))
+        }
+        Ok(_) => None,
+        Err(error) => Some(error.message.clone()),
     }
 }
 
@@ -410,7 +432,11 @@ impl Plugin {
         });
         let (answer, remains) = self.bounded(work, wall, &output).await?;
         self.show(&output);
+        let is_told_to_stop = remains.0.store.data().is_told_to_stop();
         self.clean_up(remains, again);
+        if let Some(text) = error_text(&answer).filter(|_| is_told_to_stop) {
+            return Err(GuestFailure::GaveUp(text));
+        }
         answer.map_err(GuestFailure::Protocol)
     }
 
