@@ -36,8 +36,10 @@ library="$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll"
 [ -e "$library" ] || x86_64-w64-mingw32-gcc -shared -O1 -o "$library" tests/platforms/bcryptprimitives.c -ladvapi32
 
 cargo build --target $target --bin portcullis --example stand-in
-# Tests of crates, as programs of Windows: confined children, and upstream servers with what they leave behind.
-cargo test --target $target --test escape --test left_behind --test starting --test session --test bounds
+# Tests of crates, as programs of Windows: confined children, and upstream servers with what they leave behind. A thousand
+# requests at once take Wine longer than their limit of a minute.
+cargo test --target $target --test escape --test left_behind --test starting --test session --test bounds -- \
+    --skip the_number_of_requests_in_flight_is_bounded
 
 programs="$folder/wine-programs"
 mkdir -p "$programs"
