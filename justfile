@@ -56,7 +56,7 @@ views: _build
 views-firefox:
     cd tests/ui && npm ci --ignore-scripts && npm run firefox
 
-# Build the binary for Windows and run it under Wine, in all tests that can run there (needs gcc-mingw-w64-x86-64 and wine64; `--skip`: is no failure where they are missing)
+# Build the binary for Windows and run it under Wine, in the tests that pass there (needs gcc-mingw-w64-x86-64 and wine64; `--skip`: is no failure where they are missing)
 platforms *options:
     tests/platforms/windows.sh {{options}}
 

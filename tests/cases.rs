@@ -60,6 +60,13 @@ fn every_case_comes_to_what_is_expected() {
         cases.retain(|case| name_of(case).contains(&part));
         assert!(!cases.is_empty(), "no case is called {part}");
     }
+    cases.retain(|case| match windows::cannot_run(&name_of(case)) {
+        Some(reason) => {
+            println!("{} does not run: {reason}", name_of(case));
+            false
+        }
+        None => true,
+    });
     guests();
     let (queue, failed) = (Mutex::new(cases.clone()), Mutex::new(Vec::new()));
     let threads = std::thread::available_parallelism().map_or(2, |count| count.get() + 1);
@@ -87,6 +94,14 @@ fn every_case_comes_to_what_is_expected() {
         cases.len(),
         failed.join("\n  ")
     );
+}
+
+#[test]
+fn what_does_not_run_on_windows_is_a_case() {
+    let names: BTreeSet<_> = all().iter().map(|case| name_of(case)).collect();
+    for case in windows::CANNOT_RUN.iter().flat_map(|(_, cases)| *cases) {
+        assert!(names.contains(*case), "there is no case `{case}`");
+    }
 }
 
 #[test]
@@ -242,7 +257,9 @@ impl Stage {
     }
 
     fn fill_in(&self, text: &str) -> String {
+        let uri = if windows::wine().is_some() { "file:///" } else { "file://" };
         let mut text = text
+            .replace("file://$FILES", &format!("{uri}$FILES"))
             .replace("$FILES", &windows::path(&self.home.files()))
             .replace("$HOME", &windows::path(self.home.path()));
         if let Some(web) = &self.web {

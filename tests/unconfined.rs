@@ -39,7 +39,8 @@ fn home(allowed: &str) -> Home {
     home.configure(&format!(
         "{allowed}\nroots = [\"$FILES\"]\n[host]\nbundled = false\n\
          [commands.shell]\nprogram = {:?}\nargs = [\"nothing\"]\n\
-         [plugins.runner.grants]\nfiles = \"read\"\nprocess = [\"shell\"]\n",
+         [plugins.runner.grants.files]\naccess = \"read\"\n\
+         [plugins.runner.grants.process]\ncommands = [\"shell\"]\n",
         stand_in()
     ));
     home

@@ -106,7 +106,7 @@ impl Home {
         let component = guests().component(name);
         fs::copy(component, self.plugins().join(format!("{name}.wasm"))).expect("it was built");
         let cache = self.path.join(".cache/portcullis");
-        if !cache.exists() {
+        if !cache.join("compiled").exists() {
             guests().remember(&cache);
         }
     }

@@ -48,6 +48,49 @@ impl Wine {
     }
 }
 
+/// The cases that cannot run with the binary of Windows under Wine, with the reasons.
+pub const CANNOT_RUN: &[(&str, &[&str])] = &[
+    (
+        "their commands are scripts of `/bin/sh`; `unconfined.rs` runs a command of Windows",
+        &[
+            "process-may-not-run-anything-else-or-anywhere-else",
+            "process-may-run-what-is-granted-where-a-call-says",
+        ],
+    ),
+    (
+        "Wine shows a link of this system as what it leads to, and has neither FIFOs nor devices of files",
+        &[
+            "files-may-be-named-through-a-root-that-is-a-link",
+            "files-may-not-be-fifos-or-devices",
+            "files-may-not-be-linked-or-carried-across",
+            "files-may-not-be-reached-through-links-that-lead-out",
+            "files-may-not-be-written-through-a-directory-to-read",
+        ],
+    ),
+    (
+        "Windows does not let anybody move a folder that is open; Linux, beneath Wine, does",
+        &["files-may-not-be-reached-when-a-root-is-replaced"],
+    ),
+    (
+        "they name files of Unix, such as `/etc/passwd`; `on_windows.rs` names those of Windows",
+        &[
+            "a-guest-finds-nothing-around-it",
+            "client-roots-never-widen-those-of-the-operator",
+            "client-roots-outside-leave-nothing",
+            "files-may-not-be-reached-outside-the-roots",
+            "files-may-read-all-beside-a-file-where-the-tool-says-so",
+            "files-may-read-all-roots-with-that-scope",
+            "files-may-read-the-one-file-that-is-named",
+        ],
+    ),
+];
+
+/// Why a case cannot run with the binary under test. `None`: it can.
+pub fn cannot_run(case: &str) -> Option<&'static str> {
+    wine()?;
+    CANNOT_RUN.iter().find(|(_, cases)| cases.contains(&case)).map(|(reason, _)| *reason)
+}
+
 /// The folder of configuration and data in a home of Windows.
 pub const ROAMING: &str = "AppData/Roaming";
 

@@ -29,7 +29,21 @@ pub fn settings(target: &str) -> wasmtime::Result<Config> {
         .async_stack_size(1024 * 1024)
         // Backtraces of traps name functions without them. They would be a tenth of the compiled code.
         .generate_address_map(false)
-        .native_unwind_info(false)
+        // Windows does not run code without them.
+        .native_unwind_info(target.contains("windows"))
         .wasm_backtrace_max_frames(std::num::NonZeroUsize::new(16));
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_are_compiled_for_windows_too() {
+        let target = format!("{}-pc-windows-msvc", std::env::consts::ARCH);
+        let engine = wasmtime::Engine::new(&settings(&target).unwrap());
+        // An empty component.
+        engine.unwrap().precompile_component(b"\0asm\x0d\0\x01\0").unwrap();
+    }
 }
