@@ -135,11 +135,11 @@ async function walk(view, frame, key, end, chosen) {
 	return { faults: [...faults, `${STOPS} times ${key} do not lead out of the view: ${names.slice(-6).join(", ")}`], names };
 }
 
-test("the keyboard alone does everything in each view of the gallery", { timeout: 420_000, concurrency: 3 }, async (t) => {
+test("the keyboard alone does everything in each view of the gallery", { timeout: 600_000, concurrency: 3 }, async (t) => {
 	const hosts = await startHosts(t);
 	const { shapes, parts, compared } = await gallery();
 	const all = [...shapes, ...parts, ...compared].map((one) =>
-		t.test(one.name, { timeout: 60_000 }, async (t) => {
+		t.test(one.name, { timeout: 120_000 }, async (t) => {
 			const view = await show(t, hosts, one);
 			const frame = view.host.frames().find((inner) => inner.parentFrame()?.parentFrame() === view.host.mainFrame());
 			one.how.result && (await view.answers(one.how.result));
