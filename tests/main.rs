@@ -31,6 +31,7 @@ mod offers;
 mod ownership;
 mod paths;
 mod permits;
+mod plugin_sources;
 mod plugins;
 mod processes;
 mod protocol;

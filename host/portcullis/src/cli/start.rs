@@ -41,6 +41,13 @@ fn run(common: &Common, setup: CommandContext, command: Command) -> anyhow::Resu
             Command::Preview(args) => args.run(setup).await,
             Command::Call(args) => args.run(setup).await,
             Command::Tools(args) => super::list::tools(&setup, &args).await,
+            Command::Plugin(Plugin::Add(args)) => args.run(setup, common.config.as_deref()).await,
+            Command::Plugin(Plugin::Update(args)) => args.run(setup).await,
+            Command::Plugin(Plugin::Remove(args)) => {
+                args.run(&setup, common.config.as_deref()).await
+            }
+            Command::Plugin(Plugin::Search(args)) => args.run(&setup).await,
+            Command::Plugin(Plugin::Publish(args)) => args.run(setup).await,
             Command::Plugin(Plugin::Folder) => super::list::folder(&setup),
             Command::Plugin(Plugin::List { json }) => super::list::plugins(&setup, json).await,
             Command::Plugin(Plugin::Diff(args)) => args.run(setup).await,
