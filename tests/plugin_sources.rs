@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::secured::Certificate;
+use crate::support::PATIENCE;
 use crate::support::guests::guests;
 use crate::support::home::{Home, Ran};
 use crate::support::process::Process;
@@ -73,7 +74,7 @@ fn a_plugin_is_shown_and_installed_with_its_grants_only_with_consent() {
     assert_eq!(all["provenances"]["notes"]["source"].as_str(), Some(&*file));
     let approvals = home.audit_with_approvals();
     assert!(
-        approvals.iter().any(|one| one["event"] == "approval" && one["source"] == "notes"),
+        approvals.iter().any(|one| one["event"] == "approval" && one["plugin"] == "notes"),
         "{approvals:?}"
     );
     check(&home.run(&["plugin", "list", "--locked"]), 0, &["notes", "loaded"]);
@@ -114,6 +115,7 @@ fn a_plugin_comes_from_a_registry_with_tls_and_a_login_and_a_moved_tag_is_held_b
     registry.state().login = Some(("me".into(), "secret".into()));
     let reference = registry.reference("org/echo:1");
     let add = ["plugin", "add", &reference, "--yes"];
+    home.set("SSL_CERT_FILE", &Certificate::new(&home.files()).cert);
     check(&home.run(&add), 2, &["certificate cannot be trusted", "SSL_CERT_FILE"]);
     home.set("SSL_CERT_FILE", &certificate.cert);
     check(&home.run(&add), 2, &["without a login", "docker login"]);
@@ -197,9 +199,12 @@ fn a_killed_command_leaves_no_part_of_a_plugin() {
         Reply { length: Some(bytes.len()), hangs: true, ..Reply::new(200, &bytes[..1000]) };
     registry.state().faults.insert(blob.clone(), stalled);
     let process = Process::start(&mut home.command(&add));
-    while !registry.asked().iter().any(|line| line.contains(&blob)) {
+    let is_asked = || registry.asked().iter().any(|line| line.contains(&blob));
+    let begun = Instant::now();
+    while !is_asked() && begun.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(20));
     }
+    assert!(is_asked(), "{}", process.stderr());
     process.kill();
     assert_eq!(fs::read_dir(home.plugins()).expect("a folder").count(), 0);
     assert!(lock(&home).is_empty() && config(&home) == CONFIG);
@@ -220,6 +225,7 @@ fn a_killed_command_leaves_no_part_of_a_plugin() {
             assert_eq!(config(&home), CONFIG, "step {step}");
             check(&home.run(&add), 0, &["installed: "]);
         }
+        check(&home.run(&["plugin", "grant", "keeper", "wanted", "--yes"]), 0, &[]);
         check(&home.run(&["plugin", "list"]), 0, &["keeper", "loaded"]);
     }
 }

@@ -88,7 +88,7 @@ pub enum SourceError {
         why: String,
     },
     /// There is no such artifact.
-    #[error("there is no {0}: the registry does not have it, or shows it to others only")]
+    #[error("{0} is not there: the registry does not have it, or shows it to others only")]
     Missing(String),
     /// The bytes are not those that the digest names.
     #[error(

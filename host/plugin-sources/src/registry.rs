@@ -92,14 +92,14 @@ impl Registry {
         format!("repository:{}:pull,push", self.location.repository)
     }
 
-    /// Sends a request. If the registry demands a login, obtains the authorization and sends the request once more.
+    /// Sends a request. If the registry demands a login, or the token has expired, obtains the
+    /// authorization and sends the request once more.
     async fn send(&mut self, mut ask: Ask<'_>, scope: &str) -> Result<Answer, SourceError> {
         ask.authorization = self.authorizations.get(scope).cloned();
         let (method, url, accept) = (ask.method.clone(), ask.url.clone(), ask.accept);
         let (body, is_large) = (ask.body.clone(), ask.is_large);
-        let was_authorized = ask.authorization.is_some();
         let answer = self.requests.send(ask).await?;
-        if answer.status != StatusCode::UNAUTHORIZED || was_authorized {
+        if answer.status != StatusCode::UNAUTHORIZED {
             return self.unless_refused(answer, scope);
         }
         let authorization = self.authorization(&answer, scope).await?;

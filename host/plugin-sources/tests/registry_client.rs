@@ -44,7 +44,7 @@ async fn a_component_comes_whole_by_its_tag_and_by_its_digest() {
     assert_eq!(fetched.verified, Verified::NotDemanded);
     get(&registry.reference(&format!("org/weather@{digest}"))).await.unwrap();
     let missing = refusal(&registry.reference("org/weather:2.0")).await;
-    assert!(missing.contains("there is no") && missing.contains("org/weather:2.0"), "{missing}");
+    assert!(missing.contains("is not there") && missing.contains("org/weather:2.0"), "{missing}");
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn a_registry_that_lies_about_digests_and_sizes_is_not_believed() {
         (cut, "ended too early"),
         (Reply::new(200, vec![0; MOST as usize + 1]), "too long"),
         (Reply::new(500, ""), "500"),
-        (Reply::new(404, ""), "there is no the component"),
+        (Reply::new(404, ""), "the component of oci+http"),
     ] {
         registry.state().faults.insert(blob.clone(), reply);
         let why = refusal(&registry.reference("a:1")).await;
@@ -195,7 +195,7 @@ async fn a_login_goes_to_its_registry_only() {
     let why = get_with(&reference, &demands, &given(registry.host(), "wrong")).await.unwrap_err();
     assert!(why.to_string().contains("is wrong") && !why.to_string().contains("secret"), "{why}");
     get_with(&reference, &demands, &given("other.example".into(), "secret")).await.unwrap_err();
-    // A server to which the registry redirects gets no authorization, though it has the same host.
+    // Another server of this machine is not asked, though it has the same name.
     let storage = Registry::start(None);
     let blob = format!("/v2/a/blobs/{}", sha256(COMPONENT));
     storage.state().faults.insert(blob.clone(), Reply::new(200, COMPONENT));

@@ -48,7 +48,8 @@ impl Args {
         let Version::Tag(tag) = version else {
             bail!("publish under a tag: `oci://HOST/REPOSITORY:TAG`")
         };
-        let source = Source::File(std::path::absolute(&self.file)?);
+        let file = std::path::absolute(&self.file)?;
+        let source = Source::File(file.clone());
         let fetched = sources::fetch(&setup, &source).await?;
         let Some(name) = source.name() else {
             bail!(
@@ -57,7 +58,7 @@ impl Args {
             );
         };
         let inspection =
-            sources::inspect(&setup, &setup.sandbox(), &name, &fetched.component).await?;
+            sources::inspect(&setup, &setup.sandbox(), (&name, &file), &fetched.component).await?;
         if let Some(defect) = &inspection.defect {
             bail!(
                 "`{name}` cannot be a plugin of this host: {}\nnothing was published",

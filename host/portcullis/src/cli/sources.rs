@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use portcullis_core::lock::Provenance;
 use portcullis_core::plugins::inspect::{Inspection, inspect_file};
-use portcullis_core::sandbox::Sandbox;
+use portcullis_core::sandbox::{Origin, Sandbox};
 use portcullis_engine::MAX_COMPONENT_BYTES;
 use portcullis_plugin_sources::{
     self as plugin_sources, Fetched, GivenLogin, Logins, Source, Terms, Verified,
@@ -74,11 +74,11 @@ pub fn stage(folder: &Path, name: &str, component: &[u8]) -> anyhow::Result<Path
     Ok(file)
 }
 
-/// Inspects a component as the plugin of this name. Nothing is installed or approved.
+/// Inspects a component as the plugin of this name, in this place. Nothing is installed or approved.
 pub async fn inspect(
     setup: &CommandContext,
     sandbox: &std::sync::Arc<Sandbox>,
-    name: &str,
+    (name, place): (&str, &Path),
     component: &[u8],
 ) -> anyhow::Result<Inspection> {
     let folder = tempfile::tempdir().context("creating a temporary folder")?;
@@ -86,9 +86,10 @@ pub async fn inspect(
     let inspecting = inspect_file(&file, sandbox, &setup.config, &setup.folders);
     let what = format!("inspecting `{name}` (it is compiled first)");
     let inspected = report_if_slow(&what, inspecting).await;
-    inspected.map_err(|refused| {
+    let inspection = inspected.map_err(|refused| {
         anyhow::anyhow!("the component cannot be a plugin: {}\nnothing was changed", refused.reason)
-    })
+    })?;
+    Ok(Inspection { origin: Origin::File(place.to_owned()), ..inspection })
 }
 
 /// What the lock file says of a component that was fetched now.
