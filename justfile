@@ -29,6 +29,11 @@ servers: _build
     cd tests/servers && python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check --requirement requirements.txt
     cd tests/servers && npm ci --ignore-scripts && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm test
 
+# Publish to, list, fetch from and update from Debian's registry on this machine (needs the package docker-registry)
+registry: _build
+    cargo build --quiet --package guest-echo --package guest-keeper --profile plugin --target wasm32-wasip2 --target-dir "${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/plugins"
+    TARGET="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}" tests/registry/run.sh
+
 # Run the conformance suite of MCP against the built binary (needs npm)
 conformance: _build
     #!/usr/bin/env bash

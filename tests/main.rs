@@ -32,6 +32,7 @@ mod on_windows;
 mod ownership;
 mod paths;
 mod permits;
+mod plugin_sources;
 mod plugins;
 mod processes;
 mod protocol;

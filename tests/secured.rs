@@ -24,14 +24,14 @@ use crate::support::wire::serve;
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n";
 
 /// A certificate for `localhost`, and files of it.
-struct Certificate {
+pub(crate) struct Certificate {
     certified: CertifiedKey<KeyPair>,
-    cert: String,
+    pub(crate) cert: String,
     key: String,
 }
 
 impl Certificate {
-    fn new(folder: &Path) -> Self {
+    pub(crate) fn new(folder: &Path) -> Self {
         let certified = generate_simple_self_signed(["localhost".to_owned()]).expect("a name");
         let write = |name: &str, text: String| {
             let path = folder.join(name);
@@ -52,7 +52,7 @@ impl Certificate {
         Arc::new(config.with_root_certificates(roots).with_no_client_auth())
     }
 
-    fn server(&self) -> Arc<ServerConfig> {
+    pub(crate) fn server(&self) -> Arc<ServerConfig> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider);
         let config = config.with_safe_default_protocol_versions().expect("there are some");

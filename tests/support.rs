@@ -9,6 +9,8 @@ pub mod http;
 pub mod model;
 pub mod picture;
 pub mod process;
+#[path = "../host/plugin-sources/tests/stand_in/mod.rs"]
+pub mod registry;
 pub mod web;
 pub mod windows;
 pub mod wire;

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 pub use edited::{EditedFileError, remove_edited, write_edited};
-pub use replace::{LostMetadata, replace, replace_durably, replace_like};
+pub use replace::{LostMetadata, create_durably, replace, replace_durably, replace_like};
 pub use seal::SealKey;
 
 /// A folder of records. Several processes may use the same folder at once.

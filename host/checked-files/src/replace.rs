@@ -42,7 +42,12 @@ pub fn replace_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Creates a file, whole or not at all, that survives a power failure. Returns whether there was no file before; an
 /// existing one stays as it is.
-pub(crate) fn create_durably(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+///
+/// # Errors
+///
+/// The file cannot be written. If only its folder cannot be flushed to the disk, the file is there, but a power
+/// failure may undo that.
+pub fn create_durably(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;

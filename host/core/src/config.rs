@@ -36,6 +36,7 @@ pub use file::{ConfigFile, UnreadableFile};
 pub use folders::{Folders, NoHome};
 pub use http::{HttpConfig, IssuerConfig, OauthConfig};
 use portcullis_engine::{Limits, SomeLimits};
+use portcullis_plugin_sources::SourceConfigs;
 pub use profiles::{ProfileConfig, ToolOffer};
 pub use schema::{expected, schema};
 pub use secrets::shown;
@@ -80,6 +81,11 @@ pub struct Config {
     #[serde(default)]
     #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,64}$" }))]
     pub profiles: BTreeMap<String, ProfileConfig>,
+    /// What is demanded of plugins that are fetched, by the registry and repository or the address they come from:
+    /// `HOST/PATH`, `HOST/PATH/*`, or `*`. The longest pattern that matches counts.
+    #[serde(default)]
+    #[schemars(extend("propertyNames" = { "pattern": "^(\\*|[^*/]+/([^*]*/)?\\*|[^*/]+/[^*]+)$" }))]
+    pub plugin_sources: SourceConfigs,
     /// Files that secrets are read from: each `file = "…"`.
     #[serde(skip)]
     secrets: Vec<PathBuf>,

@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 mod approval;
+mod provenance;
 
 pub use approval::{Approval, ApprovalKey, FIRST_USE, NewApproval};
+pub use provenance::Provenance;
 
 /// The content of the lock file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -32,6 +34,9 @@ struct Content {
     /// The last approval of each plugin and server, by `plugins.NAME` or `upstreams.KEY`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     approvals: BTreeMap<String, Approval>,
+    /// Where the components of plugins were fetched from, by the names of the plugins.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    provenances: BTreeMap<String, Provenance>,
     /// All claims, the first one first. Bundled plugins are not listed: they come before all others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     claims: Vec<Claim>,

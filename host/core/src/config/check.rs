@@ -48,6 +48,7 @@ impl Config {
             let fault = Fault::UndefinedCommand(command.clone());
             return Err(ConfigError::key("unconfined-commands", fault));
         }
+        self.check_sources()?;
         self.commands().map(drop)
     }
 
@@ -69,6 +70,34 @@ impl Config {
                     let fault = Fault::TwoProfiles { member: member.clone(), other: other.clone() };
                     return Err(ConfigError::key(format!("{key}.{list}"), fault));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the tables of plugin sources: their patterns, and that a builder is demanded together with a key.
+    fn check_sources(&mut self) -> Result<(), ConfigError> {
+        for (pattern, source) in &mut self.plugin_sources {
+            let key = format!("plugin-sources.\"{pattern}\"");
+            if !portcullis_plugin_sources::is_pattern(pattern) {
+                let text = "write HOST/PATH, HOST/PATH/* or *, without a scheme; `*` stands at the end only";
+                return Err(ConfigError::key(key, Fault::Value(text.to_owned())));
+            }
+            if source.builder.is_some() && source.key.is_none() {
+                let text = "a provenance counts only if it is signed: write `key`, too";
+                return Err(ConfigError::key(
+                    format!("{key}.builder"),
+                    Fault::Value(text.to_owned()),
+                ));
+            }
+            let Some(path) = &mut source.key else { continue };
+            let key = format!("{key}.key");
+            check_path(&key, path)?;
+            *path = portcullis_confine::at_home(path);
+            if !path.is_absolute() {
+                let path = path.display().to_string();
+                let hint = mends::of_path(&path);
+                return Err(ConfigError::key(key, Fault::RelativePath(path)).mended(hint));
             }
         }
         Ok(())

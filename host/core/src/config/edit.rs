@@ -1,6 +1,7 @@
 //! Edits grants and settings in the text of `portcullis.toml`. All other text stays as it is, with its comments.
 
 mod document;
+mod removal;
 mod upstreams;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,7 @@ use super::{Config, ConfigError, DEFAULT, expand};
 use crate::bindings::Want;
 use crate::capabilities::{Capability, Grants, ShortForm};
 use document::Keys;
+pub use removal::remove_plugin;
 pub use upstreams::{Presence, UpstreamKeys, add_upstreams, presence};
 
 /// An edit of the configuration's text. Nothing is written yet.

@@ -288,7 +288,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// The differences: each place once, with the old values and the new ones.
-fn differences_text(differences: &[Difference]) -> String {
+pub(super) fn differences_text(differences: &[Difference]) -> String {
     let (mut text, mut last) = (String::new(), None);
     for difference in differences {
         if last != Some(&difference.at) {

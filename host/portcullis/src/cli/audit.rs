@@ -30,7 +30,8 @@ pub struct Args {
 
 impl Args {
     pub(super) async fn run(self, context: CommandContext) -> anyhow::Result<CommandEnd> {
-        if let Some(target) = self.target.as_deref().and_then(Uninstalled::of) {
+        let uninstalled = self.target.as_deref().map(Uninstalled::of).transpose()?.flatten();
+        if let Some(target) = uninstalled {
             return target.run(&context, self.json).await;
         }
         let (catalog, mut upstreams) = context.overview().await?;

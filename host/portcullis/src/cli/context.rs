@@ -204,6 +204,9 @@ fn host_files(
     own.extend(kept.map(|folder| HostFile::folder(folder.clone())));
     own.push(HostFile::series(folders.lock.clone()));
     own.extend(source.map(|file| HostFile::file(file.to_owned())));
+    // Whoever could write a key could sign plugins.
+    let keys = config.plugin_sources.values().filter_map(|source| source.key.clone());
+    own.extend(keys.map(HostFile::file));
     own.extend(config.secret_files().map(|file| HostFile::file(file).secret()));
     let unprotected = |error: &std::io::Error| {
         tracing::warn!("a file of portcullis is not protected from plugins: {error}");

@@ -11,6 +11,7 @@ use portcullis_core::bindings::Want;
 use portcullis_core::capabilities::{Capability, Grants, ShortForm};
 use portcullis_core::config::edit::{self, Edit};
 use portcullis_core::config::{self, ConfigFile};
+use portcullis_core::plugins::inspect::Inspection;
 use portcullis_core::plugins::{Plugins, UnusedGrant, UnusedReason, Uses, unused_grants};
 use portcullis_core::sandbox::Feature;
 
@@ -249,10 +250,14 @@ fn named(unused: &[UnusedGrant]) -> String {
 
 /// Prints the difference that the edit makes to the file, without secrets.
 fn show(editing: &GrantEdit<'_>, edit: &Edit) -> anyhow::Result<()> {
-    let path = editing.file.path.display().to_string();
+    show_difference(&editing.file, edit)
+}
+
+fn show_difference(file: &ConfigFile, edit: &Edit) -> anyhow::Result<()> {
+    let path = file.path.display().to_string();
     let (before, after) = (config::shown(&edit.before)?, config::shown(&edit.after)?);
     let difference = TextDiff::from_lines(&before, &after);
-    let old = if editing.file.text.is_some() { path.as_str() } else { "/dev/null" };
+    let old = if file.text.is_some() { path.as_str() } else { "/dev/null" };
     let text = difference.unified_diff().context_radius(3).header(old, &path).to_string();
     let lines = text.lines().map(|line| {
         // Not `visible_line`: spaces are part of the difference.
@@ -325,6 +330,83 @@ fn effects(editing: &GrantEdit<'_>, edit: &Edit) -> anyhow::Result<String> {
     Ok(text)
 }
 
+/// Grants for a plugin that is about to be installed: shown first, and written with it.
+pub(super) struct PlannedGrants<'a> {
+    editing: GrantEdit<'a>,
+    edit: Edit,
+}
+
+impl<'a> PlannedGrants<'a> {
+    /// The edit that gives an inspected component these grants.
+    pub(super) fn new(
+        context: &CommandContext,
+        config: Option<&Path>,
+        inspection: &'a Inspection,
+        grants: &[String],
+    ) -> anyhow::Result<Self> {
+        let asked = grants.iter().map(|text| ShortForm::to_grant(text));
+        let asked: Vec<_> = asked.collect::<Result<_, _>>()?;
+        let is_foreign = !inspection.info.features.contains(&Feature::Manifest);
+        let (name, file) = (&inspection.name, ConfigFile::read(config, &context.folders)?);
+        let wants = Some(Wants { all: inspection.wants(), is_foreign });
+        let editing = GrantEdit { name, file, wants };
+        let edit = edit::grant(editing.text(), name, &asked, editing.wants())
+            .with_context(|| format!("granting to `{name}`"))?;
+        Ok(Self { editing, edit })
+    }
+
+    /// Prints the difference of `portcullis.toml`, and what the plugin may then do.
+    pub(super) fn show(&self) -> anyhow::Result<()> {
+        if !self.edit.is_nothing() {
+            show(&self.editing, &self.edit)?;
+            super::print(&effects(&self.editing, &self.edit)?)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the grants. Returns what was done, for display.
+    pub(super) fn write(&self) -> anyhow::Result<String> {
+        if self.edit.is_nothing() {
+            return Ok(String::new());
+        }
+        write(&self.editing.file, &self.edit)
+    }
+}
+
+/// The removal of a plugin's section from `portcullis.toml`. `None`: there is no section.
+///
+/// # Errors
+///
+/// The configuration cannot be read or edited.
+pub(super) fn removal(
+    context: &CommandContext,
+    config: Option<&Path>,
+    name: &str,
+) -> anyhow::Result<Option<PlannedRemoval>> {
+    let file = ConfigFile::read(config, &context.folders)?;
+    let edit = edit::remove_plugin(file.text.as_deref().unwrap_or_default(), name)
+        .with_context(|| format!("removing [plugins.{name}]"))?;
+    Ok((!edit.is_nothing()).then_some(PlannedRemoval { file, edit }))
+}
+
+/// The removal of a plugin's section: shown first, and written with consent.
+pub(super) struct PlannedRemoval {
+    file: ConfigFile,
+    edit: Edit,
+}
+
+impl PlannedRemoval {
+    /// Prints the difference of `portcullis.toml`.
+    pub(super) fn show(&self) -> anyhow::Result<()> {
+        show_difference(&self.file, &self.edit)
+    }
+
+    /// Writes the removal. Returns what was done, for display.
+    pub(super) fn write(&self) -> anyhow::Result<String> {
+        write(&self.file, &self.edit)
+    }
+}
+
 /// Writes the edit, if the operator agrees.
 fn finish(editing: &GrantEdit<'_>, edit: &Edit, how: &WriteMode) -> anyhow::Result<CommandEnd> {
     if how.dry_run {
@@ -334,12 +416,15 @@ fn finish(editing: &GrantEdit<'_>, edit: &Edit, how: &WriteMode) -> anyhow::Resu
         super::print("nothing was written\n")?;
         return Ok(CommandEnd::Failed);
     }
-    let lost = portcullis_checked_files::write_edited(
-        &editing.file.path,
-        editing.file.text.as_deref(),
-        &edit.after,
-    )?;
-    let path = editing.file.path.display().to_string();
+    let text = write(&editing.file, edit)?;
+    super::print(&format!("{text}{}\n", faint("restart a running server to apply the change")))
+}
+
+/// Writes the edit. Returns what was done, for display.
+fn write(file: &ConfigFile, edit: &Edit) -> anyhow::Result<String> {
+    let lost =
+        portcullis_checked_files::write_edited(&file.path, file.text.as_deref(), &edit.after)?;
+    let path = file.path.display().to_string();
     let path = portcullis_sanitize::visible_line(&path, 1000);
     let mut text = format!("written: {path}\n");
     if lost.owner {
@@ -348,5 +433,5 @@ fn finish(editing: &GrantEdit<'_>, edit: &Edit, how: &WriteMode) -> anyhow::Resu
     if lost.group {
         text += "the file has your group now, which may not read it: the group that it had is not yours\n";
     }
-    super::print(&format!("{text}{}\n", faint("restart a running server to apply the change")))
+    Ok(text)
 }

@@ -75,7 +75,7 @@ impl Args {
             components => {
                 let mut inspected = Vec::new();
                 for component in components {
-                    let Some(uninstalled) = Uninstalled::of(component) else {
+                    let Some(uninstalled) = Uninstalled::of(component)? else {
                         bail!(
                             "`{}` is not a file, folder or address of a component: without a component, the \
                              report is about all plugins",

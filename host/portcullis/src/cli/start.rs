@@ -41,6 +41,13 @@ fn run(common: &Common, context: CommandContext, command: Command) -> anyhow::Re
             Command::Preview(args) => args.run(context).await,
             Command::Call(args) => args.run(context).await,
             Command::Tools(args) => super::list::tools(&context, &args).await,
+            Command::Plugin(Plugin::Add(args)) => args.run(context, common.config.as_deref()).await,
+            Command::Plugin(Plugin::Update(args)) => args.run(context).await,
+            Command::Plugin(Plugin::Remove(args)) => {
+                args.run(&context, common.config.as_deref()).await
+            }
+            Command::Plugin(Plugin::Search(args)) => args.run(&context).await,
+            Command::Plugin(Plugin::Publish(args)) => args.run(context).await,
             Command::Plugin(Plugin::Folder) => super::list::folder(&context),
             Command::Plugin(Plugin::List { json }) => super::list::plugins(&context, json).await,
             Command::Plugin(Plugin::Diff(args)) => args.run(context).await,

@@ -2,45 +2,43 @@
 //! `portcullis report`.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use portcullis_core::plugins::RejectedComponent;
 use portcullis_core::plugins::inspect::{Inspection, inspect_file};
-use portcullis_engine::MAX_COMPONENT_BYTES;
+use portcullis_plugin_sources::Source;
 use portcullis_sanitize::{visible, visible_line};
 use serde_json::{Value, json};
-use url::Url;
 
 use super::CommandEnd;
 use super::context::{CommandContext, report_if_slow};
 use super::inspect::{as_json, as_text};
+use super::sources;
 use super::style::red;
-
-/// Time limit for fetching a component.
-const FETCH_TIME: Duration = Duration::from_secs(300);
 
 /// The place of components that are not installed.
 pub enum Uninstalled {
     /// A file, or the files `*.wasm` of a folder.
     Path(PathBuf),
-    /// An address.
-    Address(Url),
+    /// An address, or an artifact in a registry.
+    Elsewhere(Box<Source>),
 }
 
 impl Uninstalled {
     /// The place that a text names. `None`: it is a name of a plugin or server.
-    pub fn of(target: &str) -> Option<Self> {
-        if let Ok(url) = Url::parse(target)
-            && matches!(url.scheme(), "http" | "https")
-        {
-            return Some(Self::Address(url));
+    ///
+    /// # Errors
+    ///
+    /// The text is an address or a reference that cannot be used.
+    pub fn of(target: &str) -> anyhow::Result<Option<Self>> {
+        if target.contains("://") {
+            return Ok(Some(Self::Elsewhere(Box::new(Source::parse(target)?))));
         }
         let path = Path::new(target);
         let is_path = path.extension().is_some_and(|extension| extension == "wasm")
             || target.contains(std::path::is_separator)
             || matches!(target, "." | "..");
-        is_path.then(|| Self::Path(path.to_owned()))
+        Ok(is_path.then(|| Self::Path(path.to_owned())))
     }
 
     /// Inspects the components.
@@ -51,7 +49,7 @@ impl Uninstalled {
         let downloads = tempfile::tempdir().context("creating a temporary folder")?;
         let files = match self {
             Self::Path(path) => components(&path)?,
-            Self::Address(url) => vec![fetch(url, downloads.path()).await?],
+            Self::Elsewhere(source) => vec![fetch(context, &source, downloads.path()).await?],
         };
         let sandbox = context.sandbox();
         let mut all = Vec::new();
@@ -118,25 +116,14 @@ fn components(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// Fetches a component into a folder.
-#[expect(clippy::disallowed_methods, reason = "the folder is a temporary one")]
-async fn fetch(url: Url, folder: &Path) -> anyhow::Result<PathBuf> {
-    let shown = visible_line(url.as_str(), 500);
-    let agent = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
-    let most = usize::try_from(MAX_COMPONENT_BYTES).unwrap_or(usize::MAX);
-    let fetching = portcullis_egress::fetch_file(url, most, FETCH_TIME, agent);
-    let fetched = report_if_slow(&format!("fetching {shown}"), fetching).await;
-    let (from, bytes) = fetched.with_context(|| format!("fetching {shown}"))?;
-    super::log::note(&format!(
-        "fetched {} bytes from {}",
-        bytes.len(),
-        visible_line(from.as_str(), 500)
-    ));
+async fn fetch(context: &CommandContext, source: &Source, folder: &Path) -> anyhow::Result<PathBuf> {
+    let fetched = sources::fetch(context, source).await?;
     // The name is the last part of the address, without letters that a plugin's name cannot have.
-    let last = from.path_segments().and_then(|mut parts| parts.next_back()).unwrap_or_default();
+    let address = fetched.address.as_ref();
+    let last = address.and_then(|url| url.path_segments()?.next_back().map(str::to_owned));
+    let last = last.or_else(|| source.name()).unwrap_or_default();
     let fits = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     let stem: String = last.trim_end_matches(".wasm").chars().filter(fits).take(64).collect();
     let stem = if stem.is_empty() { "component" } else { &stem };
-    let file = folder.join(format!("{stem}.wasm"));
-    std::fs::write(&file, &bytes).with_context(|| format!("writing {}", file.display()))?;
-    Ok(file)
+    sources::stage(folder, stem, &fetched.component)
 }

@@ -40,7 +40,8 @@ impl Feature {
         Self::Jobs,
     ];
 
-    fn interface(self) -> &'static str {
+    /// The interface of the contract, as components export it.
+    pub fn interface(self) -> &'static str {
         match self {
             Self::Manifest => "portcullis:plugin/manifest@0.1.0",
             Self::Tools => "portcullis:plugin/tools@0.1.0",

@@ -26,6 +26,11 @@ impl PermittedQuestions {
         Ok(Self(need))
     }
 
+    /// The questions, each with its key.
+    pub fn asks(&self) -> &[(String, types::Ask)] {
+        &self.0.asks
+    }
+
     /// The questions, to be sent to the client.
     pub fn into_need(self) -> types::Need {
         self.0

@@ -1,0 +1,78 @@
+//! Where the components of plugins were fetched from.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Approval, ApprovalKey, LockError, LockFile, NewApproval};
+
+/// Where a plugin's component was fetched from, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// The source, as it was named: a reference, an address or a path.
+    pub source: String,
+    /// The SHA-256 digest of the component.
+    pub digest: String,
+    /// The digest of the artifact's manifest, if the source is a registry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<String>,
+    /// The key that verified it, and the builder that a signed provenance names. Absent: nothing was demanded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<String>,
+    /// The time, in RFC 3339, UTC.
+    pub time: String,
+}
+
+impl LockFile {
+    /// Where a plugin's component was fetched from. `None`: it was not fetched, but copied.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read: [`LockError::Read`].
+    pub fn provenance(&self, name: &str) -> Result<Option<Provenance>, LockError> {
+        Ok(self.read()?.provenances.remove(name))
+    }
+
+    /// The names of all plugins whose components were fetched.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read: [`LockError::Read`].
+    pub fn fetched_plugins(&self) -> Result<Vec<String>, LockError> {
+        Ok(self.read()?.provenances.into_keys().collect())
+    }
+
+    /// Approves a component that was fetched, and records where it is from.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError`]: approvals and provenances are as they were.
+    pub fn approve_fetched(
+        &self,
+        name: &str,
+        from: &Provenance,
+        reason: &str,
+    ) -> Result<NewApproval, LockError> {
+        self.update(|content| {
+            let before = content.plugins.insert(name.to_owned(), from.digest.clone());
+            let approval = Approval::now(&from.digest, reason);
+            content.approvals.insert(ApprovalKey::Plugin(name).to_string(), approval.clone());
+            content.provenances.insert(name.to_owned(), from.clone());
+            NewApproval { approval, before }
+        })
+    }
+
+    /// Removes what the file says of a plugin: its approval, where it is from, and its claims.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError`]: the file is as it was.
+    pub fn forget_plugin(&self, name: &str) -> Result<(), LockError> {
+        let key = ApprovalKey::Plugin(name).to_string();
+        self.update(|content| {
+            content.plugins.remove(name);
+            content.approvals.remove(&key);
+            content.provenances.remove(name);
+            content.claims.retain(|claim| claim.by != key);
+        })
+    }
+}

@@ -1,0 +1,190 @@
+//! Why a component could not be fetched or published.
+
+use std::io;
+use std::path::PathBuf;
+
+use portcullis_egress::Fault;
+
+use crate::digest::Digest;
+use crate::signature::SignatureError;
+
+/// Why a component could not be fetched or published. Each text says what was done, to what, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The file cannot be read.
+    #[error("reading {}: {cause}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        cause: io::Error,
+    },
+    /// The component, or another part of the artifact, is too large.
+    #[error("{what} has more than {most} bytes, which is the most that is fetched")]
+    TooLarge {
+        /// The part.
+        what: String,
+        /// The most that is fetched, in bytes.
+        most: u64,
+    },
+    /// The request failed.
+    #[error("asking {url}: {cause}{}", hint(*cause))]
+    Request {
+        /// The address, without its query.
+        url: String,
+        /// The cause.
+        cause: Fault,
+    },
+    /// The address cannot be used in a request.
+    #[error("{0:?} cannot be used as an address")]
+    Url(String),
+    /// The server answers with another status than it should.
+    #[error("{url} answers with HTTP status {status}{said}")]
+    Status {
+        /// The address, without its query.
+        url: String,
+        /// The status.
+        status: u16,
+        /// What the registry says about it, or nothing.
+        said: String,
+    },
+    /// The answer is a redirect that is not followed.
+    #[error("{url} redirects to {to:?}, which is not followed: {why}")]
+    Redirect {
+        /// The address, without its query.
+        url: String,
+        /// Where the answer leads.
+        to: String,
+        /// Why it is not followed.
+        why: &'static str,
+    },
+    /// The registry demands a login.
+    #[error(
+        "{registry} refuses {what} without a login, or with the login that was used\n  hint: {hint}"
+    )]
+    Login {
+        /// The registry.
+        registry: String,
+        /// What was asked for.
+        what: String,
+        /// What to do.
+        hint: String,
+    },
+    /// The registry demands a login in a way that cannot be followed.
+    #[error("{registry} demands a login in a way that is not followed: {why}")]
+    Challenge {
+        /// The registry.
+        registry: String,
+        /// Why it cannot be followed.
+        why: String,
+    },
+    /// The file of logins cannot be used.
+    #[error("the logins of registries in {}: {why}", path.display())]
+    Logins {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be used.
+        why: String,
+    },
+    /// There is no such artifact.
+    #[error("{0} is not there: the registry does not have it, or shows it to others only")]
+    Missing(String),
+    /// The bytes are not those that the digest names.
+    #[error(
+        "{what} has the digest {found} and not {expected}: what the server sends is not what was named; \
+         nothing was taken from it"
+    )]
+    WrongDigest {
+        /// The part of the artifact.
+        what: String,
+        /// The digest that was named.
+        expected: Digest,
+        /// The digest of what was sent.
+        found: Digest,
+    },
+    /// The part has another size than the manifest says.
+    #[error(
+        "{what} has {found} bytes and not {expected}, as its manifest says; nothing was taken from it"
+    )]
+    WrongSize {
+        /// The part of the artifact.
+        what: String,
+        /// The size in the manifest.
+        expected: u64,
+        /// The size of what was sent.
+        found: u64,
+    },
+    /// The artifact is not a component.
+    #[error("{artifact} is not a component: {why}")]
+    NotComponent {
+        /// The artifact.
+        artifact: String,
+        /// Why not.
+        why: String,
+    },
+    /// The registry's answer cannot be understood.
+    #[error("the answer of {url} cannot be understood: {why}")]
+    Answer {
+        /// The address, without its query.
+        url: String,
+        /// Why not.
+        why: String,
+    },
+    /// `portcullis.toml` allows nothing from this source.
+    #[error(
+        "portcullis.toml allows no component from here: [plugin-sources.\"{pattern}\"] has `allow = false`"
+    )]
+    NotAllowed {
+        /// The table's name.
+        pattern: String,
+    },
+    /// The source is not signed as `portcullis.toml` demands.
+    #[error(
+        "{artifact} is not taken, as [plugin-sources.\"{pattern}\"] in portcullis.toml demands more: {cause}"
+    )]
+    Unverified {
+        /// The artifact.
+        artifact: String,
+        /// The table's name.
+        pattern: String,
+        /// What is missing.
+        #[source]
+        cause: SignatureError,
+    },
+    /// All of the work took too long.
+    #[error("{what} took more than {seconds} seconds; nothing was changed")]
+    TooSlow {
+        /// The work.
+        what: String,
+        /// The limit.
+        seconds: u64,
+    },
+}
+
+/// What the operator can do about a fault.
+fn hint(cause: Fault) -> &'static str {
+    match cause {
+        Fault::AddressDenied => {
+            "\n  hint: only the host that you name may have an address in a private network; an answer that leads to \
+             another such host is not followed"
+        }
+        Fault::Denied => {
+            "\n  hint: an answer must not lead from HTTPS to HTTP, or to another host over HTTP"
+        }
+        Fault::Certificate => {
+            "\n  hint: a registry with a certificate of your own authority is trusted if the system trusts the \
+             authority; the environment variable SSL_CERT_FILE can name a file of authorities"
+        }
+        Fault::TooMany
+        | Fault::BadUrl
+        | Fault::Misconfigured
+        | Fault::ConnectionRefused
+        | Fault::Unreachable
+        | Fault::TimedOut
+        | Fault::Protocol
+        | Fault::Encoded
+        | Fault::TooLong
+        | Fault::Incomplete => "",
+    }
+}

@@ -1,0 +1,38 @@
+//! Components of plugins from files, addresses and OCI registries: fetched, verified and published.
+//!
+//! A component is fetched into memory, whole: each part has the size and the digest that name it, and the whole
+//! fulfils what the operator demands of its source ([`SourceConfigs`]). This crate writes no file.
+//!
+//! A server can lead requests elsewhere: with redirects, with the address that gives tokens, and with the addresses
+//! that its name resolves to. Requests go over HTTPS only, to public addresses or to the host that the operator named;
+//! a login goes to the registry that it is for, and to the address that this registry names for tokens. HTTP is for
+//! registries on this machine.
+
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
+
+mod artifact;
+mod challenge;
+mod digest;
+mod error;
+mod list;
+mod login;
+mod manifest;
+mod publish;
+mod reference;
+mod registry;
+mod requests;
+mod signature;
+mod source;
+mod trust;
+mod verify;
+
+pub use artifact::{Fetched, Terms, fetch, resolve};
+pub use digest::{Digest, InvalidDigest};
+pub use error::SourceError;
+pub use list::{Listed, list};
+pub use login::{GivenLogin, Logins, VARIABLES};
+pub use publish::{About, Artifact, publish, published};
+pub use reference::{Location, Reference, ReferenceError, Version};
+pub use signature::SignatureError;
+pub use source::{InvalidSource, Source};
+pub use trust::{SourceConfig, SourceConfigs, Verified, config_of, is_pattern};

@@ -1,0 +1,95 @@
+//! What the operator demands of the sources of plugins: `[plugin-sources]` in `portcullis.toml`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The tables `[plugin-sources."PATTERN"]`, by their patterns.
+pub type SourceConfigs = BTreeMap<String, SourceConfig>;
+
+/// What is demanded of plugins from some registries and addresses.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SourceConfig {
+    /// Whether plugins may come from there.
+    #[schemars(extend("default" = true))]
+    pub allow: Option<bool>,
+    /// A file with a public key, as `cosign generate-key-pair` makes it (ECDSA P-256, PEM): an absolute path.
+    /// Plugins from there must be signed with its private key. Signatures without a key (keyless) do not count.
+    pub key: Option<PathBuf>,
+    /// The builder that must have made the plugin: `builder.id` in a SLSA provenance that is signed with `key`.
+    pub builder: Option<String>,
+}
+
+/// What was verified about a component, beyond its digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verified {
+    /// `portcullis.toml` demands nothing of this source.
+    NotDemanded,
+    /// The component is signed by a key of the operator.
+    Key {
+        /// The file of the key.
+        key: PathBuf,
+        /// The builder that a signed provenance names, if one is demanded.
+        builder: Option<String>,
+    },
+}
+
+/// Whether a pattern can match: `*`, `HOST/PATH`, or `HOST/PATH/*`.
+pub fn is_pattern(pattern: &str) -> bool {
+    let rest = pattern.strip_suffix('*').unwrap_or(pattern);
+    let is_all = pattern == "*";
+    let ends = rest.len() == pattern.len() || rest.ends_with('/');
+    is_all
+        || (ends
+            && !rest.contains('*')
+            && !rest.contains("://")
+            && rest.contains('/')
+            && !rest.starts_with('/'))
+}
+
+/// The table for a source: the one with the longest pattern that matches `HOST/PATH`.
+pub fn config_of<'a>(all: &'a SourceConfigs, source: &str) -> Option<(&'a str, &'a SourceConfig)> {
+    let matches = |pattern: &str| match pattern.strip_suffix('*') {
+        Some(prefix) => source.starts_with(prefix),
+        None => source == pattern,
+    };
+    let matching = all.iter().filter(|(pattern, _)| matches(pattern));
+    // An exact pattern is longer than each that ends with `*`, but for one: `a/*` matches `a/b`, both of three letters.
+    let found = matching.max_by_key(|(pattern, _)| (!pattern.ends_with('*'), pattern.len()));
+    found.map(|(pattern, config)| (pattern.as_str(), config))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_pattern_that_matches_counts() {
+        let patterns = ["*", "ghcr.io/*", "ghcr.io/org/*", "ghcr.io/org/x"];
+        let all: SourceConfigs = patterns
+            .iter()
+            .map(|pattern| ((*pattern).to_owned(), SourceConfig::default()))
+            .collect();
+        for (source, pattern) in [
+            ("a.example/x", "*"),
+            ("ghcr.io.evil.example/org/x", "*"),
+            ("ghcr.io/x", "ghcr.io/*"),
+            ("ghcr.io/organisation/x", "ghcr.io/*"),
+            ("ghcr.io/org/y", "ghcr.io/org/*"),
+            ("ghcr.io/org/x", "ghcr.io/org/x"),
+            ("ghcr.io/org/x/y", "ghcr.io/org/*"),
+        ] {
+            assert_eq!(config_of(&all, source).map(|(found, _)| found), Some(pattern), "{source}");
+        }
+        assert!(config_of(&SourceConfigs::new(), "ghcr.io/x").is_none());
+        assert!(patterns.iter().all(|pattern| is_pattern(pattern)));
+        for other in
+            ["", "ghcr.io", "ghcr.io*", "*/x", "oci://ghcr.io/x", "/x", "ghcr.io/*/x", "ghcr.io/o*"]
+        {
+            assert!(!is_pattern(other), "{other}");
+        }
+    }
+}

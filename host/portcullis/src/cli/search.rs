@@ -1,0 +1,66 @@
+//! `portcullis plugin search`: what a registry lists.
+
+use portcullis_plugin_sources::{Listed, Location, list};
+use portcullis_sanitize::visible_line;
+use serde_json::json;
+
+use super::CommandEnd;
+use super::context::{CommandContext, report_if_slow};
+use super::sources;
+use super::style::faint;
+
+/// Arguments of `plugin search`.
+#[derive(clap::Args)]
+#[command(after_help = sources::LOGINS)]
+pub struct Args {
+    /// A registry, `oci://HOST`; or a repository, `oci://HOST/REPOSITORY`, to list its tags
+    #[arg(value_name = "REGISTRY")]
+    location: String,
+    /// Only names that contain this
+    #[arg(value_name = "WORD")]
+    word: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// Exit code 1: the registry lists nothing that fits.
+    pub(super) async fn run(self, context: &CommandContext) -> anyhow::Result<CommandEnd> {
+        let location = Location::parse(&self.location)?;
+        let logins = sources::logins();
+        let what = format!("asking {location} for its list");
+        let listed = report_if_slow(&what, list(&location, sources::terms(context, &logins))).await?;
+        let word = self.word.as_deref().unwrap_or_default();
+        let (kind, names, is_cut) = match listed {
+            Listed::Tags(tags) => ("tags", tags, false),
+            Listed::Repositories { names, is_cut } => ("repositories", names, is_cut),
+            Listed::Nothing => {
+                super::log::note(&format!(
+                    "{} offers no list of its repositories, as most public registries do not; a repository that you \
+                     name is listed with its tags: `portcullis plugin search oci://HOST/REPOSITORY`",
+                    location.host
+                ));
+                return Ok(CommandEnd::Failed);
+            }
+        };
+        let names: Vec<_> = names.into_iter().filter(|name| name.contains(word)).collect();
+        if self.json {
+            super::print::json(&json!({ "kind": kind, "names": names, "isCut": is_cut }))?;
+        } else {
+            let registry = Location { repository: String::new(), ..location.clone() };
+            let line = |name: &String| match kind {
+                "tags" => format!("{location}:{}\n", visible_line(name, 200)),
+                _ => format!("{registry}/{}\n", visible_line(name, 300)),
+            };
+            super::print(&names.iter().map(line).collect::<String>())?;
+            if is_cut {
+                super::print(&format!(
+                    "{}\n",
+                    faint("the registry has more, which were not read")
+                ))?;
+            }
+        }
+        Ok(if names.is_empty() { CommandEnd::Failed } else { CommandEnd::Done })
+    }
+}

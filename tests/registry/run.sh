@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Commands of `portcullis plugin` with a real registry: the package docker-registry of Debian (distribution/distribution 2.8), with logins.
+# TARGET: the target folder, with the built binary and the test plugins.
+set -euo pipefail
+portcullis="$TARGET/debug/portcullis"
+guests="$TARGET/plugins/wasm32-wasip2/plugin"
+work="$(mktemp -d)"
+registry="${DOCKER_REGISTRY:-docker-registry}"
+port=$((20000 + RANDOM % 20000))
+host="localhost:$port"
+# The password of `me` is `secret`, as `htpasswd -nbB me secret` hashes it.
+hash="$(python3 -c 'import crypt; print(crypt.crypt("secret", crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=1 << 5)))' 2>/dev/null || true)"
+[ -n "$hash" ] || hash="$(htpasswd -nbB me secret | cut -d: -f2)"
+echo "me:$hash" > "$work/htpasswd"
+cat > "$work/config.yml" <<CONFIG
+version: 0.1
+storage: { filesystem: { rootdirectory: $work/registry } }
+http: { addr: "127.0.0.1:$port" }
+auth: { htpasswd: { realm: test, path: $work/htpasswd } }
+CONFIG
+"$registry" serve "$work/config.yml" > "$work/registry.log" 2>&1 &
+server=$!
+trap 'kill "$server"; rm -rf "$work"' EXIT
+for _ in $(seq 100); do
+    if (exec 3<> "/dev/tcp/127.0.0.1/$port") 2> /dev/null; then break; fi
+    sleep 0.1
+done
+
+export HOME="$work/home"
+unset XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME XDG_CONFIG_HOME DOCKER_CONFIG
+mkdir -p "$HOME/.docker"
+to="oci+http://$host/org/weather"
+
+# expect CODE TEXT COMMAND…: the command ends with this code and says this.
+expect() {
+    local code="$1" text="$2" ended=0 said
+    shift 2
+    said="$("$portcullis" "$@" 2>&1)" || ended=$?
+    if [ "$ended" != "$code" ] || ! grep -qF -- "$text" <<< "$said"; then
+        printf 'portcullis %s\nended with %s and not with %s and "%s":\n%s\n' "$*" "$ended" "$code" "$text" "$said"
+        tail -n 20 "$work/registry.log"
+        exit 1
+    fi
+    echo "ok: portcullis $*"
+}
+
+cp "$guests/guest_echo.wasm" "$work/weather.wasm"
+expect 2 "without a login" plugin publish "$work/weather.wasm" "$to:1.0" --yes
+printf '{"auths":{"%s":{"auth":"%s"}}}' "$host" "$(printf 'me:secret' | base64)" > "$HOME/.docker/config.json"
+expect 0 "published: " plugin publish "$work/weather.wasm" "$to:1.0" --yes
+expect 0 "this artifact already" plugin publish "$work/weather.wasm" "$to:1.0" --yes
+expect 0 "$to:1.0" plugin search "$to"
+expect 0 "org/weather" plugin search "oci+http://$host"
+expect 0 "installed: " plugin add "$to:1.0" --yes
+expect 0 "loaded" plugin list
+expect 0 "up to date" plugin update
+cp "$guests/guest_keeper.wasm" "$work/weather.wasm"
+expect 0 "will be moved" plugin publish "$work/weather.wasm" "$to:1.0" --yes
+expect 1 "held back" plugin update --check
+expect 0 "updated: " plugin update weather --yes
+cat > "$HOME/demands.toml" <<CONFIG
+[plugin-sources."$host/org/*"]
+key = "$work/cosign.pub"
+CONFIG
+openssl ecparam -name prime256v1 -genkey -noout -out "$work/cosign.key"
+openssl ec -in "$work/cosign.key" -pubout -out "$work/cosign.pub" 2> /dev/null
+expect 2 "is not signed" --config "$HOME/demands.toml" plugin add "$to:1.0" --name signed --yes
+# A signature in the form of cosign 2, made by openssl and uploaded by curl.
+api="http://$host/v2/org/weather"
+curl() { command curl --silent --show-error --fail --user me:secret "$@"; }
+digest="$(curl --head --header 'Accept: application/vnd.oci.image.manifest.v1+json' "$api/manifests/1.0" | tr -d '\r' | sed -n 's/^[Dd]ocker-[Cc]ontent-[Dd]igest: //p')"
+upload() {
+    local place
+    place="$(curl --request POST --data '' --dump-header - --output /dev/null "$api/blobs/uploads/" | tr -d '\r' | sed -n 's/^[Ll]ocation: //p')"
+    curl --request PUT --header 'Content-Type: application/octet-stream' --data-binary "@$1" "$place&digest=sha256:$(sha256sum "$1" | cut -d' ' -f1)"
+}
+printf '{"critical":{"identity":{"docker-reference":""},"image":{"docker-manifest-digest":"%s"},"type":"cosign container image signature"},"optional":null}' "$digest" > "$work/payload"
+printf '{}' > "$work/empty"
+upload "$work/payload"
+upload "$work/empty"
+signature="$(openssl dgst -sha256 -sign "$work/cosign.key" "$work/payload" | base64 -w0)"
+part() { printf '{"mediaType":"%s","size":%s,"digest":"sha256:%s"%s}' "$1" "$(stat -c %s "$2")" "$(sha256sum "$2" | cut -d' ' -f1)" "${3:-}"; }
+printf '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":%s,"layers":[%s]}' \
+    "$(part application/vnd.oci.image.config.v1+json "$work/empty")" \
+    "$(part application/vnd.dev.cosign.simplesigning.v1+json "$work/payload" ",\"annotations\":{\"dev.cosignproject.cosign/signature\":\"$signature\"}")" > "$work/manifest"
+curl --request PUT --header 'Content-Type: application/vnd.oci.image.manifest.v1+json' --data-binary "@$work/manifest" "$api/manifests/${digest/:/-}.sig"
+expect 0 "signed   key" --config "$HOME/demands.toml" plugin add "$to:1.0" --name signed --yes
+expect 0 "removed: " plugin remove weather --yes
+echo "all as expected"
