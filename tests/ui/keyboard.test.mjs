@@ -105,13 +105,13 @@ async function operate({ host }, frame, here, chosen) {
 		}
 		has || faults.push(`${here.name}: ${key} does nothing`);
 	}
-	const [isOpen, isHeld] = await frame.evaluate(() => [document.querySelector("dialog[open]") !== null, document.activeElement !== document.body]);
+	const [isOpen, isHeld] = await frame.evaluate(() => [document.querySelector("dialog[open]") !== null, document.activeElement !== document.body && !document.querySelector("[aria-busy]")]);
 	if (isOpen) {
 		await host.keyboard.press("Escape");
 		(await frame.evaluate(() => document.querySelector("dialog[open]") !== null)) && faults.push(`${here.name}: Escape does not close the dialog`);
 	}
-	// A button that cannot be pressed while the tool runs has the focus again afterwards.
-	const isKept = isHeld || (await frame.waitForFunction(() => document.activeElement !== document.body, undefined, { timeout: 5000 }).catch(() => {}));
+	// A button that cannot be pressed while the tool runs has the focus again afterwards; what an answer replaces is not gone on from.
+	const isKept = isHeld || (await frame.waitForFunction(() => document.activeElement !== document.body && !document.querySelector("[aria-busy]"), undefined, { timeout: 5000 }).catch(() => {}));
 	isKept || faults.push(`${here.name}: the focus is lost after ${keys.join(", ")}`);
 	return faults;
 }
