@@ -33,12 +33,21 @@ pub struct ToolsArgs {
 }
 
 /// Prints for each tool whether clients see it, and why.
-fn why(setup: &CommandContext, catalog: &Catalog, args: &ToolsArgs) -> anyhow::Result<CommandEnd> {
+async fn why(
+    setup: &CommandContext,
+    catalog: &Catalog,
+    args: &ToolsArgs,
+) -> anyhow::Result<CommandEnd> {
     let asker = Requester { client: args.client.as_deref(), ..Requester::default() };
     let selection = args.selection.selections(setup)?.choose(asker)?;
     let projects =
         if selection.asks_projects() { Projects::look(&setup.roots) } else { Projects::default() };
-    let judged = listing::judged(&selection, catalog, &projects);
+    let definitions = setup.host()?.with_views(catalog).await;
+    let definition = |name: &str| definitions.iter().find(|tool| tool["name"] == name);
+    let judged: Vec<_> = listing::judged(&selection, catalog, &projects)
+        .into_iter()
+        .map(|(name, tool, why)| (name, tool, why.with_views(definition(name))))
+        .collect();
     let place = |why: &VisibilityReason| match why.place() {
         Visibility::Listed => "listed",
         Visibility::Unlisted => "unlisted",
@@ -75,7 +84,7 @@ fn why(setup: &CommandContext, catalog: &Catalog, args: &ToolsArgs) -> anyhow::R
 pub(super) async fn tools(setup: &CommandContext, args: &ToolsArgs) -> anyhow::Result<CommandEnd> {
     let catalog = setup.catalog().await?;
     if args.why {
-        return why(setup, &catalog, args);
+        return Box::pin(why(setup, &catalog, args)).await;
     }
     let selection = args.selection.selections(setup)?.choose(Requester::default())?;
     let judged = listing::judged(&selection, &catalog, &Projects::unknown()).into_iter();
