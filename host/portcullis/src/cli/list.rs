@@ -33,19 +33,21 @@ pub struct ToolsArgs {
 }
 
 /// Prints for each tool whether clients see it, and why.
-fn why(
+async fn why(
     context: &CommandContext,
     catalog: &Catalog,
     args: &ToolsArgs,
 ) -> anyhow::Result<CommandEnd> {
     let asker = Requester { client: args.client.as_deref(), ..Requester::default() };
     let selection = args.selection.selections(context)?.choose(asker)?;
-    let projects = if selection.asks_projects() {
-        Projects::look(&context.roots)
-    } else {
-        Projects::default()
-    };
-    let judged = listing::judged(&selection, catalog, &projects);
+    let projects =
+        if selection.asks_projects() { Projects::look(&context.roots) } else { Projects::default() };
+    let definitions = context.host()?.with_views(catalog).await;
+    let definition = |name: &str| definitions.iter().find(|tool| tool["name"] == name);
+    let judged: Vec<_> = listing::judged(&selection, catalog, &projects)
+        .into_iter()
+        .map(|(name, tool, why)| (name, tool, why.with_views(definition(name))))
+        .collect();
     let place = |why: &VisibilityReason| match why.place() {
         Visibility::Listed => "listed",
         Visibility::Unlisted => "unlisted",
@@ -85,7 +87,7 @@ pub(super) async fn tools(
 ) -> anyhow::Result<CommandEnd> {
     let catalog = context.catalog().await?;
     if args.why {
-        return why(context, &catalog, args);
+        return Box::pin(why(context, &catalog, args)).await;
     }
     let selection = args.selection.selections(context)?.choose(Requester::default())?;
     let judged = listing::judged(&selection, &catalog, &Projects::unknown()).into_iter();
