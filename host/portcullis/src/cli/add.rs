@@ -49,7 +49,8 @@ impl Args {
         let place = Installation::place(&name, &setup.config, &setup.folders)?;
         let fetched = sources::fetch(&setup, &source).await?;
         let sandbox = setup.sandbox();
-        let inspection = sources::inspect(&setup, &sandbox, (&name, &place), &fetched.component).await?;
+        let inspection =
+            sources::inspect(&setup, &sandbox, (&name, &place), &fetched.component).await?;
         let from = sources::provenance(&source, &fetched);
         super::print(&super::inspect::as_text(&inspection))?;
         super::print(&sources::provenance_text(&from, &fetched))?;
