@@ -275,7 +275,7 @@ fn a_key_that_portcullis_toml_demands_is_demanded() {
     check(&home.run(&add), 0, &["installed: ", "signed", &key]);
     assert!(lock(&home).contains("verified = "), "{}", lock(&home));
     for (table, expected) in [
-        ("[plugin-sources.\"ghcr.io\"]\n", "write HOST/PATH"),
+        ("[plugin-sources.\"ghcr.io/o*\"]\n", "write HOST/PATH"),
         ("[plugin-sources.\"*\"]\nbuilder = \"b\"\n", "write `key`, too"),
         ("[plugin-sources.\"*\"]\nkey = \"cosign.pub\"\n", "not an absolute path"),
         ("[plugin-sources.\"*\"]\nkeyless = true\n", "keyless"),

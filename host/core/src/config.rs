@@ -82,9 +82,9 @@ pub struct Config {
     #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,64}$" }))]
     pub profiles: BTreeMap<String, ProfileConfig>,
     /// What is demanded of plugins that are fetched, by the registry and repository or the address they come from:
-    /// `HOST/PATH`, `HOST/PATH/*`, or `*`. The longest pattern that matches counts.
+    /// `HOST/PATH`, `HOST/PATH/*`, `HOST`, or `*`. The longest pattern that matches counts.
     #[serde(default)]
-    #[schemars(extend("propertyNames" = { "pattern": "^(\\*|[^*/]+/([^*]*/)?\\*|[^*/]+/[^*]+)$" }))]
+    #[schemars(extend("propertyNames" = { "pattern": "^(\\*|[^*/]+(/[^*]+)*(/\\*)?)$" }))]
     pub plugin_sources: SourceConfigs,
     /// Files that secrets are read from: each `file = "…"`.
     #[serde(skip)]

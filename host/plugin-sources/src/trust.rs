@@ -18,8 +18,10 @@ pub struct SourceConfig {
     pub allow: Option<bool>,
     /// A file with a public key, as `cosign generate-key-pair` makes it (ECDSA P-256, PEM): an absolute path.
     /// Plugins from there must be signed with its private key. Signatures without a key (keyless) do not count.
+    /// Default: none; signatures are not looked at.
     pub key: Option<PathBuf>,
     /// The builder that must have made the plugin: `builder.id` in a SLSA provenance that is signed with `key`.
+    /// Default: none; provenance is not looked at.
     pub builder: Option<String>,
 }
 
@@ -37,28 +39,25 @@ pub enum Verified {
     },
 }
 
-/// Whether a pattern can match: `*`, `HOST/PATH`, or `HOST/PATH/*`.
+/// Whether a pattern can match: `*`, `HOST`, `HOST/PATH`, `HOST/*`, or `HOST/PATH/*`.
 pub fn is_pattern(pattern: &str) -> bool {
-    let rest = pattern.strip_suffix('*').unwrap_or(pattern);
-    let is_all = pattern == "*";
-    let ends = rest.len() == pattern.len() || rest.ends_with('/');
-    is_all
-        || (ends
-            && !rest.contains('*')
-            && !rest.contains("://")
-            && rest.contains('/')
-            && !rest.starts_with('/'))
+    let rest = pattern.strip_suffix("/*").unwrap_or(pattern);
+    let is_place = !rest.contains('*') && !rest.contains("://") && !rest.starts_with('/');
+    pattern == "*" || (is_place && !rest.is_empty() && !rest.ends_with('/'))
 }
 
-/// The table for a source: the one with the longest pattern that matches `HOST/PATH`.
+/// The table for a source: the one with the longest pattern that matches `HOST/PATH`. A host alone stands for all of
+/// its paths.
 pub fn config_of<'a>(all: &'a SourceConfigs, source: &str) -> Option<(&'a str, &'a SourceConfig)> {
     let matches = |pattern: &str| match pattern.strip_suffix('*') {
         Some(prefix) => source.starts_with(prefix),
-        None => source == pattern,
+        None => {
+            source == pattern || source.split_once('/').is_some_and(|(host, _)| host == pattern)
+        }
     };
     let matching = all.iter().filter(|(pattern, _)| matches(pattern));
-    // An exact pattern is longer than each that ends with `*`, but for one: `a/*` matches `a/b`, both of three letters.
-    let found = matching.max_by_key(|(pattern, _)| (!pattern.ends_with('*'), pattern.len()));
+    let length = |pattern: &str| pattern.trim_end_matches('*').trim_end_matches('/').len();
+    let found = matching.max_by_key(|(pattern, _)| (*pattern == source, length(pattern)));
     found.map(|(pattern, config)| (pattern.as_str(), config))
 }
 
@@ -68,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_longest_pattern_that_matches_counts() {
-        let patterns = ["*", "ghcr.io/*", "ghcr.io/org/*", "ghcr.io/org/x"];
+        let patterns = ["*", "ghcr.io/*", "ghcr.io/org/*", "ghcr.io/org/x", "b.example"];
         let all: SourceConfigs = patterns
             .iter()
             .map(|pattern| ((*pattern).to_owned(), SourceConfig::default()))
@@ -76,6 +75,8 @@ mod tests {
         for (source, pattern) in [
             ("a.example/x", "*"),
             ("ghcr.io.evil.example/org/x", "*"),
+            ("b.example/x/y", "b.example"),
+            ("b.example.evil.example/x", "*"),
             ("ghcr.io/x", "ghcr.io/*"),
             ("ghcr.io/organisation/x", "ghcr.io/*"),
             ("ghcr.io/org/y", "ghcr.io/org/*"),
@@ -86,9 +87,7 @@ mod tests {
         }
         assert!(config_of(&SourceConfigs::new(), "ghcr.io/x").is_none());
         assert!(patterns.iter().all(|pattern| is_pattern(pattern)));
-        for other in
-            ["", "ghcr.io", "ghcr.io*", "*/x", "oci://ghcr.io/x", "/x", "ghcr.io/*/x", "ghcr.io/o*"]
-        {
+        for other in ["", "ghcr.io*", "*/x", "oci://ghcr.io/x", "/x", "ghcr.io/*/x", "ghcr.io/o*"] {
             assert!(!is_pattern(other), "{other}");
         }
     }

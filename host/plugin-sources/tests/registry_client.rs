@@ -95,7 +95,7 @@ async fn a_registry_that_lies_about_digests_and_sizes_is_not_believed() {
         (Reply::new(200, other.clone()), "has the digest"),
         (Reply::new(200, longer), "bytes and not"),
         (Reply::new(200, &COMPONENT[..10]), "bytes and not"),
-        (cut, "ended too early"),
+        (cut, "not valid HTTP"),
         (Reply::new(200, vec![0; MOST as usize + 1]), "too long"),
         (Reply::new(500, ""), "500"),
         (Reply::new(404, ""), "the component of oci+http"),

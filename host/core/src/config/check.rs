@@ -78,9 +78,11 @@ impl Config {
     /// Checks the tables of plugin sources: their patterns, and that a builder is demanded together with a key.
     fn check_sources(&mut self) -> Result<(), ConfigError> {
         for (pattern, source) in &mut self.plugin_sources {
-            let key = format!("plugin-sources.\"{pattern}\"");
+            let is_bare = is_name(pattern);
+            let quoted = if is_bare { pattern.clone() } else { format!("{pattern:?}") };
+            let key = format!("plugin-sources.{quoted}");
             if !portcullis_plugin_sources::is_pattern(pattern) {
-                let text = "write HOST/PATH, HOST/PATH/* or *, without a scheme; `*` stands at the end only";
+                let text = "write HOST/PATH, HOST/PATH/*, HOST or *, without a scheme; `*` stands at the end only";
                 return Err(ConfigError::key(key, Fault::Value(text.to_owned())));
             }
             if source.builder.is_some() && source.key.is_none() {

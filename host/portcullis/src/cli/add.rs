@@ -49,7 +49,8 @@ impl Args {
         let place = Installation::place(&name, &context.config, &context.folders)?;
         let fetched = sources::fetch(&context, &source).await?;
         let sandbox = context.sandbox();
-        let inspection = sources::inspect(&context, &sandbox, (&name, &place), &fetched.component).await?;
+        let inspection =
+            sources::inspect(&context, &sandbox, (&name, &place), &fetched.component).await?;
         let from = sources::provenance(&source, &fetched);
         super::print(&super::inspect::as_text(&inspection))?;
         super::print(&sources::provenance_text(&from, &fetched))?;
