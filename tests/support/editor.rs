@@ -10,15 +10,20 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
 #[path = "editor/epic.rs"]
 mod epic;
+#[path = "editor/open_project.rs"]
+mod open_project;
 #[path = "editor/plugin.rs"]
 mod plugin;
 #[path = "editor/toolsets.rs"]
 mod toolsets;
+
+use open_project::{OpenProject, is_on_drive};
 
 /// Limit of a connection's idle time: longer than any expected step.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -58,6 +63,8 @@ pub enum Trap {
     SessionLost,
     /// The toolsets are not registered yet.
     Starting,
+    /// The response comes after this time, as while shaders are compiled.
+    Slow(Duration),
     /// The editor ends: it closes the connection without a response, and accepts no other.
     Dies,
 }
@@ -119,34 +126,13 @@ pub struct Done {
     pub arguments: Value,
 }
 
-/// The project that the editor has open, in its own words.
-struct OpenProject {
-    /// The absolute folder, without a slash at its end.
-    folder: String,
-    /// `projectDir` of `get_project_config`.
-    config: String,
-    /// The absolute path of the log; empty if the editor does not tell it.
-    log: String,
-}
-
-impl OpenProject {
-    /// `FPaths::ProjectDir` of an installed engine is relative to the engine's binaries.
-    fn of(folder: &str) -> Self {
-        let folder = folder.trim_end_matches('/').to_owned();
-        let name = folder.rsplit('/').next().unwrap_or_default();
-        Self {
-            config: format!("../../../../..{folder}/"),
-            log: format!("{folder}/Saved/Logs/{name}.log"),
-            folder,
-        }
-    }
-}
-
 /// A running fake editor; ends with the test.
 pub struct Editor {
     /// The address of its server.
     pub address: SocketAddr,
     state: Arc<State>,
+    /// The thread that accepts connections.
+    accepting: Option<JoinHandle<()>>,
 }
 
 struct State {
@@ -171,7 +157,27 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Editor {
     /// Starts an editor that has the project in this absolute folder open.
     pub fn start(server: Server, project: &str, assets: Vec<Asset>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback address");
+        Self::start_at("127.0.0.1:0".parse().expect("an address"), server, project, assets)
+    }
+
+    /// Ends the editor, and starts it at the same address with the project in this absolute folder.
+    pub fn restart(&mut self, project: &str) {
+        self.end();
+        *self = Self::start_at(self.address, self.state.server, project, self.state.assets());
+    }
+
+    /// Ends the editor: nothing listens at its address any longer.
+    pub fn end(&mut self) {
+        *lock(&self.state.stopped) = true;
+        // Wakes the thread that accepts connections.
+        let _woken = TcpStream::connect(self.address);
+        if let Some(accepting) = self.accepting.take() {
+            accepting.join().expect("it ends");
+        }
+    }
+
+    fn start_at(address: SocketAddr, server: Server, project: &str, assets: Vec<Asset>) -> Self {
+        let listener = TcpListener::bind(address).expect("a loopback address");
         let address = listener.local_addr().expect("a loopback address");
         let state = Arc::new(State {
             server,
@@ -185,7 +191,7 @@ impl Editor {
             stopped: Mutex::new(false),
         });
         let serving = Arc::clone(&state);
-        std::thread::spawn(move || {
+        let accepting = std::thread::spawn(move || {
             for stream in listener.incoming() {
                 if *lock(&serving.stopped) {
                     return;
@@ -194,7 +200,7 @@ impl Editor {
                 std::thread::spawn(move || serving.serve(stream));
             }
         });
-        Self { address, state }
+        Self { address, state, accepting: Some(accepting) }
     }
 
     /// The URL of its server.
@@ -244,9 +250,9 @@ impl Editor {
 
 impl Drop for Editor {
     fn drop(&mut self) {
-        *lock(&self.state.stopped) = true;
-        // Wakes the thread that accepts connections.
-        let _woken = TcpStream::connect(self.address);
+        if self.accepting.is_some() {
+            self.end();
+        }
     }
 }
 
@@ -324,6 +330,7 @@ impl State {
                 wait_for_the_end(reader);
                 return None;
             }
+            Some(Trap::Slow(time)) => std::thread::sleep(time),
             _ => {}
         }
         let answer = match self.server {

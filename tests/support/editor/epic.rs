@@ -4,7 +4,7 @@
 //! the meta tools are ModelContextProtocolToolSearch.cpp, the tools are `editor_toolset/toolsets/asset.py`,
 //! `blueprint.py` and `texture.py`. Names and texts of messages are the server's.
 
-use super::{Answer, Asset, State, Trap, lock, texts, toolsets};
+use super::{Answer, Asset, State, Trap, is_on_drive, lock, texts, toolsets};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -209,6 +209,9 @@ fn class_name(asset: &Asset) -> String {
 /// `_require_allowed_path` and `read_file`: the folders that may be read are absolute and without links.
 fn read_file(state: &State, path: &str) -> Value {
     let folder = lock(&state.project).folder.clone();
+    if is_on_drive(&folder) {
+        return read_file_on_windows(&folder, path);
+    }
     let roots = [format!("{folder}/Content"), format!("{folder}/Saved")];
     // A relative path begins at the engine's binaries.
     let full = match path.starts_with('/') {
@@ -217,6 +220,23 @@ fn read_file(state: &State, path: &str) -> Value {
     };
     if !roots.iter().any(|root| full == *root || full.starts_with(&format!("{root}/"))) {
         let roots = roots.map(|root| format!("'{root}'")).join(", ");
+        let why =
+            format!("Path \"{full}\" is not within an allowed root. Allowed roots: [{roots}]");
+        return raised("ValueError", &why);
+    }
+    raised("FileNotFoundError", &format!("File not found: {full}"))
+}
+
+/// `read_file` on Windows, where `_normalize_fs_path` makes letters small and slashes backward (`os.path.normcase`), and
+/// the list of roots shows each backslash twice, as Python writes strings in lists.
+fn read_file_on_windows(folder: &str, path: &str) -> Value {
+    let engine = "C:/Program Files/Epic Games/UE_5.8/Engine/Binaries/Win64";
+    let full = if is_on_drive(path) { path.to_owned() } else { format!("{engine}/{path}") };
+    let normal = |path: &str| path.to_lowercase().replace('/', "\\");
+    let roots = ["Content", "Saved"].map(|name| normal(&format!("{folder}/{name}")));
+    let full = normal(&full);
+    if !roots.iter().any(|root| full.starts_with(&format!("{root}\\"))) {
+        let roots = roots.map(|root| format!("'{}'", root.replace('\\', "\\\\"))).join(", ");
         let why =
             format!("Path \"{full}\" is not within an allowed root. Allowed roots: [{roots}]");
         return raised("ValueError", &why);

@@ -31,6 +31,11 @@ mod live;
 mod offers;
 #[path = "tests/sources.rs"]
 mod sources;
+#[path = "tests/troubled_editors.rs"]
+mod troubled_editors;
+#[cfg(unix)]
+#[path = "tests/windows.rs"]
+mod windows;
 #[path = "tests/wire.rs"]
 mod wire;
 #[path = "tests/wrong_editors.rs"]

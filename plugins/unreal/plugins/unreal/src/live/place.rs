@@ -16,7 +16,11 @@ pub fn of_plugin(project_dir: &str, log: &str) -> Option<String> {
         return Some(plain(project_dir));
     }
     let log = plain(log);
-    let (folder, _) = log.rsplit_once("/Saved/Logs/")?;
+    let at = match drive(&log) {
+        Some(_) => log.to_ascii_lowercase().rfind("/saved/logs/"),
+        None => log.rfind("/Saved/Logs/"),
+    };
+    let folder = &log[..at?];
     is_absolute(folder).then(|| folder.to_owned())
 }
 
@@ -235,6 +239,12 @@ mod tests {
                 "D:/Games/MyGame/Saved/Logs/MyGame_2.log",
                 Some("D:/Games/MyGame"),
             ),
+            (
+                "../../../MyGame/",
+                r"\\?\d:\games\mygame\saved\logs\MyGame.log",
+                Some("d:/games/mygame"),
+            ),
+            ("../../../MyGame/", "/home/ada/MyGame/saved/logs/MyGame.log", None),
             ("../../../MyGame/", "", None),
             ("../../../MyGame/", "/var/log/unreal.log", None),
             ("../../../MyGame/", "../../../MyGame/Saved/Logs/MyGame.log", None),

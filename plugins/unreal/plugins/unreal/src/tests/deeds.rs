@@ -18,7 +18,16 @@ fn question<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> String 
 /// The log of the game, which has the name of its `.uproject` file.
 const LOG: &str = "Saved/Logs/MyGame.log";
 
-fn tell_log(game: &Game, editor: &Editor) {
+/// Writes a log of three entries.
+pub fn put_log(game: &Game) {
+    game.put(
+        LOG,
+        "\u{feff}LogInit: Build: 5.6\n[2026.09.04-01.12.40:000][715]LogScript: Warning: Accessed \
+         None (a.b)\n    at BP_Door\n[2026.09.04-01.12.41:000][716]LogScript: Error: Infinite loop\n",
+    );
+}
+
+pub fn tell_log(game: &Game, editor: &Editor) {
     editor.tell_project("", &game.path().join(LOG).display().to_string());
 }
 
@@ -107,11 +116,7 @@ fn the_viewport_is_shown_as_a_picture() {
 #[test]
 fn the_log_is_read_from_the_file_or_the_editor() {
     let game = Game::new();
-    game.put(
-        LOG,
-        "\u{feff}LogInit: Build: 5.6\n[2026.09.04-01.12.40:000][715]LogScript: Warning: Accessed \
-         None (a.b)\n    at BP_Door\n[2026.09.04-01.12.41:000][716]LogScript: Error: Infinite loop\n",
-    );
+    put_log(&game);
     let (plugin, epic) = (game.editor(Server::Plugin), game.editor(Server::Epic));
     tell_log(&game, &plugin);
     let scripts = json!({ "category": "logscript" });

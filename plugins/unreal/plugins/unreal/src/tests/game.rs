@@ -1,6 +1,9 @@
 //! Generates an Unreal project for tests.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 use tempfile::TempDir;
 use unreal_package::{
     Index as Object,
@@ -11,12 +14,21 @@ use unreal_package::{
 pub const PNG: &[u8] = b"\x89PNG\r\n\x1a\nthe rest of the picture";
 
 /// A temporary project.
-pub struct Game(TempDir);
+pub struct Game {
+    root: PathBuf,
+    held: TempDir,
+}
 
 impl Game {
     /// A project without packages.
     pub fn empty() -> Self {
-        let game = Self(tempfile::tempdir().expect("a folder"));
+        let held = tempfile::tempdir().expect("a folder");
+        Self::at(held.path().to_owned(), held)
+    }
+
+    /// A project without packages in a folder of its own, `root`, which is inside of `held`.
+    pub fn at(root: PathBuf, held: TempDir) -> Self {
+        let game = Self { root, held };
         game.put(
             "MyGame.uproject",
             r#"{"EngineAssociation": "5.6", "Plugins": [{"Name": "Tools"}]}"#,
@@ -26,7 +38,12 @@ impl Game {
 
     /// A project with three Blueprints, a redirector, a map, and an unreadable file.
     pub fn new() -> Self {
-        let game = Self::empty();
+        Self::empty().filled()
+    }
+
+    /// Adds the files of [`new`](Self::new).
+    pub fn filled(self) -> Self {
+        let game = self;
         let bp = |package: &str, parent: &str| blueprint(Profile::of("5.6"), package, parent);
         let base = bp("/Game/Doors/BP_Base", "/Script/Engine.Character");
         game.put("Content/Doors/BP_Base.uasset", base.bytes());
@@ -61,9 +78,14 @@ impl Game {
         game
     }
 
+    /// The temporary folder that has the project.
+    pub fn held(&self) -> &Path {
+        self.held.path()
+    }
+
     /// The root folder.
     pub fn path(&self) -> &Path {
-        self.0.path()
+        &self.root
     }
 
     /// Writes a file.

@@ -40,41 +40,130 @@ fn labelled<T: Tool>(editor: &Editor, server: Server, game: &Game, asked: Value)
     found
 }
 
+/// A tool that answers from files, whatever runs, or from an editor: a call of the tool, and the paths of the values that
+/// differ where UnrealMCPServer answers, its newer version, and Epic's server.
+struct Row {
+    /// The type of the tool, as `plugin!` names it.
+    tool: &'static str,
+    compare: fn(&Editor, Server, &Game) -> Vec<String>,
+    differences: [&'static [&'static str]; 3],
+}
+
+macro_rules! row {
+    ($tool:ident, $asked:tt, $plugin:expr, $newer:expr, $epic:expr) => {
+        Row {
+            tool: stringify!($tool),
+            compare: |editor, server, game| labelled::<$tool>(editor, server, game, json!($asked)),
+            differences: [$plugin, $newer, $epic],
+        }
+    };
+    ($tool:ident, $asked:tt) => {
+        row!($tool, $asked, &[], &[], &[])
+    };
+}
+
+/// `engineVersionBasis` names the source of the version; only the editor knows the engine's folders.
+const CONFIGURATION: &[&str] = &[
+    "/engineVersion/changelist",
+    "/engineVersion/full",
+    "/engineVersion/patch",
+    "/engineVersionBasis",
+    "/paths/engineContentDir",
+    "/paths/engineDir",
+    "/paths/enginePluginsDir",
+];
+/// The text of the files says in its first line that it is reconstructed.
+const TEXT: &[&str] = &["/content"];
+/// Only the files' text is counted.
+const COUNTED_TEXT: &[&str] = &["/content", "/told"];
+/// Only the files tell the file of an asset.
+const FILE: &[&str] = &["/file"];
+/// Only the files tell whether only the editor needs a package (`editorOnly`).
+const DETAILS: &[&str] = &["/details"];
+/// Epic's server does not tell hard dependencies from soft ones: the strength is `unknown`, and soft ones are listed.
+const STRENGTH: &[&str] = &["/count", "/dependencies", "/details"];
+
+/// All calls that are compared. Where a server lacks the tool, the files answer, and nothing differs.
+fn rows() -> Vec<Row> {
+    vec![
+        row!(SearchBlueprints, { "searchType": "name", "searchTerm": "BP_" }),
+        row!(SearchBlueprints, { "searchType": "inherits", "searchTerm": "Pawn" }),
+        row!(SearchAssets, { "packagePaths": ["/Game/Doors"], "bIncludeTags": true }),
+        row!(SearchAssets, { "packageNames": [DOOR] }),
+        row!(QueryAsset, { "assetPath": DOOR, "bIncludeTags": true }, FILE, FILE, FILE),
+        row!(QueryAsset, { "assetPath": "/Game/None" }),
+        row!(ProjectConfig, {}, CONFIGURATION, CONFIGURATION, &[]),
+        row!(
+            ExportAsset,
+            { "objectPath": "/Game/Maps/Town" },
+            COUNTED_TEXT,
+            COUNTED_TEXT,
+            &[]
+        ),
+        row!(ExportAsset, { "objectPath": DOOR }, COUNTED_TEXT, &[], &[]),
+        row!(AssetDependencies, { "assetPath": DOOR }, &[], DETAILS, STRENGTH),
+        row!(AssetReferences, { "assetPath": "/Game/Doors/BP_Base" }, &[], DETAILS, DETAILS),
+        row!(DependencyTree, { "assetPath": DOOR }),
+        // Epic's server writes graphs in a form of its own, which `format` names.
+        row!(BlueprintGraph, { "assetPath": DOOR }, &[], &[], &["/format", "/text", "/totalCount"]),
+        row!(AssetThumbnail, { "assetPath": DOOR }),
+        row!(LevelActors, { "mapPath": "/Game/Maps/Town" }),
+        row!(UnusedAssets, {}),
+        row!(BrokenReferences, {}),
+        row!(ExportClassDefault, { "classPath": "/Game/Doors/BP_Door.BP_Door_C" }, TEXT, TEXT, &[]),
+        row!(LogFilePath, {}),
+        // Epic's server sends the entries and does not say where the log is.
+        row!(EditorLog, { "category": "LogScript" }, &[], &[], &["/logFilePath"]),
+        row!(SearchContents, { "term": "Print" }),
+        row!(ClassHierarchy, {}),
+    ]
+}
+
+/// Tools that have no other source: those that tell of editors or have one do something, and those about files that the
+/// call names.
+const ONE_SOURCE: &[&str] = &[
+    "UnrealStatus",
+    "ImportAsset",
+    "BatchExportAssets",
+    "ConsoleCommand",
+    "SaveAssets",
+    "CompileCode",
+    "StartPlaySession",
+    "StopPlaySession",
+    "CaptureViewport",
+    "SearchEditorTools",
+    "CallEditorTool",
+    "DiffAssets",
+    "InspectCooked",
+];
+
 #[test]
 fn what_differs_between_the_sources_is_labelled() {
     let game = Game::new();
-    let class = json!({ "classPath": "/Game/Doors/BP_Door.BP_Door_C" });
-    let none = [""; 0];
-    for server in [Server::Plugin, Server::NewerPlugin, Server::Epic] {
-        let editor = game.editor(server);
-        let is_epic = server == Server::Epic;
-        // `engineVersionBasis` names the source of the version; only the editor knows the engine's
-        // folders.
-        let config = [
-            "/engineVersion/changelist",
-            "/engineVersion/full",
-            "/engineVersion/patch",
-            "/engineVersionBasis",
-            "/paths/engineContentDir",
-            "/paths/engineDir",
-            "/paths/enginePluginsDir",
-        ];
-        let found = labelled::<ProjectConfig>(&editor, server, &game, json!({}));
-        assert_eq!(found, if is_epic { &none[..] } else { &config }, "{server:?}");
-        // The files' text begins with the word "Reconstructed".
-        let found = labelled::<ExportClassDefault>(&editor, server, &game, class.clone());
-        assert_eq!(found, if is_epic { &none[..] } else { &["/content"] }, "{server:?}");
-        // The fake editor names its log after the folder. The answer from files names it after the
-        // project.
-        let found = labelled::<LogFilePath>(&editor, server, &game, json!({}));
-        assert_eq!(found, if is_epic { &none[..] } else { &["/logFilePath"] }, "{server:?}");
-        let graph = json!({ "assetPath": DOOR });
-        // Epic's server writes graphs in a form of its own, which `format` names.
-        let found = labelled::<BlueprintGraph>(&editor, server, &game, graph);
-        let epic_s = ["/format", "/text", "/totalCount"];
-        assert_eq!(found, if is_epic { &epic_s[..] } else { &none }, "{server:?}");
-        let (town, door) = (json!({ "mapPath": "/Game/Maps/Town" }), json!({ "assetPath": DOOR }));
-        assert_eq!(labelled::<LevelActors>(&editor, server, &game, town), none, "{server:?}");
-        assert_eq!(labelled::<AssetThumbnail>(&editor, server, &game, door), none, "{server:?}");
+    deeds::put_log(&game);
+    let mut wrong = Vec::new();
+    for (at, server) in [Server::Plugin, Server::NewerPlugin, Server::Epic].into_iter().enumerate()
+    {
+        for row in rows() {
+            let editor = game.editor(server);
+            deeds::tell_log(&game, &editor);
+            let found = (row.compare)(&editor, server, &game);
+            if found != row.differences[at] {
+                wrong.push(format!("{server:?} {}: {found:?}", row.tool));
+            }
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_tool_is_compared_or_has_one_source() {
+    let list =
+        include_str!("../lib.rs").split("tools: [").nth(1).and_then(|it| it.split(']').next());
+    let list = list.expect("the plugin lists its tools");
+    let tools: BTreeSet<&str> =
+        list.split(',').map(str::trim).filter(|it| !it.is_empty()).collect();
+    let rows = rows();
+    let known = rows.iter().map(|row| row.tool).chain(ONE_SOURCE.iter().copied());
+    assert_eq!(known.collect::<BTreeSet<_>>(), tools);
 }

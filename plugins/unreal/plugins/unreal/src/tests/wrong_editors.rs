@@ -154,9 +154,17 @@ fn lies_of_epic_s_server() -> Vec<Lie> {
 #[test]
 fn answers_of_a_wrong_form_are_told_and_the_files_answer() {
     let game = Game::new();
-    for (server, lies) in
-        [(Server::NewerPlugin, lies_of_the_plugin()), (Server::Epic, lies_of_epic_s_server())]
-    {
+    // The older plugin has no tools for dependencies, and counts no results of further pages.
+    let mut older = lies_of_the_plugin();
+    older.retain(|(tool, ..)| !tool.starts_with("get_asset_"));
+    for (_, results, _) in &mut older {
+        results.retain(|result| *result != json!({ "assets": [], "count": 0 }));
+    }
+    for (server, lies) in [
+        (Server::Plugin, older),
+        (Server::NewerPlugin, lies_of_the_plugin()),
+        (Server::Epic, lies_of_epic_s_server()),
+    ] {
         let editor = game.editor(server);
         for (tool, results, asked) in lies {
             for result in results {
