@@ -32,8 +32,9 @@ pub fn send_within(sent: &Sent, patience: Duration) -> Result<Page, Reason> {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     head.push_str("\r\n");
-    stream.write_all(head.as_bytes()).expect("it listens");
-    stream.write_all(&sent.body).expect("it listens");
+    let broken = |error: std::io::Error| reason(error.kind());
+    stream.write_all(head.as_bytes()).map_err(broken)?;
+    stream.write_all(&sent.body).map_err(broken)?;
     let mut reader = BufReader::new(stream);
     let mut lines = Vec::new();
     loop {
