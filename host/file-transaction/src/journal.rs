@@ -238,3 +238,20 @@ fn open(directory: &Directory) -> Option<Folder> {
     let inode = Id::at(&dir, ".").ok()??.inode;
     (inode == directory.inode).then(|| Folder { path: directory.path.clone(), dir, inode })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_lock_no_journal_is_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("a.journal");
+        std::fs::write(&journal, "").unwrap();
+        std::fs::create_dir(folder.path().join(".lock")).unwrap();
+        let remarks = recover(folder.path());
+        assert_eq!(remarks.len(), 1, "{remarks:?}");
+        assert!(remarks[0].contains("are left as they are: cannot lock the folder"), "{remarks:?}");
+        assert!(journal.exists());
+    }
+}

@@ -282,18 +282,6 @@ fn before_and_after() -> (Listing, Listing) {
 }
 
 #[test]
-fn without_the_lock_no_journal_is_touched() {
-    let folder = tempfile::tempdir().unwrap();
-    let journal = folder.path().join("a.journal");
-    std::fs::write(&journal, "").unwrap();
-    std::fs::create_dir(folder.path().join(".lock")).unwrap();
-    let remarks = recover(folder.path());
-    assert_eq!(remarks.len(), 1, "{remarks:?}");
-    assert!(remarks[0].contains("are left as they are: cannot lock the folder"), "{remarks:?}");
-    assert!(journal.exists());
-}
-
-#[test]
 fn killed_at_any_step_it_is_finished_or_undone() {
     for is_old in [false, true] {
         fault::set_old(is_old);

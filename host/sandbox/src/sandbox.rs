@@ -2,6 +2,7 @@
 
 mod component_info;
 mod foreign;
+mod guest_failure;
 mod limited_store;
 mod linked_component;
 mod prepared;
@@ -25,6 +26,8 @@ pub use component_info::{
     ComponentInfo, Import, ManifestError, Missing, RefusedComponent, dispensable, imports_sockets,
     missing,
 };
+pub use guest_failure::GuestFailure;
+use guest_failure::error_text;
 pub use linked_component::Feature;
 use linked_component::LinkedComponent;
 use prepared::{InstanceMaker, NextInstance, PreparedInstance};
@@ -35,7 +38,6 @@ pub use state::{
 pub use work::{GuestAnswer, Work};
 
 use crate::bindings::Manifest;
-use crate::bindings::types::{ContentBody, Error as ProtocolError};
 use crate::gate::{Gate, Policy};
 use portcullis_audit::{Audit, CallIdentity, Trail};
 use portcullis_checked_files::{Records, SealKey, WriteError};
@@ -177,67 +179,6 @@ pub struct Plugin {
     offer: OnceCell<LinkedComponent>,
     next: NextInstance,
     slots: Semaphore,
-}
-
-/// Why a guest returned no answer.
-#[derive(Debug)]
-pub enum GuestFailure {
-    /// A time limit was reached: its name in `portcullis.toml`.
-    TimedOut(&'static str),
-    /// The guest was told that `wall-ms` is nearly reached, and then failed, with this text.
-    GaveUp(String),
-    /// Another limit was reached.
-    Limit(LimitHit),
-    /// The guest trapped or exited, with this message.
-    Crashed(String),
-    /// The component cannot be run at all.
-    Unusable(String),
-    /// The plugin answered with a JSON-RPC error.
-    Protocol(ProtocolError),
-    /// The host failed.
-    Host(String),
-}
-
-impl GuestFailure {
-    /// Whether the host remembers this failure and does not try the component again with the same limits.
-    fn is_lasting(&self) -> bool {
-        match self {
-            Self::TimedOut(_)
-            | Self::GaveUp(_)
-            | Self::Limit(_)
-            | Self::Crashed(_)
-            | Self::Unusable(_) => true,
-            Self::Protocol(_) | Self::Host(_) => false,
-        }
-    }
-
-    /// The refusal of a component for which this failure occurred while its manifest was read.
-    fn into_refusal(self) -> RefusedComponent {
-        RefusedComponent(match self {
-            Self::Unusable(why) => format!("not a runnable component: {why}"),
-            Self::Crashed(why) => format!("it failed while it described itself: {why}"),
-            Self::TimedOut(limit) => format!("describing itself took longer than `{limit}`"),
-            Self::GaveUp(text) => format!("describing itself took longer than `wall-ms`: {text}"),
-            Self::Limit(hit) => format!("while it described itself, {hit}"),
-            Self::Protocol(error) => format!("it could not describe itself: {}", error.message),
-            Self::Host(why) => why,
-        })
-    }
-}
-
-/// The text of a guest's error. `None`: the guest did not fail.
-fn error_text(answer: &Result<GuestAnswer, ProtocolError>) -> Option<String> {
-    match answer {
-        Ok(GuestAnswer::Tool(result)) if result.is_error => {
-            let texts = result.content.iter().filter_map(|content| match &content.body {
-                ContentBody::Text(text) => Some(text.as_str()),
-                _ => None,
-            });
-            Some(texts.collect::<Vec<_>>().join("\n"))
-        }
-        Ok(_) => None,
-        Err(error) => Some(error.message.clone()),
-    }
 }
 
 /// One round of a plugin's call: its work, directories, context and time limit.

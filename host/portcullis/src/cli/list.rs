@@ -40,8 +40,11 @@ async fn why(
 ) -> anyhow::Result<CommandEnd> {
     let asker = Requester { client: args.client.as_deref(), ..Requester::default() };
     let selection = args.selection.selections(context)?.choose(asker)?;
-    let projects =
-        if selection.asks_projects() { Projects::look(&context.roots) } else { Projects::default() };
+    let projects = if selection.asks_projects() {
+        Projects::look(&context.roots)
+    } else {
+        Projects::default()
+    };
     let definitions = context.host()?.with_views(catalog).await;
     let definition = |name: &str| definitions.iter().find(|tool| tool["name"] == name);
     let judged: Vec<_> = listing::judged(&selection, catalog, &projects)

@@ -58,7 +58,8 @@ impl Args {
             );
         };
         let inspection =
-            sources::inspect(&context, &context.sandbox(), (&name, &file), &fetched.component).await?;
+            sources::inspect(&context, &context.sandbox(), (&name, &file), &fetched.component)
+                .await?;
         if let Some(defect) = &inspection.defect {
             bail!(
                 "`{name}` cannot be a plugin of this host: {}\nnothing was published",

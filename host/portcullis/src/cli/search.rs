@@ -30,7 +30,8 @@ impl Args {
         let location = Location::parse(&self.location)?;
         let logins = sources::logins();
         let what = format!("asking {location} for its list");
-        let listed = report_if_slow(&what, list(&location, sources::terms(context, &logins))).await?;
+        let listed =
+            report_if_slow(&what, list(&location, sources::terms(context, &logins))).await?;
         let word = self.word.as_deref().unwrap_or_default();
         let (kind, names, is_cut) = match listed {
             Listed::Tags(tags) => ("tags", tags, false),

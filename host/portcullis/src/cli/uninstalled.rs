@@ -116,7 +116,11 @@ fn components(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// Fetches a component into a folder.
-async fn fetch(context: &CommandContext, source: &Source, folder: &Path) -> anyhow::Result<PathBuf> {
+async fn fetch(
+    context: &CommandContext,
+    source: &Source,
+    folder: &Path,
+) -> anyhow::Result<PathBuf> {
     let fetched = sources::fetch(context, source).await?;
     // The name is the last part of the address, without letters that a plugin's name cannot have.
     let address = fetched.address.as_ref();

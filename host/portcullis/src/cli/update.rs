@@ -120,7 +120,8 @@ impl Args {
             super::print(&format!("{shown} is up to date: sha256:{}\n", installed.digest))?;
             return Ok(true);
         }
-        let inspection = sources::inspect(context, sandbox, (name, path), &fetched.component).await?;
+        let inspection =
+            sources::inspect(context, sandbox, (name, path), &fetched.component).await?;
         let new = sources::provenance(source, &fetched);
         super::print(&changes(lock, &installed, &inspection, &fetched, &new))?;
         if let Some(defect) = &inspection.defect {

@@ -95,6 +95,17 @@ pub struct UpdatedContents {
     pub left: usize,
 }
 
+impl IndexedPackage {
+    /// Whether its records are those of this entry of the index.
+    fn fits(&self, entry: &Entry, key: u64) -> bool {
+        self.key == key
+            && self.size == entry.size
+            && self.modified == entry.modified
+            && self.modified != 0
+            && !matches!(self.state, State::Waiting | State::Unreadable)
+    }
+}
+
 impl Contents {
     /// Brings the contents up to date with an index. `go_on` gets the number of packages read and
     /// the number of packages to read. If it returns `false`, the remaining packages wait for the
@@ -107,20 +118,13 @@ impl Contents {
     ) -> UpdatedContents {
         let wanted = candidates(index);
         let mut old = old.unwrap_or_default();
-        let fits = |held: &IndexedPackage, entry: &Entry, key: u64| {
-            held.key == key
-                && held.size == entry.size
-                && held.modified == entry.modified
-                && held.modified != 0
-                && !matches!(held.state, State::Waiting | State::Unreadable)
-        };
         let entries = index.entries();
         let same = old.held.len() == wanted.len()
             && old
                 .held
                 .iter()
                 .zip(&wanted)
-                .all(|(held, (at, key))| fits(held, &entries[*at as usize], *key));
+                .all(|(held, (at, key))| held.fits(&entries[*at as usize], *key));
         if same {
             old.held.iter_mut().zip(&wanted).for_each(|(held, (at, _))| held.entry = *at);
             return UpdatedContents { contents: old, changed: false, read: 0, left: 0 };
@@ -130,7 +134,7 @@ impl Contents {
         let known = |at: u32, key: u64| {
             let held = old.held.get(*known.get(&key)?)?;
             // With fewer packages than before, there may be room again.
-            (fits(held, &entries[at as usize], key) && held.state != State::Full).then_some(*held)
+            (held.fits(&entries[at as usize], key) && held.state != State::Full).then_some(*held)
         };
         let to_read = wanted.iter().filter(|(at, key)| known(*at, *key).is_none()).count();
         let mut new = Self::default();

@@ -1,0 +1,67 @@
+//! Why a guest returned no answer.
+
+use portcullis_engine::LimitHit;
+
+use super::{GuestAnswer, RefusedComponent};
+use crate::bindings::types::{ContentBody, Error as ProtocolError};
+
+/// Why a guest returned no answer.
+#[derive(Debug)]
+pub enum GuestFailure {
+    /// A time limit was reached: its name in `portcullis.toml`.
+    TimedOut(&'static str),
+    /// The guest was told that `wall-ms` is nearly reached, and then failed, with this text.
+    GaveUp(String),
+    /// Another limit was reached.
+    Limit(LimitHit),
+    /// The guest trapped or exited, with this message.
+    Crashed(String),
+    /// The component cannot be run at all.
+    Unusable(String),
+    /// The plugin answered with a JSON-RPC error.
+    Protocol(ProtocolError),
+    /// The host failed.
+    Host(String),
+}
+
+impl GuestFailure {
+    /// Whether the host remembers this failure and does not try the component again with the same limits.
+    pub(super) fn is_lasting(&self) -> bool {
+        match self {
+            Self::TimedOut(_)
+            | Self::GaveUp(_)
+            | Self::Limit(_)
+            | Self::Crashed(_)
+            | Self::Unusable(_) => true,
+            Self::Protocol(_) | Self::Host(_) => false,
+        }
+    }
+
+    /// The refusal of a component for which this failure occurred while its manifest was read.
+    pub(super) fn into_refusal(self) -> RefusedComponent {
+        RefusedComponent(match self {
+            Self::Unusable(why) => format!("not a runnable component: {why}"),
+            Self::Crashed(why) => format!("it failed while it described itself: {why}"),
+            Self::TimedOut(limit) => format!("describing itself took longer than `{limit}`"),
+            Self::GaveUp(text) => format!("describing itself took longer than `wall-ms`: {text}"),
+            Self::Limit(hit) => format!("while it described itself, {hit}"),
+            Self::Protocol(error) => format!("it could not describe itself: {}", error.message),
+            Self::Host(why) => why,
+        })
+    }
+}
+
+/// The text of a guest's error. `None`: the guest did not fail.
+pub(super) fn error_text(answer: &Result<GuestAnswer, ProtocolError>) -> Option<String> {
+    match answer {
+        Ok(GuestAnswer::Tool(result)) if result.is_error => {
+            let texts = result.content.iter().filter_map(|content| match &content.body {
+                ContentBody::Text(text) => Some(text.as_str()),
+                _ => None,
+            });
+            Some(texts.collect::<Vec<_>>().join("\n"))
+        }
+        Ok(_) => None,
+        Err(error) => Some(error.message.clone()),
+    }
+}
