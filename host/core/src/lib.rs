@@ -13,10 +13,11 @@ pub mod families;
 pub mod host;
 pub mod listing;
 pub mod lock;
+mod pattern;
 pub mod plugins;
 pub mod projects;
 pub mod schema;
 pub mod source;
 pub mod upstreams;
 
-pub use portcullis_sandbox::{bindings, capabilities, gate, pattern, sandbox};
+pub use portcullis_sandbox::{bindings, capabilities, gate, sandbox};

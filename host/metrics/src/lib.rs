@@ -179,14 +179,7 @@ mod tests {
 
     fn call(duration_us: u64) -> Event {
         let (verdict, outcome) = (Verdict::Allowed, "done".into());
-        Event::Call {
-            verdict,
-            outcome,
-            duration_us,
-            bytes_in: 1,
-            bytes_out: 2,
-            findings: Vec::new(),
-        }
+        Event::Call { verdict, outcome, duration_us, bytes_in: 1, bytes_out: 2 }
     }
 
     #[test]

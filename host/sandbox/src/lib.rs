@@ -9,5 +9,4 @@
 pub mod bindings;
 pub mod capabilities;
 pub mod gate;
-pub mod pattern;
 pub mod sandbox;

@@ -132,7 +132,6 @@ proptest! {
             },
             _ => Event::Call {
                 verdict, outcome: capability, duration_us: count, bytes_in: 0, bytes_out: count,
-                findings: if with { vec![subject] } else { Vec::new() },
             },
         };
         let record = Record {
