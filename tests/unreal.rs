@@ -14,8 +14,7 @@ mod deeds;
 mod news;
 mod revisions;
 
-/// The text of a project file.
-pub const UPROJECT: &str = "{\"FileVersion\": 3, \"EngineAssociation\": \"5.6\"}";
+const UPROJECT: &str = "{\"FileVersion\": 3, \"EngineAssociation\": \"5.6\"}";
 
 /// A home with a project as its only root.
 fn game(config: &str) -> Home {
@@ -40,7 +39,7 @@ fn editor(home: &Home, server: Server) -> Editor {
 }
 
 /// The guide's configuration for an editor, with console commands.
-pub fn with_editor(editor: &Editor, server: Server) -> String {
+fn with_editor(editor: &Editor, server: Server) -> String {
     let setting = if server == Server::Epic { "epic-url" } else { "editor-url" };
     format!(
         "roots = [\"$FILES/MyGame\"]\n[plugins.unreal.grants]\n\

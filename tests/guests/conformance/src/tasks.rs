@@ -54,8 +54,7 @@ impl Tool for SlowCompute {
         let steps = (self.seconds.clamp(0.0, 60.0) * 20.0) as u32;
         for step in 0..steps {
             if request.cancelled() {
-                // The host says why.
-                return Err(Failure::new(""));
+                return Err(Failure::new("cancelled"));
             }
             request.progress(f64::from(step), f64::from(steps), "computing");
             sleep(Duration::from_millis(50));
