@@ -63,7 +63,7 @@ fn unused_grants_are_named_with_the_reason_and_revoked() {
     );
     let unused = ["plugin", "revoke", "fetcher", "--unused"];
     let never_called = home.run(&[&unused[..], &["--dry-run"]].concat());
-    assert!(never_called.stdout.contains("has no call in the audit"), "{never_called:?}");
+    assert!(never_called.stdout.contains("the audit has no call of `fetcher`"), "{never_called:?}");
     assert!(never_called.stdout.contains("http=GET@c.example"), "{never_called:?}");
     assert!(!never_called.stdout.contains("never used"), "{never_called:?}");
     home.run(&["call", "fetch", r#"{"url":"http://127.0.0.1:9/"}"#]);
@@ -103,7 +103,7 @@ fn a_missing_file_is_made_and_a_bundled_plugin_keeps_its_defaults() {
     let before = home.run(&["audit", &name, "--json"]).stdout;
     let ran = home.run(&["plugin", "grant", &name, "client=roots", "--yes"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.stdout.contains("replaces its defaults"), "{ran:?}");
+    assert!(ran.stdout.contains("replaces its default grants"), "{ran:?}");
     let ran = home.run(&["plugin", "revoke", &name, "client", "--yes"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let granted = |text: &str| {

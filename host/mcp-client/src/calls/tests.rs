@@ -1,3 +1,5 @@
+//! Tests of the requests in flight.
+
 use super::*;
 
 fn calls() -> Calls {

@@ -131,8 +131,7 @@ impl Server {
             let result = seal.ask(&binding, &exchange, questions)?;
             return Ok(RequestResult::InputRequired(result));
         };
-        // True if the plugin asked to go on as a task, but the client does not support tasks: the plugin is called
-        // again within this request.
+        // Whether the plugin is called again within this request, as the client does not support tasks.
         let mut without_task = false;
         loop {
             let answer =
