@@ -118,7 +118,7 @@ fn build() -> BTreeMap<String, PathBuf> {
     assert!(status.success(), "building the guests failed: see above");
     let built = place.join(TARGET).join("plugin");
     let component = |name: String| {
-        let component = built.join(format!("guest_{name}.wasm"));
+        let component = built.join(format!("guest_{}.wasm", name.replace('-', "_")));
         assert!(component.is_file(), "{} was not built", component.display());
         (name, component)
     };
