@@ -1,5 +1,7 @@
 //! Fetches from, lists and publishes to a registry on this machine that lies, stalls and leads astray.
 
+#![expect(clippy::disallowed_methods, reason = "keys of the tests are files")]
+
 mod stand_in;
 
 use std::net::TcpListener;
