@@ -140,6 +140,7 @@ fn flood() -> bool {
 }
 
 /// Starts a process that keeps the lock of a file, and ends when that process has it.
+#[expect(clippy::zombie_processes, reason = "the process is left behind on purpose")]
 fn sleep_beside(file: &Path) -> bool {
     let me = std::env::current_exe().expect("this program");
     let mut child = std::process::Command::new(me);

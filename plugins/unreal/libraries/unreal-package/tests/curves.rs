@@ -70,10 +70,12 @@ fn named(profile: Profile, rest: &[u8], key: fn(f32, f32) -> DraftValue) -> T3d 
     told(&animation(profile, u32::try_from(name).expect("it is small"), rest, key))
 }
 
+/// The custom versions of a package, and the rest of a curve's name in it.
+type NameForm = (&'static [(Guid, i32)], &'static [u8]);
+
 #[test]
 fn raw_curves_have_names_and_keys() {
-    let rests: [(&[(Guid, i32)], &[u8]); 3] =
-        [(WITH_ID, &[7; 18]), (WITH_GUID, &[7; 16]), (BARE, &[])];
+    let rests: [NameForm; 3] = [(WITH_ID, &[7; 18]), (WITH_GUID, &[7; 16]), (BARE, &[])];
     for profile in PROFILES.iter().filter(|profile| profile.versions.ue4 >= 366) {
         for (customs, rest) in rests {
             let found = named(Profile { customs, ..*profile }, rest, key);
