@@ -5,7 +5,7 @@ use anyhow::Context as _;
 use super::context::{CommandContext, ReadConfig};
 use super::{Command, CommandEnd, Common, Plugin, telemetry};
 
-/// Runs a command that needs the [`Setup`], on a runtime of its own.
+/// Runs a command that needs the [`CommandContext`], on a runtime of its own.
 ///
 /// # Errors
 ///
@@ -23,7 +23,7 @@ pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<Comm
     ended
 }
 
-/// Runs a command with its [`Setup`].
+/// Runs a command with its [`CommandContext`].
 fn run(common: &Common, context: CommandContext, command: Command) -> anyhow::Result<CommandEnd> {
     // These commands show the warnings in their own output.
     if !matches!(command, Command::Check { .. } | Command::Audit(_) | Command::Report(_)) {

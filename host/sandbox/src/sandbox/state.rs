@@ -255,7 +255,7 @@ pub fn link(linker: &mut Linker<InstanceState>, policy: &Policy) -> Result<()> {
     Ok(())
 }
 
-/// The interfaces that every guest may import, as prefixes of their names. In step with [`link`].
+/// The interfaces that every guest may import, as prefixes of their names. In step with `link` above.
 pub const ALWAYS_LINKED: &[&str] = &[
     "wasi:io/",
     "wasi:clocks/wall-clock",

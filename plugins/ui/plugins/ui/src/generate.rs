@@ -59,7 +59,7 @@ pub fn enqueue_job(request: &Request<'_>, tool: &str) -> bool {
     leave(request, tool, false)
 }
 
-/// Like [`later`], ignoring the cache.
+/// Like [`enqueue_job`], ignoring the cache.
 pub fn later_anew(request: &Request<'_>, tool: &str) -> bool {
     leave(request, tool, true)
 }
