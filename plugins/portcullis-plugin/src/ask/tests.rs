@@ -74,9 +74,10 @@ fn no_is_an_answer() {
 fn an_answer_that_does_not_fit() {
     let rehearsal = Rehearsal::new().form("who", json!({ "name": 1 })).visited("page");
     let wrong = rehearsal.request().ask(form::<Person>("who", "Who is it?"));
-    assert!(wrong.expect_err("it is wrong").to_string().contains("`who` does not fit"));
+    let wrong = wrong.expect_err("it is wrong").to_string();
+    assert!(wrong.contains("the answer to `who` does not match the schema"), "{wrong}");
     let wrong = rehearsal.request().ask(roots("page"));
-    assert!(wrong.expect_err("it is wrong").to_string().contains("two different"));
+    assert!(wrong.expect_err("it is wrong").to_string().contains("questions of two kinds"));
     assert_eq!(rehearsal.request().ask(visit("page", "Sign in", "https://a.example")), Ok(()));
 }
 
