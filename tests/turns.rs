@@ -9,7 +9,7 @@ use crate::support::home::Home;
 use crate::support::workspace;
 
 /// The share of the bytes of plain calls that programs may have, in the median of the tasks.
-const MOST: f64 = 0.10;
+const MAX_SHARE: f64 = 0.10;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,5 +81,5 @@ fn programs_take_a_tenth_of_the_tokens() {
     }
     shares.sort_by(f64::total_cmp);
     let median = shares[shares.len() / 2];
-    assert!(median <= MOST, "the median is {:.1} %", median * 100.0);
+    assert!(median <= MAX_SHARE, "the median is {:.1} %", median * 100.0);
 }

@@ -1,29 +1,10 @@
 //! The data of the families of bundled plugins. The host's own code names no plugin: the build script collects
 //! this data from the folders `plugins/FAMILY`.
 
-/// The data of a family that decides which tools are listed.
-#[derive(Debug)]
-pub struct Family {
-    /// The name.
-    pub name: &'static str,
-    /// The names of the family's plugins.
-    pub plugins: &'static [&'static str],
-    /// Files that mark a project of this family. Empty: the family's tools are for every project.
-    pub marks: &'static [Mark],
-    /// Names of folders that are not searched for projects.
-    pub skipped: &'static [&'static str],
-    /// Tools that are of use without a project, by the plugins' own names.
-    pub without_project: &'static [&'static str],
-}
+#[path = "../../../plugins/portcullis-bundle/src/family.rs"]
+mod family;
 
-/// A file that marks a project.
-#[derive(Debug)]
-pub struct Mark {
-    /// The name of the file, in which `*` stands for any text.
-    pub file: &'static str,
-    /// The file must contain one of these texts. Empty: the name is enough.
-    pub contains: &'static [&'static str],
-}
+pub use family::{Family, Mark};
 
 impl Family {
     /// The family of a bundled plugin.

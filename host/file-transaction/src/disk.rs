@@ -118,14 +118,14 @@ fn keep_metadata(like: &File, file: &File) -> io::Result<()> {
 fn keep_attributes(like: &File, file: &File) -> io::Result<()> {
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
     use rustix::io::Errno;
-    const LARGEST: usize = 64 * 1024;
-    let mut names = vec![0_u8; LARGEST];
+    const MAX_ATTRIBUTE_BYTES: usize = 64 * 1024;
+    let mut names = vec![0_u8; MAX_ATTRIBUTE_BYTES];
     let length = match flistxattr(like, &mut names[..]) {
         Ok(length) => length,
         Err(Errno::NOTSUP) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    let mut value = vec![0_u8; LARGEST];
+    let mut value = vec![0_u8; MAX_ATTRIBUTE_BYTES];
     for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let copied = fgetxattr(like, name, &mut value[..])
             .and_then(|length| fsetxattr(file, name, &value[..length], XattrFlags::empty()));

@@ -18,7 +18,7 @@ use crate::wire::{Channel, Era, Http, Requests, Sse, Stdio, Wire};
 
 /// Time without a new attempt after the first failure to connect. It doubles with each further failure.
 const PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// Settings of all connections to one upstream.
 pub(crate) struct Settings {
@@ -181,7 +181,7 @@ async fn open(settings: &Settings, way: TransportChoice) -> Result<Channel, Faul
 
 /// Time without a new attempt, by the number of failures before the last one.
 pub(crate) fn pause_after(failures: u32) -> Duration {
-    PAUSE.saturating_mul(1 << failures.min(5)).min(LONGEST_PAUSE)
+    PAUSE.saturating_mul(1 << failures.min(5)).min(MAX_PAUSE)
 }
 
 #[cfg(test)]

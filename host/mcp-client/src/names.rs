@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use sha2::{Digest, Sha256};
 
 /// Maximum length of a name, in characters.
-const LONGEST: usize = 128;
+const MAX_CHARACTERS: usize = 128;
 
 /// Whether every client accepts this name.
 pub(crate) fn is_legal(name: &str) -> bool {
-    (1..=LONGEST).contains(&name.len())
+    (1..=MAX_CHARACTERS).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }
 
@@ -31,7 +31,8 @@ impl Names {
         [8, 16, 32].into_iter().find_map(|length| {
             let legal =
                 |c: char| if c.is_ascii_alphanumeric() || "_.-".contains(c) { c } else { '_' };
-            let readable: String = original.chars().take(LONGEST - 1 - length).map(legal).collect();
+            let readable: String =
+                original.chars().take(MAX_CHARACTERS - 1 - length).map(legal).collect();
             let name = format!("{readable}-{}", &digest[..length]);
             self.taken.insert(name.clone()).then_some(name)
         })

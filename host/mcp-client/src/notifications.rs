@@ -20,7 +20,7 @@ use crate::wire::{Era, PendingRequest, ended};
 
 /// How long to wait before a subscription that failed or ended is made again. The time doubles with each attempt.
 const RESUBSCRIBE: Duration = Duration::from_secs(1);
-const LONGEST_RESUBSCRIBE: Duration = Duration::from_secs(120);
+const MAX_RESUBSCRIBE: Duration = Duration::from_secs(120);
 
 /// A subscription to the changes of one resource. It ends when this value is dropped.
 pub struct ResourceSubscription {
@@ -159,7 +159,7 @@ impl Follower {
                     return;
                 }
                 FollowerEnd::Request(done) => {
-                    if begun.elapsed() > LONGEST_RESUBSCRIBE {
+                    if begun.elapsed() > MAX_RESUBSCRIBE {
                         wait = RESUBSCRIBE;
                     }
                     let why = match done {
@@ -181,7 +181,7 @@ impl Follower {
     async fn pause(&self, wait: &mut Duration, why: &str) {
         self.note(&format!("no subscription, tried again in {} s: {why}", wait.as_secs()));
         sleep(*wait).await;
-        *wait = (*wait * 2).min(LONGEST_RESUBSCRIBE);
+        *wait = (*wait * 2).min(MAX_RESUBSCRIBE);
     }
 
     fn note(&self, what: &str) {

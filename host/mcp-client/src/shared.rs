@@ -19,7 +19,7 @@ use crate::memory::{RememberedUpstream, UpstreamMemory};
 use crate::raw_lists::RawLists;
 
 /// A listing counts as current for at most this long, even if its upstream names a longer time.
-const LONGEST_FRESHNESS: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_FRESHNESS: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The state of one upstream. The connection ends when this value is dropped.
 pub(crate) struct Shared {
@@ -283,7 +283,7 @@ impl Shared {
         for warning in &fetched.listing.warnings {
             tracing::warn!("upstream `{}`: {warning}", self.settings.name);
         }
-        let holds = fetched.fresh_for.map(|time| Instant::now() + time.min(LONGEST_FRESHNESS));
+        let holds = fetched.fresh_for.map(|time| Instant::now() + time.min(MAX_FRESHNESS));
         *self.fresh_until.lock() = holds;
         let peer = fetched.listing.peer.clone();
         let fetched_listing = Arc::new(fetched.listing);

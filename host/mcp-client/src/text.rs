@@ -8,7 +8,7 @@ use portcullis_sanitize::is_deceptive;
 
 /// The longest escape sequence that is removed as a whole, in characters. An unterminated sequence then does not
 /// remove all text after it.
-const LONGEST_SEQUENCE: usize = 256;
+const MAX_SEQUENCE: usize = 256;
 
 /// The text as a paragraph of at most `max` characters: without escape sequences, control characters,
 /// and characters that hide, reorder or carry text unseen. Line ends and tabs stay.
@@ -82,7 +82,7 @@ fn skip_sequence(chars: &mut Peekable<Chars<'_>>) {
             skip_control_sequence(chars);
         }
         Some(']' | 'P' | 'X' | '^' | '_') => {
-            let end = chars.clone().take(LONGEST_SEQUENCE).position(|c| {
+            let end = chars.clone().take(MAX_SEQUENCE).position(|c| {
                 // The backslash of `ESC \` goes with the escape character before it.
                 matches!(c, '\u{7}' | '\u{1b}' | '\u{9c}')
             });
@@ -99,7 +99,7 @@ fn skip_sequence(chars: &mut Peekable<Chars<'_>>) {
 }
 
 fn skip_control_sequence(chars: &mut Peekable<Chars<'_>>) {
-    for _ in 0..LONGEST_SEQUENCE {
+    for _ in 0..MAX_SEQUENCE {
         match chars.peek() {
             Some(' '..='?') => chars.next(),
             Some('@'..='~') => {

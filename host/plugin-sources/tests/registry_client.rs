@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use stand_in::{COMPONENT, Registry, Reply, Signer, artifact, attach_bundle, sha256};
 
 /// The most bytes of a component in these tests.
-const MOST: u64 = 64 * 1024;
+const MAX_BYTES: u64 = 64 * 1024;
 
 async fn get_with(
     text: &str,
@@ -24,7 +24,7 @@ async fn get_with(
     logins: &Logins,
 ) -> Result<Fetched, SourceError> {
     let source = Source::parse(text).expect("a source");
-    fetch(&source, Terms { demands, logins, most: MOST }).await
+    fetch(&source, Terms { demands, logins, most: MAX_BYTES }).await
 }
 
 async fn get(text: &str) -> Result<Fetched, SourceError> {
@@ -98,7 +98,7 @@ async fn a_registry_that_lies_about_digests_and_sizes_is_not_believed() {
         (Reply::new(200, longer), "bytes and not"),
         (Reply::new(200, &COMPONENT[..10]), "bytes and not"),
         (cut, "not valid HTTP"),
-        (Reply::new(200, vec![0; MOST as usize + 1]), "too long"),
+        (Reply::new(200, vec![0; MAX_BYTES as usize + 1]), "too long"),
         (Reply::new(500, ""), "500"),
         (Reply::new(404, ""), "the component of oci+http"),
     ] {
@@ -126,7 +126,7 @@ async fn a_registry_that_lies_about_digests_and_sizes_is_not_believed() {
 async fn what_is_too_large_is_refused_before_it_is_sent() {
     let registry = Registry::start(None);
     let mut layer = registry.blob("a", "application/wasm", COMPONENT);
-    layer["size"] = json!(MOST + 1);
+    layer["size"] = json!(MAX_BYTES + 1);
     let config = registry.blob("a", "application/vnd.oci.empty.v1+json", b"{}");
     registry.manifest("a", "1", &artifact(&config, &[layer]));
     let why = refusal(&registry.reference("a:1")).await;
@@ -372,7 +372,7 @@ async fn what_is_published_can_be_fetched_and_is_the_same_each_time() {
         }),
     };
     let demands = SourceConfigs::new();
-    let terms = Terms { demands: &demands, logins: &logins, most: MOST };
+    let terms = Terms { demands: &demands, logins: &logins, most: MAX_BYTES };
     let about = || About { created: "1970-01-01T00:00:00Z".into(), ..About::default() };
     let artifact = Artifact::new(COMPONENT.into(), about());
     let Reference { location, .. } = Reference::parse(&registry.reference("org/new:1")).unwrap();
@@ -399,7 +399,7 @@ async fn what_a_registry_lists_is_bounded() {
     registry.component("org/a", "1", COMPONENT);
     registry.component("other", "1", COMPONENT);
     let (demands, logins) = (SourceConfigs::new(), Logins::default());
-    let terms = Terms { demands: &demands, logins: &logins, most: MOST };
+    let terms = Terms { demands: &demands, logins: &logins, most: MAX_BYTES };
     let listed =
         async |rest: &str| list(&Location::parse(&registry.reference(rest)).unwrap(), terms).await;
     assert_eq!(listed("org/a").await.unwrap(), Listed::Tags(vec!["1".into()]));
@@ -432,7 +432,7 @@ async fn a_file_is_read_whole_and_bounded() {
     let path = write("a.wasm", COMPONENT);
     assert_eq!(get(path.to_str().unwrap()).await.unwrap().component, COMPONENT);
     let mut large = COMPONENT.to_vec();
-    large.resize(MOST as usize + 1, 0);
+    large.resize(MAX_BYTES as usize + 1, 0);
     for (path, expected) in [
         (write("large.wasm", &large), "65536 bytes"),
         (write("text.wasm", b"text"), "not a WebAssembly file"),

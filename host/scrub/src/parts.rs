@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
 /// Shortest part of a header's value that counts as a secret, in bytes. A shorter one would be found in ordinary text.
-pub const SHORTEST: usize = 8;
+pub const MIN_SECRET_BYTES: usize = 8;
 
 /// The names of HTTP authentication schemes, in lower case: those of IANA's registry, and some of widely used services.
 /// A scheme at the beginning of a header's value is not secret.
@@ -37,7 +37,7 @@ impl fmt::Display for TooShort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "its secret part is shorter than {SHORTEST} bytes, so the host could not find it in answers and keep it from \
+            "its secret part is shorter than {MIN_SECRET_BYTES} bytes, so the host could not find it in answers and keep it from \
              the plugin; use a longer secret"
         )
     }
@@ -50,10 +50,10 @@ impl std::error::Error for TooShort {}
 /// - the text after the first word (`X` of `Bearer X`), and the whole value unless the first word is a known scheme,
 /// - each value in a list (`X` and `Y` of `a=X; b="Y"`),
 /// - for `Basic`: the decoded user name and password, and the password alone; the user name instead if the password is
-///   shorter than [`SHORTEST`],
+///   shorter than [`MIN_SECRET_BYTES`],
 /// - for other schemes: the text after the first `:`.
 ///
-/// Parts shorter than [`SHORTEST`] are left out.
+/// Parts shorter than [`MIN_SECRET_BYTES`] are left out.
 ///
 /// # Errors
 ///
@@ -82,16 +82,19 @@ pub fn secret_parts(value: &str) -> Result<Vec<String>, TooShort> {
     };
     let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     if let Some((user, password)) = decoded.split_once(':') {
-        if user.len().max(password.len()) < SHORTEST {
+        if user.len().max(password.len()) < MIN_SECRET_BYTES {
             return Err(TooShort);
         }
         // Some services take a key as the user's name, with a meaningless password.
-        parts.extend([&*decoded, if password.len() < SHORTEST { user } else { password }]);
+        parts.extend([&*decoded, if password.len() < MIN_SECRET_BYTES { user } else { password }]);
     } else if let Some((_, key)) = credentials.split_once(':') {
         parts.push(key);
     }
-    let mut parts: Vec<_> =
-        parts.into_iter().filter(|part| part.len() >= SHORTEST).map(str::to_owned).collect();
+    let mut parts: Vec<_> = parts
+        .into_iter()
+        .filter(|part| part.len() >= MIN_SECRET_BYTES)
+        .map(str::to_owned)
+        .collect();
     parts.sort_unstable();
     parts.dedup();
     if parts.is_empty() { Err(TooShort) } else { Ok(parts) }

@@ -10,6 +10,8 @@
 //! - `family.toml`: further properties of the family, see `build/families.rs`.
 //! - `resources/*`: data that the plugins are compiled with.
 
+mod family;
+
 /// A plugin that is part of the host's binary.
 pub struct Bundled {
     /// The operator's name for the plugin.
@@ -18,28 +20,6 @@ pub struct Bundled {
     pub component: &'static [u8],
 }
 
-/// The properties of a family that decide which of its tools clients see.
-#[derive(Debug)]
-pub struct Family {
-    /// The name of its folder.
-    pub name: &'static str,
-    /// The names of its plugins.
-    pub plugins: &'static [&'static str],
-    /// Files that mark a project of this family. Empty: its tools are for every project.
-    pub marks: &'static [Mark],
-    /// Names of folders that the search for projects skips.
-    pub skipped: &'static [&'static str],
-    /// Tools that are useful without a project, by the names that their plugins give them.
-    pub without_project: &'static [&'static str],
-}
-
-/// A file that marks a project.
-#[derive(Debug)]
-pub struct Mark {
-    /// The name of the file; `*` stands for any text.
-    pub file: &'static str,
-    /// The file must contain one of these texts. Empty: the name is enough.
-    pub contains: &'static [&'static str],
-}
+pub use family::{Family, Mark};
 
 include!(concat!(env!("OUT_DIR"), "/families.rs"));

@@ -7,6 +7,7 @@ use crate::{
     },
     content::{Content, ContentBody, Icon, Role},
     failure::Failure,
+    reply::text_of,
     request::Request,
     schema,
     tool::Arguments,
@@ -95,19 +96,7 @@ impl Messages {
 
     /// All text, line by line; useful in tests.
     pub fn as_text(&self) -> String {
-        let texts: Vec<&str> = self
-            .all
-            .iter()
-            .filter_map(|(_, content)| match &content.body {
-                ContentBody::Text(text) => Some(text.as_str()),
-                ContentBody::Image(_)
-                | ContentBody::Audio(_)
-                | ContentBody::Resource(_)
-                | ContentBody::Link(_)
-                | ContentBody::Other(_) => None,
-            })
-            .collect();
-        texts.join("\n")
+        text_of(self.all.iter().map(|(_, content)| content))
     }
 }
 

@@ -162,19 +162,7 @@ impl Reply {
 
     /// All text, line by line; useful in tests.
     pub fn as_text(&self) -> String {
-        let texts: Vec<&str> = self
-            .content
-            .iter()
-            .filter_map(|content| match &content.body {
-                ContentBody::Text(text) => Some(text.as_str()),
-                ContentBody::Image(_)
-                | ContentBody::Audio(_)
-                | ContentBody::Resource(_)
-                | ContentBody::Link(_)
-                | ContentBody::Other(_) => None,
-            })
-            .collect();
-        texts.join("\n")
+        text_of(self.content.iter())
     }
 
     fn block(self, body: ContentBody) -> Self {
@@ -196,4 +184,19 @@ impl From<Reply> for ToolResult {
             extra: reply.extra.map(|value| value.to_string()),
         }
     }
+}
+
+/// The texts among these blocks, one below the other.
+pub fn text_of<'a>(blocks: impl Iterator<Item = &'a Content>) -> String {
+    let texts: Vec<&str> = blocks
+        .filter_map(|content| match &content.body {
+            ContentBody::Text(text) => Some(text.as_str()),
+            ContentBody::Image(_)
+            | ContentBody::Audio(_)
+            | ContentBody::Resource(_)
+            | ContentBody::Link(_)
+            | ContentBody::Other(_) => None,
+        })
+        .collect();
+    texts.join("\n")
 }

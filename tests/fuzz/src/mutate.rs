@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const CHANGES: usize = 8;
 
 /// Maximum size of an input, in bytes.
-const LONGEST: usize = 16 * 1024;
+const MAX_INPUT_BYTES: usize = 16 * 1024;
 
 /// The name of a target and its input. If the target panics, both are printed.
 struct Shown<'a>(&'a str, &'a [u8]);
@@ -45,7 +45,7 @@ pub fn run(name: &str, mutations: u32, target: impl Fn(&[u8]), words: &[&str]) -
         for _ in 0..=random.below(CHANGES) {
             change(&mut input, &mut random, &corpus, words);
         }
-        input.truncate(LONGEST);
+        input.truncate(MAX_INPUT_BYTES);
         call(&input);
         runs += 1;
     }
@@ -126,5 +126,5 @@ fn change(input: &mut Vec<u8>, random: &mut Random, corpus: &[Vec<u8>], words: &
         }
         _ => input.truncate(at),
     }
-    input.truncate(LONGEST);
+    input.truncate(MAX_INPUT_BYTES);
 }

@@ -10,7 +10,7 @@ use crate::message::UnreadMessage;
 const ID_BYTES: usize = 1024;
 
 /// The longest time that a server can demand before the stream is opened again.
-const LONGEST_RETRY: Duration = Duration::from_secs(60);
+const MAX_RETRY: Duration = Duration::from_secs(60);
 
 const DATA: &[u8] = b"data:";
 
@@ -126,7 +126,7 @@ impl Events {
             b"id" if value.len() <= ID_BYTES && !value.contains(&0) => self.id = Some(text()),
             b"retry" => {
                 let milliseconds = text().parse().ok().map(Duration::from_millis);
-                self.retry = milliseconds.map(|retry| retry.min(LONGEST_RETRY)).or(self.retry);
+                self.retry = milliseconds.map(|retry| retry.min(MAX_RETRY)).or(self.retry);
             }
             _ => {}
         }
@@ -185,6 +185,6 @@ mod tests {
         }
         assert_eq!(events.feed(b"\n\n"), [Event::TooLong(UnreadMessage::Answer(None))]);
         assert_eq!(events.feed(b"retry: 999999999999\ndata:x\n\n"), [whole("message", "x")]);
-        assert_eq!(events.retry, Some(LONGEST_RETRY));
+        assert_eq!(events.retry, Some(MAX_RETRY));
     }
 }

@@ -27,7 +27,7 @@ const SESSION_BYTES: usize = 1024;
 
 /// How long to wait before a stream is opened again if the server names no time, and the longest wait after failures.
 const RETRY: Duration = Duration::from_secs(1);
-const LONGEST_RETRY: Duration = Duration::from_secs(30);
+const MAX_RETRY: Duration = Duration::from_secs(30);
 
 /// Maximum number of attempts to resume the interrupted stream of an answer.
 const RESUMPTIONS: u32 = 5;
@@ -262,7 +262,7 @@ impl Shared {
                 Ok(_) | Err(_) => failures += 1,
             }
             let wait = retry.unwrap_or(RETRY);
-            sleep(wait.max(wait.saturating_mul(1 << failures.min(5)).min(LONGEST_RETRY))).await;
+            sleep(wait.max(wait.saturating_mul(1 << failures.min(5)).min(MAX_RETRY))).await;
         }
     }
 

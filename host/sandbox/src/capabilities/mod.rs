@@ -39,7 +39,7 @@ trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
     const IMPORTS: &'static [&'static str] = &[];
 
     /// The keys of the smallest grant, as TOML.
-    const SMALLEST: &'static str;
+    const EXAMPLE: &'static str;
 
     /// Adds a want of the manifest to the plugin's wants.
     ///
@@ -104,7 +104,7 @@ macro_rules! register {
             }
 
             fn smallest_grant(self) -> &'static str {
-                match self { $(Self::$capability => $folder::$grant::SMALLEST,)* }
+                match self { $(Self::$capability => $folder::$grant::EXAMPLE,)* }
             }
 
             /// The short forms of the capability's grants.

@@ -50,6 +50,11 @@ pub fn target(bytes: &[u8]) {
     let changed = bytes.iter().zip(&whole).all(|(before, after)| before == after || *after == b'*');
     assert!(changed, "only `*` is put in");
     if let Ok(parts) = std::str::from_utf8(bytes).map(secret_parts) {
-        assert!(parts.into_iter().flatten().all(|part| part.len() >= portcullis_scrub::SHORTEST));
+        assert!(
+            parts
+                .into_iter()
+                .flatten()
+                .all(|part| part.len() >= portcullis_scrub::MIN_SECRET_BYTES)
+        );
     }
 }

@@ -103,7 +103,7 @@ impl Journal {
 
     /// The calls that were made, for the text of a run that failed. `None`: none was made.
     pub(super) fn made(&self) -> Option<String> {
-        const MOST: usize = 20;
+        const MAX_SHOWN: usize = 20;
         if self.started.is_empty() {
             return None;
         }
@@ -116,8 +116,8 @@ impl Journal {
             };
             format!("{} ({how})", portcullis_sanitize::line(&started.tool, 128))
         };
-        let mut all: Vec<_> = self.started.iter().enumerate().take(MOST).map(of).collect();
-        if let Some(more @ 1..) = self.started.len().checked_sub(MOST) {
+        let mut all: Vec<_> = self.started.iter().enumerate().take(MAX_SHOWN).map(of).collect();
+        if let Some(more @ 1..) = self.started.len().checked_sub(MAX_SHOWN) {
             all.push(format!("and {more} more"));
         }
         Some(all.join(", "))

@@ -14,7 +14,7 @@ pub use grant::{ActionAsk, ActionsGrant, ToolInput};
 /// Nothing is linked: the host asks for the actions that a tool needs before the tool runs.
 impl Registered for ActionsGrant {
     const NAME: &'static str = "actions";
-    const SMALLEST: &'static str = "allow = [\"<action>\"]";
+    const EXAMPLE: &'static str = "allow = [\"<action>\"]";
 
     fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
         grant::want(wants, target)

@@ -17,7 +17,7 @@ pub use link::Claim;
 impl Registered for CacheGrant {
     const NAME: &'static str = "cache";
     const IMPORTS: &'static [&'static str] = &["portcullis:plugin/cache"];
-    const SMALLEST: &'static str = "bytes = 1_000_000";
+    const EXAMPLE: &'static str = "bytes = 1_000_000";
 
     fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
         grant::want(wants, target)

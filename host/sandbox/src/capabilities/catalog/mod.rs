@@ -18,7 +18,7 @@ pub(crate) use pointers::MAX_PATHS;
 impl Registered for CatalogGrant {
     const NAME: &'static str = "catalog";
     const IMPORTS: &'static [&'static str] = &["portcullis:plugin/catalog"];
-    const SMALLEST: &'static str = "read = [\"tools\"]";
+    const EXAMPLE: &'static str = "read = [\"tools\"]";
 
     fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
         grant::want(wants, target)

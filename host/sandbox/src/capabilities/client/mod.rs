@@ -13,7 +13,7 @@ pub use grant::{ClientAsk, ClientGrant, Feature};
 /// Nothing is linked: a plugin asks through the outcome of a call, and not through an import.
 impl Registered for ClientGrant {
     const NAME: &'static str = "client";
-    const SMALLEST: &'static str = "features = [\"elicitation\"]";
+    const EXAMPLE: &'static str = "features = [\"elicitation\"]";
 
     fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
         grant::want(wants, target)

@@ -21,7 +21,7 @@ pub use portcullis_files::FileUse;
 impl Registered for FilesGrant {
     const NAME: &'static str = "files";
     const IMPORTS: &'static [&'static str] = &["wasi:filesystem/", "portcullis:plugin/changes"];
-    const SMALLEST: &'static str = "access = \"read\"";
+    const EXAMPLE: &'static str = "access = \"read\"";
 
     fn want(wants: &mut Option<Self>, target: &str, access: &str) -> Result<(), InvalidWant> {
         grant::want(wants, target, access)

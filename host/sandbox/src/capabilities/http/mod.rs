@@ -22,7 +22,7 @@ pub use portcullis_egress::{Connection, Request};
 impl Registered for HttpGrant {
     const NAME: &'static str = "http";
     const IMPORTS: &'static [&'static str] = &["wasi:http/"];
-    const SMALLEST: &'static str = "hosts = [\"<host>\"]";
+    const EXAMPLE: &'static str = "hosts = [\"<host>\"]";
 
     fn want(wants: &mut Option<Self>, target: &str, access: &str) -> Result<(), InvalidWant> {
         grant::want(wants, target, access)

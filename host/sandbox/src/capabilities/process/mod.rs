@@ -17,7 +17,7 @@ pub use grant::{ProcessAsk, ProcessGrant};
 impl Registered for ProcessGrant {
     const NAME: &'static str = "process";
     const IMPORTS: &'static [&'static str] = &["portcullis:plugin/process"];
-    const SMALLEST: &'static str = "commands = [\"<command>\"]";
+    const EXAMPLE: &'static str = "commands = [\"<command>\"]";
 
     fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
         grant::want(wants, target)

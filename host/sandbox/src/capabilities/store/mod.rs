@@ -19,7 +19,7 @@ pub use grant::{StoreAsk, StoreGrant, StoreUse};
 impl Registered for StoreGrant {
     const NAME: &'static str = "store";
     const IMPORTS: &'static [&'static str] = &["portcullis:plugin/store"];
-    const SMALLEST: &'static str = "bytes = 1_000_000";
+    const EXAMPLE: &'static str = "bytes = 1_000_000";
 
     fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
         grant::want(wants, target)

@@ -19,7 +19,7 @@ pub use grant::{Pattern, ToolAsk, ToolUse, ToolsGrant};
 impl Registered for ToolsGrant {
     const NAME: &'static str = "tools";
     const IMPORTS: &'static [&'static str] = &["portcullis:plugin/tool-calls"];
-    const SMALLEST: &'static str = "call = [\"<tool>\"]";
+    const EXAMPLE: &'static str = "call = [\"<tool>\"]";
 
     fn want(wants: &mut Option<Self>, target: &str, _: &str) -> Result<(), InvalidWant> {
         grant::want(wants, target)

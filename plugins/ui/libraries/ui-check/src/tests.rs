@@ -5,7 +5,7 @@ use super::*;
 mod documents;
 mod programs;
 
-const MOST: usize = 500_000;
+const MAX_BYTES: usize = 500_000;
 
 const GOOD: &str = r##"<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Weather</title>
 <style>main { background: #fff url("data:image/png;base64,AAAA") } .a::before { content: "\201C" }</style></head>
@@ -39,12 +39,12 @@ fn with_script(script: &str) -> String {
 }
 
 fn faults(html: &str) -> String {
-    check(html, MOST).faults.join("\n")
+    check(html, MAX_BYTES).faults.join("\n")
 }
 
 #[test]
 fn what_is_right_stays() {
-    let judged = check(GOOD, MOST);
+    let judged = check(GOOD, MAX_BYTES);
     assert_eq!(judged.faults, [] as [&str; 0]);
     assert_eq!(judged.repairs, [] as [&str; 0]);
     let body = GOOD.strip_prefix("<!doctype html>").expect("it begins so");
@@ -52,15 +52,15 @@ fn what_is_right_stays() {
     let document = parts(&judged.html).expect("it is right");
     assert!(!document.markup.contains("<script") && document.markup.contains("<style>"));
     assert_eq!(document.program["type"], "Program");
-    let again = check(&judged.html, MOST);
+    let again = check(&judged.html, MAX_BYTES);
     assert_eq!(again.faults, [] as [&str; 0], "what was let in is let in again");
 }
 
 #[test]
 fn what_models_write_around_a_document_is_taken_away() {
     let wrapped = format!("Sure! Here it is:\n```html\n{GOOD}\n```\nEnjoy.");
-    let judged = check(&wrapped, MOST);
-    assert_eq!((judged.faults.len(), judged.html), (0, check(GOOD, MOST).html));
+    let judged = check(&wrapped, MAX_BYTES);
+    assert_eq!((judged.faults.len(), judged.html), (0, check(GOOD, MAX_BYTES).html));
     assert_eq!(judged.repairs.len(), 2);
 }
 
@@ -90,7 +90,7 @@ fn what_is_harmless_without_is_taken_out() {
         ("te\u{202e}xt", "\u{202e}"),
     ];
     for (html, gone) in table {
-        let judged = check(&format!("{html}{}", with_script("")), MOST);
+        let judged = check(&format!("{html}{}", with_script("")), MAX_BYTES);
         assert_eq!(judged.faults, [] as [&str; 0], "{html}");
         assert!(!judged.html.contains(gone), "{html}: {}", judged.html);
         assert!(!judged.repairs.is_empty(), "{html}");
@@ -294,9 +294,9 @@ fn what_shows_nothing_or_too_much_is_a_fault() {
     assert!(
         faults("<!-- portcullis.listen delete_everything --><p>x").contains("portcullis.listen")
     );
-    let long = check(&with_script(&" ".repeat(MOST)), MOST);
+    let long = check(&with_script(&" ".repeat(MAX_BYTES)), MAX_BYTES);
     assert!(long.faults[0].contains("the maximum is 500000"), "{:?}", long.faults);
     assert!(faults(&with_script(&"(".repeat(100_000))).contains("too deep"));
-    assert!(check(&with_script(&"fetch();\n".repeat(1000)), MOST).faults.len() <= 20);
-    assert!(check(&"<iframe>".repeat(10_000), MOST).faults.len() <= 20);
+    assert!(check(&with_script(&"fetch();\n".repeat(1000)), MAX_BYTES).faults.len() <= 20);
+    assert!(check(&"<iframe>".repeat(10_000), MAX_BYTES).faults.len() <= 20);
 }

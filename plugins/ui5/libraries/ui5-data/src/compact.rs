@@ -27,7 +27,7 @@ use std::borrow::Cow;
 const MAGIC: &[u8; 16] = b"ui5 reference 1\n";
 
 /// Maximum size of an inflated block, in bytes; far above real ones.
-const LARGEST: usize = 16 * 1024 * 1024;
+const MAX_BLOCK_BYTES: usize = 16 * 1024 * 1024;
 
 /// Length of the head behind [`MAGIC`], in bytes.
 const HEAD: usize = 9 * 4;
@@ -248,7 +248,7 @@ fn word(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 fn inflate(bytes: &[u8], length: usize) -> Result<Vec<u8>, String> {
-    let inflated = decompress_to_vec_with_limit(bytes, length.min(LARGEST));
+    let inflated = decompress_to_vec_with_limit(bytes, length.min(MAX_BLOCK_BYTES));
     inflated.ok().filter(|inflated| inflated.len() == length).ok_or_else(broken)
 }
 

@@ -20,7 +20,7 @@ const INDEX: &str = "portcullis.index";
 pub const THEIRS: &str = "index.json";
 
 /// Maximum size of an `api.json`, in bytes; an `index.json` may have a quarter of this.
-const LARGEST: u64 = 256 * 1024 * 1024;
+const MAX_API_BYTES: u64 = 256 * 1024 * 1024;
 
 trait Source: Read + Seek {}
 impl<T: Read + Seek> Source for T {}
@@ -243,7 +243,7 @@ fn read_theirs(path: &Path) -> Result<Vec<IndexLine>, String> {
         )
     };
     let size = fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
-    if size > LARGEST / 4 {
+    if size > MAX_API_BYTES / 4 {
         return Err(failed("it is too large".to_owned()));
     }
     let text = fs::read(path).map_err(|error| failed(error.to_string()))?;
@@ -385,8 +385,8 @@ impl ComputedEntries {
 
 fn scan_file(path: &Path) -> Result<(scan::Library, Stamp), String> {
     let stamp = stamp(path).map_err(|error| error.to_string())?;
-    if stamp.size > LARGEST {
-        return Err(format!("it is larger than {} MiB", LARGEST >> 20));
+    if stamp.size > MAX_API_BYTES {
+        return Err(format!("it is larger than {} MiB", MAX_API_BYTES >> 20));
     }
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
     Ok((scan::scan(file)?, stamp))

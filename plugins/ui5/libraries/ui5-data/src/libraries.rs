@@ -8,7 +8,7 @@ use std::collections::HashSet;
 pub const CORE: &str = "sap.ui.core";
 
 /// Maximum number of libraries of a release; far above real ones.
-const MOST: usize = 1000;
+const MAX_LIBRARIES: usize = 1000;
 
 #[derive(Deserialize)]
 struct List {
@@ -49,8 +49,8 @@ pub fn libraries(list: &[u8]) -> Result<Vec<String>, String> {
     if let Some(odd) = names.iter().find(|name| !is_file_name(name)) {
         return Err(format!("there cannot be a library named '{odd}'"));
     }
-    if names.len() > MOST {
-        return Err(format!("it lists more than {MOST} libraries"));
+    if names.len() > MAX_LIBRARIES {
+        return Err(format!("it lists more than {MAX_LIBRARIES} libraries"));
     }
     Ok(names)
 }
@@ -83,7 +83,7 @@ mod tests {
         let odd = names(json!([{ "name": "../x", "npmPackageName": "x" }])).expect_err("a path");
         assert!(odd.contains("'../x'"), "{odd}");
         assert!(libraries(b"{}").is_err() && libraries(b"<html>").is_err());
-        let many: Vec<_> = (0..=MOST)
+        let many: Vec<_> = (0..=MAX_LIBRARIES)
             .map(|number| json!({ "name": format!("l{number}"), "npmPackageName": "x" }))
             .collect();
         assert!(names(json!(many)).expect_err("too many").contains("more than 1000"));

@@ -4,10 +4,10 @@ use serde::Deserialize;
 use std::io::Read;
 
 /// Maximum size of a symbol, in bytes.
-const LARGEST_SYMBOL: usize = 16 * 1024 * 1024;
+const MAX_SYMBOL: usize = 16 * 1024 * 1024;
 
 /// Maximum number of symbols of a library.
-const MOST_SYMBOLS: usize = 200_000;
+const MAX_SYMBOLS: usize = 200_000;
 
 /// Maximum depth of nesting in an `api.json`.
 const DEEPEST: usize = 100;
@@ -109,8 +109,8 @@ impl Scanner {
         }
         if self.symbol.is_some() {
             self.buffer.extend_from_slice(&bytes[from..]);
-            if self.buffer.len() > LARGEST_SYMBOL {
-                return Err(format!("a symbol is larger than {} MiB", LARGEST_SYMBOL >> 20));
+            if self.buffer.len() > MAX_SYMBOL {
+                return Err(format!("a symbol is larger than {} MiB", MAX_SYMBOL >> 20));
             }
         }
         Ok(())
@@ -189,8 +189,8 @@ impl Scanner {
     fn finish(&mut self) -> Result<(), String> {
         let start = self.symbol.take().expect("a symbol is being read");
         let symbols = &mut self.library.symbols;
-        if symbols.len() == MOST_SYMBOLS {
-            return Err(format!("it has more than {MOST_SYMBOLS} symbols"));
+        if symbols.len() == MAX_SYMBOLS {
+            return Err(format!("it has more than {MAX_SYMBOLS} symbols"));
         }
         let Head { name, module } = serde_json::from_slice(&self.buffer)
             .map_err(|error| format!("the symbol at byte {start} cannot be read: {error}"))?;

@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 use std::{env, error::Error, fs, path::Path};
-use ui5_lint_context::{Details, LEAST_BUDGET, context, read, within_budget};
+use ui5_lint_context::{Details, MIN_BUDGET, context, read, within_budget};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let directory = env::args().nth(1).ok_or("which directory?")?;
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports");
     for entry in fs::read_dir(reports)? {
         let report = read(&fs::read_to_string(entry?.path())?)?;
-        for budget in [LEAST_BUDGET, usize::MAX] {
+        for budget in [MIN_BUDGET, usize::MAX] {
             let mut next = Some(0);
             while let Some(offset) = next {
                 let part = within_budget(report.clone(), Details::Once, budget, offset);

@@ -7,7 +7,7 @@ use crate::report::{FileFindings, Finding, Severity};
 /// The smallest budget, in bytes; smaller budgets are raised to it. A part of this size holds at least one
 /// finding, if necessary with shortened texts. File paths and rule ids are not shortened: if they have more
 /// than 1,000 bytes, a part may exceed its budget.
-pub const LEAST_BUDGET: usize = 2 * 1024;
+pub const MIN_BUDGET: usize = 2 * 1024;
 
 /// Maximum number of rules, and of files, named in a note.
 const NAMED: usize = 4;
@@ -47,7 +47,7 @@ pub fn within_budget(
     budget: usize,
     offset: usize,
 ) -> Part {
-    let budget = budget.max(LEAST_BUDGET);
+    let budget = budget.max(MIN_BUDGET);
     let total = report.iter().map(|file| file.messages.len()).sum();
     let mut whole = Page::new(usize::MAX, details);
     report.iter().for_each(|file| whole.add_whole(file));

@@ -10,7 +10,7 @@ pub mod rules;
 mod topics;
 mod type_info;
 
-pub use budget::{Details, LEAST_BUDGET, Part, within_budget};
+pub use budget::{Details, MIN_BUDGET, Part, within_budget};
 pub use context::{Context, RuleDescription, api_names, context};
 pub use guides::{all_guides, guides};
 pub use report::{FileFindings, Finding, Severity, read};

@@ -17,10 +17,10 @@ pub const SHORT_PATIENCE: Duration = Duration::from_secs(3);
 pub const RESPITE: Duration = Duration::from_secs(60);
 
 /// Maximum number of redirects for one resource.
-const MOST_REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 
 /// Maximum length of a redirect's `Location`, in bytes.
-const LONGEST_ADDRESS: usize = 2048;
+const MAX_ADDRESS: usize = 2048;
 
 /// The reason why there is no resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ pub fn follow(
     mut send: impl FnMut(&str) -> Result<Response, Failure>,
 ) -> Result<Response, Failure> {
     let mut address = url.to_owned();
-    for _ in 0..=MOST_REDIRECTS {
+    for _ in 0..=MAX_REDIRECTS {
         let response = send(&address).map_err(|failure| match failure {
             // The host of the redirect is silent, not the host of the URL.
             Failure::Silent(why) | Failure::Local(why) if address != url => {
@@ -142,14 +142,14 @@ pub fn follow(
             Failure::Answer(failed("It redirects to an address that cannot be followed", url))
         })?;
     }
-    let why = format!("It redirects more than {MOST_REDIRECTS} times");
+    let why = format!("It redirects more than {MAX_REDIRECTS} times");
     Err(Failure::Answer(failed(&why, url)))
 }
 
 /// The address that a redirect leads to, unless it is invalid or leaves HTTPS.
 fn target(from: &str, to: &str) -> Option<String> {
     let to = to.split('#').next().unwrap_or_default();
-    let is_plain = to.len() <= LONGEST_ADDRESS && to.bytes().all(|byte| byte.is_ascii_graphic());
+    let is_plain = to.len() <= MAX_ADDRESS && to.bytes().all(|byte| byte.is_ascii_graphic());
     if to.is_empty() || !is_plain {
         return None;
     }

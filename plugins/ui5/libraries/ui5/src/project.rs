@@ -18,7 +18,7 @@ use yaml::Document;
 const MODULE: &str = "ui5-project";
 
 /// Maximum size of a configuration file, in bytes; far above real ones.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_CONFIGURATION_BYTES: u64 = 1024 * 1024;
 
 /// A UI5 project.
 #[derive(Clone, Debug, PartialEq)]
@@ -258,11 +258,11 @@ fn read(path: &str) -> Result<String, String> {
     let mut bytes = Vec::new();
     fs::File::open(path)
         .map_err(failed)?
-        .take(LARGEST + 1)
+        .take(MAX_CONFIGURATION_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(format!("it is larger than {} MiB", LARGEST >> 20));
+    if bytes.len() as u64 > MAX_CONFIGURATION_BYTES {
+        return Err(format!("it is larger than {} MiB", MAX_CONFIGURATION_BYTES >> 20));
     }
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     Ok(String::from_utf8_lossy(text).into_owned())

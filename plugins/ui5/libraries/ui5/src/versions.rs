@@ -25,7 +25,7 @@ pub const DIRECTORY_SETTING: &str = "versions-dir";
 const FRESH: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// Maximum size of a list, in bytes; far above real ones.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const MAX_LIST_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The versions of one framework, with at least a latest one.
 #[derive(Clone, Debug, PartialEq)]
@@ -220,12 +220,12 @@ fn put_there(framework: Framework, document: Document) -> Option<Vec<u8>> {
     let directory = settings::get(DIRECTORY_SETTING).filter(|path| !path.is_empty())?;
     let path = Path::new(&directory).join(ui5_data::versions_name(framework, document));
     let size = fs::metadata(&path).ok()?.len();
-    (size <= 2 * LARGEST).then(|| fs::read(&path).ok())?
+    (size <= 2 * MAX_LIST_BYTES).then(|| fs::read(&path).ok())?
 }
 
 /// Downloads a document. The wait is short, since other data can always be used instead.
 fn download(url: &str, document: Document) -> Result<Map<String, Value>, fetched::Failure> {
-    let body = fetched::get(url, fetched::SHORT_PATIENCE, LARGEST)?;
+    let body = fetched::get(url, fetched::SHORT_PATIENCE, MAX_LIST_BYTES)?;
     parse(&body, url, document).map_err(fetched::Failure::Answer)
 }
 

@@ -25,7 +25,7 @@ pub const PACKAGES: [&str; 5] = [
 const MANIFESTS: [&str; 2] = ["dist/custom-elements-internal.json", "dist/custom-elements.json"];
 
 /// Maximum size of a manifest or a `package.json`, in bytes; far above real ones.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Whether a query can only mean a web component: `ui5-button`, `@ui5/webcomponents/dist/Button.js`.
 pub fn is_meant(query: &str) -> bool {
@@ -143,7 +143,7 @@ fn installed(directory: &Path) -> Vec<(String, String)> {
 
 /// Reads a JSON file, with or without a byte order mark. `None`: the file is missing, too large or invalid.
 fn json(path: &Path) -> Option<Value> {
-    if fs::metadata(path).ok()?.len() > LARGEST {
+    if fs::metadata(path).ok()?.len() > MAX_FILE_BYTES {
         return None;
     }
     let bytes = fs::read(path).ok()?;

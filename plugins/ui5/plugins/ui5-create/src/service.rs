@@ -22,7 +22,7 @@ const SAME_SERVER: &str = "http://localhost:4004";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Maximum size of metadata, in bytes; far above real ones.
-const LARGEST: u64 = 8 * 1024 * 1024;
+const MAX_METADATA_BYTES: u64 = 8 * 1024 * 1024;
 
 /// An OData service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Service {
             .connect_timeout(PATIENCE / 2)
             .first_byte_timeout(PATIENCE / 2)
             .between_bytes_timeout(PATIENCE / 4)
-            .max_bytes(LARGEST)
+            .max_bytes(MAX_METADATA_BYTES)
             .send_to(|piece| {
                 if started.elapsed() > PATIENCE {
                     return Err(io::Error::new(io::ErrorKind::TimedOut, "it took more than 10 s"));

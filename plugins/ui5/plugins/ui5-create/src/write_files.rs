@@ -130,17 +130,16 @@ impl Base {
 pub struct OutsideBase(pub PathBuf);
 
 /// Maximum length of a file's name in bytes, on the file systems in use.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME: usize = 255;
 
 /// Whether the path exists, including links without a target. Fails with the reason if the file system gives
 /// no answer.
 pub fn is_there(path: &Path) -> Result<bool, String> {
-    let too_long =
-        path.components().map(Component::as_os_str).find(|name| name.len() > LONGEST_NAME);
+    let too_long = path.components().map(Component::as_os_str).find(|name| name.len() > MAX_NAME);
     if let Some(name) = too_long {
         let start: String = name.to_string_lossy().chars().take(20).collect();
         return Err(format!(
-            "The file name '{start}...' is too long: it has {} bytes, and {LONGEST_NAME} is the limit.",
+            "The file name '{start}...' is too long: it has {} bytes, and {MAX_NAME} is the limit.",
             name.len()
         ));
     }

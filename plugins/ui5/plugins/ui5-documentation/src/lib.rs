@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 const SHOWN: (usize, usize) = (5, 20);
 
 /// Maximum length of a question, in bytes.
-const LONGEST_QUESTION: usize = 1_000;
+const MAX_QUESTION: usize = 1_000;
 
 /// Pages are left out if their score is less than this part of the best score.
 const WORST: f32 = 0.2;
@@ -49,9 +49,9 @@ impl Tool for SearchDocs {
     type Output = String;
 
     fn call(self, _request: &Request) -> Result<String, Failure> {
-        if self.query.len() > LONGEST_QUESTION {
+        if self.query.len() > MAX_QUESTION {
             return Err(Failure::new(format!(
-                "The query has {} bytes; at most {LONGEST_QUESTION} are searched. Take its main words.",
+                "The query has {} bytes; at most {MAX_QUESTION} are searched. Take its main words.",
                 self.query.len()
             )));
         }

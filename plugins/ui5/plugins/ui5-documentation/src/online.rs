@@ -27,7 +27,7 @@ const FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 const RESPITE: Duration = Duration::from_secs(10 * 60);
 
 /// Maximum number of pages in a list of contents.
-const MOST_PAGES: usize = 5_000;
+const MAX_PAGES: usize = 5_000;
 
 /// A pack with the titles of all pages, each with the titles above it in the table of contents. Fails with
 /// the reason.
@@ -103,7 +103,7 @@ fn listed(contents: &str) -> Vec<Page> {
             });
         }
         above.push((depth, title));
-        if pages.len() >= MOST_PAGES {
+        if pages.len() >= MAX_PAGES {
             break;
         }
     }

@@ -15,7 +15,7 @@ pub const PREFIX: &str = "ui5://docs/";
 const TEMPLATE: &str = "ui5://docs/{source}/{page}";
 
 /// Maximum number of values in a completion, by MCP.
-const MOST_OFFERED: usize = 100;
+const MAX_OFFERED: usize = 100;
 
 /// The pages, by a template; they are too many to be listed.
 pub struct Pages;
@@ -69,9 +69,9 @@ impl Resources for Pages {
         if ids.is_empty() {
             let hits = rank(&packs, &question_words(value));
             let hits = hits.iter().filter_map(|hit| packs[hit.pack].entry(hit.page));
-            ids.extend(hits.take(MOST_OFFERED).map(|entry| entry.id.to_owned()));
+            ids.extend(hits.take(MAX_OFFERED).map(|entry| entry.id.to_owned()));
         }
-        ids.truncate(MOST_OFFERED);
+        ids.truncate(MAX_OFFERED);
         ids
     }
 }

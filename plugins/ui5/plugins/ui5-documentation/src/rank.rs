@@ -27,7 +27,7 @@ const TITLE: (f32, usize) = (0.4, 60);
 const WHOLE_TITLE: f32 = 0.6;
 
 /// Maximum number of words of a question; further ones are ignored.
-const MOST_WORDS: usize = 32;
+const MAX_WORDS: usize = 32;
 
 /// Words of questions, each with words of the documentation that mean the same; all in indexed form.
 const SYNONYMS: [(&str, &[&str]); 18] = [
@@ -69,7 +69,7 @@ pub fn question_words(question: &str) -> Vec<(String, f32)> {
     let mut words: Vec<(String, f32)> = Vec::new();
     each_word(question, |word| {
         let weight = if word.contains('.') { WHOLE } else { 1.0 };
-        if words.len() < MOST_WORDS && !words.iter().any(|(known, _)| known == word) {
+        if words.len() < MAX_WORDS && !words.iter().any(|(known, _)| known == word) {
             words.push((word.to_owned(), weight));
         }
     });

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 const PART: usize = 6_000;
 
 /// Maximum number of headings in an answer.
-const MOST_HEADINGS: usize = 30;
+const MAX_HEADINGS: usize = 30;
 
 /// Shows a page of the UI5 documentation that `search_docs` found, a long one in parts.
 #[arguments]
@@ -88,7 +88,7 @@ fn answer(pack: &Pack<'_>, page: u32, text: &str, start: usize) -> String {
                 .iter()
                 .filter(|section| section.start >= end)
                 .map(|section| section.heading)
-                .take(MOST_HEADINGS)
+                .take(MAX_HEADINGS)
                 .collect();
             if !later.is_empty() {
                 let _ = write!(answer, " Sections there: {}.", cut(&later.join("; "), 1_000));

@@ -3,7 +3,7 @@
 use crate::words::each_word;
 
 /// Maximum length of a snippet, in bytes, without the ` …` at its end.
-const LONGEST: usize = 240;
+const MAX_SNIPPET_BYTES: usize = 240;
 
 /// The line of a text with most of the words, by weight, and the lines after it if it is short.
 pub fn snippet(text: &str, words: &[(String, f32)]) -> String {
@@ -29,7 +29,7 @@ pub fn snippet(text: &str, words: &[(String, f32)]) -> String {
     }
     let mut snippet = String::new();
     for line in lines.iter().skip(best.0) {
-        if snippet.len() >= LONGEST / 2 {
+        if snippet.len() >= MAX_SNIPPET_BYTES / 2 {
             break;
         }
         if !snippet.is_empty() {
@@ -37,7 +37,7 @@ pub fn snippet(text: &str, words: &[(String, f32)]) -> String {
         }
         snippet.push_str(line);
     }
-    cut(&snippet, LONGEST)
+    cut(&snippet, MAX_SNIPPET_BYTES)
 }
 
 /// A text as it is, or the first `most` bytes of a longer one, cut at a word and followed by ` …`.
@@ -77,7 +77,7 @@ mod tests {
     fn a_long_line_is_cut_at_a_word() {
         let text = "wörter ".repeat(100);
         let short = of(&text, "nothing");
-        assert!(short.len() < LONGEST + 5 && short.ends_with("wörter …"), "{short}");
+        assert!(short.len() < MAX_SNIPPET_BYTES + 5 && short.ends_with("wörter …"), "{short}");
         assert_eq!(cut(&"ö".repeat(200), 99), format!("{} …", "ö".repeat(49)));
     }
 }

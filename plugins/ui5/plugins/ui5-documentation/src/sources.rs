@@ -14,10 +14,10 @@ pub const SETTING: &str = "documentation-dir";
 pub const OPENUI5: &str = "openui5";
 
 /// Maximum size of a pack in the folder, in bytes.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Maximum number of packs in the folder; further ones are ignored.
-const MOST_PACKS: usize = 16;
+const MAX_PACKS: usize = 16;
 
 /// The packs that are not embedded, and notes about packs that are missing.
 #[derive(Default)]
@@ -55,11 +55,11 @@ impl Sources {
         let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|ending| ending == "pack"));
         paths.sort();
-        for path in paths.iter().take(MOST_PACKS) {
+        for path in paths.iter().take(MAX_PACKS) {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let read = fs::metadata(path).map_err(|error| error.to_string()).and_then(|data| {
-                if data.len() > MOST_BYTES {
-                    return Err(format!("it is larger than {} MiB", MOST_BYTES >> 20));
+                if data.len() > MAX_BYTES {
+                    return Err(format!("it is larger than {} MiB", MAX_BYTES >> 20));
                 }
                 let bytes = fs::read(path).map_err(|error| error.to_string())?;
                 Pack::open(&bytes)?;

@@ -10,7 +10,7 @@ const IGNORED: [&str; 62] = [
 ];
 
 /// Maximum length of a word, in bytes; longer ones are ignored.
-const LONGEST: usize = 80;
+const MAX_WORD_BYTES: usize = 80;
 
 /// Calls `take` with each word of a text, in its indexed form: lower case, without common endings.
 ///
@@ -20,7 +20,7 @@ pub fn each_word(text: &str, mut take: impl FnMut(&str)) {
     let belongs = |c: char| c.is_alphanumeric() || matches!(c, '.' | '/' | '_');
     for chunk in text.split(|c| !belongs(c)) {
         let chunk = chunk.trim_matches(['.', '/', '_']);
-        if chunk.is_empty() || chunk.len() > LONGEST {
+        if chunk.is_empty() || chunk.len() > MAX_WORD_BYTES {
             continue;
         }
         if chunk.contains(['.', '/']) {

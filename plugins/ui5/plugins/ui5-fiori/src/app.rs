@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use std::{fs, io::Read, path::Path};
 
 /// Maximum size of a manifest, in bytes; far above real ones.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
 
 /// The start of the names of templates of SAP Fiori elements for OData V4.
 const TEMPLATES: &str = "sap.fe.templates.";
@@ -71,10 +71,10 @@ impl Manifest {
         let shown = path.display();
         let mut bytes = Vec::new();
         fs::File::open(path)
-            .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
+            .and_then(|file| file.take(MAX_MANIFEST_BYTES + 1).read_to_end(&mut bytes))
             .map_err(|error| format!("The manifest {shown} cannot be read: {error}"))?;
-        if bytes.len() as u64 > LARGEST {
-            return Err(format!("The manifest {shown} is longer than {LARGEST} bytes."));
+        if bytes.len() as u64 > MAX_MANIFEST_BYTES {
+            return Err(format!("The manifest {shown} is longer than {MAX_MANIFEST_BYTES} bytes."));
         }
         let text = String::from_utf8(bytes)
             .map_err(|_| format!("The manifest {shown} is not text in UTF-8."))?;

@@ -9,7 +9,7 @@ use std::{
 const DEEPEST: usize = 10;
 
 /// Maximum number of directory entries, far more than projects have outside of `node_modules`.
-const MOST_ENTRIES: usize = 50_000;
+const MAX_ENTRIES: usize = 50_000;
 
 /// Folders that are skipped: they hold dependencies or generated files.
 const SKIPPED: [&str; 5] = ["node_modules", "dist", "target", "gen", "mta_archives"];
@@ -19,7 +19,7 @@ const SKIPPED: [&str; 5] = ["node_modules", "dist", "target", "gen", "mta_archiv
 pub struct Found {
     /// The paths of files named `manifest.json`, sorted.
     pub manifests: Vec<PathBuf>,
-    /// Whether [`MOST_ENTRIES`] or [`DEEPEST`] ended the search before it was complete.
+    /// Whether [`MAX_ENTRIES`] or [`DEEPEST`] ended the search before it was complete.
     pub is_partial: bool,
 }
 
@@ -31,7 +31,7 @@ pub fn manifests(folder: &Path) -> Found {
     while let Some((folder, depth)) = open.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             seen += 1;
-            if seen > MOST_ENTRIES {
+            if seen > MAX_ENTRIES {
                 found.is_partial = true;
                 found.manifests.sort();
                 return found;

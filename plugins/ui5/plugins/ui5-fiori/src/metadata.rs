@@ -8,13 +8,13 @@ use std::{
 };
 
 /// Maximum size of metadata, in bytes; far above real ones.
-const LARGEST: u64 = 8 * 1024 * 1024;
+const MAX_METADATA_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Maximum number of XML nodes in metadata.
-const MOST_NODES: u32 = 2_000_000;
+const MAX_NODES: u32 = 2_000_000;
 
 /// Maximum number of types in a chain of base types: the chain may be a circle.
-const LONGEST_CHAIN: usize = 32;
+const MAX_CHAIN: usize = 32;
 
 /// Maximum number of names in one message.
 const NAMED: usize = 20;
@@ -37,14 +37,14 @@ struct EntityType {
 impl Metadata {
     /// Reads a file. `None` if it is missing, too large, or no metadata of OData V4.
     pub fn read(path: &Path) -> Option<Self> {
-        if fs::metadata(path).ok()?.len() > LARGEST {
+        if fs::metadata(path).ok()?.len() > MAX_METADATA_BYTES {
             return None;
         }
         Self::parse(&fs::read_to_string(path).ok()?)
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+        let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let document = Document::parse_with_options(text, options).ok()?;
         let is_v4 = document.root_element().attribute("Version")?.starts_with('4');
@@ -107,7 +107,7 @@ impl Metadata {
     fn navigation(&self, name: &str) -> BTreeMap<&str, (&str, bool)> {
         let mut found = BTreeMap::new();
         let mut next = self.types.get(name);
-        for _ in 0..LONGEST_CHAIN {
+        for _ in 0..MAX_CHAIN {
             let Some(known) = next else {
                 break;
             };

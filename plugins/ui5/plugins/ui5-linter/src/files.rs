@@ -21,13 +21,13 @@ const READ: [&str; 13] = [
 ];
 
 /// Maximum size of the contents of all files together, in bytes.
-const MOST_BYTES: u64 = 48 << 20;
+const MAX_BYTES: u64 = 48 << 20;
 
 /// Maximum number of files, including files for which only the paths are sent.
-const MOST_FILES: usize = 20_000;
+const MAX_FILES: usize = 20_000;
 
 /// Maximum number of directories between the project's directory and a file.
-const MOST_LEVELS: usize = 64;
+const MAX_LEVELS: usize = 64;
 
 /// The files of a project. Paths are relative to the project, with `/` between names.
 #[derive(Debug, Default, PartialEq, Serialize)]
@@ -42,7 +42,7 @@ pub struct Files {
 /// Why the files of a project cannot be sent to the linter.
 #[derive(Debug)]
 pub enum Unsuitable {
-    /// The project exceeds [`MOST_FILES`], [`MOST_BYTES`] or [`MOST_LEVELS`].
+    /// The project exceeds [`MAX_FILES`], [`MAX_BYTES`] or [`MAX_LEVELS`].
     TooLarge,
     /// A directory of the project is a symbolic link.
     LinkedDirectory,
@@ -72,7 +72,7 @@ pub fn read(project: &Path) -> Result<Files, Unsuitable> {
             let (path, name) = (entry.path(), format!("{prefix}{name}"));
             let kind = entry.file_type()?;
             if kind.is_dir() {
-                if level == MOST_LEVELS {
+                if level == MAX_LEVELS {
                     return Err(Unsuitable::TooLarge);
                 }
                 folders.push((path, format!("{name}/"), level + 1));
@@ -88,14 +88,14 @@ pub fn read(project: &Path) -> Result<Files, Unsuitable> {
                 Err(_) if kind.is_symlink() => false,
                 Err(error) => return Err(error.into()),
             };
-            if found.files.len() + found.others.len() == MOST_FILES {
+            if found.files.len() + found.others.len() == MAX_FILES {
                 return Err(Unsuitable::TooLarge);
             }
             if !is_readable || !is_read(&name) {
                 found.others.push(name);
                 continue;
             }
-            if bytes > MOST_BYTES {
+            if bytes > MAX_BYTES {
                 return Err(Unsuitable::TooLarge);
             }
             // Like Node.js, replaces invalid UTF-8.
@@ -167,7 +167,7 @@ mod tests {
     fn a_project_that_is_too_large_is_not_handed_over() {
         let folder = project(&["a.js"]);
         let large = fs::File::create(folder.path().join("b.json")).expect("a file");
-        large.set_len(MOST_BYTES).expect("a sparse file");
+        large.set_len(MAX_BYTES).expect("a sparse file");
         assert!(matches!(read(folder.path()), Err(Unsuitable::TooLarge)));
     }
 }

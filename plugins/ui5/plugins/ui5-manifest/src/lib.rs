@@ -18,7 +18,7 @@ static MANIFESTS: &[u8] = include_bytes!("../../../resources/manifest-schemas.pa
 
 /// Maximum number of errors in a result. Real mistakes cause some hundred at most; more would make
 /// the result too large.
-const MOST_ERRORS: usize = 5_000;
+const MAX_ERRORS: usize = 5_000;
 
 /// Maximum size of the summary in a brief result, in bytes.
 const BRIEF_SUMMARY: usize = 1_400;
@@ -166,7 +166,7 @@ fn validate(
 /// The first errors, as many as a result may have. Fails with the reason.
 fn listed(errors: Vec<ErrorObject>, detail: Detail) -> Result<Vec<Finding>, String> {
     let (mut room, mut listed) = (BRIEF_ERRORS, Vec::new());
-    for error in errors.into_iter().take(MOST_ERRORS).map(Finding::from) {
+    for error in errors.into_iter().take(MAX_ERRORS).map(Finding::from) {
         if detail == Detail::Brief {
             let text = serde_json::to_string(&error)
                 .map_err(|why| format!("The errors of the manifest cannot be shown: {why}"))?;

@@ -11,7 +11,7 @@ use std::{
 };
 
 /// Maximum size of a manifest, in bytes; far above real ones.
-const LARGEST: u64 = 8 * 1024 * 1024;
+const MAX_MANIFEST_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The oldest version whose schema can be fetched and used.
 const OLDEST: Version = Version::new(1, 48, 1);
@@ -31,9 +31,13 @@ pub fn read(path: &str) -> Result<Value, String> {
 fn read_bytes(path: &str) -> Result<Vec<u8>, String> {
     let told = |error: io::Error| in_words_of_node(&error, path);
     let mut bytes = Vec::new();
-    File::open(path).map_err(told)?.take(LARGEST + 1).read_to_end(&mut bytes).map_err(told)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(format!("it is larger than {} MiB", LARGEST >> 20));
+    File::open(path)
+        .map_err(told)?
+        .take(MAX_MANIFEST_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(told)?;
+    if bytes.len() as u64 > MAX_MANIFEST_BYTES {
+        return Err(format!("it is larger than {} MiB", MAX_MANIFEST_BYTES >> 20));
     }
     Ok(bytes)
 }

@@ -5,25 +5,25 @@ use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
 /// Maximum number of causes named.
-const MOST_LINES: usize = 20;
+const MAX_LINES: usize = 20;
 
 /// Maximum number of allowed values listed.
-const MOST_VALUES: usize = 12;
+const MAX_VALUES: usize = 12;
 
 /// Maximum length of a name or value, in characters.
-const MOST_CHARACTERS: usize = 80;
+const MAX_CHARACTERS: usize = 80;
 
 /// Maximum length of a path in the manifest or of a message, in characters.
-const LONGEST_PATH: usize = 200;
+const MAX_PATH: usize = 200;
 
 /// Maximum length of names that are compared for suggestions, in bytes.
-const LONGEST_COMPARED: usize = 64;
+const MAX_COMPARED: usize = 64;
 
 /// One line for each root cause in at most `most` bytes, then the number of others.
 pub fn lines(manifest: &Value, verdict: &Verdict<'_>, most: usize) -> Vec<String> {
     let findings = findings(verdict);
     let mut size = 0;
-    let shown = findings.iter().take(MOST_LINES).map(|finding| finding.line(manifest));
+    let shown = findings.iter().take(MAX_LINES).map(|finding| finding.line(manifest));
     let mut lines: Vec<String> = shown
         .take_while(|line| {
             size += line.len();
@@ -94,7 +94,7 @@ impl Finding<'_> {
                 (error.instance_path.as_str(), of_error(error, *schema, manifest))
             }
         };
-        let shown = if path.is_empty() { "/".to_owned() } else { cut(path, LONGEST_PATH) };
+        let shown = if path.is_empty() { "/".to_owned() } else { cut(path, MAX_PATH) };
         format!("{shown}: {words}")
     }
 }
@@ -111,7 +111,7 @@ fn of_value(value: Option<&Value>, types: &[&str], allowed: &[&Value]) -> String
     let allowed: Vec<&Value> =
         allowed.iter().copied().filter(|value| seen.insert(*value)).collect();
     let mut ways: Vec<String> = expected.into_iter().map(|name| (*name).to_owned()).collect();
-    let shown: Vec<String> = allowed.iter().take(MOST_VALUES).map(|value| plain(value)).collect();
+    let shown: Vec<String> = allowed.iter().take(MAX_VALUES).map(|value| plain(value)).collect();
     let more = allowed.len() - shown.len();
     let more = if more > 0 { format!(" … ({more} more)") } else { String::new() };
     match allowed.len() {
@@ -138,7 +138,7 @@ fn of_error(error: &ErrorObject, schema: Option<&Value>, manifest: &Value) -> St
     if let Some(name) = &error.property_name {
         return match error.keyword {
             "false schema" => format!("property {} is not allowed", quoted(name)),
-            _ => format!("property name {} {}", quoted(name), cut(&error.message, LONGEST_PATH)),
+            _ => format!("property name {} {}", quoted(name), cut(&error.message, MAX_PATH)),
         };
     }
     match error.keyword {
@@ -166,9 +166,9 @@ fn of_error(error: &ErrorObject, schema: Option<&Value>, manifest: &Value) -> St
         "not" => "has a form that is not allowed".to_owned(),
         "pattern" | "format" => {
             let is = here.map(|value| format!(", is {}", described(value))).unwrap_or_default();
-            format!("{}{is}", cut(&error.message, LONGEST_PATH))
+            format!("{}{is}", cut(&error.message, MAX_PATH))
         }
-        _ => cut(&error.message, LONGEST_PATH),
+        _ => cut(&error.message, MAX_PATH),
     }
 }
 
@@ -180,7 +180,7 @@ fn hint<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
 
 /// The most similar name, if few letters differ.
 fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let is_short = |name: &str| name.len() <= LONGEST_COMPARED;
+    let is_short = |name: &str| name.len() <= MAX_COMPARED;
     if wanted.is_empty() || !is_short(wanted) {
         return None;
     }
@@ -217,13 +217,13 @@ fn described(value: &Value) -> String {
 /// An allowed value.
 fn plain(value: &Value) -> String {
     match value.as_str() {
-        Some(text) if !text.is_empty() => cut(text, MOST_CHARACTERS),
+        Some(text) if !text.is_empty() => cut(text, MAX_CHARACTERS),
         _ => described(value),
     }
 }
 
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", cut(text, MOST_CHARACTERS))
+    format!("\"{}\"", cut(text, MAX_CHARACTERS))
 }
 
 /// The start of a text, without markup or characters that change the display of the rest.

@@ -3,7 +3,7 @@
 //! Each entry is compressed when it is added, which gzip allows, since its members can be concatenated. So
 //! the memory of one call is enough for a pack of many files that are large before compression.
 
-use crate::contents::{CONTENTS, Contents, Item, MOST_BYTES, MOST_CONTENTS, MOST_ITEM, Part};
+use crate::contents::{CONTENTS, Contents, Item, MAX_BYTES, MAX_CONTENTS, MAX_ITEM, Part};
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use sha2::{Digest, Sha256};
 use std::io::{self, Read, Write};
@@ -25,19 +25,19 @@ pub(crate) struct Draft {
 impl Draft {
     /// A pack without entries.
     pub fn new(made: u64) -> Self {
-        Self { made, items: Vec::new(), entries: Vec::new(), left: MOST_BYTES }
+        Self { made, items: Vec::new(), entries: Vec::new(), left: MAX_BYTES }
     }
 
     /// Adds an entry. Fails with the reason.
     pub fn add(&mut self, part: &Part, text: &[u8]) -> Result<(), String> {
         let bytes = text.len() as u64;
-        if bytes > MOST_ITEM {
-            return Err(format!("{} is larger than {} MiB", part.name(), MOST_ITEM >> 20));
+        if bytes > MAX_ITEM {
+            return Err(format!("{} is larger than {} MiB", part.name(), MAX_ITEM >> 20));
         }
         self.left = self
             .left
             .checked_sub(bytes)
-            .ok_or_else(|| format!("There is more than {} MiB to pack", MOST_BYTES >> 20))?;
+            .ok_or_else(|| format!("There is more than {} MiB to pack", MAX_BYTES >> 20))?;
         let item = Item { name: part.name(), bytes, sha256: sha256(text) };
         self.entries.extend(
             entry(&item.name, self.made, text)
@@ -61,7 +61,7 @@ impl Draft {
         let contents = contents(self.items);
         let list =
             serde_json::to_vec_pretty(&contents).expect("the list of contents is plain data");
-        if list.len() as u64 > MOST_CONTENTS {
+        if list.len() as u64 > MAX_CONTENTS {
             return Err("There are too many items for a pack".to_owned());
         }
         // A pack that could not be unpacked is refused here already.
@@ -125,7 +125,7 @@ fn entries(
         if is_it { Ok(entry) } else { Err(format!("{name} is not where it should be")) }
     };
     let mut list = Vec::new();
-    next(CONTENTS, None)?.take(MOST_CONTENTS).read_to_end(&mut list).map_err(unread)?;
+    next(CONTENTS, None)?.take(MAX_CONTENTS).read_to_end(&mut list).map_err(unread)?;
     let contents = Contents::read(&list)?;
     for item in &contents.items {
         let Item { name, bytes, sha256: expected } = item;
@@ -195,7 +195,7 @@ mod tests {
         let api = |name: &str| Part::Api(name.to_owned());
         let mut draft = Draft::new(0);
         draft.add(&api("sap.m"), b"{}").expect("it is small");
-        let large = vec![0; usize::try_from(MOST_ITEM).expect("64 bits") + 1];
+        let large = vec![0; usize::try_from(MAX_ITEM).expect("64 bits") + 1];
         let why = draft.add(&api("large"), &large).expect_err("it is too large");
         assert_eq!(why, "api/large.api.json is larger than 64 MiB");
         let archive = finished(draft).expect("what was added fits");

@@ -2,7 +2,7 @@
 
 use crate::{
     archive::Draft,
-    contents::{Contents, MOST_ITEM, Part},
+    contents::{Contents, MAX_ITEM, Part},
 };
 use portcullis_plugin::{Request, http};
 use serde::{Deserialize, de::IgnoredAny};
@@ -21,7 +21,7 @@ const SCHEMA_BRANCHES: [&str; 2] = ["main", "v2"];
 const OLDEST_SCHEMA: semver::Version = semver::Version::new(1, 48, 1);
 
 /// Maximum size of a list, in bytes; far above real ones.
-const MOST_LIST: u64 = 8 * 1024 * 1024;
+const MAX_LIST: u64 = 8 * 1024 * 1024;
 
 /// Time limit for each wait for a server.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -126,7 +126,7 @@ impl Collection<'_> {
         let mut versions = Map::new();
         for document in Document::ALL {
             let url = format!("{}/{}", order.cdn.base(order.framework, None), document.name());
-            let text = match (self.object(&url, MOST_LIST)?, document) {
+            let text = match (self.object(&url, MAX_LIST)?, document) {
                 (Some(text), _) => text,
                 (None, Document::Versions) => return Err(absent(&url)),
                 // A mirror may lack the overview, which has only the ends of maintenance.
@@ -145,12 +145,12 @@ impl Collection<'_> {
     /// Adds the API reference of all libraries.
     fn apis(&mut self, base: &str) -> Result<(), String> {
         let url = list_address(base);
-        let list = self.fetch(&url, MOST_LIST)?.ok_or_else(|| absent(&url))?;
+        let list = self.fetch(&url, MAX_LIST)?.ok_or_else(|| absent(&url))?;
         let libraries = libraries(&list).map_err(|why| wrong(&url, &why))?;
         for (number, library) in libraries.iter().enumerate() {
             self.tell(number, libraries.len(), &format!("API reference of {library}"));
             let url = api_address(base, library);
-            match self.object(&url, MOST_ITEM)? {
+            match self.object(&url, MAX_ITEM)? {
                 Some(api) => self.draft.add(&Part::Api(library.clone()), &api)?,
                 None if library == CORE => return Err(absent(&url)),
                 // Not every library has an API.
@@ -163,7 +163,7 @@ impl Collection<'_> {
     /// Adds the schemas of manifests that a branch lists.
     fn schemas(&mut self, source: &str, branch: &str) -> Result<(), String> {
         let url = format!("{source}/{branch}/mapping.json");
-        let mapping = self.object(&url, MOST_LIST)?.ok_or_else(|| absent(&url))?;
+        let mapping = self.object(&url, MAX_LIST)?.ok_or_else(|| absent(&url))?;
         let mapping: Map<String, Value> = parse(&url, &mapping)?;
         let named = mapping.values().filter_map(Value::as_str).filter(|name| is_version(name));
         let parsed = named.filter_map(|version| semver::Version::parse(version).ok());
@@ -178,7 +178,7 @@ impl Collection<'_> {
                 continue;
             }
             // The mapping names versions before they are released.
-            if let Some(schema) = self.object(&url, MOST_ITEM)? {
+            if let Some(schema) = self.object(&url, MAX_ITEM)? {
                 self.draft.add(&part, &schema)?;
             }
         }

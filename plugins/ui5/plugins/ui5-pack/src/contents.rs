@@ -10,16 +10,16 @@ pub(crate) const CONTENTS: &str = "contents.json";
 const FORMAT: &str = "portcullis ui5 pack 1";
 
 /// Maximum size of the list of contents, in bytes.
-pub(crate) const MOST_CONTENTS: u64 = 4 * 1024 * 1024;
+pub(crate) const MAX_CONTENTS: u64 = 4 * 1024 * 1024;
 
 /// Maximum size of an item, in bytes.
-pub(crate) const MOST_ITEM: u64 = 64 * 1024 * 1024;
+pub(crate) const MAX_ITEM: u64 = 64 * 1024 * 1024;
 
 /// Maximum size of all items together, in bytes.
-pub(crate) const MOST_BYTES: u64 = 1024 * 1024 * 1024;
+pub(crate) const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Maximum number of items.
-const MOST_ITEMS: usize = 4000;
+const MAX_ITEMS: usize = 4000;
 
 /// The end of the file names of API references.
 const API: &str = ".api.json";
@@ -119,10 +119,10 @@ impl Contents {
         if !is_version(version) {
             return Err(format!("its version is '{}'", version.escape_debug()));
         }
-        if items.len() > MOST_ITEMS {
-            return Err(format!("it has more than {MOST_ITEMS} items"));
+        if items.len() > MAX_ITEMS {
+            return Err(format!("it has more than {MAX_ITEMS} items"));
         }
-        let mut left = MOST_BYTES;
+        let mut left = MAX_BYTES;
         let mut names: Vec<String> = Vec::new();
         for Item { name, bytes, .. } in items {
             // File systems may ignore case.
@@ -130,12 +130,12 @@ impl Contents {
             if Part::parse(name).is_none() {
                 return Err(format!("'{}' does not belong in a pack", name.escape_debug()));
             }
-            if *bytes > MOST_ITEM {
-                return Err(format!("{name} is larger than {} MiB", MOST_ITEM >> 20));
+            if *bytes > MAX_ITEM {
+                return Err(format!("{name} is larger than {} MiB", MAX_ITEM >> 20));
             }
             left = left
                 .checked_sub(*bytes)
-                .ok_or_else(|| format!("it is larger than {} MiB", MOST_BYTES >> 20))?;
+                .ok_or_else(|| format!("it is larger than {} MiB", MAX_BYTES >> 20))?;
         }
         names.sort();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -194,10 +194,10 @@ mod tests {
         };
         for (version, items, expected) in [
             ("1.2.3", vec![item("etc/passwd", 1)], "does not belong"),
-            ("1.2.3", vec![item("api/a.api.json", MOST_ITEM + 1)], "larger than 64 MiB"),
+            ("1.2.3", vec![item("api/a.api.json", MAX_ITEM + 1)], "larger than 64 MiB"),
             ("1.2.3", vec![item("api/a.api.json", 1), item("api/A.api.json", 1)], "twice"),
-            ("1.2.3", schemas(17, MOST_ITEM), "larger than 1024 MiB"),
-            ("1.2.3", schemas(MOST_ITEMS + 1, 1), "more than 4000"),
+            ("1.2.3", schemas(17, MAX_ITEM), "larger than 1024 MiB"),
+            ("1.2.3", schemas(MAX_ITEMS + 1, 1), "more than 4000"),
             ("../../x", vec![], "its version is '../../x'"),
         ] {
             let contents = Contents::new(0, Framework::OpenUi5, version.to_owned(), items);

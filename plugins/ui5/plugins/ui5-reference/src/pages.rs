@@ -18,10 +18,10 @@ const TEMPLATE: &str = "ui5://api/{framework}/{version}/{+symbol}";
 const JSON: &str = "application/json";
 
 /// Maximum number of names in the list of a release.
-const MOST_NAMES: usize = 100_000;
+const MAX_NAMES: usize = 100_000;
 
 /// MCP's maximum number of names in a completion.
-const MOST_OFFERED: usize = 100;
+const MAX_OFFERED: usize = 100;
 
 /// The resources: a list of the releases that need no download, and a template for the symbols of any
 /// release.
@@ -110,12 +110,12 @@ impl Resources for Pages {
             }
             "version" => {
                 let versions = releases.map(|release| release.version);
-                versions.filter(|version| version.starts_with(value)).take(MOST_OFFERED).collect()
+                versions.filter(|version| version.starts_with(value)).take(MAX_OFFERED).collect()
             }
             "symbol" => {
                 let mut releases = releases.filter(|release| release.version == of("version"));
                 let reference = releases.next().and_then(|one| exactly(&one));
-                let names = reference.and_then(|mut one| one.names(value, MOST_OFFERED).ok());
+                let names = reference.and_then(|mut one| one.names(value, MAX_OFFERED).ok());
                 names.unwrap_or_default()
             }
             _ => Vec::new(),
@@ -160,7 +160,7 @@ fn exactly(release: &Release) -> Option<Reference> {
 /// The names of all symbols of a release that needs no download, one per line.
 fn names(uri: &str, release: &Release) -> Result<Contents, Failure> {
     let mut reference = exactly(release).ok_or_else(|| Failure::not_found(uri))?;
-    let mut names = reference.names("", MOST_NAMES).map_err(Failure::new)?;
+    let mut names = reference.names("", MAX_NAMES).map_err(Failure::new)?;
     names.sort();
     Ok(Contents::text(uri, "text/plain", names.join("\n")))
 }

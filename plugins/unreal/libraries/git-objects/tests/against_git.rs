@@ -9,7 +9,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-const MOST: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Runs git in a folder, without the user's settings.
 fn git(folder: &Path, arguments: &[&str]) -> Vec<u8> {
@@ -99,7 +99,7 @@ fn assert_same(dir: &Path) {
             let expected = git(dir, &["ls-tree", &id, "--", path]);
             let expected = (!expected.is_empty())
                 .then(|| git(dir, &["cat-file", "blob", &format!("{id}:{path}")]));
-            let read = found.file(&commit, &dir.join(path), MOST).expect("it can be read");
+            let read = found.file(&commit, &dir.join(path), MAX_BYTES).expect("it can be read");
             let read = read.map(|blob| (blob.bytes, blob.other_name));
             assert!(read == expected.map(|bytes| (bytes, None)), "{revision}: {path}");
         }
@@ -189,7 +189,7 @@ fn a_path_may_differ_in_case() {
     let read = |path: &str| {
         let found = Repository::around(&dir.join("x")).expect("a repository");
         let head = found.commit("HEAD").expect("a commit");
-        let file = found.file(&head, &dir.join(path), MOST);
+        let file = found.file(&head, &dir.join(path), MAX_BYTES);
         file.map(|blob| blob.map(|blob| (blob.other_name, String::from_utf8(blob.bytes))))
     };
     let same = |path: &str, other: Option<&str>| {
@@ -226,8 +226,8 @@ fn what_is_refused_and_why() {
     let found = Repository::around(&dir.join("x")).expect("a repository");
     let head = found.commit("HEAD").expect("a commit");
     let file = |path: &str, most| found.file(&head, &dir.join(path), most);
-    assert!(matches!(file("Content", MOST), Err(Fault::NotAFile(_, "folder"))));
-    assert!(matches!(file("B.txt/x", MOST), Ok(None)));
+    assert!(matches!(file("Content", MAX_BYTES), Err(Fault::NotAFile(_, "folder"))));
+    assert!(matches!(file("B.txt/x", MAX_BYTES), Ok(None)));
     assert!(matches!(
         file("Content/Äpfel/A.uasset", 1000),
         Err(Fault::TooLarge { size: 200_000, .. })
@@ -256,7 +256,7 @@ fn content_of_git_lfs() {
     git(&dir, &["commit", "--quiet", "-m", "A pointer"]);
     let found = Repository::around(&dir.join("L.uasset")).expect("a repository");
     let head = found.commit("HEAD").expect("a commit");
-    let file = || found.file(&head, &dir.join("L.uasset"), MOST);
+    let file = || found.file(&head, &dir.join("L.uasset"), MAX_BYTES);
     let fault = file().expect_err("it is not downloaded").to_string();
     assert!(fault.contains("git lfs fetch") && fault.contains(&oid), "{fault}");
     let folder = dir.join(".git/lfs/objects/01/23");
@@ -282,7 +282,7 @@ fn a_damaged_repository_is_refused() {
         let found = Repository::around(&dir.join("x"))?;
         for back in 0..12 {
             let commit = found.commit(&format!("HEAD~{back}"))?;
-            found.file(&commit, &dir.join("Content/Äpfel/A.uasset"), MOST)?;
+            found.file(&commit, &dir.join("Content/Äpfel/A.uasset"), MAX_BYTES)?;
         }
         Ok(())
     };

@@ -22,12 +22,12 @@ mod everything;
 struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call is passed unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        MOST.fetch_max(NOW.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
+        PEAK.fetch_max(NOW.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
         // SAFETY: as above.
         unsafe { System.alloc(layout) }
     }
@@ -117,10 +117,10 @@ impl fmt::Display for Cost {
 /// Whether the file could be read as a package, and the cost.
 fn measured(file: &[u8]) -> (bool, Cost) {
     let before = NOW.load(Relaxed);
-    MOST.store(before, Relaxed);
+    PEAK.store(before, Relaxed);
     let started = Instant::now();
     let is_read = everything::read(file);
-    let (took, memory) = (started.elapsed(), MOST.load(Relaxed) - before);
+    let (took, memory) = (started.elapsed(), PEAK.load(Relaxed) - before);
     (is_read, Cost { took, memory })
 }
 

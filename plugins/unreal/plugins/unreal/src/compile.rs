@@ -13,7 +13,7 @@ const MAX_LOG: usize = 4_000;
 /// Maximum number of lines of errors, and of warnings.
 const MAX_LINES: usize = 100;
 /// Seconds that a compilation may take, if the call has as much time.
-const MOST_SECONDS: u64 = 290;
+const MAX_SECONDS: u64 = 290;
 /// Time of the call kept for the answer, in seconds.
 const RESERVE: u64 = 5;
 
@@ -80,8 +80,8 @@ impl Tool for CompileCode {
 /// Compiles with UnrealMCPServer. Its tool returns when the compilation or the timeout ends.
 fn by_plugin(editor: &Editor<'_>) -> Result<Compiled, Fault> {
     const TOOL: &str = "request_editor_compile";
-    let left = editor.request.remaining().map_or(MOST_SECONDS, |left| left.as_secs());
-    let seconds = left.saturating_sub(RESERVE).clamp(1, MOST_SECONDS);
+    let left = editor.request.remaining().map_or(MAX_SECONDS, |left| left.as_secs());
+    let seconds = left.saturating_sub(RESERVE).clamp(1, MAX_SECONDS);
     let told = match editor.write(TOOL, &json!({ "timeoutSeconds": seconds })) {
         Ok(told) => told,
         Err(Fault::Failed(said)) => return Err(Fault::Failed(value::why(&said))),

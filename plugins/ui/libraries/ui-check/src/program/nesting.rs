@@ -6,7 +6,7 @@
 /// The cost of an open bracket; an open prefix costs 1. The parser's use of stack has about this ratio.
 const BRACKET: usize = 5;
 /// Maximum total cost of the brackets and prefixes that are open at a time: 200 brackets.
-const MOST: usize = 1000;
+const MAX_COST: usize = 1000;
 
 /// Why a script is not parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub fn check(source: &str) -> Result<(), Refusal> {
     }
     while let Some(char) = scan.rest.chars().next() {
         scan.token(char)?;
-        if scan.cost > MOST {
+        if scan.cost > MAX_COST {
             return Err(Refusal::Deep);
         }
     }

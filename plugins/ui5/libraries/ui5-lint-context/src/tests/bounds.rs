@@ -69,12 +69,12 @@ fn places(files: &[FileFindings]) -> Vec<(String, Option<u64>, String)> {
 
 #[test]
 fn parts_keep_to_the_budget_and_hold_every_finding_once() {
-    for budget in [0, LEAST_BUDGET, 20_000, 60_000] {
+    for budget in [0, MIN_BUDGET, 20_000, 60_000] {
         let report = large();
         let parts = parts(&report, budget);
         assert!(parts.len() > 1);
         for part in &parts {
-            assert!(size(part) <= budget.max(LEAST_BUDGET), "{} of {budget}", size(part));
+            assert!(size(part) <= budget.max(MIN_BUDGET), "{} of {budget}", size(part));
             assert!(part.note.as_ref().is_some_and(|note| note.len() < 1_500));
         }
         let mut all: Vec<_> = parts.iter().flat_map(|part| places(&part.results)).collect();
@@ -166,7 +166,7 @@ fn the_note_names_whole_paths_only() {
         [shown.clone()].into_iter().chain(rest).collect::<Vec<_>>()
     };
     let note = |paths: &[&str]| {
-        within_budget(report(paths), Details::Once, LEAST_BUDGET, 0).note.expect("more is left")
+        within_budget(report(paths), Details::Once, MIN_BUDGET, 0).note.expect("more is left")
     };
     let both = note(&[&long, "short.js"]);
     assert!(both.contains("\"short.js\"") && !both.contains("d/d/"), "{both}");
@@ -174,7 +174,7 @@ fn the_note_names_whole_paths_only() {
     let (mut one, mut other) = (one("r", Severity::Error, 1), one("r", Severity::Warning, 1));
     (one.message, other.message) = ("x".repeat(1200), "y".repeat(800));
     let both = vec![file("shown.js", vec![one]), file(&long, vec![other])];
-    let only = within_budget(both, Details::Once, LEAST_BUDGET, 0).note.expect("more is left");
+    let only = within_budget(both, Details::Once, MIN_BUDGET, 0).note.expect("more is left");
     assert!(only.contains("0 errors and 1 warning in 1 file, "), "{only}");
     assert!(only.contains("in filePatterns, or go on"), "{only}");
 }
@@ -185,9 +185,9 @@ fn one_finding_that_is_too_large_is_shortened() {
     finding.message = "\u{1}€".repeat(50_000);
     finding.message_details = Some("\"".repeat(50_000));
     let report = vec![file(&"d/".repeat(400), vec![finding, one("r", Severity::Error, 2)])];
-    let parts = parts(&report, LEAST_BUDGET);
+    let parts = parts(&report, MIN_BUDGET);
     assert_eq!(parts.iter().map(|part| places(&part.results).len()).sum::<usize>(), 2);
-    assert!(parts.iter().all(|part| size(part) <= LEAST_BUDGET));
+    assert!(parts.iter().all(|part| size(part) <= MIN_BUDGET));
     assert!(parts[0].results[0].messages[0].message.ends_with('…'));
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::{fs, path::Path};
 
 /// Maximum number of directories searched for a library's manifest.
-const MOST: usize = 5_000;
+const MAX_DIRECTORIES: usize = 5_000;
 
 /// Checks the layout and returns the source directory. Fails with what is missing or wrong.
 pub fn check(project: &Project, configuration: &Value) -> Result<String, String> {
@@ -245,7 +245,7 @@ fn only(folders: &[String]) -> Option<&str> {
 
 fn look(directory: &str, folder: &str, found: &mut Found) -> std::io::Result<()> {
     found.directories += 1;
-    if found.directories > MOST {
+    if found.directories > MAX_DIRECTORIES {
         return Err(std::io::Error::other("there are too many directories in it"));
     }
     for entry in fs::read_dir(directory)? {

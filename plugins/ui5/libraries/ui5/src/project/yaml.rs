@@ -5,7 +5,7 @@ use serde_json::{Map, Number, Value};
 use std::collections::HashMap;
 
 /// Maximum number of values in a file, aliases included; far above real configurations.
-const MOST: usize = 20_000;
+const MAX_VALUES: usize = 20_000;
 
 /// Maximum depth of nesting.
 const DEEPEST: usize = 64;
@@ -52,7 +52,7 @@ pub fn read(text: &str) -> Result<Vec<Document>, Fault> {
         anchors: HashMap::new(),
         places: HashMap::new(),
         pointer: String::new(),
-        left: MOST,
+        left: MAX_VALUES,
         depth: 0,
     };
     let mut documents = Vec::new();

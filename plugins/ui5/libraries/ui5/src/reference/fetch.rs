@@ -19,13 +19,13 @@ const SLOWEST: u64 = 2_000;
 const WHILE: Duration = Duration::from_secs(10);
 
 /// Maximum size of a list of libraries, in bytes; far above real ones.
-const LARGEST_LIST: u64 = 8 * 1024 * 1024;
+const MAX_LIST_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Maximum size of an `api.json`, in bytes; far above real ones.
-const LARGEST: u64 = 64 * 1024 * 1024;
+const MAX_API_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Maximum size of all files of a version together, in bytes.
-const LARGEST_IN_ALL: u64 = 512 * 1024 * 1024;
+const MAX_TOTAL_BYTES: u64 = 512 * 1024 * 1024;
 
 /// The reason why a download failed.
 #[derive(Debug)]
@@ -83,14 +83,14 @@ fn into(
     fs::create_dir_all(directory).map_err(|error| {
         Failure::Disk(format!("Failed to create {}: {error}", directory.display()))
     })?;
-    let mut left = LARGEST_IN_ALL;
+    let mut left = MAX_TOTAL_BYTES;
     for (number, library) in libraries.iter().enumerate() {
         if request.cancelled() {
             return Err(Failure::Disk(stopped(number, libraries.len())));
         }
         request.progress(number as f64, libraries.len() as f64, library);
         let path = directory.join(format!("{library}.api.json"));
-        let download = Download { path: &path, most: LARGEST.min(left), patience };
+        let download = Download { path: &path, most: MAX_API_BYTES.min(left), patience };
         let size = download.run(&api_address(base, library), library == CORE, lock, request)?;
         left = left.saturating_sub(size);
     }
@@ -106,7 +106,7 @@ fn stopped(number: usize, all: usize) -> String {
 /// The libraries of a version that may have an API.
 fn libraries(base: &str, patience: Duration) -> Result<Vec<String>, Failure> {
     let url = list_address(base);
-    let body = fetched::get(&url, patience, LARGEST_LIST).map_err(Failure::Cdn)?;
+    let body = fetched::get(&url, patience, MAX_LIST_BYTES).map_err(Failure::Cdn)?;
     ui5_data::libraries(&body)
         .map_err(|why| Failure::Cdn(fetched::Failure::Answer(fetched::failed(&why, &url))))
 }

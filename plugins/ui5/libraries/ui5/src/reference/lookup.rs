@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use ui5_data::Symbol;
 
 /// Maximum number of ancestors that are searched.
-const MOST_ANCESTORS: usize = 100;
+const MAX_ANCESTORS: usize = 100;
 
 /// A symbol, or a member of a symbol.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,7 +143,7 @@ pub(super) fn inherited(
             return Ok(Some(Hit { content, library: symbol.library, module }));
         }
         let parent = symbol.content.get("extends").and_then(Value::as_str).unwrap_or_default();
-        if parent.is_empty() || seen.len() == MOST_ANCESTORS || !seen.insert(parent.to_owned()) {
+        if parent.is_empty() || seen.len() == MAX_ANCESTORS || !seen.insert(parent.to_owned()) {
             return Ok(None);
         }
         // A parent in an unreadable file counts as missing.

@@ -6,7 +6,7 @@ use super::{lookup, source::Source};
 const OFFERED: usize = 5;
 
 /// Maximum number of symbols in which the member of the query is searched.
-const MOST_READ: usize = 8;
+const MAX_READ: usize = 8;
 
 /// The names that a query without a result may mean, best first: public symbols, and members of
 /// public symbols as `Symbol#member`. `wanted` is normalised; `query` is as typed.
@@ -23,7 +23,7 @@ pub fn suggest(source: &mut Source, wanted: &str, query: &str) -> Result<Vec<Str
         && let Some(owner) = wanted.strip_suffix(&format!(".{member}"))
     {
         let mut owners = close(owner, &keys);
-        owners.truncate(MOST_READ);
+        owners.truncate(MAX_READ);
         for (distance, key) in owners {
             let Ok(Some(symbol)) = source.find(key) else { continue };
             let Some(name) = source.name(key) else { continue };

@@ -6,10 +6,10 @@ use super::parse_minor;
 use serde_json::{Map, Value, json};
 
 /// Maximum number of entries in a list; far above real ones.
-const MOST: usize = 500;
+const MAX_ENTRIES: usize = 500;
 
 /// Maximum length of a state of support or a date, in bytes.
-const LONGEST: usize = 60;
+const MAX_TEXT: usize = 60;
 
 /// The entries of `version.json` that have a version. Fails if there is no latest version.
 pub fn versions(content: &Map<String, Value>) -> Result<Map<String, Value>, String> {
@@ -23,7 +23,7 @@ pub fn versions(content: &Map<String, Value>) -> Result<Map<String, Value>, Stri
     };
     let entries = content.iter().filter(|(key, _)| is_key(key));
     let entries = entries.filter_map(|(key, value)| Some((key.clone(), entry(value)?)));
-    let entries: Map<String, Value> = entries.take(MOST).collect();
+    let entries: Map<String, Value> = entries.take(MAX_ENTRIES).collect();
     if entries.contains_key("latest") {
         Ok(entries)
     } else {
@@ -37,7 +37,7 @@ pub fn dates(content: &Map<String, Value>) -> Result<Map<String, Value>, String>
         return Err("It lists no versions.".to_owned());
     };
     let mut dates = Map::new();
-    for row in rows.iter().take(MOST) {
+    for row in rows.iter().take(MAX_ENTRIES) {
         let text = |key| row.get(key).and_then(Value::as_str).filter(|text| is_plain(text));
         let minor = row.get("version").and_then(Value::as_str);
         let minor = minor.and_then(|version| version.strip_suffix(".*"));
@@ -77,7 +77,7 @@ fn is_number(text: &str) -> bool {
 /// Whether the text is short and consists of letters, digits and the punctuation of dates: `Out of
 /// Maintenance`, `Long-term Maintenance, Q4/2030`.
 fn is_plain(text: &str) -> bool {
-    (1..=LONGEST).contains(&text.len())
+    (1..=MAX_TEXT).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" ,.()/-".contains(&byte))
 }
 
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(versions(&object(list)), Err("It names no latest version.".to_owned()));
         let mut many = object(json!({ "latest": row }));
         many.extend((0..5000).map(|minor| (format!("1.{minor}"), row.clone())));
-        assert_eq!(versions(&many).expect("it has a latest").len(), MOST);
+        assert_eq!(versions(&many).expect("it has a latest").len(), MAX_ENTRIES);
     }
 
     #[test]
@@ -132,7 +132,7 @@ mod tests {
             })))
         );
         assert!(dates(&object(json!({}))).is_err());
-        let rows = vec![json!({ "version": "1.1.*", "eom": "Q1" }); 2 * MOST];
+        let rows = vec![json!({ "version": "1.1.*", "eom": "Q1" }); 2 * MAX_ENTRIES];
         assert_eq!(dates(&object(json!({ "versions": rows }))).expect("a list").len(), 1);
     }
 }

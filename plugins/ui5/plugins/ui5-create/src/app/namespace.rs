@@ -5,7 +5,7 @@
 pub struct Namespace(String);
 
 /// Maximum length of an app's id in characters, by the manifest schema. File systems allow more.
-const LONGEST: usize = 70;
+const MAX_CHARACTERS: usize = 70;
 
 impl Namespace {
     /// Parses a namespace. Fails with the reason.
@@ -20,9 +20,9 @@ impl Namespace {
                 text.escape_debug()
             ));
         }
-        if text.len() > LONGEST {
+        if text.len() > MAX_CHARACTERS {
             return Err(format!(
-                "The namespace is too long: it has {} characters, and {LONGEST} is the limit. It becomes \
+                "The namespace is too long: it has {} characters, and {MAX_CHARACTERS} is the limit. It becomes \
                  the id of the app, for which the schema of manifests allows no more, and the name of \
                  its directory.",
                 text.len()
@@ -74,7 +74,7 @@ mod tests {
             assert_eq!(Namespace::parse(text).expect(text).project(), project);
         }
         // The name of a UI5 project has at most 80 characters.
-        let longest = Namespace::parse(&"1".repeat(LONGEST)).expect("it is not too long");
+        let longest = Namespace::parse(&"1".repeat(MAX_CHARACTERS)).expect("it is not too long");
         assert_eq!(longest.project().len(), 74);
     }
 

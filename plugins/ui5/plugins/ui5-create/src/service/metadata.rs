@@ -6,10 +6,10 @@ use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::HashMap;
 
 /// Maximum number of XML nodes in metadata.
-const MOST_NODES: u32 = 2_000_000;
+const MAX_NODES: u32 = 2_000_000;
 
 /// Maximum number of types in a chain of base types: the chain may be a circle.
-const LONGEST_CHAIN: usize = 32;
+const MAX_CHAIN: usize = 32;
 
 /// The version of a service, and its entity sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ struct EntityType<'x> {
 impl Metadata {
     /// Parses the XML, with any namespace prefixes. Fails with the reason.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+        let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let document = Document::parse_with_options(text, options)
             .map_err(|error| format!("the metadata are not XML that can be read: {error}"))?;
@@ -116,7 +116,7 @@ fn properties_of(name: &str, types: &HashMap<String, EntityType<'_>>) -> Vec<Pro
     let mut next = Some(name);
     while let Some(found) = next.and_then(|name| types.get(name)) {
         chain.push(found);
-        next = found.base.filter(|_| chain.len() < LONGEST_CHAIN);
+        next = found.base.filter(|_| chain.len() < MAX_CHAIN);
     }
     let mut properties: Vec<Property> = Vec::new();
     for property in chain.iter().rev().flat_map(|found| &found.properties) {

@@ -115,7 +115,7 @@ fn a_service_that_does_not_answer_is_told() {
 
 #[test]
 fn too_much_is_too_much() {
-    let size = usize::try_from(LARGEST + 1).expect("it fits");
+    let size = usize::try_from(MAX_METADATA_BYTES + 1).expect("it fits");
     let _host = Rehearsal::new().page("http://localhost:4004/a/$metadata", 200, vec![b' '; size]);
     let long = service("/a").metadata().expect_err("it is too long");
     assert!(long.contains("longer than"), "{long}");

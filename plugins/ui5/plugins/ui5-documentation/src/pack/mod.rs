@@ -35,10 +35,10 @@ pub const GROUP: usize = 16;
 pub const BLOCK: usize = 48 * 1024;
 
 /// Maximum size of a page, in bytes.
-pub const MOST_PAGE: usize = 1024 * 1024;
+pub const MAX_PAGE: usize = 1024 * 1024;
 
 /// Maximum number of sections in a pack.
-const MOST_SECTIONS: usize = 1_000_000;
+const MAX_SECTIONS: usize = 1_000_000;
 
 const AREAS: usize = 9;
 
@@ -116,7 +116,7 @@ impl<'b> Pack<'b> {
             return Err("its name is not of lower case letters, digits and -");
         }
         let pack = Self { areas, about };
-        if pack.section_count() > MOST_SECTIONS {
+        if pack.section_count() > MAX_SECTIONS {
             return Err("it has too many sections");
         }
         Ok(pack)
@@ -151,7 +151,7 @@ impl<'b> Pack<'b> {
         let mut record = self.areas[7].get((block as usize).checked_mul(8)?..)?;
         let (offset, size) = (number(&mut record)? as usize, number(&mut record)? as usize);
         let compressed = self.areas[8].get(offset..)?;
-        let limit = size.min(MOST_PAGE.max(BLOCK));
+        let limit = size.min(MAX_PAGE.max(BLOCK));
         let block = decompress_to_vec_with_limit(compressed, limit).ok()?;
         let end = (start as usize).checked_add(length as usize)?;
         String::from_utf8(block.get(start as usize..end)?.to_vec()).ok()

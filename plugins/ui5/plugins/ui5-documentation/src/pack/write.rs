@@ -1,6 +1,6 @@
 //! Makes documentation packs: divides pages into sections, counts their words, compresses them.
 
-use super::{About, BLOCK, GROUP, MAGIC, MOST_PAGE};
+use super::{About, BLOCK, GROUP, MAGIC, MAX_PAGE};
 use crate::{markdown, words::each_word};
 use miniz_oxide::deflate::compress_to_vec;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ struct Index {
 ///
 /// # Panics
 ///
-/// When a page is larger than [`MOST_PAGE`], or the pack has 4 GiB or more.
+/// When a page is larger than [`MAX_PAGE`], or the pack has 4 GiB or more.
 pub fn pack(about: &About, pages: &[Page]) -> Vec<u8> {
     let mut index = Index::default();
     let (mut table, mut strings, mut blocks, mut text) = (vec![], vec![], vec![], vec![]);
@@ -49,7 +49,7 @@ pub fn pack(about: &About, pages: &[Page]) -> Vec<u8> {
         block.clear();
     };
     for (number, page) in pages.iter().enumerate() {
-        assert!(page.text.len() <= MOST_PAGE, "{} is too large", page.id);
+        assert!(page.text.len() <= MAX_PAGE, "{} is too large", page.id);
         index.add(size(number), page);
         if !block.is_empty() && block.len() + page.text.len() > BLOCK {
             close(&mut block);

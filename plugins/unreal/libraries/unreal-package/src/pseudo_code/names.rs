@@ -4,7 +4,7 @@ use crate::{Guid, graph::Node};
 use std::collections::{HashMap, HashSet};
 
 /// Minimum number of digits of a GUID in the name of a node.
-const LEAST_DIGITS: usize = 4;
+const MIN_DIGITS: usize = 4;
 /// Prefixes of class names that are left out of the nodes' names.
 const PREFIXES: &[&str] = &["MaterialExpression", "K2Node_", "AnimGraphNode_"];
 
@@ -20,7 +20,7 @@ pub fn ids(nodes: &[Node]) -> Vec<String> {
         let told = nodes.iter().zip(&digits).filter(|(node, _)| is_told(node));
         told.map(|(_, digits)| &digits[..length]).all(|begin| seen.insert(begin))
     };
-    let length = (LEAST_DIGITS..32).find(|length| is_enough(*length)).unwrap_or(32);
+    let length = (MIN_DIGITS..32).find(|length| is_enough(*length)).unwrap_or(32);
     let own = |node: &Node| {
         let short = PREFIXES.iter().find_map(|prefix| node.name.strip_prefix(prefix));
         short.unwrap_or(&node.name).to_owned()

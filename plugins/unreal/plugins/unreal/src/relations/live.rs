@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 /// Maximum number of packages of a tree for which the editor is asked. Each package takes a message
 /// and a pause.
-const MOST_ASKED: usize = 60;
+const MAX_ASKED: usize = 60;
 
 /// Maximum number of redirectors in the warnings of an answer.
 const MAX_REDIRECTORS: usize = 10;
@@ -121,7 +121,7 @@ pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> 
         // Modules of C++ have no dependencies.
         if !package.starts_with("/Script/") {
             messages += 1;
-            if messages > MOST_ASKED {
+            if messages > MAX_ASKED {
                 return Err(Fault::Refuses(
                     "the tree has more than 60 packages, and the editor is asked for one at a time: \
                      this answer is from the files, without unsaved changes",
