@@ -43,6 +43,14 @@ fn lock(home: &Home) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
+/// The number of descriptions of approved components that are kept.
+fn descriptions(home: &Home) -> usize {
+    let folder = home.path().join(".local/state/portcullis/portcullis.lock.approved");
+    let names =
+        fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("it").file_name());
+    names.filter(|name| !name.as_encoded_bytes().starts_with(b".")).count()
+}
+
 /// Asserts the exit code, and that the output contains each of the texts.
 fn check(ran: &Ran, code: i32, texts: &[&str]) {
     assert_eq!(ran.code, Some(code), "{ran:?}");
@@ -116,7 +124,8 @@ fn a_plugin_comes_from_a_registry_with_tls_and_a_login_and_a_moved_tag_is_held_b
     let reference = registry.reference("org/echo:1");
     let add = ["plugin", "add", &reference, "--yes"];
     home.set("SSL_CERT_FILE", &Certificate::new(&home.files()).cert);
-    check(&home.run(&add), 2, &["fetching oci://localhost"]);
+    let told = ["fetching oci://localhost", "certificate cannot be trusted", "SSL_CERT_FILE"];
+    check(&home.run(&add), 2, &told);
     home.set("SSL_CERT_FILE", &certificate.cert);
     check(&home.run(&add), 2, &["without a login", "docker login"]);
     home.set("PORTCULLIS_REGISTRY", &registry.host());
@@ -178,7 +187,9 @@ fn a_removed_plugin_leaves_its_data_and_nothing_else_unless_asked() {
     assert!(!installed(&home, "keeper").exists() && store.exists());
     assert!(config(&home).contains("[plugins.keeper"));
     assert!(!lock(&home).contains("keeper"), "{}", lock(&home));
+    assert_eq!(descriptions(&home), 0);
     check(&home.run(&add), 0, &["installed: "]);
+    assert_eq!(descriptions(&home), 1);
     check(&home.run(&["plugin", "remove", "keeper", "--data", "--yes"]), 0, &["removed: "]);
     assert_eq!(config(&home), CONFIG);
     assert!(!installed(&home, "keeper").exists() && !store.exists());

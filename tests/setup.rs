@@ -250,7 +250,7 @@ fn a_file_without_servers_is_not_imported() {
     put(&home, "empty.json", "{}");
     put(&home, "broken.json", "{\n oops");
     for (file, expected) in [
-        ("empty.json", "is not a collection of servers"),
+        ("empty.json", "lists no MCP servers (looked for `mcpServers`"),
         ("broken.json", "line 2"),
         ("absent.json", "absent.json cannot be read"),
     ] {

@@ -145,7 +145,7 @@ impl Records {
     /// Whether a record is that of the key, unchanged since it was written, and not expired.
     fn is_valid(&self, key: &str, head: &Head, value: &[u8]) -> bool {
         let is_whole = match &self.key {
-            Some(seal) => seal.fits(head, value),
+            Some(seal) => seal.verifies(head, value),
             None => head.sha256 == digest(value),
         };
         head.key == key

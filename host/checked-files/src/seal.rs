@@ -21,8 +21,7 @@ pub struct SealKey {
 }
 
 impl SealKey {
-    /// The key in this file. A file that is damaged, or that others than its owner can read, is replaced by a file with
-    /// a new key.
+    /// The key in this file. If the file is damaged, or other users can read it, it is replaced by a file with a new key.
     pub fn at(path: PathBuf) -> Self {
         Self { path, key: Arc::default() }
     }
@@ -49,11 +48,12 @@ impl SealKey {
     }
 
     fn mac(&self, head: &Head, value: &[u8]) -> io::Result<Hmac<Sha256>> {
-        let Head { key, version, expires_ms, sha256: _, hmac: _ } = head;
+        let Head { key: record_key, version, expires_ms, sha256: _, hmac: _ } = head;
         let mut mac = Hmac::new_from_slice(self.get()?).expect("a key of any length will do");
         // Each part has its length in front, so that different records are different sequences of bytes.
         mac.update(b"portcullis record 1\n");
-        for part in [key.as_bytes(), &version.to_be_bytes(), &expires_ms.unwrap_or(0).to_be_bytes()]
+        for part in
+            [record_key.as_bytes(), &version.to_be_bytes(), &expires_ms.unwrap_or(0).to_be_bytes()]
         {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part);
@@ -69,8 +69,8 @@ impl SealKey {
     }
 
     /// Whether a record is sealed with this key. The comparison takes the same time for every wrong seal.
-    pub(super) fn fits(&self, head: &Head, value: &[u8]) -> bool {
-        let (Ok(mac), Some(seal)) = (self.mac(head, value), bytes(&head.hmac)) else {
+    pub(super) fn verifies(&self, head: &Head, value: &[u8]) -> bool {
+        let (Ok(mac), Some(seal)) = (self.mac(head, value), seal_bytes(&head.hmac)) else {
             return false;
         };
         mac.verify_slice(&seal).is_ok()
@@ -78,16 +78,23 @@ impl SealKey {
 }
 
 /// The bytes of a seal in hexadecimal. `None`: the text is no seal.
-fn bytes(text: &str) -> Option<Vec<u8>> {
+fn seal_bytes(text: &str) -> Option<Vec<u8>> {
     let is_seal = text.len() == 2 * KEY_BYTES;
     is_seal.then(|| data_encoding::HEXLOWER.decode(text.as_bytes()).ok())?
+}
+
+/// What happens to a key file that is there.
+#[derive(Clone, Copy)]
+enum Existing {
+    Keep,
+    Replace,
 }
 
 fn read_or_make(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
     match read(path) {
         Ok(Some(key)) => Ok(key),
-        Ok(None) => make(path, true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => make(path, false),
+        Ok(None) => make(path, Existing::Replace),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make(path, Existing::Keep),
         Err(error) => Err(error),
     }
 }
@@ -104,9 +111,9 @@ fn read(path: &Path) -> io::Result<Option<[u8; KEY_BYTES]>> {
     Ok(bytes.try_into().ok())
 }
 
-/// Makes the file of a key, whole or not at all, and returns the key in the file afterwards. If several processes make
-/// a missing file at once, all get the same key.
-fn make(path: &Path, replace: bool) -> io::Result<[u8; KEY_BYTES]> {
+/// Creates the key file, whole or not at all. Returns the key that the file then holds, which may be that of another
+/// process: if several processes create a missing file at once, all get the same key.
+fn make(path: &Path, existing: Existing) -> io::Result<[u8; KEY_BYTES]> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     create_private_folder(folder)?;
     let mut key = [0; KEY_BYTES];
@@ -115,14 +122,18 @@ fn make(path: &Path, replace: bool) -> io::Result<[u8; KEY_BYTES]> {
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(&key)?;
     file.as_file().sync_all()?;
-    let kept = if replace { file.persist(path) } else { file.persist_noclobber(path) };
+    let kept = match existing {
+        Existing::Replace => file.persist(path),
+        Existing::Keep => file.persist_noclobber(path),
+    };
     match kept {
         Ok(_) => {}
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error.error),
     }
     // Another process may have made the file first. Then the key of that process is used.
-    read(path)?.ok_or_else(|| io::Error::other("it is replaced all the time"))
+    read(path)?
+        .ok_or_else(|| io::Error::other("the file has no usable key directly after it was written"))
 }
 
 #[cfg(unix)]

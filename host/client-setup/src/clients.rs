@@ -36,6 +36,15 @@ pub(crate) enum Format {
     YamlList(&'static str),
 }
 
+impl Format {
+    /// The key of the servers.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Self::Json(key) | Self::Toml(key) | Self::YamlMap(key) | Self::YamlList(key) => key,
+        }
+    }
+}
+
 /// One client.
 #[derive(Debug)]
 pub struct Client {

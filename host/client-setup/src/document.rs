@@ -29,12 +29,7 @@ impl<'a> Document<'a> {
 
     /// The key of the servers.
     pub(crate) fn key(&self) -> &'static str {
-        match self.format {
-            Format::Json(key)
-            | Format::Toml(key)
-            | Format::YamlMap(key)
-            | Format::YamlList(key) => key,
-        }
+        self.format.key()
     }
 
     /// The entries, by name. `None`: something else stands in the place of the servers.

@@ -78,7 +78,7 @@ impl Shape {
 
     /// The program and the arguments of an entry, if it starts Portcullis. An entry of a package launcher counts, with the
     /// arguments behind the package's name.
-    pub(crate) fn installed(&self, name: &str, entry: &Value) -> Option<PortcullisEntry> {
+    pub(crate) fn portcullis_entry(&self, name: &str, entry: &Value) -> Option<PortcullisEntry> {
         let (command, args) = self.parts(entry)?;
         let args_of = |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).collect();
         let (name, stem) = (name.to_owned(), stem(command));

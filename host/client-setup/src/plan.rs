@@ -48,6 +48,14 @@ pub enum Refusal {
         /// The key.
         key: &'static str,
     },
+    /// The file lists no servers.
+    #[error("{} lists no MCP servers (looked for `{}`)", path.display(), looked_for.join("`, `"))]
+    NoneListed {
+        /// The file.
+        path: PathBuf,
+        /// The keys under which servers could be.
+        looked_for: Vec<&'static str>,
+    },
     /// Another program has the name.
     #[error("`{name}` in {} is the name of another program: {program}\n  hint: choose another name with --name", path.display())]
     Taken {
@@ -147,7 +155,7 @@ impl Plan {
             let change = Change::Add;
             return Ok(Self { path, change, before, after, entry, keeps_backup: false });
         };
-        if client.shape.installed(&server.name, found).is_none() {
+        if client.shape.portcullis_entry(&server.name, found).is_none() {
             let program = client.shape.shown(found);
             return Err(Refusal::Taken { path, name: server.name.clone(), program });
         }
@@ -181,7 +189,7 @@ impl Plan {
             let (change, after, entry) = (Change::Nothing, text.clone(), String::new());
             return Ok(Self { path, change, before, after, entry, keeps_backup: true });
         };
-        let Some(own) = client.shape.installed(name, found) else {
+        let Some(own) = client.shape.portcullis_entry(name, found) else {
             let program = client.shape.shown(found);
             return Err(Refusal::Taken { path, name: name.to_owned(), program });
         };
@@ -212,7 +220,7 @@ impl Plan {
         let Some(text) = read(&path)? else { return Ok(Vec::new()) };
         let document = parse(client, &path, &text)?;
         let entries = document.entries().into_iter().flatten();
-        Ok(entries.filter_map(|(name, entry)| client.shape.installed(name, entry)).collect())
+        Ok(entries.filter_map(|(name, entry)| client.shape.portcullis_entry(name, entry)).collect())
     }
 
     /// Writes the file, after a backup of the one before.

@@ -9,7 +9,7 @@ use crate::document::Document;
 use crate::entry::Shape;
 use crate::plan::{Refusal, read};
 
-/// The ways in which servers are written, by the end of the file's name.
+/// The formats in which a file may list servers, by the extension of its name.
 fn formats(path: &Path) -> &'static [Format] {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("toml") => &[Format::Toml("mcp_servers")],
@@ -39,8 +39,8 @@ pub fn servers(path: &Path) -> Result<Vec<(String, Value)>, Refusal> {
         found.extend(entries.into_iter().map(|(name, entry)| (name.to_owned(), entry.clone())));
     }
     if found.is_empty() {
-        let key = "mcpServers";
-        return Err(Refusal::NoServers { path: path.to_owned(), key });
+        let looked_for: Vec<_> = formats(path).iter().map(|format| format.key()).collect();
+        return Err(Refusal::NoneListed { path: path.to_owned(), looked_for });
     }
     Ok(found)
 }
@@ -49,6 +49,7 @@ pub fn servers(path: &Path) -> Result<Vec<(String, Value)>, Refusal> {
 pub fn is_portcullis(entry: &Value) -> bool {
     ["command", "cmd"].iter().any(|key| {
         let shape = Shape { before: &[], command: key, after: &[] };
-        shape.installed("", entry).is_some()
+        // The name has no part in the decision.
+        shape.portcullis_entry("", entry).is_some()
     })
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use tokio::sync::OnceCell;
 
 use crate::child::{Child, ChildSpec, Output};
-use crate::environment::of_program;
+use crate::environment::environment_of;
 use crate::error::{CommandError, DefinitionError};
 use crate::find::find;
 use crate::home::at_home;
@@ -34,19 +34,19 @@ pub struct Definition {
     /// A regular expression that each argument of a plugin must match as a whole. Default: plugins can add no
     /// arguments.
     pub more_args: Option<String>,
-    /// Variables of the host's environment that the program gets. It gets no others that tell of the user. On Windows,
-    /// `HOME` stands for `USERPROFILE`, `APPDATA` and `LOCALAPPDATA`, too.
+    /// Variables of the host's environment that the program gets. It gets no other variable that reveals something about
+    /// the user. On Windows, `HOME` stands for `USERPROFILE`, `APPDATA` and `LOCALAPPDATA`, too.
     #[serde(default)]
     pub env: Vec<String>,
-    /// Programs whose path the command needs to know: the name of a variable that is set to the path, and the name
-    /// that is looked for in `PATH`. These programs and their packages can be read.
+    /// Further programs that the command needs. Key: the environment variable that gets the program's path. Value: the
+    /// program's name, looked for in `PATH`. The command may read these programs and their packages.
     #[serde(default)]
     pub find: BTreeMap<String, String>,
-    /// How a program of this command is installed, by the program's name: text that `portcullis doctor` shows where the
-    /// program is not found.
+    /// How to install programs. Key: a program's name. Value: a text that `portcullis doctor` shows if the program is
+    /// not found.
     #[serde(default)]
     pub install: BTreeMap<String, String>,
-    /// Files and directories that the program may read beside its working directory, its own package, and the files of the
+    /// Files and directories that the program may read besides its working directory, its own package, and the files of the
     /// system that every program needs.
     #[serde(default)]
     pub reads: Vec<PathBuf>,
@@ -99,8 +99,11 @@ fn two() -> NonZeroU32 {
     NonZeroU32::new(2).expect("above 0")
 }
 
-/// Maximum time of a program with `--help`, and maximum size of its output in bytes.
-const HELP: (Duration, usize) = (Duration::from_secs(10), 1024 * 1024);
+/// Maximum time of a program with `--help`.
+const MAX_HELP_TIME: Duration = Duration::from_secs(10);
+
+/// Maximum size of the output of a program with `--help`, in bytes.
+const MAX_HELP_BYTES: usize = 1024 * 1024;
 
 /// Files and directories of the system that every command may read: programs need them to start.
 pub(crate) const SYSTEM: &[&str] = &[
@@ -136,10 +139,10 @@ pub struct Command {
     pub name: String,
     definition: Definition,
     /// `more-args` as a regular expression, compiled when it is first needed.
-    more: OnceLock<Result<Option<regex::Regex>, regex::Error>>,
+    more_args_pattern: OnceLock<Result<Option<regex::Regex>, regex::Error>>,
     /// The output of the program with `--help`, once it was run.
     help: OnceCell<String>,
-    /// Whether it may be started where nothing confines its files.
+    /// Whether it may be started on a system that cannot confine its access to files.
     may_be_unconfined: bool,
 }
 
@@ -175,18 +178,24 @@ impl Command {
                 return Err(DefinitionError::RelativePath(path.clone()));
             }
         }
-        let (more, help) = (OnceLock::new(), OnceCell::new());
-        Ok(Self { name: name.to_owned(), definition, more, help, may_be_unconfined: false })
+        Ok(Self {
+            name: name.to_owned(),
+            definition,
+            more_args_pattern: OnceLock::new(),
+            help: OnceCell::new(),
+            may_be_unconfined: false,
+        })
     }
 
-    /// Sets whether the operator allows the command to run where nothing confines its files. Without this, it may not.
+    /// Sets whether the operator allows the command to run on a system that cannot confine its access to files. Without
+    /// this, it is not allowed.
     #[must_use]
-    pub fn unconfined(self, may_be: bool) -> Self {
-        Self { may_be_unconfined: may_be, ..self }
+    pub fn allow_unconfined(self, allowed: bool) -> Self {
+        Self { may_be_unconfined: allowed, ..self }
     }
 
-    /// Whether the command is not started on this system, because nothing confines its files and the operator does
-    /// not allow it to run so.
+    /// Whether the command is refused: this system cannot confine its access to files, and the operator did not allow
+    /// it to run unconfined.
     pub fn is_refused(&self) -> bool {
         !self.may_be_unconfined && !confines_files()
     }
@@ -197,16 +206,15 @@ impl Command {
     ///
     /// [`DefinitionError::MoreArgs`].
     pub fn check(&self) -> Result<(), DefinitionError> {
-        self.more().map(drop).map_err(|error| DefinitionError::MoreArgs(error.clone()))
+        self.more_args_pattern().map(drop).map_err(|error| DefinitionError::MoreArgs(error.clone()))
     }
 
-    fn more(&self) -> Result<Option<&regex::Regex>, &regex::Error> {
+    fn more_args_pattern(&self) -> Result<Option<&regex::Regex>, &regex::Error> {
         let compile = || {
-            let more = self.definition.more_args.as_ref();
-            let more = more.map(|more| regex::Regex::new(&format!("^(?:{more})$")));
-            more.transpose()
+            let written = self.definition.more_args.as_ref();
+            written.map(|more| regex::Regex::new(&format!("^(?:{more})$"))).transpose()
         };
-        self.more.get_or_init(compile).as_ref().map(Option::as_ref)
+        self.more_args_pattern.get_or_init(compile).as_ref().map(Option::as_ref)
     }
 
     /// The path of its program. `None`: the program was not found.
@@ -214,7 +222,7 @@ impl Command {
         find(&self.definition.program)
     }
 
-    /// The programs that the command needs and that are not found, each with how it is installed, where that is known.
+    /// Each needed program that was not found, with its text of `install`, if there is one.
     pub fn missing(&self) -> Vec<(String, Option<String>)> {
         let own = self.definition.program.display().to_string();
         let needed = [own].into_iter().chain(self.definition.find.values().cloned());
@@ -223,24 +231,24 @@ impl Command {
     }
 
     /// Whether these further arguments are allowed. If `more-args` is invalid, no argument is allowed.
-    pub fn takes(&self, arguments: &[String]) -> bool {
-        let more = self.more().ok().flatten();
-        let fits = |argument: &String| more.is_some_and(|more| more.is_match(argument));
+    pub fn allows_arguments(&self, arguments: &[String]) -> bool {
+        let pattern = self.more_args_pattern().ok().flatten();
+        let fits = |argument: &String| pattern.is_some_and(|pattern| pattern.is_match(argument));
         arguments.iter().all(fits)
     }
 
     /// Maximum time of one run, or of one answer of a worker.
-    pub fn time(&self) -> Duration {
+    pub fn max_time(&self) -> Duration {
         Duration::from_millis(self.definition.wall_ms.get())
     }
 
     /// How long an idle worker is kept.
-    pub fn idle(&self) -> Duration {
+    pub fn max_idle(&self) -> Duration {
         Duration::from_millis(self.definition.idle_ms.get())
     }
 
     /// Maximum number of workers at the same time.
-    pub fn workers(&self) -> usize {
+    pub fn max_workers(&self) -> usize {
         self.definition.workers.get() as usize
     }
 
@@ -255,7 +263,7 @@ impl Command {
     }
 
     /// Starts the command in this directory, or in an empty directory of its own. `more` are further arguments: see
-    /// [`Command::takes`].
+    /// [`Command::allows_arguments`].
     ///
     /// # Errors
     ///
@@ -273,16 +281,16 @@ impl Command {
         let Some(program) = self.program() else {
             return Err(CommandError::NotFound(definition.program.display().to_string()));
         };
-        // The working directory is allowed as `.`, because its path may lead elsewhere by now. The child's own is
-        // writable.
+        // The working directory is allowed as `.`, because its path may lead elsewhere by now. An empty
+        // directory of the child's own is writable.
         let here = PathBuf::from(".");
         let is_writable = directory.is_none_or(|directory| directory.writable);
-        let mut environment = of_program(&program, &definition.env);
-        let mut allowed = vec![here.clone()];
-        allowed.extend(definition.reads.iter().cloned());
+        let mut environment = environment_of(&program, &definition.env);
+        let mut read_by_operator = vec![here.clone()];
+        read_by_operator.extend(definition.reads.iter().cloned());
         for (variable, name) in &definition.find {
             let Some(found) = find(Path::new(name)) else { continue };
-            allowed.extend(package_of(&found));
+            read_by_operator.extend(package_of(&found));
             let real = without_links(&found);
             environment.push((variable.into(), real.into()));
         }
@@ -293,12 +301,12 @@ impl Command {
         }
         let mut arguments = Vec::new();
         if let Some(limits) = &definition.own_limits {
-            arguments = limits.options(self.help(&program).await, &allowed, &write);
+            arguments = limits.options(self.help(&program).await, &read_by_operator, &write);
         }
         arguments.extend(definition.args.iter().chain(more).map(OsString::from));
         let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         read.extend(package_of(&program));
-        read.extend(allowed);
+        read.extend(read_by_operator);
         write.push("/dev/null".into());
         let child = Child::start(ChildSpec {
             program,
@@ -323,14 +331,13 @@ impl Command {
             let child = Child::start(ChildSpec {
                 program: program.to_owned(),
                 arguments: vec!["--help".into()],
-                environment: of_program(program, &[]),
+                environment: environment_of(program, &[]),
                 directory: None,
                 confinement: Confinement { read, write: vec!["/dev/null".into()], network: false },
                 limits: self.resource_limits(),
             });
-            let (time, most) = HELP;
-            let work = child.ok()?.finish(&[], most);
-            let output = tokio::time::timeout(time, work).await.ok()?.ok()??;
+            let work = child.ok()?.finish(&[], MAX_HELP_BYTES);
+            let output = tokio::time::timeout(MAX_HELP_TIME, work).await.ok()?.ok()??;
             String::from_utf8(output.stdout).ok()
         };
         self.help.get_or_init(async || ask().await.unwrap_or_default()).await
@@ -344,7 +351,7 @@ impl Command {
     /// See [`CommandError`].
     pub async fn finish(&self, child: Child, input: &[u8]) -> Result<Output, CommandError> {
         let work = child.finish(input, self.output_bytes());
-        match tokio::time::timeout(self.time(), work).await {
+        match tokio::time::timeout(self.max_time(), work).await {
             Ok(output) => output?.ok_or(CommandError::TooLarge),
             Err(_) => Err(CommandError::TimedOut),
         }
@@ -373,7 +380,8 @@ impl Command {
             None => format!("{} (not found)", definition.program.display()),
         };
         if !confines_files() {
-            return text + "; not confined on this system: it would reach all that the user does";
+            return text
+                + "; not confined on this system: it could reach everything that the user can reach";
         }
         let needs = self.needs();
         for (what, paths) in
@@ -405,9 +413,10 @@ mod tests {
 
     #[test]
     fn further_arguments_must_match_as_a_whole() {
-        let takes = |command: &Command, argument: &str| command.takes(&[argument.to_owned()]);
+        let takes =
+            |command: &Command, argument: &str| command.allows_arguments(&[argument.to_owned()]);
         let none = command("program = \"git\"").unwrap();
-        assert!(none.takes(&[]) && !takes(&none, "--exec=x") && !takes(&none, ""));
+        assert!(none.allows_arguments(&[]) && !takes(&none, "--exec=x") && !takes(&none, ""));
         let some = command("program = \"npm\"\nmore-args = \"[a-z]+|@[a-z0-9]+/[a-z]+\"").unwrap();
         assert!(takes(&some, "typescript") && takes(&some, "@scope/cli"));
         assert!(!takes(&some, "--registry=x") && !takes(&some, "a b") && !takes(&some, "a\n"));

@@ -48,7 +48,7 @@ pub(crate) fn of_folder(folder: &Path) -> impl Iterator<Item = (OsString, OsStri
 
 /// The environment of a program: where it finds others, a language, and variables of the host with these names. On
 /// Windows, `HOME` stands for all variables that lead to the user's folders.
-pub(crate) fn of_program(program: &Path, names: &[String]) -> Vec<(OsString, OsString)> {
+pub(crate) fn environment_of(program: &Path, names: &[String]) -> Vec<(OsString, OsString)> {
     let own = program.parent().unwrap_or(program);
     let all = [PathBuf::from(own)].into_iter().chain(system_path());
     let path = std::env::join_paths(all).unwrap_or_default();
@@ -67,9 +67,9 @@ mod tests {
     #[test]
     fn a_program_gets_what_is_named_and_nothing_else() {
         let name = |given: &(OsString, OsString)| given.0.to_string_lossy().into_owned();
-        let names: Vec<String> = of_program(Path::new("/a/b"), &[]).iter().map(name).collect();
+        let names: Vec<String> = environment_of(Path::new("/a/b"), &[]).iter().map(name).collect();
         assert_eq!(names, ["PATH", "LANG"]);
-        let some = of_program(Path::new("/a/b"), &["PATH".to_owned(), "NO_SUCH".to_owned()]);
+        let some = environment_of(Path::new("/a/b"), &["PATH".to_owned(), "NO_SUCH".to_owned()]);
         assert_eq!(some.iter().filter(|given| name(given) == "PATH").count(), 2);
         assert!(!some.iter().any(|given| name(given) == "NO_SUCH"));
         let first = std::env::split_paths(&some[0].1).next();

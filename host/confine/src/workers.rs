@@ -31,7 +31,7 @@ impl Commands {
     /// The commands, without any workers yet.
     pub fn new(commands: impl IntoIterator<Item = Command>) -> Self {
         let all = commands.into_iter().map(|command| {
-            let slots = Arc::new(Semaphore::new(command.workers()));
+            let slots = Arc::new(Semaphore::new(command.max_workers()));
             (command.name.clone(), (Arc::new(command), slots))
         });
         Self { all: all.collect(), idle: Arc::default() }
@@ -60,7 +60,7 @@ impl Commands {
             let _slot = slots.acquire().await.expect("never closed");
             self.ask(command, directory, message).await
         };
-        tokio::time::timeout(command.time(), work).await.unwrap_or(Err(CommandError::TimedOut))
+        tokio::time::timeout(command.max_time(), work).await.unwrap_or(Err(CommandError::TimedOut))
     }
 
     async fn ask(
@@ -121,7 +121,7 @@ impl Commands {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let of_command = |worker: &Worker| worker.command == command.name;
         // There are at most as many idle workers as may work at once: the one that was idle for longest ends.
-        if idle.iter().filter(|worker| of_command(worker)).count() >= command.workers() {
+        if idle.iter().filter(|worker| of_command(worker)).count() >= command.max_workers() {
             let oldest = (0..idle.len())
                 .filter(|index| of_command(&idle[*index]))
                 .min_by_key(|index| idle[*index].idle_since);
@@ -132,11 +132,11 @@ impl Commands {
         // After the idle time, this ends all workers of the command whose idle time is over.
         let (idle, command) = (Arc::downgrade(&self.idle), command.clone());
         tokio::spawn(async move {
-            tokio::time::sleep(command.idle()).await;
+            tokio::time::sleep(command.max_idle()).await;
             let Some(idle) = idle.upgrade() else { return };
             let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
             let expired = |worker: &Worker| {
-                worker.command == command.name && worker.idle_since.elapsed() >= command.idle()
+                worker.command == command.name && worker.idle_since.elapsed() >= command.max_idle()
             };
             idle.retain(|worker| !expired(worker));
         });

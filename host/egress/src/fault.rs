@@ -70,12 +70,16 @@ impl Fault {
             if let Some(rustls::Error::InvalidCertificate(_)) = current.downcast_ref() {
                 return Self::Certificate;
             }
-            if let Some(error) = current.downcast_ref::<std::io::Error>()
-                && error.kind() == std::io::ErrorKind::ConnectionRefused
-            {
+            let io = current.downcast_ref::<std::io::Error>();
+            if io.is_some_and(|io| io.kind() == std::io::ErrorKind::ConnectionRefused) {
                 return Self::ConnectionRefused;
             }
-            cause = current.source();
+            // `source` of an I/O error is not the error inside it, but the source of that error.
+            let inside = io.and_then(std::io::Error::get_ref);
+            cause = match inside {
+                Some(inside) => Some(inside),
+                None => current.source(),
+            };
         }
         tracing::debug!("a request failed: {error:?}");
         if error.is_timeout() {

@@ -1,7 +1,8 @@
 //! Permits for requests that the host makes for itself. Their outcome is not recorded.
 //!
-//! Only this module can make such a permit. A [`Request`] or a [`Connection`] alone is not a permit, so a policy that
-//! must keep records cannot return its argument by mistake.
+//! Only this module can make such a permit. [`Request`] and [`Connection`] do not implement the permit traits:
+//! otherwise a policy that must keep records could return the request that it was asked about as the permit, and
+//! nothing would be recorded.
 
 use crate::{Connection, ConnectionPermit, Fault, Request, RequestPermit};
 

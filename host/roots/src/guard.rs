@@ -81,23 +81,24 @@ impl Guard {
         if !self.holds_host_files
             && let Some(attempt) = open_in_one_call(dir, path, how)?
         {
-            return self
-                .finish_clear(attempt, how, || open_in_one_call(dir, path, without_writing(how)));
+            return self.finish_one_call(attempt, how, || {
+                open_in_one_call(dir, path, without_writing(how))
+            });
         }
         let mut walk = Walk::new(&self.host_files, dir, path, !how.nofollow)?;
         loop {
             match walk.step()? {
-                Step::Entered { clear: false } => {}
-                Step::Entered { clear: true } => {
+                Step::Moved { try_rest: false } => {}
+                Step::Moved { try_rest: true } => {
                     let (rest, dir) = (walk.rest(), &walk.here().dir);
                     if let Some(attempt) = open_in_one_call(dir, &rest, how)? {
                         let again = || open_in_one_call(dir, &rest, without_writing(how));
-                        return self.finish_clear(attempt, how, again);
+                        return self.finish_one_call(attempt, how, again);
                     }
                 }
                 Step::Arrived(name) => {
-                    let slash = walk.slash;
-                    return self.open_in(walk.into_here(), name, how, slash);
+                    let names_directory = walk.names_directory;
+                    return self.open_in(walk.into_here(), name, how, names_directory);
                 }
             }
         }
@@ -105,13 +106,13 @@ impl Guard {
 
     /// Checks the result of one system call in a directory without files of the host beneath it. If the path is a
     /// directory, `again` opens the directory without writing.
-    fn finish_clear(
+    fn finish_one_call(
         &self,
         attempt: Attempt,
         how: OpenHow,
         again: impl FnOnce() -> io::Result<Option<Attempt>>,
     ) -> io::Result<(Opened, Self)> {
-        let clear = Self {
+        let unguarded = Self {
             host_files: self.host_files.clone(),
             holds_host_files: false,
             holds_secret_files: false,
@@ -120,12 +121,12 @@ impl Guard {
             Attempt::IsDirectory => again()?.unwrap_or(Attempt::Special),
             attempt @ (Attempt::Open(_) | Attempt::Special) => attempt,
         };
-        let Attempt::Open(file) = attempt else { return Ok((Opened::Special, clear)) };
+        let Attempt::Open(file) = attempt else { return Ok((Opened::Special, unguarded)) };
         let (opened, metadata) = classify(file)?;
         if let Opened::File(file) = &opened {
             self.finish_file(file, &metadata, how, false)?;
         }
-        Ok((opened, clear))
+        Ok((opened, unguarded))
     }
 
     /// Opens a name in the directory where a walk arrived.

@@ -30,17 +30,17 @@ pub(super) struct Walk<'a> {
     todo: VecDeque<OsString>,
     links: u32,
     /// Whether a link at the end of the path is followed.
-    follow: bool,
+    follows_last_link: bool,
     /// Whether the path ends with a separator, so that it names a directory.
-    pub slash: bool,
+    pub names_directory: bool,
 }
 
 /// The result of one step of a walk.
 pub(super) enum Step {
-    /// Entered or left a directory, or followed a link. `clear`: one system call may open the rest of the path,
-    /// because no file of the host is beneath the entered directory. False if the same call was already possible in
-    /// the directory before.
-    Entered { clear: bool },
+    /// Entered or left a directory, or followed a link. `try_rest`: the caller may try to open the rest of the path
+    /// with one system call, as no file of the host is beneath the entered directory. False if nothing is left of the
+    /// path, or if the caller could already try that in the directory before, which is on the same device.
+    Moved { try_rest: bool },
     /// Arrived in the parent directory of the last name. `None`: the path is this directory itself.
     Arrived(Option<OsString>),
 }
@@ -59,10 +59,16 @@ impl<'a> Walk<'a> {
         let dir = Dir::from_std_file(dir.try_clone()?);
         let id = Id::of(&dir.dir_metadata()?);
         let levels = vec![Level { dir, id, holds_host_files: host_files.holds_file_beneath(id) }];
-        let slash = ends_in_separator(path);
-        let follow = follow || slash;
-        let mut walk = Self { host_files, levels, todo: VecDeque::new(), links: 0, follow, slash };
-        walk.ahead(path)?;
+        let names_directory = ends_in_separator(path);
+        let mut walk = Self {
+            host_files,
+            levels,
+            todo: VecDeque::new(),
+            links: 0,
+            follows_last_link: follow || names_directory,
+            names_directory,
+        };
+        walk.prepend(path)?;
         Ok(walk)
     }
 
@@ -79,7 +85,7 @@ impl<'a> Walk<'a> {
     /// The rest of the path.
     pub(super) fn rest(&self) -> PathBuf {
         let mut rest: PathBuf = self.todo.iter().collect();
-        if self.slash {
+        if self.names_directory {
             rest.push("");
         }
         rest
@@ -87,7 +93,7 @@ impl<'a> Walk<'a> {
 
     /// Puts the names of a path, such as the target of a link, before the rest of the walk. An absolute path leads
     /// out.
-    fn ahead(&mut self, path: &Path) -> io::Result<()> {
+    fn prepend(&mut self, path: &Path) -> io::Result<()> {
         let rest = std::mem::take(&mut self.todo);
         for part in path.components() {
             match part {
@@ -109,10 +115,10 @@ impl<'a> Walk<'a> {
                 return Err(leads_out());
             }
             self.levels.pop();
-            return Ok(Step::Entered { clear: false });
+            return Ok(Step::Moved { try_rest: false });
         }
         let is_last = self.todo.is_empty();
-        if is_last && (!self.follow || !self.is_link(&name)) {
+        if is_last && (!self.follows_last_link || !self.is_link(&name)) {
             return Ok(Step::Arrived(Some(name)));
         }
         let Level { dir, id, holds_host_files } = self.here();
@@ -122,18 +128,18 @@ impl<'a> Walk<'a> {
             return Err(ProtectedFile::HostFile.into());
         }
         match enter(dir, Path::new(&name))? {
-            Entered::Link(target) => {
+            NextEntry::Link(target) => {
                 self.links += 1;
                 if self.links > MAX_LINKS {
                     return Err(too_many_links());
                 }
-                self.ahead(&target)?;
-                Ok(Step::Entered { clear: false })
+                self.prepend(&target)?;
+                Ok(Step::Moved { try_rest: false })
             }
-            Entered::Directory(dir) => {
-                let before = (*holds_host_files, id.dev);
+            NextEntry::Directory(dir) => {
+                let (held_host_files, device_before) = (*holds_host_files, id.dev);
                 let id = Id::of(&dir.dir_metadata()?);
-                if id.dev != before.1 {
+                if id.dev != device_before {
                     refuse_virtual_file_systems(&dir, id)?;
                 }
                 if self.host_files.is_folder(id) {
@@ -141,8 +147,9 @@ impl<'a> Walk<'a> {
                 }
                 let holds_host_files = self.host_files.holds_file_beneath(id);
                 self.levels.push(Level { dir, id, holds_host_files });
-                let clear = !holds_host_files && before != (false, id.dev) && !self.todo.is_empty();
-                Ok(Step::Entered { clear })
+                let could_try_before = !held_host_files && id.dev == device_before;
+                let try_rest = !holds_host_files && !could_try_before && !self.todo.is_empty();
+                Ok(Step::Moved { try_rest })
             }
         }
     }
@@ -152,7 +159,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-enum Entered {
+enum NextEntry {
     Directory(Dir),
     Link(PathBuf),
 }
@@ -160,7 +167,7 @@ enum Entered {
 /// Enters a directory by its name, or returns the target of a link of that name. On Linux, a directory without read
 /// permission can be entered, too.
 #[cfg(target_os = "linux")]
-fn enter(dir: &Dir, name: &Path) -> io::Result<Entered> {
+fn enter(dir: &Dir, name: &Path) -> io::Result<NextEntry> {
     use rustix::fs::{FileType, Mode, OFlags, fstat, openat, readlinkat};
     use std::os::unix::ffi::OsStringExt as _;
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -168,21 +175,21 @@ fn enter(dir: &Dir, name: &Path) -> io::Result<Entered> {
     let kind = FileType::from_raw_mode(fstat(&entry)?.st_mode);
     if kind.is_symlink() {
         let target = readlinkat(&entry, "", Vec::new())?.into_bytes();
-        return Ok(Entered::Link(OsString::from_vec(target).into()));
+        return Ok(NextEntry::Link(OsString::from_vec(target).into()));
     }
     if !kind.is_dir() {
         return Err(not_a_directory());
     }
-    Ok(Entered::Directory(Dir::from_std_file(entry.into())))
+    Ok(NextEntry::Directory(Dir::from_std_file(entry.into())))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn enter(dir: &Dir, name: &Path) -> io::Result<Entered> {
+fn enter(dir: &Dir, name: &Path) -> io::Result<NextEntry> {
     use cap_fs_ext::DirExt as _;
     if dir.symlink_metadata(name)?.is_symlink() {
-        return Ok(Entered::Link(dir.read_link_contents(name)?));
+        return Ok(NextEntry::Link(dir.read_link_contents(name)?));
     }
-    Ok(Entered::Directory(dir.open_dir_nofollow(name)?))
+    Ok(NextEntry::Directory(dir.open_dir_nofollow(name)?))
 }
 
 pub(super) fn ends_in_separator(path: &Path) -> bool {

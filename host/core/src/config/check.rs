@@ -148,7 +148,7 @@ impl Config {
             let key = format!("commands.{name}");
             check_name(&key, name, None)?;
             Command::new(name, definition.clone(), SCRIPTS)
-                .map(|command| command.unconfined(self.unconfined_commands.contains(name)))
+                .map(|command| command.allow_unconfined(self.unconfined_commands.contains(name)))
                 .map_err(|error| ConfigError::key(key, Fault::Value(error.to_string())))
         });
         all.collect()

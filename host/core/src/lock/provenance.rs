@@ -73,6 +73,10 @@ impl LockFile {
             content.approvals.remove(&key);
             content.provenances.remove(name);
             content.claims.retain(|claim| claim.by != key);
-        })
+        })?;
+        if let Err(error) = self.descriptions().remove(&key) {
+            tracing::warn!("the description of `{name}` that was approved is still kept: {error}");
+        }
+        Ok(())
     }
 }

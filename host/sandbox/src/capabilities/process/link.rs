@@ -40,7 +40,7 @@ impl InstanceState {
         let path = directory.map(native);
         let opened = path.as_ref().map(|path| self.files.directory(path));
         let known = self.places.commands.get(command);
-        let fits = known.as_ref().is_none_or(|command| command.takes(arguments));
+        let fits = known.as_ref().is_none_or(|command| command.allows_arguments(arguments));
         let fault = match (&opened, fits) {
             (Some(None), _) => Some("(it is not a directory of this call)"),
             (_, false) => Some("(its `more-args` does not allow these arguments)"),

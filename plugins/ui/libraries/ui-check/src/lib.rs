@@ -5,12 +5,12 @@
 //! program. The page enforces the rules. The checks in this crate tell the model which parts do not work in
 //! the page, and what to write instead.
 
+mod manipulation;
 mod markup;
 mod program;
 mod style;
-mod words;
 
-pub use words::contamination;
+pub use manipulation::manipulation_signs;
 
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ const FAULTS: usize = 20;
 /// Checks a document of at most `most_bytes` bytes. The document must call `portcullis.listen`, the only way
 /// to get results.
 pub fn check(text: &str, most_bytes: usize) -> CheckResult {
-    let (html, mut repairs) = words::unwrapped(text);
+    let (html, mut repairs) = manipulation::unwrapped(text);
     let mut faults = Vec::new();
     if html.len() > most_bytes {
         faults.push(format!("it has {} bytes; the maximum is {most_bytes}", html.len()));
@@ -72,11 +72,11 @@ pub fn check(text: &str, most_bytes: usize) -> CheckResult {
     faults.extend(rewritten.faults);
     let compiled = program::compile(&rewritten.scripts, &rewritten.ids);
     faults.extend(compiled.faults);
-    faults.extend(rewritten.scripts.iter().flat_map(|source| contamination(source)));
+    faults.extend(rewritten.scripts.iter().flat_map(|source| manipulation_signs(source)));
     for source in &rewritten.styles {
         faults.extend(style::check(source));
     }
-    faults.extend(contamination(&rewritten.text));
+    faults.extend(manipulation_signs(&rewritten.text));
     if !compiled.listens {
         faults.push(
             "no script calls `portcullis.listen`, so no result would ever be shown".to_owned(),

@@ -272,7 +272,7 @@ fn words_that_were_meant_for_others_are_faults() {
         let said = faults(&format!("{html}{}", with_script("")));
         assert!(said.contains(expected), "{html}: {said}");
     }
-    assert!(!contamination("{\"text\":\"</assistant>\"}").is_empty());
+    assert!(!manipulation_signs("{\"text\":\"</assistant>\"}").is_empty());
     for fine in [
         "Enter the city",
         "The previous entries",
@@ -282,7 +282,7 @@ fn words_that_were_meant_for_others_are_faults() {
         "Choose a language model",
         "The system prompt to use",
     ] {
-        assert!(contamination(fine).is_empty(), "{fine}");
+        assert!(manipulation_signs(fine).is_empty(), "{fine}");
     }
 }
 

@@ -47,7 +47,7 @@ pub fn specification(
     }
     if problems.is_empty() {
         // All text in a specification was written by the model, which may have been manipulated.
-        problems = ui_check::contamination(&value.to_string());
+        problems = ui_check::manipulation_signs(&value.to_string());
     }
     let body = Body::Specification(value);
     if problems.is_empty() { Ok(CheckedOutput { body, unverified }) } else { Err(problems) }

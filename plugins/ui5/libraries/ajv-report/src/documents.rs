@@ -1,6 +1,6 @@
 //! Resolves `$ref` within the schema or into documents of the caller. Nothing is fetched.
 
-use crate::{Dialect, Unjudged};
+use crate::{CannotValidate, Dialect};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, cell::RefCell, collections::HashMap, ptr};
 
@@ -66,7 +66,7 @@ impl<'s> Documents<'s> {
     }
 
     /// Resolves a reference of this schema. Like Ajv, skips schemas that consist of a `$ref` alone.
-    pub fn follow(&self, from: Place<'s>, reference: &str) -> Result<Place<'s>, Unjudged> {
+    pub fn follow(&self, from: Place<'s>, reference: &str) -> Result<Place<'s>, CannotValidate> {
         let mut target = self.step(from, reference)?;
         // A longer chain of references counts as a cycle.
         for _ in 0..64 {
@@ -77,32 +77,34 @@ impl<'s> Documents<'s> {
             };
             target = self.step(target, next)?;
         }
-        Err(Unjudged::new(format!("the reference {reference} leads only to itself")))
+        Err(CannotValidate::new(format!("the reference {reference} leads only to itself")))
     }
 
-    fn step(&self, from: Place<'s>, reference: &str) -> Result<Place<'s>, Unjudged> {
+    fn step(&self, from: Place<'s>, reference: &str) -> Result<Place<'s>, CannotValidate> {
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let document = if uri.is_empty() { from.document } else { self.document(uri)? };
         let root = self.known.borrow()[document].1;
         let pointer = percent_decoded(fragment);
         if !pointer.is_empty() && !pointer.starts_with('/') {
-            return Err(Unjudged::new(format!(
+            return Err(CannotValidate::new(format!(
                 "references by name such as {reference} are not supported"
             )));
         }
         match root.pointer(&pointer) {
             Some(schema) => Ok(Place { document, schema }),
-            None => Err(Unjudged::new(format!("the reference {reference} leads nowhere"))),
+            None => Err(CannotValidate::new(format!("the reference {reference} leads nowhere"))),
         }
     }
 
-    fn document(&self, uri: &str) -> Result<usize, Unjudged> {
+    fn document(&self, uri: &str) -> Result<usize, CannotValidate> {
         let mut known = self.known.borrow_mut();
         if let Some(index) = known.iter().position(|(name, _)| name == uri) {
             return Ok(index);
         }
         let Some(schema) = (self.lookup)(uri) else {
-            return Err(Unjudged::new(format!("the schema refers to {uri}, which is not at hand")));
+            return Err(CannotValidate::new(format!(
+                "the schema refers to {uri}, which is not at hand"
+            )));
         };
         known.push((uri.to_owned(), schema));
         Ok(known.len() - 1)

@@ -1,11 +1,11 @@
 //! Cuts out the part of a schema that an instance can reach, for the `jsonschema` crate.
 //!
 //! Building a validator costs far more than one validation, and a manifest uses little of its schema. The
-//! excerpt lacks the parts of the schema that cannot change the verdict: annotations, unchecked formats, and
+//! excerpt lacks the parts of the schema that cannot change the report: annotations, unchecked formats, and
 //! schemas for members, names or items that the instance does not have.
 
 use crate::{
-    Unjudged,
+    CannotValidate,
     documents::{Documents, Place},
     formats,
     keywords::{Group, Shape},
@@ -38,7 +38,7 @@ impl Excerpt {
         documents: &Documents<'s>,
         at: Place<'s>,
         instance: &Value,
-    ) -> Result<Self, Unjudged> {
+    ) -> Result<Self, CannotValidate> {
         let mut reach = AppliedSchemas {
             documents,
             seen: HashSet::new(),
@@ -64,7 +64,7 @@ struct AppliedSchemas<'s, 'd> {
 }
 
 impl<'s> AppliedSchemas<'s, '_> {
-    fn visit(&mut self, at: Place<'s>, instance: &Value) -> Result<(), Unjudged> {
+    fn visit(&mut self, at: Place<'s>, instance: &Value) -> Result<(), CannotValidate> {
         self.asked.insert(ptr::from_ref(at.schema));
         let Value::Object(keywords) = at.schema else { return Ok(()) };
         if !self.seen.insert((ptr::from_ref(at.schema), ptr::from_ref(instance))) {
@@ -88,7 +88,7 @@ impl<'s> AppliedSchemas<'s, '_> {
         shape: Shape,
         value: &'s Value,
         instance: &Value,
-    ) -> Result<(), Unjudged> {
+    ) -> Result<(), CannotValidate> {
         match shape {
             Shape::Plain => Ok(()),
             Shape::Same => self.visit(at.part(value), instance),
@@ -138,7 +138,7 @@ impl<'s> AppliedSchemas<'s, '_> {
         at: Place<'s>,
         schemas: impl IntoIterator<Item = &'s Value>,
         instances: impl Iterator<Item = &'i Value> + Clone,
-    ) -> Result<(), Unjudged> {
+    ) -> Result<(), CannotValidate> {
         for schema in schemas {
             for instance in instances.clone() {
                 self.visit(at.part(schema), instance)?;
@@ -147,15 +147,15 @@ impl<'s> AppliedSchemas<'s, '_> {
         Ok(())
     }
 
-    fn target(&self, at: Place<'s>, reference: &Value) -> Result<Place<'s>, Unjudged> {
+    fn target(&self, at: Place<'s>, reference: &Value) -> Result<Place<'s>, CannotValidate> {
         match reference.as_str() {
             Some(reference) => self.documents.follow(at, reference),
-            None => Err(Unjudged::new("the schema has a $ref that is not a string")),
+            None => Err(CannotValidate::new("the schema has a $ref that is not a string")),
         }
     }
 
     /// Copies the schemas that apply, starting at `at`.
-    fn copy(&self, at: Place<'s>) -> Result<Excerpt, Unjudged> {
+    fn copy(&self, at: Place<'s>) -> Result<Excerpt, CannotValidate> {
         let mut patterns = Patterns::default();
         let mut schema = self.copy_schema(at, &mut patterns)?;
         let mut targets = Map::new();
@@ -168,7 +168,7 @@ impl<'s> AppliedSchemas<'s, '_> {
         Ok(Excerpt { schema, draft: self.draft, looks_around: patterns.look_around })
     }
 
-    fn copy_schema(&self, at: Place<'s>, patterns: &mut Patterns) -> Result<Value, Unjudged> {
+    fn copy_schema(&self, at: Place<'s>, patterns: &mut Patterns) -> Result<Value, CannotValidate> {
         if !self.asked.contains(&ptr::from_ref(at.schema)) {
             // The schema is never applied, so that `true` can replace it. Only `false` is kept: in
             // `additionalProperties` and `items`, `false` forbids members or items.
@@ -178,7 +178,9 @@ impl<'s> AppliedSchemas<'s, '_> {
             Value::Object(keywords) => keywords,
             Value::Bool(_) => return Ok(at.schema.clone()),
             Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-                return Err(Unjudged::new("the schema has something that is not a schema in it"));
+                return Err(CannotValidate::new(
+                    "the schema has something that is not a schema in it",
+                ));
             }
         };
         let mut copy = Map::new();
@@ -190,7 +192,7 @@ impl<'s> AppliedSchemas<'s, '_> {
             } else if name == "nullable"
                 || (name == "$id" && !self.documents.is_document(at.schema))
             {
-                return Err(Unjudged::new(format!(
+                return Err(CannotValidate::new(format!(
                     "the schema uses {name}, which is not supported"
                 )));
             }
@@ -208,7 +210,7 @@ impl<'s> AppliedSchemas<'s, '_> {
         shape: Shape,
         value: &'s Value,
         patterns: &mut Patterns,
-    ) -> Result<Option<Value>, Unjudged> {
+    ) -> Result<Option<Value>, CannotValidate> {
         let mut copy = |schema: &'s Value| self.copy_schema(at.part(schema), patterns);
         let copied = match shape {
             Shape::Plain => return plain(name, value, patterns),
@@ -227,7 +229,7 @@ impl<'s> AppliedSchemas<'s, '_> {
                 for (pattern, schema) in members(value) {
                     let schema = self.copy_schema(at.part(schema), patterns)?;
                     if all.insert(patterns.adapt(pattern), schema).is_some() {
-                        return Err(Unjudged::new("the schema has the same pattern twice"));
+                        return Err(CannotValidate::new("the schema has the same pattern twice"));
                     }
                 }
                 Value::Object(all)
@@ -256,7 +258,11 @@ fn keep_beside_reference(schema: &mut Map<String, Value>) {
     }
 }
 
-fn plain(name: &str, value: &Value, patterns: &mut Patterns) -> Result<Option<Value>, Unjudged> {
+fn plain(
+    name: &str,
+    value: &Value,
+    patterns: &mut Patterns,
+) -> Result<Option<Value>, CannotValidate> {
     match (name, value) {
         ("pattern", Value::String(pattern)) => Ok(Some(json!(patterns.adapt(pattern)))),
         ("format", Value::String(format)) => {
@@ -278,8 +284,8 @@ fn about(group: Group, instance: &Value) -> bool {
 
 fn named<'s>(
     value: &'s Value,
-    mut copy: impl FnMut(&'s Value) -> Result<Value, Unjudged>,
-) -> Result<Value, Unjudged> {
+    mut copy: impl FnMut(&'s Value) -> Result<Value, CannotValidate>,
+) -> Result<Value, CannotValidate> {
     members(value).map(|(name, schema)| Ok((name.clone(), copy(schema)?))).collect()
 }
 

@@ -1,11 +1,11 @@
 //! The string formats of ajv-formats, as it interprets them.
 
-use crate::Unjudged;
+use crate::CannotValidate;
 use jsonschema::ValidationOptions;
 
 /// Whether the format is checked. Ajv ignores unknown formats. Fails for a format that ajv-formats
 /// checks and this crate does not.
-pub fn is_checked(format: &str) -> Result<bool, Unjudged> {
+pub fn is_checked(format: &str) -> Result<bool, CannotValidate> {
     match format {
         "uri" | "uri-reference" | "uri-template" | "uuid" => Ok(true),
         // The checks of the `jsonschema` crate; they may differ from ajv-formats in rare cases.
@@ -28,7 +28,7 @@ pub fn is_checked(format: &str) -> Result<bool, Unjudged> {
         | "iso-date-time"
         | "iso-time"
         | "json-pointer-uri-fragment"
-        | "url" => Err(Unjudged::new(format!(
+        | "url" => Err(CannotValidate::new(format!(
             "the schema uses the format {format}, which is not supported"
         ))),
         _ => Ok(false),

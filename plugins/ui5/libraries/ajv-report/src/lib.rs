@@ -28,9 +28,9 @@ pub struct ErrorObject {
     pub keyword: &'static str,
     /// JSON Pointer to the value in the instance.
     pub instance_path: String,
-    /// Path of the keyword: a URI reference whose fragment is a JSON Pointer. After a `$ref` to a
-    /// schema that itself contains references, the path starts with `#` at that schema, not at the
-    /// root.
+    /// Path of the keyword: a URI reference whose fragment is a JSON Pointer. If a `$ref` led to a
+    /// schema that contains references of its own, the path begins at that schema (`#`) and not at
+    /// the root.
     pub schema_path: String,
     /// Details, for programs.
     pub params: Value,
@@ -57,24 +57,24 @@ impl<'s> Schema<'s> {
     }
 
     /// The errors of the instance; empty if the instance is valid.
-    pub fn errors(&self, instance: &Value) -> Result<Vec<ErrorObject>, Unjudged> {
-        self.verdict(instance).map(|verdict| verdict.errors)
+    pub fn errors(&self, instance: &Value) -> Result<Vec<ErrorObject>, CannotValidate> {
+        self.report(instance).map(|report| report.errors)
     }
 
     /// The errors of the instance, and which of them are root causes.
-    pub fn verdict(&self, instance: &Value) -> Result<Verdict<'s>, Unjudged> {
-        report::verdict(&self.documents, instance)
+    pub fn report(&self, instance: &Value) -> Result<Report<'s>, CannotValidate> {
+        report::report(&self.documents, instance)
     }
 }
 
 /// The errors of an instance.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verdict<'s> {
+pub struct Report<'s> {
     /// Ajv's list; empty if the instance is valid.
     pub errors: Vec<ErrorObject>,
     /// The errors that are root causes, in the same order. Of the alternatives of an `anyOf` or `oneOf`, only
-    /// the one that fits best counts. If none allows the type or the constant of a value, the errors about
-    /// this value count in several alternatives. Errors that only state that a nested value is wrong do not
+    /// the one that fits best counts. If no alternative allows the type or the constant of a value,
+    /// the errors of more than one alternative count: see `blame.rs`. Errors that only state that a nested value is wrong do not
     /// count.
     pub causes: Vec<Cause<'s>>,
 }
@@ -84,25 +84,26 @@ pub struct Verdict<'s> {
 pub struct Cause<'s> {
     /// Index in the list of errors.
     pub error: usize,
-    /// The schema with the violated keyword, or the schema `false`.
+    /// The schema with the violated keyword, or the schema `false`. `None`: the error only states that
+    /// the `then` or `else` of an `if` failed.
     pub schema: Option<&'s Value>,
 }
 
 /// The reason why an instance cannot be validated: the schema is not supported or refers to a
 /// missing document, or a pattern took too long.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unjudged(String);
+pub struct CannotValidate(String);
 
-impl Unjudged {
+impl CannotValidate {
     fn new(why: impl Into<String>) -> Self {
         Self(why.into())
     }
 }
 
-impl fmt::Display for Unjudged {
+impl fmt::Display for CannotValidate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Error for Unjudged {}
+impl Error for CannotValidate {}

@@ -1,7 +1,7 @@
 //! Converts the errors of the `jsonschema` crate into Ajv's list.
 
 use crate::{
-    Cause, ErrorObject, Unjudged, Verdict,
+    CannotValidate, Cause, ErrorObject, Report,
     blame::{self, Alternatives, Blame, Judge},
     documents::Documents,
     excerpt::Excerpt,
@@ -27,20 +27,23 @@ pub struct Entry<'s> {
 }
 
 /// Ajv's list for one schema and one instance, and its root causes.
-pub fn verdict<'s>(documents: &Documents<'s>, instance: &Value) -> Result<Verdict<'s>, Unjudged> {
+pub fn report<'s>(
+    documents: &Documents<'s>,
+    instance: &Value,
+) -> Result<Report<'s>, CannotValidate> {
     let start = Start { place: documents.root(), schema_path: "#", instance, instance_path: "" };
     let mut entries = entries(documents, start)?;
     entries.sort_by(|left, right| left.order.cmp(&right.order));
     let cause =
         |(error, entry): (usize, &Entry<'s>)| entry.cause.map(|schema| Cause { error, schema });
     let causes = entries.iter().enumerate().filter_map(cause).collect();
-    Ok(Verdict { errors: entries.into_iter().map(|entry| entry.error).collect(), causes })
+    Ok(Report { errors: entries.into_iter().map(|entry| entry.error).collect(), causes })
 }
 
 fn entries<'s>(
     documents: &Documents<'s>,
     start: Start<'s, '_>,
-) -> Result<Vec<Entry<'s>>, Unjudged> {
+) -> Result<Vec<Entry<'s>>, CannotValidate> {
     let excerpt = Excerpt::new(documents, start.place, start.instance)?;
     let validator = compile(&excerpt)?;
     let mut report = Report {
@@ -60,7 +63,7 @@ fn entries<'s>(
     Ok(report.entries)
 }
 
-fn compile(excerpt: &Excerpt) -> Result<Validator, Unjudged> {
+fn compile(excerpt: &Excerpt) -> Result<Validator, CannotValidate> {
     let options = formats::register(jsonschema::options())
         .with_draft(excerpt.draft)
         .should_validate_formats(true);
@@ -70,7 +73,7 @@ fn compile(excerpt: &Excerpt) -> Result<Validator, Unjudged> {
         options.with_pattern_options(PatternOptions::regex())
     };
     options.build(&excerpt.schema).map_err(|error| {
-        Unjudged::new(format!(
+        CannotValidate::new(format!(
             "the schema cannot be compiled: {error} at {}",
             error.instance_path()
         ))
@@ -97,7 +100,11 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         clippy::wildcard_enum_match_arm,
         reason = "the enum is not ours, and most of it needs nothing more"
     )]
-    fn add(&mut self, error: &ValidationError<'_>, name: Option<&Value>) -> Result<(), Unjudged> {
+    fn add(
+        &mut self,
+        error: &ValidationError<'_>,
+        name: Option<&Value>,
+    ) -> Result<(), CannotValidate> {
         use ValidationErrorKind as Kind;
         if let Some(alternatives) = blame::within(error) {
             return self.add_alternatives(error, alternatives, name);
@@ -121,13 +128,13 @@ impl<'s, 'i> Report<'s, 'i, '_> {
                 return self.add_name(nested, nested.instance());
             }
             Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
-                return Err(Unjudged::new(format!(
+                return Err(CannotValidate::new(format!(
                     "a pattern took too long on the value at {}",
                     error.instance_path()
                 )));
             }
             Kind::Referencing(_) | Kind::Custom { .. } | Kind::FromUtf8 { .. } => {
-                return Err(Unjudged::new(error.to_string()));
+                return Err(CannotValidate::new(error.to_string()));
             }
             _ => {}
         }
@@ -141,7 +148,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         error: &ValidationError<'_>,
         alternatives: &[Vec<ValidationError<'_>>],
         name: Option<&Value>,
-    ) -> Result<(), Unjudged> {
+    ) -> Result<(), CannotValidate> {
         let site = site(error, name);
         let trail = self.tracker.follow(self.start, site)?;
         let blame = self.blame.clone();
@@ -172,7 +179,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         error: &ValidationError<'_>,
         name: Option<&Value>,
         passing: Option<[usize; 2]>,
-    ) -> Result<(), Unjudged> {
+    ) -> Result<(), CannotValidate> {
         let trail = self.tracker.follow(self.start, site(error, name))?;
         for condition in &trail.conditions {
             let base = Base {
@@ -217,7 +224,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         keyword: &'static str,
         schema: &Map<String, Value>,
         kind: &ValidationErrorKind,
-    ) -> Result<(), Unjudged> {
+    ) -> Result<(), CannotValidate> {
         let value = &schema[keyword];
         match keyword {
             "required" => self.say_required(base, value, trail.instance, kind),
@@ -243,14 +250,22 @@ impl<'s, 'i> Report<'s, 'i, '_> {
             }
             _ => match wording::of_keyword(keyword, value) {
                 Some(words) => self.say(base, &[LAST], keyword, words),
-                None => return Err(Unjudged::new(format!("nothing is known to say of {keyword}"))),
+                None => {
+                    return Err(CannotValidate::new(format!(
+                        "nothing is known to say of {keyword}"
+                    )));
+                }
             },
         }
         Ok(())
     }
 
     /// Adds the errors about the name of a member, and the error that the name is not valid.
-    fn add_name(&mut self, error: &ValidationError<'_>, name: &Value) -> Result<(), Unjudged> {
+    fn add_name(
+        &mut self,
+        error: &ValidationError<'_>,
+        name: &Value,
+    ) -> Result<(), CannotValidate> {
         let (before, blame) = (self.causes, self.blame.clone());
         self.add(error, Some(name))?;
         if self.causes > before {

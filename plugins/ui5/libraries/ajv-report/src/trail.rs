@@ -5,7 +5,7 @@
 //! list.
 
 use crate::{
-    Unjudged,
+    CannotValidate,
     documents::{Documents, Place},
     keywords::Shape,
     patterns,
@@ -105,7 +105,7 @@ impl<'s, 'd> Tracker<'s, 'd> {
         &self,
         start: Start<'s, 'i>,
         site: Site<'i>,
-    ) -> Result<Trail<'s, 'i>, Unjudged> {
+    ) -> Result<Trail<'s, 'i>, CannotValidate> {
         let mut walk = Walk {
             trail: Trail {
                 order: Vec::new(),
@@ -135,7 +135,7 @@ impl<'s, 'd> Tracker<'s, 'd> {
         walk: &mut Walk<'s, 'i>,
         token: &str,
         name: Option<&'i Value>,
-    ) -> Option<Result<bool, Unjudged>> {
+    ) -> Option<Result<bool, CannotValidate>> {
         let schema = walk.trail.place.schema.as_object()?;
         if token == "allOf" && walk.steps_aside(schema) {
             return Some(Ok(false));
@@ -170,7 +170,7 @@ impl<'s, 'd> Tracker<'s, 'd> {
         value: &'s Value,
         name: Option<&'i Value>,
         shape: Shape,
-    ) -> Option<Result<(), Unjudged>> {
+    ) -> Option<Result<(), CannotValidate>> {
         let instance = walk.trail.instance;
         match shape {
             Shape::Plain => return None,
@@ -251,7 +251,12 @@ impl<'s, 'd> Tracker<'s, 'd> {
 
     /// After a reference, Ajv's path starts anew: with `#` at a schema that it compiles separately,
     /// with the reference itself at a schema that it inlines.
-    fn refer(&self, walk: &mut Walk<'s, '_>, rank: usize, reference: &str) -> Result<(), Unjudged> {
+    fn refer(
+        &self,
+        walk: &mut Walk<'s, '_>,
+        rank: usize,
+        reference: &str,
+    ) -> Result<(), CannotValidate> {
         let target = self.documents.follow(walk.trail.place, reference)?;
         if self.documents.holds_reference(target) {
             walk.trail.schema_path = "#".to_owned();
@@ -333,8 +338,8 @@ fn complains_itself(name: &str, shape: Shape, value: &Value, schema: &Map<String
     }
 }
 
-fn lost(site: &Site<'_>) -> Unjudged {
-    Unjudged::new(format!("the complaint at {} cannot be retraced", site.evaluation_path))
+fn lost(site: &Site<'_>) -> CannotValidate {
+    CannotValidate::new(format!("the complaint at {} cannot be retraced", site.evaluation_path))
 }
 
 fn tokens(pointer: &str) -> VecDeque<String> {

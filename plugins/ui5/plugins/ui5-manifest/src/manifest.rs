@@ -14,7 +14,7 @@ use std::{
 const MAX_MANIFEST_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The oldest version whose schema can be fetched and used.
-const OLDEST: Version = Version::new(1, 48, 1);
+const OLDEST_FETCHABLE: Version = Version::new(1, 48, 1);
 
 /// Reads the file. Fails with the reason.
 pub fn read(path: &str) -> Result<Value, String> {
@@ -23,19 +23,19 @@ pub fn read(path: &str) -> Result<Value, String> {
     }
     let bytes =
         read_bytes(path).map_err(|why| format!("Failed to read manifest file at {path}: {why}"))?;
-    // Like browsers, which load the manifest at run time, replaces invalid UTF-8 and skips a byte order mark.
+    // Invalid UTF-8 is replaced and a byte order mark is skipped, as in browsers, which load the manifest at run time.
     ajv_report::parse(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}'))
         .map_err(|why| format!("Failed to parse manifest file at {path} as JSON: {why}"))
 }
 
 fn read_bytes(path: &str) -> Result<Vec<u8>, String> {
-    let told = |error: io::Error| in_words_of_node(&error, path);
+    let as_node_error = |error: io::Error| in_words_of_node(&error, path);
     let mut bytes = Vec::new();
     File::open(path)
-        .map_err(told)?
+        .map_err(as_node_error)?
         .take(MAX_MANIFEST_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(told)?;
+        .map_err(as_node_error)?;
     if bytes.len() as u64 > MAX_MANIFEST_BYTES {
         return Err(format!("it is larger than {} MiB", MAX_MANIFEST_BYTES >> 20));
     }
@@ -65,7 +65,7 @@ pub fn version(manifest: &Value) -> Result<&str, &'static str> {
     }
 }
 
-/// Parses a version like node-semver.
+/// Parses a version as node-semver does.
 fn parse(text: &str) -> Option<Version> {
     let trimmed = text.trim();
     let version = Version::parse(trimmed.strip_prefix('v').unwrap_or(trimmed)).ok()?;
@@ -74,9 +74,9 @@ fn parse(text: &str) -> Option<Version> {
     (text.len() <= 256 && numbers.iter().all(|number| *number <= MAX_SAFE)).then_some(version)
 }
 
-/// Whether the version is too old for its schema to be fetched. Some of the older schemas are packed.
+/// Whether the version is too old for its schema to be fetched. Some of the older schemas are in the pack.
 pub fn is_too_old(version: &str) -> bool {
-    parse(version).is_some_and(|version| version < OLDEST)
+    parse(version).is_some_and(|version| version < OLDEST_FETCHABLE)
 }
 
 /// Whether a schema of that version may exist: there are none for pre-releases and builds.
@@ -92,11 +92,15 @@ pub fn with_hint(message: &str, pack: &Pack<'_>) -> String {
         let all = mapping.as_object().into_iter().flatten();
         versions.extend(all.filter_map(|(_, version)| parse(version.as_str()?)));
     }
-    let versions: Vec<_> =
-        versions.iter().rev().filter(|one| **one >= OLDEST).map(ToString::to_string).collect();
+    let versions: Vec<_> = versions
+        .iter()
+        .rev()
+        .filter(|one| **one >= OLDEST_FETCHABLE)
+        .map(ToString::to_string)
+        .collect();
     format!(
         "{message}\nNote: The mapping files list these versions: {}. However, schema versions from \
-         {OLDEST} onwards are supported (v1.48.1-v1.67.1 use Draft-07, v1.67.2+ and v2 use JSON \
+         {OLDEST_FETCHABLE} onwards are supported (v1.48.1-v1.67.1 use Draft-07, v1.67.2+ and v2 use JSON \
          Schema 2020-12).",
         versions.join(", ")
     )

@@ -1,6 +1,6 @@
-//! Summarises the root causes of a verdict in plain words.
+//! Summarises the root causes of a report in plain words.
 
-use ajv_report::{Cause, ErrorObject, Verdict};
+use ajv_report::{Cause, ErrorObject, Report};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -20,8 +20,8 @@ const MAX_PATH: usize = 200;
 const MAX_COMPARED: usize = 64;
 
 /// One line for each root cause in at most `most` bytes, then the number of others.
-pub fn lines(manifest: &Value, verdict: &Verdict<'_>, most: usize) -> Vec<String> {
-    let findings = findings(verdict);
+pub fn lines(manifest: &Value, report: &Report<'_>, most: usize) -> Vec<String> {
+    let findings = findings(report);
     let mut size = 0;
     let shown = findings.iter().take(MAX_LINES).map(|finding| finding.line(manifest));
     let mut lines: Vec<String> = shown
@@ -45,12 +45,12 @@ enum Finding<'v> {
 }
 
 /// Merges the errors about one value, and removes duplicates.
-fn findings<'v>(verdict: &'v Verdict<'_>) -> Vec<Finding<'v>> {
+fn findings<'v>(report: &'v Report<'_>) -> Vec<Finding<'v>> {
     let mut findings = Vec::new();
     let mut values: HashMap<&str, usize> = HashMap::new();
     let mut said = HashSet::new();
-    for Cause { error, schema } in &verdict.causes {
-        let error = &verdict.errors[*error];
+    for Cause { error, schema } in &report.causes {
+        let error = &report.errors[*error];
         let path = error.instance_path.as_str();
         let is_of_value = matches!(error.keyword, "type" | "enum" | "const");
         if !is_of_value || error.property_name.is_some() {

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 use unreal_package::{
-    Guid, Index as Object,
+    Guid, Index as ObjectIndex,
     writer::{DraftPackage, DraftPin, DraftValue, Profile, blueprint},
 };
 use unreal_project::{
@@ -20,20 +20,22 @@ use unreal_project::{
 
 /// Number of packages in one folder.
 const IN_FOLDER: usize = 20;
+/// The event graph in the packages that `blueprint` writes.
+const EVENT_GRAPH: ObjectIndex = ObjectIndex(3);
 /// Number of nodes added to each Blueprint.
 const NODES: usize = 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let count: usize = arguments.next().map_or(Ok(10_000), |count| count.parse())?;
-    let passing = tempfile::tempdir()?;
-    let folder = arguments.next().map_or_else(|| passing.path().to_owned(), PathBuf::from);
-    make(&folder, count)?;
+    let temporary = tempfile::tempdir()?;
+    let folder = arguments.next().map_or_else(|| temporary.path().to_owned(), PathBuf::from);
+    write_project(&folder, count)?;
     measure(&folder)
 }
 
-/// Writes packages that derive from the first of their folder and depend on their neighbours.
-fn make(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
+/// Writes packages. Each derives from the first package in its folder and depends on twelve others.
+fn write_project(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder.join("Content"))?;
     fs::write(folder.join("Measured.uproject"), "{}")?;
     let versions = ["4.27", "5.1", "5.4", "5.6"].map(Profile::of);
@@ -55,7 +57,7 @@ fn make(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
             let path = format!("/Game/{}.BP_Thing{other:06}", path(other));
             draft.import("/Script/Engine.Blueprint", &path);
         }
-        nodes(&mut draft, number);
+        add_nodes(&mut draft, number);
         fs::write(file, draft.bytes())?;
     }
     Ok(())
@@ -63,18 +65,18 @@ fn make(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
 
 /// Adds nodes, so that the file of a Blueprint has about 15 KB, as the file of a small real
 /// Blueprint has.
-fn nodes(draft: &mut DraftPackage, number: usize) {
-    let graph = Object(3);
+fn add_nodes(draft: &mut DraftPackage, number: usize) {
+    let graph = EVENT_GRAPH;
     let member = |name: String| {
         let name = vec![("MemberName".to_owned(), DraftValue::Name(name))];
         DraftValue::Struct("MemberReference".to_owned(), name)
     };
     for step in 0..NODES {
-        let some = number * 7 + step;
+        let seed = number * 7 + step;
         let (class, property, subject) = match step % 3 {
-            0 => ("K2Node_CallFunction", "FunctionReference", format!("DoThing{}", some % 500)),
-            1 => ("K2Node_VariableSet", "VariableReference", format!("Value{}", some % 300)),
-            _ => ("K2Node_VariableGet", "VariableReference", format!("Value{}", some % 300)),
+            0 => ("K2Node_CallFunction", "FunctionReference", format!("DoThing{}", seed % 500)),
+            1 => ("K2Node_VariableSet", "VariableReference", format!("Value{}", seed % 300)),
+            _ => ("K2Node_VariableGet", "VariableReference", format!("Value{}", seed % 300)),
         };
         let path = format!("/Script/BlueprintGraph.{class}");
         let node = draft.export(&path, graph, &format!("{class}_{}", step + 10));
@@ -83,7 +85,7 @@ fn nodes(draft: &mut DraftPackage, number: usize) {
         let guid = Guid([part(number), part(step), 3, 4]);
         draft.set(node, "NodeGuid", DraftValue::Guid(guid));
         let id = Guid([5, 6, part(number), part(step)]);
-        let default = format!("Text {some}");
+        let default = format!("Text {seed}");
         draft.pins(
             node,
             &[DraftPin {
@@ -99,11 +101,11 @@ fn nodes(draft: &mut DraftPackage, number: usize) {
 
 fn measure(folder: &Path) -> Result<(), Box<dyn Error>> {
     let project = find(folder)?;
-    let cold = time("cold, the disk's cache warm", || {
+    let cold = time("no index yet, files in the system's cache", || {
         refresh(&project, None, 0, TrustPolicy::default(), |_, _| true)
     });
     let bytes = time("to bytes", || cold.index.to_bytes());
-    let load = || Index::from_bytes(&bytes).expect("it is what was made");
+    let load = || Index::from_bytes(&bytes).expect("`to_bytes` made these bytes");
     println!("{} packages, {} bytes", cold.index.entries().len(), bytes.len());
     time("from bytes", load);
     let walked = cold.index.walked;
@@ -138,7 +140,7 @@ fn measure_contents(project: &Project, index: &Index) {
     let cold = time("inside: collect", || collect(None));
     let bytes = time("inside: to bytes", || cold.contents.to_bytes());
     println!("inside: {} bytes", bytes.len());
-    let load = || Contents::from_bytes(&bytes).expect("it is what was made");
+    let load = || Contents::from_bytes(&bytes).expect("`to_bytes` made these bytes");
     time("inside: from bytes", load);
     let contents = collect(Some(load())).contents;
     for term in ["DoThing123", "e", "nothing has this"] {

@@ -55,7 +55,7 @@ impl Offline {
     /// Finds the project, and updates its index. Fails if there is no project, or more than one.
     pub fn open(request: &Request<'_>, project_dir: Option<&str>) -> Result<Self, Failure> {
         let project = project(project_dir)?;
-        let (old, checked) = match stored_data::load(&project.dir) {
+        let (old, checked) = match stored_data::load_index(&project.dir) {
             Some((index, checked)) => (Some(index), checked),
             None => (None, 0),
         };
@@ -66,7 +66,7 @@ impl Offline {
         let checked = match fresh.checked {
             Checked::Trusted => checked,
             Checked::Folders | Checked::Files => {
-                stored_data::save(&project.dir, &fresh.index, fresh.changed, now);
+                stored_data::save_index(&project.dir, &fresh.index, fresh.changed, now);
                 now
             }
         };

@@ -325,10 +325,10 @@ fn the_index_is_kept_and_follows() {
     };
     let before = count();
     assert_eq!(count(), before);
-    let index = stored_data::load(game.path()).expect("it is kept").0;
+    let index = stored_data::load_index(game.path()).expect("it is kept").0;
     assert_eq!(index.entries().len(), 6);
     // The last check seems to be long ago.
-    stored_data::save(game.path(), &index, true, 1);
+    stored_data::save_index(game.path(), &index, true, 1);
     game.put(
         "Content/New/BP_New.uasset",
         blueprint(Profile::of("5.6"), "/Game/New/BP_New", "/Script/Engine.Actor").bytes(),

@@ -2,7 +2,7 @@
 
 use super::{Base, Entry, Report, entries};
 use crate::{
-    Dialect, Unjudged,
+    CannotValidate, Dialect,
     blame::Blame,
     trail::{LAST, Start, Trail, escaped},
     wording,
@@ -79,7 +79,7 @@ impl<'s> Report<'s, '_, '_> {
         trail: &Trail<'s, '_>,
         keyword: &'static str,
         kind: &ValidationErrorKind,
-    ) -> Result<(), Unjudged> {
+    ) -> Result<(), CannotValidate> {
         let value = &trail.place.schema[keyword];
         let keys: Vec<String> = match (kind, trail.instance) {
             (ValidationErrorKind::UnevaluatedProperties { unexpected }, _) => unexpected.clone(),
@@ -111,7 +111,7 @@ impl<'s> Report<'s, '_, '_> {
         &mut self,
         base: &Base<'s, '_>,
         trail: &Trail<'s, '_>,
-    ) -> Result<(), Unjudged> {
+    ) -> Result<(), CannotValidate> {
         let limit = |name| match self.documents.dialect {
             Dialect::Draft202012 => trail.place.schema.get(name),
             Dialect::Draft07 => None,
@@ -146,7 +146,7 @@ impl<'s> Report<'s, '_, '_> {
         keyword: &str,
         key: &str,
         position: usize,
-    ) -> Result<bool, Unjudged> {
+    ) -> Result<bool, CannotValidate> {
         let part = match trail.instance.as_array() {
             Some(items) => &items[position],
             None => &trail.instance[key],

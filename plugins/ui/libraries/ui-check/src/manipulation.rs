@@ -15,11 +15,11 @@ const SIGNS: &[(&str, &str)] = &[
     (r"(?i)\bas\s+an?\s+(?:ai|artificial\s+intelligence)\b", "it speaks as a model"),
     (
         r"(?i)\bI(?:'|’|\s+a)m\s+sorry,?\s+(?:but\s+)?I\s+(?:can(?:'|’|no)t|am\s+unable)",
-        "it apologises instead",
+        "it apologises instead of showing something",
     ),
     (
         r"(?i)</?\s*(?:system|assistant|tool_call|function_calls?|tool_result)\s*>",
-        "it has marks of a conversation",
+        "it contains tags of a chat with a model",
     ),
     (
         r"(?i)\b(?:enter|type|give|provide|confirm|verify|paste|submit)\b[^.<>]{0,30}\b(?:password|passphrase|api[\s-]?key|secret\s+key|private\s+key|seed\s+phrase|credit\s+card|card\s+number|cvv|social\s+security)",
@@ -27,10 +27,10 @@ const SIGNS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The signs in a text that it was written, or copied, to manipulate its reader.
-pub fn contamination(text: &str) -> Vec<String> {
+/// The signs that a text tries to manipulate its reader: one message for each sign, with the words that were found.
+pub fn manipulation_signs(text: &str) -> Vec<String> {
     let found = SIGNS.iter().filter_map(|(sign, meaning)| {
-        let sign = Regex::new(sign).expect("it is one");
+        let sign = Regex::new(sign).expect("each sign is a valid regular expression");
         let words: String = sign.find(text)?.as_str().chars().take(80).collect();
         Some(format!("{meaning} (“{words}”): leave that out"))
     });
@@ -44,16 +44,16 @@ pub fn unwrapped(text: &str) -> (String, Vec<String>) {
     let mut html = text.trim();
     if let Some(start) = html.find('<').filter(|start| *start > 0) {
         html = &html[start..];
-        repairs.push("took away the words before it".to_owned());
+        repairs.push("removed the text before the document".to_owned());
     }
     if let Some(end) = html.rfind('>').filter(|end| end + 1 < html.len()) {
         html = &html[..=end];
-        repairs.push("took away the words behind it".to_owned());
+        repairs.push("removed the text after the document".to_owned());
     }
-    let hides = |c: char| matches!(c, '\u{0}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
-    let plain: String = html.chars().filter(|c| !hides(*c)).collect();
+    let is_invisible = |c: char| matches!(c, '\u{0}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    let plain: String = html.chars().filter(|c| !is_invisible(*c)).collect();
     if plain.len() < html.len() {
-        repairs.push("took away characters that cannot be seen".to_owned());
+        repairs.push("removed invisible characters".to_owned());
     }
     (plain, repairs)
 }
