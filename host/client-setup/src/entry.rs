@@ -127,7 +127,7 @@ impl Shape {
 
     /// The keys of an entry that have to change for it to start this server. Keys that are not named stay.
     pub(crate) fn corrections(&self, entry: &Value, server: &Server) -> Vec<(String, Value)> {
-        let Some(before) = self.installed(&server.name, entry) else { return Vec::new() };
+        let Some(before) = self.portcullis_entry(&server.name, entry) else { return Vec::new() };
         let args = server.args.clone().unwrap_or(before.args);
         let wanted = [(self.command, json!(server.command)), ("args", json!(args))];
         let differs = |(key, value): &(&str, Value)| {

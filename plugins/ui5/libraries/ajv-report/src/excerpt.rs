@@ -1,7 +1,7 @@
 //! Cuts out the part of a schema that an instance can reach, for the `jsonschema` crate.
 //!
 //! Building a validator costs far more than one validation, and a manifest uses little of its schema. The
-//! excerpt lacks the parts of the schema that cannot change the report: annotations, unchecked formats, and
+//! excerpt lacks the parts of the schema that cannot change the result: annotations, unchecked formats, and
 //! schemas for members, names or items that the instance does not have.
 
 use crate::{

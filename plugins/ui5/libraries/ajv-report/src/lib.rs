@@ -58,18 +58,18 @@ impl<'s> Schema<'s> {
 
     /// The errors of the instance; empty if the instance is valid.
     pub fn errors(&self, instance: &Value) -> Result<Vec<ErrorObject>, CannotValidate> {
-        self.report(instance).map(|report| report.errors)
+        self.validate(instance).map(|validation| validation.errors)
     }
 
     /// The errors of the instance, and which of them are root causes.
-    pub fn report(&self, instance: &Value) -> Result<Report<'s>, CannotValidate> {
-        report::report(&self.documents, instance)
+    pub fn validate(&self, instance: &Value) -> Result<Validation<'s>, CannotValidate> {
+        report::validate(&self.documents, instance)
     }
 }
 
-/// The errors of an instance.
+/// The result of the validation of an instance.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report<'s> {
+pub struct Validation<'s> {
     /// Ajv's list; empty if the instance is valid.
     pub errors: Vec<ErrorObject>,
     /// The errors that are root causes, in the same order. Of the alternatives of an `anyOf` or `oneOf`, only

@@ -1,7 +1,7 @@
 //! Converts the errors of the `jsonschema` crate into Ajv's list.
 
 use crate::{
-    CannotValidate, Cause, ErrorObject, Report,
+    CannotValidate, Cause, ErrorObject, Validation,
     blame::{self, Alternatives, Blame, Judge},
     documents::Documents,
     excerpt::Excerpt,
@@ -27,17 +27,17 @@ pub struct Entry<'s> {
 }
 
 /// Ajv's list for one schema and one instance, and its root causes.
-pub fn report<'s>(
+pub fn validate<'s>(
     documents: &Documents<'s>,
     instance: &Value,
-) -> Result<Report<'s>, CannotValidate> {
+) -> Result<Validation<'s>, CannotValidate> {
     let start = Start { place: documents.root(), schema_path: "#", instance, instance_path: "" };
     let mut entries = entries(documents, start)?;
     entries.sort_by(|left, right| left.order.cmp(&right.order));
     let cause =
         |(error, entry): (usize, &Entry<'s>)| entry.cause.map(|schema| Cause { error, schema });
     let causes = entries.iter().enumerate().filter_map(cause).collect();
-    Ok(Report { errors: entries.into_iter().map(|entry| entry.error).collect(), causes })
+    Ok(Validation { errors: entries.into_iter().map(|entry| entry.error).collect(), causes })
 }
 
 fn entries<'s>(

@@ -49,7 +49,7 @@ struct Report {
     /// The manifest version whose schema was used, if it is not the declared one. Then `isValid` is `null`.
     #[serde(skip_serializing_if = "Option::is_none")]
     schema_version: Option<String>,
-    /// What to know about the report. Only there when `isValid` is `null`, or when not all errors are listed.
+    /// What to know about the verdict. Only there when `isValid` is `null`, or when not all errors are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     /// The root causes in plain words, each with its place in the manifest: what to mend first. At most 20, then how many more. Only there when there are errors.
@@ -125,19 +125,20 @@ fn validate(
         }
         _ => None,
     });
-    let report =
-        judge.report(manifest).map_err(|why| format!("The manifest cannot be validated: {why}"))?;
-    let count = report.errors.len();
+    let validation = judge
+        .validate(manifest)
+        .map_err(|why| format!("The manifest cannot be validated: {why}"))?;
+    let count = validation.errors.len();
     let mut notes = Vec::new();
     let summary = summary::lines(
         manifest,
-        &report,
+        &validation,
         match detail {
             Detail::Brief => BRIEF_SUMMARY,
             Detail::Full => usize::MAX,
         },
     );
-    let errors = listed(report.errors, detail)?;
+    let errors = listed(validation.errors, detail)?;
     if errors.len() < count {
         let listed = errors.len();
         let more = match detail {

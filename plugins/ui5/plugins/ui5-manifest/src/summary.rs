@@ -1,6 +1,6 @@
-//! Summarises the root causes of a report in plain words.
+//! Summarises the root causes of a validation in plain words.
 
-use ajv_report::{Cause, ErrorObject, Report};
+use ajv_report::{Cause, ErrorObject, Validation};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -20,8 +20,8 @@ const MAX_PATH: usize = 200;
 const MAX_COMPARED: usize = 64;
 
 /// One line for each root cause in at most `most` bytes, then the number of others.
-pub fn lines(manifest: &Value, report: &Report<'_>, most: usize) -> Vec<String> {
-    let findings = findings(report);
+pub fn lines(manifest: &Value, validation: &Validation<'_>, most: usize) -> Vec<String> {
+    let findings = findings(validation);
     let mut size = 0;
     let shown = findings.iter().take(MAX_LINES).map(|finding| finding.line(manifest));
     let mut lines: Vec<String> = shown
@@ -45,12 +45,12 @@ enum Finding<'v> {
 }
 
 /// Merges the errors about one value, and removes duplicates.
-fn findings<'v>(report: &'v Report<'_>) -> Vec<Finding<'v>> {
+fn findings<'v>(validation: &'v Validation<'_>) -> Vec<Finding<'v>> {
     let mut findings = Vec::new();
     let mut values: HashMap<&str, usize> = HashMap::new();
     let mut said = HashSet::new();
-    for Cause { error, schema } in &report.causes {
-        let error = &report.errors[*error];
+    for Cause { error, schema } in &validation.causes {
+        let error = &validation.errors[*error];
         let path = error.instance_path.as_str();
         let is_of_value = matches!(error.keyword, "type" | "enum" | "const");
         if !is_of_value || error.property_name.is_some() {

@@ -304,10 +304,10 @@ fn a_first_answer_is_brief() {
 #[test]
 fn of_manifests_that_are_too_old_nobody_is_asked() {
     let pack = Pack::open(MANIFESTS);
-    for (version, report) in [("1.1.0", None), ("1.47.0", None), ("1.48.0", Some(true))] {
+    for (version, verdict) in [("1.1.0", None), ("1.47.0", None), ("1.48.0", Some(true))] {
         let nobody = |_: &str| panic!("nobody is asked");
         let report = validate(&pack, &app(version), Detail::Full, nobody).expect("it is judged");
-        assert_eq!(report.is_valid, report, "{version}");
+        assert_eq!(report.is_valid, verdict, "{version}");
     }
 }
 
