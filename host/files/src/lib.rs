@@ -158,8 +158,8 @@ impl Files {
                 }
             }
         };
-        let may = !guard.must_stay_closed_to_programs(access == Access::Write);
-        may.then_some((handle, access))
+        let is_allowed = !guard.must_stay_closed_to_programs(access == Access::Write);
+        is_allowed.then_some((handle, access))
     }
 }
 
