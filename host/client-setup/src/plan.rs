@@ -174,8 +174,8 @@ impl Plan {
         Ok(Self { path, change, before, after, entry, keeps_backup })
     }
 
-    /// A plan that takes the entry of a name away. If nothing else changed since it was added, the file is then as it was
-    /// before.
+    /// A plan that removes the entry of a name. If nothing else changed since the entry was added, the file is then as
+    /// it was before.
     ///
     /// # Errors
     ///

@@ -46,8 +46,8 @@ pub trait Judge: Send + Sync + 'static {
 
 /// Proof that a judge allowed one use of a file.
 pub trait FilePermit: Send {
-    /// Records the outcome, before the guest gets the result. `false`: the outcome cannot be recorded, and the guest must
-    /// not get the result.
+    /// Records the outcome, before the guest gets the result. `false`: the outcome cannot be recorded, and the guest
+    /// must not get the result.
     fn record(self: Box<Self>, outcome: Outcome) -> bool;
 }
 

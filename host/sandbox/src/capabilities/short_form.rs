@@ -1,4 +1,5 @@
-//! Short forms of grants for the command line, such as `http=POST@api.example`, and how they change the keys of a grant.
+//! Short forms of grants for the command line, such as `http=POST@api.example`, and how short forms change the keys of
+//! a grant.
 //!
 //! A grant consists of *values*: texts that each name one part of it, such as `GET@api.example`. Adding and
 //! removing values must not change any other value. Callers find such a change by comparing the values before and
