@@ -72,8 +72,8 @@ impl Names {
                     if !keeps {
                         let first = &all[owner].source;
                         remark(format!(
-                            "the {kind} `{name}` of `{source_name}` is called `{own}`: `{first}` had that name \
-                             first"
+                            "the {kind} `{name}` of `{source_name}` is called `{own}`: \
+                             `{first}` had that name first"
                         ));
                     }
                     taken.insert(own.clone(), at);
