@@ -136,7 +136,7 @@ macro_rules! register {
                 }
             }
 
-            /// The parts of the grant of a capability, for display. Empty: present is no grant.
+            /// The parts of the grant of a capability, for display. Empty: there is no grant.
             pub fn targets(&self, capability: Capability) -> Vec<String> {
                 match capability {
                     $(Capability::$capability =>

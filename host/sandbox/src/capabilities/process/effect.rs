@@ -31,7 +31,7 @@ impl RunningPermit {
     fn end_as(self, ran: &Result<CommandOutput, CommandError>) {
         match ran {
             Ok(CommandOutput { ended: Exit::Exited(code), .. }) => {
-                self.end(&format!("exit {code}"))
+                self.end(&format!("exit {code}"));
             }
             Ok(CommandOutput { ended: Exit::Signalled(signal), .. }) => {
                 self.end(&format!("signal {signal}"));
