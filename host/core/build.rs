@@ -43,10 +43,10 @@ fn main() {
 
 /// The data of the families of the bundled plugins, as Rust source.
 fn families() -> String {
-    let own = "../../resources/portcullis.toml";
-    println!("cargo::rerun-if-changed={own}");
-    let own = fs::read_to_string(own).expect("the host has a default configuration");
-    let defaults = format!("{own}\n{}", portcullis_bundle::DEFAULTS);
+    let path = "../../resources/portcullis.toml";
+    println!("cargo::rerun-if-changed={path}");
+    let host_defaults = fs::read_to_string(path).expect("the host has a default configuration");
+    let defaults = format!("{host_defaults}\n{}", portcullis_bundle::DEFAULTS);
     format!(
         "/// The default configuration: the host's, and that of all families.\n\
          pub const DEFAULTS: &str = {defaults:?};\n\

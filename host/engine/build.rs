@@ -1,5 +1,8 @@
 //! Passes the target of this build to the engine, which compiles components for the same target.
-#![expect(clippy::disallowed_methods, reason = "a build script is told things by its environment")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the environment of a build script holds its parameters"
+)]
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::record::{Counted, Event, Record, Verdict};
 
 /// Maximum number of different subjects that are kept for one plugin, capability and verdict. The latest are kept.
-const SUBJECTS: usize = 12;
+const MAX_SUBJECTS: usize = 12;
 
 /// The use of one capability by one plugin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl CapabilityUses {
         *number = number.saturating_add(count);
         subjects.retain(|known| known != subject);
         subjects.push_front(subject.clone());
-        subjects.truncate(SUBJECTS);
+        subjects.truncate(MAX_SUBJECTS);
         used.last = used.last.take().max(Some(record.time.clone()));
     }
 }
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!((used.allowed, used.denied), (1030, 1));
         assert_eq!(used.last.as_deref(), Some("50"));
         assert_eq!(used.denials, ["GET secret"]);
-        assert_eq!(used.subjects.len(), SUBJECTS);
+        assert_eq!(used.subjects.len(), MAX_SUBJECTS);
         assert_eq!(used.subjects.iter().take(2).collect::<Vec<_>>(), ["GET last", "GET 19"]);
         assert_eq!(all.since.as_deref(), Some("10"));
     }

@@ -116,7 +116,7 @@ impl fmt::Display for FlawKind {
 }
 
 /// The kinds of lines that are records.
-const RECORDS: [&str; 5] = ["ask", "outcome", "more", "call", "approval"];
+const RECORD_KINDS: [&str; 5] = ["ask", "outcome", "more", "call", "approval"];
 
 /// The fields of the chain and all fields that a record may have. Reading them in one step is faster than
 /// reading the kind of the line first, and an audit has very many records.
@@ -214,7 +214,7 @@ struct ChainFields<'a> {
 fn read(at: usize, text: &[u8]) -> Option<Line> {
     let hash = Hash::of(text);
     if let Ok(flat) = serde_json::from_slice::<LineFields<'_>>(text)
-        && RECORDS.contains(&&*flat.event)
+        && RECORD_KINDS.contains(&&*flat.event)
     {
         let (n, prev) = (flat.n, flat.prev);
         let entry = Entry::Record(Box::new(flat.record()?));
@@ -225,7 +225,7 @@ fn read(at: usize, text: &[u8]) -> Option<Line> {
         "opened" => Entry::Opened(Box::new(serde_json::from_slice(text).ok()?)),
         "sealed" => Entry::Sealed(serde_json::from_slice(text).ok()?),
         // A record with a field that could not be read.
-        known if RECORDS.contains(&known) => return None,
+        known if RECORD_KINDS.contains(&known) => return None,
         known if IndexEntry::is_named(known) => {
             Entry::Index(Box::new(serde_json::from_slice(text).ok()?))
         }
@@ -240,8 +240,8 @@ type ReadLine<'a> = (usize, &'a [u8], Option<Line>);
 /// The complete lines of a file, and the bytes after the last line end.
 pub(crate) fn lines(bytes: &[u8]) -> (impl Iterator<Item = ReadLine<'_>>, &[u8]) {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    let (whole, torn) = bytes.split_at(end);
-    let lines = whole.split_inclusive(|byte| *byte == b'\n').enumerate().map(|(index, line)| {
+    let (complete, torn) = bytes.split_at(end);
+    let lines = complete.split_inclusive(|byte| *byte == b'\n').enumerate().map(|(index, line)| {
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         (index + 1, line, read(index + 1, text))
     });
@@ -257,18 +257,18 @@ pub(crate) struct ChainCheck {
 }
 
 impl ChainCheck {
-    /// Checks the next line of the file. `None` for `line`: it could not be read.
+    /// Checks the next line of the file. `None` for `line`: the line could not be read.
     pub fn next(&mut self, line: Option<&Line>) -> Option<FlawKind> {
         let Some(line) = line else {
             self.before = self.before.map(|(next, _)| (next.saturating_add(1), None));
             return Some(FlawKind::NotALine);
         };
-        let begins = match &line.entry {
+        let is_first = match &line.entry {
             Entry::Opened(_) => true,
             Entry::Index(note) => note.begins(),
             Entry::Record(_) | Entry::Sealed(_) | Entry::Other(_) => false,
         };
-        let before = if begins { Some((0, Some(Hash::NONE))) } else { self.before };
+        let before = if is_first { Some((0, Some(Hash::NONE))) } else { self.before };
         self.before = Some((line.n.saturating_add(1), Some(line.hash)));
         match before {
             None => Some(FlawKind::MissingHeader),

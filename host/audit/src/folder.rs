@@ -173,8 +173,8 @@ impl Snapshot {
 ///
 /// A file that exists cannot be read.
 pub fn read_records(folder: &Path, mut each: impl FnMut(Record)) -> io::Result<()> {
-    let held = Snapshot::of(folder)?;
-    visit(&held, folder, &held.state(), &mut |record| each(record.clone()))
+    let snapshot = Snapshot::of(folder)?;
+    visit(&snapshot, folder, &snapshot.state(), &mut |record| each(record.clone()))
 }
 
 /// Counts and denials of all records of a folder, deleted records included.
@@ -205,10 +205,10 @@ pub fn read_with_usage(
     folder: &Path,
     mut each: impl FnMut(&Record),
 ) -> io::Result<(Usage, DeletedRecords)> {
-    let held = Snapshot::of(folder)?;
-    let state = held.state();
+    let snapshot = Snapshot::of(folder)?;
+    let state = snapshot.state();
     let mut usage = state.usage.clone();
-    visit(&held, folder, &state, &mut |record| {
+    visit(&snapshot, folder, &state, &mut |record| {
         usage.add(record);
         each(record);
     })?;
@@ -216,14 +216,14 @@ pub fn read_with_usage(
 }
 
 fn visit(
-    held: &Snapshot,
+    snapshot: &Snapshot,
     folder: &Path,
     state: &IndexState,
     each: &mut dyn FnMut(&Record),
 ) -> io::Result<()> {
     let mut seen = HashSet::new();
-    for file in &held.listed {
-        let Some(bytes) = held.bytes(folder, file, state)? else { continue };
+    for file in &snapshot.listed {
+        let Some(bytes) = snapshot.bytes(folder, file, state)? else { continue };
         let known = &seen;
         let found = read_segments(&bytes.valid, &mut |segment, record| {
             if !HashSet::contains(known, segment) {

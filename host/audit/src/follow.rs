@@ -91,13 +91,13 @@ impl Follower {
 
     /// Reads the segments of the archives, and yields the records that were not read from their own files.
     fn poll_archives(&mut self, each: &mut impl FnMut(Record)) -> io::Result<()> {
-        let held = Snapshot::of(&self.folder)?;
-        let state = held.state();
-        for file in held.listed.iter().filter(|file| file.archive) {
+        let snapshot = Snapshot::of(&self.folder)?;
+        let state = snapshot.state();
+        for file in snapshot.listed.iter().filter(|file| file.archive) {
             if self.archives.get(&file.name) == Some(&file.bytes) {
                 continue;
             }
-            let Some(bytes) = held.bytes(&self.folder, file, &state)? else { continue };
+            let Some(bytes) = snapshot.bytes(&self.folder, file, &state)? else { continue };
             let mut found: HashMap<String, u64> = HashMap::new();
             read_segments(&bytes.valid, &mut |segment, record| {
                 let count = found.entry(segment.to_owned()).or_default();
@@ -111,8 +111,8 @@ impl Follower {
             self.archives.insert(file.name.clone(), file.bytes);
         }
         // The file of an archived segment may still be there. It is not read again.
-        let held_files = held.listed.iter().filter(|file| !file.archive);
-        for file in held_files.filter(|file| state.leftover.contains(&file.name)) {
+        let segment_files = snapshot.listed.iter().filter(|file| !file.archive);
+        for file in segment_files.filter(|file| state.leftover.contains(&file.name)) {
             self.read.entry(file.stem.clone()).or_default().bytes = u64::MAX;
         }
         Ok(())
@@ -120,9 +120,9 @@ impl Follower {
 }
 
 /// The bytes of a file from this offset on.
-fn read_from(path: &Path, place: u64) -> io::Result<Vec<u8>> {
+fn read_from(path: &Path, offset: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
-    file.seek(SeekFrom::Start(place))?;
+    file.seek(SeekFrom::Start(offset))?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -43,28 +43,28 @@ pub(crate) fn read(bytes: &[u8]) -> (IndexState, Chain, Vec<BrokenLink>, usize) 
 pub(crate) struct Lock(#[expect(dead_code, reason = "the open file is the lock")] File);
 
 impl Lock {
-    /// Waits for the lock, at most for this time. A `shared` lock is for reading.
+    /// Waits for the lock, at most for this time. `is_shared`: the lock is for reading.
     ///
     /// # Errors
     ///
     /// Other processes hold the lock for this whole time, or the file cannot be opened or locked.
-    pub fn take(folder: &Path, at_most: Duration, shared: bool) -> io::Result<Self> {
+    pub fn take(folder: &Path, at_most: Duration, is_shared: bool) -> io::Result<Self> {
         let mut options = OpenOptions::new();
-        if shared {
+        if is_shared {
             options.read(true);
         } else {
             options.create(true).write(true).truncate(false);
         }
         owner_only(&mut options);
         let file = options.open(folder.join(LOCK))?;
-        let began = Instant::now();
+        let start = Instant::now();
         let mut pause = Duration::from_millis(1);
         loop {
-            let taken = if shared { file.try_lock_shared() } else { file.try_lock() };
+            let taken = if is_shared { file.try_lock_shared() } else { file.try_lock() };
             match taken {
                 Ok(()) => return Ok(Self(file)),
                 Err(std::fs::TryLockError::Error(error)) => return Err(error),
-                Err(std::fs::TryLockError::WouldBlock) if began.elapsed() < at_most => {
+                Err(std::fs::TryLockError::WouldBlock) if start.elapsed() < at_most => {
                     std::thread::sleep(pause);
                     pause = (pause * 2).min(Duration::from_millis(50));
                 }
@@ -105,13 +105,14 @@ impl Index {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         let (state, chain, _, torn) = read(&bytes);
-        let whole = (bytes.len() - torn) as u64;
+        let complete_bytes = (bytes.len() - torn) as u64;
         if torn > 0 {
             // The last line is incomplete: a process was killed while it wrote the line, or the disk was full.
-            file.set_len(whole)?;
+            file.set_len(complete_bytes)?;
         }
-        let mut index = Self { file, chain, bytes: whole, line: Vec::new(), state, _lock: lock };
-        if whole == 0 {
+        let mut index =
+            Self { file, chain, bytes: complete_bytes, line: Vec::new(), state, _lock: lock };
+        if complete_bytes == 0 {
             let state = IndexState::default();
             index.append(IndexEntry::IndexOpened { format: FORMAT, before: None, state })?;
         }
@@ -135,15 +136,15 @@ impl Index {
         Ok(())
     }
 
-    /// Replaces the index by one line with its state, if the index is larger than `most` bytes and this makes it
-    /// much smaller. The previous file is kept beside the new file.
+    /// Replaces the index by one line with its state, if the index is larger than `max_bytes` and the line is much
+    /// smaller. The previous file is kept beside the new file.
     ///
     /// # Errors
     ///
     /// The new file cannot be written. The index stays as it is.
     #[expect(clippy::disallowed_methods, reason = "the audit's job is its folder")]
-    pub fn compact(&mut self, folder: &Path, most: u64) -> io::Result<()> {
-        if self.bytes <= most {
+    pub fn compact(&mut self, folder: &Path, max_bytes: u64) -> io::Result<()> {
+        if self.bytes <= max_bytes {
             return Ok(());
         }
         // Only files that could not be removed are still left over.

@@ -86,7 +86,7 @@ pub struct Approval<'a> {
     pub source: &'a str,
     /// The digest that is approved.
     pub digest: &'a str,
-    /// The digest that was approved before. `None`: nothing was.
+    /// The digest that was approved before. `None`: no digest was approved.
     pub before: Option<&'a str>,
     /// The name of the operating system's user.
     pub user: &'a str,

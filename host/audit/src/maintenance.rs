@@ -73,15 +73,15 @@ fn work(folder: &Path, limits: &Limits, jobs: &Receiver<Job>) {
                 continue;
             }
         };
-        let begins = matches!(entry, IndexEntry::SegmentOpened { .. });
-        let kept = Index::open(folder, INDEX_WAIT).and_then(|mut index| {
+        let is_begun = matches!(entry, IndexEntry::SegmentOpened { .. });
+        let updated = Index::open(folder, INDEX_WAIT).and_then(|mut index| {
             // Another process may have archived the segment in the meantime.
             if exists(&folder.join(file)) {
                 index.append(entry)?;
             }
-            if begins { tidy(folder, limits, &mut index) } else { Ok(()) }
+            if is_begun { tidy(folder, limits, &mut index) } else { Ok(()) }
         });
-        if let Err(error) = kept {
+        if let Err(error) = updated {
             // The next process appends the missing lines.
             tracing::warn!("the index of the audit in {}: {error}", folder.display());
         }
@@ -96,11 +96,11 @@ fn work(folder: &Path, limits: &Limits, jobs: &Receiver<Job>) {
 pub(crate) fn tidy(folder: &Path, limits: &Limits, index: &mut Index) -> io::Result<()> {
     let mut listed = list(folder)?;
     listed.retain(|file| {
-        let leftover = index.state.leftover.contains(&file.name);
-        if leftover {
+        let is_leftover = index.state.leftover.contains(&file.name);
+        if is_leftover {
             remove(&folder.join(&file.name));
         }
-        !leftover
+        !is_leftover
     });
     note_ends(folder, limits, index, &listed)?;
     archive_small(folder, limits, index, &mut listed)?;
@@ -116,8 +116,9 @@ fn note_ends(
     listed: &[FolderFile],
 ) -> io::Result<()> {
     for file in listed.iter().filter(|file| !file.archive) {
-        let ended = index.state.segments.get(&file.stem).is_some_and(|known| known.end.is_some());
-        if ended || is_fresh(file, limits) || is_live(&folder.join(&file.name)) {
+        let has_ended =
+            index.state.segments.get(&file.stem).is_some_and(|known| known.end.is_some());
+        if has_ended || is_fresh(file, limits) || is_live(&folder.join(&file.name)) {
             continue;
         }
         let bytes = read(&folder.join(&file.name))?;
@@ -157,12 +158,12 @@ fn archive_small(
         archive.bytes < limits.segment && !spans_too_long(name, limits)
     };
     let last = index.state.archives.iter().next_back();
-    let present = last.filter(|(name, archive)| fits(name, archive));
-    let (into, mut archive) = match present {
+    let current = last.filter(|(name, archive)| fits(name, archive));
+    let (archive_name, mut archive) = match current {
         Some((name, archive)) => (name.clone(), archive.clone()),
         None => (format!("archive-{}.jsonl", small[0].stem), Archive::default()),
     };
-    let (mut whole, mut segments) = (Vec::new(), Vec::new());
+    let (mut contents, mut segments) = (Vec::new(), Vec::new());
     for file in &small {
         let bytes = read(&folder.join(&file.name))?;
         let segment = read_segments(&bytes, &mut |_, _| ()).only();
@@ -173,7 +174,7 @@ fn archive_small(
         }) else {
             continue;
         };
-        whole.extend_from_slice(&bytes[segment.range]);
+        contents.extend_from_slice(&bytes[segment.range]);
         archive.digest = archive.digest.fold(segment.last);
         archive.segments += 1;
         segments.push(file.stem.clone());
@@ -184,26 +185,26 @@ fn archive_small(
     let mut options = OpenOptions::new();
     options.create(true).append(true);
     owner_only(&mut options);
-    let mut file = options.open(folder.join(&into))?;
+    let mut file = options.open(folder.join(&archive_name))?;
     // Bytes beyond the size in the index were written by a process that was killed while it archived.
     file.set_len(archive.bytes)?;
-    if let Err(error) = file.write_all(&whole) {
+    if let Err(error) = file.write_all(&contents) {
         file.set_len(archive.bytes)?;
         return Err(error);
     }
     file.sync_data()?;
-    archive.bytes += whole.len() as u64;
+    archive.bytes += contents.len() as u64;
     let bytes = archive.bytes;
     index.append(IndexEntry::Archived {
         segments: segments.clone(),
-        into: into.clone(),
+        into: archive_name.clone(),
         archive,
     })?;
     for segment in &segments {
         remove(&folder.join(file_name(segment)));
     }
-    listed.retain(|file| file.name != into && !segments.contains(&file.stem));
-    listed.push(FolderFile::archive(into, bytes));
+    listed.retain(|file| file.name != archive_name && !segments.contains(&file.stem));
+    listed.push(FolderFile::archive(archive_name, bytes));
     listed.sort_unstable();
     Ok(())
 }
@@ -227,11 +228,11 @@ fn drop_oldest(
             continue;
         }
         let (mut usage, mut dropped) = (Usage::default(), DeletedRecords::default());
-        let held = read_segments(&read(&path)?, &mut |_, record| {
+        let found = read_segments(&read(&path)?, &mut |_, record| {
             usage.add(record);
             dropped.add(record);
         });
-        let segments = held.segments.len() as u64;
+        let segments = found.segments.len() as u64;
         index.append(IndexEntry::Dropped { file: file.name.clone(), segments, usage, dropped })?;
         remove(&folder.join(&file.name));
         total = total.saturating_sub(file.bytes);
@@ -242,13 +243,13 @@ fn drop_oldest(
 /// Whether an archive began more than an eighth of the maximum age ago, so that nothing more is added to it. Files are
 /// deleted whole, by the age of their last write: an archive that grew for ever would never be deleted.
 fn spans_too_long(name: &str, limits: &Limits) -> bool {
-    let (Some(most), Some(began)) = (limits.age, began(name)) else { return false };
-    SystemTime::now().duration_since(began).is_ok_and(|age| age > most / 8)
+    let (Some(max_age), Some(begin)) = (limits.age, begin_time(name)) else { return false };
+    SystemTime::now().duration_since(begin).is_ok_and(|age| age > max_age / 8)
 }
 
 /// The time at which the first segment of an archive began, from the archive's name:
 /// `archive-20261122T080000.120Z-….jsonl`.
-fn began(name: &str) -> Option<SystemTime> {
+fn begin_time(name: &str) -> Option<SystemTime> {
     let stamp = name.strip_prefix("archive-")?.split('-').next()?;
     let part = |from: usize, to: usize| stamp.get(from..to);
     let rest = stamp.get(13..)?;
@@ -259,8 +260,8 @@ fn began(name: &str) -> Option<SystemTime> {
 
 /// Whether the last write of the file is too long ago.
 fn is_expired(file: &FolderFile, limits: &Limits) -> bool {
-    let (Some(most), Some(changed)) = (limits.age, file.changed) else { return false };
-    SystemTime::now().duration_since(changed).is_ok_and(|age| age > most)
+    let (Some(max_age), Some(changed)) = (limits.age, file.changed) else { return false };
+    SystemTime::now().duration_since(changed).is_ok_and(|age| age > max_age)
 }
 
 /// Whether the file was written so recently that its process may not have locked it yet.
@@ -275,10 +276,10 @@ mod tests {
 
     #[test]
     fn the_time_of_an_archive_is_in_its_name() {
-        let time = began("archive-20261122T080001.120Z-4711-0.jsonl").unwrap();
+        let time = begin_time("archive-20261122T080001.120Z-4711-0.jsonl").unwrap();
         assert_eq!(humantime::format_rfc3339_millis(time).to_string(), "2026-11-22T08:00:01.120Z");
         for name in ["archive-.jsonl", "archive-2026.jsonl", "20261122T080001.120Z-4711-0.jsonl"] {
-            assert_eq!(began(name), None, "{name}");
+            assert_eq!(begin_time(name), None, "{name}");
         }
         let old = Limits { age: Some(Duration::from_secs(8 * 60)), ..Limits::default() };
         assert!(spans_too_long("archive-20201122T080001.120Z-1-0.jsonl", &old));

@@ -53,7 +53,7 @@ fn remove_oldest(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a file that only this user can read. It must not exist.
+/// Creates a file that only this user can read. The file must not exist.
 fn create_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

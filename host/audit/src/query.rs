@@ -71,7 +71,7 @@ pub fn parse_time(text: &str, now: SystemTime) -> Result<String, InvalidTime> {
 impl Query {
     /// Whether the query selects a record.
     pub fn selects(&self, record: &Record) -> bool {
-        let is = |wanted: &Option<String>, found: &str| {
+        let matches = |wanted: &Option<String>, found: &str| {
             wanted.as_deref().is_none_or(|wanted| wanted == found)
         };
         let (capability, verdict) = match &record.event {
@@ -83,10 +83,10 @@ impl Query {
         };
         self.since.as_deref().is_none_or(|since| record.time.as_str() >= since)
             && self.until.as_deref().is_none_or(|until| record.time.as_str() < until)
-            && is(&self.source, &record.plugin)
-            && is(&self.tool, &record.tool)
+            && matches(&self.source, &record.plugin)
+            && matches(&self.tool, &record.tool)
             && self.request.as_deref().is_none_or(|wanted| is_part_of(&record.request, wanted))
-            && is(&self.capability, capability)
+            && matches(&self.capability, capability)
             && (!self.only_denied || verdict == Some(Verdict::Denied))
             && self.host.as_deref().is_none_or(|host| has_host(&record.event, host))
     }
@@ -124,11 +124,15 @@ fn has_host(event: &Event, host: &str) -> bool {
 }
 
 /// A record, ordered by its time and then by its place in the audit.
-struct Timed(Record, u64);
+struct Timed {
+    record: Record,
+    /// The place in the audit.
+    number: u64,
+}
 
 impl Timed {
     fn key(&self) -> (&str, u64) {
-        (&self.0.time, self.1)
+        (&self.record.time, self.number)
     }
 }
 
@@ -171,7 +175,7 @@ impl<'a> Latest<'a> {
             return;
         }
         self.seen += 1;
-        self.kept.push(Reverse(Timed(record, self.seen)));
+        self.kept.push(Reverse(Timed { record, number: self.seen }));
         if self.kept.len() > self.most {
             self.kept.pop();
         }
@@ -181,7 +185,10 @@ impl<'a> Latest<'a> {
         let left_out = self.seen - self.kept.len() as u64;
         let mut sorted = self.kept.into_sorted_vec();
         sorted.reverse();
-        Selection { records: sorted.into_iter().map(|Reverse(timed)| timed.0).collect(), left_out }
+        Selection {
+            records: sorted.into_iter().map(|Reverse(timed)| timed.record).collect(),
+            left_out,
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 /// Maximum length of a subject, in bytes: `PATH_MAX` of Linux.
-const MAX_SUBJECT: usize = 4096;
+const MAX_SUBJECT_BYTES: usize = 4096;
 
 /// Words in the name of a secret value.
-const SECRET: &[&str] = &[
+const SECRET_WORDS: &[&str] = &[
     "password",
     "passwd",
     "passphrase",
@@ -29,17 +29,17 @@ const HIDDEN: &str = "***";
 
 /// The text, shortened if it is too long for a record.
 pub(crate) fn bounded(text: &str) -> Cow<'_, str> {
-    if text.len() <= MAX_SUBJECT {
+    if text.len() <= MAX_SUBJECT_BYTES {
         return Cow::Borrowed(text);
     }
-    let cut = text.floor_char_boundary(MAX_SUBJECT - 40);
+    let cut = text.floor_char_boundary(MAX_SUBJECT_BYTES - 40);
     Cow::Owned(format!("{}… ({} bytes)", &text[..cut], text.len()))
 }
 
 /// Whether the value with this name is a secret, such as an argument `apiKey`.
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    SECRET.iter().any(|word| name.contains(word))
+    SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
 /// The text of a command or an address without secrets: without the values after `password=`, `--token`, `Bearer`
@@ -54,12 +54,12 @@ pub fn without_secrets(text: &str) -> String {
         }
         let lower = word.to_ascii_lowercase();
         let bare = lower.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        let value = word
+        let separator = word
             .find(['=', ':'])
             .filter(|at| is_secret_name(&word[..*at]) && !word[*at..].starts_with("://"));
         if matches!(bare, "bearer" | "basic") {
             (hide_next, _) = (true, out.push_str(word));
-        } else if let Some(at) = value {
+        } else if let Some(at) = separator {
             out.push_str(&word[..=at]);
             // As in `Authorization: Bearer abc`, the value may follow a space.
             hide_next = at + 1 == word.len();
@@ -109,6 +109,6 @@ mod tests {
     #[test]
     fn a_long_subject_is_cut_between_characters() {
         let cut = bounded(&"ä".repeat(5000)).into_owned();
-        assert!(cut.len() <= MAX_SUBJECT && cut.ends_with("ä… (10000 bytes)"), "{cut}");
+        assert!(cut.len() <= MAX_SUBJECT_BYTES && cut.ends_with("ä… (10000 bytes)"), "{cut}");
     }
 }

@@ -16,7 +16,7 @@ pub const MAX_SINGLE_RECORDS: u32 = 1000;
 
 /// The number of asks that the first record of a counter covers. The record is written in advance: it also stands
 /// for asks up to this number that have not happened yet.
-const COVERED: u64 = 64;
+const FIRST_COVERED: u64 = 64;
 
 /// An ask writes a new record of its counter if the last one is older than this.
 const MAX_RECORD_INTERVAL: Duration = Duration::from_secs(1);
@@ -164,7 +164,7 @@ impl Trail {
     /// The audit cannot be written. The call must then be refused.
     pub fn begin_call(&self, bytes_in: u64) -> io::Result<OngoingCall> {
         self.0.audit.ready()?;
-        Ok(OngoingCall { trail: self.clone(), started: Instant::now(), bytes_in, ended: false })
+        Ok(OngoingCall { trail: self.clone(), started: Instant::now(), bytes_in, has_ended: false })
     }
 }
 
@@ -218,13 +218,13 @@ impl CallRecords {
             })
         };
         let is_first = counters.iter().all(|counter| counter.verdict != verdict);
-        let mut place = find(counters, outcome);
+        let mut index = find(counters, outcome);
         let mut outcome = outcome;
-        if place.is_none() && counters.len() >= MAX_COUNTERS {
+        if index.is_none() && counters.len() >= MAX_COUNTERS {
             outcome = outcome.map(|_| "other");
-            place = find(counters, outcome);
+            index = find(counters, outcome);
         }
-        let place = place.unwrap_or_else(|| {
+        let index = index.unwrap_or_else(|| {
             counters.push(Counter {
                 of,
                 capability: capability.to_owned(),
@@ -239,11 +239,11 @@ impl CallRecords {
             });
             counters.len() - 1
         });
-        let counter = &mut counters[place];
+        let counter = &mut counters[index];
         let total = counter.total + 1;
-        let uncovered = total > counter.covers;
-        if uncovered || counter.written.elapsed() >= MAX_RECORD_INTERVAL {
-            let covers = if uncovered { (total * 2).max(COVERED) } else { counter.covers };
+        let is_uncovered = total > counter.covers;
+        if is_uncovered || counter.written.elapsed() >= MAX_RECORD_INTERVAL {
+            let covers = if is_uncovered { (total * 2).max(FIRST_COVERED) } else { counter.covers };
             self.write(counter.event(total, covers, subject))?;
             (counter.recorded, counter.covers, counter.written) = (total, covers, Instant::now());
         }
@@ -293,7 +293,7 @@ pub struct OngoingCall {
     trail: Trail,
     started: Instant,
     bytes_in: u64,
-    ended: bool,
+    has_ended: bool,
 }
 
 impl OngoingCall {
@@ -308,7 +308,7 @@ impl OngoingCall {
         outcome: impl Into<String>,
         bytes_out: u64,
     ) -> io::Result<()> {
-        self.ended = true;
+        self.has_ended = true;
         self.write(verdict, outcome.into(), bytes_out)
     }
 
@@ -327,7 +327,7 @@ impl OngoingCall {
 
 impl Drop for OngoingCall {
     fn drop(&mut self) {
-        if self.ended {
+        if self.has_ended {
             return;
         }
         if let Err(error) = self.write(Verdict::Allowed, "cancelled".into(), 0) {

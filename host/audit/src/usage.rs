@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::{Counted, Event, Record, Verdict};
 
 /// Maximum number of different denials of one plugin that are kept.
-const DENIALS: usize = 100;
+const MAX_DENIALS: usize = 100;
 
 /// Counts and denials of all plugins, by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub struct Denial {
     pub capability: String,
     /// The effect and its object.
     pub subject: String,
-    /// The number of times.
+    /// How often the effect was denied.
     pub times: u64,
     /// When the effect was last denied.
     pub last: String,
@@ -51,9 +51,9 @@ impl Usage {
             Some(used) => used,
             None => self.0.entry(record.plugin.clone()).or_default(),
         };
-        let mut denied = |capability: &str, subject: &str, times: u64| {
+        let mut add_denied = |capability: &str, subject: &str, times: u64| {
             used.denied = used.denied.saturating_add(times);
-            used.deny(Denial {
+            used.add_denial(Denial {
                 capability: capability.to_owned(),
                 subject: subject.to_owned(),
                 times,
@@ -68,11 +68,11 @@ impl Usage {
             Event::Ask { verdict: Verdict::Allowed, .. } => used.allowed += 1,
             Event::Ask { verdict: Verdict::Denied, capability, subject, .. }
             | Event::Outcome { verdict: Verdict::Denied, capability, subject, .. } => {
-                denied(capability, subject, 1);
+                add_denied(capability, subject, 1);
             }
             Event::Outcome { verdict: Verdict::Allowed, .. } => {}
             Event::More { verdict: Verdict::Denied, capability, last, count, .. } => {
-                denied(capability, last, *count);
+                add_denied(capability, last, *count);
             }
             Event::More { verdict: Verdict::Allowed, of: Counted::Asks, count, .. } => {
                 used.allowed = used.allowed.saturating_add(*count);
@@ -90,13 +90,13 @@ impl Usage {
             used.allowed = used.allowed.saturating_add(later.allowed);
             used.denied = used.denied.saturating_add(later.denied);
             used.last = used.last.take().max(later.last);
-            later.denials.into_iter().for_each(|denial| used.deny(denial));
+            later.denials.into_iter().for_each(|denial| used.add_denial(denial));
         }
     }
 }
 
 impl PluginUse {
-    fn deny(&mut self, denial: Denial) {
+    fn add_denial(&mut self, denial: Denial) {
         let same = |known: &&mut Denial| {
             known.subject == denial.subject && known.capability == denial.capability
         };
@@ -106,8 +106,8 @@ impl PluginUse {
             return;
         }
         // The first 50 denials stay. The oldest of the others is removed.
-        if self.denials.len() == DENIALS {
-            self.denials.remove(DENIALS / 2);
+        if self.denials.len() == MAX_DENIALS {
+            self.denials.remove(MAX_DENIALS / 2);
         }
         self.denials.push(denial);
     }

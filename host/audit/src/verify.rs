@@ -87,18 +87,18 @@ impl fmt::Display for Fault {
 ///
 /// A file that exists cannot be read.
 pub fn verify(folder: &Path) -> io::Result<Report> {
-    let held = Snapshot::of(folder)?;
+    let snapshot = Snapshot::of(folder)?;
     let mut check = Check::default();
-    let state = check.index(folder, &held)?;
-    for file in &held.listed {
-        let Some(bytes) = held.bytes(folder, file, &state)? else { continue };
+    let state = check.index(folder, &snapshot)?;
+    for file in &snapshot.listed {
+        let Some(bytes) = snapshot.bytes(folder, file, &state)? else { continue };
         if file.archive {
-            check.archive(file, bytes, &state, held.index.is_some());
+            check.archive(file, bytes, &state, snapshot.index.is_some());
         } else {
-            check.segment(folder, file, &bytes.valid, &state, held.index.is_some());
+            check.segment(folder, file, &bytes.valid, &state, snapshot.index.is_some());
         }
     }
-    let present: Vec<_> = held.listed.iter().map(|file| file.name.as_str()).collect();
+    let present: Vec<_> = snapshot.listed.iter().map(|file| file.name.as_str()).collect();
     let segments = state.segments.keys().map(|segment| file_name(segment));
     for missing in segments.chain(state.archives.keys().cloned()) {
         if !present.contains(&missing.as_str()) {
@@ -119,7 +119,7 @@ pub fn verify(folder: &Path) -> io::Result<Report> {
 ///
 /// A file that exists cannot be read.
 pub fn was_last(folder: &Path, digest: &str) -> io::Result<bool> {
-    let held = Snapshot::of(folder)?;
+    let snapshot = Snapshot::of(folder)?;
     let before = match read(&folder.join(INDEX_BEFORE)) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -129,7 +129,7 @@ pub fn was_last(folder: &Path, digest: &str) -> io::Result<bool> {
         let mut lines = lines(bytes).0;
         lines.any(|(_, _, line)| line.is_some_and(|line| line.hash.to_string() == digest))
     };
-    Ok(held.index.as_deref().is_some_and(has) || has(&before))
+    Ok(snapshot.index.as_deref().is_some_and(has) || has(&before))
 }
 
 #[derive(Default)]
@@ -160,11 +160,11 @@ impl Check {
         }
     }
 
-    fn index(&mut self, folder: &Path, held: &Snapshot) -> io::Result<IndexState> {
-        let Some(bytes) = &held.index else {
+    fn index(&mut self, folder: &Path, snapshot: &Snapshot) -> io::Result<IndexState> {
+        let Some(bytes) = &snapshot.index else {
             // The first process may be about to write the index.
-            let live = |file: &FolderFile| !file.archive && is_live(&folder.join(&file.name));
-            if held.listed.iter().all(live) {
+            let is_running = |file: &FolderFile| !file.archive && is_live(&folder.join(&file.name));
+            if snapshot.listed.iter().all(is_running) {
                 self.remark(INDEX, "it does not exist yet");
             } else {
                 self.fault(INDEX, None, "it is missing, so that removed segments cannot be found");
@@ -301,7 +301,7 @@ impl Check {
             }
         }
         for segment in found.segments {
-            self.found(segment, Ending::Killed);
+            self.add_segment(segment, Ending::Killed);
         }
     }
 
@@ -317,8 +317,8 @@ impl Check {
         self.segments(file, &found);
         let torn = found.torn;
         let Some(segment) = found.only() else {
-            let known = state.segments.contains_key(&file.stem);
-            if known || torn < bytes.len() {
+            let is_known = state.segments.contains_key(&file.stem);
+            if is_known || torn < bytes.len() {
                 self.fault(&file.name, None, "it does not hold exactly one segment");
             } else {
                 self.remark(&file.name, "it holds no complete line");
@@ -330,11 +330,12 @@ impl Check {
         }
         let known = state.segments.get(&file.stem);
         let end = known.and_then(|known| known.end.as_ref());
-        let live = segment.sealed.is_none() && end.is_none() && is_live(&folder.join(&file.name));
+        let is_running =
+            segment.sealed.is_none() && end.is_none() && is_live(&folder.join(&file.name));
         if known.is_some_and(|known| known.first != segment.first) {
             self.fault(&file.name, Some(1), "its first line differs from the one in the index");
         }
-        if known.is_none() && has_index && !live {
+        if known.is_none() && has_index && !is_running {
             self.remark(&file.name, "the index does not list it");
         }
         if let Some(end) = end {
@@ -352,13 +353,13 @@ impl Check {
         }
         if torn > 0 && segment.sealed.is_some() {
             self.fault(&file.name, None, "bytes were added after its last line");
-        } else if torn > 0 && !live {
+        } else if torn > 0 && !is_running {
             self.remark(&file.name, format!("its last line is incomplete: {torn} bytes"));
         }
-        self.found(segment, if live { Ending::Running } else { Ending::Killed });
+        self.add_segment(segment, if is_running { Ending::Running } else { Ending::Killed });
     }
 
-    fn found(&mut self, segment: ReadSegment, otherwise: Ending) {
+    fn add_segment(&mut self, segment: ReadSegment, otherwise: Ending) {
         self.report.segments.push(SegmentReport {
             segment: segment.header.segment,
             lines: segment.lines,

@@ -39,7 +39,7 @@ struct Segment {
     /// Size in bytes of the complete lines.
     bytes: u64,
     /// Whether an incomplete line may follow the complete lines.
-    torn: bool,
+    is_torn: bool,
     /// When [`SegmentFile::exists`] was last checked.
     checked: Instant,
 }
@@ -47,12 +47,12 @@ struct Segment {
 impl Segment {
     /// Appends a line. After an error, an incomplete line is removed now or by the next append.
     fn append(&mut self, line: &[u8]) -> io::Result<()> {
-        if self.torn {
+        if self.is_torn {
             self.file.truncate(self.bytes)?;
-            self.torn = false;
+            self.is_torn = false;
         }
         if let Err(error) = self.file.append(line) {
-            self.torn = self.file.truncate(self.bytes).is_err();
+            self.is_torn = self.file.truncate(self.bytes).is_err();
             return Err(error);
         }
         self.chain.advance(line);
@@ -65,22 +65,22 @@ impl Segment {
 #[derive(Default)]
 pub(crate) struct Writer {
     segment: Option<Segment>,
-    /// The segment before the present one.
+    /// The segment before the current segment.
     previous: Option<PreviousSegment>,
-    ended: bool,
+    is_ended: bool,
     /// A buffer for one line.
     line: Vec<u8>,
     maintenance: Option<Maintenance>,
 }
 
 /// The number of segments that this process has begun.
-static NUMBER: AtomicU64 = AtomicU64::new(0);
+static SEGMENTS_BEGUN: AtomicU64 = AtomicU64::new(0);
 
 /// How long the first process of a folder waits for the lock of the index.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How often the writer checks that its file still exists.
-const CHECK_EVERY: Duration = Duration::from_secs(1);
+const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Writer {
     /// Begins a segment if none is open.
@@ -89,13 +89,13 @@ impl Writer {
     ///
     /// No segment can be created, or [`Writer::end`] was called.
     pub fn ready(&mut self, destination: &Destination) -> io::Result<()> {
-        if self.ended {
+        if self.is_ended {
             return Err(io::Error::other(
                 "the audit of this process is sealed, as the process ends",
             ));
         }
         if let Some(segment) = &mut self.segment
-            && segment.checked.elapsed() >= CHECK_EVERY
+            && segment.checked.elapsed() >= FILE_CHECK_INTERVAL
         {
             segment.checked = Instant::now();
             if !segment.file.exists() {
@@ -103,7 +103,7 @@ impl Writer {
                     "the audit's file {} was deleted by another program: its records are lost",
                     destination.folder.join(file_name(&segment.name)).display()
                 );
-                self.leave();
+                self.close_without_seal();
             }
         }
         if self.segment.is_none() {
@@ -134,10 +134,10 @@ impl Writer {
             self.ready(destination)?;
             let segment = self.segment.as_mut().expect("a segment was just begun");
             segment.chain.link(record, &mut self.line)?;
-            // The seal may exceed the size of a segment. The first record may exceed it, too, because it would not
-            // fit into another segment.
-            let full = segment.bytes + self.line.len() as u64 > destination.limits.segment;
-            if full && segment.chain.next > 1 {
+            // The seal may make the segment larger than its limit. The first record may do so, too: it would not fit
+            // into another segment.
+            let is_full = segment.bytes + self.line.len() as u64 > destination.limits.segment;
+            if is_full && segment.chain.next > 1 {
                 self.seal(destination, "full")?;
                 continue;
             }
@@ -157,13 +157,13 @@ impl Writer {
         segment.append(&self.line)?;
         let (first, name) = (segment.first, segment.name.clone());
         let end = SegmentEnd { lines: lines + 1, last: segment.chain.last, sealed: true };
-        self.leave();
+        self.close_without_seal();
         self.send(destination, Job::Ended { segment: name, first, end });
         Ok(())
     }
 
     /// Closes the segment without a seal.
-    fn leave(&mut self) {
+    fn close_without_seal(&mut self) {
         if let Some(Segment { name, chain, .. }) = self.segment.take() {
             self.previous = Some(PreviousSegment { segment: name, last: chain.last });
         }
@@ -176,7 +176,7 @@ impl Writer {
     ///
     /// The seal cannot be written.
     pub fn end(&mut self, destination: &Destination) -> io::Result<Option<Maintenance>> {
-        self.ended = true;
+        self.is_ended = true;
         self.seal(destination, "ended")?;
         Ok(self.maintenance.take())
     }
@@ -204,7 +204,7 @@ impl Writer {
         let stamp = time.replace(['-', ':'], "");
         let (name, mut file) = loop {
             // The name differs from those of all earlier segments, archived ones included.
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let number = SEGMENTS_BEGUN.fetch_add(1, Ordering::Relaxed);
             let name = format!("{stamp}-{pid}-{number}");
             match (destination.create)(&destination.folder.join(file_name(&name))) {
                 Ok(file) => break (name, file),
@@ -232,7 +232,7 @@ impl Writer {
         chain.advance(&self.line);
         let bytes = self.line.len() as u64;
         let first = chain.last;
-        Ok(Segment { name, file, first, chain, bytes, torn: false, checked: Instant::now() })
+        Ok(Segment { name, file, first, chain, bytes, is_torn: false, checked: Instant::now() })
     }
 }
 

@@ -24,9 +24,9 @@ pub enum EditedFileError {
     },
 }
 
-/// Writes an edited file whole, or not at all; it stays through a power failure. The file keeps its permissions,
-/// and its owner and group where this process may set them. A symbolic link stays one. `before` is the text that was
-/// read, `None` if there was no file. Returns what the file could not keep.
+/// Writes an edited file whole, or not at all. The file survives a power failure. The file keeps its permissions, and
+/// its owner and group where this process may set them. A symbolic link stays a link. `before` is the text that was
+/// read, `None` if there was no file. Returns which metadata the file lost.
 ///
 /// # Errors
 ///
@@ -44,10 +44,10 @@ pub fn write_edited(
     written.ok_or_else(|| EditedFileError::Changed(path.to_owned()))
 }
 
-/// Returns what the file could not keep. `None`: it was no longer the one before, and is as it was.
+/// Returns which metadata the file lost. `None`: the file no longer had the text that was read, and is as it was.
 fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<Option<LostMetadata>> {
     let path = std::fs::canonicalize(path)?;
-    let Some(file) = unchanged(&path, before)? else { return Ok(None) };
+    let Some(file) = open_unchanged(&path, before)? else { return Ok(None) };
     replace_like(&path, after.as_bytes(), &file.metadata()?).map(Some)
 }
 
@@ -58,7 +58,7 @@ fn overwrite(path: &Path, before: &str, after: &str) -> io::Result<Option<LostMe
 /// [`EditedFileError`]. The file is then as it was.
 pub fn remove_edited(path: &Path, before: &str) -> Result<(), EditedFileError> {
     let failed = |cause| EditedFileError::Io { path: path.to_owned(), cause };
-    let found = unchanged(path, before).map_err(failed)?;
+    let found = open_unchanged(path, before).map_err(failed)?;
     let locked = found.ok_or_else(|| EditedFileError::Changed(path.to_owned()))?;
     std::fs::remove_file(path).map_err(failed)?;
     drop(locked);
@@ -66,7 +66,7 @@ pub fn remove_edited(path: &Path, before: &str) -> Result<(), EditedFileError> {
 }
 
 /// The file at a path, locked. `None`: it no longer has the text that was read.
-fn unchanged(path: &Path, before: &str) -> io::Result<Option<File>> {
+fn open_unchanged(path: &Path, before: &str) -> io::Result<Option<File>> {
     let mut file = File::open(path)?;
     // Another process that edits waits here, and finds another text afterwards.
     file.lock()?;

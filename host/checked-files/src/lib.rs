@@ -164,7 +164,7 @@ impl Records {
         Ok(is_valid.then(|| Record { value, version: head.version, expires: head.expires() }))
     }
 
-    /// Writes a record, and returns its new version. `expect` is as for [`Records::prepare`]. `allowed` gets the
+    /// Writes a record, and returns its new version. `expect` is as for [`Records::prepare`]. `is_allowed` gets the
     /// size in bytes that all records will have. If it returns false, nothing is written.
     ///
     /// # Errors
@@ -176,10 +176,10 @@ impl Records {
         value: &[u8],
         expect: Option<u64>,
         expires: Option<SystemTime>,
-        allowed: impl FnOnce(u64) -> bool,
+        is_allowed: impl FnOnce(u64) -> bool,
     ) -> Result<u64, WriteError> {
         let prepared = self.prepare(key, value, expect, expires)?;
-        if !allowed(prepared.bytes_in_all()) {
+        if !is_allowed(prepared.bytes_in_all()) {
             return Err(WriteError::Full);
         }
         prepared.commit()
@@ -225,8 +225,12 @@ impl Records {
         let mut bytes = serde_json::to_vec(&head).map_err(io::Error::other)?;
         bytes.push(b'\n');
         bytes.extend_from_slice(value);
-        let others: u64 =
-            self.sizes()?.iter().filter(|(p, ..)| *p != path).map(|(_, n, _)| n).sum();
+        let others: u64 = self
+            .sizes()?
+            .iter()
+            .filter(|(other, ..)| *other != path)
+            .map(|(_, size, _)| size)
+            .sum();
         let bytes_in_all = others + bytes.len() as u64;
         let (records, version) = (PhantomData, head.version);
         Ok(PreparedWrite { records, lock, path, bytes, bytes_in_all, version })
@@ -296,6 +300,7 @@ impl Records {
         Ok(())
     }
 
+    /// The files of the records, each with its size and the time of its last change.
     fn sizes(&self) -> io::Result<Vec<(PathBuf, u64, SystemTime)>> {
         let entries = match std::fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

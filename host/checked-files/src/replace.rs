@@ -37,23 +37,23 @@ fn replace_as<T>(
 /// the replacement.
 pub fn replace_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(path, bytes)?;
-    keep_entry(path)
+    flush_folder(path)
 }
 
-/// Creates a file, whole or not at all, that survives a power failure. Returns whether there was no file before; an
-/// existing one stays as it is.
+/// Creates a file, whole or not at all, that survives a power failure. Returns whether there was no file before. An
+/// existing file stays as it is.
 ///
 /// # Errors
 ///
-/// The file cannot be written. If only its folder cannot be flushed to the disk, the file is there, but a power
-/// failure may undo that.
+/// The file cannot be written. If only its folder cannot be flushed to the disk, the file exists, but a power
+/// failure may undo its creation.
 pub fn create_durably(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_data()?;
     match file.persist_noclobber(path) {
-        Ok(_) => keep_entry(path).map(|()| true),
+        Ok(_) => flush_folder(path).map(|()| true),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error.error),
     }
@@ -86,7 +86,7 @@ pub fn replace_like(
         file.set_permissions(permissions)?;
         Ok(lost)
     })?;
-    keep_entry(path)?;
+    flush_folder(path)?;
     Ok(lost)
 }
 
@@ -94,11 +94,11 @@ pub fn replace_like(
 #[cfg(unix)]
 fn keep_owner(file: &File, before: &std::fs::Metadata) -> io::Result<LostMetadata> {
     use std::os::unix::fs::{MetadataExt, fchown};
-    let own = file.metadata()?;
+    let metadata = file.metadata()?;
     // Owner and group are set one at a time: a process that may not change the owner may still set a group of its
     // user.
-    let owner = own.uid() != before.uid() && fchown(file, Some(before.uid()), None).is_err();
-    let group = own.gid() != before.gid() && fchown(file, None, Some(before.gid())).is_err();
+    let owner = metadata.uid() != before.uid() && fchown(file, Some(before.uid()), None).is_err();
+    let group = metadata.gid() != before.gid() && fchown(file, None, Some(before.gid())).is_err();
     Ok(LostMetadata { owner, group })
 }
 
@@ -107,17 +107,17 @@ fn keep_owner(_: &File, _: &std::fs::Metadata) -> io::Result<LostMetadata> {
     Ok(LostMetadata::default())
 }
 
-/// The permissions. If the group is another one than before, it gets no permissions.
+/// The permissions, without those of the group if the group is not the same as before.
 #[cfg(unix)]
-fn without_group(permissions: std::fs::Permissions, is_other: bool) -> std::fs::Permissions {
+fn without_group(permissions: std::fs::Permissions, is_other_group: bool) -> std::fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
     let mode = permissions.mode();
-    std::fs::Permissions::from_mode(if is_other { mode & !0o070 } else { mode })
+    std::fs::Permissions::from_mode(if is_other_group { mode & !0o070 } else { mode })
 }
 
 /// Flushes the folder of a new file to the disk.
 #[cfg(unix)]
-fn keep_entry(path: &Path) -> io::Result<()> {
+fn flush_folder(path: &Path) -> io::Result<()> {
     let Some(folder) = path.parent() else { return Ok(()) };
     match File::open(folder)?.sync_all() {
         // Some network file systems cannot flush folders.
@@ -129,7 +129,7 @@ fn keep_entry(path: &Path) -> io::Result<()> {
 /// Does nothing: systems on which a process cannot open folders flush folders by themselves.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
-fn keep_entry(_: &Path) -> io::Result<()> {
+fn flush_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

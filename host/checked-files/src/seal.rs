@@ -83,7 +83,7 @@ fn seal_bytes(text: &str) -> Option<Vec<u8>> {
     is_seal.then(|| data_encoding::HEXLOWER.decode(text.as_bytes()).ok())?
 }
 
-/// What happens to a key file that is there.
+/// What `make` does with a key file that exists.
 #[derive(Clone, Copy)]
 enum Existing {
     Keep,

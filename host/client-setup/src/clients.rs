@@ -19,7 +19,7 @@ pub enum Scope {
 pub enum Roots {
     /// The client names its open folders (MCP roots).
     Named,
-    /// It does not, or not in all versions: without `--root`, tools can open no path.
+    /// The client does not name them, or not in all versions: without `--root`, tools can open no path.
     NotNamed,
 }
 

@@ -7,7 +7,7 @@ use crate::entry::Keys;
 use crate::text::Unparsable;
 use crate::{json, toml, yaml};
 
-/// One file.
+/// A configuration file.
 pub(crate) struct Document<'a> {
     format: Format,
     /// The text without its byte order mark.
@@ -16,12 +16,12 @@ pub(crate) struct Document<'a> {
     value: Value,
 }
 
-const MARK: char = '\u{feff}';
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 impl<'a> Document<'a> {
-    /// Parses a file. An empty one has no entries.
+    /// Parses a file. An empty file has no entries.
     pub(crate) fn parse(format: Format, text: &'a str) -> Result<Self, Unparsable> {
-        let stripped = text.strip_prefix(MARK);
+        let stripped = text.strip_prefix(BYTE_ORDER_MARK);
         let (text, has_mark) = (stripped.unwrap_or(text), stripped.is_some());
         let value = value_of(format, text)?;
         Ok(Self { format, text, has_mark, value })
@@ -32,7 +32,7 @@ impl<'a> Document<'a> {
         self.format.key()
     }
 
-    /// The entries, by name. `None`: something else stands in the place of the servers.
+    /// The entries, by name. `None`: the value at the key of the servers has another type.
     pub(crate) fn entries(&self) -> Option<Vec<(&str, &Value)>> {
         if self.value.is_null() {
             return Some(Vec::new());
@@ -49,7 +49,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The text with a new entry behind the others. `None`: this cannot be done without a change of something else.
+    /// The text with a new entry behind the others. `None`: this cannot be done without changing something else.
     pub(crate) fn add(&self, name: &str, entry: &Keys) -> Option<String> {
         let after = match self.format {
             Format::Json(key) => json::add(self.text, key, name, entry),
@@ -99,7 +99,8 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// The text after a change, if it means what the text before means with this change of its servers, and no more.
+    /// The text `after` a change. `None`: the text means something else than the text before with `change` made to its
+    /// servers.
     fn checked(&self, after: String, change: impl FnOnce(&mut Value)) -> Option<String> {
         let mut expected = if self.value.is_null() { json!({}) } else { self.value.clone() };
         let servers = expected.as_object_mut()?.entry(self.key()).or_insert(Value::Null);
@@ -111,25 +112,26 @@ impl<'a> Document<'a> {
         }
         change(servers);
         let found = value_of(self.format, &after).ok()?;
-        let same = without_nothing(found, self.key()) == without_nothing(expected, self.key());
-        let mark = if self.has_mark { MARK.to_string() } else { String::new() };
-        same.then(|| format!("{mark}{after}"))
+        let is_same =
+            without_empty_servers(found, self.key()) == without_empty_servers(expected, self.key());
+        let mark = if self.has_mark { BYTE_ORDER_MARK.to_string() } else { String::new() };
+        is_same.then(|| format!("{mark}{after}"))
     }
 }
 
-/// The value without the key of the servers if there are none: formats differ in how they write that.
-fn without_nothing(value: Value, key: &str) -> Value {
+/// The value without the key of the servers if there are no servers: formats differ in how they write an empty group.
+fn without_empty_servers(value: Value, key: &str) -> Value {
     let mut value = match value {
         Value::Object(keys) => keys,
         Value::Null => Map::new(),
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => return value,
     };
-    let is_nothing = |servers: &Value| {
+    let is_empty = |servers: &Value| {
         servers.is_null()
             || servers.as_object().is_some_and(Map::is_empty)
             || servers.as_array().is_some_and(Vec::is_empty)
     };
-    if value.get(key).is_some_and(is_nothing) {
+    if value.get(key).is_some_and(is_empty) {
         value.shift_remove(key);
     }
     Value::Object(value)

@@ -12,7 +12,7 @@ pub struct Server {
     pub name: String,
     /// The whole path of the binary.
     pub command: String,
-    /// Its arguments. `None`: an entry that is there keeps its own, and a new one gets `serve`.
+    /// The arguments of the binary. `None`: an existing entry keeps its arguments, and a new entry gets `serve`.
     pub args: Option<Vec<String>>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Shape {
 const LAUNCHERS: [&str; 6] = ["npx", "bunx", "pnpm", "yarn", "uvx", "pipx"];
 
 /// The program's name, and the name of its packages.
-const OWN: &str = "portcullis";
+const PROGRAM_NAME: &str = "portcullis";
 
 impl Shape {
     /// A new entry.
@@ -76,13 +76,13 @@ impl Shape {
         keys
     }
 
-    /// The program and the arguments of an entry, if it starts Portcullis. An entry of a package launcher counts, with the
-    /// arguments behind the package's name.
+    /// The program and the arguments of an entry, if it starts Portcullis. An entry of a package launcher counts, with
+    /// the arguments behind the package's name.
     pub(crate) fn portcullis_entry(&self, name: &str, entry: &Value) -> Option<PortcullisEntry> {
         let (command, args) = self.parts(entry)?;
         let args_of = |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).collect();
         let (name, stem) = (name.to_owned(), stem(command));
-        if stem == OWN {
+        if stem == PROGRAM_NAME {
             return Some(PortcullisEntry {
                 name,
                 command: command.to_owned(),
@@ -131,8 +131,8 @@ impl Shape {
         let args = server.args.clone().unwrap_or(before.args);
         let wanted = [(self.command, json!(server.command)), ("args", json!(args))];
         let differs = |(key, value): &(&str, Value)| {
-            let has = entry.get(key);
-            has != Some(value) && !(has.is_none() && value == &json!([]))
+            let current = entry.get(key);
+            current != Some(value) && !(current.is_none() && value == &json!([]))
         };
         wanted.into_iter().filter(differs).map(|(key, value)| (key.to_owned(), value)).collect()
     }
@@ -153,5 +153,5 @@ fn stem(command: &str) -> &str {
 /// Whether an argument of a launcher is the package of Portcullis, with or without a version.
 fn is_own_package(argument: &str) -> bool {
     let name = argument.split(['@', '=']).find(|part| !part.is_empty()).unwrap_or_default();
-    name == OWN
+    name == PROGRAM_NAME
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::entry::Keys;
 use crate::text::{Unparsable, line_end};
 
-/// JSON with comments and trailing commas, as VS Code and Zed read it. No other liberties: the client would refuse them.
+/// JSON with comments and trailing commas, as VS Code and Zed read it. The client would refuse other extensions of
+/// JSON.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -46,7 +47,7 @@ pub(crate) fn add(text: &str, key: &str, name: &str, entry: &Keys) -> Option<Str
         servers.set_value(CstInputValue::Object(Vec::new()));
     }
     let servers = whole.object_value_or_create(key)?;
-    servers.append(name, keys(entry));
+    servers.append(name, input_object(entry));
     let mut after = root.to_string();
     if text.trim().is_empty() {
         after = format!("{}{}", after.trim(), line_end(text));
@@ -54,7 +55,8 @@ pub(crate) fn add(text: &str, key: &str, name: &str, entry: &Keys) -> Option<Str
     Some(after)
 }
 
-/// Adds an entry to an object that is written on one line, and leaves it on one line. `None`: it is not.
+/// Adds an entry to an object that is written on one line, and leaves it on one line. `None`: there is no such object,
+/// or it is empty.
 fn add_in_line(text: &str, key: &str, name: &str, entry: &Keys) -> Option<String> {
     let collect = jsonc_parser::CollectOptions::default();
     let parsed = jsonc_parser::parse_to_ast(text, &collect, &OPTIONS).ok()?.value?;
@@ -79,7 +81,7 @@ pub(crate) fn correct(
     let entry = servers(&root, key)?.object_value(name)?;
     for (key, value) in corrections {
         match entry.get(key) {
-            Some(there) => there.set_value(input(value)),
+            Some(property) => property.set_value(input(value)),
             None => drop(entry.append(key, input(value))),
         }
     }
@@ -96,17 +98,17 @@ fn servers(root: &CstRootNode, key: &str) -> Option<CstObject> {
     root.object_value()?.object_value(key)
 }
 
-fn keys(keys: &Keys) -> CstInputValue {
+fn input_object(keys: &Keys) -> CstInputValue {
     CstInputValue::Object(keys.iter().map(|(key, value)| (key.clone(), input(value))).collect())
 }
 
 fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
-        Value::Bool(is) => CstInputValue::Bool(*is),
+        Value::Bool(boolean) => CstInputValue::Bool(*boolean),
         Value::Number(number) => CstInputValue::Number(number.to_string()),
         Value::String(text) => CstInputValue::String(text.clone()),
         Value::Array(all) => CstInputValue::Array(all.iter().map(input).collect()),
-        Value::Object(all) => keys(all),
+        Value::Object(all) => input_object(all),
     }
 }

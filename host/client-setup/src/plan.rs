@@ -32,7 +32,7 @@ pub enum Refusal {
         #[source]
         cause: io::Error,
     },
-    /// The file is not of its format.
+    /// The file does not have the format of its client's configuration.
     #[error("{} cannot be parsed, so it is left as it is: {cause}\n  hint: correct it there, and run the command again", path.display())]
     Unparsable {
         /// The file.
@@ -132,7 +132,7 @@ pub struct Plan {
 pub struct Written {
     /// The backup, if there is one now.
     pub backup: Option<PathBuf>,
-    /// What the file could not keep.
+    /// The metadata that the file could not keep.
     pub lost: portcullis_checked_files::LostMetadata,
 }
 
@@ -148,7 +148,7 @@ impl Plan {
         let text = before.clone().unwrap_or_default();
         let document = parse(client, &path, &text)?;
         let unusual = || Refusal::Unusual { path: path.clone(), name: server.name.clone() };
-        let entry = alone(client, server);
+        let entry = entry_alone(client, server);
         let Some(found) = entry_of(&document, &path, &server.name)? else {
             let new = client.shape.entry(server);
             let after = document.add(&server.name, &new).ok_or_else(unusual)?;
@@ -165,7 +165,7 @@ impl Plan {
             return Ok(Self { path, change, before, after, entry, keeps_backup: true });
         }
         let after = document.correct(&server.name, &corrections).ok_or_else(unusual)?;
-        let keeps_backup = original(client, &path, &server.name, &text, found).is_some();
+        let keeps_backup = original_text(client, &path, &server.name, &text, found).is_some();
         let with_before = |(key, new): (String, Value)| {
             let old = found.get(&key).cloned();
             (key, old, new)
@@ -174,8 +174,8 @@ impl Plan {
         Ok(Self { path, change, before, after, entry, keeps_backup })
     }
 
-    /// A plan that takes the entry of a name away. If nothing else changed since it was added, the file is then as it was
-    /// before.
+    /// A plan that removes the entry of a name. If nothing else changed since the entry was added, the file is then as
+    /// it was before.
     ///
     /// # Errors
     ///
@@ -194,8 +194,8 @@ impl Plan {
             return Err(Refusal::Taken { path, name: name.to_owned(), program });
         };
         let (command, args) = (own.command, Some(own.args));
-        let entry = alone(client, &Server { name: name.to_owned(), command, args });
-        if let Some(after) = original(client, &path, name, &text, found) {
+        let entry = entry_alone(client, &Server { name: name.to_owned(), command, args });
+        if let Some(after) = original_text(client, &path, name, &text, found) {
             let change = Change::Remove;
             return Ok(Self { path, change, before, after, entry, keeps_backup: true });
         }
@@ -223,7 +223,7 @@ impl Plan {
         Ok(entries.filter_map(|(name, entry)| client.shape.portcullis_entry(name, entry)).collect())
     }
 
-    /// Writes the file, after a backup of the one before.
+    /// Writes the file, after a backup of the file as it is before.
     ///
     /// # Errors
     ///
@@ -237,14 +237,14 @@ impl Plan {
                 return Ok(Written::default());
             }
             (_, Some(before)) if !self.keeps_backup => {
-                keep(&self.path, &backup, before)
+                write_backup(&self.path, &backup, before)
                     .map_err(|cause| Refusal::NoBackup { path: backup.clone(), cause })?;
             }
             _ => {}
         }
         let lost = write_edited(&self.path, self.before.as_deref(), &self.after)?;
         if self.change == Change::Remove && self.keeps_backup {
-            // The file is the backup again. If somebody removed the backup meanwhile, it is gone as well.
+            // The file equals the backup again, so the backup is removed. It may have been removed already.
             let _gone = remove_edited(&backup, &self.after);
             return Ok(Written { backup: None, lost });
         }
@@ -263,8 +263,8 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, Refusal> {
         }
         Err(error) => return Err(failed(error)),
     };
-    let about = file.metadata().map_err(failed)?;
-    if !about.is_file() || about.len() > MAX_BYTES {
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() || metadata.len() > MAX_BYTES {
         return Err(failed(io::Error::other("it is no regular file, or is larger than 64 MiB")));
     }
     io::read_to_string(file).map(Some).map_err(failed)
@@ -286,7 +286,13 @@ fn entry_of<'a>(
 }
 
 /// The text of the backup, if the text now is that text with this entry added and nothing else changed.
-fn original(client: &Client, path: &Path, name: &str, text: &str, entry: &Value) -> Option<String> {
+fn original_text(
+    client: &Client,
+    path: &Path,
+    name: &str,
+    text: &str,
+    entry: &Value,
+) -> Option<String> {
     let backup = read(&backup_of(path)).ok()??;
     (with_entry(client, &backup, name, entry)? == text).then_some(backup)
 }
@@ -302,7 +308,7 @@ fn with_entry(client: &Client, text: &str, name: &str, entry: &Value) -> Option<
 }
 
 /// A file with the entry of a server and nothing else.
-fn alone(client: &Client, server: &Server) -> String {
+fn entry_alone(client: &Client, server: &Server) -> String {
     let entry = Value::Object(client.shape.entry(server));
     with_entry(client, "", &server.name, &entry).unwrap_or_default()
 }
@@ -313,10 +319,10 @@ fn backup_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Writes the backup, which nobody can read who cannot read the file.
-fn keep(path: &Path, backup: &Path, text: &str) -> io::Result<()> {
-    let about = std::fs::File::open(path)?.metadata()?;
-    match replace_like(backup, text.as_bytes(), &about) {
+/// Writes the backup. Who cannot read the file cannot read the backup either.
+fn write_backup(path: &Path, backup: &Path, text: &str) -> io::Result<()> {
+    let metadata = std::fs::File::open(path)?.metadata()?;
+    match replace_like(backup, text.as_bytes(), &metadata) {
         // Some file systems have neither owners nor permissions.
         Err(error) if error.kind() == io::ErrorKind::Unsupported => {
             replace(backup, text.as_bytes())

@@ -8,7 +8,7 @@ pub struct Unparsable {
     pub line: usize,
     /// The column, from 1, in characters.
     pub column: usize,
-    /// What the parser says.
+    /// The reason that the parser gives.
     pub reason: String,
 }
 

@@ -55,9 +55,9 @@ pub(crate) fn correct(
     for (key, new) in corrections {
         let mut new = written(new)?;
         match entry.get_mut(key) {
-            Some(Item::Value(there)) => {
-                *new.decor_mut() = there.decor().clone();
-                *there = new;
+            Some(Item::Value(old)) => {
+                *new.decor_mut() = old.decor().clone();
+                *old = new;
             }
             Some(_) => return None,
             None => drop(entry.insert(key, Item::Value(new))),
@@ -82,7 +82,7 @@ pub(crate) fn remove(text: &str, key: &str, name: &str) -> Option<String> {
     Some(after)
 }
 
-/// Where the headers and the keys of a table and of the tables in it are, in their order. Each span begins at a header.
+/// The spans of a table and of the tables in it, in their order. Each span has a header and the keys below the header.
 fn spans(table: &toml_edit::Table) -> Vec<std::ops::Range<usize>> {
     let mut all = Vec::new();
     if let Some(header) = table.span().filter(|_| !table.is_implicit()) {
@@ -128,7 +128,7 @@ fn with_ends_of(before: &str, after: &str) -> String {
 fn written(value: &Json) -> Option<Value> {
     Some(match value {
         Json::Null => return None,
-        Json::Bool(is) => Value::from(*is),
+        Json::Bool(flag) => Value::from(*flag),
         Json::Number(number) => Value::from(number.as_i64()?),
         Json::String(text) => Value::from(text.as_str()),
         Json::Array(all) => Value::Array(all.iter().map(written).collect::<Option<_>>()?),
@@ -157,8 +157,8 @@ fn plain(value: &Value) -> Json {
     match value {
         Value::String(text) => json!(text.value()),
         Value::Integer(number) => json!(number.value()),
-        Value::Boolean(is) => json!(is.value()),
-        // Only compared with themselves.
+        Value::Boolean(flag) => json!(flag.value()),
+        // Such values are only compared with each other.
         Value::Float(number) => json!(number.value().to_string()),
         Value::Datetime(time) => json!(time.value().to_string()),
         Value::Array(all) => Json::Array(all.iter().map(plain).collect()),

@@ -34,7 +34,7 @@ pub(crate) fn add(text: &str, key: &str, name: Option<&str>, entry: &Keys) -> Op
         Some(root) if matches!(root.kind, Kind::Map(_, false)) => root.pair(key),
         Some(_) => return None,
     };
-    let Some((of_key, servers)) = found else {
+    let Some((key_node, servers)) = found else {
         let mut new = vec![format!("{key}:")];
         new.extend(lines(2));
         return Some(insert(text, text.len(), &new));
@@ -46,11 +46,11 @@ pub(crate) fn add(text: &str, key: &str, name: Option<&str>, entry: &Keys) -> Op
         Kind::Alias(_) => false,
     };
     if is_empty {
-        // Instead of `{}`, `[]`, `null` or nothing.
-        let colon = text.get(of_key.range.end..)?.find(':')? + of_key.range.end + 1;
+        // The entry replaces `{}`, `[]`, `null` or an empty value.
+        let colon = text.get(key_node.range.end..)?.find(':')? + key_node.range.end + 1;
         let end = servers.range.end.max(colon);
         let text = format!("{}{}", text.get(..colon)?, text.get(end..)?);
-        let indent = column(&text, of_key.range.start)? + 2;
+        let indent = column(&text, key_node.range.start)? + 2;
         return Some(insert(&text, line_after(&text, colon)?, &lines(indent)));
     }
     match &servers.kind {
@@ -84,7 +84,7 @@ pub(crate) fn correct(
     let mut text = text.to_owned();
     for (changed, new) in corrections {
         let root = parse(&text).ok()??;
-        let (_, entry) = place_of(root.get(key)?, name)?;
+        let (_, entry) = find_entry(root.get(key)?, name)?;
         let Kind::Map(pairs, is_flow) = &entry.kind else { return None };
         let Some((_, old)) = entry.pair(changed) else {
             if *is_flow {
@@ -117,9 +117,9 @@ pub(crate) fn correct(
 
 pub(crate) fn remove(text: &str, key: &str, name: &str) -> Option<String> {
     let root = parse(text).ok()??;
-    let (of_key, servers) = root.pair(key)?;
-    let (range, entry) = place_of(servers, name)?;
-    let (count, at, is_flow, nothing) = match &servers.kind {
+    let (key_node, servers) = root.pair(key)?;
+    let (range, entry) = find_entry(servers, name)?;
+    let (count, at, is_flow, empty) = match &servers.kind {
         Kind::Map(pairs, is_flow) => {
             let at = pairs.iter().position(|(_, value)| std::ptr::eq(value, entry))?;
             (pairs.len(), at, *is_flow, "{}")
@@ -151,20 +151,20 @@ pub(crate) fn remove(text: &str, key: &str, name: &str) -> Option<String> {
     if count > 1 {
         return Some(after);
     }
-    let colon = text.get(of_key.range.end..)?.find(':')? + of_key.range.end + 1;
-    Some(replaced(&after, colon..colon, &format!(" {nothing}")))
+    let colon = text.get(key_node.range.end..)?.find(':')? + key_node.range.end + 1;
+    Some(replaced(&after, colon..colon, &format!(" {empty}")))
 }
 
 /// The entry of a name, with the range from its key or its first key to its end.
-fn place_of<'a>(servers: &'a Node, name: &str) -> Option<(std::ops::Range<usize>, &'a Node)> {
+fn find_entry<'a>(servers: &'a Node, name: &str) -> Option<(std::ops::Range<usize>, &'a Node)> {
     match &servers.kind {
         Kind::Map(..) => {
             let (key, value) = servers.pair(name)?;
             Some((key.range.start..value.range.end, value))
         }
         Kind::List(items, _) => {
-            let is_it = |item: &&Node| item.get("name").is_some_and(|found| found.is_text(name));
-            let item = items.iter().find(is_it)?;
+            let has_name = |item: &&Node| item.get("name").is_some_and(|found| found.is_text(name));
+            let item = items.iter().find(has_name)?;
             Some((item.range.clone(), item))
         }
         Kind::Scalar(..) | Kind::Alias(_) => None,
@@ -207,8 +207,8 @@ fn written(value: &Value) -> String {
 fn scalar(text: &str) -> String {
     let begins = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/');
     let fits = |letter: char| letter.is_ascii_alphanumeric() || "/._- ".contains(letter);
-    let word = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
-    let is_word = word.contains(&&*text.to_ascii_lowercase());
+    let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    let is_word = words.contains(&&*text.to_ascii_lowercase());
     if begins && text.chars().all(fits) && !text.ends_with(' ') && !is_word {
         return text.to_owned();
     }

@@ -40,6 +40,6 @@ async fn ask() -> Result<String, Box<dyn Error>> {
     let command = commands.get("example").expect("it is the only command");
     let path = PathBuf::from(directory);
     let handle = fs::File::open(&path).map_err(|error| format!("{directory}: {error}"))?;
-    let working = WorkingDirectory { path, handle, writable: access == "write" };
-    Ok(commands.request(&command, Some(&working), message).await?)
+    let directory = WorkingDirectory { path, handle, writable: access == "write" };
+    Ok(commands.request(&command, Some(&directory), message).await?)
 }

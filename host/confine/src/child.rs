@@ -19,8 +19,8 @@ use crate::restrict::{Confinement, restrict};
 /// [`main`].
 pub const SUBCOMMAND: &str = "become-confined";
 
-/// Bytes of a child's stderr that are kept. The rest is dropped.
-const STDERR_BYTES: u64 = 64 * 1024;
+/// Maximum size of a child's stderr that is kept. The rest is dropped.
+const MAX_STDERR_BYTES: u64 = 64 * 1024;
 
 /// The program of a child, its arguments and environment, its confinement and its limits.
 #[derive(Debug, Clone)]
@@ -32,8 +32,8 @@ pub struct ChildSpec {
     /// Its whole environment. Variables of the user's folders, such as `HOME` and `TMPDIR`, name an empty folder of the
     /// child's own unless they are set here. On Windows, variables that describe the machine are added.
     pub environment: Vec<(OsString, OsString)>,
-    /// Its working directory. `None`: its own empty folder. The working directory alone does not make anything
-    /// reachable.
+    /// Its working directory. `None`: its own empty folder. Naming a folder here gives the
+    /// child no access to it.
     pub directory: Option<PathBuf>,
     /// The files that the child may reach beside its own empty folder, and whether it may use the network.
     pub confinement: Confinement,
@@ -124,7 +124,7 @@ impl Child {
             .arg(spec.program)
             .args(spec.arguments)
             .current_dir(spec.directory.as_deref().unwrap_or(folder.path()));
-        Ok(Self { _folder: Some(folder), ..Self::of(command)? })
+        Ok(Self { _folder: Some(folder), ..Self::spawn(command)? })
     }
 
     /// Starts this program once more with these arguments and an environment that tells nothing of the user. The child
@@ -137,10 +137,10 @@ impl Child {
         let mut command = Command::new(std::env::current_exe()?);
         command.env_clear().envs(of_machine()).args(arguments);
         command.current_dir(std::path::MAIN_SEPARATOR_STR);
-        Self::of(command)
+        Self::spawn(command)
     }
 
-    fn of(mut command: Command) -> std::io::Result<Self> {
+    fn spawn(mut command: Command) -> std::io::Result<Self> {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -152,18 +152,18 @@ impl Child {
         command.creation_flags(crate::job::CREATE_NO_WINDOW);
         let mut process = command.spawn()?;
         let group = Group::of(&mut process)?;
-        let mut stderr = process.stderr.take().expect("piped above");
+        let mut stderr = process.stderr.take().expect("stderr is a pipe");
         // Read to its end: a child must not block on a full pipe.
         let stderr_kept = tokio::spawn(async move {
             let mut kept = Vec::new();
-            let _read = (&mut stderr).take(STDERR_BYTES).read_to_end(&mut kept).await;
+            let _read = (&mut stderr).take(MAX_STDERR_BYTES).read_to_end(&mut kept).await;
             let _rest = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
             kept
         });
         Ok(Self {
             group,
             stdin: process.stdin.take(),
-            stdout: BufReader::new(process.stdout.take().expect("piped above")),
+            stdout: BufReader::new(process.stdout.take().expect("stdout is a pipe")),
             stderr: stderr_kept,
             process,
             _folder: None,

@@ -76,7 +76,7 @@ pub struct Definition {
 }
 
 const fn number(number: u64) -> NonZeroU64 {
-    NonZeroU64::new(number).expect("above 0")
+    NonZeroU64::new(number).expect("each default is above 0")
 }
 
 fn minute() -> NonZeroU64 {
@@ -96,7 +96,7 @@ fn sixteen_mebibytes() -> NonZeroU64 {
 }
 
 fn two() -> NonZeroU32 {
-    NonZeroU32::new(2).expect("above 0")
+    NonZeroU32::new(2).expect("2 is above 0")
 }
 
 /// Maximum time of a program with `--help`.
@@ -142,7 +142,7 @@ pub struct Command {
     more_args_pattern: OnceLock<Result<Option<regex::Regex>, regex::Error>>,
     /// The output of the program with `--help`, once it was run.
     help: OnceCell<String>,
-    /// Whether it may be started on a system that cannot confine its access to files.
+    /// Whether the command may be started on a system that cannot confine its access to files.
     may_be_unconfined: bool,
 }
 
@@ -172,8 +172,8 @@ impl Command {
         for path in reads.iter_mut().chain(&mut *writes).chain([&mut *program]) {
             *path = at_home(path);
         }
-        let by_name = program.components().count() == 1;
-        for path in reads.iter().chain(writes.iter()).chain((!by_name).then_some(&*program)) {
+        let is_name = program.components().count() == 1;
+        for path in reads.iter().chain(writes.iter()).chain((!is_name).then_some(&*program)) {
             if !path.is_absolute() {
                 return Err(DefinitionError::RelativePath(path.clone()));
             }
@@ -217,7 +217,7 @@ impl Command {
         self.more_args_pattern.get_or_init(compile).as_ref().map(Option::as_ref)
     }
 
-    /// The path of its program. `None`: the program was not found.
+    /// The path of the command's program. `None`: the program was not found.
     pub fn program(&self) -> Option<PathBuf> {
         find(&self.definition.program)
     }
@@ -283,10 +283,10 @@ impl Command {
         };
         // The working directory is allowed as `.`, because its path may lead elsewhere by now. An empty
         // directory of the child's own is writable.
-        let here = PathBuf::from(".");
+        let working_directory = PathBuf::from(".");
         let is_writable = directory.is_none_or(|directory| directory.writable);
         let mut environment = environment_of(&program, &definition.env);
-        let mut read_by_operator = vec![here.clone()];
+        let mut read_by_operator = vec![working_directory.clone()];
         read_by_operator.extend(definition.reads.iter().cloned());
         for (variable, name) in &definition.find {
             let Some(found) = find(Path::new(name)) else { continue };
@@ -294,7 +294,8 @@ impl Command {
             let real = without_links(&found);
             environment.push((variable.into(), real.into()));
         }
-        let mut write: Vec<PathBuf> = is_writable.then_some(here).into_iter().collect();
+        let mut write: Vec<PathBuf> =
+            is_writable.then_some(working_directory).into_iter().collect();
         for folder in &definition.writes {
             std::fs::create_dir_all(folder)?;
             write.push(folder.clone());

@@ -32,13 +32,13 @@ const HOME: &[&str] = &[];
 #[cfg(windows)]
 const HOME: &[&str] = &["USERPROFILE", "APPDATA", "LOCALAPPDATA"];
 
-fn of_host(name: &str) -> Option<(OsString, OsString)> {
+fn host_variable(name: &str) -> Option<(OsString, OsString)> {
     Some((name.into(), std::env::var_os(name)?))
 }
 
 /// The variables that describe the machine.
 pub(crate) fn of_machine() -> impl Iterator<Item = (OsString, OsString)> {
-    MACHINE.iter().filter_map(|name| of_host(name))
+    MACHINE.iter().filter_map(|name| host_variable(name))
 }
 
 /// The variables of the user's folders, which all lead to this folder.
@@ -46,16 +46,16 @@ pub(crate) fn of_folder(folder: &Path) -> impl Iterator<Item = (OsString, OsStri
     FOLDERS.iter().map(|name| (OsString::from(name), folder.into()))
 }
 
-/// The environment of a program: where it finds others, a language, and variables of the host with these names. On
+/// The environment of a program: `PATH`, a language, and the host's variables with these names. On
 /// Windows, `HOME` stands for all variables that lead to the user's folders.
 pub(crate) fn environment_of(program: &Path, names: &[String]) -> Vec<(OsString, OsString)> {
-    let own = program.parent().unwrap_or(program);
-    let all = [PathBuf::from(own)].into_iter().chain(system_path());
+    let own_folder = program.parent().unwrap_or(program);
+    let all = [PathBuf::from(own_folder)].into_iter().chain(system_path());
     let path = std::env::join_paths(all).unwrap_or_default();
     let mut environment = vec![("PATH".into(), path), ("LANG".into(), "C.UTF-8".into())];
-    environment.extend(names.iter().filter_map(|name| of_host(name)));
+    environment.extend(names.iter().filter_map(|name| host_variable(name)));
     if names.iter().any(|name| name == "HOME") {
-        environment.extend(HOME.iter().filter_map(|name| of_host(name)));
+        environment.extend(HOME.iter().filter_map(|name| host_variable(name)));
     }
     environment
 }

@@ -36,7 +36,7 @@ pub enum CommandError {
     System(#[from] io::Error),
 }
 
-/// Why a command cannot be defined like this.
+/// Why the definition of a command is invalid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum DefinitionError {
     /// An argument `@NAME` names no script of this program.
@@ -64,7 +64,7 @@ pub enum ConfineError {
     Limit {
         /// The resource, as `setrlimit` names it, or all of them.
         resource: String,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         cause: io::Error,
     },
@@ -93,7 +93,7 @@ pub enum BecomeError {
     Start {
         /// The program.
         program: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         cause: io::Error,
     },

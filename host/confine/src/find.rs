@@ -1,4 +1,4 @@
-//! Finds programs by their names, as a shell does, and the folders in which the system keeps its own.
+//! Finds programs by their names, as a shell does, and the folders in which the system keeps its programs.
 
 use std::path::{Path, PathBuf};
 
@@ -9,18 +9,18 @@ const ENDINGS: [&str; 4] = ["com", "exe", "bat", "cmd"];
 /// The file of a program: an absolute path, or a name that is looked for in the folders of `PATH`. On Windows, the
 /// ending of the name may be missing: `npx` is found as `npx.cmd`.
 pub fn find(program: &Path) -> Option<PathBuf> {
-    let is_there = |path: &PathBuf| path.is_file();
+    let is_file = |path: &PathBuf| path.is_file();
     if program.is_absolute() {
-        return spellings(program, cfg!(windows)).into_iter().find(is_there);
+        return spellings(program, cfg!(windows)).into_iter().find(is_file);
     }
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path)
         .filter(|folder| folder.is_absolute())
         .flat_map(|folder| spellings(&folder.join(program), cfg!(windows)))
-        .find(is_there)
+        .find(is_file)
 }
 
-/// The names under which a program may be there.
+/// The paths that a program may have. On Windows, an ending may have to be added.
 fn spellings(program: &Path, on_windows: bool) -> Vec<PathBuf> {
     let ending = program.extension().and_then(|ending| ending.to_str());
     let is_whole =
@@ -28,16 +28,16 @@ fn spellings(program: &Path, on_windows: bool) -> Vec<PathBuf> {
     if !on_windows || is_whole {
         return vec![program.to_owned()];
     }
-    let with = |ending: &&str| {
+    let with_ending = |ending: &&str| {
         let mut name = program.as_os_str().to_owned();
         name.push(".");
         name.push(ending);
         PathBuf::from(name)
     };
-    ENDINGS.iter().map(with).collect()
+    ENDINGS.iter().map(with_ending).collect()
 }
 
-/// Where a child looks for programs, after the folder of its own program.
+/// The folders in which a child looks for programs, after the folder of its own program.
 pub(crate) fn system_path() -> Vec<PathBuf> {
     #[cfg(not(windows))]
     {

@@ -20,7 +20,7 @@ use windows_sys::Win32::System::Threading::GetCurrentProcess;
 use crate::resource_limits::ResourceLimits;
 
 /// Units of 100 nanoseconds in a second, in which Windows counts CPU time.
-const TICKS: u64 = 10_000_000;
+const TICKS_PER_SECOND: u64 = 10_000_000;
 
 /// A job. Processes that are added to it, and those that they start later, are killed when this value is dropped or
 /// when this process ends, however it ends.
@@ -28,11 +28,11 @@ const TICKS: u64 = 10_000_000;
 pub struct Job(OwnedHandle);
 
 impl Job {
-    /// A job without processes. Of the limits, those of memory and CPU time hold, for each process of the job.
+    /// A job without processes. Only the limits of memory and CPU time are set. Each holds for one process of the job.
     ///
     /// # Errors
     ///
-    /// Where the system cannot make a job.
+    /// The system cannot make a job.
     #[expect(unsafe_code, reason = "calls of Win32")]
     pub fn new(limits: &ResourceLimits) -> io::Result<Self> {
         let mut terms = JOBOBJECT_EXTENDED_LIMIT_INFORMATION::default();
@@ -43,7 +43,7 @@ impl Job {
         if let Some(seconds) = limits.cpu_seconds {
             basic.LimitFlags |= JOB_OBJECT_LIMIT_PROCESS_TIME;
             basic.PerProcessUserTimeLimit =
-                i64::try_from(seconds.saturating_mul(TICKS)).unwrap_or(i64::MAX);
+                i64::try_from(seconds.saturating_mul(TICKS_PER_SECOND)).unwrap_or(i64::MAX);
         }
         // Windows bounds memory that is committed. Address space that is only reserved costs nothing there.
         if let Some(bytes) = limits.memory.into_iter().chain(limits.address_space).min() {
@@ -57,7 +57,8 @@ impl Job {
         }
         // SAFETY: the handle was made above, and nothing else owns it.
         let job = Self(unsafe { OwnedHandle::from_raw_handle(handle) });
-        let size = u32::try_from(size_of_val(&terms)).expect("a structure of some bytes");
+        let size =
+            u32::try_from(size_of_val(&terms)).expect("the size of the structure fits in 32 bits");
         // SAFETY: the pointer and the size are those of the structure that this kind of information demands.
         let done = unsafe {
             SetInformationJobObject(
@@ -70,7 +71,7 @@ impl Job {
         if done == 0 { Err(io::Error::last_os_error()) } else { Ok(job) }
     }
 
-    /// A job with one process, which was just started. A process that has ended already is not in it.
+    /// A job with one process, which was just started. A process that has ended already is not in the job.
     ///
     /// # Errors
     ///
@@ -90,7 +91,7 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// Where the handle is none of a running process, or the process is in a job that forbids further jobs.
+    /// The handle does not belong to a running process, or the process is in a job that forbids further jobs.
     #[expect(unsafe_code, reason = "calls of Win32")]
     pub fn add(&self, process: RawHandle) -> io::Result<()> {
         // SAFETY: the job's handle is open. The system checks the handle of the process.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::error::DefinitionError;
 
 /// The placeholder for a path.
-const PLACE: &str = "{}";
+const PATH_PLACEHOLDER: &str = "{}";
 
 /// The options of a program by which it limits itself.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ impl OwnLimits {
     /// begin with `-`.
     pub(crate) fn check(&self) -> Result<(), DefinitionError> {
         for (key, option) in [("read", &self.read), ("write", &self.write)] {
-            if option.matches(PLACE).count() != 1 {
+            if option.matches(PATH_PLACEHOLDER).count() != 1 {
                 return Err(DefinitionError::OwnLimitsPath(key));
             }
         }
@@ -49,12 +49,14 @@ impl OwnLimits {
     /// The options for a program with this `--help` text. Paths that may be written may also be read.
     pub(crate) fn options(&self, help: &str, read: &[PathBuf], write: &[PathBuf]) -> Vec<OsString> {
         let words = || help.split(|c: char| c.is_whitespace() || c == ',' || c == '=');
-        let known = |switch: &&String| words().any(|word| word == **switch);
-        let Some(switch) = self.switch.iter().find(known) else { return Vec::new() };
+        let is_known = |switch: &&String| words().any(|word| word == **switch);
+        let Some(switch) = self.switch.iter().find(is_known) else { return Vec::new() };
         let mut options = vec![OsString::from(switch)];
         let both: Vec<PathBuf> = read.iter().chain(write).cloned().collect();
         for (option, paths) in [(&self.read, outermost(&both)), (&self.write, outermost(write))] {
-            let (before, after) = option.split_once(PLACE).expect("checked when it was loaded");
+            let (before, after) = option
+                .split_once(PATH_PLACEHOLDER)
+                .expect("the option was checked when the configuration was loaded");
             options.extend(paths.into_iter().map(|path| {
                 let mut option = OsString::from(before);
                 option.push(path);
@@ -68,11 +70,11 @@ impl OwnLimits {
 
 /// Each path once, and none inside another. Node.js 20 crashes where an option names a path twice.
 fn outermost(paths: &[PathBuf]) -> Vec<&PathBuf> {
-    let beneath_another =
+    let is_beneath_another =
         |path: &PathBuf| paths.iter().any(|other| path != other && path.starts_with(other));
     let mut outermost: Vec<&PathBuf> = Vec::new();
     for path in paths {
-        if !beneath_another(path) && !outermost.contains(&path) {
+        if !is_beneath_another(path) && !outermost.contains(&path) {
             outermost.push(path);
         }
     }

@@ -31,15 +31,15 @@ const PRIVATE: &[&str] = &[
 
 /// Version managers. First their marker: a folder in the parent of the program's folder. Then the folders in the same
 /// parent that a program needs to run.
-const MANAGED: &[(&str, &[&str])] = &[
+const VERSION_MANAGERS: &[(&str, &[&str])] = &[
     // asdf, mise and pyenv: a script or a link in `shims` chooses the version.
     ("shims", &["bin", "installs", "lib", "libexec", "plugins", "shims", "versions"]),
     // Volta: a link in `bin` leads to one program, which chooses the version.
     ("tools/image", &["bin", "tools"]),
 ];
 
-/// Bytes of a script that are read to find its interpreter.
-const FIRST_LINE: u64 = 512;
+/// Maximum number of bytes of a script that are read to find its interpreter.
+const MAX_FIRST_LINE_BYTES: u64 = 512;
 
 /// The files and folders that a program at this path needs beside those of the system:
 ///
@@ -63,7 +63,8 @@ pub(crate) fn package_of(program: &Path) -> Vec<PathBuf> {
 
 fn collect(program: &Path, home: Option<&Path>, needs: &mut Vec<PathBuf>) {
     let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
-    let is_script = interpreter(program).is_some_and(|of| of.file_name() == Some("node".as_ref()));
+    let is_node_script =
+        interpreter(program).is_some_and(|found| found.file_name() == Some("node".as_ref()));
     let mut folders = Vec::new();
     for path in [program, &real] {
         needs.push(path.to_owned());
@@ -73,7 +74,7 @@ fn collect(program: &Path, home: Option<&Path>, needs: &mut Vec<PathBuf>) {
         let in_opt = path.strip_prefix("/opt").ok().and_then(|rest| rest.components().next());
         folders.extend(in_opt.map(|name| Path::new("/opt").join(name)));
     }
-    if is_script && !real.iter().any(|part| part == "node_modules") {
+    if is_node_script && !real.iter().any(|part| part == "node_modules") {
         let package = real.ancestors().skip(1).find(|at| at.join("package.json").is_file());
         folders.extend(package.map(Path::to_owned));
     }
@@ -87,7 +88,7 @@ fn installation(prefix: &Path) -> Vec<PathBuf> {
     if ["pyvenv.cfg", "conda-meta"].iter().any(|marker| prefix.join(marker).exists()) {
         folders.push(prefix.to_owned());
     }
-    for (marker, beside) in MANAGED {
+    for (marker, beside) in VERSION_MANAGERS {
         if prefix.join(marker).is_dir() {
             folders.extend(beside.iter().map(|name| prefix.join(name)));
         }
@@ -113,7 +114,7 @@ fn is_private(folder: &Path, home: Option<&Path>) -> bool {
 /// The interpreter that a script names in its first line, as the child will find it.
 fn interpreter(program: &Path) -> Option<PathBuf> {
     let mut first = Vec::new();
-    fs::File::open(program).ok()?.take(FIRST_LINE).read_to_end(&mut first).ok()?;
+    fs::File::open(program).ok()?.take(MAX_FIRST_LINE_BYTES).read_to_end(&mut first).ok()?;
     let line = first.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let line = std::str::from_utf8(line).ok()?;
     let mut words = line.split_whitespace();

@@ -10,12 +10,12 @@ use crate::resource_limits::ResourceLimits;
 /// The files that a confined process may reach, and whether it may use the network.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Confinement {
-    /// Files and directories that it may read and run, with all that is in them. Paths that do not exist are
+    /// Files and directories that the process may read and run, with all that is in them. Paths that do not exist are
     /// skipped.
     pub read: Vec<PathBuf>,
-    /// Files and directories that it may also write to.
+    /// Files and directories that the process may also write to.
     pub write: Vec<PathBuf>,
-    /// Whether it may connect to other machines, and to other processes of this machine.
+    /// Whether the process may connect to other machines, and to other processes of this machine.
     pub network: bool,
 }
 
@@ -27,10 +27,10 @@ pub struct Confinement {
 /// The system supports a restriction and refuses to apply it. A system without such support is not an error: see
 /// [`strength`].
 pub fn restrict(confinement: &Confinement, limits: &ResourceLimits) -> Result<(), ConfineError> {
-    limit(limits)?;
+    set_limits(limits)?;
     #[cfg(target_os = "linux")]
     {
-        linux::files(confinement)?;
+        linux::confine_files(confinement)?;
         crate::seccomp::restrict(confinement.network)?;
     }
     #[cfg(not(target_os = "linux"))]
@@ -39,7 +39,7 @@ pub fn restrict(confinement: &Confinement, limits: &ResourceLimits) -> Result<()
 }
 
 #[cfg(unix)]
-fn limit(limits: &ResourceLimits) -> Result<(), ConfineError> {
+fn set_limits(limits: &ResourceLimits) -> Result<(), ConfineError> {
     use rustix::process::{Resource, Rlimit, setrlimit};
     for (resource, limit) in [
         (Resource::As, limits.address_space),
@@ -59,9 +59,9 @@ fn limit(limits: &ResourceLimits) -> Result<(), ConfineError> {
     Ok(())
 }
 
-/// The limits hold for all that this process starts, and none of it survives this process.
+/// The limits hold for all processes that this process starts. None of those processes survives this process.
 #[cfg(windows)]
-fn limit(limits: &ResourceLimits) -> Result<(), ConfineError> {
+fn set_limits(limits: &ResourceLimits) -> Result<(), ConfineError> {
     use crate::job::Job;
     let resource = || "memory and time".to_owned();
     Job::new(limits)
@@ -122,7 +122,7 @@ mod linux {
     use super::{ConfineError, Confinement};
 
     /// The newest version of Landlock whose rules are used here. An older kernel enforces the rules that it supports.
-    const KNOWN: ABI = ABI::V6;
+    const NEWEST_ABI: ABI = ABI::V6;
 
     pub fn has_landlock() -> bool {
         Ruleset::default()
@@ -132,22 +132,22 @@ mod linux {
             .is_ok()
     }
 
-    pub fn files(confinement: &Confinement) -> Result<(), ConfineError> {
+    pub fn confine_files(confinement: &Confinement) -> Result<(), ConfineError> {
         let failed = |error: RulesetError| ConfineError::Files(error.into());
         let mut rules = Ruleset::default()
             .set_compatibility(CompatLevel::BestEffort)
-            .handle_access(AccessFs::from_all(KNOWN))
-            .and_then(|rules| rules.scope(Scope::from_all(KNOWN)))
+            .handle_access(AccessFs::from_all(NEWEST_ABI))
+            .and_then(|rules| rules.scope(Scope::from_all(NEWEST_ABI)))
             .map_err(failed)?;
         if !confinement.network {
-            rules = rules.handle_access(AccessNet::from_all(KNOWN)).map_err(failed)?;
+            rules = rules.handle_access(AccessNet::from_all(NEWEST_ABI)).map_err(failed)?;
         }
         let mut rules = rules.create().map_err(failed)?;
-        let read = confinement.read.iter().map(|path| (path, AccessFs::from_read(KNOWN)));
+        let read = confinement.read.iter().map(|path| (path, AccessFs::from_read(NEWEST_ABI)));
         // All rights except making devices: a device file in a writable directory would give access to the device.
         let devices = AccessFs::MakeChar | AccessFs::MakeBlock;
         let write =
-            confinement.write.iter().map(|path| (path, AccessFs::from_all(KNOWN) & !devices));
+            confinement.write.iter().map(|path| (path, AccessFs::from_all(NEWEST_ABI) & !devices));
         for (path, access) in read.chain(write) {
             // A path that does not exist cannot be reached either.
             let Ok(place) = PathFd::new(path) else { continue };

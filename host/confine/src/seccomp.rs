@@ -21,14 +21,14 @@ use crate::error::ConfineError;
 
 /// The newest call that was reviewed: `futex_requeue` of Linux 6.7. A newer call fails with `ENOSYS`, as on a
 /// kernel that does not have it. From 424 on, a call has the same number on every processor.
-const REVIEWED: u32 = 456;
+const NEWEST_REVIEWED: u32 = 456;
 
 /// Calls of the shared numbering that are not named by the C library on every processor.
 const QUOTACTL_FD: c_long = 443;
 const FCHMODAT2: c_long = 452;
 
 /// Calls that fail with `EPERM`, whatever their arguments are.
-const NEVER: &[c_long] = &[
+const REFUSED: &[c_long] = &[
     // Other processes: their memory, their descriptors and their execution.
     libc::SYS_kcmp,
     libc::SYS_migrate_pages,
@@ -43,7 +43,7 @@ const NEVER: &[c_long] = &[
     // Leaving the process group, by which the host kills the child.
     libc::SYS_setpgid,
     libc::SYS_setsid,
-    // Namespaces. `clone` is refused by its flags, see `refusals`, and `clone3` is in `UNKNOWN`.
+    // Namespaces. `clone` is refused by its flags, see `refusals`, and `clone3` is in `MISSING`.
     libc::SYS_setns,
     libc::SYS_unshare,
     // Mounts, and another root.
@@ -98,7 +98,7 @@ const NEVER: &[c_long] = &[
 
 /// More calls that fail with `EPERM`, on processors that have them.
 #[cfg(target_arch = "x86_64")]
-const NEVER_HERE: &[c_long] = &[
+const REFUSED_HERE: &[c_long] = &[
     libc::SYS_chown,
     libc::SYS_ioperm,
     libc::SYS_iopl,
@@ -108,19 +108,19 @@ const NEVER_HERE: &[c_long] = &[
     libc::SYS_uselib,
 ];
 #[cfg(target_arch = "aarch64")]
-const NEVER_HERE: &[c_long] = &[libc::SYS_kexec_file_load];
+const REFUSED_HERE: &[c_long] = &[libc::SYS_kexec_file_load];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const NEVER_HERE: &[c_long] = &[];
+const REFUSED_HERE: &[c_long] = &[];
 
 /// Calls that fail with `EPERM` in a child without a network, because they connect to other processes. `socketpair` is
 /// allowed: its two sockets are connected only with each other.
-const TALKING: &[c_long] =
+const CONNECTING: &[c_long] =
     &[libc::SYS_mq_open, libc::SYS_msgget, libc::SYS_semget, libc::SYS_shmget, libc::SYS_socket];
 
 /// Calls that fail with `ENOSYS`, as with a kernel that does not have them: programs then use an older call.
 /// io_uring would bypass this filter. `clone3` and `openat2` have their flags in memory, which the filter cannot
 /// read.
-const UNKNOWN: &[c_long] = &[
+const MISSING: &[c_long] = &[
     libc::SYS_clone3,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -141,18 +141,18 @@ const ATTRIBUTES: &[c_long] = &[
 /// Calls that succeed and do nothing: they set modes and times of files. npm, git and most other programs set
 /// them on files that they have just created, and give up where that fails. The files keep the mode that they
 /// were created with.
-const NOT_DONE: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, FCHMODAT2, libc::SYS_utimensat];
+const IGNORED: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, FCHMODAT2, libc::SYS_utimensat];
 
 /// More calls that succeed and do nothing, on processors that have them.
 #[cfg(target_arch = "x86_64")]
-const NOT_DONE_HERE: &[c_long] =
+const IGNORED_HERE: &[c_long] =
     &[libc::SYS_chmod, libc::SYS_futimesat, libc::SYS_utime, libc::SYS_utimes];
 #[cfg(not(target_arch = "x86_64"))]
-const NOT_DONE_HERE: &[c_long] = &[];
+const IGNORED_HERE: &[c_long] = &[];
 
 /// Requests of `ioctl` that are refused. Most set flags, versions, encryption or verity of a file, for which a file
 /// that is open for reading is enough. The others insert input into a terminal.
-const CONTROLS: &[u64] = &[
+const REFUSED_IOCTLS: &[u64] = &[
     0x4004_6602, // FS_IOC32_SETFLAGS
     0x4008_6602, // FS_IOC_SETFLAGS
     0x4004_7602, // FS_IOC32_SETVERSION
@@ -169,15 +169,15 @@ type When = Vec<SeccompCondition>;
 
 /// Restricts the system calls of this process and of all its descendants. This cannot be undone. Does nothing on a
 /// processor for which no filters can be made: see [`is_available`].
-pub(crate) fn restrict(network: bool) -> Result<(), ConfineError> {
+pub(crate) fn restrict(has_network: bool) -> Result<(), ConfineError> {
     let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else { return Ok(()) };
     let unconditional = |calls: &[&[c_long]]| -> BTreeMap<c_long, Vec<SeccompRule>> {
         calls.iter().copied().flatten().map(|call| (*call, Vec::new())).collect()
     };
-    let talking = if network { &[][..] } else { TALKING };
-    let mut never = unconditional(&[NEVER, NEVER_HERE, talking]);
-    never.extend(refusals().map_err(failed)?);
-    let of = |rules, errno: i32| {
+    let connecting = if has_network { &[][..] } else { CONNECTING };
+    let mut refused = unconditional(&[REFUSED, REFUSED_HERE, connecting]);
+    refused.extend(refusals().map_err(failed)?);
+    let filter = |rules, errno: i32| {
         let answer = SeccompAction::Errno(errno.cast_unsigned());
         SeccompFilter::new(rules, SeccompAction::Allow, answer, arch)
             .and_then(BpfProgram::try_from)
@@ -185,13 +185,13 @@ pub(crate) fn restrict(network: bool) -> Result<(), ConfineError> {
     };
     let filters = [
         newer_than_reviewed(),
-        of(never, libc::EPERM)?,
-        of(unconditional(&[UNKNOWN]), libc::ENOSYS)?,
-        of(unconditional(&[ATTRIBUTES]), libc::EOPNOTSUPP)?,
-        of(unconditional(&[NOT_DONE, NOT_DONE_HERE]), 0)?,
+        filter(refused, libc::EPERM)?,
+        filter(unconditional(&[MISSING]), libc::ENOSYS)?,
+        filter(unconditional(&[ATTRIBUTES]), libc::EOPNOTSUPP)?,
+        filter(unconditional(&[IGNORED, IGNORED_HERE]), 0)?,
     ];
-    for filter in filters {
-        seccompiler::apply_filter(&filter).map_err(failed)?;
+    for program in filters {
+        seccompiler::apply_filter(&program).map_err(failed)?;
     }
     Ok(())
 }
@@ -220,10 +220,10 @@ fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
         libc::CLONE_PARENT,
     ];
     for flag in namespaces {
-        refusals.entry(libc::SYS_clone).or_default().push(vec![has(0, flag)?]);
+        refusals.entry(libc::SYS_clone).or_default().push(vec![has_flag(0, flag)?]);
     }
-    for control in CONTROLS {
-        refusals.entry(libc::SYS_ioctl).or_default().push(vec![is(1, *control)?]);
+    for control in REFUSED_IOCTLS {
+        refusals.entry(libc::SYS_ioctl).or_default().push(vec![equals(1, *control)?]);
     }
     // Any execution domain but the default. Reading the present one is allowed.
     let domain = vec![differs(0, 0xffff_ffff)?, differs(0, 0)?];
@@ -231,19 +231,20 @@ fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
     // Limits of another process.
     refusals.insert(libc::SYS_prlimit64, vec![vec![differs(0, 0)?]]);
     // Another parent-death signal than SIGKILL: the process could outlive its parent.
-    let outliving = vec![is(0, libc::PR_SET_PDEATHSIG as u64)?, differs(1, libc::SIGKILL as u64)?];
+    let outliving =
+        vec![equals(0, libc::PR_SET_PDEATHSIG as u64)?, differs(1, libc::SIGKILL as u64)?];
     refusals.insert(libc::SYS_prctl, vec![outliving]);
     // A lease makes every other process that opens the file wait.
-    refusals.insert(libc::SYS_fcntl, vec![vec![is(1, libc::F_SETLEASE as u64)?]]);
+    refusals.insert(libc::SYS_fcntl, vec![vec![equals(1, libc::F_SETLEASE as u64)?]]);
     // Making devices, and files with a set-user-ID or set-group-ID bit.
     #[cfg(target_arch = "x86_64")]
     {
-        refusals.insert(libc::SYS_mknod, special(1)?);
-        refusals.insert(libc::SYS_creat, made_with(1, None)?);
-        refusals.insert(libc::SYS_open, opening(1, 2)?);
+        refusals.insert(libc::SYS_mknod, device_or_special_bit(1)?);
+        refusals.insert(libc::SYS_creat, special_bit(1, None)?);
+        refusals.insert(libc::SYS_open, refused_opens(1, 2)?);
     }
-    refusals.insert(libc::SYS_mknodat, special(2)?);
-    refusals.insert(libc::SYS_openat, opening(2, 3)?);
+    refusals.insert(libc::SYS_mknodat, device_or_special_bit(2)?);
+    refusals.insert(libc::SYS_openat, refused_opens(2, 3)?);
     refusals
         .into_iter()
         .map(|(call, whens)| {
@@ -254,33 +255,33 @@ fn refusals() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
 
 /// Ways to open a file that are refused: opening it for reading and truncating it, which Landlock does not restrict
 /// before Linux 6.2; and creating a file with a set-user-ID or set-group-ID bit.
-fn opening(flags: u8, mode: u8) -> Result<Vec<When>, BackendError> {
+fn refused_opens(flags: u8, mode: u8) -> Result<Vec<When>, BackendError> {
     let (read_and_empty, all) = (libc::O_TRUNC, libc::O_TRUNC | libc::O_ACCMODE);
     let value = |flags: i32| u64::from(flags.cast_unsigned());
     let mut whens = vec![vec![masked(flags, value(all), value(read_and_empty))?]];
-    whens.extend(made_with(mode, Some((flags, libc::O_CREAT)))?);
-    whens.extend(made_with(mode, Some((flags, TEMPORARY)))?);
+    whens.extend(special_bit(mode, Some((flags, libc::O_CREAT)))?);
+    whens.extend(special_bit(mode, Some((flags, TMPFILE_BIT)))?);
     Ok(whens)
 }
 
 /// The bit of `O_TMPFILE` that no other flag has.
-const TEMPORARY: i32 = 0o20_000_000;
+const TMPFILE_BIT: i32 = 0o20_000_000;
 
 /// The conditions on a mode that makes a device, or has a set-user-ID or set-group-ID bit.
-fn special(mode: u8) -> Result<Vec<When>, BackendError> {
+fn device_or_special_bit(mode: u8) -> Result<Vec<When>, BackendError> {
     let device = |kind: u32| masked(mode, libc::S_IFMT.into(), kind.into());
     let mut whens = vec![vec![device(libc::S_IFCHR)?], vec![device(libc::S_IFBLK)?]];
-    whens.extend(made_with(mode, None)?);
+    whens.extend(special_bit(mode, None)?);
     Ok(whens)
 }
 
 /// The conditions on a mode with a set-user-ID or set-group-ID bit. If `flag` is given, this flag must be set, too.
-fn made_with(mode: u8, flag: Option<(u8, i32)>) -> Result<Vec<When>, BackendError> {
+fn special_bit(mode: u8, flag: Option<(u8, i32)>) -> Result<Vec<When>, BackendError> {
     let mut whens = Vec::new();
     for bit in [libc::S_ISUID, libc::S_ISGID] {
         let mut when = vec![masked(mode, bit.into(), bit.into())?];
         if let Some((argument, flag)) = flag {
-            when.push(has(argument, flag)?);
+            when.push(has_flag(argument, flag)?);
         }
         whens.push(when);
     }
@@ -292,11 +293,11 @@ fn masked(argument: u8, mask: u64, value: u64) -> Result<SeccompCondition, Backe
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, masked, value)
 }
 
-fn has(argument: u8, flag: i32) -> Result<SeccompCondition, BackendError> {
+fn has_flag(argument: u8, flag: i32) -> Result<SeccompCondition, BackendError> {
     masked(argument, u64::from(flag.cast_unsigned()), u64::from(flag.cast_unsigned()))
 }
 
-fn is(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
+fn equals(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
 }
 
@@ -315,7 +316,7 @@ fn newer_than_reviewed() -> BpfProgram {
     let step = |code, jt, k| sock_filter { code, jt, jf: 0, k };
     vec![
         step(LOAD, 0, 0),
-        step(IF_GREATER, 1, REVIEWED),
+        step(IF_GREATER, 1, NEWEST_REVIEWED),
         step(RETURN, 0, SeccompAction::Allow.into()),
         step(RETURN, 0, SeccompAction::Errno(libc::ENOSYS.cast_unsigned()).into()),
     ]

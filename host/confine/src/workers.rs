@@ -55,9 +55,9 @@ impl Commands {
         message: &str,
     ) -> Result<String, CommandError> {
         let work = async {
-            let known = self.all.get(&command.name);
-            let (_, slots) = known.ok_or_else(|| CommandError::NotFound(command.name.clone()))?;
-            let _slot = slots.acquire().await.expect("never closed");
+            let entry = self.all.get(&command.name);
+            let (_, slots) = entry.ok_or_else(|| CommandError::NotFound(command.name.clone()))?;
+            let _slot = slots.acquire().await.expect("the semaphore is never closed");
             self.ask(command, directory, message).await
         };
         tokio::time::timeout(command.max_time(), work).await.unwrap_or(Err(CommandError::TimedOut))
@@ -70,11 +70,11 @@ impl Commands {
         message: &str,
     ) -> Result<String, CommandError> {
         let identity = directory.map(WorkingDirectory::identity).transpose()?;
-        let most = command.output_bytes();
+        let max_bytes = command.output_bytes();
         // An idle worker may be about to end. If it ends without an answer, a new worker gets the request. Other
         // idle workers do not get it: the request itself may have ended the first one.
         if let Some(mut worker) = self.take(command, &identity) {
-            match worker.child.ask(message, most).await? {
+            match worker.child.ask(message, max_bytes).await? {
                 Reply::Text(answer) => {
                     self.put_back(command, worker);
                     return Ok(answer);
@@ -88,7 +88,7 @@ impl Commands {
         let name = command.name.clone();
         let mut worker =
             Worker { command: name, directory: identity, child, idle_since: Instant::now() };
-        match worker.child.ask(message, most).await? {
+        match worker.child.ask(message, max_bytes).await? {
             Reply::Text(answer) => {
                 self.put_back(command, worker);
                 Ok(answer)
@@ -119,26 +119,27 @@ impl Commands {
         }
         worker.idle_since = Instant::now();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_command = |worker: &Worker| worker.command == command.name;
-        // There are at most as many idle workers as may work at once: the one that was idle for longest ends.
-        if idle.iter().filter(|worker| of_command(worker)).count() >= command.max_workers() {
+        let is_of_command = |worker: &Worker| worker.command == command.name;
+        // There are at most as many idle workers as can work at once. Of more, the worker that was
+        // idle for longest ends.
+        if idle.iter().filter(|worker| is_of_command(worker)).count() >= command.max_workers() {
             let oldest = (0..idle.len())
-                .filter(|index| of_command(&idle[*index]))
+                .filter(|index| is_of_command(&idle[*index]))
                 .min_by_key(|index| idle[*index].idle_since);
             oldest.map(|index| idle.swap_remove(index));
         }
         idle.push(worker);
         drop(idle);
-        // After the idle time, this ends all workers of the command whose idle time is over.
+        // After the idle time, all workers of the command whose idle time is over are ended.
         let (idle, command) = (Arc::downgrade(&self.idle), command.clone());
         tokio::spawn(async move {
             tokio::time::sleep(command.max_idle()).await;
             let Some(idle) = idle.upgrade() else { return };
             let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
-            let expired = |worker: &Worker| {
+            let is_expired = |worker: &Worker| {
                 worker.command == command.name && worker.idle_since.elapsed() >= command.max_idle()
             };
-            idle.retain(|worker| !expired(worker));
+            idle.retain(|worker| !is_expired(worker));
         });
     }
 }

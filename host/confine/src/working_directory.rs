@@ -15,7 +15,8 @@ pub struct WorkingDirectory {
 }
 
 impl WorkingDirectory {
-    /// A path to the open directory. On Linux, it leads there even if another directory has taken its path since.
+    /// A path to the open directory. On Linux, the path leads to this directory even if another directory now stands at
+    /// [`WorkingDirectory::path`].
     pub(crate) fn stable_path(&self) -> PathBuf {
         #[cfg(target_os = "linux")]
         {

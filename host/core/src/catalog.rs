@@ -158,9 +158,11 @@ impl Catalog {
     pub fn tool(&self, name: &str) -> Option<CatalogTool<'_>> {
         let named = self.tools.find(name).map(|(source, place)| self.tool_at(source, place));
         named.or_else(|| {
-            let own = |tool: &CatalogTool<'_>| matches!(tool, CatalogTool::Upstream(_, one) if one.name == name);
-            let mut own = self.tools().map(|(_, tool)| tool).filter(own);
-            own.next().filter(|_| own.next().is_none())
+            let has_own_name = |tool: &CatalogTool<'_>| {
+                matches!(tool, CatalogTool::Upstream(_, one) if one.name == name)
+            };
+            let mut found = self.tools().map(|(_, tool)| tool).filter(has_own_name);
+            found.next().filter(|_| found.next().is_none())
         })
     }
 
@@ -235,8 +237,8 @@ impl Catalog {
     /// The resources in the plugins' manifests. Resources whose URIs another source owns are left out.
     pub fn resources(&self) -> impl Iterator<Item = &ResourceInfo> {
         self.plugins.loaded.iter().enumerate().flat_map(move |(index, loaded)| {
-            let own = move |one: &&ResourceInfo| self.uris.of(&one.uri) == Some(index);
-            loaded.manifest.resources.iter().filter(own)
+            let is_owned = move |one: &&ResourceInfo| self.uris.of(&one.uri) == Some(index);
+            loaded.manifest.resources.iter().filter(is_owned)
         })
     }
 
@@ -249,10 +251,10 @@ impl Catalog {
     /// before the owner; or no source owns the URI, and no source with a claim in the URI's realm arrived before the
     /// plugin.
     pub fn may_list(&self, loaded: &Arc<LoadedPlugin>, uri: &str) -> bool {
-        let mine = self.plugins.loaded.iter().position(|one| Arc::ptr_eq(one, loaded));
-        mine.is_some_and(|mine| match self.uris.of(uri) {
-            Some(owner) => mine == owner || self.arrived[mine] < self.arrived[owner],
-            None => self.may_have(mine, uri),
+        let own_index = self.plugins.loaded.iter().position(|one| Arc::ptr_eq(one, loaded));
+        own_index.is_some_and(|own_index| match self.uris.of(uri) {
+            Some(owner) => own_index == owner || self.arrived[own_index] < self.arrived[owner],
+            None => self.may_have(own_index, uri),
         })
     }
 
@@ -265,8 +267,8 @@ impl Catalog {
 
     /// The source that owns this template.
     pub fn template(&self, template: &str) -> Option<Source<'_>> {
-        let has = |(_, one): &&(usize, String)| one == template;
-        let (source, _) = self.templates.iter().find(has)?;
+        let is_template = |(_, one): &&(usize, String)| one == template;
+        let (source, _) = self.templates.iter().find(is_template)?;
         self.source_at(*source)
     }
 
@@ -279,10 +281,10 @@ impl Catalog {
     /// out.
     pub fn templates(&self) -> impl Iterator<Item = &ResourceTemplate> {
         self.plugins.loaded.iter().enumerate().flat_map(move |(index, loaded)| {
-            let own = move |one: &&ResourceTemplate| {
+            let is_owned = move |one: &&ResourceTemplate| {
                 self.templates.contains(&(index, one.uri_template.clone()))
             };
-            loaded.manifest.templates.iter().filter(own)
+            loaded.manifest.templates.iter().filter(is_owned)
         })
     }
 

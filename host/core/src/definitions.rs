@@ -13,7 +13,7 @@ use crate::upstreams::views;
 pub const VIEW_KEYS: (&str, &str) = ("resourceUri", "ui/resourceUri");
 
 /// Maximum length of a description in characters. Models read all descriptions in each conversation.
-const MAX_DESCRIPTION: usize = 16 * 1024;
+const MAX_DESCRIPTION_CHARS: usize = 16 * 1024;
 
 /// A tool of any source, as in `tools/list`.
 pub fn listed_tool(name: &str, tool: CatalogTool<'_>) -> Value {
@@ -71,7 +71,7 @@ pub fn make_lean(tool: &mut Map<String, Value>, protocol: &str, has_output_schem
 
 fn sanitised_description(text: &str) -> String {
     let plain = portcullis_sanitize::plain(text);
-    match plain.char_indices().nth(MAX_DESCRIPTION) {
+    match plain.char_indices().nth(MAX_DESCRIPTION_CHARS) {
         None => plain,
         Some((end, _)) => format!("{}…", &plain[..end]),
     }
@@ -94,9 +94,10 @@ pub fn meta(extra: Option<&str>) -> Option<Map<String, Value>> {
 
 /// The members of an object, except for nulls and empty arrays.
 pub fn present(object: Value) -> Map<String, Value> {
-    let says = |value: &Value| !value.is_null() && value.as_array().is_none_or(|a| !a.is_empty());
+    let is_present =
+        |value: &Value| !value.is_null() && value.as_array().is_none_or(|a| !a.is_empty());
     let Value::Object(mut object) = object else { unreachable!("only objects are given") };
-    object.retain(|_, value| says(value));
+    object.retain(|_, value| is_present(value));
     object
 }
 

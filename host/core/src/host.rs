@@ -39,6 +39,7 @@ pub struct Host {
     bundled: OnceCell<Arc<Catalog>>,
     /// The upstream servers.
     pub upstreams: Arc<Upstreams>,
+    /// The published catalog. `None`: it has not been made yet, or was discarded after a change.
     shown: Mutex<Option<Arc<VisibleCatalog>>>,
     /// Serialises the making of the catalog. The value: whether background work (jobs, events of upstream servers)
     /// has started.
@@ -47,7 +48,7 @@ pub struct Host {
     views: Records,
     /// The operator's roots.
     pub roots: Roots,
-    /// What plugins tell the host between calls: notifications to all clients, deferred jobs and recent results.
+    /// State that outlives calls of plugins: notifications to all clients, deferred jobs and recent results.
     pub shared_state: Arc<SharedState>,
     /// Log records of upstream servers that belong to no request: the parameters of `notifications/message`.
     pub logs: broadcast::Sender<Object>,
@@ -184,12 +185,12 @@ impl Host {
         self.bundled.get()
     }
 
-    /// Waits until `enough` is true of the loaded plugins. The first waiter starts the loading.
-    async fn loaded(self: &Arc<Self>, enough: impl Fn(&Plugins) -> bool) -> Arc<Plugins> {
+    /// Waits until `is_enough` is true of the loaded plugins. The first waiter starts the loading.
+    async fn loaded(self: &Arc<Self>, is_enough: impl Fn(&Plugins) -> bool) -> Arc<Plugins> {
         if let Some(begin) = self.loading.begin() {
             tokio::spawn(load(Arc::downgrade(self), begin));
         }
-        self.loading.wait_for(enough).await
+        self.loading.wait_for(is_enough).await
     }
 
     fn is_current(&self, shown: &VisibleCatalog) -> bool {
@@ -223,7 +224,7 @@ impl Host {
             let catalog = Catalog::new(plugins.clone(), upstreams.clone(), lock).await;
             // Locked until the catalog is published. A plugin that is loaded after that finds the catalog in
             // `publish_plugins`, which discards it and notifies clients.
-            let mut place = self.shown.lock();
+            let mut published = self.shown.lock();
             let now = self.loading.so_far();
             if let Some(now) = now.filter(|now| !Arc::ptr_eq(now, &plugins)) {
                 plugins = now;
@@ -235,7 +236,7 @@ impl Host {
                 tools: OnceCell::new(),
                 tools_version,
             };
-            break place.insert(Arc::new(shown)).clone();
+            break published.insert(Arc::new(shown)).clone();
         };
         // An upstream server may have changed while the catalog was made.
         self.discard_if_changed();
@@ -249,7 +250,7 @@ impl Host {
         let until = self.loading.deadline();
         match tokio::time::timeout_at(until, self.loaded(|all| all.complete)).await {
             Ok(all) => all,
-            Err(_) => self.loaded(|some| some.complete || !some.loaded.is_empty()).await,
+            Err(_) => self.loaded(|plugins| plugins.complete || !plugins.loaded.is_empty()).await,
         }
     }
 

@@ -286,8 +286,8 @@ impl LockFile {
     /// # Errors
     ///
     /// The file cannot be read: [`LockError::Read`].
-    pub fn approval(&self, of: ApprovalKey<'_>) -> Result<Option<Approval>, LockError> {
-        Ok(self.read()?.approvals.remove(&of.to_string()))
+    pub fn approval(&self, key: ApprovalKey<'_>) -> Result<Option<Approval>, LockError> {
+        Ok(self.read()?.approvals.remove(&key.to_string()))
     }
 
     /// Records a new approval in the audit, and keeps the description of the approved plugin or server, so that
@@ -296,19 +296,19 @@ impl LockFile {
     /// If one of the two fails, the failure is logged, and the approval is in force all the same.
     pub fn finish_approval(
         &self,
-        of: ApprovalKey<'_>,
+        approval_key: ApprovalKey<'_>,
         new: &NewApproval,
         description: &Value,
         audit: &Audit,
     ) {
         let NewApproval { approval: Approval { digest, user, reason, .. }, before } = new;
-        let (source, before) = (of.name(), before.as_deref());
+        let (source, before) = (approval_key.name(), before.as_deref());
         let record = portcullis_audit::Approval { source, digest, before, user, reason };
         if let Err(error) = audit.record_approval(&record) {
             tracing::error!("the approval of `{source}` cannot be recorded in the audit: {error}");
         }
         let kept = json!({ "digest": digest, "description": description }).to_string();
-        let key = of.to_string();
+        let key = approval_key.to_string();
         let written = self.descriptions().write(&key, kept.as_bytes(), None, None, |_| true);
         if let Err(error) = written {
             tracing::warn!("the description of `{source}` that was approved is not kept: {error}");
@@ -316,11 +316,11 @@ impl LockFile {
     }
 
     /// The description that was kept when this digest was approved. `None`: none was kept, or it cannot be read.
-    pub fn description(&self, of: ApprovalKey<'_>, digest: &str) -> Option<Value> {
+    pub fn description(&self, key: ApprovalKey<'_>, digest: &str) -> Option<Value> {
         let unread = |error: &dyn std::error::Error| {
-            tracing::warn!("the description that was approved with {of} cannot be read: {error}");
+            tracing::warn!("the description that was approved with {key} cannot be read: {error}");
         };
-        let read = self.descriptions().read(&of.to_string());
+        let read = self.descriptions().read(&key.to_string());
         let record = read.inspect_err(|error| unread(error)).ok()??;
         let parsed = serde_json::from_slice(&record.value);
         let mut kept: Value = parsed.inspect_err(|error| unread(error)).ok()?;
@@ -348,10 +348,10 @@ impl LockFile {
         if all.len() == known.len() {
             return all.into_iter().zip(0..).collect();
         }
-        let kept = self.update(|approved| {
+        let kept = self.update(|content| {
             // If another process was faster, its claims come first.
-            approved.claims = with_new(std::mem::take(&mut approved.claims), claims);
-            approved.claims.clone()
+            content.claims = with_new(std::mem::take(&mut content.claims), claims);
+            content.claims.clone()
         });
         let all = kept.unwrap_or_else(|error| {
             tracing::warn!("{error}: new claims on names and URIs are not kept");
@@ -374,9 +374,9 @@ impl LockFile {
     fn update<T>(&self, change: impl FnOnce(&mut Content) -> T) -> Result<T, LockError> {
         let failed = |cause| LockError::Write { path: self.path.clone(), cause };
         let _exclusive = self.exclusive().map_err(failed)?;
-        let mut approved = self.read()?;
-        let changed = change(&mut approved);
-        let text = toml::to_string(&approved).map_err(|error| failed(io::Error::other(error)))?;
+        let mut content = self.read()?;
+        let changed = change(&mut content);
+        let text = toml::to_string(&content).map_err(|error| failed(io::Error::other(error)))?;
         replace_durably(&self.path, text.as_bytes()).map_err(failed)?;
         Ok(changed)
     }
@@ -384,9 +384,9 @@ impl LockFile {
     /// Waits until no other process writes the file, and excludes others until the result is dropped.
     fn exclusive(&self) -> io::Result<std::fs::File> {
         create_private_folder(self.path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        let mut beside = self.path.clone().into_os_string();
-        beside.push(".held");
-        lock(beside.as_ref())
+        let mut lock_path = self.path.clone().into_os_string();
+        lock_path.push(".held");
+        lock(lock_path.as_ref())
     }
 }
 
@@ -409,12 +409,12 @@ fn set_digest(tools: &BTreeMap<String, String>) -> String {
 
 /// The known claims, followed by the new ones up to [`MAX_CLAIMS`] per source.
 fn with_new(mut known: Vec<Claim>, claims: &[Claim]) -> Vec<Claim> {
-    let there: BTreeSet<_> = known.iter().cloned().collect();
+    let known_claims: BTreeSet<_> = known.iter().cloned().collect();
     let mut numbers: HashMap<String, usize> = HashMap::new();
     for claim in &known {
         *numbers.entry(claim.by.clone()).or_default() += 1;
     }
-    for claim in claims.iter().filter(|claim| !there.contains(claim)) {
+    for claim in claims.iter().filter(|claim| !known_claims.contains(claim)) {
         let number = numbers.entry(claim.by.clone()).or_default();
         if *number < MAX_CLAIMS {
             *number += 1;

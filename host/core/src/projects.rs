@@ -23,7 +23,7 @@ const MAX_ENTRIES: usize = 20_000;
 const MAX_TIME: Duration = Duration::from_millis(250);
 
 /// Maximum size of the beginning of a file that is searched for texts, in bytes.
-const MAX_READ: u64 = 256 * 1024;
+const MAX_READ_BYTES: u64 = 256 * 1024;
 
 /// Folders of packages and builds, which are not searched for projects.
 const SKIPPED: &[&str] = &["node_modules", "target", "vendor", "__pycache__"];
@@ -45,16 +45,16 @@ impl Projects {
 
     fn look_within(roots: &Roots, entries: usize, time: Duration) -> Self {
         let families: Vec<_> = Family::with_projects().collect();
-        let mut look = ProjectSearch {
+        let mut search = ProjectSearch {
             families,
             entries,
             until: Instant::now() + time,
             projects: Self::default(),
         };
         for root in roots.iter() {
-            look.root(root);
+            search.search_root(root);
         }
-        look.projects
+        search.projects
     }
 
     /// The file that marks a project of a family.
@@ -90,17 +90,17 @@ struct ProjectSearch {
 
 impl ProjectSearch {
     /// Searches a root folder by folder, beginning with the folders nearest to the root.
-    fn root(&mut self, root: &Root) {
+    fn search_root(&mut self, root: &Root) {
         let mut folders = VecDeque::from([(PathBuf::from("."), 1)]);
         while let Some((folder, depth)) = folders.pop_front() {
             if self.families.is_empty() {
                 return;
             }
-            let names = self.names(root, &folder);
+            let names = self.list_names(root, &folder);
             for (name, is_folder) in names {
                 let path = folder.join(&name);
                 if !is_folder {
-                    self.file(root, &name, &path);
+                    self.check_file(root, &name, &path);
                 } else if depth == MAX_DEPTH {
                     // Deeper folders are not searched, and the search still counts as complete.
                 } else if !self.is_skipped(&name) {
@@ -114,7 +114,7 @@ impl ProjectSearch {
     }
 
     /// The names in a folder, in order, each with whether it is a folder. A folder that cannot be read is empty.
-    fn names(&mut self, root: &Root, folder: &Path) -> Vec<(String, bool)> {
+    fn list_names(&mut self, root: &Root, folder: &Path) -> Vec<(String, bool)> {
         let mut names = Vec::new();
         let Ok(entries) = root.dir().and_then(|dir| dir.read_dir(folder)) else { return names };
         for entry in entries.flatten() {
@@ -141,15 +141,15 @@ impl ProjectSearch {
     }
 
     /// Adds the projects that a file marks.
-    fn file(&mut self, root: &Root, name: &str, path: &Path) {
+    fn check_file(&mut self, root: &Root, name: &str, path: &Path) {
         let is_mark = |mark: &Mark| pattern::matches(mark.file, name) && contains(root, path, mark);
         let found = self.families.iter().position(|family| family.marks.iter().any(is_mark));
-        if let Some(place) = found {
-            let family = self.families.remove(place);
+        if let Some(index) = found {
+            let family = self.families.remove(index);
             let path = path.strip_prefix(".").unwrap_or(path);
             self.projects.found.insert(family.name, root.path().join(path));
             // The same file may mark a project of another family.
-            self.file(root, name, path);
+            self.check_file(root, name, path);
         }
     }
 }
@@ -161,7 +161,7 @@ fn contains(root: &Root, path: &Path, mark: &Mark) -> bool {
     }
     let mut text = Vec::new();
     let read = root.dir().and_then(|dir| dir.open(path));
-    let read = read.and_then(|file| file.take(MAX_READ).read_to_end(&mut text));
+    let read = read.and_then(|file| file.take(MAX_READ_BYTES).read_to_end(&mut text));
     let text = String::from_utf8_lossy(&text);
     read.is_ok() && mark.contains.iter().any(|one| text.contains(one))
 }

@@ -46,7 +46,7 @@ pub const ANSWER_TIME: Duration = Duration::from_secs(15 * 60);
 /// somewhat longer for a list.
 const FIRST_WAIT: Duration = Duration::from_secs(45);
 
-/// As `FIRST_WAIT`, for servers that the previous process of the host could not start, either.
+/// As `FIRST_WAIT`, for servers that the previous process of the host could not start.
 const FAILED_WAIT: Duration = Duration::from_secs(10);
 
 /// Waiting time before a server that could not be listed is tried again.
@@ -106,7 +106,12 @@ pub struct UpstreamSource {
 struct Schemas(Mutex<HashMap<String, Arc<Result<Schema, SchemaError>>>>);
 
 impl Schemas {
-    fn of(&self, digest: &str, text: impl FnOnce() -> String) -> Arc<Result<Schema, SchemaError>> {
+    /// The compiled schema of `text`, which is compiled if its digest is new.
+    fn get_or_compile(
+        &self,
+        digest: &str,
+        text: impl FnOnce() -> String,
+    ) -> Arc<Result<Schema, SchemaError>> {
         let mut schemas = self.0.lock();
         let compile = || Arc::new(Schema::parse(&text()));
         schemas.entry(digest.to_owned()).or_insert_with(compile).clone()
@@ -211,8 +216,8 @@ impl Upstreams {
                 parked: parked.clone(),
             }))
         };
-        let used = all.filter(|(_, one)| one.enabled != Some(false));
-        let all = used.map(source).collect::<Result<_, _>>()?;
+        let enabled = all.filter(|(_, one)| one.enabled != Some(false));
+        let all = enabled.map(source).collect::<Result<_, _>>()?;
         let first_list = OnceLock::new();
         Ok(Self { all, lock: Lock::at(lock), is_locked, first_list, audit })
     }
@@ -222,11 +227,11 @@ impl Upstreams {
     /// `FIRST_WAIT` after the first list.
     pub async fn offers(&self) -> Vec<UpstreamOffer> {
         self.offers_by(|source| async move {
-            let failed = source.upstream.recall().await;
+            let has_failed = source.upstream.recall().await;
             if let Some(listing) = source.upstream.known_listing() {
                 return Some(listing);
             }
-            let wait = if failed { FAILED_WAIT } else { FIRST_WAIT };
+            let wait = if has_failed { FAILED_WAIT } else { FIRST_WAIT };
             let until = *self.first_list.get_or_init(Instant::now) + wait;
             timeout_at(until, source.upstream.listing()).await.ok()?.ok()
         })
@@ -264,7 +269,7 @@ impl Upstreams {
         join_all(offers).await.into_iter().flatten().collect()
     }
 
-    /// Whether nothing is known of some server yet, from this process of the host or an earlier one.
+    /// Whether there is a server of which nothing is known yet, from this process of the host or an earlier one.
     pub async fn has_new(&self) -> bool {
         let new = self.all.iter().map(|source| async move {
             !source.upstream.recall().await && source.upstream.known_listing().is_none()
@@ -379,8 +384,8 @@ impl Upstreams {
     /// Notifies all servers that the roots have changed.
     pub async fn roots_changed(&self) {
         let connections = self.connections();
-        let told = join_all(connections.iter().map(Upstream::roots_changed)).await;
-        for fault in told.into_iter().filter_map(Result::err) {
+        let results = join_all(connections.iter().map(Upstream::roots_changed)).await;
+        for fault in results.into_iter().filter_map(Result::err) {
             tracing::warn!("{fault}");
         }
     }
@@ -424,7 +429,7 @@ impl UpstreamSource {
 
     /// The schema of a tool's arguments. `Err`: the schema is invalid, so only the server can check the arguments.
     pub fn schema(&self, tool: &UpstreamTool) -> Arc<Result<Schema, SchemaError>> {
-        self.schemas.of(&tool.digest, || {
+        self.schemas.get_or_compile(&tool.digest, || {
             let text = tool.definition.get("inputSchema").map(ToString::to_string);
             text.unwrap_or_else(|| "true".into())
         })
@@ -433,11 +438,11 @@ impl UpstreamSource {
     /// As [`approval_command`](Self::approval_command), but for clients: without the server's arguments, which may
     /// be secret.
     pub fn approval_advice(&self) -> String {
-        let more = self
+        let suffix = self
             .typed
             .as_ref()
             .map_or("", |_| ", followed by `--` and the server as `wrap` has it");
-        format!("`portcullis plugin approve {}`{more}", self.name)
+        format!("`portcullis plugin approve {}`{suffix}", self.name)
     }
 
     /// The command that shows and approves the server's held tools, for the operator.
@@ -454,7 +459,7 @@ mod tests {
     #[test]
     fn schemas_of_tools_that_are_gone_are_removed() {
         let schemas = Schemas::default();
-        let compiled = |digest: &str| schemas.of(digest, || "true".to_owned());
+        let compiled = |digest: &str| schemas.get_or_compile(digest, || "true".to_owned());
         let (kept, gone) = (compiled("kept"), compiled("gone"));
         schemas.retain(["kept", "new"].into_iter());
         assert!(Arc::ptr_eq(&kept, &compiled("kept")) && !Arc::ptr_eq(&gone, &compiled("gone")));

@@ -14,7 +14,7 @@ pub fn is_public(address: IpAddr) -> bool {
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
-    let special = a == 0                            // this network
+    let is_special = a == 0                            // this network
         || address.is_loopback()
         || address.is_private()
         || address.is_link_local()                  // metadata services among them
@@ -24,18 +24,18 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || (a == 198 && (18..20).contains(&b))      // benchmarks
         || address.is_documentation()
         || a >= 224; // multicast, reserved, broadcast
-    !special
+    !is_special
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let segments = address.segments();
     // The block of global unicast addresses, without tunnels and addresses for documentation.
-    let global = segments[0] & 0xe000 == 0x2000;
-    let special = segments[0] == 0x2002                         // 6to4
+    let is_global = segments[0] & 0xe000 == 0x2000;
+    let is_special = segments[0] == 0x2002                         // 6to4
         || (segments[0] == 0x2001 && segments[1] < 0x0200)      // Teredo, benchmarks, ORCHID
         || (segments[0] == 0x2001 && segments[1] == 0x0db8)     // documentation
         || (segments[0] == 0x3fff && segments[1] < 0x1000); // documentation
-    global && !special
+    is_global && !is_special
 }
 
 #[cfg(test)]

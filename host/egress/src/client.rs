@@ -59,7 +59,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// A [`Fault`]: the request is not allowed, or it failed. Reading the body of the response may fail with one, too.
+    /// A [`Fault`]: the request is not allowed, or it failed. Reading the body of the response can fail with a
+    /// [`Fault`], too.
     pub fn send<B>(
         &mut self,
         request: http::Request<B>,

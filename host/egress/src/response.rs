@@ -37,7 +37,7 @@ pub(crate) fn scrubbed(
         return Err(Fault::Encoded);
     }
     let (mut parts, body) = response.into_parts();
-    parts.headers = headers(&parts.headers, scrub);
+    parts.headers = scrubbed_headers(&parts.headers, scrub);
     // The extensions contain the reason phrase of the status, which the server chooses.
     parts.extensions.clear();
     let body = ScrubbedBody {
@@ -61,7 +61,7 @@ fn is_compressed(headers: &HeaderMap) -> bool {
     })
 }
 
-fn headers(headers: &HeaderMap, scrub: &Arc<Scrub>) -> HeaderMap {
+fn scrubbed_headers(headers: &HeaderMap, scrub: &Arc<Scrub>) -> HeaderMap {
     let mut scrubbed = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {
         // Secrets are replaced by `*`, which is valid in names and in values.
@@ -109,8 +109,10 @@ impl Body for ScrubbedBody {
                         continue;
                     }
                     Err(frame) => {
-                        this.trailers =
-                            frame.into_trailers().ok().map(|found| headers(&found, &this.scrub));
+                        this.trailers = frame
+                            .into_trailers()
+                            .ok()
+                            .map(|found| scrubbed_headers(&found, &this.scrub));
                     }
                 },
                 Some(Err(fault)) => {

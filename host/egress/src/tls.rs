@@ -14,7 +14,7 @@ use rustls_platform_verifier::ConfigVerifierExt;
 pub fn tls_config() -> Result<ClientConfig, rustls::Error> {
     static CONFIG: OnceLock<ClientConfig> = OnceLock::new();
     let load = || {
-        // The provider of another part of the process may be installed already. It serves as well.
+        // The provider of another part of the process may be installed already. That provider is also suitable.
         let _already = rustls::crypto::ring::default_provider().install_default();
         ClientConfig::with_platform_verifier()
     };

@@ -10,7 +10,8 @@ use wasmtime::EngineWeak;
 /// Length of a tick. A guest that computes for longer than a tick yields to other guests.
 pub const TICK: Duration = Duration::from_millis(1);
 
-/// Ticks without a guest after which the thread sleeps, so that calls in quick succession need not wake it each time.
+/// Ticks without a guest after which the thread sleeps, so that calls in quick succession need not wake
+/// the thread each time.
 const IDLE_TICKS: u32 = 50;
 
 /// Advances the epoch of one engine.
@@ -43,12 +44,12 @@ impl Clock {
     }
 
     fn tick(&self) {
-        let mut idle = 0;
+        let mut idle_ticks = 0;
         loop {
             if self.running.load(Ordering::SeqCst) > 0 {
-                idle = 0;
-            } else if idle < IDLE_TICKS {
-                idle += 1;
+                idle_ticks = 0;
+            } else if idle_ticks < IDLE_TICKS {
+                idle_ticks += 1;
             } else {
                 thread::park();
                 continue;

@@ -162,15 +162,15 @@ fn load(engine: &Engine, code: &[u8]) -> Result<Component, CodeError> {
 }
 
 /// The components whose code runs in place in this binary, by the address of the code. There can be one component
-/// for each address. The process keeps it until its end.
+/// for each address. The process keeps the component until the process ends.
 static IN_PLACE: Mutex<BTreeMap<usize, Component>> = Mutex::new(BTreeMap::new());
 
 /// Loads code of this binary without copying it: see [`in_place`](crate::in_place).
 #[expect(unsafe_code, reason = "compiled code of this binary")]
 fn load_in_place(engine: &Engine, code: &'static [u8]) -> Result<Component, CodeError> {
     let mut loaded = IN_PLACE.lock();
-    let place = code.as_ptr().addr();
-    match loaded.get(&place) {
+    let address = code.as_ptr().addr();
+    match loaded.get(&address) {
         Some(component) if wasmtime::Engine::same(component.engine(), engine.wasmtime()) => {
             return Ok(component.clone());
         }
@@ -181,7 +181,7 @@ fn load_in_place(engine: &Engine, code: &'static [u8]) -> Result<Component, Code
     // SAFETY: the bytes were compiled when this binary was built, and are constants of it.
     let component = unsafe { Component::deserialize_raw(engine.wasmtime(), code.into()) }
         .map_err(CodeError::load)?;
-    loaded.insert(place, component.clone());
+    loaded.insert(address, component.clone());
     Ok(component)
 }
 
@@ -191,8 +191,8 @@ fn load_in_place(engine: &Engine, code: &'static [u8]) -> Result<Component, Code
 fn check_private(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let metadata = std::fs::metadata(folder)?;
-    let mine = metadata.uid() == rustix::process::geteuid().as_raw();
-    if !mine || metadata.mode() & 0o022 != 0 {
+    let is_owner = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !is_owner || metadata.mode() & 0o022 != 0 {
         return Err(std::io::Error::other(
             "other users can write to it: make this user its owner and set mode 0700",
         ));

@@ -27,9 +27,9 @@ pub fn settings(target: &str) -> wasmtime::Result<Config> {
         // of host functions.
         .max_wasm_stack(512 * 1024)
         .async_stack_size(1024 * 1024)
-        // Backtraces of traps name functions without them. They would be a tenth of the compiled code.
+        // Backtraces of traps name functions without address maps, which would be a tenth of the compiled code.
         .generate_address_map(false)
-        // Windows does not run code without them.
+        // Windows does not run code without unwind information.
         .native_unwind_info(target.contains("windows"))
         .wasm_backtrace_max_frames(std::num::NonZeroUsize::new(16));
     Ok(config)

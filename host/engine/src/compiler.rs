@@ -60,11 +60,11 @@ pub async fn compile(component: &[u8]) -> Result<Vec<u8>, CodeError> {
 
 /// The signals that end a process that used up its CPU time: SIGXCPU at the soft limit, SIGKILL at the hard limit.
 /// Both limits are the same, so Linux sends SIGKILL at once.
-const OUT_OF_TIME: [i32; 2] = [24, 9];
+const CPU_TIME_SIGNALS: [i32; 2] = [24, 9];
 
 fn explain(output: &Output, bytes: usize) -> CodeError {
     if let Exit::Signalled(signal) = output.ended
-        && OUT_OF_TIME.contains(&signal)
+        && CPU_TIME_SIGNALS.contains(&signal)
     {
         return CodeError::CpuTime { seconds: share(CPU_SECONDS, bytes), bytes };
     }

@@ -36,11 +36,11 @@ pub const CALLS: u32 = 64;
 /// Maximum number of instances that are ready for a call. Each instance holds a slot of the pool.
 pub const SPARES: u32 = 16;
 
-/// Maximum number of linear memories of one component. Each takes address space of the pool.
-const MEMORIES: u32 = 4;
+/// Maximum number of linear memories of one component. Each memory takes address space of the pool.
+const MAX_MEMORIES: u32 = 4;
 
 /// Maximum number of tables of one component.
-const TABLES: u32 = 8;
+const MAX_TABLES: u32 = 8;
 
 /// The core instances that the pool has on average for each component.
 const CORE_INSTANCES: u32 = 16;
@@ -65,13 +65,13 @@ impl Engine {
         let slots = CALLS + SPARES;
         pool.total_component_instances(slots)
             .total_stacks(slots)
-            .total_memories(slots * MEMORIES)
-            .total_tables(slots * TABLES)
+            .total_memories(slots * MAX_MEMORIES)
+            .total_tables(slots * MAX_TABLES)
             .total_core_instances(slots.saturating_mul(instances.max(CORE_INSTANCES)))
             .total_gc_heaps(slots)
             .max_core_instances_per_component(instances)
-            .max_memories_per_component(MEMORIES)
-            .max_tables_per_component(TABLES)
+            .max_memories_per_component(MAX_MEMORIES)
+            .max_tables_per_component(MAX_TABLES)
             .max_memory_size(size(largest.memory_bytes))
             .table_elements(size(largest.table_entries))
             // Resetting a used slot in place is cheaper than returning its pages to the system and

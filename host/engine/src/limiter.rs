@@ -58,7 +58,8 @@ impl ResourceLimiter for Limiter {
     }
 }
 
-/// Returns an error instead of `false`. After `false`, most guests end in a trap that does not name the limit.
+/// Takes the growth from what is left. If too little is left, returns an error and not `false`: after `false`, most
+/// guests end in a trap that does not name the limit.
 fn take(left: &mut usize, current: usize, to: usize, name: &'static str) -> Result<bool> {
     match left.checked_sub(to.saturating_sub(current)) {
         Some(rest) => {

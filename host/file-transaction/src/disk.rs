@@ -67,8 +67,8 @@ pub fn absent<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Writes a new file and flushes it to the disk. If `like` is given, the new file gets its permissions, on Unix
-/// also its owner, and on Linux also its extended attributes.
+/// Writes a new file and flushes it to the disk. If `like` is given, the new file gets the permissions of
+/// `like`, on Unix also the owner, and on Linux also the extended attributes.
 pub fn write_new(dir: &Dir, name: &Path, bytes: &[u8], like: Option<&File>) -> io::Result<Id> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -92,8 +92,8 @@ pub fn write_new(dir: &Dir, name: &Path, bytes: &[u8], like: Option<&File>) -> i
 fn keep_metadata(like: &File, file: &File) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let (old, new) = (like.metadata()?, file.metadata()?);
-    let other = |old: u32, new: u32| (old != new).then_some(old);
-    let (user, group) = (other(old.uid(), new.uid()), other(old.gid(), new.gid()));
+    let if_different = |old: u32, new: u32| (old != new).then_some(old);
+    let (user, group) = (if_different(old.uid(), new.uid()), if_different(old.gid(), new.gid()));
     if user.is_some() || group.is_some() {
         let user = user.map(rustix::fs::Uid::from_raw);
         let group = group.map(rustix::fs::Gid::from_raw);
@@ -148,7 +148,7 @@ pub fn rename_new(dir: &Dir, from: &str, to: &str) -> io::Result<()> {
     #[cfg(test)]
     crate::fault::step()?;
     #[cfg(any(target_os = "linux", target_os = "macos"))]
-    if let Some(done) = with_flags(dir, from, to, rustix::fs::RenameFlags::NOREPLACE) {
+    if let Some(done) = rename_with_flags(dir, from, to, rustix::fs::RenameFlags::NOREPLACE) {
         return done;
     }
     // The file system cannot rename without replacing. A hard link does not replace a file, and renaming a directory
@@ -172,7 +172,7 @@ pub fn exchange(dir: &Dir, new: &str, old: &str, backup: &str) -> io::Result<()>
     #[cfg(test)]
     crate::fault::step()?;
     #[cfg(any(target_os = "linux", target_os = "macos"))]
-    if let Some(done) = with_flags(dir, new, old, rustix::fs::RenameFlags::EXCHANGE) {
+    if let Some(done) = rename_with_flags(dir, new, old, rustix::fs::RenameFlags::EXCHANGE) {
         return done;
     }
     match dir.hard_link(old, dir, backup) {
@@ -187,7 +187,7 @@ pub fn exchange(dir: &Dir, new: &str, old: &str, backup: &str) -> io::Result<()>
 
 /// Renames with flags. `None`: the file system does not support them.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn with_flags(
+fn rename_with_flags(
     dir: &Dir,
     from: &str,
     to: &str,

@@ -44,7 +44,7 @@ pub enum TransactionError {
         action: &'static str,
         /// The file or the directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         cause: io::Error,
     },

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io;
 
 thread_local! {
-    static LEFT: Cell<Option<(u32, Fault)>> = const { Cell::new(None) };
+    static STEPS_LEFT: Cell<Option<(u32, Fault)>> = const { Cell::new(None) };
     static DEAD: Cell<bool> = const { Cell::new(false) };
     static OLD: Cell<bool> = const { Cell::new(false) };
 }
@@ -21,13 +21,13 @@ pub enum Fault {
 /// Sets a fault for this thread, after a number of steps.
 pub fn after(steps: u32, fault: Fault) {
     DEAD.set(false);
-    LEFT.set(Some((steps, fault)));
+    STEPS_LEFT.set(Some((steps, fault)));
 }
 
-/// Whether the fault has occurred. Clears it.
+/// Whether the fault has occurred. Clears the fault.
 pub fn end() -> bool {
     DEAD.set(false);
-    LEFT.take().is_none()
+    STEPS_LEFT.take().is_none()
 }
 
 /// Whether the process counts as killed.
@@ -47,12 +47,12 @@ pub fn set_old(is_old: bool) {
 
 /// Counts a step, and fails if the fault is due.
 pub fn step() -> io::Result<()> {
-    let Some((left, fault)) = LEFT.get() else { return Ok(()) };
+    let Some((left, fault)) = STEPS_LEFT.get() else { return Ok(()) };
     if left > 0 {
-        LEFT.set(Some((left - 1, fault)));
+        STEPS_LEFT.set(Some((left - 1, fault)));
         return Ok(());
     }
-    LEFT.set(None);
+    STEPS_LEFT.set(None);
     match fault {
         Fault::Full => Err(io::ErrorKind::StorageFull.into()),
         Fault::Killed => {

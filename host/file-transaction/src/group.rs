@@ -65,35 +65,35 @@ impl Group {
     ///
     /// A name cannot be given. Other names may have been given.
     pub fn complete(&self) -> Result<(), TransactionError> {
-        self.records.iter().try_for_each(|record| self.place(record))
+        self.records.iter().try_for_each(|record| self.give_name(record))
     }
 
-    fn place(&self, record: &Record) -> Result<(), TransactionError> {
+    fn give_name(&self, record: &Record) -> Result<(), TransactionError> {
         let Some(folder) = &self.folders[record.folder] else {
             return Err(TransactionError::DirectoryGone(record.name.clone().into()));
         };
-        let whole = folder.path.join(&record.name);
-        let failed = TransactionError::disk("write", &whole);
-        let there = Id::at(&folder.dir, &record.name).map_err(&failed)?;
-        if there.is_some_and(|there| there.inode == record.staged.inode) {
+        let full_path = folder.path.join(&record.name);
+        let failed = TransactionError::disk("write", &full_path);
+        let current = Id::at(&folder.dir, &record.name).map_err(&failed)?;
+        if current.is_some_and(|current| current.inode == record.staged.inode) {
             return Ok(());
         }
         let Some(old) = record.old else {
             return match rename_new(&folder.dir, &record.hidden, &record.name) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    Err(TransactionError::Exists(whole))
+                    Err(TransactionError::Exists(full_path))
                 }
                 done => done.map_err(failed),
             };
         };
-        let changed = || Err(TransactionError::Unexpected(whole.clone(), Obstacle::Changed));
-        if there != Some(old) {
+        let changed = || Err(TransactionError::Unexpected(full_path.clone(), Obstacle::Changed));
+        if current != Some(old) {
             return changed();
         }
         exchange(&folder.dir, &record.hidden, &record.name, &record.backup()).map_err(&failed)?;
         // Check that no other file took the name before the exchange.
-        let taken = self.replaced(record).map_err(&failed)?.map(|(_, id)| id);
-        if taken == Some(old) { Ok(()) } else { changed() }
+        let replaced = self.replaced(record).map_err(&failed)?.map(|(_, id)| id);
+        if replaced == Some(old) { Ok(()) } else { changed() }
     }
 
     /// The file that was replaced: the name that it has now, and its identity. `None`: no such file is left.
@@ -112,33 +112,33 @@ impl Group {
     /// Restores every name. Files that another program has changed since then stay. Returns the paths that could not
     /// be restored, without those in directories that no longer exist.
     pub fn undo(&self) -> Vec<PathBuf> {
-        let mut left = Vec::new();
+        let mut not_restored = Vec::new();
         for record in self.records.iter().rev() {
             let Some(folder) = &self.folders[record.folder] else { continue };
             if self.undo_one(&folder.dir, record).is_err() {
-                left.push(folder.path.join(&record.name));
+                not_restored.push(folder.path.join(&record.name));
             }
         }
-        left
+        not_restored
     }
 
     fn undo_one(&self, dir: &Dir, record: &Record) -> io::Result<()> {
-        let Some(there) = Id::at(dir, &record.name)? else { return Ok(()) };
-        if there.inode != record.staged.inode {
+        let Some(current) = Id::at(dir, &record.name)? else { return Ok(()) };
+        if current.inode != record.staged.inode {
             return Ok(());
         }
         #[cfg(test)]
         crate::fault::step()?;
         if record.old.is_some() {
             let Some((name, _)) = self.replaced(record)? else { return Ok(()) };
-            return match there == record.staged {
+            return match current == record.staged {
                 // Both are complete files: one rename replaces one by the other.
                 true => dir.rename(name, dir, &record.name),
                 false => Err(io::ErrorKind::ResourceBusy.into()),
             };
         }
         if record.made.is_empty() {
-            return match there == record.staged {
+            return match current == record.staged {
                 true => dir.remove_file(&record.name),
                 false => Err(io::ErrorKind::ResourceBusy.into()),
             };

@@ -104,7 +104,7 @@ impl Journal {
     /// Removes the journal: there is nothing to complete or undo.
     #[expect(clippy::disallowed_methods, reason = "journals are this crate's own files")]
     pub fn end(self) {
-        // If it cannot be removed, the next start finds nothing to do.
+        // If the journal cannot be removed, the next start finds nothing to do.
         let _left = std::fs::remove_file(&self.path);
     }
 }
@@ -123,7 +123,7 @@ fn sync_folder(_: &Path) -> io::Result<()> {
 /// the operator for each such transaction, and for each journal that cannot be used. Journals of running processes
 /// are skipped.
 pub fn recover(folder: &Path) -> Vec<String> {
-    match journals(folder) {
+    match list_journals(folder) {
         Ok(journals) if journals.is_empty() => Vec::new(),
         Ok(journals) => {
             // Without the lock, another process could recover the same journals at once.
@@ -143,7 +143,7 @@ pub fn recover(folder: &Path) -> Vec<String> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "journals are this crate's own files")]
-fn journals(folder: &Path) -> io::Result<Vec<PathBuf>> {
+fn list_journals(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
@@ -154,27 +154,27 @@ fn journals(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn recover_one(path: &Path) -> Option<String> {
-    let unread =
+    let unusable =
         |why: String| Some(format!("the journal `{}` cannot be used: {why}", path.display()));
     let mut file = match File::options().read(true).append(true).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(error) => return unread(error.to_string()),
+        Err(error) => return unusable(error.to_string()),
     };
     if file.try_lock().is_err() {
         return None;
     }
     let mut text = String::new();
     if let Err(error) = file.read_to_string(&mut text) {
-        return unread(error.to_string());
+        return unusable(error.to_string());
     }
     let mut journal = Journal { path: path.to_owned(), file };
-    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    let complete_lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let mut lines = Vec::new();
-    for line in whole {
+    for line in complete_lines {
         match serde_json::from_str(line) {
             Ok(line) => lines.push(line),
-            Err(error) => return unread(format!("it was written by another version: {error}")),
+            Err(error) => return unusable(format!("it was written by another version: {error}")),
         }
     }
     let mut lines = lines.into_iter();
@@ -221,15 +221,18 @@ fn finish(group: &Group, last: Line, journal: &mut Journal) -> String {
         Line::Done => return "are complete".to_owned(),
     };
     let _unwritten = journal.add(&Line::Undo);
-    let left = group.undo();
+    let not_undone = group.undo();
     let why = error
         .map(|error| format!(", as {}", portcullis_sanitize::error_chain(&error)))
         .unwrap_or_default();
-    if left.is_empty() {
+    if not_undone.is_empty() {
         return format!("have been undone{why}");
     }
-    let left: Vec<_> = left.iter().map(|path| path.display().to_string()).collect();
-    format!("have been undone{why}, except these, which were changed since: {}", left.join(", "))
+    let not_undone: Vec<_> = not_undone.iter().map(|path| path.display().to_string()).collect();
+    format!(
+        "have been undone{why}, except these, which were changed since: {}",
+        not_undone.join(", ")
+    )
 }
 
 /// Opens a directory, if it is still the same one.

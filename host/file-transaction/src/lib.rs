@@ -42,7 +42,7 @@ pub struct Change {
     /// The file's path in the directory: plain names, without `.` and `..`. Missing directories above it are
     /// created.
     pub path: PathBuf,
-    /// What must exist at the path before.
+    /// What must exist at the path before the change.
     pub expected: Expected,
     /// The whole contents of the new file.
     pub contents: Vec<u8>,

@@ -53,9 +53,9 @@ impl Plan {
     /// A path is not plain or names its base, two paths are equal or one is inside the other, a file is not as
     /// expected, or the disk fails.
     pub fn new(mut changes: Vec<Change>) -> Result<Self, TransactionError> {
-        changes.sort_by_cached_key(Change::whole);
+        changes.sort_by_cached_key(Change::full_path);
         for pair in changes.windows(2) {
-            let (first, second) = (pair[0].whole(), pair[1].whole());
+            let (first, second) = (pair[0].full_path(), pair[1].full_path());
             if second.starts_with(&first) {
                 return Err(TransactionError::Overlap { first, second });
             }
@@ -75,18 +75,18 @@ impl Plan {
     }
 
     fn add(&mut self, change: Change) -> Result<(), TransactionError> {
-        let whole = change.whole();
+        let full_path = change.full_path();
         let mut names = Vec::new();
         for part in change.path.components() {
             match (part, part.as_os_str().to_str()) {
                 (Component::Normal(_), Some(name)) => names.push(name.to_owned()),
-                _ => return Err(TransactionError::NotPlain(whole)),
+                _ => return Err(TransactionError::NotPlain(full_path)),
             }
         }
         let Some((last, parents)) = names.split_last() else {
-            return Err(TransactionError::IsBase(whole));
+            return Err(TransactionError::IsBase(full_path));
         };
-        let failed = TransactionError::disk("open the directory of", &whole);
+        let failed = TransactionError::disk("open the directory of", &full_path);
         let mut dir = change.base.try_clone().map_err(&failed)?;
         let mut guard = change.guard.clone();
         let mut path = change.base_path;
@@ -99,7 +99,7 @@ impl Plan {
                 }
                 Some(inner) => (dir, guard) = inner,
                 None if matches!(change.expected, Expected::File(_)) => {
-                    return Err(TransactionError::Unexpected(whole, Obstacle::Missing));
+                    return Err(TransactionError::Unexpected(full_path, Obstacle::Missing));
                 }
                 None if Id::at(&dir, name).map_err(&failed)?.is_some() => {
                     return Err(TransactionError::Unexpected(
@@ -110,21 +110,21 @@ impl Plan {
                 None => {
                     may_change(&dir, &guard, name).map_err(&failed)?;
                     let rest = [&parents[index + 1..], std::slice::from_ref(last)].concat();
-                    let folder = self.folder(path, dir).map_err(&failed)?;
-                    self.tree(folder, name).insert(rest.join("/"), change.contents);
+                    let folder = self.add_folder(path, dir).map_err(&failed)?;
+                    self.tree_files(folder, name).insert(rest.join("/"), change.contents);
                     return Ok(());
                 }
             }
             path.push(name);
         }
         may_change(&dir, &guard, last).map_err(&failed)?;
-        let what = plan_file(&dir, &guard, last, &whole, change.expected, change.contents)?;
-        let folder = self.folder(path, dir).map_err(&failed)?;
+        let what = plan_file(&dir, &guard, last, &full_path, change.expected, change.contents)?;
+        let folder = self.add_folder(path, dir).map_err(&failed)?;
         self.entries.push(Entry { folder, name: last.clone(), what });
         Ok(())
     }
 
-    fn folder(&mut self, path: PathBuf, dir: Dir) -> io::Result<usize> {
+    fn add_folder(&mut self, path: PathBuf, dir: Dir) -> io::Result<usize> {
         if let Some(known) = self.known.get(&path) {
             return Ok(*known);
         }
@@ -135,10 +135,10 @@ impl Plan {
     }
 
     /// The files of a directory that will be made. Adds the directory to the plan if the plan does not contain it.
-    fn tree(&mut self, folder: usize, name: &str) -> &mut BTreeMap<String, Vec<u8>> {
-        // The changes are sorted by path: if the directory has an entry, it is the last one.
-        let is_it = |entry: &Entry| entry.folder == folder && entry.name == name;
-        if !self.entries.last().is_some_and(is_it) {
+    fn tree_files(&mut self, folder: usize, name: &str) -> &mut BTreeMap<String, Vec<u8>> {
+        // The changes are sorted by path: if the directory has an entry, that entry is the last one.
+        let is_directory = |entry: &Entry| entry.folder == folder && entry.name == name;
+        if !self.entries.last().is_some_and(is_directory) {
             let what = NewContent::Tree(BTreeMap::new());
             self.entries.push(Entry { folder, name: name.to_owned(), what });
         }
@@ -157,7 +157,7 @@ impl Expected {
 }
 
 impl Change {
-    fn whole(&self) -> PathBuf {
+    fn full_path(&self) -> PathBuf {
         self.base_path.join(&self.path)
     }
 }
@@ -189,12 +189,12 @@ fn plan_file(
     dir: &Dir,
     guard: &Guard,
     name: &str,
-    whole: &Path,
+    full_path: &Path,
     expected: Expected,
     contents: Vec<u8>,
 ) -> Result<NewContent, TransactionError> {
-    let failed = TransactionError::disk("look at", whole);
-    let unexpected = |obstacle| Err(TransactionError::Unexpected(whole.to_owned(), obstacle));
+    let failed = TransactionError::disk("look at", full_path);
+    let unexpected = |obstacle| Err(TransactionError::Unexpected(full_path.to_owned(), obstacle));
     let Some(found) = absent(dir.symlink_metadata(name)).map_err(&failed)? else {
         return match expected {
             Expected::File(_) => unexpected(Obstacle::Missing),
@@ -205,7 +205,7 @@ fn plan_file(
     };
     let digest = match expected {
         Expected::Nothing | Expected::NewDirectory(_) => {
-            return Err(TransactionError::Exists(whole.to_owned()));
+            return Err(TransactionError::Exists(full_path.to_owned()));
         }
         Expected::File(digest) => digest,
         Expected::Anything => None,
@@ -220,7 +220,7 @@ fn plan_file(
         Ok((Opened::Directory(_) | Opened::Special, _)) => {
             return unexpected(Obstacle::NotRegular);
         }
-        Err(error) => return Err(TransactionError::disk("write", whole)(error)),
+        Err(error) => return Err(TransactionError::disk("write", full_path)(error)),
     };
     if let Some(obstacle) = forbids_replacing(&file).map_err(&failed)? {
         return unexpected(obstacle);
@@ -235,13 +235,13 @@ fn plan_file(
     Ok(NewContent::Instead(contents, file, id))
 }
 
-/// Why an open file must not be replaced. `None`: it may be.
+/// Why an open file must not be replaced. `None`: it may be replaced.
 #[cfg(unix)]
 fn forbids_replacing(file: &File) -> io::Result<Option<Obstacle>> {
     use std::os::unix::fs::MetadataExt;
     let found = file.metadata()?;
     Ok(match (found.nlink(), found.mode() & 0o222) {
-        // Root could open it for writing, but the mode says not to.
+        // The superuser could open the file for writing, although its mode forbids writing.
         (_, 0) => Some(Obstacle::ReadOnly),
         (0 | 1, _) => None,
         _ => Some(Obstacle::HardLinks),

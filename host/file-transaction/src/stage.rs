@@ -47,11 +47,11 @@ impl Plan {
             }
             let hidden = staged.group.hidden[index].1.clone();
             let Some(folder) = &staged.group.folders[entry.folder] else {
-                unreachable!("it was opened for the plan")
+                unreachable!("every folder was opened for the plan")
             };
-            let whole = folder.path.join(&entry.name);
-            let record =
-                make(folder, entry, hidden).map_err(TransactionError::disk("write", &whole))?;
+            let path = folder.path.join(&entry.name);
+            let record = write_staged(folder, entry, hidden)
+                .map_err(TransactionError::disk("write", &path))?;
             staged.group.records.push(record);
         }
         if is_cancelled() {
@@ -82,11 +82,11 @@ impl Staged {
         };
         // If this line is missing and the process is killed, the changes are completed and not undone.
         let _unwritten = journal.add(&Line::Undo);
-        let left = self.group.undo();
-        if left.is_empty() {
+        let not_undone = self.group.undo();
+        if not_undone.is_empty() {
             return Err(error);
         }
-        Err(TransactionError::NotUndone { cause: Box::new(error), left })
+        Err(TransactionError::NotUndone { cause: Box::new(error), left: not_undone })
     }
 }
 
@@ -105,7 +105,7 @@ impl Drop for Staged {
     }
 }
 
-fn make(folder: &Folder, entry: Entry, hidden: String) -> io::Result<Record> {
+fn write_staged(folder: &Folder, entry: Entry, hidden: String) -> io::Result<Record> {
     let Entry { folder: index, name, what } = entry;
     let dir = &folder.dir;
     let (staged, old, made) = match what {
@@ -140,7 +140,10 @@ fn make_tree(
         #[cfg(test)]
         crate::fault::step()?;
         top.create_dir(path)?;
-        let path = path.to_str().expect("it is a part of a text").to_owned();
+        let path = path
+            .to_str()
+            .expect("a directory's path is a part of a file's path, which is text")
+            .to_owned();
         made.push(CreatedEntry { path, file: None });
     }
     for (path, bytes) in files {

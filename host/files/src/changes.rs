@@ -134,11 +134,11 @@ impl FilesView<'_> {
     ) -> Result<(usize, PathBuf, bool), ChangeError> {
         let denied = || ChangeError::Denied(path.to_owned());
         let preopens = self.files.preopens.iter().enumerate();
-        let around = preopens.filter_map(|(index, (_, node))| {
+        let containing = preopens.filter_map(|(index, (_, node))| {
             path.strip_prefix(&node.path).ok().map(|relative| (index, node, relative))
         });
         // The innermost directory is the one with the shortest relative path.
-        let (index, node, relative) = around
+        let (index, node, relative) = containing
             .min_by_key(|(_, _, relative)| relative.components().count())
             .ok_or_else(denied)?;
         let relative = relative.to_owned();
@@ -179,9 +179,9 @@ impl FilesView<'_> {
                 return;
             }
         };
-        let is_it = |entry: &&super::preopen::Name| Path::new(&entry.name) == name;
+        let has_name = |entry: &&super::preopen::Name| Path::new(&entry.name) == name;
         if let Some(AccessibleEntry::File(file)) =
-            node.reach.names.iter().find(is_it).map(|entry| &entry.what)
+            node.reach.names.iter().find(has_name).map(|entry| &entry.what)
         {
             *file.lock().unwrap_or_else(PoisonError::into_inner) = Some(new);
         }

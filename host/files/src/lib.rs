@@ -46,8 +46,8 @@ pub trait Judge: Send + Sync + 'static {
 
 /// Proof that a judge allowed one use of a file.
 pub trait FilePermit: Send {
-    /// Records the outcome, before the guest gets the result. `false`: the outcome cannot be recorded, and the guest must
-    /// not get the result.
+    /// Records the outcome, before the guest gets the result. `false`: the outcome cannot be recorded, and the guest
+    /// must not get the result.
     fn record(self: Box<Self>, outcome: Outcome) -> bool;
 }
 
@@ -158,8 +158,8 @@ impl Files {
                 }
             }
         };
-        let may = !guard.must_stay_closed_to_programs(access == Access::Write);
-        may.then_some((handle, access))
+        let is_allowed = !guard.must_stay_closed_to_programs(access == Access::Write);
+        is_allowed.then_some((handle, access))
     }
 }
 

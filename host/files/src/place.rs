@@ -51,11 +51,11 @@ impl FilesView<'_> {
         let dir = self.dir(fd)?;
         let place = self.node(fd)?.guard.place(&dir, Path::new(path), follow);
         let place = place.map_err(|error| ErrorCode::from(&error))?;
-        let may = place.as_ref().map_or(Ok(()), |place| match access {
+        let check = place.as_ref().map_or(Ok(()), |place| match access {
             Access::Read => place.check_access(),
             Access::Write => place.check_change(),
         });
-        may.map_err(|error| ErrorCode::from(&error))?;
+        check.map_err(|error| ErrorCode::from(&error))?;
         Ok(place)
     }
 
@@ -230,9 +230,9 @@ impl FilesView<'_> {
     ) -> FsResult<String> {
         let place = self.place(fd, &path, false, Access::Read).await?;
         let at = self.entry_in_parent(place, fd, path)?;
-        let leads_to = self.wasi().readlink_at(at.fd(), at.name.clone()).await;
+        let target = self.wasi().readlink_at(at.fd(), at.name.clone()).await;
         self.release(at)?;
-        leads_to
+        target
     }
 
     /// Checks the depth of a new entry, and takes the entry from the quota.
@@ -288,8 +288,8 @@ impl FilesView<'_> {
     }
 }
 
-/// The depth of a directory below the nearest of `tops`. It is found by opening `..` repeatedly: the directory may have
-/// been moved since it was opened, and a path with links has another length. `None`: the depth is unknown.
+/// The depth of a directory below the nearest of `tops`. The depth is found by opening `..` repeatedly: the directory
+/// may have been moved since it was opened, and a path with links has another length. `None`: the depth is unknown.
 #[cfg(unix)]
 fn depth_of<'a>(dir: &File, tops: impl Iterator<Item = &'a File>) -> Option<u32> {
     use rustix::fs::{Mode, OFlags, fstat, openat};

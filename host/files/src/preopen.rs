@@ -104,12 +104,12 @@ impl Preopen {
         }
         // A directory with single entries is open as a whole if a directory that contains it is open as a whole.
         for index in 0..preopens.len() {
-            let around = preopens
+            let outer_access = preopens
                 .iter()
                 .filter(|outer| preopens[index].directory.starts_with(&outer.directory))
                 .filter_map(|outer| outer.reach.all)
                 .max();
-            preopens[index].reach.all = around;
+            preopens[index].reach.all = outer_access;
         }
         preopens
     }

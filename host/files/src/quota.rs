@@ -76,9 +76,9 @@ impl OutputStream for Metered {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         let end = self.position.checked_add(bytes.len() as u64);
         if !self.quota.allows_size(end) || !self.quota.take_bytes(bytes.len() as u64) {
-            return Err(StreamError::LastOperationFailed(full().into()));
+            return Err(StreamError::LastOperationFailed(quota_error().into()));
         }
-        self.position = end.expect("checked above");
+        self.position = end.expect("the quota allows no size that overflows");
         self.inner.write(bytes)
     }
 
@@ -97,12 +97,12 @@ impl OutputStream for Metered {
 
 /// The error of a disk quota that is used up. Guests know its error code.
 #[cfg(unix)]
-fn full() -> io::Error {
+fn quota_error() -> io::Error {
     rustix::io::Errno::DQUOT.into()
 }
 
 #[cfg(not(unix))]
-fn full() -> io::Error {
+fn quota_error() -> io::Error {
     io::ErrorKind::QuotaExceeded.into()
 }
 

@@ -34,9 +34,9 @@ pub struct FilesView<'a> {
 }
 
 /// Maximum length of a file's name, in bytes, on every system.
-const MAX_NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 /// Maximum length of a path, in bytes, on every system.
-const MAX_PATH: usize = 4096;
+const MAX_PATH_BYTES: usize = 4096;
 
 /// The target of a path beneath a descriptor.
 pub(super) struct Target {
@@ -60,10 +60,10 @@ pub(super) enum ReachedEntry {
 }
 
 impl Target {
-    /// The data of a new descriptor of this target. `of`: the data of the descriptor that the path begins at.
-    pub(super) fn node(self, of: &Node, guard: Guard) -> Node {
+    /// The data of a new descriptor of this target. `start`: the data of the descriptor that the path begins at.
+    pub(super) fn node(self, start: &Node, guard: Guard) -> Node {
         let reach = match self.reached {
-            Some(ReachedEntry::Itself) => of.reach.clone(),
+            Some(ReachedEntry::Itself) => start.reach.clone(),
             Some(ReachedEntry::Beneath | ReachedEntry::File(_)) | None => {
                 AccessRules::all(self.opened_for)
             }
@@ -306,8 +306,8 @@ fn why_invalid(path: &Path) -> Option<(&'static str, ErrorCode)> {
     if path.as_os_str().as_encoded_bytes().contains(&0) {
         return Some(("malformed", ErrorCode::Invalid));
     }
-    let is_long = |part: Component<'_>| part.as_os_str().len() > MAX_NAME;
-    if path.as_os_str().len() > MAX_PATH || path.components().any(is_long) {
+    let is_long = |part: Component<'_>| part.as_os_str().len() > MAX_NAME_BYTES;
+    if path.as_os_str().len() > MAX_PATH_BYTES || path.components().any(is_long) {
         return Some(("name-too-long", ErrorCode::NameTooLong));
     }
     if portcullis_roots::refused_name(path).is_some() {

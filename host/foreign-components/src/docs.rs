@@ -37,17 +37,17 @@ impl Docs {
             plain.rsplit('/').next().unwrap_or(plain)
         });
         self.0.iter().find_map(|package| match short {
-            Some(interface) => said(&package["interfaces"][interface]["funcs"][function]),
+            Some(interface) => entry_text(&package["interfaces"][interface]["funcs"][function]),
             None => {
                 let worlds = package["worlds"].as_object()?;
-                worlds.values().find_map(|world| said(&world["func_exports"][function]))
+                worlds.values().find_map(|world| entry_text(&world["func_exports"][function]))
             }
         })
     }
 }
 
 /// The text of an entry. In the older format the entry is the text, in the newer one an object with the member `docs`.
-fn said(entry: &Value) -> Option<String> {
+fn entry_text(entry: &Value) -> Option<String> {
     let text = entry.as_str().or_else(|| entry["docs"].as_str())?.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }

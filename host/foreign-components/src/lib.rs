@@ -68,12 +68,12 @@ pub fn tools(engine: &Engine, component: &Component, docs: &Docs) -> (Vec<Tool>,
     for (name, item) in component.component_type().exports(engine) {
         match item.ty {
             ComponentItem::ComponentFunc(function) => {
-                add(&mut tools, &mut others, docs, None, name, &function);
+                add_function(&mut tools, &mut others, docs, None, name, &function);
             }
             ComponentItem::ComponentInstance(instance) => {
                 for (function, item) in instance.exports(engine) {
                     if let ComponentItem::ComponentFunc(ty) = item.ty {
-                        add(&mut tools, &mut others, docs, Some(name), function, &ty);
+                        add_function(&mut tools, &mut others, docs, Some(name), function, &ty);
                     }
                 }
             }
@@ -89,7 +89,7 @@ pub fn tools(engine: &Engine, component: &Component, docs: &Docs) -> (Vec<Tool>,
 }
 
 /// Adds a function to `tools`, or to `others` if it cannot be a tool.
-fn add(
+fn add_function(
     tools: &mut Vec<Tool>,
     others: &mut Vec<NoTool>,
     docs: &Docs,
@@ -97,7 +97,7 @@ fn add(
     function: &str,
     ty: &ComponentFunc,
 ) {
-    match described(docs, interface, function, ty) {
+    match describe(docs, interface, function, ty) {
         Ok(tool) => tools.push(tool),
         Err(cause) => {
             let place = |interface| format!("{interface}.{function}");
@@ -108,7 +108,7 @@ fn add(
 }
 
 /// Describes a function as a tool.
-fn described(
+fn describe(
     docs: &Docs,
     interface: Option<&str>,
     function: &str,
@@ -137,8 +137,8 @@ fn described(
 fn tell_apart(tools: &mut [Tool]) {
     let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
     for tool in &mut *tools {
-        let shared = names.iter().filter(|name| **name == tool.name).count() > 1;
-        if let Some(interface) = tool.interface.as_deref().filter(|_| shared) {
+        let is_shared = names.iter().filter(|name| **name == tool.name).count() > 1;
+        if let Some(interface) = tool.interface.as_deref().filter(|_| is_shared) {
             let plain = interface.split('@').next().unwrap_or(interface);
             let short = plain.rsplit(['/', ':']).next().unwrap_or(plain);
             tool.name = format!("{short}_{}", tool.function);
@@ -182,15 +182,15 @@ pub async fn call<T: Send + 'static>(
     let mut results = vec![Val::Bool(false); ty.results().len()];
     function.call_async(&mut store, &parameters, &mut results).await?;
     let (ty, value) = (ty.results().next(), results.pop());
-    let held = |ty: Option<Type>, value: Option<Box<Val>>| {
+    let payload = |ty: Option<Type>, value: Option<Box<Val>>| {
         ty.is_some().then(|| value::payload(ty, value.as_deref()))
     };
     Ok(Ok(match (ty, value) {
         (Some(Type::Result(ty)), Some(Val::Result(Ok(value)))) => {
-            FunctionResult::Done(held(ty.ok(), value))
+            FunctionResult::Done(payload(ty.ok(), value))
         }
         (Some(Type::Result(ty)), Some(Val::Result(Err(error)))) => {
-            FunctionResult::Failed(held(ty.err(), error))
+            FunctionResult::Failed(payload(ty.err(), error))
         }
         (Some(ty), Some(value)) => FunctionResult::Done(Some(value::write(&ty, &value))),
         (Some(_) | None, _) => FunctionResult::Done(None),

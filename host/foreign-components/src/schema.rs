@@ -9,13 +9,13 @@ use serde_json::{Map, Value, json};
 use wasmtime::component::types::Type;
 
 /// Maximum nesting of a type that has a schema, in levels.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// Why a function or a type has no JSON Schema.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
     /// The type is nested too deep.
-    #[error("its type is nested over {DEEPEST} levels")]
+    #[error("its type is nested over {MAX_DEPTH} levels")]
     TooDeep,
     /// The type is a resource.
     #[error("a resource cannot be said in JSON")]
@@ -43,7 +43,7 @@ pub enum SchemaError {
 ///
 /// JSON cannot express the type.
 pub fn of(ty: &Type) -> Result<Value, SchemaError> {
-    at(ty, 0)
+    schema_at(ty, 0)
 }
 
 /// The schema of an object with these members. Members of an option type are optional.
@@ -62,7 +62,7 @@ fn members_at<'a>(
 ) -> Result<Value, SchemaError> {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for (name, ty) in members {
-        let schema = at(&ty, depth + 1)
+        let schema = schema_at(&ty, depth + 1)
             .map_err(|cause| SchemaError::Member { name: name.to_owned(), cause: cause.into() })?;
         properties.insert(name.to_owned(), schema);
         if !matches!(ty, Type::Option(_)) {
@@ -79,14 +79,13 @@ fn members_at<'a>(
 }
 
 /// The schema of a type at this depth of nesting.
-fn at(ty: &Type, depth: usize) -> Result<Value, SchemaError> {
-    if depth > DEEPEST {
+fn schema_at(ty: &Type, depth: usize) -> Result<Value, SchemaError> {
+    if depth > MAX_DEPTH {
         return Err(SchemaError::TooDeep);
     }
-    let inner = |ty: &Type| at(ty, depth + 1);
+    let inner = |ty: &Type| schema_at(ty, depth + 1);
     let optional = |ty: Option<Type>| ty.map_or(Ok(json!({ "type": "null" })), |ty| inner(&ty));
-    let integer =
-        |least: i64, most: u64| json!({ "type": "integer", "minimum": least, "maximum": most });
+    let integer = |min: i64, max: u64| json!({ "type": "integer", "minimum": min, "maximum": max });
     Ok(match ty {
         Type::Bool => json!({ "type": "boolean" }),
         Type::S8 => integer(i8::MIN.into(), i8::MAX as u64),

@@ -109,7 +109,7 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, ValueError> {
             Val::Map(pairs.iter().map(pair).collect::<Result<_, ValueError>>()?)
         }
         Type::Record(_) | Type::Tuple(_) | Type::Variant(_) | Type::Result(_) | Type::Flags(_) => {
-            composed(ty, value)?
+            read_composed(ty, value)?
         }
         Type::Enum(names) => {
             let name = value.as_str().filter(|name| names.names().any(|known| known == *name));
@@ -124,7 +124,7 @@ pub fn read(ty: &Type, value: &Value) -> Result<Val, ValueError> {
 }
 
 /// Reads a record, a tuple, a variant, flags or a result.
-fn composed(ty: &Type, value: &Value) -> Result<Val, ValueError> {
+fn read_composed(ty: &Type, value: &Value) -> Result<Val, ValueError> {
     let expected = |what: &'static str| unexpected(value, what);
     Ok(match ty {
         Type::Record(record) => {
@@ -158,15 +158,15 @@ fn composed(ty: &Type, value: &Value) -> Result<Val, ValueError> {
         }
         Type::Flags(flags) => {
             let names = value.as_array().ok_or_else(|| expected("a list of names"))?;
-            let known = |name: &Value| {
+            let flag = |name: &Value| {
                 let name = name.as_str().filter(|name| flags.names().any(|flag| flag == *name));
                 name.map(str::to_owned).ok_or_else(|| expected("a list of names"))
             };
-            Val::Flags(names.iter().map(known).collect::<Result<_, _>>()?)
+            Val::Flags(names.iter().map(flag).collect::<Result<_, _>>()?)
         }
         Type::Result(result) => match case(value) {
-            Some(("ok", Some(payload))) => Val::Result(Ok(held(result.ok(), payload)?)),
-            Some(("err", Some(payload))) => Val::Result(Err(held(result.err(), payload)?)),
+            Some(("ok", Some(payload))) => Val::Result(Ok(read_payload(result.ok(), payload)?)),
+            Some(("err", Some(payload))) => Val::Result(Err(read_payload(result.err(), payload)?)),
             Some(_) | None => return Err(expected("`ok` or `err`")),
         },
         _ => unreachable!("`read` passes only these types"),
@@ -176,7 +176,7 @@ fn composed(ty: &Type, value: &Value) -> Result<Val, ValueError> {
 /// The integer that a number stands for. `None`: the JSON is not a whole number. Some programs write integers with
 /// a decimal point, such as `7.0`.
 fn integer(value: &Value) -> Option<i128> {
-    let whole = |number: f64| {
+    let whole_number = |number: f64| {
         #[expect(clippy::cast_possible_truncation, reason = "it is whole and within these bounds")]
         (number.fract() == 0.0 && number.abs() < 9.0e15).then_some(number as i128)
     };
@@ -184,7 +184,7 @@ fn integer(value: &Value) -> Option<i128> {
         .as_i64()
         .map(i128::from)
         .or_else(|| value.as_u64().map(i128::from))
-        .or_else(|| value.as_f64().and_then(whole))
+        .or_else(|| value.as_f64().and_then(whole_number))
 }
 
 /// Reads the items of a list.
@@ -194,7 +194,7 @@ fn items(value: &Value, ty: &Type) -> Result<Vec<Val>, ValueError> {
 }
 
 /// Reads the value of a case of a `result`. `ty` is `None` for a case without a value.
-fn held(ty: Option<Type>, value: &Value) -> Result<Option<Box<Val>>, ValueError> {
+fn read_payload(ty: Option<Type>, value: &Value) -> Result<Option<Box<Val>>, ValueError> {
     ty.map(|ty| read(&ty, value).map(Box::new)).transpose()
 }
 
@@ -231,8 +231,10 @@ pub fn write(ty: &Type, value: &Val) -> Value {
             };
             STANDARD.encode(items.iter().map(byte).collect::<Vec<_>>()).into()
         }
-        (Type::List(list), Val::List(items)) => all(&list.ty(), items),
-        (Type::FixedLengthList(list), Val::FixedLengthList(items)) => all(&list.ty(), items),
+        (Type::List(list), Val::List(items)) => write_items(&list.ty(), items),
+        (Type::FixedLengthList(list), Val::FixedLengthList(items)) => {
+            write_items(&list.ty(), items)
+        }
         (Type::Map(map), Val::Map(pairs)) => pairs
             .iter()
             .map(|(key, value)| json!([write(&map.key(), key), write(&map.value(), value)]))
@@ -282,7 +284,7 @@ pub fn write(ty: &Type, value: &Val) -> Value {
 }
 
 /// Writes the items of a list.
-fn all(ty: &Type, items: &[Val]) -> Value {
+fn write_items(ty: &Type, items: &[Val]) -> Value {
     items.iter().map(|item| write(ty, item)).collect()
 }
 

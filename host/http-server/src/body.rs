@@ -16,15 +16,15 @@ use crate::responses::HttpResponse;
 
 /// Unwraps the results in a response of rmcp.
 pub(crate) async fn unwrap(raw: &PassthroughKey, response: HttpResponse) -> HttpResponse {
-    let is = |kind: &str| {
+    let has_media_type = |kind: &str| {
         let given = response.headers().get(header::CONTENT_TYPE);
         given.is_some_and(|given| given.as_bytes().starts_with(kind.as_bytes()))
     };
-    if is("text/event-stream") {
+    if has_media_type("text/event-stream") {
         let events = Events::new(raw.clone());
         return response.map(|inner| UnwrappedBody { inner, events }.boxed());
     }
-    if !is("application/json") {
+    if !has_media_type("application/json") {
         return response;
     }
     let (parts, body) = response.into_parts();

@@ -16,10 +16,10 @@ const CREDENTIALS: [HeaderName; 3] =
     [header::AUTHORIZATION, header::PROXY_AUTHORIZATION, header::COOKIE];
 
 /// Time for which an access token is recognised after it was verified.
-const RECOGNISED: Duration = Duration::from_secs(300);
+const RECOGNISED_FOR: Duration = Duration::from_secs(300);
 
 /// Largest number of access tokens that are recognised.
-const TOKENS: usize = 1024;
+const MAX_RECOGNISED_TOKENS: usize = 1024;
 
 /// Authenticates callers.
 pub(crate) struct Callers {
@@ -52,7 +52,7 @@ impl Callers {
         }
         let verified = self.verified.lock();
         let (principal, at) = verified.get(&digest)?;
-        (at.elapsed() < RECOGNISED).then(|| principal.clone())
+        (at.elapsed() < RECOGNISED_FOR).then(|| principal.clone())
     }
 
     /// Authenticates the caller of a request. `None`: no token is needed.
@@ -77,10 +77,10 @@ impl Callers {
         };
         let principal = oauth.verify(given).await?;
         let mut verified = self.verified.lock();
-        if verified.len() >= TOKENS {
-            verified.retain(|_, (_, at)| at.elapsed() < RECOGNISED);
+        if verified.len() >= MAX_RECOGNISED_TOKENS {
+            verified.retain(|_, (_, at)| at.elapsed() < RECOGNISED_FOR);
         }
-        if verified.len() < TOKENS {
+        if verified.len() < MAX_RECOGNISED_TOKENS {
             verified.insert(digest, (principal.clone(), Instant::now()));
         }
         Ok(Some(principal))
@@ -123,10 +123,11 @@ pub(crate) fn remove_credentials(headers: &mut HeaderMap) {
 /// The bearer token. `None`: there is none, or more than one.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
-    let (value, more) = (values.next()?.to_str().ok()?, values.next());
+    let (value, second) = (values.next()?.to_str().ok()?, values.next());
     let (scheme, token) = value.split_once(' ')?;
     let token = token.trim();
-    (more.is_none() && scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+    (second.is_none() && scheme.eq_ignore_ascii_case("bearer") && !token.is_empty())
+        .then_some(token)
 }
 
 fn digest(token: &str) -> [u8; 32] {

@@ -18,14 +18,14 @@ use crate::client_address::{Client, PeerAddress};
 use crate::responses::HttpResponse;
 
 /// Time for which a peer is known after its last request that passed all checks.
-const KNOWN: Duration = Duration::from_secs(600);
+const KNOWN_FOR: Duration = Duration::from_secs(600);
 
 /// Largest number of known peers.
-const PEERS: usize = 1024;
+const MAX_KNOWN_PEERS: usize = 1024;
 
 /// The open connections.
 pub(crate) struct Connections {
-    most: usize,
+    max_open: usize,
     state: Mutex<State>,
 }
 
@@ -58,18 +58,22 @@ pub(crate) struct Connection {
 }
 
 impl Connections {
-    pub(crate) fn new(most: NonZeroU32) -> Arc<Self> {
-        Arc::new(Self { most: most.get() as usize, state: Mutex::default() })
+    pub(crate) fn new(max_open: NonZeroU32) -> Arc<Self> {
+        Arc::new(Self { max_open: max_open.get() as usize, state: Mutex::default() })
     }
 
     /// Largest number of connections of strangers: three quarters of all. The rest is for known peers.
     fn strangers_share(&self) -> usize {
-        (self.most - self.most / 4).max(1)
+        (self.max_open - self.max_open / 4).max(1)
     }
 
-    /// Largest number of connections of one client: three quarters of all, or all if it may be several clients.
+    /// Largest number of connections of one client: three quarters of all, or all if `client` may be several clients.
     fn client_share(&self, client: &Client) -> usize {
-        if client.is_everybody() { self.most } else { (self.most - self.most / 4).max(1) }
+        if client.is_everybody() {
+            self.max_open
+        } else {
+            (self.max_open - self.max_open / 4).max(1)
+        }
     }
 
     /// Adds a connection. If there are too many, a connection of a stranger is closed, or else an idle one. `None`:
@@ -78,7 +82,7 @@ impl Connections {
         let mut state = self.state.lock();
         let is_stranger = !state.is_known(peer, now);
         let strangers = state.open.values().filter(|one| state.is_stranger(one, now)).count();
-        let is_full = state.open.len() >= self.most;
+        let is_full = state.open.len() >= self.max_open;
         if is_full || (is_stranger && strangers >= self.strangers_share()) {
             let victim = state.victim(now)?;
             if let Some(victim) = state.open.remove(&victim) {
@@ -96,7 +100,7 @@ impl Connections {
 impl State {
     fn is_known(&self, peer: PeerAddress, now: Instant) -> bool {
         let seen = self.known.get(&peer);
-        seen.is_some_and(|seen| now.saturating_duration_since(*seen) < KNOWN)
+        seen.is_some_and(|seen| now.saturating_duration_since(*seen) < KNOWN_FOR)
     }
 
     fn is_stranger(&self, entry: &Entry, now: Instant) -> bool {
@@ -114,12 +118,12 @@ impl State {
             .or_else(|| self.oldest_of_most(|one| one.client.clone().filter(|_| one.serving == 0)))
     }
 
-    /// The oldest connection of the client with the most connections. `whose`: the client of a connection, or `None` to
-    /// skip the connection.
-    fn oldest_of_most(&self, whose: impl Fn(&Entry) -> Option<Client>) -> Option<u64> {
+    /// The oldest connection of the client with the most connections. `client_of`: the client of a connection, or
+    /// `None` to skip the connection.
+    fn oldest_of_most(&self, client_of: impl Fn(&Entry) -> Option<Client>) -> Option<u64> {
         let mut found: HashMap<Client, (usize, u64)> = HashMap::new();
         for (number, entry) in &self.open {
-            if let Some(client) = whose(entry) {
+            if let Some(client) = client_of(entry) {
                 found.entry(client).or_insert((0, *number)).0 += 1;
             }
         }
@@ -135,21 +139,23 @@ impl Connection {
         let mut state = all.state.lock();
         // A loopback address does not become known, because several programs have it.
         if !self.peer.is_loopback() {
-            if state.known.len() >= PEERS {
-                state.known.retain(|_, seen| now.saturating_duration_since(*seen) < KNOWN);
+            if state.known.len() >= MAX_KNOWN_PEERS {
+                state.known.retain(|_, seen| now.saturating_duration_since(*seen) < KNOWN_FOR);
             }
-            if state.known.len() < PEERS {
+            if state.known.len() < MAX_KNOWN_PEERS {
                 state.known.insert(self.peer, now);
             }
         }
-        let has = |entry: &Entry| entry.client.as_ref() == Some(&client);
+        let is_of_client = |entry: &Entry| entry.client.as_ref() == Some(&client);
         match state.open.get(&self.number) {
             // The connection is being closed, but may still serve this request.
             None => return true,
-            Some(entry) if has(entry) => return true,
+            Some(entry) if is_of_client(entry) => return true,
             Some(_) => {}
         }
-        if state.open.values().filter(|entry| has(entry)).count() >= all.client_share(&client) {
+        if state.open.values().filter(|entry| is_of_client(entry)).count()
+            >= all.client_share(&client)
+        {
             return false;
         }
         if let Some(entry) = state.open.get_mut(&self.number) {
@@ -160,11 +166,11 @@ impl Connection {
 
     /// Counts a request as being served, until the returned value is dropped.
     pub(crate) fn serving(self: &Arc<Self>) -> Serving {
-        self.count(|serving| serving + 1);
+        self.update_serving(|serving| serving + 1);
         Serving(self.clone())
     }
 
-    fn count(&self, change: impl FnOnce(u32) -> u32) {
+    fn update_serving(&self, change: impl FnOnce(u32) -> u32) {
         let Some(all) = self.all.upgrade() else { return };
         if let Some(entry) = all.state.lock().open.get_mut(&self.number) {
             entry.serving = change(entry.serving);
@@ -192,7 +198,7 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        self.0.count(|serving| serving.saturating_sub(1));
+        self.0.update_serving(|serving| serving.saturating_sub(1));
     }
 }
 
@@ -264,7 +270,7 @@ mod tests {
         assert_eq!(closed(), 14);
         assert!(again.iter().all(|one| !one.close.is_cancelled()));
         // After a time, it is a stranger again.
-        let late = now + KNOWN;
+        let late = now + KNOWN_FOR;
         let _late = all.open(peer(1), late).unwrap();
         assert_eq!(closed(), 15);
     }

@@ -21,22 +21,22 @@ use crate::issuer::{Fetch, FetchError, HttpsUrlError, Issuer, https_url};
 use crate::settings_error::InvalidSettings;
 
 /// Shortest time between two fetches of an issuer's keys, even if tokens name unknown keys.
-const REFRESH: Duration = Duration::from_secs(60);
+const MIN_REFRESH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Shortest time between two fetches while no keys of the issuer are known.
-const RETRY: Duration = Duration::from_secs(5);
+const MIN_RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Age at which keys are fetched again, although they are known.
-const FRESH: Duration = Duration::from_secs(60 * 60);
+const MAX_FRESH_AGE: Duration = Duration::from_secs(60 * 60);
 
 /// Age at which keys are no longer used, if they cannot be fetched again.
-const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Time limit of one fetch.
-const FETCH: Duration = Duration::from_secs(10);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Largest document of an issuer, in bytes.
-const MAX_DOCUMENT: usize = 1024 * 1024;
+const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;
 
 /// Largest number of keys of one issuer. Further keys are ignored.
 const MAX_KEYS: usize = 64;
@@ -103,7 +103,7 @@ enum RefreshError {
         #[source]
         cause: Elapsed,
     },
-    #[error("{0}: the answer has more than {MAX_DOCUMENT} bytes")]
+    #[error("{0}: the answer has more than {MAX_DOCUMENT_BYTES} bytes")]
     TooLarge(Url),
     /// The document is not JSON, or is not metadata.
     #[error("{url}: {cause}")]
@@ -146,14 +146,14 @@ impl IssuerKeys {
             Err(cause) => return Err(InvalidSettings::KeysUrl { issuer, cause }),
         };
         let path = url.path().trim_end_matches('/');
-        let at = |path: String| {
+        let with_path = |path: String| {
             let mut url = url.clone();
             url.set_path(&path);
             url
         };
         let metadata = [
-            at(format!("/.well-known/oauth-authorization-server{path}")),
-            at(format!("{path}/.well-known/openid-configuration")),
+            with_path(format!("/.well-known/oauth-authorization-server{path}")),
+            with_path(format!("{path}/.well-known/openid-configuration")),
         ];
         let (cached, fetched_at) = (RwLock::default(), Mutex::default());
         Ok(Arc::new(Self { issuer, jwks_uri, metadata, fetch, cached, fetched_at }))
@@ -169,7 +169,9 @@ impl IssuerKeys {
         id: Option<&str>,
         algorithm: Algorithm,
     ) -> Result<Vec<Key>, KeysUnavailable> {
-        if let Some(keys) = self.cached(id, algorithm, FRESH).filter(|keys| !keys.is_empty()) {
+        if let Some(keys) =
+            self.cached(id, algorithm, MAX_FRESH_AGE).filter(|keys| !keys.is_empty())
+        {
             return Ok(keys);
         }
         // The fetch runs in a task of its own, so that it continues if this request is cancelled.
@@ -180,7 +182,7 @@ impl IssuerKeys {
             let cause = portcullis_sanitize::error_chain(cause);
             tracing::warn!("the keys of {}: {cause}", self.issuer);
         }
-        let found = self.cached(id, algorithm, STALE);
+        let found = self.cached(id, algorithm, MAX_AGE);
         found.ok_or_else(|| KeysUnavailable { issuer: self.issuer.clone(), cause })
     }
 
@@ -197,7 +199,8 @@ impl IssuerKeys {
     /// Fetches the keys, unless the last fetch was too short ago.
     async fn refresh(&self) -> Result<(), RefreshError> {
         let mut fetched_at = self.fetched_at.lock().await;
-        let pause = if self.cached.read().is_some() { REFRESH } else { RETRY };
+        let pause =
+            if self.cached.read().is_some() { MIN_REFRESH_INTERVAL } else { MIN_RETRY_INTERVAL };
         if fetched_at.is_some_and(|at| at.elapsed() < pause) {
             return Ok(());
         }
@@ -236,11 +239,11 @@ impl IssuerKeys {
     }
 
     async fn get(&self, url: &Url) -> Result<Value, RefreshError> {
-        let fetched = tokio::time::timeout(FETCH, self.fetch.get(url.clone())).await;
+        let fetched = tokio::time::timeout(FETCH_TIMEOUT, self.fetch.get(url.clone())).await;
         let body = fetched
             .map_err(|cause| RefreshError::Timeout { url: url.clone(), cause })?
             .map_err(|cause| RefreshError::Fetch { url: url.clone(), cause })?;
-        if body.len() > MAX_DOCUMENT {
+        if body.len() > MAX_DOCUMENT_BYTES {
             return Err(RefreshError::TooLarge(url.clone()));
         }
         serde_json::from_slice(&body)
@@ -345,12 +348,12 @@ mod tests {
             assert_eq!(count(&keys, id).await, usize::from(id == "0"), "{id}");
         }
         assert_eq!(fetches.load(Ordering::Relaxed), 1);
-        tokio::time::advance(REFRESH).await;
+        tokio::time::advance(MIN_REFRESH_INTERVAL).await;
         assert_eq!(count(&keys, "1").await, 1);
         assert_eq!(count(&keys, "0").await, 0, "the issuer withdrew it");
         assert_eq!(fetches.load(Ordering::Relaxed), 2);
         // Old keys are fetched again, although the key is known.
-        tokio::time::advance(FRESH).await;
+        tokio::time::advance(MAX_FRESH_AGE).await;
         assert_eq!(count(&keys, "1").await, 0);
         assert_eq!(fetches.load(Ordering::Relaxed), 3);
     }
@@ -361,7 +364,7 @@ mod tests {
         let error = keys.find(None, Algorithm::EdDSA).await.err().unwrap().to_string();
         assert!(error.contains(ISSUER) && error.contains("not there"), "{error}");
         *keys.cached.write() = Some(CachedKeys { keys: Vec::new(), at: Instant::now() });
-        tokio::time::advance(STALE - Duration::from_secs(1)).await;
+        tokio::time::advance(MAX_AGE - Duration::from_secs(1)).await;
         assert!(keys.find(None, Algorithm::EdDSA).await.is_ok());
         tokio::time::advance(Duration::from_secs(2)).await;
         assert!(keys.find(None, Algorithm::EdDSA).await.is_err());

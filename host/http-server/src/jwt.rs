@@ -9,11 +9,11 @@ use crate::oauth::Resource;
 use crate::principal::{AuthError, Principal};
 use crate::signatures::ALGORITHMS;
 
-/// Longest token, in bytes.
-const MAX_TOKEN: usize = 16 * 1024;
+/// Maximum size of a token.
+const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
 /// Largest difference between the clocks of this server and of an issuer, in seconds.
-const LEEWAY: u64 = 60;
+const LEEWAY_SECONDS: u64 = 60;
 
 /// The claims that this server reads beside those that jsonwebtoken checks.
 #[derive(Deserialize)]
@@ -47,7 +47,7 @@ impl Claims {
 impl Resource {
     /// Verifies a token, and returns the caller that it was issued to.
     pub(crate) async fn verify(&self, token: &str) -> Result<Principal, AuthError> {
-        if token.len() > MAX_TOKEN {
+        if token.len() > MAX_TOKEN_BYTES {
             return Err(AuthError::InvalidToken("the token is too long"));
         }
         // The header of a token with `"alg": "none"` is not decoded: jsonwebtoken has no such algorithm.
@@ -61,7 +61,7 @@ impl Resource {
         let keys =
             keys.ok_or(AuthError::InvalidToken("the token is of an issuer that is not known"))?;
         let mut validation = Validation::new(algorithm);
-        validation.leeway = LEEWAY;
+        validation.leeway = LEEWAY_SECONDS;
         validation.validate_nbf = true;
         validation.set_issuer(&[&issuer]);
         validation.set_audience(&self.audience);

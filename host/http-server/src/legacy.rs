@@ -34,9 +34,9 @@ use crate::session_limit::SessionSlot;
 use crate::timeouts::{RECEIVE_TIMEOUT, SEND_TIMEOUT};
 
 /// Interval of the comments that keep an idle stream open.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Largest number of messages that wait in one session, in each direction.
+/// Maximum number of messages that wait in one session, in each direction.
 const MAX_WAITING: usize = 16;
 
 /// The open sessions.
@@ -59,7 +59,7 @@ impl Legacy {
         Arc::new(Self { open: Mutex::default(), raw, shutdown })
     }
 
-    /// Opens a session. It ends when its stream is closed.
+    /// Opens a session. The session ends when its stream is closed.
     pub(crate) fn open<S: ServerHandler>(
         self: &Arc<Self>,
         handler: S,
@@ -94,8 +94,8 @@ impl Legacy {
             }
             this.open.lock().remove(&id);
         });
-        let first = tokio::time::Instant::now() + KEEP_ALIVE;
-        let keep_alive = tokio::time::interval_at(first, KEEP_ALIVE);
+        let first = tokio::time::Instant::now() + KEEP_ALIVE_INTERVAL;
+        let keep_alive = tokio::time::interval_at(first, KEEP_ALIVE_INTERVAL);
         let mut response =
             Response::new(EventStream { written, keep_alive, _end: end.drop_guard() }.boxed());
         let headers = response.headers_mut();

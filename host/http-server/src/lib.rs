@@ -62,12 +62,12 @@ pub const SSE_PATH: &str = "/sse";
 pub const MESSAGES_PATH: &str = "/messages";
 
 /// The origins of this server itself, if it listens on loopback. Only pages of this server have these origins.
-fn own_origins(listener: &TcpListener, tls: bool) -> Vec<String> {
+fn own_origins(listener: &TcpListener, has_tls: bool) -> Vec<String> {
     let Ok(address) = listener.local_addr() else { return Vec::new() };
     if !address.ip().is_loopback() {
         return Vec::new();
     }
-    let (scheme, port) = (if tls { "https" } else { "http" }, address.port());
+    let (scheme, port) = (if has_tls { "https" } else { "http" }, address.port());
     ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("{scheme}://{host}:{port}")).to_vec()
 }
 

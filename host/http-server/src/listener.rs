@@ -21,7 +21,7 @@ use crate::tls::Tls;
 use crate::write_timeout::WriteTimeout;
 
 /// Time for connections to end after the shutdown began.
-const DRAIN: Duration = Duration::from_secs(3);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Pause after a connection could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -31,7 +31,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) struct StopSignals {
     /// No new connections and requests are accepted. Requests in flight go on.
     pub(crate) stop: CancellationToken,
-    /// rmcp cancels requests of MCP at once. Connections that are still open after [`DRAIN`] are closed.
+    /// rmcp cancels requests of MCP at once. Connections that are still open after [`DRAIN_TIMEOUT`] are closed.
     pub(crate) shutdown: CancellationToken,
 }
 
@@ -89,7 +89,7 @@ pub(crate) async fn accept<S: ServerHandler>(
     let drained = async { while tasks.join_next().await.is_some() {} };
     let timed_out = async {
         shutdown.cancelled().await;
-        tokio::time::sleep(DRAIN).await;
+        tokio::time::sleep(DRAIN_TIMEOUT).await;
     };
     tokio::select! {
         () = drained => {}

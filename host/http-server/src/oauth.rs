@@ -53,8 +53,8 @@ impl Resource {
             Ok(url) => url,
             Err(cause) => return Err(InvalidSettings::ResourceUrl { text: resource, cause }),
         };
-        let secure = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
-        if !secure || url.fragment().is_some() || url.query().is_some() {
+        let is_secure = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
+        if !is_secure || url.fragment().is_some() || url.query().is_some() {
             return Err(InvalidSettings::Resource(resource));
         }
         if issuers.is_empty() {

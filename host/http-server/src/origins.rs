@@ -44,14 +44,15 @@ impl Origins {
 
     /// Refuses requests to other hosts, and requests from pages of other origins.
     pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), HttpResponse> {
-        let bad = || {
+        let bad_host = || {
             text_response(StatusCode::BAD_REQUEST, "one Host header is needed, with a host in it")
         };
-        let host = single(request.headers(), header::HOST).ok_or_else(bad)?.ok_or_else(bad)?;
-        let host = parse_host(host).ok_or_else(bad)?;
+        let host =
+            single(request.headers(), header::HOST).ok_or_else(bad_host)?.ok_or_else(bad_host)?;
+        let host = parse_host(host).ok_or_else(bad_host)?;
         // The target of a request to a proxy contains a host, too, which takes precedence over the header.
         let target = request.uri().authority().map(|authority| parse_host(authority.as_str()));
-        let target = target.map(|host| host.ok_or_else(bad)).transpose()?;
+        let target = target.map(|host| host.ok_or_else(bad_host)).transpose()?;
         if ![Some(host), target].into_iter().flatten().all(|host| self.is_ours(&host)) {
             tracing::warn!("a request for another host is refused");
             let why = "this host is not served here: the server's operator has to allow it";
@@ -105,7 +106,7 @@ impl Origins {
 
     fn is_ours(&self, (host, port): &(String, Option<u16>)) -> bool {
         let fits = |allowed: Option<u16>| allowed.is_none() || allowed == *port;
-        self.hosts.iter().any(|(allowed, at)| allowed == host && fits(*at))
+        self.hosts.iter().any(|(allowed, allowed_port)| allowed == host && fits(*allowed_port))
     }
 
     fn allows(&self, origin: &str) -> bool {
@@ -126,11 +127,11 @@ fn parse_host(text: &str) -> Option<(String, Option<u16>)> {
     let authority: Authority = text.parse().ok()?;
     let (host, port) = (authority.host(), authority.port_u16());
     // The text must not contain a user name, nor a port that is not a number.
-    let whole = match port {
+    let is_whole = match port {
         Some(_) => authority.as_str().rsplit_once(':').is_some_and(|(name, _)| name == host),
         None => authority.as_str() == host,
     };
-    (whole && !host.is_empty()).then(|| (host.to_ascii_lowercase(), port))
+    (is_whole && !host.is_empty()).then(|| (host.to_ascii_lowercase(), port))
 }
 
 /// Scheme, host and port: the origin of a web page (RFC 6454).
@@ -151,9 +152,9 @@ impl Origin {
             scheme if *scheme == Scheme::HTTP => Some(80),
             _ => None,
         };
-        let only_origin = uri.path_and_query().is_none_or(|rest| rest.as_str() == "/");
+        let is_only_origin = uri.path_and_query().is_none_or(|rest| rest.as_str() == "/");
         let port = port.or(implied)?;
-        only_origin.then(|| Self { scheme: scheme.as_str().to_ascii_lowercase(), host, port })
+        is_only_origin.then(|| Self { scheme: scheme.as_str().to_ascii_lowercase(), host, port })
     }
 }
 

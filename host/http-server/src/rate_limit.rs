@@ -5,11 +5,11 @@ use std::hash::Hash;
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
-/// Largest number of clients with a bucket of their own. All other clients share one bucket.
-const CLIENTS: usize = 4096;
+/// Maximum number of clients with a bucket of their own. All other clients share one bucket.
+const MAX_CLIENTS: usize = 4096;
 
 /// Shortest time between two removals of unused buckets.
-const SWEEP: Duration = Duration::from_secs(1);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A token bucket. It fills with time, up to the number of requests of one second.
 #[derive(Debug)]
@@ -53,12 +53,15 @@ impl<K: Hash + Eq + Clone> RateLimits<K> {
         if let Some(bucket) = self.buckets.get_mut(client) {
             return bucket.take(self.per_second, now);
         }
-        if self.buckets.len() >= CLIENTS && now.saturating_duration_since(self.swept) >= SWEEP {
+        if self.buckets.len() >= MAX_CLIENTS
+            && now.saturating_duration_since(self.swept) >= SWEEP_INTERVAL
+        {
             self.swept = now;
             // A bucket that was not used for a second is full. It can be replaced by a new one.
-            self.buckets.retain(|_, bucket| now.saturating_duration_since(bucket.at) < SWEEP);
+            self.buckets
+                .retain(|_, bucket| now.saturating_duration_since(bucket.at) < SWEEP_INTERVAL);
         }
-        if self.buckets.len() >= CLIENTS {
+        if self.buckets.len() >= MAX_CLIENTS {
             return self.rest.take(self.per_second, now);
         }
         let mut bucket = Bucket { left: self.per_second, at: now };
@@ -94,12 +97,12 @@ mod tests {
         let mut rates = RateLimits::new(NonZeroU32::new(3).unwrap());
         let now = Instant::now();
         let admitted = (0..10_000_usize).filter(|client| rates.take(client, now)).count();
-        assert_eq!(admitted, CLIENTS + 3);
-        assert_eq!(rates.buckets.len(), CLIENTS);
+        assert_eq!(admitted, MAX_CLIENTS + 3);
+        assert_eq!(rates.buckets.len(), MAX_CLIENTS);
         // A client with a bucket of its own keeps it.
         assert!(rates.take(&0, now));
         // Unused buckets are removed.
-        assert!(rates.take(&20_000, now + SWEEP));
+        assert!(rates.take(&20_000, now + SWEEP_INTERVAL));
         assert_eq!(rates.buckets.len(), 1);
     }
 }

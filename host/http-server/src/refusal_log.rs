@@ -8,13 +8,13 @@ use parking_lot::Mutex;
 
 use crate::client_address::PeerAddress;
 
-/// Largest number of peers that are counted separately.
-const PEERS: usize = 1024;
+/// Maximum number of peers that are counted separately.
+const MAX_PEERS: usize = 1024;
 
 /// Time for which refusals are counted before their number is logged.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// The number of refused requests that were not logged yet, by peer. `None`: all peers beyond the first [`PEERS`].
+/// The number of refused requests that were not logged yet, by peer. `None`: all peers beyond the first [`MAX_PEERS`].
 #[derive(Clone, Default)]
 pub(crate) struct RefusalLog(Arc<Mutex<HashMap<Option<PeerAddress>, u64>>>);
 
@@ -22,7 +22,7 @@ impl RefusalLog {
     /// Counts a refused request of a peer, and logs the first. `why` must not contain text that the client sent.
     pub(crate) fn note(&self, peer: PeerAddress, why: &str) {
         let mut open = self.0.lock();
-        let is_counted = open.len() < PEERS || open.contains_key(&Some(peer));
+        let is_counted = open.len() < MAX_PEERS || open.contains_key(&Some(peer));
         let key = is_counted.then_some(peer);
         if let Some(count) = open.get_mut(&key) {
             *count += 1;
@@ -63,8 +63,8 @@ mod tests {
             log.note(PeerAddress::of(std::net::Ipv4Addr::from(number).into()), "a test");
         }
         let open = || log.0.lock().len();
-        assert_eq!(open(), PEERS + 1);
-        assert_eq!(log.0.lock()[&None], 10_000 - 1 - u64::try_from(PEERS).unwrap());
+        assert_eq!(open(), MAX_PEERS + 1);
+        assert_eq!(log.0.lock()[&None], 10_000 - 1 - u64::try_from(MAX_PEERS).unwrap());
         tokio::time::sleep(WINDOW + WINDOW / 2).await;
         // A peer whose number was logged is counted for another second.
         assert_eq!(open(), 1);

@@ -55,23 +55,23 @@ impl Streams {
         })
     }
 
-    /// Begins the stream of a request. `written`: the events, from rmcp.
+    /// Begins the stream of a request, with the `events` from rmcp.
     pub(crate) fn begin(
         self: &Arc<Self>,
-        written: impl Stream<Item = ServerSseMessage> + Send + Unpin + 'static,
+        events: impl Stream<Item = ServerSseMessage> + Send + Unpin + 'static,
     ) -> EventStream {
-        let log = {
+        let buffer = {
             let mut logs = self.logs.lock();
             let number = logs.next;
             logs.next += 1;
-            let log = EventBuffer::new(Some(number), 0, self.max_bytes);
-            logs.open.insert(number, log.clone());
-            log
+            let buffer = EventBuffer::new(Some(number), 0, self.max_bytes);
+            logs.open.insert(number, buffer.clone());
+            buffer
         };
-        let reader = log.read(None);
+        let reader = buffer.read(None);
         let this = self.clone();
         tokio::spawn(async move {
-            log.write(written).await;
+            buffer.write(events).await;
             this.drop_ended();
         });
         reader
@@ -83,13 +83,13 @@ impl Streams {
         !std::mem::replace(&mut *self.common_begun.lock(), true)
     }
 
-    /// Begins to write the standalone stream. `written`: the events, from rmcp.
+    /// Begins to write the standalone stream, with the `events` from rmcp.
     pub(crate) fn write_standalone(
         &self,
-        written: impl Stream<Item = ServerSseMessage> + Send + Unpin + 'static,
+        events: impl Stream<Item = ServerSseMessage> + Send + Unpin + 'static,
     ) {
-        let log = self.common.clone();
-        tokio::spawn(async move { log.write(written).await });
+        let buffer = self.common.clone();
+        tokio::spawn(async move { buffer.write(events).await });
     }
 
     /// Reads the standalone stream: the events that no reader has read, and all later ones.
@@ -99,40 +99,44 @@ impl Streams {
 
     /// Resumes a stream after the event with this id. `None`: the stream of this event is not kept.
     pub(crate) fn resume(&self, after: &str) -> Option<EventStream> {
-        let (number, log) = match after.split_once('/') {
+        let (number, buffer) = match after.split_once('/') {
             None => (after, self.common.clone()),
             Some((number, stream)) => {
                 (number, self.logs.lock().open.get(&stream.parse().ok()?)?.clone())
             }
         };
         let next = number.parse::<u64>().ok()?.checked_add(1)?;
-        Some(log.read(Some(next)))
+        Some(buffer.read(Some(next)))
     }
 
     /// Removes ended streams that are too old or too many, and then the oldest events of the others until the size
     /// is met. The last event of a stream, which is the response, is dropped last.
     fn drop_ended(&self) {
         let mut logs = self.logs.lock();
-        let ended = logs.open.iter().filter_map(|(number, log)| {
-            let at = log.state.borrow().ended?;
-            Some((at, *number, log.clone()))
+        let ended = logs.open.iter().filter_map(|(number, buffer)| {
+            let at = buffer.state.borrow().ended?;
+            Some((at, *number, buffer.clone()))
         });
         let mut ended: Vec<_> = ended.collect();
         ended.sort_by_key(|(at, number, _)| std::cmp::Reverse((*at, *number)));
-        let mut left = self.max_bytes;
-        for (place, (at, number, log)) in ended.into_iter().enumerate() {
-            let mut kept = 0;
-            log.state.send_modify(|state| {
+        let mut bytes_left = self.max_bytes;
+        for (index, (at, number, buffer)) in ended.into_iter().enumerate() {
+            let mut kept_bytes = 0;
+            buffer.state.send_modify(|state| {
                 // A stream that is being read keeps its events.
                 if state.readers.is_empty() {
-                    state.drop_oldest(state.evictable(MAX_EVENTS, left));
+                    state.drop_oldest(state.evictable(MAX_EVENTS, bytes_left));
                 }
-                kept = state.bytes;
+                kept_bytes = state.bytes;
             });
-            if kept == 0 || kept > left || place >= MAX_ENDED || at.elapsed() > KEEP_ENDED {
+            if kept_bytes == 0
+                || kept_bytes > bytes_left
+                || index >= MAX_ENDED
+                || at.elapsed() > KEEP_ENDED
+            {
                 logs.open.remove(&number);
             } else {
-                left -= kept;
+                bytes_left -= kept_bytes;
             }
         }
     }
@@ -152,8 +156,8 @@ struct State {
     first: u64,
     /// The number of the first event that no reader has read.
     unread: u64,
-    /// The readers, oldest first. Only the newest gets events: the others belong to broken or surplus connections.
-    /// Those connections are not ended, because a client would open them again at once.
+    /// The readers, oldest first. Only the newest reader gets events: the others belong to broken or surplus
+    /// connections. Those connections are not ended, because a client would open them again at once.
     readers: Vec<u64>,
     /// The number of the next reader.
     next_reader: u64,
@@ -189,8 +193,8 @@ impl EventBuffer {
         Arc::new(Self { number, state: watch::Sender::new(state) })
     }
 
-    async fn write(&self, mut written: impl Stream<Item = ServerSseMessage> + Unpin) {
-        while let Some(event) = written.next().await {
+    async fn write(&self, mut events: impl Stream<Item = ServerSseMessage> + Unpin) {
+        while let Some(event) = events.next().await {
             self.push(event).await;
         }
         self.state.send_modify(|state| state.ended = Some(Instant::now()));
@@ -202,13 +206,13 @@ impl EventBuffer {
         let mut event = Some(event);
         let mut changes = self.state.subscribe();
         let deadline = Instant::now() + SEND_TIMEOUT;
-        let mut late = false;
+        let mut is_late = false;
         loop {
             changes.borrow_and_update();
             self.state.send_if_modified(|state| {
                 // The newest event is always kept, however large it is: it may be the response.
                 let surplus = state.evictable(MAX_EVENTS - 1, state.max_bytes.saturating_sub(size));
-                if late {
+                if is_late {
                     state.too_slow = state.next_reader;
                 } else if state.is_unread(surplus) {
                     return false;
@@ -222,7 +226,7 @@ impl EventBuffer {
             if event.is_none() {
                 return;
             }
-            late = tokio::time::timeout_at(deadline, changes.changed()).await.is_err();
+            is_late = tokio::time::timeout_at(deadline, changes.changed()).await.is_err();
         }
     }
 
@@ -236,7 +240,7 @@ impl EventBuffer {
             state.readers.push(number);
         });
         let changes = self.state.subscribe();
-        let reader = Reader { log: self.clone(), changes, number, replay };
+        let reader = Reader { buffer: self.clone(), changes, number, replay };
         Box::pin(stream::unfold(reader, |mut reader| async {
             let event = reader.next().await?;
             Some((event, reader))
@@ -247,10 +251,11 @@ impl EventBuffer {
 impl State {
     /// How many of the oldest events to drop, so that the buffer meets these limits.
     fn evictable(&self, events: usize, bytes: usize) -> usize {
-        let mut left = (self.events.len(), self.bytes);
+        let (mut events_left, mut bytes_left) = (self.events.len(), self.bytes);
         let over = self.events.iter().take_while(|(_, size)| {
-            let is_over = left.0 > events || left.1 > bytes;
-            left = (left.0 - 1, left.1 - size);
+            let is_over = events_left > events || bytes_left > bytes;
+            events_left -= 1;
+            bytes_left -= size;
             is_over
         });
         over.count()
@@ -279,7 +284,7 @@ impl State {
     }
 
     /// The next event for a reader.
-    fn take(&mut self, reader: u64, replay: &mut Option<u64>) -> ReaderStep {
+    fn next_for(&mut self, reader: u64, replay: &mut Option<u64>) -> ReaderStep {
         if reader < self.too_slow {
             return ReaderStep::End;
         }
@@ -287,11 +292,11 @@ impl State {
         if self.readers.last() != Some(&reader) {
             return wait();
         }
-        // If the wanted event was dropped, the oldest kept event is next. If it does not exist yet, the next unread
-        // event is.
+        // If the wanted event was dropped, the oldest kept event is next. If the wanted event does not
+        // exist yet, the next unread event is next.
         let wanted = replay.unwrap_or(self.unread).clamp(self.first, self.unread.max(self.first));
-        let place = usize::try_from(wanted - self.first).ok();
-        let Some((event, _)) = place.and_then(|place| self.events.get(place)) else {
+        let index = usize::try_from(wanted - self.first).ok();
+        let Some((event, _)) = index.and_then(|index| self.events.get(index)) else {
             return wait();
         };
         self.unread = self.unread.max(wanted + 1);
@@ -302,7 +307,7 @@ impl State {
 
 /// A reader of a buffer.
 struct Reader {
-    log: Arc<EventBuffer>,
+    buffer: Arc<EventBuffer>,
     changes: watch::Receiver<State>,
     number: u64,
     /// The number of the next event that is replayed.
@@ -314,8 +319,8 @@ impl Reader {
         loop {
             self.changes.borrow_and_update();
             let mut next = ReaderStep::Wait;
-            self.log.state.send_if_modified(|state| {
-                next = state.take(self.number, &mut self.replay);
+            self.buffer.state.send_if_modified(|state| {
+                next = state.next_for(self.number, &mut self.replay);
                 matches!(next, ReaderStep::Event(_))
             });
             match next {
@@ -330,7 +335,7 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         let number = self.number;
-        self.log.state.send_modify(|state| state.readers.retain(|reader| *reader != number));
+        self.buffer.state.send_modify(|state| state.readers.retain(|reader| *reader != number));
     }
 }
 

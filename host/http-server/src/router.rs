@@ -37,7 +37,7 @@ use crate::settings_error::InvalidSettings;
 use crate::{MESSAGES_PATH, PATH, SSE_PATH, body, signatures};
 
 /// The header of streamable HTTP with the id of a session.
-const SESSION: &str = "mcp-session-id";
+const SESSION_HEADER: &str = "mcp-session-id";
 
 /// Handles all requests of the server.
 pub(crate) struct Router<S> {
@@ -308,7 +308,7 @@ impl<S: ServerHandler> Router<S> {
     ) -> Result<HttpResponse, HttpResponse> {
         let (mut parts, body) = request_body::read(request, self.max_body).await?;
         remove_credentials(&mut parts.headers);
-        let session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok());
+        let session = parts.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok());
         if session.is_some_and(|id| self.sessions.is_foreign(id, principal.as_ref())) {
             // The same response as for a session that does not exist.
             return Err(text_response(StatusCode::NOT_FOUND, "Not Found: Session not found"));

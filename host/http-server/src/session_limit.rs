@@ -10,8 +10,8 @@ use crate::client_address::Client;
 
 /// The places for sessions.
 pub(crate) struct SessionLimits {
-    most: u32,
-    most_of_one: u32,
+    max_sessions: u32,
+    max_per_client: u32,
     taken: Mutex<HashMap<Client, u32>>,
 }
 
@@ -22,11 +22,11 @@ pub(crate) struct SessionSlot {
 }
 
 impl SessionLimits {
-    /// Places for `most` sessions. One client may have `most_of_one` of them. `None`: half, rounded up.
-    pub(crate) fn new(most: NonZeroU32, most_of_one: Option<NonZeroU32>) -> Arc<Self> {
-        let most = most.get();
-        let most_of_one = most_of_one.map_or(most.div_ceil(2), NonZeroU32::get);
-        Arc::new(Self { most, most_of_one, taken: Mutex::default() })
+    /// Places for `max_sessions` sessions. One client may have `max_per_client` of them. `None`: half, rounded up.
+    pub(crate) fn new(max_sessions: NonZeroU32, max_per_client: Option<NonZeroU32>) -> Arc<Self> {
+        let max_sessions = max_sessions.get();
+        let max_per_client = max_per_client.map_or(max_sessions.div_ceil(2), NonZeroU32::get);
+        Arc::new(Self { max_sessions, max_per_client, taken: Mutex::default() })
     }
 
     /// Takes a place for one session.
@@ -36,14 +36,14 @@ impl SessionLimits {
     /// There is no free place, or the client has too many sessions. The error is a text for the client.
     pub(crate) fn take(self: &Arc<Self>, client: Client) -> Result<SessionSlot, &'static str> {
         let mut taken = self.taken.lock();
-        let own = taken.get(&client).copied().unwrap_or_default();
-        if own >= self.most_of_one && !client.is_everybody() {
+        let of_client = taken.get(&client).copied().unwrap_or_default();
+        if of_client >= self.max_per_client && !client.is_everybody() {
             return Err("you have too many sessions: end one of them, or wait until one has ended");
         }
-        if taken.values().sum::<u32>() >= self.most {
+        if taken.values().sum::<u32>() >= self.max_sessions {
             return Err("there are too many sessions: try again later");
         }
-        taken.insert(client.clone(), own + 1);
+        taken.insert(client.clone(), of_client + 1);
         Ok(SessionSlot { all: self.clone(), client })
     }
 }
@@ -51,9 +51,9 @@ impl SessionLimits {
 impl Drop for SessionSlot {
     fn drop(&mut self) {
         let mut taken = self.all.taken.lock();
-        if let Some(own) = taken.get_mut(&self.client) {
-            *own -= 1;
-            if *own == 0 {
+        if let Some(of_client) = taken.get_mut(&self.client) {
+            *of_client -= 1;
+            if *of_client == 0 {
                 taken.remove(&self.client);
             }
         }

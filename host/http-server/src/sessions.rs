@@ -40,7 +40,7 @@ impl SessionPermit {
 pub(crate) struct Sessions {
     local: LocalSessionManager,
     open: RwLock<HashMap<SessionId, Session>>,
-    /// Largest size of the events that are kept, in bytes of JSON: of each open stream, and of all ended streams of a
+    /// Maximum size of the events that are kept, in bytes of JSON: of each open stream, and of all ended streams of a
     /// session together.
     replay_bytes: usize,
 }

@@ -32,21 +32,21 @@ pub struct Settings {
     pub streamable: bool,
     /// Whether the transport of 2024-11-05 (HTTP+SSE) is served.
     pub legacy_sse: bool,
-    /// Largest number of open connections. Unknown peers may have three quarters of them, and so may one client. If
+    /// Maximum number of open connections. Unknown peers may have three quarters of them, and so may one client. If
     /// there are too many, the oldest connection of an unknown peer, or else an idle one, is closed for a new one.
     pub connections: NonZeroU32,
-    /// Largest number of open sessions, of both transports together.
+    /// Maximum number of open sessions, of both transports together.
     pub sessions: NonZeroU32,
-    /// Largest number of open sessions of one caller or, without tokens, of one peer. Programs of this machine that
+    /// Maximum number of open sessions of one caller or, without tokens, of one peer. Programs of this machine that
     /// need no token may have all sessions. `None`: half of `sessions`.
     pub sessions_per_principal: Option<NonZeroU32>,
-    /// Largest number of requests per second of one caller, and of one peer whose caller is not known.
+    /// Maximum number of requests per second of one caller, and of one peer whose caller is not known.
     pub requests_per_second: NonZeroU32,
-    /// Largest body of a request, in bytes.
+    /// Maximum size of the body of a request, in bytes.
     pub body_bytes: NonZeroU32,
     /// Time without a message after which a session of streamable HTTP ends.
     pub session_idle: Duration,
-    /// Largest size of the events that are kept, in bytes of JSON: of each open stream, and of all ended streams of a
+    /// Maximum size of the events that are kept, in bytes of JSON: of each open stream, and of all ended streams of a
     /// session together. A client with unread events of this size holds up its session, for at most 30 seconds.
     pub replay_bytes: NonZeroU32,
     /// When this token is cancelled, no new connections and requests are accepted. Requests in flight go on.
@@ -63,7 +63,7 @@ pub struct Settings {
 impl Settings {
     /// Defaults for a server on loopback. Results that were wrapped with `raw` are unwrapped.
     pub fn new(raw: PassthroughKey) -> Self {
-        let number = |number| NonZeroU32::new(number).expect("above 0");
+        let number = |number| NonZeroU32::new(number).expect("each default is above 0");
         Self {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),

@@ -104,12 +104,12 @@ impl Tls {
             Ok(found) => found,
             Err(cause) => return Err(TlsError::ReadCertificate { file: certificate, cause }),
         };
-        let private = match PrivateKeyDer::from_pem_file(&key) {
-            Ok(private) => private,
+        let private_key = match PrivateKeyDer::from_pem_file(&key) {
+            Ok(found) => found,
             Err(PemError::NoItemsFound) => return Err(TlsError::NoKey { file: key }),
             Err(cause) => return Err(TlsError::ReadKey { file: key, cause }),
         };
-        Self::new(certificates, private).map_err(|error| {
+        Self::new(certificates, private_key).map_err(|error| {
             if matches!(error, rustls::Error::InconsistentKeys(_)) {
                 TlsError::Mismatch { certificate, key }
             } else if let rustls::Error::InvalidCertificate(cause) = error {

@@ -23,13 +23,13 @@ const FIRST_MEMBER: u64 = 4;
 /// A scan of one message, fed in pieces.
 #[derive(Debug, Default)]
 pub struct Scan {
-    place: CurrentToken,
+    token: CurrentToken,
     bytes: u64,
     units: u64,
     depth: u32,
     deepest: u32,
     /// Whether the innermost array or object has no member yet.
-    just_opened: bool,
+    is_just_opened: bool,
     members: Members,
 }
 
@@ -59,12 +59,12 @@ impl Scan {
     pub fn feed(&mut self, mut bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         while !bytes.is_empty() {
-            bytes = match self.place {
+            bytes = match self.token {
                 CurrentToken::Between => self.between(bytes),
                 CurrentToken::Text => self.text(bytes),
                 CurrentToken::Escape => {
                     self.members.keep(&bytes[..1]);
-                    self.place = CurrentToken::Text;
+                    self.token = CurrentToken::Text;
                     &bytes[1..]
                 }
                 CurrentToken::Word => self.word(bytes),
@@ -75,7 +75,7 @@ impl Scan {
     /// The result, as if the message ended here.
     pub fn finish(self) -> Outline {
         let is_complete =
-            self.depth == 0 && !matches!(self.place, CurrentToken::Text | CurrentToken::Escape);
+            self.depth == 0 && !matches!(self.token, CurrentToken::Text | CurrentToken::Escape);
         Outline {
             bytes: self.bytes,
             units: self.units,
@@ -94,26 +94,26 @@ impl Scan {
                 b'"' => {
                     self.begin();
                     self.members.begin_text(self.depth);
-                    self.place = CurrentToken::Text;
+                    self.token = CurrentToken::Text;
                     return &bytes[at + 1..];
                 }
                 b'{' | b'[' => {
                     self.begin();
                     self.depth = self.depth.saturating_add(1);
                     self.deepest = self.deepest.max(self.depth);
-                    self.just_opened = true;
+                    self.is_just_opened = true;
                     self.members.open(self.depth, *byte == b'{');
                 }
                 b'}' | b']' => {
                     self.depth = self.depth.saturating_sub(1);
-                    self.just_opened = false;
+                    self.is_just_opened = false;
                     self.members.close(self.depth);
                 }
                 b':' => self.members.colon(self.depth),
                 _ => {
                     self.begin();
                     self.members.begin_word(self.depth);
-                    self.place = CurrentToken::Word;
+                    self.token = CurrentToken::Word;
                     return &bytes[at..];
                 }
             }
@@ -123,8 +123,8 @@ impl Scan {
 
     /// Counts a key or a value.
     fn begin(&mut self) {
-        self.units += if self.just_opened { 1 + FIRST_MEMBER } else { 1 };
-        self.just_opened = false;
+        self.units += if self.is_just_opened { 1 + FIRST_MEMBER } else { 1 };
+        self.is_just_opened = false;
     }
 
     fn text<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
@@ -135,10 +135,10 @@ impl Scan {
         if bytes[end] == b'"' {
             self.members.keep(&bytes[..end]);
             self.members.end();
-            self.place = CurrentToken::Between;
+            self.token = CurrentToken::Between;
         } else {
             self.members.keep(&bytes[..=end]);
-            self.place = CurrentToken::Escape;
+            self.token = CurrentToken::Escape;
         }
         &bytes[end + 1..]
     }
@@ -156,7 +156,7 @@ impl Scan {
         };
         self.members.keep(&bytes[..end]);
         self.members.end();
-        self.place = CurrentToken::Between;
+        self.token = CurrentToken::Between;
         &bytes[end..]
     }
 }

@@ -2,10 +2,10 @@
 
 /// Maximum length of an `id` or `method` that is kept, in bytes of JSON. Of a longer value, only the presence is
 /// known.
-const KEPT: usize = 256;
+const MAX_KEPT_BYTES: usize = 256;
 
 /// Maximum length of a key that is compared, in bytes of JSON: `method` with each character escaped.
-const KEY: usize = 36;
+const MAX_KEY_BYTES: usize = 36;
 
 /// The member whose value is being read.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -64,24 +64,24 @@ pub(crate) enum MemberValue {
     /// The member exists. Its value is an array or an object, is too long, or is not complete.
     Unknown,
     /// A string, as written between its quotes.
-    Text(Piece<KEPT>),
+    Text(Piece<MAX_KEPT_BYTES>),
     /// A number, or `true`, `false` or `null`, as written.
-    Word(Piece<KEPT>),
+    Word(Piece<MAX_KEPT_BYTES>),
 }
 
 /// Finds the members of the outermost object during a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
     /// Whether the scan is in the outermost object.
-    inside: bool,
+    is_inside: bool,
     /// Whether the outermost value has ended.
-    ended: bool,
+    has_ended: bool,
     /// Whether the next string is a value, and not a key.
-    at_value: bool,
+    is_at_value: bool,
     member: Member,
     keeping: KeptToken,
-    key: Piece<KEY>,
-    value: Piece<KEPT>,
+    key: Piece<MAX_KEY_BYTES>,
+    value: Piece<MAX_KEPT_BYTES>,
     is_text: bool,
     pub(crate) id: MemberValue,
     pub(crate) method: MemberValue,
@@ -92,37 +92,37 @@ pub(crate) struct Members {
 impl Members {
     #[inline]
     fn is_at(&self, depth: u32) -> bool {
-        depth == 1 && self.inside
+        depth == 1 && self.is_inside
     }
 
     pub(crate) fn open(&mut self, depth: u32, is_object: bool) {
-        if depth == 1 && !self.ended && !self.inside {
-            self.inside = is_object;
-            self.ended = !is_object;
-        } else if depth == 2 && self.inside && self.at_value {
+        if depth == 1 && !self.has_ended && !self.is_inside {
+            self.is_inside = is_object;
+            self.has_ended = !is_object;
+        } else if depth == 2 && self.is_inside && self.is_at_value {
             self.begin_unknown();
         }
     }
 
     pub(crate) fn close(&mut self, depth: u32) {
         if depth == 0 {
-            self.ended = true;
-            self.inside = false;
+            self.has_ended = true;
+            self.is_inside = false;
         }
     }
 
     pub(crate) fn comma(&mut self, depth: u32) {
         if self.is_at(depth) {
-            self.at_value = false;
+            self.is_at_value = false;
             self.member = Member::Other;
         }
     }
 
     pub(crate) fn colon(&mut self, depth: u32) {
-        if !self.is_at(depth) || self.at_value {
+        if !self.is_at(depth) || self.is_at_value {
             return;
         }
-        self.at_value = true;
+        self.is_at_value = true;
         let key = self.key.get().unwrap_or_default();
         self.member = Member::Other;
         if is_text(key, "id") {
@@ -153,7 +153,7 @@ impl Members {
         }
         self.is_text = is_text;
         self.value.length = 0;
-        self.keeping = match (self.at_value, self.member) {
+        self.keeping = match (self.is_at_value, self.member) {
             (false, _) => {
                 self.key.length = 0;
                 KeptToken::Key

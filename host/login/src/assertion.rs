@@ -21,7 +21,7 @@ use crate::random::{RandomError, random};
 pub(crate) const TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 /// Time until the assertion expires.
-const LIFE: Duration = Duration::from_secs(60);
+const LIFETIME: Duration = Duration::from_secs(60);
 
 /// Why a private key cannot sign. The error does not contain the key.
 #[derive(Debug, Error)]
@@ -54,7 +54,7 @@ enum Key {
 ///
 /// # Errors
 ///
-/// The key cannot be used. Its text is not repeated.
+/// The key cannot be used. The error does not repeat the key.
 pub(crate) fn sign(key: &str, client: &str, issuer: &str) -> Result<String, KeyError> {
     let key = Key::read(key)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(KeyError::Clock)?;
@@ -64,7 +64,7 @@ pub(crate) fn sign(key: &str, client: &str, issuer: &str) -> Result<String, KeyE
         "sub": client,
         "aud": issuer,
         "iat": now.as_secs(),
-        "exp": (now + LIFE).as_secs(),
+        "exp": (now + LIFETIME).as_secs(),
         "jti": random()?,
     });
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());

@@ -18,8 +18,8 @@ use crate::response::code;
 use crate::store::StoredToken;
 use crate::{Grant, Login};
 
-/// Longest time of a login.
-const LOGIN_TIME: Duration = Duration::from_secs(10 * 60);
+/// Time limit of a login.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 /// The result of a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Login {
         let shown = async { show(&address).await.map_err(|error| LoginError::Show(error.into())) };
         let answered = async { Ok(callback.answer(&attempt.state).await) };
         let both = async { tokio::try_join!(shown, answered) };
-        let ((), answer) = timeout(LOGIN_TIME, both).await.map_err(LoginError::TimedOut)??;
+        let ((), answer) = timeout(LOGIN_TIMEOUT, both).await.map_err(LoginError::TimedOut)??;
         let code = code(&attempt.found.issuer, answer)?;
         let granted = self.exchange(attempt, code).await?;
         let authorized = AuthorizationResult {
@@ -158,8 +158,8 @@ fn inert(url: &Url) -> String {
     let (address, query) = whole.split_once('?').unwrap_or((whole, ""));
     let mut text = String::new();
     push_inert(&mut text, address.as_bytes());
-    for (place, parameter) in query.split('&').enumerate() {
-        text.push(if place == 0 { '?' } else { '&' });
+    for (index, parameter) in query.split('&').enumerate() {
+        text.push(if index == 0 { '?' } else { '&' });
         let name = parameter.split('=').next().unwrap_or_default();
         let mut bytes = parameter.as_bytes();
         if let Some((first, rest)) = bytes.split_first()

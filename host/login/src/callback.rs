@@ -20,16 +20,17 @@ use url::form_urlencoded;
 
 const PATH: &str = "/callback";
 
-/// Longest time of one connection, and largest number of connections at once: other programs may connect, too.
-const CONNECTION_TIME: Duration = Duration::from_secs(10);
+/// Time limit of one connection. Other programs may connect, too.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum number of connections at the same time.
 const MAX_CONNECTIONS: usize = 16;
 
 /// Largest head of a request, in bytes.
-const HEAD_BYTES: usize = 32 * 1024;
+const MAX_HEAD_BYTES: usize = 32 * 1024;
 
-const GOOD: &str = "<!doctype html><meta charset=utf-8><title>Portcullis</title>\
+const ACCEPTED_PAGE: &str = "<!doctype html><meta charset=utf-8><title>Portcullis</title>\
     <p>Portcullis received the answer. You can close this page; the terminal shows the result.";
-const BAD: &str = "<!doctype html><meta charset=utf-8><title>Portcullis</title>\
+const REFUSED_PAGE: &str = "<!doctype html><meta charset=utf-8><title>Portcullis</title>\
     <p>This request belongs to no login that Portcullis waits for.";
 
 /// The port of the redirect URI cannot be used.
@@ -108,11 +109,11 @@ async fn serve(stream: TcpStream, state: Arc<str>) -> Option<AuthorizationRespon
     });
     let connection = http1::Builder::new()
         .keep_alive(false)
-        .max_buf_size(HEAD_BYTES)
+        .max_buf_size(MAX_HEAD_BYTES)
         .timer(TokioTimer::new())
-        .header_read_timeout(CONNECTION_TIME)
+        .header_read_timeout(CONNECTION_TIMEOUT)
         .serve_connection(TokioIo::new(stream), service);
-    let _browser_may_be_gone = timeout(CONNECTION_TIME, connection).await;
+    let _browser_may_be_gone = timeout(CONNECTION_TIMEOUT, connection).await;
     received.lock().take()
 }
 
@@ -140,10 +141,10 @@ fn read<B>(request: &Request<B>, state: &str) -> Option<AuthorizationResponse> {
 }
 
 /// The page for the browser. It contains no text of the request.
-fn page(good: bool) -> Response<Full<Bytes>> {
-    let (status, text) = match good {
-        true => (StatusCode::OK, GOOD),
-        false => (StatusCode::BAD_REQUEST, BAD),
+fn page(is_accepted: bool) -> Response<Full<Bytes>> {
+    let (status, text) = match is_accepted {
+        true => (StatusCode::OK, ACCEPTED_PAGE),
+        false => (StatusCode::BAD_REQUEST, REFUSED_PAGE),
     };
     Response::builder()
         .status(status)
@@ -152,7 +153,7 @@ fn page(good: bool) -> Response<Full<Bytes>> {
         .header(REFERRER_POLICY, "no-referrer")
         .header(CACHE_CONTROL, "no-store")
         .body(Full::from(text))
-        .expect("these are headers")
+        .expect("the names and values of the headers are valid")
 }
 
 #[cfg(test)]

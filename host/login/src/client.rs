@@ -16,7 +16,7 @@ use crate::settings::{CheckedSettings, Credential, Identity};
 /// The client name with which this program registers itself.
 const NAME: &str = "Portcullis";
 
-/// Largest client id and largest client secret that an authorization server may issue, in bytes.
+/// Maximum size of a client id and of a client secret that an authorization server may issue.
 const MAX_CREDENTIAL_BYTES: usize = 4096;
 
 /// Why this program cannot be a client of an authorization server. Texts of servers are sanitised.
@@ -126,12 +126,12 @@ impl Method {
     }
 
     /// The first of these methods that an authorization server supports. A server without a list supports all.
-    fn first(of: &[Self], issuer: &Issuer) -> Option<Self> {
-        let takes = |method: &&Self| match &issuer.methods {
-            Some(methods) => methods.iter().any(|taken| taken == method.name()),
+    fn first(candidates: &[Self], issuer: &Issuer) -> Option<Self> {
+        let is_supported = |method: &&Self| match &issuer.methods {
+            Some(methods) => methods.iter().any(|supported| supported == method.name()),
             None => true,
         };
-        of.iter().find(takes).copied()
+        candidates.iter().find(is_supported).copied()
     }
 }
 
@@ -228,7 +228,7 @@ impl Client {
                 let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
                 let both = format!("{}:{}", encoded(&self.id), encoded(&secret()?));
                 let mut value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(both)))
-                    .expect("base64 is a header's value");
+                    .expect("base64 is valid in a header");
                 value.set_sensitive(true);
                 return Ok(Some(value));
             }
@@ -283,12 +283,12 @@ async fn register(
         answer.get(key).and_then(Value::as_str).filter(|t| t.len() <= MAX_CREDENTIAL_BYTES)
     };
     let Some(id) = text("client_id").filter(|id| status.is_success() && !id.is_empty()) else {
-        let said = [text("error"), text("error_description")];
-        let said = said.into_iter().flatten().collect::<Vec<_>>().join(": ");
+        let explanation = [text("error"), text("error_description")];
+        let explanation = explanation.into_iter().flatten().collect::<Vec<_>>().join(": ");
         return Err(ClientError::NotRegistered {
             address: shown(url),
             status: status.as_u16(),
-            text: portcullis_sanitize::line(&said, 200),
+            text: portcullis_sanitize::line(&explanation, 200),
         });
     };
     let secret = text("client_secret").map(|secret| HiddenText(secret.to_owned()));

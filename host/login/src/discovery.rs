@@ -215,20 +215,20 @@ async fn issuer_metadata(
     for place in places {
         let place = on_same_server(url, &place);
         let Some(document) = requests.document(&place).await? else { continue };
-        let said = document.get("issuer").and_then(Value::as_str).unwrap_or_default();
-        if !is_same_issuer(said, name) {
+        let stated = document.get("issuer").and_then(Value::as_str).unwrap_or_default();
+        if !is_same_issuer(stated, name) {
             return Err(DiscoveryError::OtherIssuer {
                 address: shown(&place),
-                found: portcullis_sanitize::line(said, 200),
+                found: portcullis_sanitize::line(stated, 200),
                 issuer: portcullis_sanitize::line(name, 200),
             });
         }
-        return issuer(requests, said, &document).map(Some);
+        return read_issuer(requests, stated, &document).map(Some);
     }
     Ok(None)
 }
 
-fn issuer(
+fn read_issuer(
     requests: &OauthRequests,
     name: &str,
     document: &Value,
@@ -239,7 +239,7 @@ fn issuer(
         text.map(|text| requests.endpoint(&format!("the `{key}` of {shown_name}"), text))
             .transpose()
     };
-    let says = |key: &str| document.get(key).and_then(Value::as_bool).unwrap_or(false);
+    let is_true = |key: &str| document.get(key).and_then(Value::as_bool).unwrap_or(false);
     let methods = "token_endpoint_auth_methods_supported";
     Ok(Issuer {
         name: name.to_owned(),
@@ -250,8 +250,8 @@ fn issuer(
         methods: document.get(methods).map(|_| texts(document, methods)),
         scopes: scopes(document),
         supports_pkce: texts(document, "code_challenge_methods_supported").contains(&"S256".into()),
-        supports_metadata_documents: says("client_id_metadata_document_supported"),
-        sends_iss: says("authorization_response_iss_parameter_supported"),
+        supports_metadata_documents: is_true("client_id_metadata_document_supported"),
+        sends_iss: is_true("authorization_response_iss_parameter_supported"),
     })
 }
 

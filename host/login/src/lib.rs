@@ -67,7 +67,7 @@ pub struct Login {
     requests: OauthRequests,
     /// `None`: tokens are not stored in a file.
     store: Option<Store>,
-    now: Mutex<CurrentToken>,
+    current: Mutex<CurrentToken>,
     /// The server's demand for a token when it last refused a request.
     wanted: Mutex<Demand>,
     /// Held during a token request. Contains the time and the error of the last token request, if it failed.
@@ -78,7 +78,7 @@ pub struct Login {
 #[derive(Default)]
 struct CurrentToken {
     granted: Option<Arc<StoredToken>>,
-    /// Time and size of the file that it was read from.
+    /// Time and size of the file that the token was read from.
     stamp: Option<FileStamp>,
 }
 
@@ -121,7 +121,7 @@ impl Login {
             is_unconfigured,
             requests,
             store: folder.map(|folder| Store::new(folder, name)),
-            now: Mutex::default(),
+            current: Mutex::default(),
             wanted: Mutex::default(),
             token_request: tokio::sync::Mutex::default(),
         })
@@ -135,7 +135,7 @@ impl Login {
         if !granted.ends_soon() {
             return Some(token);
         }
-        match self.renewed(&token).await {
+        match self.renew(&token).await {
             Ok(token) => Some(token),
             // The server may accept the token until it expires.
             Err(error) => {
@@ -165,8 +165,8 @@ impl Login {
                     return Ok(token);
                 }
                 match sent {
-                    // A renewed token has no more scopes.
-                    Some(sent) if !insufficient => self.renewed(sent).await,
+                    // A renewed token has no additional scopes.
+                    Some(sent) if !insufficient => self.renew(sent).await,
                     Some(_) | None => Err(self.needs_person(insufficient)),
                 }
             }
@@ -189,19 +189,19 @@ impl Login {
     pub async fn forget(&self) -> Result<bool, StoreError> {
         // A renewal would write the file again: wait until it ends.
         let _turn = self.token_request.lock().await;
-        let mut stored = false;
+        let mut was_stored = false;
         if let Some(store) = self.store.as_ref().filter(|store| store.stamp().is_some()) {
             let _exclusive = store.lock().await?;
-            stored = store.remove()?;
+            was_stored = store.remove()?;
         }
         *self.wanted.lock() = Demand::default();
-        let had = std::mem::take(&mut *self.now.lock()).granted.is_some();
-        Ok(had || stored)
+        let had_token = std::mem::take(&mut *self.current.lock()).granted.is_some();
+        Ok(had_token || was_stored)
     }
 
     /// Removes the tokens of this login from a text.
     pub fn hide(&self, text: &str) -> String {
-        let granted = self.now.lock().granted.clone();
+        let granted = self.current.lock().granted.clone();
         let secrets = granted.iter().flat_map(|granted| {
             [Some(&granted.access), granted.refresh.as_ref()].into_iter().flatten()
         });
@@ -219,14 +219,14 @@ impl Login {
 
     /// The current token. The file is read again if another process has changed it.
     fn granted(&self) -> Option<Arc<StoredToken>> {
-        let mut now = self.now.lock();
+        let mut current = self.current.lock();
         if let Some(store) = &self.store {
             let stamp = store.stamp();
-            if stamp.is_none() || now.stamp != stamp {
-                *now = CurrentToken { stamp, granted: self.load(store).map(Arc::new) };
+            if stamp.is_none() || current.stamp != stamp {
+                *current = CurrentToken { stamp, granted: self.load(store).map(Arc::new) };
             }
         }
-        now.granted.clone()
+        current.granted.clone()
     }
 
     /// The token in the file, if its issuer and its client are those of the settings.
@@ -250,14 +250,14 @@ impl Login {
     }
 
     /// Renews a token, unless another task or process has renewed it.
-    async fn renewed(&self, sent: &Token) -> Result<Token, NoToken> {
-        let mut failed = self.token_request.lock().await;
+    async fn renew(&self, sent: &Token) -> Result<Token, NoToken> {
+        let mut last_failure = self.token_request.lock().await;
         let _exclusive = self.exclusive().await.map_err(LoginError::from)?;
         if let Some(token) = self.other_than(Some(sent)) {
             return Ok(token);
         }
         let Some(granted) = self.granted() else { return Err(self.needs_person(false)) };
-        check_pause(&failed)?;
+        check_pause(&last_failure)?;
         let Some(refresh) = granted.refresh.clone() else { return Err(self.needs_person(false)) };
         let url = self.requests.endpoint("the token endpoint", &granted.token_endpoint);
         let url = url.map_err(TokenError::from).map_err(LoginError::from)?;
@@ -282,7 +282,7 @@ impl Login {
             }
             Err(cause) => {
                 let error = Arc::new(LoginError::Renewal(cause));
-                *failed = Some((Instant::now(), error.clone()));
+                *last_failure = Some((Instant::now(), error.clone()));
                 Err(NoToken::Failed(error))
             }
         }
@@ -290,11 +290,11 @@ impl Login {
 
     /// Requests a token with `client-credentials`.
     async fn request_as_machine(&self, sent: Option<&Token>) -> Result<Token, NoToken> {
-        let mut failed = self.token_request.lock().await;
+        let mut last_failure = self.token_request.lock().await;
         if let Some(token) = self.other_than(sent) {
             return Ok(token);
         }
-        check_pause(&failed)?;
+        check_pause(&last_failure)?;
         let asked = async {
             let found = self.discover().await?;
             let Identity::Registered { id, credential } = &self.settings.identity else {
@@ -317,7 +317,7 @@ impl Login {
         };
         asked.await.map_err(|error: LoginError| {
             let error = Arc::new(error);
-            *failed = Some((Instant::now(), error.clone()));
+            *last_failure = Some((Instant::now(), error.clone()));
             NoToken::Failed(error)
         })
     }
@@ -393,7 +393,7 @@ impl Login {
         let token = granted.header().map(Token).ok_or(LoginError::NotSendable)?;
         let kept = Some(granted.clone());
         let wanted = Some(self.wanted());
-        *self.now.lock() = CurrentToken { granted: Some(Arc::new(granted)), stamp: None };
+        *self.current.lock() = CurrentToken { granted: Some(Arc::new(granted)), stamp: None };
         if let Some(store) = &self.store {
             let kept = StoredLogin { url: self.url.to_string(), granted: kept, wanted };
             store.write(&kept)?;
@@ -411,8 +411,8 @@ impl Login {
 }
 
 /// Fails with the last error if the last token request failed less than [`RETRY_PAUSE`] ago.
-fn check_pause(failed: &Option<(Instant, Arc<LoginError>)>) -> Result<(), NoToken> {
-    match failed {
+fn check_pause(last_failure: &Option<(Instant, Arc<LoginError>)>) -> Result<(), NoToken> {
+    match last_failure {
         Some((when, error)) if when.elapsed() < RETRY_PAUSE => Err(NoToken::Failed(error.clone())),
         Some(_) | None => Ok(()),
     }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use thiserror::Error;
 use url::{Host, Url};
 
-/// Number of redirects that are followed for one document.
+/// Maximum number of redirects that are followed for one document.
 const MAX_REDIRECTS: u32 = 3;
 
 /// Limits of one document or answer.
@@ -27,7 +27,7 @@ const LIMITS: RequestLimits = RequestLimits {
 };
 
 /// The value of `User-Agent`.
-const AGENT: &str = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
+const USER_AGENT: &str = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
 
 /// Why an authorization server or its metadata could not be reached. The addresses are shortened and sanitised.
 #[derive(Debug, Error)]
@@ -114,13 +114,13 @@ pub enum RequestError {
 #[derive(Debug, Clone)]
 pub(crate) struct OauthRequests {
     /// Hosts that the configuration names. They may be in any network.
-    named: Vec<String>,
+    named_hosts: Vec<String>,
     /// Whether the MCP server or the configured issuer is on this machine. If so, authorization servers may be
-    /// there, too.
-    on_loopback: bool,
+    /// on this machine, too.
+    may_use_loopback: bool,
     /// Whether the URL of the MCP server has a private IP address. If so, authorization servers may be in a private
     /// network, too. No name is resolved.
-    in_private: bool,
+    may_use_private: bool,
 }
 
 /// Whether the host of an address is `localhost`, or a loopback address. No name is resolved.
@@ -143,22 +143,23 @@ fn is_private(address: IpAddr) -> bool {
 impl OauthRequests {
     pub(crate) fn new(server: &Url, issuer: Option<&Url>) -> Self {
         let host = |url: &Url| Origin::of(url).ok().map(|origin| origin.host().to_owned());
-        let in_private = match server.host() {
+        let may_use_private = match server.host() {
             Some(Host::Ipv4(address)) => is_private(address.into()),
             Some(Host::Ipv6(address)) => is_private(address.into()),
             Some(Host::Domain(_)) | None => false,
         };
         Self {
-            named: [Some(server), issuer].into_iter().flatten().filter_map(host).collect(),
-            on_loopback: is_loopback(server) || issuer.is_some_and(is_loopback),
-            in_private,
+            named_hosts: [Some(server), issuer].into_iter().flatten().filter_map(host).collect(),
+            may_use_loopback: is_loopback(server) || issuer.is_some_and(is_loopback),
+            may_use_private,
         }
     }
 
-    /// Whether nobody else can read requests to this address: it uses TLS, or it is on this machine, and so is the
-    /// MCP server or the configured issuer.
+    /// Whether nobody else can read requests to this address. It uses TLS; or the address is on this machine, and the
+    /// MCP server or the configured issuer is, too.
     pub(crate) fn is_confidential(&self, url: &Url) -> bool {
-        url.scheme() == "https" || (url.scheme() == "http" && self.on_loopback && is_loopback(url))
+        url.scheme() == "https"
+            || (url.scheme() == "http" && self.may_use_loopback && is_loopback(url))
     }
 
     /// Parses an address that somebody else named, and checks that requests may be sent there. `what` describes the
@@ -192,10 +193,10 @@ impl RequestPolicy for OauthRequests {
 
     fn permit_connection(&self, connection: Connection) -> Option<Box<dyn ConnectionPermit>> {
         let Connection { host, address } = &connection;
-        let is_allowed = self.named.contains(host)
+        let is_allowed = self.named_hosts.contains(host)
             || is_public(*address)
-            || (self.on_loopback && address.to_canonical().is_loopback())
-            || (self.in_private && is_private(*address));
+            || (self.may_use_loopback && address.to_canonical().is_loopback())
+            || (self.may_use_private && is_private(*address));
         connection.permit_without_record_if(is_allowed)
     }
 }
@@ -213,10 +214,10 @@ impl OauthRequests {
     ///
     /// The request failed, or the answer exceeds a limit.
     pub(crate) async fn document(&self, url: &Url) -> Result<Option<Value>, RequestError> {
-        let mut client = Client::new(self.clone(), LIMITS, AGENT);
+        let mut client = Client::new(self.clone(), LIMITS, USER_AGENT);
         let mut url = url.clone();
         loop {
-            let request = request(Method::GET, &url)?;
+            let request = build_request(Method::GET, &url)?;
             let sent = client.send(request, None).await;
             let response = sent.map_err(|fault| request_error(&url, fault))?;
             let next = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
@@ -250,7 +251,7 @@ impl OauthRequests {
         body: PostBody,
         authorization: Option<HeaderValue>,
     ) -> Result<(StatusCode, Value), RequestError> {
-        let mut request = request(Method::POST, url)?;
+        let mut request = build_request(Method::POST, url)?;
         let (kind, body) = match body {
             PostBody::Form(form) => ("application/x-www-form-urlencoded", form),
             PostBody::Json(json) => ("application/json", json.to_string()),
@@ -262,7 +263,7 @@ impl OauthRequests {
         if let Some(authorization) = authorization {
             request.headers_mut().insert(AUTHORIZATION, authorization);
         }
-        let sent = Client::new(self.clone(), LIMITS, AGENT).send(request, None).await;
+        let sent = Client::new(self.clone(), LIMITS, USER_AGENT).send(request, None).await;
         let response = sent.map_err(|fault| request_error(url, fault))?;
         let status = response.status();
         let body = response.into_body().collect().await;
@@ -271,7 +272,7 @@ impl OauthRequests {
     }
 }
 
-fn request(method: Method, url: &Url) -> Result<Request<Full<Bytes>>, RequestError> {
+fn build_request(method: Method, url: &Url) -> Result<Request<Full<Bytes>>, RequestError> {
     let request = Request::builder().method(method).uri(url.as_str());
     let request = request.header(ACCEPT, "application/json").body(Full::default());
     request.map_err(|cause| RequestError::Request { address: shown(url), cause })

@@ -50,11 +50,11 @@ pub(crate) fn code(
     answer: AuthorizationResponse,
 ) -> Result<String, ResponseError> {
     let name = || issuer.name.clone();
-    let said = portcullis_sanitize::line(answer.issuer.as_deref().unwrap_or_default(), 200);
+    let found = portcullis_sanitize::line(answer.issuer.as_deref().unwrap_or_default(), 200);
     match &answer.issuer {
         // Compared as strings (RFC 9207): a similar name may belong to another server.
         Some(named) if *named != issuer.name => {
-            return Err(ResponseError::OtherIssuer { found: said, issuer: name() });
+            return Err(ResponseError::OtherIssuer { found, issuer: name() });
         }
         None if issuer.sends_iss => {
             return Err(ResponseError::NoIssuer { issuer: name() });

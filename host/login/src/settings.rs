@@ -120,8 +120,9 @@ pub(crate) enum Credential {
     Key(Secret),
 }
 
-/// Longest scope in bytes, and largest number of scopes.
+/// Maximum length of a scope, in bytes.
 pub(crate) const SCOPE_BYTES: usize = 256;
+/// Maximum number of scopes.
 pub(crate) const MAX_SCOPES: usize = 64;
 
 /// Whether a text can be a scope, by RFC 6749.
@@ -153,14 +154,14 @@ impl TryFrom<Settings> for CheckedSettings {
                 if let Credential::Secret(_) | Credential::Key(_) = credential {
                     return Err(SettingsError::NoId);
                 }
-                url.map_or(Ok(Identity::Unregistered), |url| described(&url))?
+                url.map_or(Ok(Identity::Unregistered), |url| metadata_document(&url))?
             }
         };
-        let proves = matches!(
+        let can_authenticate = matches!(
             &identity,
             Identity::Registered { credential: Credential::Secret(_) | Credential::Key(_), .. }
         );
-        if grant == Grant::ClientCredentials && !proves {
+        if grant == Grant::ClientCredentials && !can_authenticate {
             return Err(SettingsError::NoCredentials);
         }
         let given = scopes.iter().flatten();
@@ -175,7 +176,7 @@ impl TryFrom<Settings> for CheckedSettings {
     }
 }
 
-fn described(text: &str) -> Result<Identity, SettingsError> {
+fn metadata_document(text: &str) -> Result<Identity, SettingsError> {
     let failed = |cause| SettingsError::Url { key: "client-metadata-url", cause };
     let url = Url::parse(text).map_err(failed)?;
     if url.scheme() != "https" || url.path() == "/" {

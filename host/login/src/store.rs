@@ -14,9 +14,9 @@ use crate::discovery::DiscoveryResult;
 use crate::tokens::{IssuedToken, header, now};
 
 /// Time before its expiry at which a token is renewed, in seconds.
-const RENEW_BEFORE: u64 = 30;
+const RENEW_BEFORE_SECONDS: u64 = 30;
 
-/// Largest file that is read, in bytes.
+/// Maximum size of the file.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// The file of one server.
@@ -33,7 +33,7 @@ pub enum StoreError {
     Lock {
         /// The lock file.
         path: PathBuf,
-        /// What happened.
+        /// The error of the system.
         #[source]
         cause: io::Error,
     },
@@ -42,7 +42,7 @@ pub enum StoreError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The error of the system.
         #[source]
         cause: io::Error,
     },
@@ -51,7 +51,7 @@ pub enum StoreError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The error of the system.
         #[source]
         cause: io::Error,
     },
@@ -60,7 +60,7 @@ pub enum StoreError {
     Remove {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The error of the system.
         #[source]
         cause: io::Error,
     },
@@ -74,7 +74,7 @@ pub(crate) struct FileStamp(SystemTime, u64);
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct StoredLogin {
-    /// The address of the server. The content is not used for another one.
+    /// The address of the server. The content is not used for another address.
     pub(crate) url: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) granted: Option<StoredToken>,
@@ -138,9 +138,9 @@ impl StoredToken {
         header(&self.access)
     }
 
-    /// Whether the token has expired, or expires within [`RENEW_BEFORE`] seconds.
+    /// Whether the token has expired, or expires within [`RENEW_BEFORE_SECONDS`] seconds.
     pub(crate) fn ends_soon(&self) -> bool {
-        self.expires.is_some_and(|expires| expires <= now() + RENEW_BEFORE)
+        self.expires.is_some_and(|expires| expires <= now() + RENEW_BEFORE_SECONDS)
     }
 }
 

@@ -14,11 +14,11 @@ use crate::client::{Client, ClientError, HiddenText};
 use crate::requests::{OauthRequests, PostBody, RequestError, shown};
 use crate::settings::{CheckedSettings, MAX_SCOPES, is_scope};
 
-/// Longest token, in bytes.
-const TOKEN_BYTES: usize = 16 * 1024;
+/// Maximum size of a token.
+const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
-/// Longest lifetime of a token, in seconds; longer ones are shortened to it.
-const MAX_LIFETIME: u64 = 10 * 365 * 24 * 60 * 60;
+/// Maximum lifetime of a token. A longer lifetime is shortened to it.
+const MAX_LIFETIME_SECONDS: u64 = 10 * 365 * 24 * 60 * 60;
 
 /// A token that was issued.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ pub enum TokenError {
 #[derive(Debug, Error)]
 pub enum InvalidToken {
     /// A token exceeds the limit.
-    #[error("a token is longer than {TOKEN_BYTES} bytes")]
+    #[error("a token is longer than {MAX_TOKEN_BYTES} bytes")]
     TooLong,
     /// The token type is not `Bearer`.
     #[error("the token is not a bearer token")]
@@ -115,29 +115,29 @@ impl TokenEndpoint<'_> {
         let text = |key: &str| answer.get(key).and_then(Value::as_str);
         if status.is_success() && text("error").is_none() {
             let invalid = |cause| TokenError::Invalid { address: shown(self.url), cause };
-            return issued(&answer).map_err(invalid);
+            return parse_token(&answer).map_err(invalid);
         }
-        let said = [text("error"), text("error_description")].into_iter().flatten();
-        let said = said.collect::<Vec<_>>().join(": ");
+        let explanation = [text("error"), text("error_description")].into_iter().flatten();
+        let explanation = explanation.collect::<Vec<_>>().join(": ");
         // The server may repeat secrets of the request.
         let secrets = form
             .iter()
             .filter(|(key, _)| !matches!(*key, "grant_type" | "scope" | "resource" | "client_id"));
         let secrets = secrets.map(|(_, value)| value).chain(&credentials);
-        let said = Arc::new(Scrub::new(secrets.map(String::as_str))).text(&said);
+        let explanation = Arc::new(Scrub::new(secrets.map(String::as_str))).text(&explanation);
         Err(TokenError::Refused {
             address: shown(self.url),
             status: status.as_u16(),
-            text: portcullis_sanitize::line(&said, 200),
+            text: portcullis_sanitize::line(&explanation, 200),
             is_final: status.is_client_error() && text("error").is_some(),
         })
     }
 }
 
-fn issued(answer: &Value) -> Result<IssuedToken, InvalidToken> {
+fn parse_token(answer: &Value) -> Result<IssuedToken, InvalidToken> {
     let text = |key: &str| answer.get(key).and_then(Value::as_str);
     let token = |key: &str| match text(key) {
-        Some(token) if token.len() > TOKEN_BYTES => Err(InvalidToken::TooLong),
+        Some(token) if token.len() > MAX_TOKEN_BYTES => Err(InvalidToken::TooLong),
         token => {
             Ok(token.filter(|token| !token.is_empty()).map(|token| HiddenText(token.to_owned())))
         }
@@ -160,7 +160,7 @@ fn issued(answer: &Value) -> Result<IssuedToken, InvalidToken> {
     Ok(IssuedToken {
         access,
         refresh: token("refresh_token")?,
-        expires: seconds.map(|seconds| now() + seconds.min(MAX_LIFETIME)),
+        expires: seconds.map(|seconds| now() + seconds.min(MAX_LIFETIME_SECONDS)),
         scopes,
     })
 }
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn a_token_that_cannot_be_sent_is_refused() {
         let good = json!({"access_token": "a", "token_type": "bearer", "expires_in": "60", "scope": "x y"});
-        let token = issued(&good).unwrap();
+        let token = parse_token(&good).unwrap();
         assert!(token.expires.unwrap() > now());
         assert_eq!(token.scopes.unwrap(), ["x", "y"]);
         for bad in [
@@ -191,15 +191,18 @@ mod tests {
             json!({"access_token": "a", "token_type": "DPoP"}),
             json!({"access_token": "", "token_type": "Bearer"}),
             json!({"access_token": "a\nb", "token_type": "Bearer"}),
-            json!({"access_token": "a".repeat(TOKEN_BYTES + 1), "token_type": "Bearer"}),
+            json!({"access_token": "a".repeat(MAX_TOKEN_BYTES + 1), "token_type": "Bearer"}),
         ] {
-            assert!(issued(&bad).is_err(), "{bad}");
+            assert!(parse_token(&bad).is_err(), "{bad}");
         }
         let odd = json!({"access_token": "a", "token_type": "Bearer", "expires_in": u64::MAX});
-        assert!(issued(&odd).unwrap().expires.is_some());
+        assert!(parse_token(&odd).unwrap().expires.is_some());
         assert!(
-            !format!("{:?}", issued(&json!({"access_token": "hidden", "token_type": "Bearer"})))
-                .contains("hidden")
+            !format!(
+                "{:?}",
+                parse_token(&json!({"access_token": "hidden", "token_type": "Bearer"}))
+            )
+            .contains("hidden")
         );
     }
 }

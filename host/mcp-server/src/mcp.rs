@@ -351,13 +351,13 @@ impl ServerHandler for Server {
         cx: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method.as_str();
-        let listed = |list: &[(&str, Feature)]| {
+        let is_in = |list: &[(&str, Feature)]| {
             list.iter()
                 .any(|(known, feature)| *known == method && self.shared.host.supports(*feature))
         };
-        let known =
-            listed(KNOWN_METHODS) || (listed(KNOWN_LEGACY_METHODS) && caller::is_legacy(&cx));
-        if known {
+        let is_known =
+            is_in(KNOWN_METHODS) || (is_in(KNOWN_LEGACY_METHODS) && caller::is_legacy(&cx));
+        if is_known {
             let message = format!("the parameters of {method} are malformed");
             return Err(ErrorData::invalid_params(message, None));
         }

@@ -18,7 +18,7 @@ pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; chars
 
 /// Upper bounds of the histogram of durations, in seconds: from the time of a trivial call to more than the default
 /// limit of a task.
-const SECONDS: [f64; 12] =
+const DURATION_BUCKETS_SECONDS: [f64; 12] =
     [0.000_1, 0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0];
 
 /// The labels of the number of calls.
@@ -71,7 +71,7 @@ pub struct Metrics {
 
 impl Default for Metrics {
     fn default() -> Self {
-        let histogram: fn() -> Histogram = || Histogram::new(SECONDS);
+        let histogram: fn() -> Histogram = || Histogram::new(DURATION_BUCKETS_SECONDS);
         Self {
             calls: Family::default(),
             durations: Family::new_with_constructor(histogram),

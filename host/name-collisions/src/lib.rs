@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Maximum length of a name that all clients accept, in bytes.
-const MAX_NAME: usize = 128;
+const MAX_NAME_BYTES: usize = 128;
 
 /// A remark for the operator about one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,13 +40,15 @@ impl Names {
         remarks: &mut Vec<Remark>,
     ) -> Self {
         let items: Vec<(usize, usize, String)> = (all.iter().enumerate())
-            .flat_map(|(source, of)| of.named().map(move |(name, place)| (source, place, name)))
+            .flat_map(|(source, names)| {
+                names.named().map(move |(name, place)| (source, place, name))
+            })
             .collect();
         let mut owners: HashMap<&str, (usize, usize)> = HashMap::new();
         for (source, _, name) in &items {
-            let mine = (rank(*source, name), *source);
-            let first = owners.entry(name).or_insert(mine);
-            *first = mine.min(*first);
+            let own_rank = (rank(*source, name), *source);
+            let first = owners.entry(name).or_insert(own_rank);
+            *first = own_rank.min(*first);
         }
         let mut shown: Vec<Option<String>> = vec![None; items.len()];
         let mut taken: HashMap<String, usize> = HashMap::new();
@@ -57,21 +59,21 @@ impl Names {
                 if (owner == *source) != keeps {
                     continue;
                 }
-                let whose = &all[*source].source;
-                let mut remark = |text| remarks.push(Remark { source: whose.clone(), text });
-                let own = if keeps { name.clone() } else { format!("{whose}_{name}") };
-                if own.len() > MAX_NAME {
+                let source_name = &all[*source].source;
+                let mut remark = |text| remarks.push(Remark { source: source_name.clone(), text });
+                let own = if keeps { name.clone() } else { format!("{source_name}_{name}") };
+                if own.len() > MAX_NAME_BYTES {
                     remark(format!(
-                        "the {kind} `{own}` of `{whose}` is hidden: its name is too long"
+                        "the {kind} `{own}` of `{source_name}` is hidden: its name is too long"
                     ));
                 } else if taken.contains_key(&own) {
-                    remark(format!("a second {kind} `{own}`, of `{whose}`, is hidden"));
+                    remark(format!("a second {kind} `{own}`, of `{source_name}`, is hidden"));
                 } else {
                     if !keeps {
                         let first = &all[owner].source;
                         remark(format!(
-                            "the {kind} `{name}` of `{whose}` is called `{own}`: `{first}` had that name \
-                             first"
+                            "the {kind} `{name}` of `{source_name}` is called `{own}`: \
+                             `{first}` had that name first"
                         ));
                     }
                     taken.insert(own.clone(), at);
@@ -159,7 +161,7 @@ mod tests {
     #[test]
     fn what_still_has_no_name_of_its_own_is_hidden_and_said_to_be() {
         let mut remarks = Vec::new();
-        let long = "l".repeat(MAX_NAME + 1);
+        let long = "l".repeat(MAX_NAME_BYTES + 1);
         let all = [
             things("a", None, &["b_x", &long]),
             things("b", Some("b"), &["x"]),

@@ -19,12 +19,12 @@ pub enum UriSpace {
 impl UriSpace {
     /// The space of a template. `None`: the template's literal text names no scheme, so the template owns nothing.
     pub fn of_template(template: &str) -> Option<Self> {
-        let (literal, is_family) = match template.split_once('{') {
+        let (literal, is_prefix) = match template.split_once('{') {
             Some((literal, _)) => (literal, true),
             None => (template, false),
         };
         let folded = folded(literal)?;
-        Some(if is_family { Self::Prefix(folded) } else { Self::One(folded) })
+        Some(if is_prefix { Self::Prefix(folded) } else { Self::One(folded) })
     }
 
     /// The space of one resource. A URI without a scheme is compared as it is.
@@ -113,12 +113,14 @@ impl Owners {
                 self.single.insert(uri, source);
             }
             UriSpace::Prefix(text) => {
-                let within = |all: &BTreeMap<String, usize>| {
+                let other_owner = |all: &BTreeMap<String, usize>| {
                     let from = all.range(text.clone()..);
-                    let mut those = from.take_while(|(one, _)| one.starts_with(&text));
-                    those.find(|(_, owner)| **owner != source).map(|(_, owner)| *owner)
+                    let mut overlapping = from.take_while(|(one, _)| one.starts_with(&text));
+                    overlapping.find(|(_, owner)| **owner != source).map(|(_, owner)| *owner)
                 };
-                if let Some(owner) = within(&self.single).or_else(|| within(&self.prefixes)) {
+                if let Some(owner) =
+                    other_owner(&self.single).or_else(|| other_owner(&self.prefixes))
+                {
                     return Err(owner);
                 }
                 self.prefixes.insert(text, source);

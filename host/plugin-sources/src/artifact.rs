@@ -21,10 +21,10 @@ use crate::trust::{SourceConfig, SourceConfigs, Verified, config_of};
 use crate::verify::verify;
 
 /// Time limit for all of the work for one component.
-const TOTAL: Duration = Duration::from_secs(600);
+const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// Size limit of the configuration of an artifact, in bytes.
-const MAX_CONFIG: u64 = 1024 * 1024;
+const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
 /// A component that was fetched.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ pub async fn resolve(source: &Source, terms: Terms<'_>) -> Result<Option<Digest>
     let Source::Registry(reference) = source else { return Ok(None) };
     within(&format!("asking for {source}"), async {
         let mut registry = Registry::at(reference.location.clone(), terms.logins, terms.most)?;
-        Ok(Some(found(&mut registry, reference).await?.digest))
+        Ok(Some(find_manifest(&mut registry, reference).await?.digest))
     })
     .await
 }
@@ -99,9 +99,9 @@ pub(crate) async fn within<T>(
     what: &str,
     work: impl Future<Output = Result<T, SourceError>>,
 ) -> Result<T, SourceError> {
-    let done = tokio::time::timeout(TOTAL, work).await;
+    let done = tokio::time::timeout(TIME_LIMIT, work).await;
     done.unwrap_or_else(|_| {
-        Err(SourceError::TooSlow { what: what.to_owned(), seconds: TOTAL.as_secs() })
+        Err(SourceError::TooSlow { what: what.to_owned(), seconds: TIME_LIMIT.as_secs() })
     })
 }
 
@@ -116,7 +116,13 @@ fn from_file(path: &Path, most: u64) -> Result<Fetched, SourceError> {
     if bytes.len() as u64 > most {
         return Err(SourceError::TooLarge { what: path.display().to_string(), most });
     }
-    component(bytes.into(), None, Verified::NotDemanded, &path.display().to_string(), Vec::new())
+    checked_component(
+        bytes.into(),
+        None,
+        Verified::NotDemanded,
+        &path.display().to_string(),
+        Vec::new(),
+    )
 }
 
 async fn from_address(
@@ -145,9 +151,9 @@ async fn from_address(
             Err(error) => return Err(refuse(error)),
         };
         // As `cosign sign-blob` writes it: the signature in base64, in a file of its own.
-        let mut beside = url.clone();
-        beside.set_path(&format!("{}.sig", url.path()));
-        let signature = match get(&mut requests, beside).await {
+        let mut signature_url = url.clone();
+        signature_url.set_path(&format!("{}.sig", url.path()));
+        let signature = match get(&mut requests, signature_url).await {
             Err(SourceError::Status { status: 404 | 410, .. }) => {
                 return Err(refuse(SignatureError::None("the same address with `.sig`")));
             }
@@ -158,11 +164,11 @@ async fn from_address(
         }
         verified = Verified::Key { key: path.clone(), builder: None };
     }
-    let fetched = component(bytes, None, verified, &name, Vec::new())?;
+    let fetched = checked_component(bytes, None, verified, &name, Vec::new())?;
     Ok(Fetched { address: Some(address), ..fetched })
 }
 
-/// What an address answers with status 200, and the address that answered after redirects.
+/// The body that an address sends with status 200, and the address that sent it after redirects.
 async fn get(requests: &mut Requests, url: Url) -> Result<(Bytes, Url), SourceError> {
     let answer = requests.send(Ask { is_large: true, ..Ask::get(url, "*/*") }).await?;
     if answer.status != http::StatusCode::OK {
@@ -173,7 +179,7 @@ async fn get(requests: &mut Requests, url: Url) -> Result<(Bytes, Url), SourceEr
 }
 
 /// The manifest that a reference names.
-async fn found(
+async fn find_manifest(
     registry: &mut Registry,
     reference: &Reference,
 ) -> Result<FoundManifest, SourceError> {
@@ -195,8 +201,8 @@ async fn from_registry(
     terms: Terms<'_>,
 ) -> Result<Fetched, SourceError> {
     let mut registry = Registry::at(reference.location.clone(), terms.logins, terms.most)?;
-    let artifact = found(&mut registry, reference).await?;
-    // From here on, a tag that is moved changes nothing: all is asked for by digest.
+    let artifact = find_manifest(&mut registry, reference).await?;
+    // From here on, everything is requested by digest. So a tag that is moved changes nothing.
     let verified = match demanded {
         Some((pattern, config)) => verify(&mut registry, &artifact, pattern, config).await?,
         None => Verified::NotDemanded,
@@ -216,7 +222,7 @@ async fn from_registry(
             kinds.join(", ")
         )));
     };
-    let config = registry.blob(&manifest.config, "the configuration", MAX_CONFIG).await?;
+    let config = registry.blob(&manifest.config, "the configuration", MAX_CONFIG_BYTES).await?;
     if manifest.config.media_type.starts_with("application/vnd.wasm.config.")
         && let Ok(ComponentConfig { layer_digests }) = serde_json::from_slice(&config)
         && !layer_digests.is_empty()
@@ -234,11 +240,11 @@ async fn from_registry(
     });
     let remarks = remarks.collect();
     let bytes = registry.blob(layer, "the component", terms.most).await?;
-    component(bytes, Some(artifact.digest), verified, &name, remarks)
+    checked_component(bytes, Some(artifact.digest), verified, &name, remarks)
 }
 
-/// Checks that the bytes can be a component.
-fn component(
+/// The component, after a check that its bytes begin like a component.
+fn checked_component(
     bytes: Bytes,
     artifact: Option<Digest>,
     verified: Verified,

@@ -11,12 +11,12 @@ use serde::Deserialize;
 
 use crate::error::SourceError;
 
-/// Where logins are looked for.
+/// The sources of logins.
 #[derive(Default, Clone)]
 pub struct Logins {
     /// The file of docker, `config.json`. It is read only.
     pub docker: Option<PathBuf>,
-    /// A login for one registry. It counts more than the file.
+    /// A login for one registry. It takes precedence over the file.
     pub given: Option<GivenLogin>,
 }
 
@@ -31,7 +31,7 @@ pub struct GivenLogin {
     pub password: String,
 }
 
-/// What there is for one registry.
+/// The login for one registry, if there is one.
 pub(crate) enum Login {
     /// The header with the user and the password.
     Basic(HeaderValue),
@@ -43,8 +43,8 @@ pub(crate) enum Login {
 pub const VARIABLES: [&str; 3] =
     ["PORTCULLIS_REGISTRY", "PORTCULLIS_REGISTRY_USER", "PORTCULLIS_REGISTRY_PASSWORD"];
 
-/// Most bytes of the file.
-const MAX_FILE: u64 = 1024 * 1024;
+/// Maximum size of the file.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -84,16 +84,16 @@ impl Logins {
         // The error's own text could quote a part of the file, which holds secrets.
         let config: DockerConfig = serde_json::from_slice(&text)
             .map_err(|error| wrong(format!("line {} is not as docker writes it", error.line())))?;
-        let of_host = |name: &str| {
+        let is_host = |name: &str| {
             let name = name.trim_start_matches("https://").trim_end_matches('/');
             let name =
                 name.strip_suffix("/v1").or_else(|| name.strip_suffix("/v2")).unwrap_or(name);
             name == host
         };
         let helper =
-            config.helpers.iter().find(|(name, _)| of_host(name)).map(|(_, helper)| helper);
+            config.helpers.iter().find(|(name, _)| is_host(name)).map(|(_, helper)| helper);
         let helper = helper.or(Some(&config.store)).filter(|helper| !helper.is_empty());
-        let auth = config.auths.iter().find(|(name, _)| of_host(name)).map(|(_, auth)| auth);
+        let auth = config.auths.iter().find(|(name, _)| is_host(name)).map(|(_, auth)| auth);
         match (auth, helper) {
             (Some(auth), _) if !auth.auth.is_empty() => {
                 let unreadable =
@@ -119,7 +119,7 @@ impl Logins {
 fn read(path: &std::path::Path) -> io::Result<Vec<u8>> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(MAX_FILE).read_to_end(&mut bytes)?;
+    std::fs::File::open(path)?.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

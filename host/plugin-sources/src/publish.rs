@@ -13,7 +13,7 @@ use crate::manifest::{COMPONENT, COMPONENT_CONFIG, Descriptor, MANIFEST, Manifes
 use crate::reference::{Location, Version};
 use crate::registry::Registry;
 
-/// What a published artifact says about its component.
+/// The information about a component in its published artifact.
 #[derive(Debug, Clone, Default)]
 pub struct About {
     /// The time of the artifact, in RFC 3339.
@@ -63,8 +63,9 @@ impl Artifact {
             layer_digests: [digest.to_string()],
             component: ComponentWorld { exports: &about.exports, imports: &about.imports },
         };
-        let config = Bytes::from(serde_json::to_vec(&config).expect("texts are JSON"));
-        let part = |media: &str, bytes: &Bytes| Descriptor {
+        let config =
+            Bytes::from(serde_json::to_vec(&config).expect("texts can be written as JSON"));
+        let descriptor = |media: &str, bytes: &Bytes| Descriptor {
             media_type: media.to_owned(),
             digest: Digest::of(bytes).to_string(),
             size: bytes.len() as u64,
@@ -74,11 +75,13 @@ impl Artifact {
         let manifest = Manifest {
             schema_version: 2,
             media_type: Some(MANIFEST.to_owned()),
-            config: part(COMPONENT_CONFIG, &config),
-            layers: vec![part(COMPONENT, &component)],
+            config: descriptor(COMPONENT_CONFIG, &config),
+            layers: vec![descriptor(COMPONENT, &component)],
             annotations: about.annotations,
         };
-        let manifest = Bytes::from(serde_json::to_vec_pretty(&manifest).expect("texts are JSON"));
+        let manifest = Bytes::from(
+            serde_json::to_vec_pretty(&manifest).expect("texts can be written as JSON"),
+        );
         Self { digest: Digest::of(&manifest), component, config, manifest }
     }
 

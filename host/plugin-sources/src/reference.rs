@@ -154,7 +154,7 @@ impl Reference {
             Some((named, digest)) => (named, Some(digest.parse::<Digest>()?)),
             None => (text, None),
         };
-        // A `:` after the last `/` begins the tag; one before it begins the port.
+        // A `:` after the last `/` begins the tag. A `:` before the last `/` begins the port.
         let last = named.rfind('/').unwrap_or(0);
         let (named, tag) = match named[last..].split_once(':') {
             Some((name, tag)) if last > OCI.len() => (&named[..last + name.len()], Some(tag)),

@@ -47,7 +47,7 @@ struct Token {
     access_token: String,
 }
 
-/// A list of names. `_catalog` and `tags/list` have one of the members each.
+/// A list of names: `_catalog` has the member `repositories`, and `tags/list` the member `tags`.
 #[derive(Deserialize)]
 struct Names {
     #[serde(default)]
@@ -102,22 +102,22 @@ impl Registry {
         if answer.status != StatusCode::UNAUTHORIZED {
             return self.unless_refused(answer, scope);
         }
-        let authorization = self.authorization(&answer, scope).await?;
+        let authorization = self.obtain_authorization(&answer, scope).await?;
         self.authorizations.insert(scope.to_owned(), authorization.clone());
         let authorization = Some(authorization);
-        let again = Ask { method, url, accept, authorization, to_realm: false, body, is_large };
-        let answer = self.requests.send(again).await?;
+        let repeated = Ask { method, url, accept, authorization, to_realm: false, body, is_large };
+        let answer = self.requests.send(repeated).await?;
         self.unless_refused(answer, scope)
     }
 
     fn unless_refused(&self, answer: Answer, scope: &str) -> Result<Answer, SourceError> {
         match answer.status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(self.refused(scope)),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(self.refusal(scope)),
             _ => Ok(answer),
         }
     }
 
-    fn refused(&self, scope: &str) -> SourceError {
+    fn refusal(&self, scope: &str) -> SourceError {
         let hint = match &self.login {
             Login::Basic(_) => "the login that was used may not do this, or is wrong".to_owned(),
             Login::None(hint) => hint.clone(),
@@ -130,8 +130,8 @@ impl Registry {
         SourceError::Login { registry: self.location.host.clone(), what, hint }
     }
 
-    /// The authorization that an answer demands.
-    async fn authorization(
+    /// Obtains the authorization that an answer demands.
+    async fn obtain_authorization(
         &mut self,
         answer: &Answer,
         scope: &str,
@@ -150,7 +150,7 @@ impl Registry {
             Login::None(_) => None,
         };
         let (realm, service) = match challenge {
-            Challenge::Basic => return basic.ok_or_else(|| self.refused(scope)),
+            Challenge::Basic => return basic.ok_or_else(|| self.refusal(scope)),
             Challenge::Bearer { realm, service } => (realm, service),
         };
         let mut url =
@@ -162,7 +162,7 @@ impl Registry {
         let answer = self.requests.send(ask).await?;
         match answer.status {
             StatusCode::OK => {}
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => return Err(self.refused(scope)),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => return Err(self.refusal(scope)),
             _ => return Err(status(&answer)),
         }
         let token: Token = read(&answer)?;
@@ -208,12 +208,12 @@ impl Registry {
             _ => return Err(status(&answer)),
         }
         let found = Digest::of(&answer.body);
-        // For a tag, the registry itself says which digest it sends.
-        let said =
+        // For a tag, only the registry says which digest it sends.
+        let declared =
             answer.headers.get("docker-content-digest").and_then(|value| value.to_str().ok());
         let expected = match version {
             Version::Digest(digest) => Some(digest.clone()),
-            Version::Tag(_) => said.and_then(|text| text.parse().ok()),
+            Version::Tag(_) => declared.and_then(|text| text.parse().ok()),
         };
         if let Some(expected) = expected.filter(|expected| *expected != found) {
             return Err(SourceError::WrongDigest { what: self.name(version), expected, found });
@@ -263,8 +263,8 @@ impl Registry {
         Ok(answer.body)
     }
 
-    /// The artifacts that refer to a digest: from the API, or from the tag that stands for it where the registry has
-    /// no such API.
+    /// The artifacts that refer to a digest: from the referrers API, or from the tag that stands for the digest in
+    /// registries without that API.
     pub(crate) async fn referrers(
         &mut self,
         digest: &Digest,
@@ -273,7 +273,8 @@ impl Registry {
         let answer = self.send(Ask::get(url, INDEX), &self.pull_scope()).await?;
         let (url, bytes) = match answer.status {
             StatusCode::OK => (answer.url, answer.body),
-            // 404 says that there is no such API. Some registries answer in other ways to what they do not know.
+            // 404 says that there is no such API. Some registries answer an unknown
+            // request with another status.
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::BAD_REQUEST => {
                 let tag = Version::Tag(format!("sha256-{}", digest.hex()));
                 match self.manifest_bytes(&tag, INDEX).await? {
@@ -374,7 +375,7 @@ impl Registry {
     }
 }
 
-/// What tells an index from a manifest.
+/// The members that an index has and a manifest has not, or that differ between the two.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Kind {

@@ -1,5 +1,5 @@
-//! Requests to the server of a source: bounded in number, size and time, and to no address that the operator did
-//! not name and that is not public.
+//! Requests to the server of a source, bounded in number, size and time. They go only to the host that the operator
+//! named, and to public addresses.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ const LARGE_TIME: Duration = Duration::from_secs(300);
 /// Maximum number of redirects of one request.
 const MAX_REDIRECTS: usize = 5;
 
-const AGENT: &str = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
+const USER_AGENT: &str = concat!("portcullis/", env!("CARGO_PKG_VERSION"));
 
 /// Allows HTTPS: to all addresses of the host that the operator named, and to public addresses of hosts that answers
 /// lead to. Allows HTTP only to the origin that the operator named, and only on this machine.
@@ -68,9 +68,10 @@ pub(crate) struct Ask<'a> {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) accept: &'a str,
-    /// Sent to the origin that the operator named, and to no other. The realm of a token gets it with `to_realm`.
+    /// Sent to the origin that the operator named, and to no other. The realm of a token gets the
+    /// authorization with `to_realm`.
     pub(crate) authorization: Option<HeaderValue>,
-    /// Whether the authorization goes to the origin of `url`, whichever it is.
+    /// Whether the authorization goes to the origin of `url`, even if the operator did not name that origin.
     pub(crate) to_realm: bool,
     /// The body and its media type.
     pub(crate) body: Option<(Bytes, &'a str)>,
@@ -113,8 +114,8 @@ impl Requests {
         let policy = NamedHost { host: origin.host().to_owned(), plain };
         let body_bytes = usize::try_from(most).unwrap_or(usize::MAX);
         let large = RequestLimits { body_bytes, time: LARGE_TIME, ..SMALL_LIMITS };
-        let small = Client::new(policy.clone(), SMALL_LIMITS, AGENT);
-        Ok(Self { small, large: Client::new(policy, large, AGENT), origin })
+        let small = Client::new(policy.clone(), SMALL_LIMITS, USER_AGENT);
+        Ok(Self { small, large: Client::new(policy, large, USER_AGENT), origin })
     }
 
     /// Sends a request, and follows redirects of requests that only read.

@@ -1,8 +1,8 @@
 //! Signatures as cosign makes them with a key, and SLSA provenance.
 //!
-//! The key is an ECDSA key on the curve P-256, and signs SHA-256 digests. Entries of a transparency log are neither
-//! needed nor looked at: the operator has the key. A signature without a key (keyless) needs the log and the roots of
-//! trust of its authority, and is refused.
+//! The key is an ECDSA key on the curve P-256, and signs SHA-256 digests. Entries of a transparency log are not read:
+//! the operator has the key. A signature without a key (keyless) needs the log and the roots of trust of its authority,
+//! and is refused.
 
 use std::path::{Path, PathBuf};
 
@@ -56,7 +56,7 @@ pub enum SignatureError {
 }
 
 /// The DER of a public key on P-256, up to the point.
-const P256: [u8; 26] = [
+const P256_PREFIX: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a,
     0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
@@ -79,7 +79,7 @@ impl Key {
                     .to_owned(),
             )
         })?;
-        let point = der.strip_prefix(&P256).filter(|point| point.len() == 65);
+        let point = der.strip_prefix(&P256_PREFIX).filter(|point| point.len() == 65);
         let point = point.ok_or_else(|| {
             wrong("it is not an ECDSA key on P-256, as cosign makes them".to_owned())
         })?;
@@ -113,7 +113,7 @@ struct Image {
     digest: String,
 }
 
-/// What a signed payload must say that it is.
+/// The type of a signed payload of cosign 1 and 2.
 const SIMPLE_SIGNING: &str = "cosign container image signature";
 
 /// The predicate of a signature of cosign 3.
@@ -176,7 +176,7 @@ struct Subject {
     digest: std::collections::BTreeMap<String, String>,
 }
 
-/// What a verified bundle or envelope says about an artifact.
+/// A claim of a verified bundle or envelope about an artifact.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// The holder of the key signs it.
@@ -192,7 +192,7 @@ impl Bundle {
         material.get("certificate").is_some() || material.get("x509CertificateChain").is_some()
     }
 
-    /// What the bundle says about a manifest, if it is signed by the key.
+    /// The claim of the bundle about a manifest, if the bundle is signed by the key.
     pub(crate) fn claim(&self, key: &Key, digest: &Digest, manifest: &[u8]) -> Option<Claim> {
         if let Some(signature) = &self.message_signature {
             return key.verifies(manifest, &signature.signature).then_some(Claim::Signed);
@@ -202,7 +202,7 @@ impl Bundle {
 }
 
 impl Envelope {
-    /// What the envelope says about a manifest, if it is signed by the key.
+    /// The claim of the envelope about a manifest, if the envelope is signed by the key.
     pub(crate) fn claim(&self, key: &Key, digest: &Digest) -> Option<Claim> {
         let payload = STANDARD.decode(&self.payload).ok()?;
         let mut signed =

@@ -22,7 +22,7 @@ pub enum Source {
 /// Why a text names no source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidSource {
-    /// The text begins like a reference and is none.
+    /// The text begins like a reference and is not a reference.
     #[error("the reference `{text}`: {cause}")]
     Reference {
         /// The text.
@@ -91,8 +91,8 @@ impl Source {
         Ok(Self::Address(url, digest))
     }
 
-    /// The name that the plugin gets from its source: the last part of the path, without `.wasm`. `None`: that is not
-    /// a name.
+    /// The name that the plugin gets from its source: the last part of the path, without `.wasm`. `None`: that
+    /// part is not a name.
     pub fn name(&self) -> Option<String> {
         let last = match self {
             Self::File(path) => path.file_name()?.to_str()?.to_owned(),

@@ -31,12 +31,14 @@ const CERTIFICATE: &str = "dev.sigstore.cosign/certificate";
 
 const PLACES: &str = "the tag `sha256-….sig`, and bundles that refer to the artifact";
 
-/// What was found about an artifact.
+/// The signatures and the builders that were found for an artifact.
 #[derive(Default)]
 struct Found {
     is_signed: bool,
     builders: Vec<String>,
+    /// The number of signatures.
     seen: usize,
+    /// The number of keyless signatures among them.
     keyless: usize,
 }
 
@@ -50,7 +52,7 @@ impl Found {
     }
 }
 
-/// Demands of an artifact what a table of `[plugin-sources]` demands.
+/// Checks that an artifact fulfils the demands of a table of `[plugin-sources]`.
 pub(crate) async fn verify(
     registry: &mut Registry,
     artifact: &FoundManifest,
@@ -66,10 +68,10 @@ pub(crate) async fn verify(
     let Some(path) = &config.key else { return Ok(Verified::NotDemanded) };
     let key = Key::read(path).map_err(refuse)?;
     let mut found = Found::default();
-    tagged_signatures(registry, &artifact.digest, &key, &mut found).await?;
-    bundles(registry, artifact, &key, &mut found).await?;
+    check_tagged_signatures(registry, &artifact.digest, &key, &mut found).await?;
+    check_bundles(registry, artifact, &key, &mut found).await?;
     if config.builder.is_some() {
-        tagged_attestations(registry, &artifact.digest, &key, &mut found).await?;
+        check_tagged_attestations(registry, &artifact.digest, &key, &mut found).await?;
     }
     if !found.is_signed {
         return Err(refuse(match found.seen {
@@ -88,8 +90,8 @@ pub(crate) async fn verify(
     Ok(Verified::Key { key: path.clone(), builder: config.builder.clone() })
 }
 
-/// The signatures under the tag that cosign 1 and 2 use.
-async fn tagged_signatures(
+/// Checks the signatures under the tag that cosign 1 and 2 use.
+async fn check_tagged_signatures(
     registry: &mut Registry,
     digest: &Digest,
     key: &Key,
@@ -115,8 +117,8 @@ async fn tagged_signatures(
     Ok(())
 }
 
-/// The bundles that refer to the artifact, as cosign 3 attaches them.
-async fn bundles(
+/// Checks the bundles that refer to the artifact, as cosign 3 attaches them.
+async fn check_bundles(
     registry: &mut Registry,
     artifact: &FoundManifest,
     key: &Key,
@@ -141,8 +143,8 @@ async fn bundles(
     Ok(())
 }
 
-/// The attestations under the tag that cosign 1 and 2 use.
-async fn tagged_attestations(
+/// Checks the attestations under the tag that cosign 1 and 2 use.
+async fn check_tagged_attestations(
     registry: &mut Registry,
     digest: &Digest,
     key: &Key,

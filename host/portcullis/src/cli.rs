@@ -139,7 +139,7 @@ enum Command {
 }
 
 /// The end of the help of `plugin`.
-const PLUGINS: &str = "\
+const PLUGIN_EXAMPLES: &str = "\
 A plugin is a file NAME.wasm in the plugin folder, which `portcullis plugin folder` prints.
 
 Examples:
@@ -152,7 +152,7 @@ Examples:
   portcullis plugin remove weather                 take everything away";
 
 #[derive(Subcommand)]
-#[command(after_help = PLUGINS)]
+#[command(after_help = PLUGIN_EXAMPLES)]
 enum Plugin {
     /// Install a plugin from a file, an address or a registry: shows what it could do, and asks
     Add(add::Args),

@@ -187,7 +187,7 @@ pub fn selected<'a>(findings: &'a [Finding], rules: &str) -> Result<Vec<&'a Find
 }
 
 /// The plugins that are loaded.
-fn running(facts: &Facts) -> impl Iterator<Item = &PluginFacts> {
+fn loaded_plugins(facts: &Facts) -> impl Iterator<Item = &PluginFacts> {
     facts.plugins.iter().filter(|plugin| plugin.state == State::Loaded)
 }
 
@@ -239,7 +239,7 @@ fn refused(facts: &Facts, found: &mut Found<'_>) {
 }
 
 fn write_and_network(facts: &Facts, found: &mut Found<'_>) {
-    for plugin in running(facts) {
+    for plugin in loaded_plugins(facts) {
         let files = effective(plugin, "files").filter(|files| files.can_change);
         if let (Some(files), Some(http)) = (files, effective(plugin, "http")) {
             let (files, hosts) = (files.targets.join(", "), http.targets.join(", "));
@@ -254,7 +254,7 @@ fn write_and_network(facts: &Facts, found: &mut Found<'_>) {
 }
 
 fn read_and_network(facts: &Facts, found: &mut Found<'_>) {
-    for plugin in running(facts) {
+    for plugin in loaded_plugins(facts) {
         if let (Some(files), Some(http)) = (effective(plugin, "files"), effective(plugin, "http")) {
             let (files, hosts) = (files.targets.join(", "), http.targets.join(", "));
             let message = format!(
@@ -267,7 +267,7 @@ fn read_and_network(facts: &Facts, found: &mut Found<'_>) {
 }
 
 fn process(facts: &Facts, found: &mut Found<'_>) {
-    for plugin in running(facts) {
+    for plugin in loaded_plugins(facts) {
         if let Some(process) = effective(plugin, "process") {
             let commands = process.targets.join(", ");
             let message = format!(
@@ -342,7 +342,7 @@ fn each_grant(
     found: &mut Found<'_>,
     say: impl Fn(&PluginFacts, &CapabilityFacts) -> Option<String>,
 ) {
-    for plugin in running(facts) {
+    for plugin in loaded_plugins(facts) {
         let messages = plugin.capabilities.iter().filter_map(|one| say(plugin, one));
         for message in messages {
             let mend = format!("portcullis plugin revoke {} --unused", plugin.name);

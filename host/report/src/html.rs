@@ -85,8 +85,8 @@ fn list(all: &[String], nothing: &str) -> String {
 fn header(report: &Report, body: &mut String) {
     let facts = &report.facts;
     let count = |level| report.findings.iter().filter(|finding| finding.level == level).count();
-    let of = |state| facts.plugins.iter().filter(|plugin| plugin.state == state).count();
-    let uninstalled = match of(State::Uninstalled) {
+    let count_in = |state| facts.plugins.iter().filter(|plugin| plugin.state == state).count();
+    let uninstalled = match count_in(State::Uninstalled) {
         0 => String::new(),
         count => {
             format!(", {count} not installed: what they could do is shown, and nothing is granted")
@@ -105,8 +105,8 @@ fn header(report: &Report, body: &mut String) {
                 "Plugins",
                 format!(
                     "{} loaded, {} refused{uninstalled}",
-                    of(State::Loaded),
-                    of(State::Refused)
+                    count_in(State::Loaded),
+                    count_in(State::Refused)
                 ),
             ),
             ("Upstream servers", facts.upstreams.len().to_string()),

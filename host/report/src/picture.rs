@@ -7,7 +7,7 @@ use crate::escape::escaped;
 use crate::facts::{Facts, State};
 
 /// Height of a line of the picture, in pixels.
-const LINE: usize = 26;
+const LINE_HEIGHT: usize = 26;
 
 /// The left edges of the three columns, and the width of the picture.
 const COLUMNS: [usize; 3] = [8, 220, 450];
@@ -33,9 +33,9 @@ pub fn picture(facts: &Facts) -> Option<String> {
     if branches.is_empty() {
         return None;
     }
-    let (mut body, mut top) = (String::new(), LINE / 2);
+    let (mut body, mut top) = (String::new(), LINE_HEIGHT / 2);
     for branch in &branches {
-        top = draw(branch, top, &mut body) + LINE / 2;
+        top = draw(branch, top, &mut body) + LINE_HEIGHT / 2;
     }
     let names: Vec<_> = branches.iter().map(|branch| branch.name).collect();
     let about = format!("Plugins and servers that reach beyond the sandbox: {}.", names.join(", "));
@@ -76,29 +76,29 @@ fn branches(facts: &Facts) -> Vec<Branch<'_>> {
 /// Draws a branch with its upper edge at `top`, in pixels. Returns its lower edge.
 fn draw(branch: &Branch<'_>, top: usize, body: &mut String) -> usize {
     let mut next = top;
-    text(body, COLUMNS[0], top, branch.name, "name");
+    draw_text(body, COLUMNS[0], top, branch.name, "name");
     for (capability, can_change, targets) in &branch.leaves {
-        edge(body, COLUMNS[1] - 50, top, COLUMNS[1] - 8, next);
+        draw_edge(body, COLUMNS[1] - 50, top, COLUMNS[1] - 8, next);
         let label = if *can_change {
             format!("{capability}, can change")
         } else {
             (*capability).to_owned()
         };
-        text(body, COLUMNS[1], next, &label, if *can_change { "change" } else { "keep" });
+        draw_text(body, COLUMNS[1], next, &label, if *can_change { "change" } else { "keep" });
         let first = next;
         for target in targets {
-            edge(body, COLUMNS[2] - 40, first, COLUMNS[2] - 8, next);
-            text(body, COLUMNS[2], next, target, "target");
-            next += LINE;
+            draw_edge(body, COLUMNS[2] - 40, first, COLUMNS[2] - 8, next);
+            draw_text(body, COLUMNS[2], next, target, "target");
+            next += LINE_HEIGHT;
         }
         if targets.is_empty() {
-            next += LINE;
+            next += LINE_HEIGHT;
         }
     }
-    next.max(top + LINE)
+    next.max(top + LINE_HEIGHT)
 }
 
-fn text(body: &mut String, left: usize, top: usize, text: &str, class: &str) {
+fn draw_text(body: &mut String, left: usize, top: usize, text: &str, class: &str) {
     let cut = match text.char_indices().nth(MAX_TEXT) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -113,7 +113,7 @@ fn text(body: &mut String, left: usize, top: usize, text: &str, class: &str) {
     );
 }
 
-fn edge(body: &mut String, from: usize, top: usize, to: usize, bottom: usize) {
+fn draw_edge(body: &mut String, from: usize, top: usize, to: usize, bottom: usize) {
     let (top, bottom, middle) = (top + 12, bottom + 12, usize::midpoint(from, to));
     let _ =
         write!(body, "<path d=\"M{from} {top} C{middle} {top} {middle} {bottom} {to} {bottom}\"/>");

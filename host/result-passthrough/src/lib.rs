@@ -4,9 +4,9 @@
 //! therefore put in the `_meta` of a typed result, under a random key. When the message is written, the wrapped
 //! result replaces the whole typed result.
 //!
-//! [`PassthroughKey::new`] makes the key, once in a process. [`PassthroughKey::wrap`] wraps a result. A transport unwraps results with
-//! [`PassthroughKey::to_json`] from typed messages, with [`PassthroughKey::unwrap`] from bytes, and with [`Events`] from a stream of
-//! server-sent events.
+//! [`PassthroughKey::new`] makes the key, once in a process. [`PassthroughKey::wrap`] wraps a result. A transport
+//! unwraps results with [`PassthroughKey::to_json`] from typed messages, with [`PassthroughKey::unwrap`] from bytes,
+//! and with [`Events`] from a stream of server-sent events.
 
 mod events;
 mod typed;
@@ -58,8 +58,8 @@ impl PassthroughKey {
 
     /// The message to be written instead of this one. `None`: this message is to be written unchanged.
     ///
-    /// Only a JSON-RPC response with a result from [`PassthroughKey::wrap`] is replaced. The wrapped result is copied byte for
-    /// byte from the message.
+    /// Only a JSON-RPC response with a result from [`PassthroughKey::wrap`] is replaced. The wrapped result is copied
+    /// byte for byte from the message.
     pub fn unwrap(&self, message: &[u8]) -> Option<Vec<u8>> {
         self.0.find(message)?;
         let Envelope { id, result } = serde_json::from_slice(message).ok()?;

@@ -76,18 +76,18 @@ pub(super) fn find_nearest(
     if names.is_empty() {
         return Ok(None);
     }
-    let is_file = match open_dir(root, rest) {
+    let first_level = match open_dir(root, rest) {
         Ok(_) => 0,
         Err(Refusal::NotADirectory) => 1,
         Err(refusal) => return Err(refusal),
     };
-    for (above, directory) in rest.ancestors().enumerate().skip(is_file) {
+    for (above, directory) in rest.ancestors().enumerate().skip(first_level) {
         let (dir, _) = open_dir(root, directory)?;
         if names.iter().any(|name| dir.symlink_metadata(name).is_ok()) {
             return Ok(Some(above));
         }
     }
-    Ok(Some(is_file))
+    Ok(Some(first_level))
 }
 
 pub(super) fn designate(
@@ -116,7 +116,7 @@ pub(super) fn designate(
         });
     };
     let name = name.to_str().expect("an argument is UTF-8").to_owned();
-    let directory = path.parent().expect("it has a name, so it has a parent");
+    let directory = path.parent().expect("a path with a name has a parent");
     let (dir, guard) = open_dir(root, parent)?;
     if matches!(intent, Intent::Create) {
         // A file that is created through a link would not be at its path.

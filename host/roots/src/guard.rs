@@ -92,8 +92,9 @@ impl Guard {
                 Step::Moved { try_rest: true } => {
                     let (rest, dir) = (walk.rest(), &walk.here().dir);
                     if let Some(attempt) = open_in_one_call(dir, &rest, how)? {
-                        let again = || open_in_one_call(dir, &rest, without_writing(how));
-                        return self.finish_one_call(attempt, how, again);
+                        let open_without_writing =
+                            || open_in_one_call(dir, &rest, without_writing(how));
+                        return self.finish_one_call(attempt, how, open_without_writing);
                     }
                 }
                 Step::Arrived(name) => {
@@ -105,12 +106,12 @@ impl Guard {
     }
 
     /// Checks the result of one system call in a directory without files of the host beneath it. If the path is a
-    /// directory, `again` opens the directory without writing.
+    /// directory, `open_without_writing` opens the directory without writing.
     fn finish_one_call(
         &self,
         attempt: Attempt,
         how: OpenHow,
-        again: impl FnOnce() -> io::Result<Option<Attempt>>,
+        open_without_writing: impl FnOnce() -> io::Result<Option<Attempt>>,
     ) -> io::Result<(Opened, Self)> {
         let unguarded = Self {
             host_files: self.host_files.clone(),
@@ -118,7 +119,7 @@ impl Guard {
             holds_secret_files: false,
         };
         let attempt = match attempt {
-            Attempt::IsDirectory => again()?.unwrap_or(Attempt::Special),
+            Attempt::IsDirectory => open_without_writing()?.unwrap_or(Attempt::Special),
             attempt @ (Attempt::Open(_) | Attempt::Special) => attempt,
         };
         let Attempt::Open(file) = attempt else { return Ok((Opened::Special, unguarded)) };
@@ -132,17 +133,17 @@ impl Guard {
     /// Opens a name in the directory where a walk arrived.
     fn open_in(
         &self,
-        at: Level,
+        level: Level,
         name: Option<OsString>,
         how: OpenHow,
-        slash: bool,
+        names_directory: bool,
     ) -> io::Result<(Opened, Self)> {
         let Some(name) = name else {
-            let guard = Self::of(&self.host_files, at.id);
-            return Ok((Opened::Directory(at.dir.open_dir(".")?.into_std_file()), guard));
+            let guard = Self::of(&self.host_files, level.id);
+            return Ok((Opened::Directory(level.dir.open_dir(".")?.into_std_file()), guard));
         };
-        if at.holds_host_files {
-            match self.host_files.restriction(at.id, &name) {
+        if level.holds_host_files {
+            match self.host_files.restriction(level.id, &name) {
                 Some(Restriction::Ancestor) if how.create => {
                     return Err(ProtectedFile::HostFile.into());
                 }
@@ -152,23 +153,23 @@ impl Guard {
                 Some(Restriction::Ancestor) | None => {}
             }
         }
-        let attempt = match open_name(&at.dir, Path::new(&name), how)? {
-            Attempt::IsDirectory => open_name(&at.dir, Path::new(&name), without_writing(how))?,
+        let attempt = match open_name(&level.dir, Path::new(&name), how)? {
+            Attempt::IsDirectory => open_name(&level.dir, Path::new(&name), without_writing(how))?,
             attempt @ (Attempt::Open(_) | Attempt::Special) => attempt,
         };
         let Attempt::Open(file) = attempt else { return Ok((Opened::Special, self.clone())) };
         let (opened, metadata) = classify(file)?;
         let id = Id::of(&metadata);
         match &opened {
-            Opened::File(_) if slash => return Err(not_a_directory()),
+            Opened::File(_) if names_directory => return Err(not_a_directory()),
             Opened::File(file) => {
-                if id.dev != at.id.dev {
+                if id.dev != level.id.dev {
                     refuse_virtual_file_systems(file, id)?;
                 }
-                self.finish_file(file, &metadata, how, at.holds_host_files)?;
+                self.finish_file(file, &metadata, how, level.holds_host_files)?;
             }
             Opened::Directory(dir) => {
-                if id.dev != at.id.dev {
+                if id.dev != level.id.dev {
                     refuse_virtual_file_systems(dir, id)?;
                 }
                 if self.host_files.is_folder(id) {
@@ -233,8 +234,9 @@ impl Guard {
             };
             if let Some(directory) = directory {
                 let directory = Dir::from_std_file(directory);
-                let is_link =
-                    |dir: &Dir| dir.symlink_metadata(name).is_ok_and(|it| it.is_symlink());
+                let is_link = |dir: &Dir| {
+                    dir.symlink_metadata(name).is_ok_and(|metadata| metadata.is_symlink())
+                };
                 if !follow || !is_link(&directory) {
                     let (directory, name) = (directory.into_std_file(), Some(name.to_owned()));
                     let host_files = self.host_files.clone();

@@ -86,10 +86,10 @@ pub fn beneath<'a>(root: &Path, path: &'a Path) -> Option<&'a Path> {
 }
 
 fn beneath_without_case<'a>(root: &Path, path: &'a Path) -> Option<&'a Path> {
-    let same = |a: &OsStr, b: &OsStr| fold(a) == fold(b);
+    let is_same = |a: &OsStr, b: &OsStr| fold(a) == fold(b);
     let mut rest = path.components();
     for part in root.components() {
-        if !same(part.as_os_str(), rest.next()?.as_os_str()) {
+        if !is_same(part.as_os_str(), rest.next()?.as_os_str()) {
             return None;
         }
     }

@@ -169,14 +169,14 @@ impl HostFiles {
         let above = self.0.above.get(&directory)?;
         let name = fold(name);
         let mut found = None;
-        for (own, bar) in &above.names {
-            let is_it = match bar {
+        for (own, restriction) in &above.names {
+            let is_match = match restriction {
                 Restriction::Ancestor | Restriction::NoAccess => name == *own,
                 Restriction::NoAccessToPrefix => {
                     name.starts_with(own.as_str()) || name.starts_with(".tmp")
                 }
             };
-            match (is_it, bar) {
+            match (is_match, restriction) {
                 (true, Restriction::Ancestor) => found = Some(Restriction::Ancestor),
                 (true, Restriction::NoAccess | Restriction::NoAccessToPrefix) => {
                     return Some(Restriction::NoAccess);
@@ -194,9 +194,9 @@ impl HostFiles {
 
     /// Whether a path without links is a file of the host or in one of its folders.
     pub(super) fn holds(&self, path: &Path) -> bool {
-        let inside = |own: &PathBuf| beneath(own, path).is_some();
-        let above = |path: &Path| Id::at(path).is_ok_and(|id| self.is_folder(id));
-        self.0.paths.iter().any(inside) || path.ancestors().any(above)
+        let is_inside = |own: &PathBuf| beneath(own, path).is_some();
+        let is_host_folder = |path: &Path| Id::at(path).is_ok_and(|id| self.is_folder(id));
+        self.0.paths.iter().any(is_inside) || path.ancestors().any(is_host_folder)
     }
 }
 
@@ -218,14 +218,14 @@ impl AllHostFiles {
             let here = at.join(&name);
             let found = look(&here);
             // A missing directory on the path is closed, because only the host may create it.
-            let bar = match (todo.is_empty(), found.is_some()) {
+            let restriction = match (todo.is_empty(), found.is_some()) {
                 (true, _) => own.end,
                 (false, true) => Restriction::Ancestor,
                 (false, false) => Restriction::NoAccess,
             };
             let above = self.above.entry(directory).or_default();
             above.secret |= own.secret;
-            above.names.push((fold(&name), bar));
+            above.names.push((fold(&name), restriction));
             match found {
                 Some(EntryType::Link) => {
                     links += 1;

@@ -101,9 +101,10 @@ impl Root {
 
     /// Whether the directory is the root of the file system or a whole drive, even if the path is a link to it.
     pub fn is_everything(&self) -> bool {
-        let here = self.dir.dir_metadata().map(|metadata| Id::of(&metadata));
-        let is_it = |id| Id::at(Path::new("/")).is_ok_and(|root| root == id);
-        uri::is_everything(&self.spellings[1]) || (cfg!(unix) && here.is_ok_and(is_it))
+        let own_id = self.dir.dir_metadata().map(|metadata| Id::of(&metadata));
+        let is_file_system_root = |id| Id::at(Path::new("/")).is_ok_and(|root| root == id);
+        uri::is_everything(&self.spellings[1])
+            || (cfg!(unix) && own_id.is_ok_and(is_file_system_root))
     }
 
     /// The path relative to this root, if it is the root or beneath it.
@@ -166,7 +167,7 @@ impl Roots {
         Self { roots: Vec::new(), host_files: self.host_files.clone(), unknown: false }
     }
 
-    /// An empty list of roots, because the client has roots and has not named them.
+    /// An empty list of roots, for a client that has roots and has not named them.
     pub fn unknown(&self) -> Self {
         Self { unknown: true, ..self.none() }
     }
@@ -208,7 +209,7 @@ impl Roots {
     pub fn narrowed_by(&self, client: &[PathBuf]) -> Self {
         let host_files = self.host_files.clone();
         if self.is_empty() {
-            let opened = client.iter().filter_map(|path| open_of_client(path, &host_files));
+            let opened = client.iter().filter_map(|path| open_client_root(path, &host_files));
             return Self::new(opened.collect(), host_files);
         }
         let mut narrowed: Vec<Arc<Root>> = Vec::new();
@@ -217,7 +218,7 @@ impl Roots {
             for root in &self.roots {
                 if let Some(rest) = root.beneath(path) {
                     is_within = true;
-                    narrowed.extend(subdirectory(root, path, rest).map(Arc::new));
+                    narrowed.extend(open_client_subdirectory(root, path, rest).map(Arc::new));
                 } else if root.spellings.iter().any(|spelling| beneath(path, spelling).is_some()) {
                     is_within = true;
                     narrowed.push(root.clone());
@@ -256,7 +257,7 @@ impl Roots {
     ///
     /// # Errors
     ///
-    /// The path is not allowed, is wrong, or cannot be opened: [`Refusal`].
+    /// The path is wrong or outside the roots, or there are no roots: [`Refusal`].
     pub fn locate(&self, argument: &str) -> Result<Located<'_>, Refusal> {
         if self.unknown {
             return Err(Refusal::RootsNotListed);
@@ -309,8 +310,10 @@ impl Located<'_> {
         }
         match designate::find_nearest(root, rest, nearest)? {
             Some(above) => {
-                let path = path.ancestors().nth(above).expect("it is at or beneath the root");
-                let rest = rest.ancestors().nth(above).expect("it is at or beneath the root");
+                let path =
+                    path.ancestors().nth(above).expect("the nearest is at or beneath the root");
+                let rest =
+                    rest.ancestors().nth(above).expect("the nearest is at or beneath the root");
                 designate::designate(root, path, rest, kind, intent)
             }
             None => designate::designate(root, path, rest, kind, intent),
@@ -328,7 +331,7 @@ impl fmt::Display for Roots {
 }
 
 /// Opens a root that a client names. A failure is logged.
-fn open_of_client(path: &Path, host_files: &HostFiles) -> Option<Root> {
+fn open_client_root(path: &Path, host_files: &HostFiles) -> Option<Root> {
     match Root::open(path, host_files) {
         Ok(root) if root.is_everything() => {
             tracing::warn!(
@@ -349,8 +352,8 @@ fn open_of_client(path: &Path, host_files: &HostFiles) -> Option<Root> {
     }
 }
 
-/// The client's root at `rest` within a root of the operator. A failure is logged.
-fn subdirectory(root: &Root, path: &Path, rest: &Path) -> Option<Root> {
+/// Opens the client's root at `rest` within a root of the operator. A failure is logged.
+fn open_client_subdirectory(root: &Root, path: &Path, rest: &Path) -> Option<Root> {
     let (dir, guard) = root
         .open_dir(rest)
         .inspect_err(|error| {

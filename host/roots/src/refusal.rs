@@ -14,7 +14,7 @@ pub enum Refusal {
     RootsNotListed,
     /// The path is relative.
     NotAbsolute,
-    /// The path is one of Windows, and the host runs on another system.
+    /// The path is a Windows path, and the host runs on another system.
     WindowsPath,
     /// The path cannot be used, for this reason.
     Malformed(&'static str),
@@ -47,7 +47,7 @@ impl Refusal {
             Self::Missing
         } else if kind == NotADirectory {
             Self::NotADirectory
-        // `openat2` (EXDEV) and cap-std report a path that leads out like this.
+        // `openat2` (EXDEV) and cap-std report in this way that a path leads out.
         } else if kind == CrossesDevices
             || (kind == PermissionDenied && error.raw_os_error().is_none())
         {

@@ -19,7 +19,7 @@ pub(super) fn refuse_virtual_file_systems(open: impl std::os::fd::AsFd, id: Id) 
     // The magic numbers have 32 bits. Their field is signed on some machines.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "32 bits count")]
     let kind = kind as u32;
-    match VIRTUAL.iter().find(|(magic, _)| *magic == kind) {
+    match VIRTUAL_FILE_SYSTEMS.iter().find(|(magic, _)| *magic == kind) {
         Some((_, name)) => Err(ProtectedFile::Kernel(name).into()),
         // devtmpfs has the magic number of tmpfs, so it is recognised by the device of `/dev`.
         None if kind == TMPFS && devices() == Some(id.dev) => {
@@ -35,7 +35,7 @@ const TMPFS: u32 = 0x0102_1994;
 /// The magic numbers of virtual file systems, in `f_type` of `fstatfs`. Sources: `include/uapi/linux/magic.h` and
 /// the kernel's `fs/*/`.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-const VIRTUAL: &[(u32, &str)] = &[
+const VIRTUAL_FILE_SYSTEMS: &[(u32, &str)] = &[
     (0x0000_9fa0, "procfs"),
     (0x0000_9fa1, "openpromfs"),
     (0x0000_9fa2, "usbdevfs"),
@@ -91,11 +91,12 @@ fn devices() -> Option<u64> {
 /// Refuses an open file or directory in a virtual file system of the kernel.
 #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
 pub(super) fn refuse_virtual_file_systems(open: impl std::os::fd::AsFd, _: Id) -> io::Result<()> {
-    const VIRTUAL: [&str; 6] = ["devfs", "fdescfs", "procfs", "linprocfs", "linsysfs", "mqueuefs"];
+    const VIRTUAL_FILE_SYSTEMS: [&str; 6] =
+        ["devfs", "fdescfs", "procfs", "linprocfs", "linsysfs", "mqueuefs"];
     let found = rustix::fs::fstatfs(open)?;
     let letters = found.f_fstypename.iter().map(|letter| letter.to_ne_bytes()[0]);
     let name: Vec<u8> = letters.take_while(|&letter| letter != 0).collect();
-    match VIRTUAL.into_iter().find(|kernel| kernel.as_bytes() == name) {
+    match VIRTUAL_FILE_SYSTEMS.into_iter().find(|kernel| kernel.as_bytes() == name) {
         Some(name) => Err(ProtectedFile::Kernel(name).into()),
         None => Ok(()),
     }

@@ -27,8 +27,8 @@ pub(super) struct Level {
 pub(super) struct Walk<'a> {
     host_files: &'a HostFiles,
     levels: Vec<Level>,
-    todo: VecDeque<OsString>,
-    links: u32,
+    names_left: VecDeque<OsString>,
+    links_followed: u32,
     /// Whether a link at the end of the path is followed.
     follows_last_link: bool,
     /// Whether the path ends with a separator, so that it names a directory.
@@ -63,8 +63,8 @@ impl<'a> Walk<'a> {
         let mut walk = Self {
             host_files,
             levels,
-            todo: VecDeque::new(),
-            links: 0,
+            names_left: VecDeque::new(),
+            links_followed: 0,
             follows_last_link: follow || names_directory,
             names_directory,
         };
@@ -84,7 +84,7 @@ impl<'a> Walk<'a> {
 
     /// The rest of the path.
     pub(super) fn rest(&self) -> PathBuf {
-        let mut rest: PathBuf = self.todo.iter().collect();
+        let mut rest: PathBuf = self.names_left.iter().collect();
         if self.names_directory {
             rest.push("");
         }
@@ -94,22 +94,22 @@ impl<'a> Walk<'a> {
     /// Puts the names of a path, such as the target of a link, before the rest of the walk. An absolute path leads
     /// out.
     fn prepend(&mut self, path: &Path) -> io::Result<()> {
-        let rest = std::mem::take(&mut self.todo);
+        let rest = std::mem::take(&mut self.names_left);
         for part in path.components() {
             match part {
                 Component::Prefix(_) | Component::RootDir => return Err(leads_out()),
                 Component::CurDir => {}
-                Component::ParentDir => self.todo.push_back("..".into()),
-                Component::Normal(name) => self.todo.push_back(name.to_owned()),
+                Component::ParentDir => self.names_left.push_back("..".into()),
+                Component::Normal(name) => self.names_left.push_back(name.to_owned()),
             }
         }
-        self.todo.extend(rest);
+        self.names_left.extend(rest);
         Ok(())
     }
 
     /// Walks the next name of the path.
     pub(super) fn step(&mut self) -> io::Result<Step> {
-        let Some(name) = self.todo.pop_front() else { return Ok(Step::Arrived(None)) };
+        let Some(name) = self.names_left.pop_front() else { return Ok(Step::Arrived(None)) };
         if name == ".." {
             if self.levels.len() == 1 {
                 return Err(leads_out());
@@ -117,7 +117,7 @@ impl<'a> Walk<'a> {
             self.levels.pop();
             return Ok(Step::Moved { try_rest: false });
         }
-        let is_last = self.todo.is_empty();
+        let is_last = self.names_left.is_empty();
         if is_last && (!self.follows_last_link || !self.is_link(&name)) {
             return Ok(Step::Arrived(Some(name)));
         }
@@ -129,8 +129,8 @@ impl<'a> Walk<'a> {
         }
         match enter(dir, Path::new(&name))? {
             NextEntry::Link(target) => {
-                self.links += 1;
-                if self.links > MAX_LINKS {
+                self.links_followed += 1;
+                if self.links_followed > MAX_LINKS {
                     return Err(too_many_links());
                 }
                 self.prepend(&target)?;
@@ -148,7 +148,8 @@ impl<'a> Walk<'a> {
                 let holds_host_files = self.host_files.holds_file_beneath(id);
                 self.levels.push(Level { dir, id, holds_host_files });
                 let could_try_before = !held_host_files && id.dev == device_before;
-                let try_rest = !holds_host_files && !could_try_before && !self.todo.is_empty();
+                let try_rest =
+                    !holds_host_files && !could_try_before && !self.names_left.is_empty();
                 Ok(Step::Moved { try_rest })
             }
         }

@@ -12,7 +12,7 @@ use super::Refusal;
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 
 /// Maximum length of a name in the file systems of Windows, in UTF-16 code units.
-const MAX_NAME: usize = 255;
+const MAX_NAME_UNITS: usize = 255;
 
 /// The normal form of an absolute path on a drive: `C:\game\Content`. Each separator in `text` may be `/` or `\`.
 /// The path may also begin as guests write it (`/C:/game`), or with the verbatim prefix (`\\?\C:\game`).
@@ -87,7 +87,7 @@ pub(super) fn name_fault(name: &str) -> Option<&'static str> {
     if name.contains(|letter: char| letter < ' ' || r#"<>"|?*/\"#.contains(letter)) {
         return Some("it holds a character that no name on Windows has");
     }
-    if name.encode_utf16().count() > MAX_NAME {
+    if name.encode_utf16().count() > MAX_NAME_UNITS {
         return Some("a name in it is longer than 255 characters");
     }
     if name.ends_with(['.', ' ']) && !matches!(name, "." | "..") {

@@ -91,7 +91,7 @@ impl<A: Ask> Permit<A> {
     }
 
     /// Uses the permit up: the effect was carried out. An ask that is recorded already gets no
-    /// second record; the record of another is written now, with `outcome`.
+    /// second record. The record of any other ask is written now, with `outcome`.
     ///
     /// # Errors
     ///
@@ -119,8 +119,8 @@ impl<A: Ask> Permit<A> {
         self.gate.record_refusal(&ask, outcome)
     }
 
-    /// Uses the permit up: it turned out that no grant can allow the effect, for example because a path leads out of its
-    /// directory.
+    /// Uses the permit up: it turned out that no grant can allow the effect, for example because a path leads out of
+    /// its directory.
     pub fn revoke(mut self, outcome: &'static str) -> Denied {
         let ask = self.ask.take().expect("an ask is there until the permit is used up");
         if self.is_recorded {
@@ -224,8 +224,8 @@ pub struct Policy {
     pub grants: Grants,
     /// The wants of the plugin's manifest.
     pub wants: Grants,
-    /// Capabilities that the plugin can run without. They are linked even if they are not granted, and then refuse every
-    /// ask.
+    /// Capabilities that the plugin can run without. They are linked even if they are not granted, and then refuse
+    /// every ask.
     pub dispensable: Vec<Capability>,
     /// Whether the plugin is a foreign component. Its imports show what it could use and not what it needs. So all of
     /// them are linked, and a capability that is not granted refuses every ask.
@@ -233,8 +233,8 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Whether the capability is granted, or can be done without. This does not cover foreign components, which get all that they
-    /// import.
+    /// Whether the capability is granted, or the plugin can run without it. For foreign components, see
+    /// [`is_foreign`](Self::is_foreign).
     pub fn has(&self, capability: Capability) -> bool {
         self.grants.has(capability) || self.dispensable.contains(&capability)
     }
@@ -293,8 +293,8 @@ impl Gate {
         Ok(Permit { ask: Some(ask), gate: self.clone(), is_recorded: true })
     }
 
-    /// Judges an ask that changes nothing, such as opening a file for reading. A refusal is recorded at once. An allowed
-    /// ask is recorded with its outcome, through the permit.
+    /// Judges an ask that changes nothing, such as opening a file for reading. A refusal is recorded at once. An
+    /// allowed ask is recorded with its outcome, through the permit.
     ///
     /// # Errors
     ///
@@ -312,7 +312,7 @@ impl Gate {
             // Wants are checked before grants: if the plugin does not want the effect, no grant helps.
             Reason::Unwanted(A::CAPABILITY)
         } else if !A::grant(grants).is_some_and(|grant| ask.is_within(grant)) {
-            self.ungranted(ask)
+            self.ungranted_reason(ask)
         } else {
             return Ok(());
         };
@@ -406,7 +406,7 @@ impl Gate {
         denied
     }
 
-    fn ungranted<A: Ask>(&self, ask: &A) -> Reason {
+    fn ungranted_reason<A: Ask>(&self, ask: &A) -> Reason {
         let (plugin, granted) = (self.trail.plugin(), A::grant(&self.policy.grants));
         let keys = ask.remedy(granted);
         let table = format!("[plugins.{plugin}.grants.{}]\n{keys}", A::CAPABILITY);

@@ -87,8 +87,8 @@ impl Sandbox {
         limits: &Limits,
     ) -> Option<Result<ComponentInfo, RefusedComponent>> {
         let before = self.remembered.read(&component_info::key(digest)).ok().flatten();
-        if let Some(known) = before.and_then(|record| ComponentInfo::from_bytes(&record.value)) {
-            return Some(Ok(known));
+        if let Some(info) = before.and_then(|record| ComponentInfo::from_bytes(&record.value)) {
+            return Some(Ok(info));
         }
         self.refusal(digest, limits).map(|why| {
             Err(RefusedComponent(format!(
@@ -232,8 +232,8 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// [`RefusedComponent`]: the component cannot be compiled or instantiated, or does not return a manifest. If this is
-    /// the component's own fault, the refusal is remembered.
+    /// [`RefusedComponent`]: the component cannot be compiled or instantiated, or does not return a manifest. If this
+    /// is the component's own fault, the refusal is remembered.
     pub async fn examine(&self) -> Result<ComponentInfo, RefusedComponent> {
         let limits = &self.terms.limits;
         if let Some(remembered) = self.sandbox.remembered(&self.digest, limits) {
@@ -242,20 +242,21 @@ impl Plugin {
         let found = self.examine_now().await;
         let key = component_info::key(&self.digest);
         match found {
-            Ok(known) => {
-                let bytes = known.to_bytes().map_err(std::io::Error::other);
+            Ok(info) => {
+                let bytes = info.to_bytes().map_err(std::io::Error::other);
                 let kept = bytes.map_err(WriteError::from);
                 let kept = kept.and_then(|bytes| self.sandbox.remember(&key, &bytes));
                 if let Err(error) = kept {
                     tracing::warn!("the information about `{}` is not kept: {error}", self.name);
                 }
-                Ok(known)
+                Ok(info)
             }
             Err(failure) => {
-                let lasting = failure.is_lasting();
+                let is_lasting = failure.is_lasting();
                 let refused = failure.into_refusal();
                 let key = component_info::refusal_key(&self.digest, limits);
-                if lasting && let Err(error) = self.sandbox.remember(&key, refused.0.as_bytes()) {
+                if is_lasting && let Err(error) = self.sandbox.remember(&key, refused.0.as_bytes())
+                {
                     tracing::warn!("the refusal of `{}` is not kept: {error}", self.name);
                 }
                 Err(refused)
@@ -267,21 +268,20 @@ impl Plugin {
         let component = self.component().await?;
         let engine = self.sandbox.engine()?;
         let imports = component_info::imports(engine, &component);
-        let mut known =
-            ComponentInfo { imports, features: Feature::of(&component), manifest: None };
-        if !known.features.contains(&Feature::Manifest) {
+        let mut info = ComponentInfo { imports, features: Feature::of(&component), manifest: None };
+        if !info.features.contains(&Feature::Manifest) {
             let bytes = match &self.code {
                 Code::File(file) => file.bytes().map_err(|error| {
                     GuestFailure::Host(portcullis_sanitize::error_chain(&error))
                 })?,
                 Code::Bundled(_) => Vec::new(),
             };
-            known.manifest = Some(foreign::describe(engine, &component, &self.name, &bytes));
-        } else if missing(&known.imports, &self.terms.policy).is_empty() {
-            known.manifest = Some(self.describe().await?);
+            info.manifest = Some(foreign::describe(engine, &component, &self.name, &bytes));
+        } else if missing(&info.imports, &self.terms.policy).is_empty() {
+            info.manifest = Some(self.describe().await?);
         }
-        known.check_size().map_err(|error| GuestFailure::Unusable(error.to_string()))?;
-        Ok(known)
+        info.check_size().map_err(|error| GuestFailure::Unusable(error.to_string()))?;
+        Ok(info)
     }
 
     async fn component(&self) -> Result<Component, GuestFailure> {
@@ -324,7 +324,7 @@ impl Plugin {
             let PreparedInstance { mut store, instance, .. } = making.await?;
             offer.describe(&mut store, &instance).await
         });
-        self.bounded(work, self.terms.limits.wall(), &output).await
+        self.run_bounded(work, self.terms.limits.wall(), &output).await
     }
 
     /// Does the work in a fresh instance.
@@ -335,16 +335,22 @@ impl Plugin {
     pub async fn run(&self, gate: Gate, job: Round) -> Result<GuestAnswer, GuestFailure> {
         let Round { work, preopens, context, wall } = job;
         let wait = async {
-            let mine = self.slots.acquire().await.expect("never closed");
-            let of_all = self.sandbox.slots.clone().acquire_owned().await.expect("never closed");
-            (mine, of_all)
+            let own_slot = self.slots.acquire().await.expect("the semaphore is never closed");
+            let shared_slot = self
+                .sandbox
+                .slots
+                .clone()
+                .acquire_owned()
+                .await
+                .expect("the semaphore is never closed");
+            (own_slot, shared_slot)
         };
-        let Ok((_mine, of_all)) = tokio::time::timeout(wall, wait).await else {
+        let Ok((_own_slot, shared_slot)) = tokio::time::timeout(wall, wait).await else {
             return Err(GuestFailure::TimedOut("wall-ms"));
         };
         let limits = self.terms.limits.clone();
         let maker = self.maker().await?;
-        let (again, running) = (maker.clone(), maker.engine.run());
+        let (next_maker, running) = (maker.clone(), maker.engine.run());
         let fresh = self.next.lock().take().map(|(fresh, _place)| fresh);
         let output = fresh.as_ref().map(|fresh| fresh.output.clone());
         let output = output.unwrap_or_else(|| state::output(&limits));
@@ -363,16 +369,16 @@ impl Plugin {
                 Some(fresh) => fresh,
                 None => maker.make(parts.output.clone()).await?,
             };
-            // Dropped in this order: the slot of the pool (`of_all`) is free only after the store is dropped.
-            let mut remains = (made, running, of_all);
+            // Dropped in this order: the slot of the pool (`shared_slot`) is free only after the store is dropped.
+            let mut remains = (made, running, shared_slot);
             let fresh = &mut remains.0;
             fresh.begin(&limits, parts);
             let answer = offer.work(&mut fresh.store, &fresh.instance, work).await?;
             Ok((answer, remains))
         });
-        let (answer, remains) = self.bounded(work, wall, &output).await?;
-        self.show(&output);
-        self.clean_up(remains, again);
+        let (answer, remains) = self.run_bounded(work, wall, &output).await?;
+        self.log_output(&output);
+        self.clean_up(remains, next_maker);
         answer.map_err(GuestFailure::Protocol)
     }
 
@@ -411,7 +417,7 @@ impl Plugin {
 
     /// Runs a guest within its time limit: first on this thread, and on the threads for guests if it does not end at
     /// once.
-    async fn bounded<T: Send + 'static>(
+    async fn run_bounded<T: Send + 'static>(
         &self,
         work: Pin<Box<impl Future<Output = wasmtime::Result<T>> + Send + 'static>>,
         wall: Duration,
@@ -421,14 +427,14 @@ impl Plugin {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.explain(&error, output)),
             Err(_) => {
-                self.show(output);
+                self.log_output(output);
                 Err(GuestFailure::TimedOut("wall-ms"))
             }
         }
     }
 
     fn explain(&self, error: &wasmtime::Error, output: &Output) -> GuestFailure {
-        let said = self.show(output);
+        let printed = self.log_output(output);
         if let Some(hit) = error.downcast_ref::<LimitHit>() {
             return match hit.0 {
                 "cpu-ms" => GuestFailure::TimedOut(hit.0),
@@ -439,26 +445,26 @@ impl Plugin {
             return GuestFailure::Limit(LimitHit("handles"));
         }
         // The message of a panic says more than the trap that follows it.
-        let words = match said.find("panicked at") {
-            Some(from) => said[from..].lines().take(3).collect::<Vec<_>>().join(" "),
+        let message = match printed.find("panicked at") {
+            Some(from) => printed[from..].lines().take(3).collect::<Vec<_>>().join(" "),
             None => match error.downcast_ref::<wasmtime::Trap>() {
                 Some(trap) => trap.to_string(),
                 None => error.root_cause().to_string(),
             },
         };
         tracing::debug!("`{}` failed: {error:?}", self.name);
-        GuestFailure::Crashed(portcullis_sanitize::line(&words, 500))
+        GuestFailure::Crashed(portcullis_sanitize::line(&message, 500))
     }
 
     /// Logs the text that the guest printed, and returns it.
-    fn show(&self, output: &Output) -> String {
-        let (said, dropped) = output.take();
-        for line in said.lines().filter(|line| !line.trim().is_empty()) {
+    fn log_output(&self, output: &Output) -> String {
+        let (printed, dropped) = output.take();
+        for line in printed.lines().filter(|line| !line.trim().is_empty()) {
             tracing::info!(target: "plugin", plugin = %self.name, "{line}");
         }
         if dropped > 0 {
             tracing::info!(target: "plugin", plugin = %self.name, "({dropped} more bytes dropped)");
         }
-        said
+        printed
     }
 }

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 /// A state: the number of a node. Node 0 is the root: no part of a needle has been read.
 pub(crate) type State = u32;
 
-/// A node of the tree of needles. Its children are a linked list: `child` is the first, and each has the `next` one.
+/// A node of the tree of needles. Its children are a linked list: `child` is the first child of this node, and `next`
+/// is the next child of the same parent.
 #[derive(Clone, Copy, Default)]
 struct Node {
     byte: u8,
@@ -14,7 +15,7 @@ struct Node {
     /// The node of the longest proper suffix of this node's text that is a prefix of a needle.
     shorter: State,
     depth: u32,
-    /// Length of the longest needle that ends here; 0: none does.
+    /// Length of the longest needle that ends here. 0: no needle ends here.
     ends: u32,
 }
 
@@ -22,7 +23,7 @@ struct Node {
 pub(crate) struct Automaton {
     nodes: Vec<Node>,
     /// The children of the root, by their byte: most bytes of a text are looked up here.
-    first: Box<[State; 256]>,
+    root_children: Box<[State; 256]>,
 }
 
 impl Default for Automaton {
@@ -34,7 +35,7 @@ impl Default for Automaton {
 impl Automaton {
     /// An automaton that finds these needles. A needle must not be empty.
     pub(crate) fn new(needles: Vec<Vec<u8>>) -> Self {
-        let mut this = Self { nodes: vec![Node::default()], first: Box::new([0; 256]) };
+        let mut this = Self { nodes: vec![Node::default()], root_children: Box::new([0; 256]) };
         for needle in needles {
             let mut state = 0;
             for byte in needle {
@@ -57,14 +58,14 @@ impl Automaton {
         let depth = parent.depth + 1;
         self.nodes.push(Node { byte, next, depth, ..Node::default() });
         if state == 0 {
-            self.first[usize::from(byte)] = new;
+            self.root_children[usize::from(byte)] = new;
         }
         new
     }
 
     fn child(&self, state: State, byte: u8) -> Option<State> {
         if state == 0 {
-            return Some(self.first[usize::from(byte)]).filter(|child| *child != 0);
+            return Some(self.root_children[usize::from(byte)]).filter(|child| *child != 0);
         }
         let mut child = self.nodes[state as usize].child;
         while child != 0 {

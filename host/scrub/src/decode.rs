@@ -32,7 +32,7 @@ pub(crate) enum Token {
 }
 
 /// Longest character reference that is read, in bytes.
-const REFERENCE_BYTES: usize = 12;
+const MAX_REFERENCE_BYTES: usize = 12;
 
 /// The HTML names of ASCII characters.
 const NAMES: &[(&str, u8)] = &[
@@ -150,13 +150,13 @@ fn backslash(bytes: &[u8]) -> Escape {
 }
 
 fn reference(bytes: &[u8]) -> Escape {
-    let some = &bytes[1..bytes.len().min(REFERENCE_BYTES)];
+    let name_and_end = &bytes[1..bytes.len().min(MAX_REFERENCE_BYTES)];
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'#';
-    let Some(end) = some.iter().position(|byte| !is_name(byte)) else {
-        return if bytes.len() < REFERENCE_BYTES { Escape::Cut } else { Escape::No };
+    let Some(end) = name_and_end.iter().position(|byte| !is_name(byte)) else {
+        return if bytes.len() < MAX_REFERENCE_BYTES { Escape::Cut } else { Escape::No };
     };
-    let Ok(name) = std::str::from_utf8(&some[..end]) else { return Escape::No };
-    if some[end] != b';' {
+    let Ok(name) = std::str::from_utf8(&name_and_end[..end]) else { return Escape::No };
+    if name_and_end[end] != b';' {
         return Escape::No;
     }
     let code = match name.strip_prefix('#') {

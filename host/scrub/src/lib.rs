@@ -31,7 +31,7 @@ pub use stream::Stream;
 const ESCAPE_BYTES: usize = 6;
 
 /// Shortest encoded form of a secret that is searched for, in bytes: shorter ones would be found in any text.
-const MIN_ENCODED: usize = 8;
+const MIN_ENCODED_BYTES: usize = 8;
 
 /// The secrets to remove.
 #[derive(Default)]
@@ -97,7 +97,7 @@ fn forms(secret: &[u8]) -> impl Iterator<Item = Vec<u8>> {
         [digit(byte >> 4), digit(byte & 15)]
     });
     let encoded = [hex.collect(), aligned(secret, 0), aligned(secret, 1), aligned(secret, 2)];
-    let encoded = encoded.into_iter().filter(|form| form.len() >= MIN_ENCODED);
+    let encoded = encoded.into_iter().filter(|form| form.len() >= MIN_ENCODED_BYTES);
     std::iter::once(secret.to_vec()).filter(|form| !form.is_empty()).chain(encoded)
 }
 

@@ -10,11 +10,11 @@ use crate::decode::{Reading, Token, token};
 
 /// At the end of a stream, at least this many bytes of a secret's beginning count as the secret, because a server may
 /// cut off its answer.
-const CUT_OFF: usize = 8;
+const MIN_CUT_OFF_BYTES: usize = 8;
 
 /// Number of bytes that may stay in the buffer after they were returned. More may stay while they are at most half
-/// of it.
-const SLACK: usize = 64 * 1024;
+/// of the buffer.
+const SLACK_BYTES: usize = 64 * 1024;
 
 /// Removes secrets from a stream of bytes. Positions are counted from the beginning of the stream.
 pub struct Stream {
@@ -75,6 +75,7 @@ impl Stream {
         self.give(self.begin + self.buffer.len())
     }
 
+    /// Returns the bytes before the position `until` that were held back, without the secrets in them.
     fn give(&mut self, until: usize) -> Vec<u8> {
         if until <= self.given {
             return Vec::new();
@@ -99,7 +100,7 @@ impl Stream {
                 reader.found.pop_front();
             }
         }
-        if self.given - self.begin > SLACK.max(self.buffer.len() / 2) {
+        if self.given - self.begin > SLACK_BYTES.max(self.buffer.len() / 2) {
             self.buffer.drain(..self.given - self.begin);
             self.begin = self.given;
         }
@@ -122,7 +123,7 @@ impl Reader {
                 }
             }
         }
-        if is_end && self.starts.len() >= CUT_OFF {
+        if is_end && self.starts.len() >= MIN_CUT_OFF_BYTES {
             self.hide(self.starts.len());
         }
     }

@@ -29,12 +29,12 @@ pub fn tool_call(line: &[u8]) -> Option<ClientJsonRpcMessage> {
         return None;
     };
     let Some(Value::String(name)) = params.shift_remove("name") else { return None };
-    let mut object = |name: &str| match params.shift_remove(name) {
+    let mut take_object = |name: &str| match params.shift_remove(name) {
         None | Some(Value::Null) => Some(None),
         Some(Value::Object(object)) => Some(Some(object)),
         Some(_) => None,
     };
-    let (arguments, meta) = (object("arguments")?, object("_meta")?);
+    let (arguments, meta) = (take_object("arguments")?, take_object("_meta")?);
     if !params.is_empty() {
         return None;
     }

@@ -36,7 +36,7 @@ enum Refusal {
     /// An unanswered request has the same id.
     #[error("a request with this id still waits for its answer")]
     SameId,
-    /// The unanswered requests have this size in bytes. With the new one, they would exceed the limit.
+    /// The unanswered requests have this size in bytes. With the new request, they would exceed the limit.
     #[error(
         "requests of {0} bytes wait for their answers, and {MAX_OPEN_BYTES} are the most: try again later"
     )]
@@ -74,7 +74,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioT
     }
 
     /// The next line. `None`: the input has ended or cannot be read, or reading was stopped.
-    async fn line(&mut self) -> Option<InputLine> {
+    async fn next_line(&mut self) -> Option<InputLine> {
         let line = match self.ends.input.run_until_cancelled(self.input.next()).await {
             None => return None,
             Some(Ok(line)) => line,
@@ -185,7 +185,7 @@ where
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            let line = self.line().await?;
+            let line = self.next_line().await?;
             let bytes = match &line {
                 InputLine::Text(line) => line.len(),
                 InputLine::TooLong(_) => 0,

@@ -8,7 +8,7 @@ use crate::fast_path;
 use crate::input::{InputLine, MAX_LINE};
 
 /// A line of at most this length, in bytes, cannot exceed the limit of units of `portcullis_json_bounds`.
-const MAX_UNCHECKED: usize = 16 * 1024;
+const MAX_UNCHECKED_BYTES: usize = 16 * 1024;
 
 /// The content of a line.
 pub(crate) enum Read {
@@ -49,10 +49,10 @@ pub(crate) fn read(line: &InputLine) -> Read {
     if line.is_empty() {
         return Read::Nothing;
     }
-    if line.len() > MAX_UNCHECKED {
+    if line.len() > MAX_UNCHECKED_BYTES {
         let outline = scan(line);
         if let Err(excess) = outline.check() {
-            return Read::refused(&outline, code(excess), excess.to_string());
+            return Read::refused(&outline, error_code(excess), excess.to_string());
         }
     }
     let message = fast_path::tool_call(line).map_or_else(|| serde_json::from_slice(line), Ok);
@@ -66,7 +66,7 @@ pub(crate) fn read(line: &InputLine) -> Read {
     }
 }
 
-fn code(excess: Excess) -> ErrorCode {
+fn error_code(excess: Excess) -> ErrorCode {
     match excess {
         // The JSON parser has the same depth limit, and gives this code to short lines, which are not scanned.
         Excess::Depth => ErrorCode::PARSE_ERROR,

@@ -93,8 +93,8 @@ impl Collector {
         if let Some(value) = parts.headers.get(CONTENT_TYPE) {
             builder = builder.header(CONTENT_TYPE, value);
         }
-        let own = self.headers.read().map_err(SendError::Header)?;
-        let sent = builder.headers(own).body(body).send().await;
+        let configured = self.headers.read().map_err(SendError::Header)?;
+        let sent = builder.headers(configured).body(body).send().await;
         let mut response = sent.map_err(SendError::of)?;
         let mut read = Vec::new();
         while let Some(part) = response.chunk().await.map_err(SendError::of)? {

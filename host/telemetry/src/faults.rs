@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Shortest time between two warnings.
-const PAUSE: Duration = Duration::from_secs(60);
+const MIN_PAUSE: Duration = Duration::from_secs(60);
 
 /// Counts faults, and decides which of them are reported.
 #[derive(Debug, Default)]
@@ -12,8 +12,8 @@ pub(crate) struct Faults(Mutex<Seen>);
 
 #[derive(Debug, Default)]
 struct Seen {
-    reported: Option<Instant>,
-    since: u64,
+    last_warning: Option<Instant>,
+    unreported: u64,
 }
 
 impl Faults {
@@ -21,17 +21,17 @@ impl Faults {
     /// warning is due.
     pub(crate) fn count(&self, now: Instant) -> Option<u64> {
         let mut seen = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        seen.since += 1;
-        let is_due = seen.reported.is_none_or(|last| now.duration_since(last) >= PAUSE);
+        seen.unreported += 1;
+        let is_due = seen.last_warning.is_none_or(|last| now.duration_since(last) >= MIN_PAUSE);
         is_due.then(|| {
-            seen.reported = Some(now);
-            std::mem::take(&mut seen.since)
+            seen.last_warning = Some(now);
+            std::mem::take(&mut seen.unreported)
         })
     }
 }
 
 /// The faults of all exporters, because traces and logs go to the same collector.
-pub(crate) static FAULTS: Faults = Faults(Mutex::new(Seen { reported: None, since: 0 }));
+pub(crate) static FAULTS: Faults = Faults(Mutex::new(Seen { last_warning: None, unreported: 0 }));
 
 #[cfg(test)]
 mod tests {

@@ -113,12 +113,12 @@ impl Telemetry {
                 .with_target(false)
                 .with_level(false)
                 .with_tracked_inactivity(false);
-            let of_call = filter_fn(|about| about.is_span() && about.target() == TARGET);
+            let of_call = filter_fn(|metadata| metadata.is_span() && metadata.target() == TARGET);
             layers.push(WithRemoteParent(layer).with_filter(of_call).boxed());
         }
         if let Some(provider) = &self.logs {
             // Spans pass this filter, too: the core makes the event of a call only if the call has a span.
-            let of_call = filter_fn(|about| about.target() == TARGET);
+            let of_call = filter_fn(|metadata| metadata.target() == TARGET);
             let layer = OpenTelemetryTracingBridge::new(provider);
             layers.push(layer.with_filter(of_call).boxed());
         }

@@ -25,7 +25,7 @@ impl<S: Subscriber, L: Layer<S>> Layer<S> for WithRemoteParent<L> {
         let mut found = TraceParent(None);
         attrs.record(&mut found);
         // The wrapped layer takes the current context as the parent.
-        let _attached = found.0.as_deref().and_then(remote).map(OtelContext::attach);
+        let _attached = found.0.as_deref().and_then(remote_context).map(OtelContext::attach);
         self.0.on_new_span(attrs, id, cx);
     }
 
@@ -55,7 +55,7 @@ impl<S: Subscriber, L: Layer<S>> Layer<S> for WithRemoteParent<L> {
 }
 
 /// The context with the client's span, if the text is a valid `traceparent`.
-fn remote(text: &str) -> Option<OtelContext> {
+fn remote_context(text: &str) -> Option<OtelContext> {
     let carrier = HashMap::from([(FIELD.to_owned(), text.to_owned())]);
     let found = TraceContextPropagator::new().extract_with_context(&OtelContext::new(), &carrier);
     found.span().span_context().is_valid().then_some(found)

@@ -36,7 +36,7 @@ pub enum SettingsError {
         #[source]
         cause: SecretError,
     },
-    /// `OTEL_EXPORTER_OTLP_HEADERS` is no list of `NAME=VALUE`.
+    /// `OTEL_EXPORTER_OTLP_HEADERS` is not a list of `NAME=VALUE`.
     #[error("OTEL_EXPORTER_OTLP_HEADERS is not a list of NAME=VALUE with commas between")]
     Headers,
 }
@@ -112,7 +112,7 @@ impl Settings {
         traces: bool,
         logs: bool,
     ) -> Result<Self, SettingsError> {
-        Self::checked(endpoint, Headers::Configured(headers), traces, logs)
+        Self::check(endpoint, Headers::Configured(headers), traces, logs)
     }
 
     /// The settings of `OTEL_EXPORTER_OTLP_ENDPOINT` and `OTEL_EXPORTER_OTLP_HEADERS`. `None`: there is no endpoint.
@@ -124,16 +124,16 @@ impl Settings {
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, SettingsError> {
         // An empty variable counts as not set, as the specification says.
-        let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
-        let Some(endpoint) = set("OTEL_EXPORTER_OTLP_ENDPOINT") else { return Ok(None) };
-        let listed = set("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
+        let non_empty = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        let Some(endpoint) = non_empty("OTEL_EXPORTER_OTLP_ENDPOINT") else { return Ok(None) };
+        let list = non_empty("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
         let mut headers = BTreeMap::new();
-        for pair in listed.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+        for pair in list.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').ok_or(SettingsError::Headers)?;
             let value = percent_decoded(value.trim()).ok_or(SettingsError::Headers)?;
             headers.insert(name.trim().to_owned(), value);
         }
-        Self::checked(&endpoint, Headers::Environment(headers), true, true).map(Some)
+        Self::check(&endpoint, Headers::Environment(headers), true, true).map(Some)
     }
 
     /// Whether `OTEL_SDK_DISABLED` switches telemetry off, even if the configuration switches it on.
@@ -141,7 +141,7 @@ impl Settings {
         variable("OTEL_SDK_DISABLED").is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
     }
 
-    fn checked(
+    fn check(
         endpoint: &str,
         headers: Headers,
         traces: bool,

@@ -43,23 +43,23 @@ pub struct Hit {
 const WEIGHTS: [f32; 5] = [6.0, 2.0, 1.0, 0.8, 1.0];
 
 /// How much the length of a field lowers the weight of its words (BM25's `b`), by field.
-const LENGTH: [f32; 5] = [0.3, 0.3, 0.6, 0.5, 0.0];
+const LENGTH_INFLUENCE: [f32; 5] = [0.3, 0.3, 0.6, 0.5, 0.0];
 
 /// How fast further occurrences of a word lose their value (BM25's `k1`).
 const SATURATION: f32 = 4.0;
 
 /// The factor for a synonym, relative to the word itself.
-const MEANING: f32 = 0.95;
+const SYNONYM_FACTOR: f32 = 0.95;
 
 /// The factor for a word that only begins with a word of the question, relative to the word itself. The longer the
 /// rest of the word, the less the word counts.
-const PREFIX: f32 = 0.4;
+const PREFIX_FACTOR: f32 = 0.4;
 
 /// Minimum length of a word of the question, in bytes, for which words are found that only begin with it.
-const MIN_PREFIX: usize = 3;
+const MIN_PREFIX_BYTES: usize = 3;
 
 /// Maximum number of words of a question that count. Further words are ignored.
-const MAX_QUESTION: usize = 64;
+const MAX_QUESTION_WORDS: usize = 64;
 
 /// Tools that can be searched.
 #[derive(Debug, Clone, Default)]
@@ -81,17 +81,18 @@ impl Index {
             }
         }
         let mut postings: BTreeMap<String, Vec<(usize, f32)>> = BTreeMap::new();
-        for (place, document) in fields.iter().enumerate() {
+        for (index, document) in fields.iter().enumerate() {
             let mut counts: BTreeMap<&str, f32> = BTreeMap::new();
             for (field, words) in document.iter().enumerate() {
                 let relative = as_float(words.len()) / averages[field].max(1.0);
-                let weight = WEIGHTS[field] / (1.0 - LENGTH[field] + LENGTH[field] * relative);
+                let weight = WEIGHTS[field]
+                    / (1.0 - LENGTH_INFLUENCE[field] + LENGTH_INFLUENCE[field] * relative);
                 for word in words {
                     *counts.entry(word).or_default() += weight;
                 }
             }
             for (word, count) in counts {
-                postings.entry(word.to_owned()).or_default().push((place, count));
+                postings.entry(word.to_owned()).or_default().push((index, count));
             }
         }
         let names = fields.into_iter().map(|[name, ..]| name).collect();
@@ -113,8 +114,8 @@ impl Index {
     /// empty one, finds nothing.
     pub fn search(&self, question: &str, limit: usize) -> Vec<Hit> {
         let all = words(question);
-        let telling = all.iter().filter(|word| !is_filler(word));
-        let hits = self.search_words(&telling.collect::<Vec<_>>(), &all, limit);
+        let significant = all.iter().filter(|word| !is_filler(word));
+        let hits = self.search_words(&significant.collect::<Vec<_>>(), &all, limit);
         if !hits.is_empty() {
             return hits;
         }
@@ -125,19 +126,19 @@ impl Index {
     /// The tools that fit the words in `asked`. `all`: all words of the question; a tool with exactly this name
     /// comes first.
     fn search_words(&self, asked: &[&String], all: &[String], limit: usize) -> Vec<Hit> {
-        let asked: BTreeSet<&String> = asked.iter().copied().take(MAX_QUESTION).collect();
+        let asked: BTreeSet<&String> = asked.iter().copied().take(MAX_QUESTION_WORDS).collect();
         let number = asked.len();
         let mut scores = vec![(0.0_f32, 0_usize); self.len()];
         for word in asked {
-            for (place, score) in self.scores_of(word) {
-                let (sum, having) = &mut scores[place];
+            for (index, score) in self.scores_of(word) {
+                let (sum, matched) = &mut scores[index];
                 *sum += score;
-                *having += 1;
+                *matched += 1;
             }
         }
         // A tool with several words of the question fits better than a tool that repeats a single word.
         let scores =
-            scores.into_iter().map(|(sum, having)| sum * as_float(having) / as_float(number));
+            scores.into_iter().map(|(sum, matched)| sum * as_float(matched) / as_float(number));
         let scores: Vec<f32> = scores.collect();
         let best = scores.iter().copied().fold(0.0, f32::max);
         let found = scores.into_iter().enumerate().filter(|(_, score)| *score > 0.0);
@@ -157,38 +158,39 @@ impl Index {
     /// synonym. If a tool has several of these, the best one counts.
     fn scores_of(&self, word: &str) -> BTreeMap<usize, f32> {
         let mut best: BTreeMap<usize, f32> = BTreeMap::new();
-        let mut count = |postings: &[(usize, f32)], factor: f32, having: usize| {
-            let rarity = self.inverse_document_frequency(having);
-            for (place, weight) in postings {
+        let mut add_scores = |postings: &[(usize, f32)], factor: f32, document_count: usize| {
+            let rarity = self.inverse_document_frequency(document_count);
+            for (index, weight) in postings {
                 let score = factor * rarity * weight / (SATURATION + weight);
-                let kept = best.entry(*place).or_default();
-                *kept = kept.max(score);
+                let score_of_tool = best.entry(*index).or_default();
+                *score_of_tool = score_of_tool.max(score);
             }
         };
         if let Some(postings) = self.postings.get(word) {
-            count(postings, 1.0, postings.len());
+            add_scores(postings, 1.0, postings.len());
         }
-        if word.len() >= MIN_PREFIX {
+        if word.len() >= MIN_PREFIX_BYTES {
             let longer = self.postings.range::<str, _>((Bound::Excluded(word), Bound::Unbounded));
             for (longer, postings) in longer.take_while(|(longer, _)| longer.starts_with(word)) {
-                let factor = PREFIX * as_float(word.len()) / as_float(longer.len());
-                count(postings, factor, postings.len());
+                let factor = PREFIX_FACTOR * as_float(word.len()) / as_float(longer.len());
+                add_scores(postings, factor, postings.len());
             }
         }
         // All synonyms of a word share one rarity, so a rare synonym counts no more than a frequent one.
-        let near: Vec<_> =
+        let synonyms: Vec<_> =
             meanings::of(word).iter().filter_map(|other| self.postings.get(other)).collect();
-        let having = near.iter().map(|postings| postings.len()).sum::<usize>().min(self.len());
-        for postings in near {
-            count(postings, MEANING, having);
+        let document_count =
+            synonyms.iter().map(|postings| postings.len()).sum::<usize>().min(self.len());
+        for postings in synonyms {
+            add_scores(postings, SYNONYM_FACTOR, document_count);
         }
         best
     }
 
-    /// The weight of a word that `having` documents have: BM25's inverse document frequency.
-    fn inverse_document_frequency(&self, having: usize) -> f32 {
-        let (all, having) = (as_float(self.len()), as_float(having));
-        (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
+    /// The weight of a word that `document_count` documents have: BM25's inverse document frequency.
+    fn inverse_document_frequency(&self, document_count: usize) -> f32 {
+        let (all, document_count) = (as_float(self.len()), as_float(document_count));
+        (1.0 + (all - document_count + 0.5) / (document_count + 0.5)).ln()
     }
 }
 

@@ -161,17 +161,17 @@ const GROUPS: &str = "
 
 /// The stems of the synonyms of a stem.
 pub(crate) fn of(stem: &str) -> &'static [String] {
-    static ALL: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(make);
+    static ALL: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(read_groups);
     ALL.get(stem).map_or(&[], Vec::as_slice)
 }
 
-fn make() -> BTreeMap<String, Vec<String>> {
+fn read_groups() -> BTreeMap<String, Vec<String>> {
     let mut all = BTreeMap::new();
     for group in GROUPS.lines() {
         let group: BTreeSet<String> = words(group).into_iter().collect();
         for stem in &group {
-            let near: &mut Vec<String> = all.entry(stem.clone()).or_default();
-            near.extend(group.iter().filter(|other| *other != stem).cloned());
+            let synonyms: &mut Vec<String> = all.entry(stem.clone()).or_default();
+            synonyms.extend(group.iter().filter(|other| *other != stem).cloned());
         }
     }
     all

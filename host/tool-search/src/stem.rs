@@ -8,9 +8,9 @@ pub(crate) fn stem(mut word: String) -> String {
     if word.len() < 3 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word;
     }
-    plural(&mut word);
-    if !(cut(&mut word, "ing") || cut(&mut word, "ed")) {
-        derived(&mut word);
+    remove_plural(&mut word);
+    if !(remove_ending(&mut word, "ing") || remove_ending(&mut word, "ed")) {
+        remove_derived_ending(&mut word);
     }
     if let Some(rest) = word.strip_suffix("ion")
         && rest.len() >= 3
@@ -29,7 +29,7 @@ pub(crate) fn stem(mut word: String) -> String {
 }
 
 /// Removes the ending of a plural, or of a verb's third person.
-fn plural(word: &mut String) {
+fn remove_plural(word: &mut String) {
     let length = word.len();
     if word.ends_with("ies") && length > 4 {
         word.truncate(length - 3);
@@ -43,7 +43,7 @@ fn plural(word: &mut String) {
 
 /// Removes the ending `ing` or `ed`, if at least three letters with a vowel remain. Then makes a doubled consonant
 /// at the end single, except for `l`, `s` and `z`. Returns whether the ending was removed.
-fn cut(word: &mut String, ending: &str) -> bool {
+fn remove_ending(word: &mut String, ending: &str) -> bool {
     let Some(rest) = word.strip_suffix(ending) else { return false };
     if rest.len() < 3 || !rest.contains(['a', 'e', 'i', 'o', 'u', 'y']) {
         return false;
@@ -60,10 +60,10 @@ fn cut(word: &mut String, ending: &str) -> bool {
 }
 
 /// Removes one ending of a word that is derived from a verb or an adjective: `deployment`, `linter`, `recently`.
-fn derived(word: &mut String) {
-    for (ending, least) in [("ment", 5), ("er", 4), ("or", 5), ("ly", 4)] {
+fn remove_derived_ending(word: &mut String) {
+    for (ending, min_length) in [("ment", 5), ("er", 4), ("or", 5), ("ly", 4)] {
         if let Some(rest) = word.strip_suffix(ending)
-            && rest.len() >= least
+            && rest.len() >= min_length
         {
             word.truncate(rest.len());
             return;

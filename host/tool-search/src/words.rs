@@ -6,10 +6,10 @@ use crate::stem::stem;
 /// letter begins a word in names such as `getUserName` and `XMLParser`.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for run in text.split(|one: char| !one.is_alphanumeric()) {
+    for run in text.split(|letter: char| !letter.is_alphanumeric()) {
         let mut rest = run;
         while !rest.is_empty() {
-            let (word, after) = rest.split_at(first_word(rest));
+            let (word, after) = rest.split_at(first_word_length(rest));
             found.push(stem(word.to_lowercase()));
             rest = after;
         }
@@ -18,12 +18,12 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 }
 
 /// The length in bytes of the first word in a run of letters and digits.
-fn first_word(run: &str) -> usize {
+fn first_word_length(run: &str) -> usize {
     let mut before = None::<char>;
-    let mut all = run.char_indices().peekable();
-    while let Some((place, one)) = all.next() {
-        let next = all.peek().map(|(_, next)| *next);
-        let begins = one.is_uppercase()
+    let mut letters = run.char_indices().peekable();
+    while let Some((index, letter)) = letters.next() {
+        let next = letters.peek().map(|(_, next)| *next);
+        let is_start = letter.is_uppercase()
             && before.is_some_and(|before| {
                 // A word begins at the `U` of `getUser` and at the `P` of `XMLParser`, and not at the `L` of the
                 // plural `URLs`.
@@ -31,10 +31,10 @@ fn first_word(run: &str) -> usize {
                     || (before.is_uppercase()
                         && next.is_some_and(|next| next.is_lowercase() && next != 's'))
             });
-        if begins {
-            return place;
+        if is_start {
+            return index;
         }
-        before = Some(one);
+        before = Some(letter);
     }
     run.len()
 }

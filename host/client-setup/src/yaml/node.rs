@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::text::Unparsable;
 
 /// Maximum depth of nodes.
-const DEPTH: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 /// One node. Its range ends with its last character that is neither white space nor a comment.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(super) enum Kind {
 }
 
 impl Node {
-    /// The node that a key of this mapping has, with the node of the key.
+    /// The node of a key in this mapping, and the node of its value.
     pub(super) fn pair(&self, key: &str) -> Option<&(Node, Node)> {
         let Kind::Map(pairs, _) = &self.kind else { return None };
         pairs.iter().find(|(name, _)| name.is_text(key))
@@ -44,7 +44,7 @@ impl Node {
         matches!(&self.kind, Kind::Scalar(text, _) if text == expected)
     }
 
-    /// Whether nothing is written here, or `null`.
+    /// Whether the node is empty or `null`.
     pub(super) fn is_nothing(&self) -> bool {
         matches!(&self.kind, Kind::Scalar(text, true) if matches!(text.as_str(), "" | "~" | "null"))
     }
@@ -123,15 +123,15 @@ impl<'a> Reader<'a> {
             && self.offset(&span.end) > start
     }
 
-    /// Where a collection in brackets ends. The parser's span of the end also has the comment behind it.
-    fn closed(&self, span: &Span) -> usize {
+    /// The offset at which a collection ends. The parser's span of a bracket also covers the comment after the bracket.
+    fn collection_end(&self, span: &Span) -> usize {
         let start = self.offset(&span.start);
         let is_bracket = self.text.get(start..).is_some_and(|rest| rest.starts_with(['}', ']']));
         if is_bracket { start + 1 } else { self.offset(&span.end) }
     }
 
     fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node, Unparsable> {
-        if depth > DEPTH {
+        if depth > MAX_DEPTH {
             return Err(unparsable(&span.start, "nodes are nested too deeply"));
         }
         let (start, end) = (self.offset(&span.start), self.offset(&span.end));
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
                 let mut items = Vec::new();
                 let closed = loop {
                     match self.next()? {
-                        (Event::SequenceEnd, span) => break self.closed(&span),
+                        (Event::SequenceEnd, span) => break self.collection_end(&span),
                         (event, span) => items.push(self.node(event, span, depth + 1)?),
                     }
                 };
@@ -159,13 +159,13 @@ impl<'a> Reader<'a> {
                 let mut pairs: Vec<(Node, Node)> = Vec::new();
                 let closed = loop {
                     match self.next()? {
-                        (Event::MappingEnd, span) => break self.closed(&span),
+                        (Event::MappingEnd, span) => break self.collection_end(&span),
                         (event, span) => {
                             let key = self.node(event, span, depth + 1)?;
                             let (event, span) = self.next()?;
                             let mut value = self.node(event, span, depth + 1)?;
                             if value.is_nothing() && value.range.is_empty() {
-                                // The parser places what is not written at the next token.
+                                // The parser places a value that is not written at the next token.
                                 value.range = key.range.end..key.range.end;
                             }
                             pairs.push((key, value));

@@ -43,8 +43,10 @@ impl Ranks {
             claims.extend(ranks.claim(at, "source", ""));
         }
         for (kind, names) in names {
-            for (at, of) in names.iter().enumerate() {
-                claims.extend(of.named().filter_map(|(name, _)| ranks.claim(at, kind, &name)));
+            for (at, source_names) in names.iter().enumerate() {
+                claims.extend(
+                    source_names.named().filter_map(|(name, _)| ranks.claim(at, kind, &name)),
+                );
             }
         }
         for (at, text) in spaces(plugins, upstreams) {
@@ -154,21 +156,21 @@ pub(super) fn owned(
     let mut owners = Owners::default();
     claim_views(plugins, upstreams, &names, &mut owners, remarks);
     let mut all = spaces(plugins, upstreams);
-    all.sort_by_key(|(at, shown)| match shown {
+    all.sort_by_key(|(at, claim)| match claim {
         Ok((_, space, _)) => ranks.rank(*at, "uri", space.text()),
         Err(_) => LAST,
     });
     let mut templates = Templates::new();
     let mut realms = UriRealms::new();
-    for (at, shown) in all {
-        let whose = &names[at];
-        let mut remark = |text| remarks.push(Remark { source: whose.clone(), text });
-        let (text, space, is_template) = match shown {
-            Ok(shown) => shown,
+    for (at, claim) in all {
+        let source = &names[at];
+        let mut remark = |text| remarks.push(Remark { source: source.clone(), text });
+        let (text, space, is_template) = match claim {
+            Ok(claim) => claim,
             Err(NoSpace(text)) => {
                 let text = portcullis_sanitize::line(&text, 200);
                 remark(format!(
-                    "the resource template {text} of `{whose}` is hidden: it does not begin with a scheme \
+                    "the resource template {text} of `{source}` is hidden: it does not begin with a scheme \
                      of its own, so it would answer for everybody's resources"
                 ));
                 continue;
@@ -189,7 +191,7 @@ pub(super) fn owned(
             Err(owner) => {
                 let uri = portcullis_sanitize::line(&text, 200);
                 remark(format!(
-                    "the resource {uri} of `{whose}` is hidden: `{}` was there first with URIs of that \
+                    "the resource {uri} of `{source}` is hidden: `{}` was there first with URIs of that \
                      beginning",
                     names[owner]
                 ));

@@ -39,7 +39,7 @@ impl Config {
             if self.plugins.contains_key(name) {
                 return Err(ConfigError::key(key, Fault::NameOfPlugin));
             }
-            check_server(&key, &upstream.definition)?;
+            check_upstream_command(&key, &upstream.definition)?;
         }
         self.check_profiles()?;
         if let Some(command) =
@@ -155,21 +155,25 @@ impl Config {
     }
 }
 
-/// Checks that a path is neither an example of documentation nor a pattern.
+/// Checks that a path is neither an example from documentation nor a pattern with wildcards.
 fn check_path(key: &str, path: &Path) -> Result<(), ConfigError> {
     let text = path.display().to_string();
     if let Some(example) = mends::placeholder(&text).filter(|_| !path.exists()) {
         return Err(ConfigError::key(key, Fault::PlaceholderPath(example)));
     }
-    // A folder may have such a name.
+    // A folder that exists may have a name like a pattern.
     if mends::is_pattern(&text) && !path.exists() {
         return Err(ConfigError::key(key, Fault::Pattern(text)));
     }
     Ok(())
 }
 
-/// Checks that the program of an upstream server is a program alone, and no path of documentation is among its words.
-fn check_server(key: &str, server: &portcullis_mcp_client::Definition) -> Result<(), ConfigError> {
+/// Checks that `command` of an upstream server names a program without arguments, and that neither `command` nor
+/// `args` holds an example path from documentation.
+fn check_upstream_command(
+    key: &str,
+    server: &portcullis_mcp_client::Definition,
+) -> Result<(), ConfigError> {
     let Some(command) = &server.command else { return Ok(()) };
     let text = command.display().to_string();
     let words = [("command", &text)].into_iter().chain(server.args.iter().map(|arg| ("args", arg)));

@@ -38,10 +38,10 @@ pub fn expand(text: &str) -> Result<String, InvalidVariable> {
     let (mut expanded, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {
         let (variable, behind) = after.split_once('}').expect("each variable ends with `}`");
-        if let Some((if_set, name)) = flag(variable) {
+        if let Some((is_true_if_set, name)) = parse_flag(variable) {
             let is_set = std::env::var_os(name).is_some_and(|value| !value.is_empty());
             expanded += before.strip_suffix('"').expect("a flag is a whole value");
-            expanded += if is_set == if_set { "true" } else { "false" };
+            expanded += if is_set == is_true_if_set { "true" } else { "false" };
             rest = behind.strip_prefix('"').expect("a flag is a whole value");
             continue;
         }
@@ -94,7 +94,7 @@ fn origin(name: &str, value: &str) -> Result<Origin, InvalidVariable> {
 }
 
 /// Parses `set NAME` and `unset NAME`: whether the flag is true if the variable is set, and the variable's name.
-fn flag(text: &str) -> Option<(bool, &str)> {
+fn parse_flag(text: &str) -> Option<(bool, &str)> {
     let set = text.strip_prefix("set ").map(|name| (true, name));
     set.or_else(|| text.strip_prefix("unset ").map(|name| (false, name)))
 }

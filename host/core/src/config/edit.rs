@@ -212,9 +212,8 @@ pub fn revoke(
         for one in asked {
             match one {
                 ShortForm::Setting(key, value) => {
-                    let there = target.settings.get(key);
-                    if there.is_none_or(|there| value.as_ref().is_some_and(|value| value != there))
-                    {
+                    let current = target.settings.get(key);
+                    if current.is_none_or(|now| value.as_ref().is_some_and(|value| value != now)) {
                         let (plugin, key) = (plugin.to_owned(), key.clone());
                         return Err(EditError::NoSetting { plugin, key });
                     }
@@ -237,10 +236,10 @@ pub fn revoke(
                     }
                     target.revoke(*capability, values);
                 }
-                ShortForm::Wanted(of) => {
+                ShortForm::Wanted(only) => {
                     let wanted = wanted(plugin, wants, &target.settings)?;
                     for capability in Capability::ALL {
-                        if of.is_none_or(|of| of == capability) {
+                        if only.is_none_or(|only| only == capability) {
                             let values: Vec<_> = wanted.values(capability).into_iter().collect();
                             target.revoke(capability, &values);
                         }
@@ -296,14 +295,14 @@ fn values_of(config: &Config, plugin: &str) -> Values {
 fn edit(
     text: &str,
     plugin: &str,
-    aim: impl FnOnce(&mut Target) -> Result<(), EditError>,
+    change: impl FnOnce(&mut Target) -> Result<(), EditError>,
 ) -> Result<Edit, EditError> {
     let config = Config::parse(text).map_err(EditError::Before)?;
     let before = values_of(&config, plugin);
     let settings = config.plugins.get(plugin).map(|plugin| plugin.settings.clone());
     let settings = settings.unwrap_or_default();
     let mut target = Target { values: before.clone(), settings: settings.clone() };
-    aim(&mut target)?;
+    change(&mut target)?;
     target.values.retain(|_, values| !values.is_empty());
     let (added, removed) = (lacking(&target.values, &before), lacking(&before, &target.values));
     let mut edit = Edit {
@@ -312,7 +311,7 @@ fn edit(
         from_defaults: false,
         added,
         removed,
-        settings: changed(&settings, &target.settings),
+        settings: changed_settings(&settings, &target.settings),
     };
     if edit.added.is_empty() && edit.removed.is_empty() && edit.settings.is_empty() {
         return Ok(edit);
@@ -360,7 +359,7 @@ fn lacking(these: &Values, others: &Values) -> Vec<(Capability, String)> {
     lacking.map(|(capability, value)| (*capability, value.clone())).collect()
 }
 
-fn changed(
+fn changed_settings(
     before: &BTreeMap<String, String>,
     after: &BTreeMap<String, String>,
 ) -> Vec<(String, Option<String>)> {
@@ -420,7 +419,7 @@ fn apply(
     Ok(())
 }
 
-/// The keys of the table at a path. Empty: nothing is at the path. `None`: something else is at the path.
+/// The keys of the table at a path. Empty: nothing is at the path. `None`: the value at the path is not a table.
 ///
 /// # Errors
 ///
@@ -450,16 +449,16 @@ fn verify(
     let config = Config::parse(after).map_err(|error| EditError::After(Box::new(error)))?;
     let now = values_of(&config, plugin);
     for capability in Capability::ALL {
-        let of = |values: &Values| values.get(&capability).cloned().unwrap_or_default();
-        let (now, aim) = (of(&now), of(&target.values));
-        if now != aim {
+        let values_in = |values: &Values| values.get(&capability).cloned().unwrap_or_default();
+        let (now, expected) = (values_in(&now), values_in(&target.values));
+        if now != expected {
             let missing = |these: &BTreeSet<String>, others: &BTreeSet<String>| {
                 these.difference(others).cloned().collect()
             };
             return Err(EditError::Inexact {
                 capability,
-                extra: missing(&now, &aim),
-                missing: missing(&aim, &now),
+                extra: missing(&now, &expected),
+                missing: missing(&expected, &now),
             });
         }
     }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use super::defaults::InvalidVariable;
 use super::file::UnreadableFile;
 
-/// Maximum length of a value in an error, in characters.
-const FOUND: usize = 80;
+/// Maximum length of a value in an error.
+const MAX_FOUND_CHARS: usize = 80;
 
 /// Why a configuration is refused, and where. Its text contains no value that may be secret.
 ///
@@ -80,7 +80,7 @@ pub enum Fault {
     /// A grant has a placeholder of a hint instead of a value.
     #[error("`{0}` is a placeholder: write the value that you grant instead")]
     Placeholder(String),
-    /// A path is one of documentation, such as `/path/to/folder`.
+    /// A path is an example from documentation, such as `/path/to/folder`.
     #[error("`{0}` is of an example: write the path that you mean instead")]
     PlaceholderPath(&'static str),
     /// A path has a wildcard.
@@ -165,7 +165,7 @@ impl ConfigError {
         }
         // Shortened only after hiding, because a part of a secret value would not be recognised.
         if let Fault::Type { found, .. } = &mut *self.fault {
-            *found = found.chars().take(FOUND).collect();
+            *found = found.chars().take(MAX_FOUND_CHARS).collect();
         }
         self
     }

@@ -28,7 +28,7 @@ pub(super) fn types(text: &str, error: &Error) -> ConfigError {
     let start = error.span().map(|span| span.start);
     let mut path = Vec::new();
     if let (Some(start), Ok(table)) = (start, DeTable::parse(text)) {
-        key_at(table.get_ref(), start, &mut path);
+        find_key(table.get_ref(), start, &mut path);
     }
     let reason = error.message().trim().to_owned();
     let fault = match meaning(schema(), &path) {
@@ -47,11 +47,11 @@ pub(super) fn types(text: &str, error: &Error) -> ConfigError {
 
 /// The description of a key, as the continuation of a sentence. `None`: the schema has no description for the path.
 fn meaning(schema: &Value, path: &[String]) -> Option<String> {
-    let of_key = path.iter().try_fold(schema, |schema, key| {
+    let key_schema = path.iter().try_fold(schema, |schema, key| {
         let fixed = schema.get("properties").and_then(|keys| keys.get(key));
         fixed.or_else(|| schema.get("additionalProperties"))
     });
-    let mut text = of_key?.get("description")?.as_str()?.trim_end_matches('.').to_owned();
+    let mut text = key_schema?.get("description")?.as_str()?.trim_end_matches('.').to_owned();
     text.get_mut(..1)?.make_ascii_lowercase();
     Some(text)
 }
@@ -65,10 +65,10 @@ fn place(text: &str, offset: usize) -> (usize, usize) {
 }
 
 /// Finds the keys that lead to the value at an offset.
-fn key_at(table: &DeTable<'_>, offset: usize, path: &mut Vec<String>) -> bool {
+fn find_key(table: &DeTable<'_>, offset: usize, path: &mut Vec<String>) -> bool {
     for (key, value) in table {
         path.push(key.get_ref().to_string());
-        if in_value(value, offset, path) || key.span().contains(&offset) {
+        if find_in_value(value, offset, path) || key.span().contains(&offset) {
             return true;
         }
         path.pop();
@@ -76,15 +76,15 @@ fn key_at(table: &DeTable<'_>, offset: usize, path: &mut Vec<String>) -> bool {
     false
 }
 
-fn in_value(value: &Spanned<DeValue<'_>>, offset: usize, path: &mut Vec<String>) -> bool {
-    let deeper = match value.get_ref() {
-        DeValue::Table(table) => key_at(table, offset, path),
-        DeValue::Array(items) => items.iter().any(|item| in_value(item, offset, path)),
+fn find_in_value(value: &Spanned<DeValue<'_>>, offset: usize, path: &mut Vec<String>) -> bool {
+    let is_deeper = match value.get_ref() {
+        DeValue::Table(table) => find_key(table, offset, path),
+        DeValue::Array(items) => items.iter().any(|item| find_in_value(item, offset, path)),
         DeValue::String(_)
         | DeValue::Integer(_)
         | DeValue::Float(_)
         | DeValue::Boolean(_)
         | DeValue::Datetime(_) => false,
     };
-    deeper || value.span().contains(&offset)
+    is_deeper || value.span().contains(&offset)
 }

@@ -14,7 +14,7 @@ use super::mends;
 use super::schema::expected;
 
 /// Minimum similarity (Jaro, from 0 to 1) of an unknown key and a known key that is suggested instead.
-const SIMILAR: f64 = 0.7;
+const MIN_SIMILARITY: f64 = 0.7;
 
 /// One deviation from the schema.
 pub(super) struct Deviation {
@@ -29,7 +29,7 @@ pub(super) struct Deviation {
 /// The first deviation of a configuration from its schema. `None`: there is none, or the text is not TOML.
 pub(super) fn deviation(schema: &Value, text: &str) -> Option<Deviation> {
     let table = DeTable::parse(text).ok()?;
-    Search { text, path: Vec::new() }.table(schema, table.get_ref(), table.span())
+    Search { text, path: Vec::new() }.check_table(schema, table.get_ref(), table.span())
 }
 
 struct Search<'a> {
@@ -42,7 +42,7 @@ impl Search<'_> {
         Some(Deviation { span, path: self.path.clone(), fault })
     }
 
-    fn table(
+    fn check_table(
         &mut self,
         schema: &Value,
         table: &DeTable<'_>,
@@ -54,7 +54,7 @@ impl Search<'_> {
         let others = others.unwrap_or(&schema["additionalProperties"]);
         for (key, value) in table {
             let name: &str = key.get_ref();
-            let of_key = match (fixed.and_then(|keys| keys.get(name)), fixed) {
+            let key_schema = match (fixed.and_then(|keys| keys.get(name)), fixed) {
                 (Some(schema), _) => schema,
                 (None, Some(keys)) => {
                     let known: Vec<_> = keys.keys().cloned().collect();
@@ -65,7 +65,7 @@ impl Search<'_> {
                 (None, None) => others,
             };
             self.path.push(name.to_owned());
-            let deviation = self.value(of_key, value);
+            let deviation = self.check_value(key_schema, value);
             if deviation.is_some() {
                 return deviation;
             }
@@ -77,22 +77,22 @@ impl Search<'_> {
         self.deviates(span, Fault::MissingKey { key: missing.to_owned(), expected })
     }
 
-    fn value(&mut self, schema: &Value, value: &Spanned<DeValue<'_>>) -> Option<Deviation> {
+    fn check_value(&mut self, schema: &Value, value: &Spanned<DeValue<'_>>) -> Option<Deviation> {
         let span = value.span();
         let choices = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array());
         if let (Some(choices), Value::Null) = (choices, &schema["type"]) {
             let depth = self.path.len();
             let fits = choices.iter().any(|choice| {
-                let fits = self.value(choice, value).is_none();
+                let fits = self.check_value(choice, value).is_none();
                 self.path.truncate(depth);
                 fits
             });
             return if fits { None } else { self.mistyped(schema, value) };
         }
         let fits = match (schema["type"].as_str().unwrap_or_default(), value.get_ref()) {
-            ("object", DeValue::Table(table)) => return self.table(schema, table, span),
+            ("object", DeValue::Table(table)) => return self.check_table(schema, table, span),
             ("array", DeValue::Array(items)) if !items.is_empty() => {
-                return items.iter().find_map(|item| self.value(&schema["items"], item));
+                return items.iter().find_map(|item| self.check_value(&schema["items"], item));
             }
             ("array", DeValue::Array(_)) => schema["minItems"].is_null(),
             ("string", DeValue::String(text)) => {
@@ -140,5 +140,5 @@ fn similar(key: &str, known: &[String]) -> Option<String> {
     let key = &mends::spelled(key);
     let rated = known.iter().map(|one| (strsim::jaro(key, one), one));
     let (rate, best) = rated.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-    (rate >= SIMILAR).then(|| best.clone())
+    (rate >= MIN_SIMILARITY).then(|| best.clone())
 }

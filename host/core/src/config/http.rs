@@ -71,7 +71,7 @@ pub struct IssuerConfig {
 
 impl Default for HttpConfig {
     fn default() -> Self {
-        let number = |number| NonZeroU32::new(number).expect("above 0");
+        let number = |number| NonZeroU32::new(number).expect("each default is above 0");
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8719)),
             token_file: None,
@@ -84,7 +84,7 @@ impl Default for HttpConfig {
             connections: number(256),
             sessions: number(128),
             sessions_per_principal: None,
-            session_idle_ms: NonZeroU64::new(300_000).expect("above 0"),
+            session_idle_ms: NonZeroU64::new(300_000).expect("300000 is above 0"),
             replay_bytes: number(4 * 1024 * 1024),
             requests_per_second: number(500),
             body_bytes: number(4 * 1024 * 1024),

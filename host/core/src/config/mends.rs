@@ -1,7 +1,7 @@
 //! Says how a usual mistake in `portcullis.toml` is mended.
 //!
-//! Each function gets what a reader of the error knows, and returns a sentence, or nothing if the mistake is none of the
-//! usual ones. No sentence quotes a value that may be secret, except through the error, which hides it.
+//! Each function gets the data of the error and returns a sentence. `None`: the mistake is not a usual one. A sentence
+//! may quote a secret value only as a part of the error, which hides such values.
 
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ pub(super) fn spelled(key: &str) -> String {
     spelled.replace(['_', ' ', '.'], "-")
 }
 
-/// The known key that somebody means who writes another word for it, or writes it in another style.
+/// The known key that `key` means: `key` may be another word for it, or the same word in another style.
 pub(super) fn synonym(key: &str, known: &[String]) -> Option<String> {
     let key = spelled(key);
     let is_known = |word: &str| known.iter().any(|one| one == word);
@@ -70,7 +70,7 @@ pub(super) fn synonym(key: &str, known: &[String]) -> Option<String> {
 pub(super) fn of_key(schema: &Value, path: &[String]) -> Option<String> {
     let (key, tables) = path.split_last()?;
     let top = schema["properties"].as_object()?;
-    let own = spelled(key);
+    let own_key = spelled(key);
     if tables.is_empty() {
         let meant = synonym(key, &["upstreams".to_owned()]);
         if meant.is_some() {
@@ -79,14 +79,14 @@ pub(super) fn of_key(schema: &Value, path: &[String]) -> Option<String> {
                     .to_owned(),
             );
         }
-        let has = |table: &Value| table["properties"].get(&own).is_some();
-        let (table, _) = top.iter().find(|(_, table)| has(table))?;
+        let has_key = |table: &Value| table["properties"].get(&own_key).is_some();
+        let (table, _) = top.iter().find(|(_, table)| has_key(table))?;
         return Some(format!(
-            "`{own}` is a key of the table [{table}]: write it below that header"
+            "`{own_key}` is a key of the table [{table}]: write it below that header"
         ));
     }
-    top.contains_key(&own).then(|| {
-        format!("`{own}` stands at the top of the file: write it before the first [header], as a header holds up to the next one")
+    top.contains_key(&own_key).then(|| {
+        format!("`{own_key}` stands at the top of the file: write it before the first [header], as a header holds up to the next one")
     })
 }
 
@@ -100,8 +100,8 @@ pub(super) fn of_type(path: &[String], fault: &Fault) -> Option<String> {
             Some(format!("also one value stands in brackets: {key} = [\"…\"]"))
         }
         Some(text) if expected.contains("true") => {
-            let is = text.parse::<bool>().ok()?;
-            Some(format!("without quotes: {key} = {is}"))
+            let flag = text.parse::<bool>().ok()?;
+            Some(format!("without quotes: {key} = {flag}"))
         }
         Some(text) if expected.contains("integer") => match amount(key, text) {
             Some(number) => Some(format!(
@@ -142,9 +142,9 @@ fn amount(key: &str, text: &str) -> Option<u64> {
             _ => return None,
         })
     };
-    let time = |unit: &str, own: u64| {
+    let time = |unit: &str, unit_of_key: u64| {
         let in_ms: u64 = match unit {
-            "" => return Some(own),
+            "" => return Some(unit_of_key),
             "ms" => 1,
             "s" | "sec" | "second" | "seconds" => 1_000,
             "m" | "min" | "minute" | "minutes" => 60_000,
@@ -157,9 +157,9 @@ fn amount(key: &str, text: &str) -> Option<u64> {
     if key == "bytes" || key.ends_with("-bytes") {
         return number.checked_mul(size(&unit)?);
     }
-    let own = [("-ms", 1), ("-seconds", 1_000), ("-days", 86_400_000)];
-    match own.iter().find(|(end, _)| key.ends_with(end)) {
-        Some((_, own)) => Some(number.checked_mul(time(&unit, *own)?)? / own),
+    let units_of_keys = [("-ms", 1), ("-seconds", 1_000), ("-days", 86_400_000)];
+    match units_of_keys.iter().find(|(end, _)| key.ends_with(end)) {
+        Some((_, in_ms)) => Some(number.checked_mul(time(&unit, *in_ms)?)? / in_ms),
         None => unit.is_empty().then_some(number),
     }
 }
@@ -199,7 +199,7 @@ pub(super) fn of_path(path: &str) -> Option<String> {
 
 /// The part of a path that is an example of documentation and was not replaced.
 pub(super) fn placeholder(path: &str) -> Option<&'static str> {
-    const BEGINNINGS: [&str; 7] = [
+    const PREFIXES: [&str; 7] = [
         "/path/to",
         "/absolute/path",
         "/full/path",
@@ -212,14 +212,14 @@ pub(super) fn placeholder(path: &str) -> Option<&'static str> {
     const WHOLE: [&str; 5] =
         ["/Users/username", "/home/username", "/home/user", "/Users/you", "/home/you"];
     let lower = path.to_ascii_lowercase();
-    let begins = |begin: &&&str| lower.starts_with(&begin.to_ascii_lowercase());
-    let found = BEGINNINGS.iter().find(begins);
+    let has_prefix = |begin: &&&str| lower.starts_with(&begin.to_ascii_lowercase());
+    let found = PREFIXES.iter().find(has_prefix);
     let found = found.or_else(|| PARTS.iter().find(|part| path.contains(**part)));
     let found = found.or_else(|| WHOLE.iter().find(|whole| **whole == path)).copied();
     found.or_else(|| (path.starts_with('<') && path.ends_with('>')).then_some("<…>"))
 }
 
-/// Whether a path is a pattern for several.
+/// Whether a path is a pattern for several paths.
 pub(super) fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?']) || (path.contains('{') && path.contains('}'))
 }

@@ -30,14 +30,14 @@ fn generate() -> Value {
 }
 
 /// The keywords that come first in a schema, because readers look for them first.
-const FIRST: [&str; 7] =
+const FIRST_KEYWORDS: [&str; 7] =
     ["$schema", "title", "description", "type", "const", "default", "required"];
 
-/// Puts the keywords in `FIRST` before all others, in a schema and its subschemas.
+/// Puts the keywords in `FIRST_KEYWORDS` before all others, in a schema and its subschemas.
 fn in_reading_order(schema: &mut Schema) {
     let mut others = std::mem::take(schema.ensure_object());
     let ordered = schema.ensure_object();
-    for keyword in FIRST {
+    for keyword in FIRST_KEYWORDS {
         ordered.extend(others.remove(keyword).map(|value| (keyword.to_owned(), value)));
     }
     ordered.extend(others);

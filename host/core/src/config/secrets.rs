@@ -15,7 +15,7 @@ use super::explain;
 const HIDDEN: &str = "…";
 
 /// Words in keys. The value of a key with one of these words is a secret in every table.
-const WORDS: &[&str] = &[
+const SECRET_WORDS: &[&str] = &[
     "token",
     "secret",
     "password",
@@ -40,7 +40,7 @@ impl Value {
     /// Whether the value may be secret, so that no error may show it.
     fn may_be_secret(&self) -> bool {
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
-        let at_a_place = match path.as_slice() {
+        let is_at_secret_place = match path.as_slice() {
             ["upstreams", _, key, ..] => !matches!(
                 *key,
                 "transport" | "protocol" | "enabled" | "prefix" | "tools-off" | "cwd" | "command"
@@ -53,14 +53,14 @@ impl Value {
             _ => has_word(&path),
         };
         // A URL can contain a user and a password.
-        (at_a_place || self.text.contains('@')) && !self.is_reference(&path)
+        (is_at_secret_place || self.text.contains('@')) && !self.is_reference(&path)
     }
 
     /// Whether `config show` hides the value, because it is a secret itself and not the place where a secret is
     /// kept.
     fn is_secret(&self) -> bool {
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
-        let is_one = match path.as_slice() {
+        let is_secret = match path.as_slice() {
             ["upstreams", _, "headers" | "env", ..] => true,
             ["plugins", _, "grants", "http", "headers", ..]
             | ["host", "telemetry", "headers", ..] => true,
@@ -72,7 +72,7 @@ impl Value {
             }
             _ => has_word(&path),
         };
-        is_one && !self.is_reference(&path)
+        is_secret && !self.is_reference(&path)
     }
 
     /// Whether the value names a variable or a file that holds a secret, and is no secret itself.
@@ -99,7 +99,7 @@ fn has_word(path: &[&str]) -> bool {
     let Some(key) = path.last().map(|key| key.to_ascii_lowercase().replace('_', "-")) else {
         return false;
     };
-    WORDS.iter().any(|word| key.contains(word))
+    SECRET_WORDS.iter().any(|word| key.contains(word))
 }
 
 /// All values of a configuration. `None`: the text is not TOML.

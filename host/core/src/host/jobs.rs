@@ -36,7 +36,8 @@ pub fn run(host: &Arc<Host>) {
     let places = Arc::new(Semaphore::new(MAX_RUNNING));
     tokio::spawn(async move {
         loop {
-            let place = places.clone().acquire_owned().await.expect("never closed");
+            let place =
+                places.clone().acquire_owned().await.expect("the semaphore is never closed");
             let job = tokio::select! {
                 job = shared.next_job() => job,
                 () = shutdown.cancelled() => return,
@@ -47,8 +48,8 @@ pub fn run(host: &Arc<Host>) {
     });
 }
 
-async fn run_one(host: Arc<Host>, later: DeferredJob, _place: OwnedSemaphorePermit) {
-    let DeferredJob { plugin, request, job, roots } = later;
+async fn run_one(host: Arc<Host>, deferred: DeferredJob, _place: OwnedSemaphorePermit) {
+    let DeferredJob { plugin, request, job, roots } = deferred;
     let (catalog, _) = host.tools().await;
     let mut loaded = catalog.plugins.loaded.iter();
     let Some(loaded) = loaded.find(|loaded| loaded.plugin.name == plugin) else { return };

@@ -50,10 +50,10 @@ impl Loading {
         self.deadline.lock().unwrap_or_else(Instant::now)
     }
 
-    /// Waits until `enough` is true of the loaded plugins.
-    pub(super) async fn wait_for(&self, enough: impl Fn(&Plugins) -> bool) -> Arc<Plugins> {
+    /// Waits until `is_enough` is true of the loaded plugins.
+    pub(super) async fn wait_for(&self, is_enough: impl Fn(&Plugins) -> bool) -> Arc<Plugins> {
         let mut plugins = self.plugins.subscribe();
-        let found = plugins.wait_for(|plugins| plugins.as_ref().is_some_and(|one| enough(one)));
+        let found = plugins.wait_for(|plugins| plugins.as_ref().is_some_and(|all| is_enough(all)));
         let found = found.await.expect("the sender lives as long as this value").clone();
         found.expect("`wait_for` returns plugins only")
     }
@@ -63,7 +63,7 @@ impl Loading {
         self.plugins.borrow().clone()
     }
 
-    /// Replaces the loaded plugins by more of them.
+    /// Replaces the loaded plugins by these, which are more.
     pub(super) fn add(&self, plugins: Plugins) {
         self.plugins.send_replace(Some(Arc::new(plugins)));
     }

@@ -22,8 +22,8 @@ use portcullis_checked_files::digest;
 /// milliseconds. After this time, the tools are listed without the plugin's views.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// Maximum size of the declarations that are kept on disk, in bytes. The oldest declarations are removed first.
-const MAX_KEPT: u64 = 8 * 1024 * 1024;
+/// Maximum size of the declarations that are kept on disk. The oldest declarations are removed first.
+const MAX_KEPT_BYTES: u64 = 8 * 1024 * 1024;
 
 impl Host {
     /// The tools as clients see them, with their views.
@@ -33,12 +33,13 @@ impl Host {
         self.shared_state.set_tools(entries_of(catalog, &tools));
         let grants = |loaded: &LoadedPlugin| loaded.plugin.terms.policy.grants.catalog.clone();
         let plugins = &catalog.plugins.loaded;
-        let results =
+        let needs_results =
             |loaded: &Arc<LoadedPlugin>| grants(loaded).is_some_and(|one| one.needs_results());
-        self.shared_state.want_results(plugins.iter().any(results));
+        self.shared_state.want_results(plugins.iter().any(needs_results));
         for loaded in catalog.with(Feature::Views).filter(|loaded| grants(loaded).is_some()) {
-            let said = self.views_of(loaded, &tools).await;
-            let named: HashMap<_, _> = said.iter().map(|one| (one.tool.as_str(), one)).collect();
+            let declared = self.views_of(loaded, &tools).await;
+            let named: HashMap<_, _> =
+                declared.iter().map(|one| (one.tool.as_str(), one)).collect();
             tools.retain_mut(|tool| {
                 let tool_view = tool["name"].as_str().and_then(|name| named.get(name));
                 tool_view.is_none_or(|tool_view| add_view(tool, tool_view))
@@ -51,33 +52,33 @@ impl Host {
     /// from disk, so that a start of the host runs no plugin. Plugins report when their declarations change.
     async fn views_of(&self, loaded: &Arc<LoadedPlugin>, tools: &[Value]) -> Vec<ToolView> {
         let plugin = &loaded.plugin;
-        let about = json!([plugin.digest, *plugin.terms.settings, tools]).to_string();
-        let about = digest(about.as_bytes());
+        let key = json!([plugin.digest, *plugin.terms.settings, tools]).to_string();
+        let key = digest(key.as_bytes());
         let has_changed = self.shared_state.have_views_changed();
-        let before = self.views.read(&about).unwrap_or_else(|error| {
+        let kept = self.views.read(&key).unwrap_or_else(|error| {
             tracing::warn!("cannot read the views of `{}`: {error}", plugin.name);
             None
         });
-        let before = before.filter(|_| !has_changed);
-        if let Some(before) = before.and_then(|one| serde_json::from_slice(&one.value).ok()) {
-            return before;
+        let kept = kept.filter(|_| !has_changed);
+        if let Some(kept) = kept.and_then(|one| serde_json::from_slice(&one.value).ok()) {
+            return kept;
         }
-        let Some(said) = self.ask_for_views(loaded).await else { return Vec::new() };
+        let Some(declared) = self.ask_for_views(loaded).await else { return Vec::new() };
         if has_changed {
             // This declaration may hold only while the host runs.
-            if let Err(error) = self.views.remove(&about) {
+            if let Err(error) = self.views.remove(&key) {
                 tracing::warn!("cannot remove the old views of `{}`: {error}", plugin.name);
             }
-            return said;
+            return declared;
         }
-        let text = serde_json::to_vec(&said).unwrap_or_default();
-        if let Err(error) = self.views.write(&about, &text, None, None, |_| true) {
+        let text = serde_json::to_vec(&declared).unwrap_or_default();
+        if let Err(error) = self.views.write(&key, &text, None, None, |_| true) {
             tracing::warn!("cannot keep the views of `{}`: {error}", plugin.name);
         }
-        if let Err(error) = self.views.shrink(MAX_KEPT) {
+        if let Err(error) = self.views.shrink(MAX_KEPT_BYTES) {
             tracing::warn!("cannot remove old views: {error}");
         }
-        said
+        declared
     }
 
     /// Asks a plugin for its views. `None`: the plugin failed, and the tools work without views.
@@ -98,8 +99,9 @@ impl Host {
             client: &NoClient,
             inner: None,
         };
-        let said = tokio::time::timeout(MAX_WAIT, call::call(Source::Plugin(loaded), call)).await;
-        let why = match said {
+        let declared =
+            tokio::time::timeout(MAX_WAIT, call::call(Source::Plugin(loaded), call)).await;
+        let why = match declared {
             Ok(Ok(SourceAnswer::Plugin(PluginAnswer::Views(all)))) => return Some(all),
             Ok(Ok(_)) => "its answer is of another kind".to_owned(),
             Ok(Err(failure)) => failure.to_string(),

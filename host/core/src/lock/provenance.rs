@@ -15,7 +15,8 @@ pub struct Provenance {
     /// The digest of the artifact's manifest, if the source is a registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
-    /// The key that verified it, and the builder that a signed provenance names. Absent: nothing was demanded.
+    /// The key that verified the component, and the builder that a signed provenance names. Absent: nothing was
+    /// demanded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<String>,
     /// The time, in RFC 3339, UTC.
@@ -23,7 +24,7 @@ pub struct Provenance {
 }
 
 impl LockFile {
-    /// Where a plugin's component was fetched from. `None`: it was not fetched, but copied.
+    /// Where a plugin's component was fetched from. `None`: the component was not fetched, but copied.
     ///
     /// # Errors
     ///
@@ -61,7 +62,7 @@ impl LockFile {
         })
     }
 
-    /// Removes what the file says of a plugin: its approval, where it is from, and its claims.
+    /// Removes the entries of a plugin: its approval, its provenance and its claims.
     ///
     /// # Errors
     ///

@@ -31,8 +31,8 @@ pub(super) fn judge(
     let dispensable = manifest.as_ref().map(dispensable).unwrap_or_default();
     let mut policy = Policy { grants, dispensable, is_foreign, ..Policy::default() };
     let missing = missing(imports, &policy);
-    let lacks = |missing: &Missing| !is_foreign || matches!(missing, Missing::Unknown(_));
-    let lacked: Vec<_> = missing.iter().filter(|one| lacks(one)).collect();
+    let is_lacking = |missing: &Missing| !is_foreign || matches!(missing, Missing::Unknown(_));
+    let lacked: Vec<_> = missing.iter().filter(|one| is_lacking(one)).collect();
     // A capability that the manifest does not want is not allowed, even if it is granted.
     let is_wanted = |capability: Capability| {
         is_foreign
@@ -40,7 +40,7 @@ pub(super) fn judge(
                 manifest.wants.iter().any(|want| want.capability == capability.as_str())
             })
     };
-    let why = (!lacked.is_empty()).then(|| lacking(name, &lacked, is_wanted));
+    let why = (!lacked.is_empty()).then(|| lacking_text(name, &lacked, is_wanted));
     let Some(manifest) = manifest.filter(|_| why.is_none()) else {
         return Err(why.unwrap_or_default());
     };
@@ -72,7 +72,11 @@ pub(super) fn judge(
     Ok((policy, manifest, remarks))
 }
 
-fn lacking(name: &str, missing: &[&Missing], is_wanted: impl Fn(Capability) -> bool) -> String {
+fn lacking_text(
+    name: &str,
+    missing: &[&Missing],
+    is_wanted: impl Fn(Capability) -> bool,
+) -> String {
     let lines: Vec<_> = missing
         .iter()
         .map(|missing| match missing {
@@ -121,11 +125,11 @@ pub(super) fn tools(definitions: Vec<Definition>) -> Result<Vec<PluginTool>, Str
         }
         for path in &definition.paths {
             let first = path.pointer.strip_prefix('/').and_then(|rest| rest.split('/').next());
-            let known = first.is_some_and(|first| {
+            let is_known = first.is_some_and(|first| {
                 let first = first.replace("~1", "/").replace("~0", "~");
                 schema.properties.contains_key(first.as_str())
             });
-            if !known {
+            if !is_known {
                 return Err(format!(
                     "the tool `{name}` declares a path at `{}`, where its schema has no argument",
                     path.pointer
@@ -159,7 +163,7 @@ pub(super) fn keep_granted(
 ) -> Result<Vec<PluginTool>, String> {
     let Policy { grants, wants, .. } = policy;
     for tool in tools.iter() {
-        let unwanted = |action: &&String| !holds(wants.actions.as_ref(), action);
+        let unwanted = |action: &&String| !has_action(wants.actions.as_ref(), action);
         if let Some(action) = tool.definition.needs.iter().find(unwanted) {
             let (tool, action) = (&tool.definition.name, portcullis_sanitize::line(action, 80));
             return Err(format!(
@@ -168,12 +172,12 @@ pub(super) fn keep_granted(
         }
     }
     let is_withheld = |tool: &mut PluginTool| {
-        !tool.definition.needs.iter().all(|action| holds(grants.actions.as_ref(), action))
+        !tool.definition.needs.iter().all(|action| has_action(grants.actions.as_ref(), action))
     };
     Ok(tools.extract_if(.., is_withheld).collect())
 }
 
-fn holds(actions: Option<&ActionsGrant>, action: &str) -> bool {
+fn has_action(actions: Option<&ActionsGrant>, action: &str) -> bool {
     actions.is_some_and(|granted| {
         ActionAsk::of(action, &ToolInput::new("", Arc::default())).is_within(granted)
     })

@@ -134,11 +134,11 @@ fn compare(
     {
         let removed = before.iter().filter(|one| !after.contains(one));
         let added = after.iter().filter(|one| !before.contains(one));
-        let all_of_them =
+        let changes =
             removed.map(|one| (Some(one), None)).chain(added.map(|one| (None, Some(one))));
-        let before_them = all.len();
-        all.extend(all_of_them.map(|(old, new)| difference(at, old, new)));
-        if all.len() > before_them {
+        let count_before = all.len();
+        all.extend(changes.map(|(old, new)| difference(at, old, new)));
+        if all.len() > count_before {
             return;
         }
     }

@@ -40,14 +40,14 @@ pub(super) fn correct(
     }
     for tool in tools {
         let is_trusted = trusted.contains(&tool.definition.name);
-        let mut power = power_of(tool, policy);
+        let mut effects = effects_of(tool, policy);
         if is_trusted {
-            (power.granted, power.reaches) = (None, None);
+            (effects.granted, effects.reaches) = (None, None);
         }
-        let wrong = apply(tool, &power, is_trusted);
+        let wrong = apply(tool, &effects, is_trusted);
         let name = &tool.definition.name;
         for (says, because) in wrong {
-            let vouch = match power.declared {
+            let advice = match effects.declared {
                 Some(_) if says == READS => String::new(),
                 _ => format!(
                     "; if you trust the plugin in this, add `trusted-hints = [\"{name}\"]` to \
@@ -56,7 +56,7 @@ pub(super) fn correct(
             };
             remarks.push(format!(
                 "the tool `{name}` of `{plugin}` says that it {says}, but {because}: clients are told \
-                 otherwise{vouch}"
+                 otherwise{advice}"
             ));
         }
     }
@@ -67,12 +67,12 @@ const READS: &str = "only reads";
 /// Corrects the hints of one tool. Returns the wrong claims, each with the reason why it is wrong.
 fn apply(
     tool: &mut PluginTool,
-    power: &ToolEffects,
+    effects: &ToolEffects,
     is_trusted: bool,
 ) -> Vec<(&'static str, &'static str)> {
     let hints = &mut tool.definition.hints;
     let mut wrong = Vec::new();
-    match power.declared.or(power.granted) {
+    match effects.declared.or(effects.granted) {
         Some(because) => {
             if hints.read_only == Some(true) {
                 wrong.push((READS, because));
@@ -92,7 +92,7 @@ fn apply(
         }
         None => {}
     }
-    match power.reaches {
+    match effects.reaches {
         Some(because) if hints.open_world == Some(false) => {
             wrong.push(("deals with nothing outside", because));
             hints.open_world = Some(true);
@@ -104,7 +104,7 @@ fn apply(
 }
 
 /// The effects that a tool can have, by its declarations and the policy of its plugin.
-fn power_of(tool: &PluginTool, policy: &Policy) -> ToolEffects {
+fn effects_of(tool: &PluginTool, policy: &Policy) -> ToolEffects {
     let Policy { grants, wants, .. } = policy;
     let writes = |path: &crate::bindings::manifest::PathArgument| path.access != PathAccess::Read;
     let declared = match &tool.definition {

@@ -53,7 +53,7 @@ const NO_MANIFEST: &str = "only a component with a manifest can want it";
 const NO_WRITING: &str = "it imports no function that writes: it can only read";
 
 /// The functions that change files: of `wasi:filesystem/types` (WASI 0.2), and of the contract's own `changes`.
-const WRITING: &[&str] = &[
+const WRITING_FUNCTIONS: &[&str] = &[
     "[method]descriptor.write",
     "[method]descriptor.write-via-stream",
     "[method]descriptor.append-via-stream",
@@ -99,7 +99,7 @@ pub fn is_of(import: &Import, capability: Capability) -> bool {
 }
 
 fn writes(import: &Import) -> bool {
-    import.functions.iter().any(|function| WRITING.contains(&function.as_str()))
+    import.functions.iter().any(|function| WRITING_FUNCTIONS.contains(&function.as_str()))
 }
 
 /// The imports that need a grant. Every component may use all others.
@@ -157,11 +157,15 @@ async fn inspect_candidate(
         .get(&opened.candidate.name)
         .map(|own| own.settings.clone())
         .unwrap_or_default();
-    Ok(judged(opened, info, &settings))
+    Ok(judge_as_granted(opened, info, &settings))
 }
 
 /// Judges a component as if all of its wants were granted.
-fn judged(opened: Opened, info: ComponentInfo, settings: &BTreeMap<String, String>) -> Inspection {
+fn judge_as_granted(
+    opened: Opened,
+    info: ComponentInfo,
+    settings: &BTreeMap<String, String>,
+) -> Inspection {
     let bytes = opened.size();
     let Opened { candidate: Candidate { name, origin, .. }, digest, .. } = opened;
     let is_foreign = !info.features.contains(&Feature::Manifest);

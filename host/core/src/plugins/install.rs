@@ -1,7 +1,8 @@
 //! Installs, replaces and removes the component of a plugin in the plugin folder.
 //!
-//! A component is written whole or not at all. If the process is killed between two steps, what is there is refused
-//! or may do nothing, and the same command completes the work.
+//! A component is written whole or not at all. If the process is killed between two steps, it leaves an approval
+//! without its component, which allows nothing, or a component without its approval, which is refused. The same command
+//! then completes the work.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,7 +78,7 @@ pub struct Installation<'a> {
     pub name: &'a str,
     /// The component.
     pub component: &'a [u8],
-    /// What was found in it.
+    /// The result of its inspection.
     pub inspection: &'a Inspection,
     /// Where it is from.
     pub from: Provenance,
@@ -106,12 +107,12 @@ impl Installation<'_> {
         Err(InstallError::Taken { name: name.to_owned(), place })
     }
 
-    /// Installs a new plugin. The approval is written before the file: of a component that is not there, it allows
+    /// Installs a new plugin. The approval is written before the file: an approval without its component allows
     /// nothing.
     ///
     /// # Errors
     ///
-    /// [`InstallError`]. No plugin of this name is there, or another one, which stays as it is.
+    /// [`InstallError`]. The component is not installed. Another plugin that has the name stays as it is.
     pub fn install(
         self,
         path: &Path,
@@ -135,7 +136,7 @@ impl Installation<'_> {
     ///
     /// # Errors
     ///
-    /// [`InstallError`]. The old component is there, or the new one, which is refused until it is approved.
+    /// [`InstallError`]. The file holds the old component, or the new component, which is refused until it is approved.
     pub fn replace(
         self,
         path: &Path,
@@ -161,7 +162,7 @@ impl Installation<'_> {
     }
 }
 
-/// Removes the file of a plugin, and then what the lock file says of it.
+/// Removes the file of a plugin, and then the plugin's entries in the lock file.
 ///
 /// # Errors
 ///

@@ -46,7 +46,8 @@ pub(super) struct Opened {
 impl Loader {
     /// Loads the bundled plugins, whose code is compiled already.
     pub async fn begin(sandbox: Arc<Sandbox>, config: &Config, folders: &Folders) -> Self {
-        let commands = config.commands().expect("checked when the configuration was read");
+        let commands =
+            config.commands().expect("the commands were checked when the configuration was read");
         let mut loader = Self {
             sandbox,
             config: config.clone(),
@@ -60,10 +61,10 @@ impl Loader {
         };
         let mut seen: BTreeMap<String, Origin> = BTreeMap::new();
         let all = candidates(config, folders, &mut loader.remarks);
-        for (place, candidate) in all.into_iter().enumerate() {
+        for (index, candidate) in all.into_iter().enumerate() {
             if let Some(first) = seen.insert(candidate.name.clone(), candidate.origin.clone()) {
                 let reason = format!("another plugin has this name: {first}");
-                loader.refused.insert(place, candidate.refuse(None, reason));
+                loader.refused.insert(index, candidate.refuse(None, reason));
                 seen.insert(candidate.name, first);
                 continue;
             }
@@ -72,10 +73,10 @@ impl Loader {
                 continue;
             }
             match candidate.bundled {
-                None => loader.unopened.push_back((place, candidate)),
+                None => loader.unopened.push_back((index, candidate)),
                 Some(_) => match candidate.open_approved(config, folders) {
-                    Ok(opened) => loader.finish(place, opened).await,
-                    Err(refused) => drop(loader.refused.insert(place, refused)),
+                    Ok(opened) => loader.finish(index, opened).await,
+                    Err(refused) => drop(loader.refused.insert(index, refused)),
                 },
             }
         }
@@ -92,7 +93,7 @@ impl Loader {
 
     /// Loads one more plugin. `false`: there are no more.
     pub async fn next(&mut self) -> bool {
-        if let Some((place, candidate)) = self.unopened.pop_front() {
+        if let Some((index, candidate)) = self.unopened.pop_front() {
             // Reading a large file may take long.
             let (config, folders) = (self.config.clone(), self.folders.clone());
             let opening = {
@@ -103,15 +104,15 @@ impl Loader {
                 Err(candidate.refuse(None, format!("opening its file failed: {error}")))
             });
             match opened {
-                Ok(opened) => self.load_if_compiled(place, opened).await,
-                Err(refused) => drop(self.refused.insert(place, refused)),
+                Ok(opened) => self.load_if_compiled(index, opened).await,
+                Err(refused) => drop(self.refused.insert(index, refused)),
             }
             return true;
         }
         // Small components first: a large one may take a minute to compile.
-        self.uncompiled.sort_by_key(|(place, opened)| (std::cmp::Reverse(opened.size()), *place));
-        let Some((place, opened)) = self.uncompiled.pop() else { return false };
-        self.finish(place, opened).await;
+        self.uncompiled.sort_by_key(|(index, opened)| (std::cmp::Reverse(opened.size()), *index));
+        let Some((index, opened)) = self.uncompiled.pop() else { return false };
+        self.finish(index, opened).await;
         true
     }
 
@@ -137,19 +138,19 @@ impl Loader {
         plugins
     }
 
-    async fn load_if_compiled(&mut self, place: usize, opened: Opened) {
+    async fn load_if_compiled(&mut self, index: usize, opened: Opened) {
         let limits = self.config.limits_of(&opened.candidate.name);
         if self.sandbox.remembered(&opened.digest, &limits).is_some() {
-            self.finish(place, opened).await;
+            self.finish(index, opened).await;
         } else {
-            self.uncompiled.push((place, opened));
+            self.uncompiled.push((index, opened));
         }
     }
 
-    async fn finish(&mut self, place: usize, opened: Opened) {
+    async fn finish(&mut self, index: usize, opened: Opened) {
         match self.load(opened).await {
-            Ok(loaded) => drop(self.loaded.insert(place, Arc::new(loaded))),
-            Err(refused) => drop(self.refused.insert(place, refused)),
+            Ok(loaded) => drop(self.loaded.insert(index, Arc::new(loaded))),
+            Err(refused) => drop(self.refused.insert(index, refused)),
         }
     }
 
@@ -303,8 +304,9 @@ impl Candidate {
         folders: &Folders,
         digest: &str,
     ) -> Result<Option<Lock>, String> {
-        let follows = config.host.follow_changes == Some(true) && config.host.locked != Some(true);
-        if self.bundled.is_some() || follows {
+        let follows_changes =
+            config.host.follow_changes == Some(true) && config.host.locked != Some(true);
+        if self.bundled.is_some() || follows_changes {
             return Ok(None);
         }
         let (path, name) = (folders.lock.clone(), &self.name);

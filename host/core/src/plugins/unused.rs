@@ -39,7 +39,7 @@ pub struct Uses {
     used: BTreeSet<(Capability, String)>,
     since: Option<String>,
     seen: Usage,
-    /// Whether no record was dropped. The audit counts the asks of dropped records, but does not keep their subjects.
+    /// Whether all records were read. The audit counts the asks of dropped records, but does not keep their subjects.
     is_complete: bool,
 }
 
@@ -87,9 +87,10 @@ impl Uses {
     /// Compares the added records with the usage of the whole audit. Call this function after the last record.
     /// `all`: the usage when the records were read, which also counts dropped records.
     pub fn finish(&mut self, all: &Usage, plugin: &str) {
-        let of =
+        let counts_in =
             |usage: &Usage| usage.0.get(plugin).map_or((0, 0), |one| (one.allowed, one.denied));
-        let ((seen_allowed, seen_denied), (allowed, denied)) = (of(&self.seen), of(all));
+        let ((seen_allowed, seen_denied), (allowed, denied)) =
+            (counts_in(&self.seen), counts_in(all));
         self.is_complete = seen_allowed >= allowed && seen_denied >= denied;
     }
 
@@ -98,7 +99,7 @@ impl Uses {
         self.seen.0.get(plugin).map_or(0, |one| one.calls)
     }
 
-    /// Whether no record was dropped, so that a value without a record was never asked for.
+    /// Whether all records were read, none having been dropped. A value without a record was then never asked for.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }

@@ -43,7 +43,7 @@ const RUNNERS: [&str; 15] = [
 const SUBCOMMANDS: [&str; 6] = ["run", "exec", "dlx", "tool", "x", "create"];
 
 /// Options of runners whose value is the next argument. The value does not name a server.
-const WITH_VALUE: [&str; 14] = [
+const OPTIONS_WITH_VALUE: [&str; 14] = [
     "-e",
     "--env",
     "-v",
@@ -75,7 +75,7 @@ pub fn name_of(server: &[String]) -> Option<String> {
     }
     let mut words = rest.iter();
     while let Some(word) = words.next() {
-        if WITH_VALUE.contains(&word.as_str()) {
+        if OPTIONS_WITH_VALUE.contains(&word.as_str()) {
             words.next();
         } else if !word.starts_with('-') && !SUBCOMMANDS.contains(&word.as_str()) {
             return short_name(word);
@@ -101,13 +101,13 @@ fn short_name(word: &str) -> Option<String> {
     let mut parts =
         word.rsplit(['/', '\\']).filter_map(|part| short_part(part.trim_start_matches('@')));
     let last = parts.next()?;
-    let says_nothing = |part: &String| {
+    let is_generic = |part: &String| {
         ["mcp", "server", "main", "index", "dist", "build"].contains(&part.as_str())
     };
-    if !says_nothing(&last) {
+    if !is_generic(&last) {
         return Some(last);
     }
-    Some(parts.find(|part| !says_nothing(part)).unwrap_or(last))
+    Some(parts.find(|part| !is_generic(part)).unwrap_or(last))
 }
 
 fn short_part(part: &str) -> Option<String> {
@@ -117,8 +117,8 @@ fn short_part(part: &str) -> Option<String> {
         Some((stem, "js" | "mjs" | "cjs" | "ts" | "py" | "exe" | "cmd" | "sh")) => stem,
         _ => word,
     };
-    let legal = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-    let word: String = word.chars().map(legal).take(32).collect();
+    let legal_char = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let word: String = word.chars().map(legal_char).take(32).collect();
     let mut short = word.trim_matches('-');
     // Parts that nearly all names of servers have do not distinguish servers.
     for _ in 0..3 {

@@ -90,7 +90,7 @@ struct OfferKeys {
 }
 
 /// The keys of a definition whose values may refer to secrets.
-const WITH_SECRETS: [&str; 2] = ["env", "headers"];
+const KEYS_WITH_SECRETS: [&str; 2] = ["env", "headers"];
 
 /// The schema of the table that [`Config::try_from`] reads: the keys of `OfferKeys` and the keys of a definition.
 impl JsonSchema for Config {
@@ -110,7 +110,7 @@ impl JsonSchema for Config {
         if let (Some(into), Some(Value::Object(from))) = (properties, definition.get("properties"))
         {
             into.extend(from.clone());
-            for key in WITH_SECRETS {
+            for key in KEYS_WITH_SECRETS {
                 into[key]["additionalProperties"] = value.clone().into();
             }
         }
@@ -128,7 +128,7 @@ impl TryFrom<toml::Table> for Config {
         for key in ["enabled", "prefix", "tools-off", "share", "tools"] {
             offered.extend(table.remove(key).map(|value| (key.to_owned(), value)));
         }
-        for key in WITH_SECRETS {
+        for key in KEYS_WITH_SECRETS {
             let Some(values) = table.get_mut(key).and_then(toml::Value::as_table_mut) else {
                 continue;
             };

@@ -50,9 +50,10 @@ impl Upstreams {
     ) -> Result<UpstreamReview, LockError> {
         let (key, listing) = (source.key.clone(), listing.clone());
         let review = move |lock: &LockFile| {
-            let of = ApprovalKey::Upstream(&key);
-            let approval = lock.approval(of)?;
-            let before = approval.as_ref().and_then(|one| lock.description(of, &one.digest));
+            let approval_key = ApprovalKey::Upstream(&key);
+            let approval = lock.approval(approval_key)?;
+            let before =
+                approval.as_ref().and_then(|one| lock.description(approval_key, &one.digest));
             let now = description::of_listing(&listing);
             let differences = before.map(|before| description::differences(&before, &now));
             let held = lock.unapproved(&key, digests(&listing), true, |_| ());

@@ -41,14 +41,14 @@ impl Caller {
     pub fn of(cx: &RequestContext<RoleServer>) -> Self {
         let parts = cx.extensions.get::<http::request::Parts>();
         let principal = parts.and_then(|parts| parts.extensions.get::<Principal>());
-        let reserved =
+        let is_reserved =
             |key: &String| key == "progressToken" || key.starts_with("io.modelcontextprotocol/");
         let meta: serde_json::Map<_, _> = cx
             .meta
             .0
             .0
             .iter()
-            .filter(|(key, _)| !reserved(key))
+            .filter(|(key, _)| !is_reserved(key))
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
         Self {

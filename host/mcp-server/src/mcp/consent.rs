@@ -9,8 +9,8 @@ use portcullis_core::plugins::LoadedPlugin;
 /// Maximum length of a subject in characters, as in `types.wit`. A user cannot agree to a subject that is not shown
 /// in full.
 const MAX_SUBJECT: usize = 4000;
-/// Maximum length of an action in characters. A longer action is cut. An action says what the plugin wants to do, and may
-/// name a program, its URL and a folder.
+/// Maximum length of an action in characters. A longer action is cut. An action says what the plugin wants to do. It
+/// may name a program, a URL and a folder.
 const MAX_ACTION: usize = 1000;
 
 /// The answer to a question for consent that the user is not asked, with the outcome for the audit. The answer is
@@ -31,8 +31,8 @@ pub fn answer_without_asking(
         );
         return Some((json!({ "action": "accept" }), "agreed-beforehand"));
     }
-    let asked = caller.supports("elicitation.form") && subject.chars().count() <= MAX_SUBJECT;
-    (!asked).then(|| {
+    let may_ask = caller.supports("elicitation.form") && subject.chars().count() <= MAX_SUBJECT;
+    (!may_ask).then(|| {
         tracing::warn!(
             "`{name}` may not: {kind} {short}: the user cannot be asked; to allow it \
              without a question, add to portcullis.toml:\n\

@@ -18,7 +18,7 @@ use super::journals::KeptJournal;
 
 /// Splits the key `CALL.KEY` of a question into the number of the call and the key within the call. `None`: the
 /// question does not belong to a call that a plugin made.
-fn parts(key: &str) -> Option<(u32, &str)> {
+fn split_key(key: &str) -> Option<(u32, &str)> {
     let (call, rest) = key.split_once('.')?;
     Some((call.parse().ok()?, rest))
 }
@@ -97,7 +97,7 @@ impl Exchange {
         let mut of_calls: BTreeMap<u32, InputResponses> = BTreeMap::new();
         let mut others = InputResponses::new();
         for (key, value) in responses {
-            match parts(&key).filter(|(call, _)| self.inner.contains_key(call)) {
+            match split_key(&key).filter(|(call, _)| self.inner.contains_key(call)) {
                 Some((call, rest)) => {
                     of_calls.entry(call).or_default().insert(rest.to_owned(), value);
                 }

@@ -289,7 +289,7 @@ impl Exchange {
     }
 }
 
-/// Converts a question to MCP's types. Returns its kind and the client feature that it needs, too.
+/// Converts a question to MCP's types. Also returns the kind of the question and the client feature that it needs.
 fn request(ask: &Ask, plugin: &str) -> Result<(Kind, &'static str, InputRequest), CallFailure> {
     let parse = |text: &str| -> Result<Value, CallFailure> {
         serde_json::from_str(text).map_err(|error| {

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 /// Maximum size in bytes of a journal that the client carries. A larger journal is kept on disk, and the client
 /// carries its digest.
-const MAX_CARRIED: usize = 32 * 1024;
+const MAX_CARRIED_BYTES: usize = 32 * 1024;
 
 /// Maximum size of all journals on disk together, in bytes. The oldest are removed first.
-const MAX_KEPT: u64 = 256 * 1024 * 1024;
+const MAX_KEPT_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A journal between two rounds.
 #[derive(Debug, Serialize, Deserialize)]
@@ -59,12 +59,12 @@ impl Journals {
         Self(Arc::new(records))
     }
 
-    /// If the journal has more than [`MAX_CARRIED`] bytes, stores it on disk and replaces it in `kept` by its
+    /// If the journal has more than [`MAX_CARRIED_BYTES`] bytes, stores it on disk and replaces it in `kept` by its
     /// digest.
     pub(super) async fn store(&self, kept: &mut KeptJournal) -> Result<(), JournalError> {
         let KeptJournal::Whole(journal) = &*kept else { return Ok(()) };
         let text = serde_json::to_vec(journal)?;
-        if text.len() <= MAX_CARRIED {
+        if text.len() <= MAX_CARRIED_BYTES {
             return Ok(());
         }
         let (records, key) = (self.0.clone(), digest(&text));
@@ -72,7 +72,7 @@ impl Journals {
         let write = move || {
             let expires = Some(SystemTime::now() + ANSWER_TIME);
             records.write(&key, &text, None, expires, |_| true)?;
-            records.shrink(MAX_KEPT).map_err(WriteError::from)
+            records.shrink(MAX_KEPT_BYTES).map_err(WriteError::from)
         };
         Ok(tokio::task::spawn_blocking(write).await??)
     }

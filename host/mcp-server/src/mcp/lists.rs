@@ -77,15 +77,15 @@ fn listable<'a>(
     listed: &'a [ResourceInfo],
 ) -> impl Iterator<Item = &'a ResourceInfo> {
     listed.iter().filter(move |one| {
-        let may = catalog.may_list(loaded, &one.uri);
-        if !may {
+        let may_list = catalog.may_list(loaded, &one.uri);
+        if !may_list {
             tracing::warn!(
                 "`{}` lists {}, which another source owns: it is hidden",
                 loaded.plugin.name,
                 portcullis_sanitize::line(&one.uri, 200)
             );
         }
-        may
+        may_list
     })
 }
 
@@ -105,24 +105,24 @@ impl Server {
             arguments: no_arguments(),
         };
         let seal = &self.shared.seal;
-        let mut place = Position::read(cursor, seal, &binding)?;
+        let mut position = Position::read(cursor, seal, &binding)?;
         let mut found: Vec<Value> = Vec::new();
         let (mut ttl, mut scope) = (None, CacheScope::Public);
-        if place.source == 0 {
+        if position.source == 0 {
             found.extend(catalog.resources().map(definitions::resource));
-            place.source = 1;
+            position.source = 1;
         }
         // Whether every plugin declares for how long its list is valid.
-        let mut known = true;
+        let mut all_have_ttl = true;
         let mut rounds = 0;
-        while let Some(loaded) = lists.get(place.source - 1) {
+        while let Some(loaded) = lists.get(position.source - 1) {
             if found.len() >= PAGE_SIZE || rounds >= MAX_PLUGIN_PAGES {
                 break;
             }
             rounds += 1;
-            let page = self.page(loaded, place.cursor.take(), cx).await;
+            let page = self.page(loaded, position.cursor.take(), cx).await;
             found.extend(listable(&catalog, loaded, &page.resources).map(definitions::resource));
-            place.cursor = page.next;
+            position.cursor = page.next;
             match page.freshness {
                 Some(fresh) => {
                     ttl = Some(fresh.ttl_ms.min(ttl.unwrap_or(u64::MAX)));
@@ -130,15 +130,15 @@ impl Server {
                         scope = CacheScope::Private;
                     }
                 }
-                None => known = false,
+                None => all_have_ttl = false,
             }
-            if place.cursor.is_none() {
-                place.source += 1;
+            if position.cursor.is_none() {
+                position.source += 1;
             }
         }
-        let last = place.source > lists.len();
-        let next = (!last).then(|| place.write(seal, &binding)).transpose()?;
-        if last {
+        let is_last = position.source > lists.len();
+        let next = (!is_last).then(|| position.write(seal, &binding)).transpose()?;
+        if is_last {
             found.extend(
                 catalog.listed_by_upstreams("uri", |one| &one.listing.resources).map(Value::from),
             );
@@ -149,7 +149,7 @@ impl Server {
             })?;
             let mut result = ListResourcesResult::with_all_items(resources);
             result.next_cursor = next;
-            let ttl = ttl.filter(|_| known);
+            let ttl = ttl.filter(|_| all_have_ttl);
             (result.ttl_ms, result.cache_scope) = (ttl, ttl.map(|_| scope));
             return Ok(result);
         }

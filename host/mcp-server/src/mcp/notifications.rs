@@ -88,7 +88,7 @@ impl Server {
         let roots = WatchRoots::of(self, &caller);
         subscriptions
             .entry(uri)
-            .or_insert_with_key(|uri| watch(&self.shared.host, uri.clone(), roots));
+            .or_insert_with_key(|uri| start_watch(&self.shared.host, uri.clone(), roots));
         Ok(())
     }
 
@@ -99,7 +99,7 @@ impl Server {
         let uris = subscription.accepted().resource_subscriptions.iter().flatten();
         let watches: Vec<Watch> = uris
             .take(MAX_SUBSCRIPTIONS)
-            .map(|uri| watch(&self.shared.host, uri.clone(), WatchRoots::of(self, &caller)))
+            .map(|uri| start_watch(&self.shared.host, uri.clone(), WatchRoots::of(self, &caller)))
             .collect();
         let (sink, shutdown) = (subscription.sink().clone(), self.shared.host.shutdown.clone());
         loop {
@@ -167,16 +167,16 @@ impl WatchRoots {
     }
 }
 
-fn watch(host: &Arc<Host>, uri: String, roots: WatchRoots) -> Watch {
+fn start_watch(host: &Arc<Host>, uri: String, roots: WatchRoots) -> Watch {
     let host = host.clone();
     AbortOnDropHandle::new(tokio::spawn(async move {
         let catalog = host.catalog().await;
         let watched = catalog.upstream_owner(&uri).map(|one| one.source.upstream.watch(&uri));
-        let mut known = version(&host, &uri, &roots.now(&host.roots)).await;
+        let mut known = ask_version(&host, &uri, &roots.now(&host.roots)).await;
         // Without a version, only the source itself can report changes.
         while known.is_some() {
             tokio::time::sleep(POLL_INTERVAL).await;
-            let now = version(&host, &uri, &roots.now(&host.roots)).await;
+            let now = ask_version(&host, &uri, &roots.now(&host.roots)).await;
             if now.is_some() && now != known {
                 host.shared_state.tell(Broadcast::Resource(uri.clone()));
             }
@@ -188,7 +188,7 @@ fn watch(host: &Arc<Host>, uri: String, roots: WatchRoots) -> Watch {
     }))
 }
 
-async fn version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<String> {
+async fn ask_version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<String> {
     let catalog = host.catalog().await;
     for source in catalog.resource(uri).into_iter().filter(|one| one.plugin().is_some()) {
         let call = Call {

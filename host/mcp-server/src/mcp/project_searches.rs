@@ -8,7 +8,7 @@ use portcullis_core::projects::Projects;
 use portcullis_roots::Roots;
 
 /// Time for which found projects are used before they are looked for again.
-const FRESH: Duration = Duration::from_secs(3);
+const FRESH_TIME: Duration = Duration::from_secs(3);
 
 /// Maximum number of sets of roots whose projects are kept.
 const MAX_LOOKS: usize = 16;
@@ -25,14 +25,14 @@ struct CachedSearch {
 }
 
 impl ProjectSearches {
-    /// The projects beneath roots. They are looked for on a thread that serves no client.
+    /// The projects beneath roots. The search runs on a thread that serves no client.
     pub(super) async fn projects(&self, roots: &Roots) -> Arc<Projects> {
         if roots.is_empty() {
             return Arc::default();
         }
         // The lock is held during the search, so that requests for the same roots wait for its result.
         let mut looks = self.0.lock().await;
-        looks.retain(|look| look.at.elapsed() < FRESH);
+        looks.retain(|look| look.at.elapsed() < FRESH_TIME);
         let key = roots.to_string();
         if let Some(look) = looks.iter().find(|look| look.roots == key) {
             return look.projects.clone();

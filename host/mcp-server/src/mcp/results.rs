@@ -191,14 +191,14 @@ impl Server {
             text,
         });
         let (id, number) = (&kept.id, kept.pages.len());
-        let told = format!(
+        let first_page = format!(
             "{}\n\n[Page 1 of {number}. The whole answer has about {} tokens: {}. Read page 2 with {READ} {{\"id\": \"{id}\", \"page\": 2}}.]",
             kept.page(1).unwrap_or_default(),
             kept.text.len() / TOKEN_BYTES,
             shape_of_text(&kept.text),
         );
         result.content.retain(|block| block.as_text().is_none());
-        result.content.insert(0, ContentBlock::text(told));
+        result.content.insert(0, ContentBlock::text(first_page));
         let link = json!({
             "type": "resource_link", "uri": format!("{SCHEME}{id}/2"), "name": "page 2", "mimeType": "text/plain",
         });
@@ -222,7 +222,7 @@ impl Server {
                     return convert::error(format!("the arguments are wrong: {error}")).into();
                 }
             };
-        let kept = self.shared.results.of(&read.id, &self.owner(caller));
+        let kept = self.shared.results.find(&read.id, &self.owner(caller));
         let Some(kept) = kept else {
             let why = "there is no such answer, or it is no longer kept: call its tool again";
             return convert::error(why.to_owned()).into();
@@ -243,7 +243,7 @@ impl Server {
         cx: &RequestContext<RoleServer>,
     ) -> Option<ReadResourceResult> {
         let (id, page) = uri.strip_prefix(SCHEME)?.split_once('/')?;
-        let kept = self.shared.results.of(id, &self.owner(&Caller::of(cx)))?;
+        let kept = self.shared.results.find(id, &self.owner(&Caller::of(cx)))?;
         let text = kept.page(page.parse().ok()?)?;
         let contents = json!([{ "uri": uri, "mimeType": "text/plain", "text": text }]);
         Some(ReadResourceResult::new(serde_json::from_value(contents).ok()?))
@@ -262,7 +262,7 @@ impl Results {
         }
     }
 
-    fn of(&self, id: &str, owner: &Owner) -> Option<Arc<KeptResult>> {
+    fn find(&self, id: &str, owner: &Owner) -> Option<Arc<KeptResult>> {
         let all = self.0.lock();
         all.iter().find(|kept| kept.id == id && kept.owner == *owner).cloned()
     }
@@ -309,9 +309,9 @@ mod tests {
         for number in 0..=MAX_KEPT {
             results.keep(kept(number));
         }
-        assert!(results.of("0", &owner("a")).is_none());
-        assert!(results.of("1", &owner("b")).is_none());
-        let found = results.of("1", &owner("a")).unwrap();
+        assert!(results.find("0", &owner("a")).is_none());
+        assert!(results.find("1", &owner("b")).is_none());
+        let found = results.find("1", &owner("a")).unwrap();
         assert_eq!((found.page(0), found.page(3), found.page(4)), (None, Some("xx"), None));
     }
 }

@@ -36,7 +36,7 @@ impl Binding<'_> {
     }
 }
 
-/// The members of an object in a fixed order, also in nested objects. Objects in arrays keep their order.
+/// The members of an object in a fixed order, also in nested objects. Objects in arrays stay as they are.
 fn sorted(object: &JsonObject) -> BTreeMap<&String, Value> {
     object
         .iter()

@@ -32,13 +32,13 @@ pub(super) fn is_own(name: &str) -> bool {
 }
 
 /// Number of tools that are found if the call names no limit.
-const FOUND: usize = 8;
+const DEFAULT_FOUND: usize = 8;
 
 /// Maximum number of tools that are found.
 const MAX_FOUND: usize = 50;
 
 /// Number of tools that the error for an unknown tool suggests.
-const SUGGESTED: usize = 3;
+const MAX_SUGGESTED: usize = 3;
 
 /// How much of each definition an answer contains.
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -87,7 +87,7 @@ fn definitions(number: usize) -> [Value; 2] {
                         "type": "string", "enum": ["name", "summary", "full"], "default": "summary",
                         "description": "`full` has the schemas of the arguments."
                     },
-                    "limit": { "type": "integer", "minimum": 1, "maximum": MAX_FOUND, "default": FOUND },
+                    "limit": { "type": "integer", "minimum": 1, "maximum": MAX_FOUND, "default": DEFAULT_FOUND },
                 },
                 "required": ["query"],
             },
@@ -146,7 +146,7 @@ fn text<'a>(tool: &'a Value, key: &str) -> &'a str {
 }
 
 /// The parts of a definition that an answer contains.
-fn told(tool: &Value, detail: Detail) -> Value {
+fn shown_parts(tool: &Value, detail: Detail) -> Value {
     match detail {
         Detail::Name => tool["name"].clone(),
         Detail::Summary => json!({
@@ -177,7 +177,7 @@ fn arguments(tool: &Value) -> String {
     let schema = &tool["inputSchema"];
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let one = |(name, schema): (&String, &Value)| {
+    let argument = |(name, schema): (&String, &Value)| {
         let mark = if required.contains(&name.as_str()) { "" } else { "?" };
         let choices = schema["enum"]
             .as_array()
@@ -189,7 +189,7 @@ fn arguments(tool: &Value) -> String {
         }
     };
     let properties = schema["properties"].as_object();
-    properties.into_iter().flatten().map(one).collect::<Vec<_>>().join(", ")
+    properties.into_iter().flatten().map(argument).collect::<Vec<_>>().join(", ")
 }
 
 fn parsed<T: for<'de> Deserialize<'de>>(
@@ -199,7 +199,7 @@ fn parsed<T: for<'de> Deserialize<'de>>(
 }
 
 /// The error result for arguments that cannot be parsed.
-fn misshaped(error: &serde_json::Error) -> CallToolResponse {
+fn arguments_error(error: &serde_json::Error) -> CallToolResponse {
     convert::error(format!("the arguments are wrong: {error}")).into()
 }
 
@@ -249,33 +249,33 @@ impl Server {
         }
         if params.name == SEARCH {
             return ControlFlow::Break(match parsed::<SearchArguments>(params.arguments) {
-                Ok(search) => found(&visible, &search),
-                Err(error) => misshaped(&error),
+                Ok(search) => search_answer(&visible, &search),
+                Err(error) => arguments_error(&error),
             });
         }
         let mut params = params;
         match parsed::<CallArguments>(params.arguments.take()) {
             Ok(CallArguments { name, .. }) if visible.catalog.tool(&name).is_none() => {
-                ControlFlow::Break(unknown(&visible, &name))
+                ControlFlow::Break(unknown_tool_answer(&visible, &name))
             }
             Ok(CallArguments { name, arguments }) => {
                 params.name = name.into();
                 params.arguments = Some(arguments);
                 ControlFlow::Continue(params)
             }
-            Err(error) => ControlFlow::Break(misshaped(&error)),
+            Err(error) => ControlFlow::Break(arguments_error(&error)),
         }
     }
 }
 
 /// The answer of `search_tools`.
-fn found(visible: &Visible, search: &SearchArguments) -> CallToolResponse {
+fn search_answer(visible: &Visible, search: &SearchArguments) -> CallToolResponse {
     let tools: Vec<&Value> = visible.tools.iter().filter(|tool| is_for_models(tool)).collect();
-    let limit = search.limit.unwrap_or(FOUND).clamp(1, MAX_FOUND);
+    let limit = search.limit.unwrap_or(DEFAULT_FOUND).clamp(1, MAX_FOUND);
     let hits = index(visible, &tools).search(&search.query, limit);
-    let told: Vec<Value> =
-        hits.iter().map(|hit| told(tools[hit.document], search.detail)).collect();
-    let mut answer = json!({ "tools": told, "of": tools.len() });
+    let shown: Vec<Value> =
+        hits.iter().map(|hit| shown_parts(tools[hit.document], search.detail)).collect();
+    let mut answer = json!({ "tools": shown, "of": tools.len() });
     if hits.is_empty() {
         let sources: BTreeSet<&str> = tools.iter().map(|tool| source(visible, tool)).collect();
         answer["hint"] = "no tool has these words: try others, such as the name of a source".into();
@@ -285,9 +285,9 @@ fn found(visible: &Visible, search: &SearchArguments) -> CallToolResponse {
 }
 
 /// The answer of `call_tool` for a tool that does not exist.
-fn unknown(visible: &Visible, name: &str) -> CallToolResponse {
+fn unknown_tool_answer(visible: &Visible, name: &str) -> CallToolResponse {
     let tools: Vec<&Value> = visible.tools.iter().filter(|tool| is_for_models(tool)).collect();
-    let hits = index(visible, &tools).search(name, SUGGESTED);
+    let hits = index(visible, &tools).search(name, MAX_SUGGESTED);
     let names: Vec<&str> =
         hits.iter().filter_map(|hit| tools[hit.document]["name"].as_str()).collect();
     let shown = portcullis_sanitize::line(name, 80);

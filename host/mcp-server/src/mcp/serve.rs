@@ -98,8 +98,8 @@ impl Server {
         cx: &RequestContext<RoleServer>,
         exchange: &Exchange,
     ) -> Option<Roots> {
-        let wanted = request.source.plugin().is_some_and(|loaded| loaded.wants_roots());
-        if !request.has_paths && !wanted {
+        let wants_roots = request.source.plugin().is_some_and(|loaded| loaded.wants_roots());
+        if !request.has_paths && !wants_roots {
             return Some(self.shared.host.roots.none());
         }
         let (operator, named) = (&self.shared.host.roots, exchange.roots());

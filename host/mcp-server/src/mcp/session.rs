@@ -158,7 +158,7 @@ impl Session {
     }
 }
 
-/// What a client said when it was asked for its roots.
+/// A client's answer to the question for its roots.
 #[derive(Debug, PartialEq)]
 pub enum ClientRoots {
     /// The URIs of the roots.

@@ -79,7 +79,7 @@ pub(super) fn settings(
     Ok(Settings {
         allowed_hosts: config.allowed_hosts.clone(),
         allowed_origins: config.allowed_origins.clone(),
-        token: config.token_file.as_deref().map(token).transpose()?,
+        token: config.token_file.as_deref().map(read_token).transpose()?,
         oauth,
         tls,
         legacy_sse: config.legacy_sse,
@@ -107,7 +107,7 @@ pub(super) fn oauth_hosts(config: &HttpConfig) -> Vec<String> {
     clippy::disallowed_methods,
     reason = "the operator names the file, at the start of the server"
 )]
-fn token(file: &Path) -> Result<String, SettingsError> {
+fn read_token(file: &Path) -> Result<String, SettingsError> {
     let text = std::fs::read_to_string(file)
         .map_err(|cause| SettingsError::TokenFile { file: file.to_owned(), cause })?;
     let token = text.trim();

@@ -31,7 +31,7 @@ impl Report {
             times.sort_unstable();
         }
         for (name, quantile) in [("p50", 0.5), ("p99", 0.99)] {
-            let [native, own] = times.each_ref().map(|times| at(times, quantile));
+            let [native, own] = times.each_ref().map(|times| at_quantile(times, quantile));
             let ratio = own.as_secs_f64() / native.as_secs_f64();
             let goals = if name == "p50" { goals } else { &[] };
             let goals: Vec<_> = goals.iter().map(|goal| judge(goal, own, ratio)).collect();
@@ -112,7 +112,7 @@ fn met(met: bool) -> &'static str {
     if met { "met" } else { "MISSED" }
 }
 
-fn at(sorted: &[Duration], quantile: f64) -> Duration {
+fn at_quantile(sorted: &[Duration], quantile: f64) -> Duration {
     let index = (sorted.len() as f64 * quantile) as usize;
     sorted[index.min(sorted.len() - 1)]
 }

@@ -190,8 +190,8 @@ impl Stdio {
             .stderr(Pipe::null())
             .spawn()
             .expect("the server starts");
-        let input = child.stdin.take().expect("piped above");
-        let output = BufReader::new(child.stdout.take().expect("piped above"));
+        let input = child.stdin.take().expect("the stream is a pipe");
+        let output = BufReader::new(child.stdout.take().expect("the stream is a pipe"));
         let (echo, answer) = (line(&echo(1, era)), Vec::new());
         let mut session = Self { child, input, output, era, echo, answer };
         match era {
@@ -201,8 +201,8 @@ impl Stdio {
                     "clientInfo": {"name": "speed", "version": "0"},
                 });
                 session.exchange(&line(&request(0, era, "initialize", params)));
-                let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-                session.input.write_all(&line(&told)).expect("the server listens");
+                let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+                session.input.write_all(&line(&notification)).expect("the server listens");
             }
             Era::Modern => session.exchange(&line(&request(0, era, "server/discover", json!({})))),
         }
@@ -286,18 +286,18 @@ impl Http {
             .stderr(Pipe::piped())
             .spawn()
             .expect("the server starts");
-        let mut stderr = BufReader::new(child.stderr.take().expect("piped above"));
+        let mut stderr = BufReader::new(child.stderr.take().expect("the stream is a pipe"));
         let address = loop {
-            let mut said = String::new();
-            let read = stderr.read_line(&mut said).expect("the server speaks");
+            let mut printed = String::new();
+            let read = stderr.read_line(&mut printed).expect("the server speaks");
             assert!(read > 0, "the server does not say where it is");
-            let address = said.trim().split_once("http://").map(|(_, address)| address);
+            let address = printed.trim().split_once("http://").map(|(_, address)| address);
             if let Some(address) = address.and_then(|address| address.strip_suffix("/mcp")) {
                 break address.to_owned();
             }
         };
         let stream = TcpStream::connect(&address).expect("the server listens");
-        stream.set_nodelay(true).expect("a socket can be told");
+        stream.set_nodelay(true).expect("the option of a socket can be set");
         let body = echo(1, Era::Modern).to_string();
         let request = format!(
             "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\

@@ -82,7 +82,7 @@ impl Args {
             fetched.digest.hex()
         );
         text += &grants.write()?;
-        text += &next(&inspection, &self.grants);
+        text += &next_steps(&inspection, &self.grants);
         super::print(&text)
     }
 
@@ -97,7 +97,7 @@ impl Args {
     }
 }
 
-/// What `portcullis.toml` grants to the plugin of this name already: that is in force at once.
+/// The grants that `portcullis.toml` already has for the plugin of this name. They are in force at once.
 fn granted_already(context: &CommandContext, name: &str) -> String {
     let Some(plugin) = context.config.plugins.get(name) else { return String::new() };
     let values = Capability::ALL.map(|one| (one, plugin.grants.values(one)));
@@ -119,7 +119,7 @@ fn granted_already(context: &CommandContext, name: &str) -> String {
 }
 
 /// What the operator can do next.
-fn next(inspection: &Inspection, grants: &[String]) -> String {
+fn next_steps(inspection: &Inspection, grants: &[String]) -> String {
     let mut text = String::new();
     if grants.is_empty() && !inspection.wants().is_empty() {
         let name = &inspection.name;

@@ -88,7 +88,7 @@ impl Args {
 /// Maximum number of denials that are shown of one source.
 const MAX_DENIALS: usize = 5;
 
-/// What the audit records about one source.
+/// The counts and denials of one source in the audit.
 struct Use<'a> {
     last: Option<&'a str>,
     calls: u64,

@@ -45,7 +45,7 @@ impl Args {
             context.audit.keep_records();
         }
         let upstreams = context.upstreams()?;
-        let catalog = self.catalog(&context, &upstreams).await;
+        let catalog = self.catalog_with_tool(&context, &upstreams).await;
         let Some(tool) = catalog.tool(&self.tool) else {
             let names: Vec<_> = catalog.tools().map(|(name, _)| name).collect();
             let tool = portcullis_sanitize::visible_line(&self.tool, 80);
@@ -54,8 +54,8 @@ impl Args {
         let first_root = context.roots.iter().next().map(Root::path);
         make_absolute(&mut arguments, tool.paths(), first_root);
         let client = Terminal { roots: context.roots.clone() };
-        let calls_tools = tool.source().plugin().is_some_and(|loaded| loaded.calls_tools());
-        let inner = calls_tools.then(|| InnerCalls::new(catalog.clone()));
+        let may_call_tools = tool.source().plugin().is_some_and(|loaded| loaded.calls_tools());
+        let inner = may_call_tools.then(|| InnerCalls::new(catalog.clone()));
         let call = Call {
             request: call::request_id(),
             origin: call::Origin::default(),
@@ -82,7 +82,11 @@ impl Args {
     /// bundled plugins, for which nothing has to be compiled. The second has all plugins and the upstream servers
     /// that are known from earlier runs. The last is the complete catalog, for which unknown servers are started. A
     /// tool that calls other tools always gets the complete catalog.
-    async fn catalog(&self, context: &CommandContext, upstreams: &Upstreams) -> Arc<Catalog> {
+    async fn catalog_with_tool(
+        &self,
+        context: &CommandContext,
+        upstreams: &Upstreams,
+    ) -> Arc<Catalog> {
         let mut loader = context.loader().await;
         let bundled = loader.bundled();
         let bundled = Catalog::new(bundled.into(), Vec::new(), &upstreams.lock).await;
@@ -104,7 +108,7 @@ impl Args {
         if known.tool(&self.tool).is_some_and(|tool| !calls_tools(tool)) {
             return Arc::new(known);
         }
-        // Only the user waits, so this has no time limit.
+        // Only the user waits, so starting the servers has no time limit.
         report_if_slow("starting servers for the first time", upstreams.settled()).await;
         Arc::new(Catalog::new(plugins, upstreams.known_offers().await, &upstreams.lock).await)
     }
@@ -136,7 +140,7 @@ impl Args {
     }
 
     fn show(&self, answer: Result<SourceAnswer, CallFailure>) -> anyhow::Result<CommandEnd> {
-        let asks = |keys: Vec<&str>| {
+        let fail_with_questions = |keys: Vec<&str>| {
             let keys = portcullis_sanitize::visible_line(&keys.join(", "), 200);
             bail!("the tool asks its client a question ({keys}); call it from an MCP client")
         };
@@ -144,7 +148,7 @@ impl Args {
             SourceAnswer::Plugin(PluginAnswer::Tool(result)) => self.show_result(&result),
             SourceAnswer::Plugin(PluginAnswer::NeedInput(need)) => {
                 let need = need.into_need();
-                asks(need.asks.iter().map(|(key, _)| key.as_str()).collect())
+                fail_with_questions(need.asks.iter().map(|(key, _)| key.as_str()).collect())
             }
             SourceAnswer::Plugin(_) => bail!("the plugin did not return a tool result"),
             SourceAnswer::InnerQuestions(asked) => {
@@ -153,7 +157,7 @@ impl Args {
                 bail!("the tools {names} have questions to the client; call from an MCP client")
             }
             SourceAnswer::UpstreamQuestions { requests, .. } => {
-                asks(requests.keys().map(String::as_str).collect())
+                fail_with_questions(requests.keys().map(String::as_str).collect())
             }
             SourceAnswer::Upstream(result) => self.show_upstream_result(&result),
         }
@@ -242,8 +246,8 @@ impl Client for Terminal {
 fn show_notice(notice: &CallNotification) {
     let line = match notice {
         CallNotification::Progress { done, total, message } => {
-            let of = total.map(|total| format!("/{total}")).unwrap_or_default();
-            format!("{done}{of} {}", message.as_deref().unwrap_or_default())
+            let total = total.map(|total| format!("/{total}")).unwrap_or_default();
+            format!("{done}{total} {}", message.as_deref().unwrap_or_default())
         }
         CallNotification::Log { data: Value::String(text), .. } => text.clone(),
         CallNotification::Log { data, .. } => data.to_string(),

@@ -9,7 +9,7 @@ use super::context::CommandContext;
 use super::style::{green, red};
 use portcullis_core::plugins::{GrantComparison, Plugins, compare};
 
-/// How a finding is to be taken.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     /// It works.
@@ -24,7 +24,7 @@ pub(super) enum Level {
 #[derive(Debug)]
 pub(super) struct Finding {
     pub(super) level: Level,
-    /// The part of the installation that it is about, in a word.
+    /// The part of the installation that the finding is about, in a word.
     pub(super) area: &'static str,
     pub(super) text: String,
     /// The command, or the step, that mends it.
@@ -73,7 +73,7 @@ impl Findings {
         self.0.iter().filter(|one| one.level == level).map(|one| one.text.as_str()).collect()
     }
 
-    /// How the command ends that prints the findings.
+    /// The end of the command that prints the findings.
     pub(super) fn end(&self) -> CommandEnd {
         if self.0.iter().any(|one| one.level == Level::Fault) {
             CommandEnd::Failed

@@ -22,13 +22,13 @@ impl Args {
     pub(super) fn run(&self, given: Option<&Path>) -> anyhow::Result<CommandEnd> {
         match self {
             Self::Schema => super::print::json(portcullis_core::config::schema()),
-            Self::Path => path(given),
-            Self::Show => show(given),
+            Self::Path => print_path(given),
+            Self::Show => print_config(given),
         }
     }
 }
 
-fn path(given: Option<&Path>) -> anyhow::Result<CommandEnd> {
+fn print_path(given: Option<&Path>) -> anyhow::Result<CommandEnd> {
     let ConfigFile { path, text } = ConfigFile::read(given, &Folders::of_user()?)?;
     if text.is_none() {
         super::log::say("(there is no such file: the defaults in the binary apply)");
@@ -36,15 +36,15 @@ fn path(given: Option<&Path>) -> anyhow::Result<CommandEnd> {
     super::print(&format!("{}\n", path.display()))
 }
 
-fn show(given: Option<&Path>) -> anyhow::Result<CommandEnd> {
+fn print_config(given: Option<&Path>) -> anyhow::Result<CommandEnd> {
     let ConfigFile { path, text } = ConfigFile::read(given, &Folders::of_user()?)?;
     let Some(text) = text else { return super::print(DEFAULT) };
-    let at = |error: ConfigError| ConfigError { file: Some(path.clone()), ..error };
-    let shown = portcullis_core::config::shown(&text).map_err(at)?;
+    let with_file = |error: ConfigError| ConfigError { file: Some(path.clone()), ..error };
+    let shown = portcullis_core::config::shown(&text).map_err(with_file)?;
     super::print::untrusted(&format!(
         "# {}\n{shown}\n# ---- the defaults in the binary, for bundled plugins not named above\n{DEFAULT}",
         path.display()
     ))?;
-    Config::parse(&text).map_err(at)?;
+    Config::parse(&text).map_err(with_file)?;
     Ok(CommandEnd::Done)
 }

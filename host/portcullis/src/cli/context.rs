@@ -69,10 +69,10 @@ impl CommandContext {
     /// A root cannot be opened.
     pub fn new(common: &Common, read: ReadConfig) -> anyhow::Result<Self> {
         let ReadConfig { config, source, folders } = read;
-        let of_user = folders.clone();
+        let user_folders = folders.clone();
         let folders = config.host.over(folders);
-        let own = host_files(&of_user, &folders, &config, source.as_deref());
-        let roots = roots(common, &config, own)?;
+        let own = host_files(&user_folders, &folders, &config, source.as_deref());
+        let roots = open_roots(common, &config, own)?;
         let audit = Audit::with(folders.audit.clone(), config.host.audit_limits());
         for remark in portcullis_file_transaction::recover(&folders.journals) {
             tracing::warn!("{remark}");
@@ -156,7 +156,7 @@ impl CommandContext {
 
 /// The roots of `--root` and of the configuration. If there are none, the folder in `CLAUDE_PROJECT_DIR`.
 #[expect(clippy::disallowed_methods, reason = "some clients name the open folder this way")]
-fn roots(common: &Common, config: &Config, own: HostFiles) -> anyhow::Result<Roots> {
+fn open_roots(common: &Common, config: &Config, own: HostFiles) -> anyhow::Result<Roots> {
     let project = std::env::var_os("CLAUDE_PROJECT_DIR").map(PathBuf::from);
     let mut roots = Vec::new();
     for path in config.roots.iter().chain(&common.roots) {
@@ -192,28 +192,29 @@ fn roots(common: &Common, config: &Config, own: HostFiles) -> anyhow::Result<Roo
 /// folders in `plugin-dirs`.
 #[expect(clippy::disallowed_methods, reason = "the binary that runs is one of these files")]
 fn host_files(
-    of_user: &Folders,
+    user_folders: &Folders,
     folders: &Folders,
     config: &Config,
     source: Option<&Path>,
 ) -> HostFiles {
-    let mut own: Vec<HostFile> = of_user.own().into_iter().map(HostFile::folder).collect();
+    let mut own: Vec<HostFile> = user_folders.own().into_iter().map(HostFile::folder).collect();
     let plugins = config.host.plugin_dirs.iter().flatten().cloned();
     own.extend(plugins.map(|folder| HostFile::folder(folder).public()));
-    let kept = [&folders.store, &folders.logins, &folders.cache, &folders.audit];
-    own.extend(kept.map(|folder| HostFile::folder(folder.clone())));
+    let other_folders = [&folders.store, &folders.logins, &folders.cache, &folders.audit];
+    own.extend(other_folders.map(|folder| HostFile::folder(folder.clone())));
     own.push(HostFile::series(folders.lock.clone()));
     own.extend(source.map(|file| HostFile::file(file.to_owned())));
     // Whoever could write a key could sign plugins.
     let keys = config.plugin_sources.values().filter_map(|source| source.key.clone());
     own.extend(keys.map(HostFile::file));
     own.extend(config.secret_files().map(|file| HostFile::file(file).secret()));
-    let unprotected = |error: &std::io::Error| {
+    let warn_unprotected = |error: &std::io::Error| {
         tracing::warn!("a file of portcullis is not protected from plugins: {error}");
     };
-    own.extend(std::env::current_exe().inspect_err(unprotected).map(HostFile::file));
+    own.extend(std::env::current_exe().inspect_err(warn_unprotected).map(HostFile::file));
     // The meaning of a relative path would change with the working directory.
-    let absolute = own.into_iter().filter_map(|file| file.absolute().inspect_err(unprotected).ok());
+    let absolute =
+        own.into_iter().filter_map(|file| file.absolute().inspect_err(warn_unprotected).ok());
     HostFiles::new(absolute)
 }
 

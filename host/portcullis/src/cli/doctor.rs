@@ -17,7 +17,7 @@ use super::style::{faint, green, red};
 use super::{CommandEnd, Common, setup};
 
 /// How long a host may take to accept a connection.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Arguments of `doctor`.
 #[derive(clap::Args)]
@@ -130,13 +130,13 @@ fn clients(findings: &mut Findings) {
                             Some(mend.clone()),
                         );
                     }
-                    relative_roots(client.name, &entry.args, findings);
+                    check_roots(client.name, &entry.args, findings);
                 }
             }
         }
     }
     if !is_in_any {
-        let found = not_set_up(&machine);
+        let found = present_clients(&machine);
         let found = if found.is_empty() {
             String::new()
         } else {
@@ -150,13 +150,13 @@ fn clients(findings: &mut Findings) {
     }
 }
 
-/// The clients that are found.
-fn not_set_up(machine: &Machine) -> Vec<&'static str> {
+/// The names of the clients that seem to be installed.
+fn present_clients(machine: &Machine) -> Vec<&'static str> {
     CLIENTS.iter().filter(|client| client.is_present(machine)).map(|client| client.name).collect()
 }
 
-/// Names the folders of an entry that do not exist.
-fn relative_roots(client: &str, args: &[String], findings: &mut Findings) {
+/// Adds a fault for each root in the arguments of an entry that is not a folder.
+fn check_roots(client: &str, args: &[String], findings: &mut Findings) {
     let roots = args.iter().zip(args.iter().skip(1)).filter(|(option, _)| *option == "--root");
     // Clients replace variables such as `${workspaceFolder}`.
     for (_, root) in roots.filter(|(_, root)| !root.contains("${") && !Path::new(root).is_dir()) {
@@ -180,7 +180,7 @@ fn proxies(findings: &mut Findings) {
     }
 }
 
-/// Whether the cache can be written. What is not there is made when it is needed.
+/// Whether the cache can be written. A missing folder is created when it is needed.
 fn cache(folder: &Path, findings: &mut Findings) {
     let shown = folder.display();
     if !folder.exists() {
@@ -264,7 +264,7 @@ fn place(text: &str) -> Option<(String, u16)> {
 fn connect(host: &str, port: u16) -> std::io::Result<()> {
     let mut last = std::io::Error::other("the name has no address");
     for address in (host, port).to_socket_addrs()?.take(4) {
-        match TcpStream::connect_timeout(&address, CONNECT) {
+        match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
             Ok(_) => return Ok(()),
             Err(error) => last = error,
         }

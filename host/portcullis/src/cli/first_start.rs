@@ -1,10 +1,11 @@
-//! The five lines on stderr of a first start without a configuration: what is on, and where everything is.
+//! The five lines on stderr of a first start without a configuration: the version, the tools, the folders, the
+//! configuration file and the audit.
 
 use portcullis_core::families::FAMILIES;
 
 use super::context::CommandContext;
 
-/// Says what is on, if there is no configuration and this user's portcullis has recorded nothing yet.
+/// Prints the lines, if there is no configuration and this user's portcullis has recorded nothing yet.
 pub(super) fn say(context: &CommandContext) {
     if context.source.is_some() || context.audit.folder().exists() {
         return;

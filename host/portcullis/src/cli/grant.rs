@@ -122,10 +122,10 @@ impl<'a> GrantEdit<'a> {
         name: &'a str,
         config: Option<&Path>,
     ) -> anyhow::Result<Self> {
-        let is_there = context.config.plugins.contains_key(name)
+        let exists = context.config.plugins.contains_key(name)
             || plugins.loaded.iter().any(|loaded| *loaded.plugin.name == *name)
             || plugins.refused.iter().any(|refused| refused.name == name);
-        if !is_there {
+        if !exists {
             bail!(
                 "there is no plugin `{name}`\n  hint: `portcullis plugin list` lists them; a plugin is a file \
                  NAME.wasm in the plugin folder"
@@ -192,7 +192,7 @@ pub(super) async fn revoke(
     }
     if args.unused {
         let found = unused(&context, &editing, &grants)?;
-        super::print(&named(&found))?;
+        super::print(&unused_text(&found))?;
         let values = found.into_iter().map(|one| (one.capability, one.value));
         asked.extend(values.map(|(one, value)| ShortForm::Values(one, vec![value])));
     }
@@ -233,7 +233,7 @@ fn unused(
 }
 
 /// The unused values with the reasons, one line each.
-fn named(unused: &[UnusedGrant]) -> String {
+fn unused_text(unused: &[UnusedGrant]) -> String {
     let lines = unused.iter().map(|UnusedGrant { capability, value, reason }| {
         let reason = match reason {
             UnusedReason::Unwanted => "the plugin does not want it".to_owned(),

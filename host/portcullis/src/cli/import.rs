@@ -60,8 +60,8 @@ impl Args {
             super::print("nothing to write\n")?;
             return Ok(if left_out == 0 { CommandEnd::Done } else { CommandEnd::Failed });
         }
-        // The host reads the secrets when it checks a configuration: until the user agrees, they are in a folder that ends
-        // with this command.
+        // The host reads the secrets when it checks a configuration: until the user agrees, they are in a folder that
+        // is removed at the end of this command.
         let trial = tempfile::tempdir().context("creating a temporary folder")?;
         let after = write_into(trial.path(), &text, &new)?;
         let shown =
@@ -92,13 +92,13 @@ fn write_into(folder: &Path, text: &str, new: &[NewServer]) -> anyhow::Result<St
     let mut files = SecretFiles::new(folder);
     let mut servers = Vec::new();
     for NewServer { name, translated } in new {
-        servers.push((name.clone(), with_files(name, translated, &mut files)?));
+        servers.push((name.clone(), write_secrets(name, translated, &mut files)?));
     }
     Ok(add_upstreams(text, &servers)?)
 }
 
-/// The keys of a server, with its secrets in files.
-fn with_files(
+/// Writes the secrets of a server into files. Returns the keys of the server, which name the files.
+fn write_secrets(
     name: &str,
     server: &Translated,
     files: &mut SecretFiles<'_>,
@@ -115,7 +115,7 @@ fn with_files(
     Ok(keys)
 }
 
-/// The servers that are new, and how many are left out. Says what is done with each.
+/// The servers that are new, and how many are left out. Prints what is done with each server.
 fn select(
     text: &str,
     secrets: &Path,
@@ -137,7 +137,7 @@ fn select(
             }
         };
         let name = name_of(&original);
-        let with_references = expected(&name, &translated, secrets);
+        let with_references = keys_with_references(&name, &translated, secrets);
         let why = match presence(text, &name, &with_references)? {
             _ if new.iter().any(|other| other.name == name) => {
                 "another server of this file has its name"
@@ -167,7 +167,7 @@ fn select(
 }
 
 /// The keys that a server has once its secrets are in files.
-fn expected(name: &str, server: &Translated, folder: &Path) -> UpstreamKeys {
+fn keys_with_references(name: &str, server: &Translated, folder: &Path) -> UpstreamKeys {
     let mut keys = server.keys.clone();
     for (table, key, _) in &server.secrets {
         let file = secrets::path(folder, &format!("{name}.{key}"));
@@ -181,9 +181,9 @@ fn expected(name: &str, server: &Translated, folder: &Path) -> UpstreamKeys {
 
 /// A name that an upstream server can have.
 fn name_of(original: &str) -> String {
-    let fits =
+    let allowed_letter =
         |letter: char| if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '-' };
-    let name: String = original.chars().map(fits).take(64).collect();
+    let name: String = original.chars().map(allowed_letter).take(64).collect();
     let name = name.trim_matches('-');
     if name.is_empty() { "server".to_owned() } else { name.to_owned() }
 }

@@ -33,7 +33,7 @@ pub struct ToolsArgs {
 }
 
 /// Prints for each tool whether clients see it, and why.
-fn why(
+fn print_why(
     context: &CommandContext,
     catalog: &Catalog,
     args: &ToolsArgs,
@@ -46,7 +46,7 @@ fn why(
         Projects::default()
     };
     let judged = listing::judged(&selection, catalog, &projects);
-    let place = |why: &VisibilityReason| match why.place() {
+    let place_name = |why: &VisibilityReason| match why.place() {
         Visibility::Listed => "listed",
         Visibility::Unlisted => "unlisted",
         Visibility::Excluded => "excluded",
@@ -59,7 +59,8 @@ fn why(
             .iter()
             .map(|(name, tool, why)| {
                 json!({
-                    "name": name, "source": &**tool.source().name(), "place": place(why), "why": why.to_string(),
+                    "name": name, "source": &**tool.source().name(),
+                    "place": place_name(why), "why": why.to_string(),
                 })
             })
             .collect();
@@ -85,7 +86,7 @@ pub(super) async fn tools(
 ) -> anyhow::Result<CommandEnd> {
     let catalog = context.catalog().await?;
     if args.why {
-        return why(context, &catalog, args);
+        return print_why(context, &catalog, args);
     }
     let selection = args.selection.selections(context)?.choose(Requester::default())?;
     let judged = listing::judged(&selection, &catalog, &Projects::unknown()).into_iter();
@@ -133,12 +134,17 @@ pub(super) fn folder(context: &CommandContext) -> anyhow::Result<CommandEnd> {
 pub(super) async fn plugins(context: &CommandContext, json: bool) -> anyhow::Result<CommandEnd> {
     let (catalog, upstreams) = context.overview().await?;
     let plugins = &catalog.plugins;
-    let of_catalog: Vec<&str> = catalog.remarks.iter().map(|remark| remark.text.as_str()).collect();
+    let catalog_remarks: Vec<&str> =
+        catalog.remarks.iter().map(|remark| remark.text.as_str()).collect();
     if json {
         let loaded = plugins.loaded.iter().map(|loaded| summary(loaded));
         let all: Vec<_> = loaded.chain(plugins.refused.iter().map(refusal)).collect();
-        let remarks: Vec<_> =
-            plugins.remarks.iter().map(String::as_str).chain(of_catalog.iter().copied()).collect();
+        let remarks: Vec<_> = plugins
+            .remarks
+            .iter()
+            .map(String::as_str)
+            .chain(catalog_remarks.iter().copied())
+            .collect();
         let whole = json!({ "plugins": all, "upstreams": upstreams, "remarks": remarks });
         return super::print::json(&whole);
     }
@@ -165,7 +171,7 @@ pub(super) async fn plugins(context: &CommandContext, json: bool) -> anyhow::Res
             text += &super::inspect::wants_text(&manifest.wants);
         }
     }
-    for remark in plugins.remarks.iter().map(String::as_str).chain(of_catalog) {
+    for remark in plugins.remarks.iter().map(String::as_str).chain(catalog_remarks) {
         text += &format!("{}\n", faint(&portcullis_sanitize::visible_line(remark, 400)));
     }
     for one in &upstreams {

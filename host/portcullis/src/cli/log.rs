@@ -77,8 +77,8 @@ pub fn fail(why: &str) {
     }
 }
 
-/// The log filter of `debug`, the most verbose one.
-const DEBUG: &str = "debug,rmcp=warn,hyper=info,reqwest=info,wasmtime=info,cranelift=info";
+/// The log filter of `debug`, the most verbose level.
+const DEBUG_FILTER: &str = "debug,rmcp=warn,hyper=info,reqwest=info,wasmtime=info,cranelift=info";
 
 /// The log filter for the number of `-v` options and the level that a plugin family's environment variable asks
 /// for. If `-v` is given, the variable can only increase the verbosity.
@@ -86,11 +86,11 @@ fn filter(verbose: u8, asked: Option<&str>) -> &'static str {
     match (verbose, asked) {
         (0, Some("off")) => "off",
         (0, Some("error")) => "error,rmcp=off",
-        (0 | 1, Some("debug")) => DEBUG,
+        (0 | 1, Some("debug")) => DEBUG_FILTER,
         (0, Some("info")) | (1, _) => "info,rmcp=off,plugin=info",
         // rmcp logs the end of an ordinary HTTP request as an error.
         (0, _) => "warn,rmcp=off",
-        (_, _) => DEBUG,
+        (_, _) => DEBUG_FILTER,
     }
 }
 
@@ -119,7 +119,7 @@ pub fn begin(verbose: u8, as_json: bool, telemetry: Option<&Telemetry>) {
         // Without telemetry, the log is the only layer, and its filter is that of the registry.
         None => tracing_subscriber::registry().with(layer(as_json)).with(filter).init(),
         Some(telemetry) => {
-            let of_host = filter_fn(|about| about.target() != portcullis_telemetry::TARGET);
+            let of_host = filter_fn(|metadata| metadata.target() != portcullis_telemetry::TARGET);
             let log = layer(as_json).with_filter(filter.and(of_host)).boxed();
             let mut layers = telemetry.layers();
             layers.push(log);
@@ -165,20 +165,20 @@ where
     ) -> fmt::Result {
         let mut timestamp = String::new();
         SystemTime.format_time(&mut Writer::new(&mut timestamp))?;
-        let about = event.metadata();
+        let metadata = event.metadata();
         let mut line = Line(Map::new());
         line.put("timestamp", timestamp);
-        line.put("level", about.level().to_string());
-        line.put("target", about.target());
+        line.put("level", metadata.level().to_string());
+        line.put("target", metadata.target());
         // A plugin's level replaces the level of the host's event.
         event.record(&mut line);
         if let Some(Value::String(level)) = line.0.get_mut("level") {
             *level = level.rsplit("::").next().unwrap_or_default().to_ascii_uppercase();
         }
-        let said = line.0.get("message").and_then(Value::as_str);
-        let data: Option<Map<String, Value>> = said
-            .filter(|_| about.target() == PLUGIN)
-            .and_then(|said| serde_json::from_str(said).ok());
+        let message = line.0.get("message").and_then(Value::as_str);
+        let data: Option<Map<String, Value>> = message
+            .filter(|_| metadata.target() == PLUGIN_TARGET)
+            .and_then(|message| serde_json::from_str(message).ok());
         if let Some(data) = data {
             line.0.remove("message");
             line.put("data", data);
@@ -189,7 +189,7 @@ where
 }
 
 /// The log target of plugins' messages.
-const PLUGIN: &str = "plugin";
+const PLUGIN_TARGET: &str = "plugin";
 
 struct Line(Map<String, Value>);
 

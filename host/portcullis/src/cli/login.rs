@@ -53,10 +53,10 @@ impl Upstreams {
             Self::Login { .. } => log_in(name, &source.upstream, login).await?,
             Self::Logout { .. } => {
                 let deleted = login.forget().await;
-                let had =
+                let was_deleted =
                     deleted.with_context(|| format!("cannot delete the login at `{name}`"))?;
-                let known = if had { "deleted" } else { "there was none" };
-                super::print(&format!("the login at `{name}`: {known}\n"))?;
+                let outcome = if was_deleted { "deleted" } else { "there was none" };
+                super::print(&format!("the login at `{name}`: {outcome}\n"))?;
             }
         }
         upstreams.close().await;

@@ -11,8 +11,8 @@ use portcullis_egress::{Origin, Secret};
 /// The time limit of one request to a model service, in milliseconds. A model may need minutes for an answer.
 const HTTP_MS: NonZeroU64 = NonZeroU64::new(130_000).unwrap();
 
-/// Maximum size of a prompt in bytes.
-const MAX_PROMPT: usize = 8_000;
+/// Maximum size of a prompt.
+const MAX_PROMPT_BYTES: usize = 8_000;
 
 /// A kind of model service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -201,8 +201,8 @@ impl Flags {
         let parts = [file.as_deref(), self.prompt.as_deref()];
         let parts = parts.into_iter().flatten().map(str::trim).filter(|part| !part.is_empty());
         let prompt = parts.collect::<Vec<_>>().join("\n");
-        if prompt.len() > MAX_PROMPT {
-            bail!("the prompt has {} bytes; {MAX_PROMPT} is the most", prompt.len());
+        if prompt.len() > MAX_PROMPT_BYTES {
+            bail!("the prompt has {} bytes; {MAX_PROMPT_BYTES} is the most", prompt.len());
         }
         if !prompt.is_empty() {
             plugin.settings.insert("prompt".into(), prompt);

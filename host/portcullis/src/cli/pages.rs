@@ -21,16 +21,16 @@ impl Args {
     /// The folder cannot be written to.
     #[expect(clippy::disallowed_methods, reason = "the operator names the folder")]
     pub fn run(&self, command: Command) -> anyhow::Result<()> {
-        let write_to = |folder: &str| -> anyhow::Result<PathBuf> {
+        let make_folder = |folder: &str| -> anyhow::Result<PathBuf> {
             let path = self.folder.join(folder);
             std::fs::create_dir_all(&path)
                 .with_context(|| format!("cannot make {}", path.display()))?;
             Ok(path)
         };
-        let manual = write_to("man")?;
+        let manual = make_folder("man")?;
         clap_mangen::generate_to(command.clone(), &manual)
             .with_context(|| cannot_write(&manual))?;
-        let completions = write_to("completions")?;
+        let completions = make_folder("completions")?;
         let mut command = command;
         for shell in Shell::value_variants() {
             clap_complete::generate_to(*shell, &mut command, "portcullis", &completions)

@@ -82,7 +82,7 @@ impl Args {
             let ends = async {
                 tokio::select! {
                     () = stop.cancelled() => {}
-                    () = changed(&context) => {
+                    () = wait_for_change(&context) => {
                         log::say("the plugins changed: loading them again");
                     }
                 }
@@ -129,7 +129,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Waits until a plugin's file changes.
-async fn changed(context: &CommandContext) {
+async fn wait_for_change(context: &CommandContext) {
     let before = stamps(context);
     while stamps(context) == before {
         tokio::time::sleep(CHECK_INTERVAL).await;

@@ -9,7 +9,7 @@ use super::CommandEnd;
 /// Prints the host's own text. Colours are removed if stdout is not a terminal. Untrusted text in it must have been
 /// sanitised by [`visible`](portcullis_sanitize::visible).
 pub fn print(text: &str) -> anyhow::Result<CommandEnd> {
-    ended(|| {
+    end_after(|| {
         let mut out = anstream::stdout().lock();
         out.write_all(text.as_bytes())?;
         out.flush()
@@ -19,9 +19,9 @@ pub fn print(text: &str) -> anyhow::Result<CommandEnd> {
 /// Prints untrusted text: sanitised to a terminal, unchanged to a file or another program.
 pub fn untrusted(text: &str) -> anyhow::Result<CommandEnd> {
     if std::io::stdout().is_terminal() {
-        return raw(&portcullis_sanitize::visible(text));
+        return print_raw(&portcullis_sanitize::visible(text));
     }
-    raw(text)
+    print_raw(text)
 }
 
 /// Prints a value as JSON. To a terminal, control characters are JSON escapes.
@@ -32,13 +32,13 @@ pub fn json(value: &Value) -> anyhow::Result<CommandEnd> {
 /// Prints a line of JSON, as [`json`] does.
 pub fn json_text(text: &str) -> anyhow::Result<CommandEnd> {
     if std::io::stdout().is_terminal() {
-        return raw(&format!("{}\n", portcullis_sanitize::visible_json(text)));
+        return print_raw(&format!("{}\n", portcullis_sanitize::visible_json(text)));
     }
-    raw(&format!("{text}\n"))
+    print_raw(&format!("{text}\n"))
 }
 
-fn raw(text: &str) -> anyhow::Result<CommandEnd> {
-    ended(|| {
+fn print_raw(text: &str) -> anyhow::Result<CommandEnd> {
+    end_after(|| {
         let mut out = std::io::stdout().lock();
         out.write_all(text.as_bytes())?;
         out.flush()
@@ -60,8 +60,8 @@ pub fn is_read(text: &str) -> anyhow::Result<bool> {
 }
 
 /// The end of a command that has printed. A closed pipe is not an error: the reader of the pipe has read enough.
-fn ended(written: impl FnOnce() -> std::io::Result<()>) -> anyhow::Result<CommandEnd> {
-    match written() {
+fn end_after(write: impl FnOnce() -> std::io::Result<()>) -> anyhow::Result<CommandEnd> {
+    match write() {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(anyhow::Error::new(error).context("writing to stdout"))
         }

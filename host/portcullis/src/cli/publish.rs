@@ -82,16 +82,16 @@ impl Args {
         let before =
             report_if_slow(&format!("asking for {target}"), published(&location, &tag, terms))
                 .await?;
-        let moved = match &before {
+        let warning = match &before {
             Some(before) if *before == artifact.digest => {
                 return super::print(&format!(
                     "{target} is this artifact already: nothing to publish\n"
                 ));
             }
-            Some(before) => moved(&target, before),
+            Some(before) => moved_warning(&target, before),
             None => String::new(),
         };
-        super::print(&moved)?;
+        super::print(&warning)?;
         if !self.consent.ask(&format!("Publish as {target}?"))? {
             super::print("nothing was published\n")?;
             return Ok(CommandEnd::Failed);
@@ -105,11 +105,12 @@ impl Args {
     }
 }
 
-fn moved(target: &str, before: &Digest) -> String {
+fn moved_warning(target: &str, before: &Digest) -> String {
     format!("{}: {target} is another artifact now ({before}), and will be moved\n", red("warning"))
 }
 
-/// What the artifact says. Its time is the same for all: so is the artifact for one component.
+/// The description of the artifact. Its creation time is always the same, so that publishing a component again gives
+/// the same artifact.
 fn about(inspection: &Inspection, name: &str, given: Vec<(String, String)>) -> About {
     let mut annotations = BTreeMap::new();
     annotations.insert("org.opencontainers.image.title".to_owned(), name.to_owned());

@@ -64,7 +64,7 @@ impl Args {
             super::print("nothing was removed\n")?;
             return Ok(CommandEnd::Failed);
         }
-        // The grants go first: if the process is killed, nothing with this name has them later.
+        // The grants are removed first. If the process is killed then, no later plugin of this name has the grants.
         let mut text = String::new();
         if let Some(removal) = &removal {
             text += &removal.write()?;

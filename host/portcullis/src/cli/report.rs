@@ -87,8 +87,8 @@ impl Args {
                 facts_of_uninstalled(&context, &inspected)?
             }
         });
-        let by_name = self.out.as_deref().and_then(Format::of);
-        let format = self.format.or(by_name).unwrap_or(Format::Text);
+        let format_of_file = self.out.as_deref().and_then(Format::of);
+        let format = self.format.or(format_of_file).unwrap_or(Format::Text);
         match &self.out {
             None => match format {
                 Format::Text => super::print(&as_text(&report))?,

@@ -51,14 +51,14 @@ impl RecordedFacts {
         let mut granted: BTreeMap<_, _> = granted.collect();
         let (usage, dropped) = portcullis_audit::read_with_usage(folder, |record| {
             uses.add(record);
-            if let Some((own, grants)) = granted.get_mut(&*record.plugin) {
-                own.add(record, grants);
+            if let Some((plugin_uses, grants)) = granted.get_mut(&*record.plugin) {
+                plugin_uses.add(record, grants);
             }
         })
         .with_context(|| format!("reading the audit in {}", folder.display()))?;
-        let of_grants = granted.into_iter().map(|(name, (mut own, _))| {
-            own.finish(&usage, &name);
-            (name, own)
+        let of_grants = granted.into_iter().map(|(name, (mut plugin_uses, _))| {
+            plugin_uses.finish(&usage, &name);
+            (name, plugin_uses)
         });
         let of_grants = of_grants.collect();
         let lock = LockFile::at(context.folders.lock.clone());
@@ -219,8 +219,9 @@ impl RecordedFacts {
             let facts = self.capability("", capability, &info.imports, wants);
             is_about_something(&facts).then_some(facts)
         });
-        let offered = |import: &&Import| !Capability::ALL.iter().any(|one| is_of(import, *one));
-        let refused = granted_imports(&info.imports).filter(offered).map(|import| {
+        let is_offered_to_nobody =
+            |import: &&Import| !Capability::ALL.iter().any(|one| is_of(import, *one));
+        let refused = granted_imports(&info.imports).filter(is_offered_to_nobody).map(|import| {
             format!("it imports {}, which this host offers to nobody", import.interface)
         });
         PluginFacts {
@@ -277,15 +278,15 @@ impl RecordedFacts {
             name: name.to_owned(),
             imports: imports.collect(),
             wants: wants.collect(),
-            used: used.map(of_capability).unwrap_or_default(),
+            used: used.map(capability_use).unwrap_or_default(),
             ..CapabilityFacts::default()
         }
     }
 
     /// The approval of a source. `None`: there is none, or the lock file cannot be read, which is reported when the
     /// plugins are loaded.
-    fn approval(&self, of: ApprovalKey<'_>) -> Option<Approval> {
-        let lock::Approval { digest, time, user, reason } = self.lock.approval(of).ok()??;
+    fn approval(&self, key: ApprovalKey<'_>) -> Option<Approval> {
+        let lock::Approval { digest, time, user, reason } = self.lock.approval(key).ok()??;
         Some(Approval { digest, time, user, reason })
     }
 
@@ -317,7 +318,7 @@ fn is_about_something(facts: &CapabilityFacts) -> bool {
     !facts.imports.is_empty() || !facts.wants.is_empty() || facts.granted.is_some() || is_used
 }
 
-fn of_capability(used: &CapabilityUse) -> UseFacts {
+fn capability_use(used: &CapabilityUse) -> UseFacts {
     let CapabilityUse { allowed, denied, last, subjects, denials } = used;
     UseFacts {
         calls: 0,

@@ -15,9 +15,10 @@ pub fn warnings(context: &CommandContext) -> Vec<String> {
     }
     all.extend(config.http.token_file.as_deref().and_then(|file| readable("the token file", file)));
     all.extend(config.http.tls_key.as_deref().and_then(|file| readable("the TLS key", file)));
-    let of_plugins = config.plugins.values().filter_map(|plugin| plugin.grants.http.as_ref());
-    let headers = of_plugins.flat_map(|grant| grant.headers.values()).flat_map(|all| all.values());
-    let logins = config.upstreams.values().filter_map(|other| other.definition.oauth.as_ref());
+    let http_grants = config.plugins.values().filter_map(|plugin| plugin.grants.http.as_ref());
+    let headers = http_grants.flat_map(|grant| grant.headers.values()).flat_map(|all| all.values());
+    let logins =
+        config.upstreams.values().filter_map(|upstream| upstream.definition.oauth.as_ref());
     let logins = logins.flat_map(|login| [&login.client_secret, &login.client_key]).flatten();
     for secret in headers.chain(logins) {
         if let Secret::File(file) = secret {

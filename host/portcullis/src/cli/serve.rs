@@ -12,10 +12,10 @@ use super::{CommandEnd, log, safety, selection, signals, views};
 use portcullis_mcp_server::transport;
 
 /// The time from the end of stdin, or a signal, to the forced exit of the process.
-const STDIO_EXIT: Duration = Duration::from_millis(4500);
+const STDIO_EXIT_TIMEOUT: Duration = Duration::from_millis(4500);
 
 /// The time from a signal to the forced exit, over HTTP. Clients also have to receive their last responses.
-const HTTP_EXIT: Duration = Duration::from_secs(8);
+const HTTP_EXIT_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Arguments of `serve`.
 #[derive(clap::Args)]
@@ -54,15 +54,15 @@ impl Args {
         signals::listen(stop.clone())?;
         let shared = context.shared(host.clone(), selections);
         let Some(address) = self.http else {
-            let exit = || signals::exit_after(STDIO_EXIT);
+            let exit = || signals::exit_after(STDIO_EXIT_TIMEOUT);
             let served = transport::stdio::serve(shared, stop, exit).await;
             host.upstreams.close().await;
             return served.map(|()| CommandEnd::Done).context("serving stdio");
         };
         let mut config = context.config.http.clone();
         config.listen = address.unwrap_or(config.listen);
-        let typed = [("the token file", &self.token_file), ("the TLS key", &self.tls_key)];
-        for (what, file) in typed {
+        let given_files = [("the token file", &self.token_file), ("the TLS key", &self.tls_key)];
+        for (what, file) in given_files {
             if let Some(warning) = file.as_deref().and_then(|file| safety::readable(what, file)) {
                 tracing::warn!("{warning}");
             }
@@ -85,7 +85,7 @@ impl Args {
         }
         let (scheme, path) = (config.scheme(), transport::http::PATH);
         log::say(&format!("serving MCP at {scheme}://{address}{path}"));
-        let exit = || signals::exit_after(HTTP_EXIT);
+        let exit = || signals::exit_after(HTTP_EXIT_TIMEOUT);
         let served = transport::http::serve(shared, listener, settings, exit).await;
         host.upstreams.close().await;
         served.map(|()| CommandEnd::Done).context("serving HTTP")

@@ -16,8 +16,8 @@ use super::confirm::Consent;
 use super::style::{faint, green, red};
 use super::{CommandEnd, Common};
 
-/// How often a change is planned again because another program changed the file meanwhile.
-const ATTEMPTS: usize = 10;
+/// Maximum number of attempts to write a change. Each attempt fails if another program changes the file meanwhile.
+const MAX_ATTEMPTS: usize = 10;
 
 /// The end of the help.
 const EXAMPLES: &str = "\
@@ -73,7 +73,7 @@ impl Args {
         for client in clients {
             match self.plan(client, &machine, &server) {
                 Ok(plan) => {
-                    super::print(&shown(client, &plan))?;
+                    super::print(&plan_text(client, &plan))?;
                     if plan.change != Change::Nothing {
                         plans.push((client, plan));
                     }
@@ -148,7 +148,7 @@ impl Args {
         }
     }
 
-    /// The arguments of an entry. `None`: no option says any, so that an entry keeps its own.
+    /// The arguments of an entry. `None`: no option adds an argument, so an entry keeps its arguments.
     fn arguments(&self, common: &Common) -> anyhow::Result<Option<Vec<String>>> {
         let mut arguments = vec!["serve".to_owned()];
         if let Some(config) = &common.config {
@@ -178,7 +178,7 @@ impl Args {
         mut plan: Plan,
     ) -> Result<String, Refusal> {
         let mut written = plan.write();
-        for _ in 1..ATTEMPTS {
+        for _ in 1..MAX_ATTEMPTS {
             if !written.as_ref().is_err_and(Refusal::is_race) {
                 break;
             }
@@ -206,7 +206,7 @@ impl Args {
         Ok(text)
     }
 
-    /// Says that tools cannot open files, where nobody names a folder.
+    /// The text that tools can open no files, if no root is named. Otherwise empty.
     fn about_roots(&self, client: &Client, machine: &Machine) -> String {
         let entries = Plan::installed(client, machine).unwrap_or_default();
         let own = entries.iter().find(|entry| entry.name == self.name);
@@ -243,8 +243,8 @@ pub(super) fn machine() -> anyhow::Result<Machine> {
     Ok(Machine::of_user(&project)?)
 }
 
-/// The path of this program as clients should have it: that in `PATH` where one leads to it, because it stays the same when
-/// a package manager installs another version.
+/// The path of this program as clients should have it: a path in `PATH`, if one leads to this program. Such a path
+/// stays the same when a package manager installs another version.
 ///
 /// # Errors
 ///
@@ -277,8 +277,8 @@ fn refusal_text(client: &Client, refusal: &Refusal) -> String {
     format!("{} {}\n  {why}\n", red("!!"), client.name)
 }
 
-/// What a plan changes. Nothing of the file is shown that is not about the entry: it may hold secrets.
-fn shown(client: &Client, plan: &Plan) -> String {
+/// What a plan changes. Only the entry is shown, because the rest of the file may hold secrets.
+fn plan_text(client: &Client, plan: &Plan) -> String {
     let path = visible_line(&plan.path.display().to_string(), 1000);
     let entry = |mark: &str| -> Vec<String> {
         plan.entry.lines().map(|line| format!("{mark} {line}")).collect()

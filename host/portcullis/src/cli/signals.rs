@@ -77,9 +77,9 @@ fn listens_to_hangup() -> bool {
     ignored.is_some_and(|mask| mask & 1 == 0)
 }
 
-/// The number of SIGXFSZ, which is the same on all supported systems.
+/// The number of the signal, which is the same on all supported systems.
 #[cfg(unix)]
-const FILE_LIMIT: i32 = 25;
+const SIGXFSZ: i32 = 25;
 
 /// Makes a write beyond the limit of file sizes (`ulimit -f`) fail with an error. By default, SIGXFSZ would end the
 /// process. Child processes start with the default.
@@ -96,7 +96,7 @@ pub fn survive_file_limits() -> anyhow::Result<()> {
     {
         use tokio::signal::unix::{SignalKind, signal};
         // tokio's handler stays installed after the listener is dropped.
-        let listening = signal(SignalKind::from_raw(FILE_LIMIT));
+        let listening = signal(SignalKind::from_raw(SIGXFSZ));
         listening.map(drop).context("listening for SIGXFSZ")?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What the commands share that fetch and publish components: logins, texts, and files for inspection.
+//! Functions for the commands that fetch and publish components: logins, texts, and files for inspection.
 
 use std::path::{Path, PathBuf};
 
@@ -47,12 +47,12 @@ pub fn logins() -> Logins {
     Logins { docker: folder.map(|folder| folder.join("config.json")), given }
 }
 
-/// The terms of this user, with these logins.
+/// The terms of the configuration, with these logins.
 pub fn terms<'a>(context: &'a CommandContext, logins: &'a Logins) -> Terms<'a> {
     Terms { demands: &context.config.plugin_sources, logins, most: MAX_COMPONENT_BYTES }
 }
 
-/// Fetches a component, and says from where.
+/// Fetches a component, and tells the user the address that sent the component.
 pub async fn fetch(context: &CommandContext, source: &Source) -> anyhow::Result<Fetched> {
     let logins = logins();
     let shown = visible_line(&source.to_string(), 500);
@@ -92,7 +92,7 @@ pub async fn inspect(
     Ok(Inspection { origin: Origin::File(place.to_owned()), ..inspection })
 }
 
-/// What the lock file says of a component that was fetched now.
+/// The provenance for the lock file of a component that was just fetched.
 pub fn provenance(source: &Source, fetched: &Fetched) -> Provenance {
     let verified = match &fetched.verified {
         Verified::NotDemanded => None,

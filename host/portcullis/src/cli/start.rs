@@ -13,8 +13,8 @@ use super::{Command, CommandEnd, Common, Plugin, telemetry};
 pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<CommandEnd> {
     let read = ReadConfig::new(common)?;
     // Only calls of these commands are sent as telemetry.
-    let calls = matches!(command, Command::Serve(_) | Command::Wrap(_) | Command::Call(_));
-    let telemetry = if calls { telemetry::start(&read.config)? } else { None };
+    let may_call_tools = matches!(command, Command::Serve(_) | Command::Wrap(_) | Command::Call(_));
+    let telemetry = if may_call_tools { telemetry::start(&read.config)? } else { None };
     super::log::begin(common.verbose, common.log_json, telemetry.as_ref());
     let ended = CommandContext::new(common, read).and_then(|context| run(common, context, command));
     if let Some(telemetry) = telemetry {
@@ -88,11 +88,11 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     builder.enable_all().build().context("starting the runtime")
 }
 
-/// Does work of a command that is part of no other work.
+/// Runs work of a command on a runtime of its own.
 ///
 /// # Errors
 ///
-/// Why the work failed.
+/// The work failed.
 pub(super) fn alone<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = runtime()?;
     let done = runtime.block_on(work);

@@ -111,10 +111,10 @@ impl Args {
         let failed = || format!("reading the audit in {}", folder.display());
         match self.command {
             Some(Command::Verify { last, json }) => {
-                verified(folder, last.as_deref(), json).with_context(failed)
+                verify_folder(folder, last.as_deref(), json).with_context(failed)
             }
             None if self.summary => {
-                summary(folder, self.select.plugin.as_deref(), self.json).with_context(failed)
+                print_summary(folder, self.select.plugin.as_deref(), self.json).with_context(failed)
             }
             None if self.follow => {
                 let (query, limit) = (Query::from(self.select), self.limit);
@@ -275,7 +275,7 @@ fn arrow(outcome: Option<&str>) -> String {
 }
 
 /// Prints counts and denials of each source, and what was deleted.
-fn summary(folder: &Path, only: Option<&str>, is_json: bool) -> anyhow::Result<CommandEnd> {
+fn print_summary(folder: &Path, only: Option<&str>, is_json: bool) -> anyhow::Result<CommandEnd> {
     let (mut usage, dropped) = usage_and_dropped(folder)?;
     usage.0.retain(|name, _| only.is_none_or(|only| only == name));
     if is_json {
@@ -328,7 +328,7 @@ Keep the digest elsewhere, and give it to `portcullis trail verify --last DIGEST
 Nor can it be proven that the last lines of a process that runs or was killed are all there.";
 
 /// Verifies the folder. Exit code 1: there are signs of tampering.
-fn verified(folder: &Path, last: Option<&str>, is_json: bool) -> anyhow::Result<CommandEnd> {
+fn verify_folder(folder: &Path, last: Option<&str>, is_json: bool) -> anyhow::Result<CommandEnd> {
     let mut report = verify(folder)?;
     if let Some(last) = last
         && !was_last(folder, last)?

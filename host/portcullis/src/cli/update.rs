@@ -48,7 +48,7 @@ struct Installed {
     digest: String,
     /// The approved digest.
     approved: Option<String>,
-    /// What the lock file says.
+    /// The provenance in the lock file.
     from: Option<Provenance>,
     source: Source,
 }
@@ -91,7 +91,7 @@ impl Args {
         Ok(end)
     }
 
-    /// Updates one plugin. `false`: there is a newer one, which was not taken.
+    /// Updates one plugin. `false`: there is a newer component, which was not taken.
     async fn update(
         &self,
         context: &CommandContext,
@@ -141,11 +141,11 @@ impl Args {
             return Ok(false);
         }
         let (component, reason) = (&fetched.component, &*self.reason);
-        let moved = from.as_ref().is_some_and(|from| from.source != new.source);
+        let has_moved = from.as_ref().is_some_and(|from| from.source != new.source);
         let installation =
             Installation { name, component, inspection: &inspection, from: new, reason };
         installation.replace(path, &context.folders, sandbox)?;
-        let from = if moved {
+        let from = if has_moved {
             format!(", from now on from {}", visible_line(&source.to_string(), 500))
         } else {
             String::new()
@@ -209,7 +209,7 @@ impl Installed {
     }
 }
 
-/// What the new component could do that the approved one could not, as text.
+/// The differences between the approved component and the new component, as text.
 fn changes(
     lock: &LockFile,
     installed: &Installed,

@@ -199,11 +199,11 @@ macro_rules! register {
             /// Adds a want of the manifest to these wants.
             fn want(
                 &mut self,
-                of: Capability,
+                capability: Capability,
                 target: &str,
                 access: &str,
             ) -> Result<(), InvalidWant> {
-                match of {
+                match capability {
                     $(Capability::$capability =>
                         $folder::$grant::want(&mut self.$folder, target, access),)*
                 }
@@ -278,13 +278,13 @@ impl Grants {
             };
             let capability =
                 Capability::ALL.into_iter().find(|one| one.as_str() == want.capability);
-            let joined = match capability {
+            let added = match capability {
                 Some(capability) => sum.want(capability, &target, &want.access),
                 // Always linked: a plugin reads only the settings that the operator wrote for it.
                 None if want.capability == settings::NAME => Ok(()),
                 None => Err(InvalidWant::UnknownCapability),
             };
-            if let Err(reason) = joined {
+            if let Err(reason) = added {
                 unusable.push(UnusableWant {
                     want: format!("{} {}", want.capability, want.target),
                     optional: want.optional,
@@ -297,8 +297,8 @@ impl Grants {
 }
 
 /// A TOML list of these values and one more.
-fn listed<T: fmt::Display>(there: impl IntoIterator<Item = T>, more: &str) -> String {
-    let mut all: Vec<String> = there.into_iter().map(|one| one.to_string()).collect();
+fn listed<T: fmt::Display>(present: impl IntoIterator<Item = T>, more: &str) -> String {
+    let mut all: Vec<String> = present.into_iter().map(|one| one.to_string()).collect();
     if !all.iter().any(|one| one == more) {
         all.push(more.to_owned());
     }

@@ -1,4 +1,5 @@
-//! Short forms of grants for the command line, such as `http=POST@api.example`, and how they change the keys of a grant.
+//! Short forms of grants for the command line, such as `http=POST@api.example`, and how short forms change the keys of
+//! a grant.
 //!
 //! A grant consists of *values*: texts that each name one part of it, such as `GET@api.example`. Adding and
 //! removing values must not change any other value. Callers find such a change by comparing the values before and
@@ -341,16 +342,16 @@ pub(super) fn set_texts(table: &mut Table, key: &str, texts: Vec<String>) {
 }
 
 /// Adds texts to a list.
-pub(super) fn add_texts(table: &mut Table, key: &str, more: &[String]) {
+pub(super) fn add_texts(table: &mut Table, key: &str, added: &[String]) {
     let mut all = texts(table, key);
-    all.extend_from_slice(more);
+    all.extend_from_slice(added);
     set_texts(table, key, all);
 }
 
 /// Removes texts from a list.
-pub(super) fn remove_texts(table: &mut Table, key: &str, fewer: &[String]) {
+pub(super) fn remove_texts(table: &mut Table, key: &str, removed: &[String]) {
     let mut all = texts(table, key);
-    all.retain(|text| !fewer.contains(text));
+    all.retain(|text| !removed.contains(text));
     set_texts(table, key, all);
 }
 

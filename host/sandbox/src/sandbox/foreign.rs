@@ -23,8 +23,8 @@ pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]
     }
     let tool = |function: Function| Tool {
         description: Some(function.description.unwrap_or_else(|| {
-            let whose = function.interface.as_deref().unwrap_or(name);
-            format!("The function `{}` of {whose}.", function.function)
+            let owner = function.interface.as_deref().unwrap_or(name);
+            format!("The function `{}` of {owner}.", function.function)
         })),
         name: function.name,
         title: None,
@@ -60,7 +60,7 @@ pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]
 /// The outer error: the guest fails. The inner error: the arguments do not fit the function's types.
 pub async fn work(
     store: &mut Store<InstanceState>,
-    one: &Instance,
+    instance: &Instance,
     component: &Component,
     work: Work,
 ) -> Result<Result<GuestAnswer, ProtocolError>> {
@@ -71,15 +71,15 @@ pub async fn work(
     let Some(function) = functions.iter().find(|function| function.name == call.name()) else {
         bail!("it has no function for {}", call.name());
     };
-    let answer = portcullis_foreign_components::call(store, one, function, &arguments).await?;
-    Ok(answer.map(|answer| GuestAnswer::Tool(result(answer))).map_err(|error| ProtocolError {
+    let answer = portcullis_foreign_components::call(store, instance, function, &arguments).await?;
+    Ok(answer.map(|answer| GuestAnswer::Tool(tool_result(answer))).map_err(|error| ProtocolError {
         code: -32602,
         message: error_chain(&error),
         data: None,
     }))
 }
 
-fn result(answer: FunctionResult) -> ToolResult {
+fn tool_result(answer: FunctionResult) -> ToolResult {
     let (value, is_error) = match answer {
         FunctionResult::Done(value) => (value, false),
         FunctionResult::Failed(value) => (Some(value.unwrap_or_else(|| "it failed".into())), true),

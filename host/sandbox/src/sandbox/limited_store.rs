@@ -18,10 +18,10 @@ pub fn limited_store(engine: &Engine, limits: &Limits, parts: CallState) -> Stor
 /// Stops the guest when it has used `cpu-ms`. The epoch ticks once in a millisecond. A guest that waits does not use
 /// up ticks.
 pub fn limit_cpu_time(store: &mut Store<InstanceState>, limits: &Limits) {
-    let mut left = limits.cpu_ms.get();
+    let mut ticks_left = limits.cpu_ms.get();
     store.set_epoch_deadline(2);
     store.epoch_deadline_callback(move |_| {
-        left = left.checked_sub(1).ok_or(LimitHit("cpu-ms"))?;
+        ticks_left = ticks_left.checked_sub(1).ok_or(LimitHit("cpu-ms"))?;
         Ok(UpdateDeadline::Yield(1))
     });
 }

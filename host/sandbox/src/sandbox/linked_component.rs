@@ -55,9 +55,9 @@ impl Feature {
 
     /// The interfaces that a component exports.
     pub fn of(component: &Component) -> Vec<Self> {
-        let exported =
+        let is_exported =
             |feature: &Self| component.get_export_index(None, feature.interface()).is_some();
-        Self::ALL.into_iter().filter(exported).collect()
+        Self::ALL.into_iter().filter(is_exported).collect()
     }
 }
 
@@ -118,10 +118,10 @@ impl LinkedComponent {
     pub async fn describe(
         &self,
         store: &mut Store<InstanceState>,
-        one: &Instance,
+        instance: &Instance,
     ) -> Result<Manifest> {
         let Some(manifest) = &self.manifest else { bail!("it exports no manifest") };
-        manifest.load(&mut *store, one)?.call_describe(store).await
+        manifest.load(&mut *store, instance)?.call_describe(store).await
     }
 
     /// Lets an instance do the work.
@@ -132,55 +132,57 @@ impl LinkedComponent {
     pub async fn work(
         &self,
         store: &mut Store<InstanceState>,
-        one: &Instance,
+        instance: &Instance,
         work: Work,
     ) -> Result<Result<GuestAnswer, ProtocolError>> {
         if self.manifest.is_none() {
-            return foreign::work(store, one, self.pre.component(), work).await;
+            return foreign::work(store, instance, self.pre.component(), work).await;
         }
         let request: Resource<RequestHandle> = store.data_mut().table.push(RequestHandle)?;
         Ok(match work {
             Work::Tool(call) => {
                 let Some(tools) = &self.tools else { bail!("it exports no tools") };
-                let tools = tools.load(&mut *store, one)?;
+                let tools = tools.load(&mut *store, instance)?;
                 let answer = tools.call_call(store, request, call.name(), call.arguments()).await?;
                 answer.map(GuestAnswer::from)
             }
             Work::Resources(cursor) => {
-                let resources = self.resources(store, one)?;
+                let resources = self.resources(store, instance)?;
                 let cursor = cursor.as_ref();
                 let page = resources.call_list_resources(store, request, cursor).await?;
                 page.map(GuestAnswer::Resources)
             }
             Work::Resource(uri) => {
-                let resources = self.resources(store, one)?;
+                let resources = self.resources(store, instance)?;
                 resources.call_read(store, request, &uri).await?.map(GuestAnswer::from)
             }
             Work::Version(uri) => {
-                let resources = self.resources(store, one)?;
+                let resources = self.resources(store, instance)?;
                 resources.call_version(store, request, &uri).await?.map(GuestAnswer::Version)
             }
             Work::Prompt { name, arguments } => {
                 let Some(prompts) = &self.prompts else { bail!("it exports no prompts") };
-                let prompts = prompts.load(&mut *store, one)?;
+                let prompts = prompts.load(&mut *store, instance)?;
                 prompts.call_get(store, request, &name, &arguments).await?.map(GuestAnswer::from)
             }
             Work::Completion { subject, argument, value, context } => {
-                let Some(found) = &self.completions else { bail!("it exports no completions") };
-                let found = found.load(&mut *store, one)?;
-                found
+                let Some(completions) = &self.completions else {
+                    bail!("it exports no completions")
+                };
+                let completions = completions.load(&mut *store, instance)?;
+                completions
                     .call_complete(store, request, &subject, &argument, &value, &context)
                     .await?
                     .map(GuestAnswer::Completion)
             }
             Work::Views => {
                 let Some(views) = &self.views else { bail!("it exports no views") };
-                let views = views.load(&mut *store, one)?;
+                let views = views.load(&mut *store, instance)?;
                 views.call_assign(store, request).await?.map(GuestAnswer::Views)
             }
             Work::Job(job) => {
                 let Some(jobs) = &self.jobs else { bail!("it exports no jobs") };
-                let jobs = jobs.load(&mut *store, one)?;
+                let jobs = jobs.load(&mut *store, instance)?;
                 jobs.call_run(store, request, &job).await?.map(|()| GuestAnswer::Job)
             }
         })
@@ -189,9 +191,9 @@ impl LinkedComponent {
     fn resources(
         &self,
         store: &mut Store<InstanceState>,
-        one: &Instance,
+        instance: &Instance,
     ) -> Result<resources::Guest> {
         let Some(resources) = &self.resources else { bail!("it exports no resources") };
-        resources.load(store, one)
+        resources.load(store, instance)
     }
 }

@@ -45,30 +45,30 @@ pub struct DeferredJob {
 }
 
 /// The principal and the tool of a kept answer.
-type ResultOf = (Option<String>, String);
+type ResultKey = (Option<String>, String);
 
 /// State shared by all calls of one host.
 pub struct SharedState {
     news: broadcast::Sender<Broadcast>,
-    tools_changed: AtomicU64,
-    views_changed: AtomicBool,
+    tools_generation: AtomicU64,
+    have_views_changed: AtomicBool,
     jobs: Mutex<VecDeque<DeferredJob>>,
     more_jobs: Notify,
     tools: RwLock<Arc<[Entry]>>,
-    results_wanted: AtomicBool,
-    results: Mutex<(HashMap<ResultOf, String>, VecDeque<ResultOf>)>,
+    are_results_wanted: AtomicBool,
+    results: Mutex<(HashMap<ResultKey, String>, VecDeque<ResultKey>)>,
 }
 
 impl Default for SharedState {
     fn default() -> Self {
         Self {
             news: broadcast::channel(MAX_BROADCASTS).0,
-            tools_changed: AtomicU64::new(0),
-            views_changed: AtomicBool::new(false),
+            tools_generation: AtomicU64::new(0),
+            have_views_changed: AtomicBool::new(false),
             jobs: Mutex::default(),
             more_jobs: Notify::new(),
             tools: RwLock::new(Arc::new([])),
-            results_wanted: AtomicBool::new(false),
+            are_results_wanted: AtomicBool::new(false),
             results: Mutex::default(),
         }
     }
@@ -78,7 +78,7 @@ impl SharedState {
     /// Notifies all clients.
     pub fn tell(&self, news: Broadcast) {
         if news == Broadcast::List(ListKind::Tools) {
-            self.tools_changed.fetch_add(1, Ordering::AcqRel);
+            self.tools_generation.fetch_add(1, Ordering::AcqRel);
         }
         // Sending fails if no client listens.
         let _nobody = self.news.send(news);
@@ -88,14 +88,14 @@ impl SharedState {
     /// plugins as changed.
     pub fn tell_for_plugin(&self, news: Broadcast) {
         if news == Broadcast::List(ListKind::Tools) {
-            self.views_changed.store(true, Ordering::Release);
+            self.have_views_changed.store(true, Ordering::Release);
         }
         self.tell(news);
     }
 
     /// Whether a plugin has reported a change of the list of tools since the start of the host.
     pub fn have_views_changed(&self) -> bool {
-        self.views_changed.load(Ordering::Acquire)
+        self.have_views_changed.load(Ordering::Acquire)
     }
 
     /// A receiver of all notifications from now on.
@@ -105,7 +105,7 @@ impl SharedState {
 
     /// A number that grows with each reported change of the list of tools.
     pub fn tools_generation(&self) -> u64 {
-        self.tools_changed.load(Ordering::Acquire)
+        self.tools_generation.load(Ordering::Acquire)
     }
 
     /// Adds a job, unless the same job waits already. `false`: too many jobs of the plugin wait.
@@ -147,8 +147,8 @@ impl SharedState {
 
     /// Sets whether any plugin may see answers of tools, or ask about them. If no plugin may, no answer is kept
     /// from now on.
-    pub fn want_results(&self, wanted: bool) {
-        self.results_wanted.store(wanted, Ordering::Relaxed);
+    pub fn want_results(&self, is_wanted: bool) {
+        self.are_results_wanted.store(is_wanted, Ordering::Relaxed);
     }
 
     /// Keeps the data of a tool's answer for the caller, as JSON, unless it is larger than `MAX_RESULT_BYTES`. If there
@@ -160,7 +160,7 @@ impl SharedState {
         tool: &str,
         result: impl FnOnce() -> Option<String>,
     ) {
-        if !self.results_wanted.load(Ordering::Relaxed) {
+        if !self.are_results_wanted.load(Ordering::Relaxed) {
             return;
         }
         let result = result().filter(|result| result.len() <= MAX_RESULT_BYTES);

@@ -26,17 +26,17 @@ pub(super) fn link(linker: &mut Linker<InstanceState>) -> Result<()> {
     network::add_to_linker::<InstanceState, WasiSockets>(linker, &options, InstanceState::sockets)?;
     instance_network::add_to_linker::<InstanceState, WasiSockets>(linker, InstanceState::sockets)?;
     tcp_create_socket::add_to_linker::<InstanceState, WasiSockets>(linker, |state| {
-        refusing(state, "open a TCP socket")
+        record_refusal(state, "open a TCP socket")
     })?;
     udp_create_socket::add_to_linker::<InstanceState, WasiSockets>(linker, |state| {
-        refusing(state, "open a UDP socket")
+        record_refusal(state, "open a UDP socket")
     })?;
     ip_name_lookup::add_to_linker::<InstanceState, WasiSockets>(linker, |state| {
-        refusing(state, "look up a host's address")
+        record_refusal(state, "look up a host's address")
     })
 }
 
-fn refusing<'a>(state: &'a mut InstanceState, subject: &str) -> WasiSocketsCtxView<'a> {
+fn record_refusal<'a>(state: &'a mut InstanceState, subject: &str) -> WasiSocketsCtxView<'a> {
     state.gate.refuse_to_all("sockets", subject);
     state.sockets()
 }

@@ -29,7 +29,7 @@ use portcullis_engine::{Limiter, Limits, Output, size};
 /// Maximum size of a job's data in bytes.
 const MAX_JOB_BYTES: usize = 32 * 1024;
 
-/// What one plugin uses of the host: its folders, its cache and the commands.
+/// The folders, the cache and the commands of the host that one plugin uses.
 #[derive(Clone)]
 pub struct PluginResources {
     /// The folder of the plugin's store.
@@ -84,9 +84,9 @@ pub struct CallContext {
     pub cancelled: Arc<AtomicBool>,
     /// Whether the call continues work that the plugin deferred, or is a deferred job.
     pub background: bool,
-    /// Where notifications are sent, if the client wants any.
+    /// The channel for notifications. `None`: the client wants no notifications.
     pub notices: Option<UnboundedSender<CallNotification>>,
-    /// What plugins tell the host between calls.
+    /// The state that all calls share.
     pub shared: Option<Arc<SharedState>>,
     /// The roots for jobs that the plugin defers. `None`: the plugin cannot defer jobs.
     pub job_roots: Option<Roots>,
@@ -255,7 +255,7 @@ pub fn link(linker: &mut Linker<InstanceState>, policy: &Policy) -> Result<()> {
     Ok(())
 }
 
-/// The interfaces that every guest may import, as prefixes of their names. In step with `link` above.
+/// The interfaces that every guest may import, as prefixes of their names. Must agree with `link` above.
 pub const ALWAYS_LINKED: &[&str] = &[
     "wasi:io/",
     "wasi:clocks/wall-clock",
@@ -357,8 +357,8 @@ impl request::HostRequest for InstanceState {
     async fn cancelled(&mut self, _: CurrentRequest) -> Result<bool> {
         // In the last tenth of its time, the guest is told to stop as if the call were cancelled, so that it can
         // clean up.
-        let near = self.deadline.saturating_duration_since(Instant::now()) < self.wall / 10;
-        Ok(near || self.call.cancelled.load(Ordering::Relaxed))
+        let is_near_end = self.deadline.saturating_duration_since(Instant::now()) < self.wall / 10;
+        Ok(is_near_end || self.call.cancelled.load(Ordering::Relaxed))
     }
 
     async fn remaining(&mut self, _: CurrentRequest) -> Result<Option<u64>> {
@@ -388,12 +388,12 @@ impl request::HostRequest for InstanceState {
         data: String,
     ) -> Result<()> {
         let (plugin, request) = (self.gate.trail().plugin(), self.gate.trail().request());
-        let said = portcullis_sanitize::line(&data, 2000);
+        let text = portcullis_sanitize::line(&data, 2000);
         // A plugin's text is logged as information at most: warnings and errors are the host's own.
         if level == request::Level::Debug {
-            tracing::debug!(target: "plugin", %plugin, request, "{said}");
+            tracing::debug!(target: "plugin", %plugin, request, "{text}");
         } else {
-            tracing::info!(target: "plugin", %plugin, request, level = ?level, "{said}");
+            tracing::info!(target: "plugin", %plugin, request, level = ?level, "{text}");
         }
         self.notify(|| {
             let data = serde_json::from_str(&data).unwrap_or(serde_json::Value::String(data));

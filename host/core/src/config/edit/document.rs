@@ -30,7 +30,7 @@ pub(super) fn change(
         && !table.is_dotted()
     {
         table.set_implicit(false);
-        begin(document, path, is_first);
+        separate(document, path, is_first);
     }
     Some(())
 }
@@ -44,7 +44,7 @@ pub(super) fn keep_header(document: &mut DocumentMut, path: &[&str]) -> Option<(
         table.set_dotted(false);
         table.set_implicit(false);
         if is_new {
-            begin(document, path, is_first);
+            separate(document, path, is_first);
         }
     }
     Some(())
@@ -55,16 +55,16 @@ pub(super) fn keep_header(document: &mut DocumentMut, path: &[&str]) -> Option<(
 pub(super) fn copy(document: &mut DocumentMut, path: &[&str], from: &DocumentMut) -> Option<()> {
     let found = path.iter().try_fold(from.as_item(), |item, key| item.get(key))?;
     let mut copied = found.clone();
-    without_positions(&mut copied);
+    remove_positions(&mut copied);
     let is_first = document.iter().next().is_none();
     *table_at(document, path)? = copied;
-    begin(document, path, is_first);
+    separate(document, path, is_first);
     Some(())
 }
 
 /// Removes the positions of copied tables, which give their order in the other document only. Also removes the
 /// comments that are not directly above a header.
-fn without_positions(item: &mut Item) {
+fn remove_positions(item: &mut Item) {
     match item {
         Item::Table(table) => {
             table.set_position(None);
@@ -73,20 +73,20 @@ fn without_positions(item: &mut Item) {
             let own = prefix.rsplit_once("\n\n").map_or(prefix.as_str(), |(_, own)| own);
             let own = format!("\n{}", own.trim_start_matches('\n'));
             table.decor_mut().set_prefix(own);
-            table.iter_mut().for_each(|(_, item)| without_positions(item));
+            table.iter_mut().for_each(|(_, item)| remove_positions(item));
         }
         Item::ArrayOfTables(all) => all.iter_mut().for_each(|table| {
             table.set_position(None);
-            table.iter_mut().for_each(|(_, item)| without_positions(item));
+            table.iter_mut().for_each(|(_, item)| remove_positions(item));
         }),
         Item::Value(_) | Item::None => {}
     }
 }
 
 /// Puts an empty line before a new table. The first table of a text is put after the comments of the text.
-fn begin(document: &mut DocumentMut, path: &[&str], is_first: bool) {
+fn separate(document: &mut DocumentMut, path: &[&str], is_first: bool) {
     let comments = if is_first { text(document.trailing()) } else { String::new() };
-    let Some(table) = header(document.as_item_mut(), path) else { return };
+    let Some(table) = find_header(document.as_item_mut(), path) else { return };
     let own = table.decor().prefix().map(text).unwrap_or_default();
     let between = if is_first && comments.is_empty() { "" } else { "\n" };
     let own = own.trim_start_matches('\n');
@@ -97,7 +97,7 @@ fn begin(document: &mut DocumentMut, path: &[&str], is_first: bool) {
 }
 
 /// The first header that is written for the table at a path.
-fn header<'a>(root: &'a mut Item, path: &[&str]) -> Option<&'a mut Table> {
+fn find_header<'a>(root: &'a mut Item, path: &[&str]) -> Option<&'a mut Table> {
     let found = path.iter().try_fold(root, |item, key| item.get_mut(key))?;
     let mut table = found.as_table_mut()?;
     while table.is_implicit() {
@@ -153,9 +153,9 @@ pub(super) fn remove(document: &mut DocumentMut, path: &[&str]) {
         };
         let above = above.iter().try_fold(document.as_item_mut(), |item, key| item.get_mut(key));
         let Some(Item::Table(parent)) = above else { return };
-        let is_nothing =
+        let is_empty =
             |table: &Table| table.is_empty() && (table.is_implicit() || table.is_dotted());
-        if parent.get(last).and_then(Item::as_table).is_some_and(is_nothing) {
+        if parent.get(last).and_then(Item::as_table).is_some_and(is_empty) {
             parent.remove(last);
         }
     }
@@ -165,7 +165,7 @@ pub(super) fn remove(document: &mut DocumentMut, path: &[&str]) {
 /// to the end of the text.
 fn keep_comments(document: &mut DocumentMut, position: isize, prefix: &str) {
     let is_first = document.as_table().get_values().is_empty()
-        && smallest(document.as_table(), isize::MIN).is_none_or(|first| first > position);
+        && next_position(document.as_table(), isize::MIN).is_none_or(|first| first > position);
     let kept = match prefix.rfind("\n\n") {
         Some(at) => prefix.get(..=at).unwrap_or_default(),
         // The comments at the beginning of a file are about the file.
@@ -174,14 +174,16 @@ fn keep_comments(document: &mut DocumentMut, position: isize, prefix: &str) {
     };
     if kept.trim().is_empty() {
         // The first table of a text has no empty line before it.
-        if is_first && let Some(next) = smallest(document.as_table(), position) {
-            prepend(document.as_table_mut(), next, |own| own.trim_start_matches('\n').to_owned());
+        if is_first && let Some(next) = next_position(document.as_table(), position) {
+            change_prefix(document.as_table_mut(), next, |own| {
+                own.trim_start_matches('\n').to_owned()
+            });
         }
         return;
     }
-    match smallest(document.as_table(), position) {
+    match next_position(document.as_table(), position) {
         Some(next) => {
-            prepend(document.as_table_mut(), next, |own| format!("{kept}{own}"));
+            change_prefix(document.as_table_mut(), next, |own| format!("{kept}{own}"));
         }
         None => {
             let trailing = format!("{kept}{}", text(document.trailing()));
@@ -191,15 +193,15 @@ fn keep_comments(document: &mut DocumentMut, position: isize, prefix: &str) {
 }
 
 /// The smallest position of a header that is larger than `after`.
-fn smallest(table: &Table, after: isize) -> Option<isize> {
+fn next_position(table: &Table, after: isize) -> Option<isize> {
     let own = |table: &Table| {
         table.position().filter(|at| *at > after && !table.is_implicit() && !table.is_dotted())
     };
     let of_items = table.iter().filter_map(|(_, item)| match item {
-        Item::Table(table) => own(table).into_iter().chain(smallest(table, after)).min(),
+        Item::Table(table) => own(table).into_iter().chain(next_position(table, after)).min(),
         Item::ArrayOfTables(all) => all
             .iter()
-            .filter_map(|one| own(one).into_iter().chain(smallest(one, after)).min())
+            .filter_map(|one| own(one).into_iter().chain(next_position(one, after)).min())
             .min(),
         Item::Value(_) | Item::None => None,
     });
@@ -207,7 +209,7 @@ fn smallest(table: &Table, after: isize) -> Option<isize> {
 }
 
 /// Changes the comments and spaces before the header at a position.
-fn prepend(table: &mut Table, position: isize, change: impl Fn(&str) -> String + Copy) {
+fn change_prefix(table: &mut Table, position: isize, change: impl Fn(&str) -> String + Copy) {
     let change_own = |table: &mut Table| {
         if table.position() == Some(position) {
             let own = table.decor().prefix().map(text).unwrap_or_default();
@@ -218,11 +220,11 @@ fn prepend(table: &mut Table, position: isize, change: impl Fn(&str) -> String +
         match item {
             Item::Table(table) => {
                 change_own(table);
-                prepend(table, position, change);
+                change_prefix(table, position, change);
             }
             Item::ArrayOfTables(all) => all.iter_mut().for_each(|table| {
                 change_own(table);
-                prepend(table, position, change);
+                change_prefix(table, position, change);
             }),
             Item::Value(_) | Item::None => {}
         }
@@ -389,7 +391,7 @@ fn remove_value(array: &mut Array, at: usize) {
 /// A JSON value in the usual TOML spelling.
 fn value(json: &Json) -> Value {
     match json {
-        Json::Bool(is) => Value::from(*is),
+        Json::Bool(flag) => Value::from(*flag),
         Json::Number(number) => {
             let number = number.to_string();
             grouped(&number).parse().unwrap_or_else(|_| Value::from(number))

@@ -37,8 +37,8 @@ pub fn remove_plugin(text: &str, plugin: &str) -> Result<Edit, EditError> {
         take(&mut table, &path);
         Ok(table)
     };
-    let still_there: DocumentMut = edit.after.parse().map_err(unreadable(CONFIGURATION))?;
-    if document::has(&still_there, &path) || rest(text)? != rest(&edit.after)? {
+    let edited: DocumentMut = edit.after.parse().map_err(unreadable(CONFIGURATION))?;
+    if document::has(&edited, &path) || rest(text)? != rest(&edit.after)? {
         return Err(EditError::Other);
     }
     Ok(edit)

@@ -12,9 +12,9 @@ pub type UpstreamKeys = Map<String, Value>;
 /// How a server relates to a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// Nothing has its name.
+    /// Nothing has the server's name.
     Absent,
-    /// The configuration has it, with the same keys.
+    /// The configuration has the server, with the same keys.
     Same,
     /// The configuration has another server of this name.
     Other,
@@ -22,7 +22,7 @@ pub enum Presence {
     Plugin,
 }
 
-/// How a server relates to a configuration.
+/// Compares a server with a configuration.
 ///
 /// # Errors
 ///
@@ -39,11 +39,11 @@ pub fn presence(text: &str, name: &str, keys: &UpstreamKeys) -> Result<Presence,
     Ok(if is_same { Presence::Same } else { Presence::Other })
 }
 
-/// The text with more servers, each as `[upstreams.NAME]`. None of them may be there before.
+/// The text with more servers, each as `[upstreams.NAME]`. None of the servers may be in the text before.
 ///
 /// # Errors
 ///
-/// [`EditError`]. The text is then not to be written.
+/// [`EditError`]. No text is returned.
 pub fn add_upstreams(text: &str, servers: &[(String, UpstreamKeys)]) -> Result<String, EditError> {
     Config::parse(text).map_err(EditError::Before)?;
     let mut edited: DocumentMut = text.parse().map_err(unreadable(CONFIGURATION))?;
@@ -66,8 +66,8 @@ pub fn add_upstreams(text: &str, servers: &[(String, UpstreamKeys)]) -> Result<S
         super::take(&mut rest, &["upstreams", name]);
     }
     let mut before = parsed(text)?;
-    let is_nothing = |value: &toml::Value| value.as_table().is_some_and(toml::Table::is_empty);
-    if before.get("upstreams").is_some_and(is_nothing) {
+    let is_empty_table = |value: &toml::Value| value.as_table().is_some_and(toml::Table::is_empty);
+    if before.get("upstreams").is_some_and(is_empty_table) {
         before.remove("upstreams");
     }
     if rest == before { Ok(after) } else { Err(EditError::Other) }

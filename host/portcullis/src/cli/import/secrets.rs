@@ -21,8 +21,8 @@ impl<'a> SecretFiles<'a> {
             .with_context(|| format!("creating {}", self.folder.display()))?;
         let path = path(self.folder, name);
         let shown = path.display();
-        let there = std::fs::File::open(&path).ok().map(std::io::read_to_string);
-        match there {
+        let existing = std::fs::File::open(&path).ok().map(std::io::read_to_string);
+        match existing {
             Some(Ok(text)) if text == secret => {}
             Some(_) => {
                 bail!("{shown} holds another secret already: remove it, and run the command again")

@@ -1,7 +1,7 @@
 //! Translates the entry of one server from the words of MCP clients into those of `[upstreams.NAME]`.
 //!
-//! The words are those of the clients' documentation, which `host/client-setup/src/clients.rs` names: `command`, `args`,
-//! `env`, `cwd`, `url` (Gemini CLI: `httpUrl`, Windsurf: `serverUrl`, goose: `uri`), `headers`, `type`.
+//! The words are those of the clients' documentation, which `host/client-setup/src/clients.rs` names: `command`,
+//! `args`, `env`, `cwd`, `url` (Gemini CLI: `httpUrl`, Windsurf: `serverUrl`, goose: `uri`), `headers`, `type`.
 
 use std::path::Path;
 
@@ -20,22 +20,22 @@ pub(super) struct Translated {
 }
 
 /// Keys that tell a client how to show or use a server.
-const OF_CLIENTS: [&str; 4] = ["name", "display_name", "description", "bundled"];
+const CLIENT_KEYS: [&str; 4] = ["name", "display_name", "description", "bundled"];
 
 /// Parts of names whose values are secrets.
-const SECRET: [&str; 8] =
+const SECRET_WORDS: [&str; 8] =
     ["token", "secret", "password", "passwd", "authorization", "key", "credential", "cookie"];
 
 /// Beginnings of tokens of well-known services.
-const TOKENS: [&str; 8] =
+const TOKEN_PREFIXES: [&str; 8] =
     ["sk-", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "Bearer "];
 
-/// Translates an entry. An entry is translated as a whole, or not at all: a server that lacks a variable would fail in a way
-/// that nobody understands.
+/// Translates an entry. An entry is translated as a whole, or not at all: a server that lacks a variable would fail in
+/// a way that nobody understands.
 ///
 /// # Errors
 ///
-/// Why it cannot be translated.
+/// The reason why the entry cannot be translated.
 pub(super) fn translate(entry: &Value) -> Result<Translated, String> {
     let entry = entry.as_object().ok_or("it is no table of keys")?;
     let mut server = Translated::default();
@@ -51,31 +51,31 @@ pub(super) fn translate(entry: &Value) -> Result<Translated, String> {
         (Some(Value::Object(inner)), _) => {
             // Zed's earlier form.
             let path = inner.get("path").cloned().unwrap_or_default();
-            server.program(&path, args.as_ref().or(inner.get("args")))?;
+            server.set_program(&path, args.as_ref().or(inner.get("args")))?;
         }
-        (Some(command), _) => server.program(&command, args.as_ref())?,
+        (Some(command), _) => server.set_program(&command, args.as_ref())?,
         (None, Some(url)) => {
-            let url = replaced(text(&url, "url")?)?;
+            let url = replace_variables(text(&url, "url")?)?;
             server.keys.insert("url".into(), url.into());
         }
         (None, None) => return Err("it has neither a `command` nor a `url`".into()),
     }
     if let Some(cwd) = cwd.filter(|cwd| !cwd.is_null()) {
-        let cwd = replaced(text(&cwd, "cwd")?)?;
+        let cwd = replace_variables(text(&cwd, "cwd")?)?;
         if !Path::new(&cwd).is_absolute() && !cwd.starts_with("~/") {
             return Err(format!("its `cwd` is relative: {cwd}"));
         }
         server.keys.insert("cwd".into(), cwd.into());
     }
-    server.values("env", env)?;
-    server.values("headers", headers)?;
-    server.transport(kind.as_ref())?;
+    server.add_values("env", env)?;
+    server.add_values("headers", headers)?;
+    server.set_transport(kind.as_ref())?;
     if disabled == Some(json!(true)) || enabled == Some(json!(false)) {
         server.keys.insert("enabled".into(), json!(false));
     }
     let others: Vec<_> = rest
         .iter()
-        .filter(|(key, value)| !OF_CLIENTS.contains(&key.as_str()) && !is_nothing(value))
+        .filter(|(key, value)| !CLIENT_KEYS.contains(&key.as_str()) && !is_nothing(value))
         .map(|(key, _)| format!("`{key}`"))
         .collect();
     if !others.is_empty() {
@@ -85,15 +85,16 @@ pub(super) fn translate(entry: &Value) -> Result<Translated, String> {
 }
 
 impl Translated {
-    fn program(&mut self, command: &Value, args: Option<&Value>) -> Result<(), String> {
-        let command = replaced(text(command, "command")?)?;
+    fn set_program(&mut self, command: &Value, args: Option<&Value>) -> Result<(), String> {
+        let command = replace_variables(text(command, "command")?)?;
         if command.starts_with('.') {
             return Err(format!("its program is a relative path: {command}"));
         }
         self.keys.insert("command".into(), command.into());
         let args = args.and_then(Value::as_array).into_iter().flatten();
-        let args =
-            args.map(|arg| replaced(text(arg, "args")?)).collect::<Result<Vec<_>, String>>()?;
+        let args = args
+            .map(|arg| replace_variables(text(arg, "args")?))
+            .collect::<Result<Vec<_>, String>>()?;
         if args.iter().any(|arg| is_secret("", arg) || has_secret_option(arg)) {
             self.remarks.push(
                 "an argument looks like a secret: other programs can read arguments; give it by `env` if the server can"
@@ -106,8 +107,8 @@ impl Translated {
         Ok(())
     }
 
-    /// The values of `env` or `headers`: references, secrets, and plain text.
-    fn values(&mut self, table: &'static str, values: Option<Value>) -> Result<(), String> {
+    /// Adds the values of `env` or `headers`: references, secrets, and plain text.
+    fn add_values(&mut self, table: &'static str, values: Option<Value>) -> Result<(), String> {
         let Some(Value::Object(values)) = values else { return Ok(()) };
         let mut plain = Map::new();
         for (key, value) in values {
@@ -119,11 +120,11 @@ impl Translated {
                 }
             };
             if let Some(name) = variable(&value) {
-                plain.insert(key, json!({ "env": set(name)? }));
+                plain.insert(key, json!({ "env": check_set(name)? }));
             } else if let Some(name) = value.strip_prefix("Bearer ").and_then(variable) {
-                plain.insert(key, json!({ "bearer-env": set(name)? }));
+                plain.insert(key, json!({ "bearer-env": check_set(name)? }));
             } else {
-                let value = replaced(&value)?;
+                let value = replace_variables(&value)?;
                 if is_secret(&key, &value) {
                     self.secrets.push((table, key, value));
                 } else {
@@ -137,7 +138,7 @@ impl Translated {
         Ok(())
     }
 
-    fn transport(&mut self, kind: Option<&Value>) -> Result<(), String> {
+    fn set_transport(&mut self, kind: Option<&Value>) -> Result<(), String> {
         let is_program = self.keys.contains_key("command");
         let transport = match kind.and_then(Value::as_str) {
             None | Some("stdio") => return Ok(()),
@@ -166,8 +167,8 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// The variable that a whole value stands for: `${env:NAME}` (VS Code, Cursor, Windsurf), `${NAME}` (Claude Code) or `$NAME`
-/// (Gemini CLI).
+/// The variable that a whole value stands for: `${env:NAME}` (VS Code, Cursor, Windsurf), `${NAME}` (Claude Code) or
+/// `$NAME` (Gemini CLI).
 fn variable(value: &str) -> Option<&str> {
     let inner = value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     let name = match inner {
@@ -182,12 +183,12 @@ fn variable(value: &str) -> Option<&str> {
         .then_some(name)
 }
 
-/// A variable that is set, as the host reads it whenever it reads its configuration.
+/// Returns the name of a variable if the variable is set. The host reads the variable with its configuration.
 #[expect(
     clippy::disallowed_methods,
     reason = "the configuration would be refused without the variable"
 )]
-fn set(name: &str) -> Result<&str, String> {
+fn check_set(name: &str) -> Result<&str, String> {
     match std::env::var_os(name) {
         Some(_) => Ok(name),
         None => Err(format!(
@@ -197,8 +198,8 @@ fn set(name: &str) -> Result<&str, String> {
     }
 }
 
-/// A text with the variables replaced that mean the same at all times.
-fn replaced(text: &str) -> Result<String, String> {
+/// Replaces the variables in a text whose values do not depend on the client. Any other variable is an error.
+fn replace_variables(text: &str) -> Result<String, String> {
     let home = std::env::home_dir().map(|home| home.display().to_string()).unwrap_or_default();
     let text = text
         .replace("${userHome}", &home)
@@ -218,9 +219,9 @@ fn replaced(text: &str) -> Result<String, String> {
 
 fn is_secret(key: &str, value: &str) -> bool {
     let key = key.to_ascii_lowercase();
-    let is_named = SECRET.iter().any(|word| key.contains(word));
+    let is_named = SECRET_WORDS.iter().any(|word| key.contains(word));
     // Shorter values are not secrets, and cannot be kept out of answers.
-    value.len() >= 8 && (is_named || TOKENS.iter().any(|token| value.starts_with(token)))
+    value.len() >= 8 && (is_named || TOKEN_PREFIXES.iter().any(|token| value.starts_with(token)))
 }
 
 /// Whether an argument is an option with a secret: `--api-key=…`.

@@ -75,9 +75,9 @@ pub(super) fn want(wants: &mut Option<ActionsGrant>, target: &str) -> Result<(),
 }
 
 /// Maximum length of all arguments of a call in a record, in characters.
-const MAX_DOING: usize = 800;
+const MAX_ARGUMENTS_CHARS: usize = 800;
 /// Maximum length of one text in the arguments in a record, in characters.
-const MAX_VALUE: usize = 200;
+const MAX_TEXT_CHARS: usize = 200;
 
 /// The input of one tool call. Permits that are asked for with it are valid for no other call.
 #[derive(Debug)]
@@ -113,15 +113,19 @@ pub struct ActionAsk {
     pub(super) action: String,
     input: Arc<ToolInput>,
     /// The tool with its arguments, for the record.
-    doing: String,
+    call_text: String,
 }
 
 impl ActionAsk {
     /// The ask for an action that a tool needs for a call with this input.
     pub fn of(action: &str, input: &Arc<ToolInput>) -> Self {
         let arguments = redacted(&input.arguments, 0).to_string();
-        let doing = format!("{} {}", input.name, portcullis_sanitize::line(&arguments, MAX_DOING));
-        Self { action: action.to_owned(), input: input.clone(), doing }
+        let call_text = format!(
+            "{} {}",
+            input.name,
+            portcullis_sanitize::line(&arguments, MAX_ARGUMENTS_CHARS)
+        );
+        Self { action: action.to_owned(), input: input.clone(), call_text }
     }
 
     /// Whether the ask was made with this very input. Equal inputs of other calls do not count.
@@ -135,7 +139,7 @@ impl ActionAsk {
 fn redacted(value: &Value, depth: usize) -> Value {
     match value {
         Value::String(text) => {
-            let text = portcullis_sanitize::line(text, MAX_VALUE);
+            let text = portcullis_sanitize::line(text, MAX_TEXT_CHARS);
             portcullis_audit::without_secrets(&text).into()
         }
         Value::Array(_) | Value::Object(_) if depth == 4 => "…".into(),
@@ -143,7 +147,7 @@ fn redacted(value: &Value, depth: usize) -> Value {
             items.iter().take(20).map(|item| redacted(item, depth + 1)).collect()
         }
         Value::Object(map) => {
-            let one = |(name, value): (&String, &Value)| {
+            let redacted_member = |(name, value): (&String, &Value)| {
                 let shown = if portcullis_audit::is_secret_name(name) {
                     "***".into()
                 } else {
@@ -151,7 +155,7 @@ fn redacted(value: &Value, depth: usize) -> Value {
                 };
                 (portcullis_sanitize::line(name, 80), shown)
             };
-            map.iter().take(50).map(one).collect::<serde_json::Map<_, _>>().into()
+            map.iter().take(50).map(redacted_member).collect::<serde_json::Map<_, _>>().into()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
@@ -170,11 +174,15 @@ impl Ask for ActionAsk {
     }
 
     fn subject(&self) -> String {
-        format!("take the action {}: {}", portcullis_sanitize::line(&self.action, 80), self.doing)
+        format!(
+            "take the action {}: {}",
+            portcullis_sanitize::line(&self.action, 80),
+            self.call_text
+        )
     }
 
     fn remedy(&self, granted: Option<&ActionsGrant>) -> String {
-        let there = granted.into_iter().flat_map(|granted| granted.allow.iter());
-        format!("allow = {}", listed(there, &portcullis_sanitize::line(&self.action, 80)))
+        let present = granted.into_iter().flat_map(|granted| granted.allow.iter());
+        format!("allow = {}", listed(present, &portcullis_sanitize::line(&self.action, 80)))
     }
 }

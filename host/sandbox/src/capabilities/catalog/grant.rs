@@ -95,9 +95,9 @@ impl ShortForms for CatalogGrant {
 
     fn may_be_used_by(value: &str, subject: &str) -> bool {
         let asks = [CatalogAsk::Tools, CatalogAsk::Results];
-        let known = asks.iter().find(|ask| ask.subject() == subject).map(CatalogAsk::part);
-        let known = known.or_else(|| subject.starts_with(POINTERS).then_some(Part::Pointers));
-        known.is_none_or(|part| part.to_string() == value)
+        let part = asks.iter().find(|ask| ask.subject() == subject).map(CatalogAsk::part);
+        let part = part.or_else(|| subject.starts_with(POINTERS_SUBJECT).then_some(Part::Pointers));
+        part.is_none_or(|part| part.to_string() == value)
     }
 }
 
@@ -113,7 +113,7 @@ pub(super) fn want(wants: &mut Option<CatalogGrant>, target: &str) -> Result<(),
 }
 
 /// The beginning of the subject of each ask about pointers.
-const POINTERS: &str = "see what is in the last answer of";
+const POINTERS_SUBJECT: &str = "see what is in the last answer of";
 
 /// An ask to read a part of the catalog.
 #[derive(Debug)]
@@ -154,13 +154,13 @@ impl Ask for CatalogAsk {
     fn subject(&self) -> String {
         match self {
             Self::Tools => "see the tools of all plugins".into(),
-            Self::Pointers { tool } => format!("{POINTERS} `{tool}`"),
+            Self::Pointers { tool } => format!("{POINTERS_SUBJECT} `{tool}`"),
             Self::Results => "see the last answers of all tools".into(),
         }
     }
 
     fn remedy(&self, granted: Option<&CatalogGrant>) -> String {
-        let there = granted.into_iter().flat_map(|granted| granted.read.iter());
-        format!("read = {}", listed(there, &self.part().to_string()))
+        let present = granted.into_iter().flat_map(|granted| granted.read.iter());
+        format!("read = {}", listed(present, &self.part().to_string()))
     }
 }

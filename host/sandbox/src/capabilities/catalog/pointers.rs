@@ -10,7 +10,7 @@ pub const MAX_PATHS: u32 = 500;
 /// Maximum number of pointers in a path.
 const MAX_POINTERS: usize = 8;
 /// Maximum length of a pointer, in bytes.
-const MAX_POINTER: usize = 1000;
+const MAX_POINTER_BYTES: usize = 1000;
 
 /// Maximum number of items of a list, or members of an object, that are looked at for each path.
 const MAX_ITEMS: usize = 1000;
@@ -21,7 +21,7 @@ const MAX_ITEMS: usize = 1000;
 pub fn find(data: &Value, path: &[String]) -> Finding {
     if path.is_empty()
         || path.len() > MAX_POINTERS
-        || path.iter().any(|pointer| pointer.len() > MAX_POINTER)
+        || path.iter().any(|pointer| pointer.len() > MAX_POINTER_BYTES)
     {
         return Finding::Unknown;
     }
@@ -38,7 +38,7 @@ fn follow(data: &Value, path: &[String], left: &mut usize) -> Finding {
     let is_empty =
         value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Map::is_empty);
     let mut last = if is_empty { Finding::Unknown } else { Finding::Missing };
-    let mut has = |item: &Value| {
+    let mut visit = |item: &Value| {
         if *left == 0 {
             last = Finding::Unknown;
             return true;
@@ -52,9 +52,9 @@ fn follow(data: &Value, path: &[String], left: &mut usize) -> Finding {
     };
     // `any` ends at the first item that has a value at the rest of the path.
     let _found = match (value.as_array(), value.as_object()) {
-        (Some(items), _) => items.iter().any(&mut has),
+        (Some(items), _) => items.iter().any(&mut visit),
         (None, Some(members)) => {
-            members.iter().any(|(key, value)| has(&json!({"key": key, "value": value})))
+            members.iter().any(|(key, value)| visit(&json!({"key": key, "value": value})))
         }
         (None, None) => false,
     };
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_is_unknown() {
-        let long = "/a".repeat(MAX_POINTER);
+        let long = "/a".repeat(MAX_POINTER_BYTES);
         for path in [&["/empty", "/a"][..], &[], &[""; MAX_POINTERS + 1], &[long.as_str()]] {
             assert_eq!(found(path), Finding::Unknown, "{path:?}");
         }

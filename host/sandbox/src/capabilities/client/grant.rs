@@ -156,9 +156,8 @@ impl ClientAsk {
 
 /// The action that needs consent, for a record: shortened, and without secrets.
 fn action_of(types::Consent { kind, subject, overwrites, .. }: &types::Consent) -> String {
-    let clean = |text: &str, most| {
-        portcullis_audit::without_secrets(&portcullis_sanitize::line(text, most))
-    };
+    let clean =
+        |text: &str, max| portcullis_audit::without_secrets(&portcullis_sanitize::line(text, max));
     let mut action = format!("{} {}", portcullis_sanitize::line(kind, 80), clean(subject, 800));
     if let Some(lost) = overwrites {
         action += &format!(" (overwrites {})", clean(lost, 300));
@@ -186,8 +185,8 @@ impl Ask for ClientAsk {
     }
 
     fn remedy(&self, granted: Option<&ClientGrant>) -> String {
-        let there = granted.into_iter().flat_map(|granted| granted.features.iter());
-        let mut text = format!("features = {}", listed(there, &self.feature.to_string()));
+        let present = granted.into_iter().flat_map(|granted| granted.features.iter());
+        let mut text = format!("features = {}", listed(present, &self.feature.to_string()));
         for (kind, patterns) in granted.iter().flat_map(|granted| &granted.agreed) {
             text += &format!("\nagreed.{kind:?} = {patterns:?}");
         }

@@ -32,16 +32,18 @@ pub struct FilesGrant {
     #[schemars(extend("default" = "arguments"))]
     pub scope: Scope,
     /// Directories outside the roots that the plugin may read: absolute paths, or `~/…`.
-    #[serde(default, deserialize_with = "absolute")]
+    #[serde(default, deserialize_with = "read_absolute_paths")]
     pub directories: Vec<PathBuf>,
     /// Directories outside the roots that the plugin may read and write: absolute paths, or `~/…`. Missing
     /// directories are created.
-    #[serde(default, deserialize_with = "absolute")]
+    #[serde(default, deserialize_with = "read_absolute_paths")]
     pub writable: Vec<PathBuf>,
 }
 
 /// Reads absolute paths, and normalises them. `~` at the beginning is the user's home.
-fn absolute<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
+fn read_absolute_paths<'de, D: serde::Deserializer<'de>>(
+    from: D,
+) -> Result<Vec<PathBuf>, D::Error> {
     let mut paths = Vec::<PathBuf>::deserialize(from)?;
     for path in &mut paths {
         *path = portcullis_confine::at_home(path);
@@ -72,9 +74,9 @@ impl FilesGrant {
     }
 }
 
-/// Each part of the grant: the part of the roots, and each directory outside them.
+/// Each part of the grant: the part of the roots, and each directory outside the roots.
 pub(super) fn targets(grant: &FilesGrant) -> Vec<String> {
-    let of_roots = match grant.scope {
+    let roots_target = match grant.scope {
         Scope::Arguments => format!("{} the paths a call names", grant.access),
         Scope::Roots => format!("{} all of the session's roots", grant.access),
     };
@@ -83,7 +85,7 @@ pub(super) fn targets(grant: &FilesGrant) -> Vec<String> {
     };
     let read = grant.directories.iter().map(outside("read"));
     let write = grant.writable.iter().map(outside("write"));
-    [of_roots].into_iter().chain(read).chain(write).collect()
+    [roots_target].into_iter().chain(read).chain(write).collect()
 }
 
 impl fmt::Display for FilesGrant {
@@ -154,16 +156,18 @@ impl Ask for FileUse {
     }
 
     fn is_within(&self, grant: &FilesGrant) -> bool {
-        let place = match self.origin {
+        let is_place_granted = match self.origin {
             Origin::Argument => self.access <= grant.access,
             Origin::Root => self.access <= grant.access && grant.scope == Scope::Roots,
             Origin::Directory => {
-                let is_in = |list: &[PathBuf]| list.iter().any(|one| self.path.starts_with(one));
+                let is_in = |list: &[PathBuf]| {
+                    list.iter().any(|directory| self.path.starts_with(directory))
+                };
                 is_in(&grant.writable) || (self.access == Access::Read && is_in(&grant.directories))
             }
             Origin::Beside => false,
         };
-        place && self.access <= self.opened_for
+        is_place_granted && self.access <= self.opened_for
     }
 
     /// A file that was opened for reading cannot be written, and other files beside a designated file cannot be
@@ -177,26 +181,28 @@ impl Ask for FileUse {
     }
 
     fn remedy(&self, granted: Option<&FilesGrant>) -> String {
-        let before = granted.map_or(Access::Read, |granted| granted.access);
-        let beside = matches!(self.origin, Origin::Directory | Origin::Beside);
-        let access = if beside { before } else { before.max(self.access) };
+        let granted_access = granted.map_or(Access::Read, |granted| granted.access);
+        let is_outside_roots = matches!(self.origin, Origin::Directory | Origin::Beside);
+        let access =
+            if is_outside_roots { granted_access } else { granted_access.max(self.access) };
         let mut text = format!("access = \"{access}\"");
-        let is_all = granted.is_some_and(|granted| granted.scope == Scope::Roots);
-        if is_all || self.origin == Origin::Root {
+        let has_all_roots = granted.is_some_and(|granted| granted.scope == Scope::Roots);
+        if has_all_roots || self.origin == Origin::Root {
             text += "\nscope = \"roots\"";
         }
         let folder = self.path.parent().unwrap_or(&self.path).display().to_string();
-        for (key, of) in [("directories", Access::Read), ("writable", Access::Write)] {
-            let there = granted.map_or(&[][..], |granted| match of {
+        for (key, list_access) in [("directories", Access::Read), ("writable", Access::Write)] {
+            let directories = granted.map_or(&[][..], |granted| match list_access {
                 Access::Read => granted.directories.as_slice(),
                 Access::Write => granted.writable.as_slice(),
             });
-            let there = there.iter().map(|one| one.display());
-            if beside && of == self.access {
-                text += &format!("\n{key} = {}", listed(there, &folder));
-            } else if there.len() > 0 {
-                let there: Vec<_> = there.map(|one| one.to_string()).collect();
-                text += &format!("\n{key} = {there:?}");
+            let directories = directories.iter().map(|directory| directory.display());
+            if is_outside_roots && list_access == self.access {
+                text += &format!("\n{key} = {}", listed(directories, &folder));
+            } else if directories.len() > 0 {
+                let directories: Vec<_> =
+                    directories.map(|directory| directory.to_string()).collect();
+                text += &format!("\n{key} = {directories:?}");
             }
         }
         text

@@ -22,14 +22,13 @@ impl ShortForms for FilesGrant {
     ];
 
     fn parse(text: &str) -> Result<Vec<String>, InvalidValue> {
-        short_form::separated(text)?.into_iter().map(one).collect()
+        short_form::separated(text)?.into_iter().map(parse_value).collect()
     }
 
     fn values(&self) -> Vec<String> {
-        let of_roots =
-            [Scope::Arguments, Scope::Roots].into_iter().filter(|one| *one <= self.scope);
+        let scopes = [Scope::Arguments, Scope::Roots].into_iter().filter(|one| *one <= self.scope);
         let mut values = Vec::new();
-        for scope in of_roots {
+        for scope in scopes {
             let accesses = [Access::Read, Access::Write].into_iter();
             values.extend(accesses.filter(|one| *one <= self.access).map(|one| match scope {
                 Scope::Arguments => one.to_string(),
@@ -122,21 +121,20 @@ impl ShortForms for FilesGrant {
     fn may_be_used_by(value: &str, subject: &str) -> bool {
         let (access, place) = value.split_once(':').unwrap_or((value, ""));
         let Some((used, path)) = subject.split_once(' ') else { return true };
-        let is_access = match used {
+        let has_access = match used {
             "read" => access == "read",
             "write" => access == "write",
             _ => return true,
         };
         let is_directory = !matches!(place, "" | ROOTS);
-        is_access && (!is_directory || Path::new(path).starts_with(place))
+        has_access && (!is_directory || Path::new(path).starts_with(place))
     }
 
     fn is_wanted(value: &str, wants: &Self) -> bool {
         match value.split_once(':') {
-            // A grant may name a directory above or beneath the one that is wanted.
+            // A grant may name a directory above or beneath the wanted directory.
             Some((access, path)) if path != ROOTS => {
-                let of_writable = wants.writable.iter();
-                let mut wanted: Vec<&PathBuf> = of_writable.collect();
+                let mut wanted: Vec<&PathBuf> = wants.writable.iter().collect();
                 if access == "read" {
                     wanted.extend(&wants.directories);
                 }
@@ -148,8 +146,8 @@ impl ShortForms for FilesGrant {
     }
 }
 
-/// The value of one text between commas.
-fn one(text: String) -> Result<String, InvalidValue> {
+/// Parses one of the texts between commas.
+fn parse_value(text: String) -> Result<String, InvalidValue> {
     match text.split_once(':') {
         None if matches!(text.as_str(), "read" | "write") => Ok(text),
         Some(("read" | "write", ROOTS)) => Ok(text),

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::grant::{HttpGrant, HttpRule, InvalidHttpGrant, check_methods, get};
 
 /// The beginning of the target of a want. A JSON Pointer to the argument follows, without its first `/`.
-const TARGET: &str = "arguments/";
+const TARGET_PREFIX: &str = "arguments/";
 
 /// Hosts that a call may name in its arguments, and the methods of requests to the host that it names.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -131,7 +131,7 @@ impl fmt::Display for ArgumentRule {
 impl WantedArgument {
     /// The argument that the target of a want names. `None`: the target is a host.
     pub(super) fn of_target(target: &str, methods: Vec<String>) -> Option<Self> {
-        let pointer = target.strip_prefix(TARGET)?;
+        let pointer = target.strip_prefix(TARGET_PREFIX)?;
         Some(Self { pointer: format!("/{pointer}"), methods })
     }
 

@@ -302,25 +302,25 @@ impl HttpGrant {
     /// This grant as keys of `portcullis.toml`, with `more` as a further address. Headers are left out: a TOML
     /// comment names their origins, and the operator has to keep the headers that are there.
     fn keys(&self, more: Option<IpAddr>) -> String {
-        let one = |rule: &HttpRule, between: &str| {
+        let rule_keys = |rule: &HttpRule, between: &str| {
             let hosts: Vec<_> = rule.hosts.iter().map(ToString::to_string).collect();
             format!("hosts = {hosts:?}{between}methods = {:?}", rule.methods)
         };
         let mut lines = match self.rules.as_slice() {
             [] => Vec::new(),
-            [rule] => vec![one(rule, "\n")],
+            [rule] => vec![rule_keys(rule, "\n")],
             rules => {
                 let rules: Vec<_> =
-                    rules.iter().map(|rule| format!("{{ {} }}", one(rule, ", "))).collect();
+                    rules.iter().map(|rule| format!("{{ {} }}", rule_keys(rule, ", "))).collect();
                 vec![format!("rules = [{}]", rules.join(", "))]
             }
         };
-        let one = |ArgumentRule { hosts, methods }: &ArgumentRule| {
+        let argument_keys = |ArgumentRule { hosts, methods }: &ArgumentRule| {
             let hosts: Vec<_> = hosts.iter().map(ToString::to_string).collect();
             format!("{{ hosts = {hosts:?}, methods = {methods:?} }}")
         };
         if !self.arguments.is_empty() {
-            let rules: Vec<_> = self.arguments.iter().map(one).collect();
+            let rules: Vec<_> = self.arguments.iter().map(argument_keys).collect();
             lines.push(format!("arguments = [{}]", rules.join(", ")));
         }
         let more = more.map(|more| IpNet::from(more).to_string());
@@ -375,10 +375,10 @@ impl Ask for Request {
 
     fn remedy(&self, granted: Option<&HttpGrant>) -> String {
         let mut grant = granted.cloned().unwrap_or_default();
-        // A rule with only this host gets one more method. A rule of several hosts would grant the method for all
-        // of its hosts.
-        let own = grant.rules.iter_mut().find(|rule| rule.hosts == [self.origin.clone()]);
-        match own {
+        // Only a rule with no other host gets the method: a rule of several hosts would grant the method for all of
+        // its hosts.
+        let own_rule = grant.rules.iter_mut().find(|rule| rule.hosts == [self.origin.clone()]);
+        match own_rule {
             Some(rule) => rule.methods.push(self.method.clone()),
             None => grant.add(self.origin.clone(), vec![self.method.clone()]),
         }
@@ -396,14 +396,14 @@ impl Ask for Connection {
 
     fn is_within(&self, grant: &HttpGrant) -> bool {
         let address = self.address.to_canonical();
-        let named = || {
+        let is_named = || {
             let name_is_address = self.host.trim_matches(['[', ']']).parse() == Ok(self.address);
             let name_is_loopback = self.host == "localhost" && address.is_loopback();
             (name_is_address || name_is_loopback) && grant.names_host(&self.host)
         };
         portcullis_egress::is_public(address)
             || grant.addresses.iter().any(|net| net.contains(&address))
-            || named()
+            || is_named()
     }
 
     /// Always true: a manifest does not name addresses.

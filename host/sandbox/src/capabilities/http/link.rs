@@ -52,7 +52,7 @@ impl WasiHttpHooks for Http {
     }
 }
 
-/// The error code that the guest gets for a failed request. It reveals no address.
+/// The error code that the guest gets for a failed request. The code reveals no address.
 fn error_code(fault: Fault) -> Error {
     match fault {
         Fault::TooMany => Error::ConnectionLimitReached,

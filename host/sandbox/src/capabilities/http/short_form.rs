@@ -78,7 +78,7 @@ impl ShortForms for HttpGrant {
     }
 
     fn words(value: &str) -> String {
-        if let Some((method, host)) = of_argument(value) {
+        if let Some((method, host)) = argument_parts(value) {
             return format!(
                 "send {method} requests to {host}, if an argument of the call names it"
             );
@@ -109,11 +109,11 @@ impl ShortForms for HttpGrant {
 
     fn remove(table: &mut Table, values: &[String]) {
         let Split { networks, pairs, arguments } = split(values);
-        let mut of_arguments = rules_in(table, "arguments");
+        let mut argument_rules = rules_in(table, "arguments");
         for (host, methods) in by_host(&arguments) {
-            remove_methods(&mut of_arguments, &host, &methods);
+            remove_methods(&mut argument_rules, &host, &methods);
         }
-        set_rules_in(table, "arguments", of_arguments);
+        set_rules_in(table, "arguments", argument_rules);
         let mut rules = rules(table);
         for (origin, methods) in by_host(&pairs) {
             remove_methods(&mut rules, &origin, &methods);
@@ -143,8 +143,8 @@ impl ShortForms for HttpGrant {
                 (Some(address), Some::<IpNet>(network)) => {
                     network.contains(&IpAddr::to_canonical(&address))
                 }
-                // Values of requests are used by the request that the connection is for, which has a record of its
-                // own.
+                // A value for requests is used by a request, and not by its connection. The request has a record of
+                // its own.
                 (_, None) => false,
                 (None, Some(_)) => true,
             };
@@ -152,28 +152,30 @@ impl ShortForms for HttpGrant {
         if value.starts_with(NETWORK) && value.contains('/') {
             return false;
         }
-        if let (Some((method, url)), Some((of, host))) =
-            (subject.split_once(' '), of_argument(value))
+        if let (Some((method, url)), Some((granted_method, host))) =
+            (subject.split_once(' '), argument_parts(value))
         {
             return match (url.parse::<Origin>(), host.parse::<HostPattern>()) {
-                (Ok(asked), Ok(granted)) => method == of && granted.matches(asked.host()),
+                (Ok(asked), Ok(granted)) => {
+                    method == granted_method && granted.matches(asked.host())
+                }
                 (Err(_), _) | (_, Err(_)) => true,
             };
         }
-        let (Some((method, url)), Some((of, host))) =
+        let (Some((method, url)), Some((granted_method, host))) =
             (subject.split_once(' '), value.split_once('@'))
         else {
             return true;
         };
         match (url.parse::<Origin>(), host.parse::<Origin>()) {
-            (Ok(asked), Ok(granted)) => method == of && asked == granted,
+            (Ok(asked), Ok(granted)) => method == granted_method && asked == granted,
             _ => true,
         }
     }
 
     fn is_wanted(value: &str, wants: &Self) -> bool {
         // Only the operator knows which hosts calls may name, and which networks there are.
-        if let Some((method, _)) = of_argument(value) {
+        if let Some((method, _)) = argument_parts(value) {
             return wants.want_of_arguments(method);
         }
         let is_network = value.starts_with(NETWORK) && value.contains('/');
@@ -194,7 +196,7 @@ struct Split {
 fn split(values: &[String]) -> Split {
     let mut split = Split::default();
     for value in values {
-        if let Some((method, host)) = of_argument(value) {
+        if let Some((method, host)) = argument_parts(value) {
             split.arguments.push((method.to_owned(), host.to_owned()));
             continue;
         }
@@ -208,7 +210,7 @@ fn split(values: &[String]) -> Split {
 }
 
 /// The method and the host of a value for hosts that a call may name.
-fn of_argument(value: &str) -> Option<(&str, &str)> {
+fn argument_parts(value: &str) -> Option<(&str, &str)> {
     value.strip_prefix(ARGUMENT)?.split_once('@')
 }
 
@@ -246,7 +248,7 @@ impl Rule {
         self.hosts.iter().any(|host| is_same(host, origin))
     }
 
-    fn is_of(&self, origin: &str) -> bool {
+    fn has_only_host(&self, origin: &str) -> bool {
         self.hosts.iter().all(|host| is_same(host, origin))
     }
 }
@@ -306,19 +308,20 @@ fn set_rules_in(table: &mut Table, list: &str, rules: Vec<Rule>) {
 /// Grants methods at one host. Other hosts keep their methods.
 fn add_methods(rules: &mut Vec<Rule>, origin: &str, mut methods: Vec<String>) {
     // A rule with only this host gets the methods. A rule that names no methods stays as it is written.
-    let own = rules.iter_mut().find(|rule| !rule.methods.is_empty() && rule.is_of(origin));
-    if let Some(own) = own {
-        own.methods.append(&mut methods);
+    let own_rule =
+        rules.iter_mut().find(|rule| !rule.methods.is_empty() && rule.has_only_host(origin));
+    if let Some(own_rule) = own_rule {
+        own_rule.methods.append(&mut methods);
         return;
     }
     methods.sort_unstable();
-    let same = rules.iter_mut().find(|rule| {
-        let mut there = rule.methods();
-        there.sort_unstable();
-        there == methods
+    let rule_with_methods = rules.iter_mut().find(|rule| {
+        let mut rule_methods = rule.methods();
+        rule_methods.sort_unstable();
+        rule_methods == methods
     });
-    match same {
-        Some(same) => same.hosts.push(origin.to_owned()),
+    match rule_with_methods {
+        Some(rule) => rule.hosts.push(origin.to_owned()),
         None => {
             rules.push(Rule { hosts: vec![origin.to_owned()], methods, is_first: rules.is_empty() })
         }
@@ -334,7 +337,7 @@ fn remove_methods(rules: &mut Vec<Rule>, origin: &str, methods: &[String]) {
             continue;
         }
         let rest: Vec<_> = before.into_iter().filter(|one| !methods.contains(one)).collect();
-        if rule.is_of(origin) && !rest.is_empty() {
+        if rule.has_only_host(origin) && !rest.is_empty() {
             rule.methods = rest;
             continue;
         }

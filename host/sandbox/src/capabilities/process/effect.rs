@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use portcullis_confine::{Command, CommandError, Commands, Exit, Output as Ran, WorkingDirectory};
+use portcullis_confine::{
+    Command, CommandError, Commands, Exit, Output as CommandOutput, WorkingDirectory,
+};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::grant::ProcessAsk;
@@ -26,13 +28,15 @@ impl RunningPermit {
     }
 
     /// Records how a command ended.
-    fn end_as(self, ran: &Result<Ran, CommandError>) {
+    fn end_as(self, ran: &Result<CommandOutput, CommandError>) {
         match ran {
-            Ok(Ran { ended: Exit::Exited(code), .. }) => self.end(&format!("exit {code}")),
-            Ok(Ran { ended: Exit::Signalled(signal), .. }) => {
+            Ok(CommandOutput { ended: Exit::Exited(code), .. }) => {
+                self.end(&format!("exit {code}"));
+            }
+            Ok(CommandOutput { ended: Exit::Signalled(signal), .. }) => {
                 self.end(&format!("signal {signal}"));
             }
-            Err(fault) => self.end(word(fault)),
+            Err(fault) => self.end(outcome_of(fault)),
         }
     }
 }
@@ -43,7 +47,7 @@ impl Drop for RunningPermit {
     }
 }
 
-fn word(fault: &CommandError) -> &'static str {
+fn outcome_of(fault: &CommandError) -> &'static str {
     match fault {
         CommandError::NotFound(_) => "not-found",
         CommandError::NotConfined(_) => "not-confined",
@@ -61,7 +65,7 @@ pub async fn request(
     permit: Permit<ProcessAsk>,
     commands: &Commands,
     command: &Arc<Command>,
-    place: Option<&WorkingDirectory>,
+    directory: Option<&WorkingDirectory>,
     message: &str,
 ) -> Result<String, ProcessError> {
     let permit = RunningPermit(Some(permit));
@@ -69,8 +73,8 @@ pub async fn request(
         permit.end("failed");
         return Err(ProcessError::Failed("a request is one line".into()));
     }
-    let answer = commands.request(command, place, message).await;
-    permit.end(answer.as_ref().map_or_else(word, |_| "answered"));
+    let answer = commands.request(command, directory, message).await;
+    permit.end(answer.as_ref().map_or_else(outcome_of, |_| "answered"));
     answer.map_err(Into::into)
 }
 
@@ -78,15 +82,15 @@ pub async fn request(
 pub async fn start(
     permit: Permit<ProcessAsk>,
     command: Arc<Command>,
-    place: Option<&WorkingDirectory>,
+    directory: Option<&WorkingDirectory>,
     input: Vec<u8>,
 ) -> Result<Running, ProcessError> {
     let arguments = permit.ask().arguments.clone();
     let permit = RunningPermit(Some(permit));
-    let child = match command.start(place, &arguments).await {
+    let child = match command.start(directory, &arguments).await {
         Ok(child) => child,
         Err(fault) => {
-            permit.end(word(&fault));
+            permit.end(outcome_of(&fault));
             return Err(fault.into());
         }
     };
@@ -98,7 +102,7 @@ pub async fn start(
     Ok(Running(AbortOnDropHandle::new(tokio::spawn(work))))
 }
 
-fn output(Ran { ended, stdout, stderr }: Ran) -> Output {
+fn output(CommandOutput { ended, stdout, stderr }: CommandOutput) -> Output {
     let status = match ended {
         Exit::Exited(code) => Some(code),
         Exit::Signalled(_) => None,

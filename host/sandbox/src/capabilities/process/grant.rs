@@ -108,7 +108,7 @@ impl Ask for ProcessAsk {
     }
 
     fn remedy(&self, granted: Option<&ProcessGrant>) -> String {
-        let there = granted.into_iter().flat_map(|granted| granted.commands.iter());
-        format!("commands = {}", listed(there, &portcullis_sanitize::line(&self.command, 80)))
+        let present = granted.into_iter().flat_map(|granted| granted.commands.iter());
+        format!("commands = {}", listed(present, &portcullis_sanitize::line(&self.command, 80)))
     }
 }

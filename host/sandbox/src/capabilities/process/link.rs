@@ -33,15 +33,17 @@ impl InstanceState {
         directory: Option<String>,
         arguments: &[String],
     ) -> Result<PermittedCommand, ProcessError> {
-        // A path that is invalid on this system stays as it is: it is no directory of the call, and is refused.
+        // A path that is invalid on this system stays as it is: the path is not a directory of the
+        // call, and is refused.
         let native = |path: String| {
             portcullis_roots::native_path(&path).unwrap_or_else(|_| PathBuf::from(path))
         };
         let path = directory.map(native);
         let opened = path.as_ref().map(|path| self.files.directory(path));
-        let known = self.places.commands.get(command);
-        let fits = known.as_ref().is_none_or(|command| command.allows_arguments(arguments));
-        let fault = match (&opened, fits) {
+        let definition = self.places.commands.get(command);
+        let allows_arguments =
+            definition.as_ref().is_none_or(|command| command.allows_arguments(arguments));
+        let fault = match (&opened, allows_arguments) {
             (Some(None), _) => Some("(it is not a directory of this call)"),
             (_, false) => Some("(its `more-args` does not allow these arguments)"),
             (Some(Some(_)) | None, true) => None,
@@ -51,12 +53,12 @@ impl InstanceState {
         let (command, arguments) = (command.to_owned(), arguments.to_vec());
         let ask = ProcessAsk { command, arguments, directory: path.clone(), access, fault };
         let permit = self.gate.pass(ask).map_err(|_| ProcessError::Denied)?;
-        let place = path.zip(opened).map(|(path, (handle, access))| WorkingDirectory {
+        let working_directory = path.zip(opened).map(|(path, (handle, access))| WorkingDirectory {
             path,
             handle,
             writable: access == Access::Write,
         });
-        Ok((known.ok_or(ProcessError::Denied)?, place, permit))
+        Ok((definition.ok_or(ProcessError::Denied)?, working_directory, permit))
     }
 }
 
@@ -67,12 +69,12 @@ impl process::Host for InstanceState {
         message: String,
         directory: Option<String>,
     ) -> LinkResult<String> {
-        let (command, place, permit) = match self.admit(&command, directory, &[]) {
+        let (command, working_directory, permit) = match self.admit(&command, directory, &[]) {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Err(error)),
         };
         let commands = &self.places.commands;
-        Ok(effect::request(permit, commands, &command, place.as_ref(), &message).await)
+        Ok(effect::request(permit, commands, &command, working_directory.as_ref(), &message).await)
     }
 }
 
@@ -84,11 +86,12 @@ impl process::HostRunning for InstanceState {
         input: Vec<u8>,
         directory: Option<String>,
     ) -> LinkResult<Resource<Running>> {
-        let (command, place, permit) = match self.admit(&command, directory, &arguments) {
+        let (command, working_directory, permit) = match self.admit(&command, directory, &arguments)
+        {
             Ok(admitted) => admitted,
             Err(error) => return Ok(Err(error)),
         };
-        match effect::start(permit, command, place.as_ref(), input).await {
+        match effect::start(permit, command, working_directory.as_ref(), input).await {
             Ok(running) => Ok(Ok(self.table.push(running)?)),
             Err(error) => Ok(Err(error)),
         }

@@ -95,13 +95,13 @@ impl Ask for StoreAsk {
     }
 
     fn subject(&self) -> String {
-        let whose = if self.caller_only { "this caller's" } else { "its" };
+        let owner = if self.caller_only { "this caller's" } else { "its" };
         match self.act {
-            StoreUse::Open => format!("open {whose} store"),
+            StoreUse::Open => format!("open {owner} store"),
             StoreUse::Keep(bytes) => {
-                format!("keep {bytes} bytes in {whose} store, with: {}", self.key)
+                format!("keep {bytes} bytes in {owner} store, with: {}", self.key)
             }
-            StoreUse::Delete => format!("delete from {whose} store: {}", self.key),
+            StoreUse::Delete => format!("delete from {owner} store: {}", self.key),
         }
     }
 

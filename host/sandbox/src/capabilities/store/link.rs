@@ -8,8 +8,8 @@ use crate::bindings::portcullis::plugin::store::{self, Entry, Scope, StoreError}
 use crate::sandbox::InstanceState;
 use portcullis_checked_files::WriteError;
 
-/// Maximum length of a key, in bytes.
-const MAX_KEY: usize = 512;
+/// Maximum length of a key.
+const MAX_KEY_BYTES: usize = 512;
 
 /// Links the interface.
 pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
@@ -43,7 +43,7 @@ impl store::HostKeyspace for InstanceState {
     async fn get(&mut self, keyspace: Handle, key: String) -> LinkResult<Option<Entry>> {
         let (records, key) = self.table.get(&keyspace)?.of(&key);
         let found = blocking(move || records.read(&key)).await;
-        Ok(found.map_err(other).map(|found| {
+        Ok(found.map_err(disk_error).map(|found| {
             found.map(|record| Entry { value: record.value, version: record.version })
         }))
     }
@@ -55,8 +55,8 @@ impl store::HostKeyspace for InstanceState {
         value: Vec<u8>,
         expect: Option<u64>,
     ) -> LinkResult<u64> {
-        if key.len() > MAX_KEY {
-            return Ok(Err(StoreError::Other(format!("a key has at most {MAX_KEY} bytes"))));
+        if key.len() > MAX_KEY_BYTES {
+            return Ok(Err(StoreError::Other(format!("a key has at most {MAX_KEY_BYTES} bytes"))));
         }
         let keyspace = self.table.get(&keyspace)?;
         let (caller_only, shown) = (keyspace.caller_only, portcullis_sanitize::line(&key, 100));
@@ -66,7 +66,7 @@ impl store::HostKeyspace for InstanceState {
         let failed = move |error| match error {
             WriteError::Conflict => StoreError::Conflict,
             WriteError::Full => StoreError::Quota(quota),
-            WriteError::Io(error) => other(error),
+            WriteError::Io(error) => disk_error(error),
         };
         let written = blocking(move || {
             let prepared = records.prepare(&key, &value, expect, None).map_err(failed)?;
@@ -88,7 +88,7 @@ impl store::HostKeyspace for InstanceState {
         let ask = StoreAsk { key: shown, caller_only: keyspace.caller_only, act: StoreUse::Delete };
         let Ok(permit) = self.gate.pass(ask) else { return Ok(Err(StoreError::Denied)) };
         let (records, key) = keyspace.of(&key);
-        Ok(blocking(move || effect::remove(permit, &records, &key)).await.map_err(other))
+        Ok(blocking(move || effect::remove(permit, &records, &key)).await.map_err(disk_error))
     }
 
     async fn keys(
@@ -98,13 +98,13 @@ impl store::HostKeyspace for InstanceState {
         after: Option<String>,
         limit: u32,
     ) -> LinkResult<Vec<String>> {
-        let Keyspace { records, prefix: own, .. } = self.table.get(&keyspace)?;
-        let (records, own) = (records.clone(), own.clone());
-        let keys = blocking(move || records.keys()).await.map_err(other);
+        let Keyspace { records, prefix: own_prefix, .. } = self.table.get(&keyspace)?;
+        let (records, own_prefix) = (records.clone(), own_prefix.clone());
+        let keys = blocking(move || records.keys()).await.map_err(disk_error);
         Ok(keys.map(|keys| {
             let mut keys: Vec<_> = keys
                 .iter()
-                .filter_map(|key| key.strip_prefix(&own))
+                .filter_map(|key| key.strip_prefix(&own_prefix))
                 .filter(|key| key.starts_with(&prefix))
                 .filter(|key| after.as_deref().is_none_or(|after| *key > after))
                 .map(str::to_owned)
@@ -125,8 +125,8 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     tokio::task::spawn_blocking(work).await.expect("reading and writing records does not panic")
 }
 
-/// The error that the plugin gets if the host's disk fails. It contains no path of the host.
-fn other(error: std::io::Error) -> StoreError {
+/// The error that the plugin gets if the host's disk fails. The error contains no path of the host.
+fn disk_error(error: std::io::Error) -> StoreError {
     tracing::warn!("store: {error}");
     StoreError::Other("the host could not read or write its store".into())
 }
