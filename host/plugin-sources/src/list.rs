@@ -3,13 +3,18 @@
 use crate::artifact::{Terms, within};
 use crate::error::SourceError;
 use crate::reference::Location;
-use crate::registry::{MAX_NAMES, Registry};
+use crate::registry::{NameList, Registry};
 
 /// What a registry lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listed {
     /// The tags of one repository.
-    Tags(Vec<String>),
+    Tags {
+        /// The tags.
+        names: Vec<String>,
+        /// Whether the registry has more tags than are read.
+        is_cut: bool,
+    },
     /// The repositories whose names begin with the location's repository.
     Repositories {
         /// The names.
@@ -31,14 +36,15 @@ pub async fn list(location: &Location, terms: Terms<'_>) -> Result<Listed, Sourc
         let mut registry = Registry::at(location.clone(), terms.logins, terms.most)?;
         if !location.repository.is_empty() {
             match registry.tags().await {
-                Ok(Some(tags)) => return Ok(Listed::Tags(tags)),
+                Ok(Some(NameList { names, is_cut })) => return Ok(Listed::Tags { names, is_cut }),
                 // Some registries demand a login for what they do not have. Then the list of repositories decides.
                 Ok(None) | Err(SourceError::Login { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
-        let Some(mut names) = registry.repositories().await? else { return Ok(Listed::Nothing) };
-        let is_cut = names.len() >= MAX_NAMES;
+        let Some(NameList { mut names, is_cut }) = registry.repositories().await? else {
+            return Ok(Listed::Nothing);
+        };
         names.retain(|name| name.starts_with(&location.repository));
         names.sort_unstable();
         Ok(Listed::Repositories { names, is_cut })

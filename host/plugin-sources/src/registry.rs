@@ -18,7 +18,14 @@ use crate::reference::{Location, Version};
 use crate::requests::{Answer, Ask, Requests, shown};
 
 /// Maximum number of names in a list.
-pub(crate) const MAX_NAMES: usize = 2000;
+const MAX_NAMES: usize = 2000;
+
+/// Names that a registry lists.
+pub(crate) struct NameList {
+    pub names: Vec<String>,
+    /// Whether the registry has more names than were read.
+    pub is_cut: bool,
+}
 
 /// Maximum number of pages of a list.
 const MAX_PAGES: usize = 20;
@@ -289,25 +296,21 @@ impl Registry {
     }
 
     /// The tags of the repository. `None`: there is no such repository.
-    pub(crate) async fn tags(&mut self) -> Result<Option<Vec<String>>, SourceError> {
+    pub(crate) async fn tags(&mut self) -> Result<Option<NameList>, SourceError> {
         let (url, scope) = (self.url("tags/list")?, self.pull_scope());
         self.list(url, &scope).await
     }
 
     /// The repositories of the registry. `None`: the registry offers no list.
-    pub(crate) async fn repositories(&mut self) -> Result<Option<Vec<String>>, SourceError> {
+    pub(crate) async fn repositories(&mut self) -> Result<Option<NameList>, SourceError> {
         let url = self.location.url("_catalog?n=500");
         let url = url.ok_or_else(|| SourceError::Url(self.location.to_string()))?;
         self.list(url, "registry:catalog:*").await
     }
 
     /// The names of a list, page by page, up to [`MAX_NAMES`] and [`MAX_PAGES`].
-    async fn list(
-        &mut self,
-        mut url: Url,
-        scope: &str,
-    ) -> Result<Option<Vec<String>>, SourceError> {
-        let mut all = Vec::new();
+    async fn list(&mut self, mut url: Url, scope: &str) -> Result<Option<NameList>, SourceError> {
+        let (mut names, mut is_cut) = (Vec::new(), false);
         for _ in 0..MAX_PAGES {
             let answer = self.send(Ask::get(url, "application/json"), scope).await?;
             match answer.status {
@@ -316,16 +319,17 @@ impl Registry {
                 _ => return Err(status(&answer)),
             }
             let Names { repositories, tags } = read(&answer)?;
-            all.extend(repositories.or(tags).unwrap_or_default());
+            names.extend(repositories.or(tags).unwrap_or_default());
             let link = answer.headers.get(LINK).and_then(|value| value.to_str().ok());
             let next = link.and_then(next_page).and_then(|next| answer.url.join(next).ok());
-            match next.filter(|_| all.len() < MAX_NAMES) {
+            is_cut = names.len() > MAX_NAMES || next.is_some();
+            match next.filter(|_| names.len() < MAX_NAMES) {
                 Some(next) => url = next,
                 None => break,
             }
         }
-        all.truncate(MAX_NAMES);
-        Ok(Some(all))
+        names.truncate(MAX_NAMES);
+        Ok(Some(NameList { names, is_cut }))
     }
 
     /// Uploads a part of an artifact, unless the registry has it. Returns whether it was uploaded.

@@ -402,7 +402,10 @@ async fn what_a_registry_lists_is_bounded() {
     let terms = Terms { demands: &demands, logins: &logins, most: MAX_BYTES };
     let listed =
         async |rest: &str| list(&Location::parse(&registry.reference(rest)).unwrap(), terms).await;
-    assert_eq!(listed("org/a").await.unwrap(), Listed::Tags(vec!["1".into()]));
+    assert_eq!(
+        listed("org/a").await.unwrap(),
+        Listed::Tags { names: vec!["1".into()], is_cut: false }
+    );
     let names = |names: &[&str], is_cut| Listed::Repositories {
         names: names.iter().map(|name| (*name).to_owned()).collect(),
         is_cut,
@@ -410,13 +413,17 @@ async fn what_a_registry_lists_is_bounded() {
     assert_eq!(listed("").await.unwrap(), names(&["org/a", "other"], false));
     assert_eq!(listed("org").await.unwrap(), names(&["org/a"], false));
     // A list without an end.
-    let page = json!({ "repositories": vec!["x"; 500] }).to_string();
-    let page = Reply::new(200, page).with("link", "</v2/_catalog?last=x>; rel=\"next\"");
-    registry.state().faults.insert("/v2/_catalog".into(), page);
-    let Listed::Repositories { names, is_cut } = listed("").await.unwrap() else {
-        panic!("a list")
-    };
-    assert!(names.len() == 2000 && is_cut);
+    let page = |count| Reply::new(200, json!({ "repositories": vec!["x"; count] }).to_string());
+    let endless = |count| page(count).with("link", "</v2/_catalog?last=x>; rel=\"next\"");
+    for (page, expected) in
+        [(endless(500), (2000, true)), (endless(3), (60, true)), (page(2000), (2000, false))]
+    {
+        registry.state().faults.insert("/v2/_catalog".into(), page);
+        let Listed::Repositories { names, is_cut } = listed("").await.unwrap() else {
+            panic!("a list")
+        };
+        assert_eq!((names.len(), is_cut), expected);
+    }
     registry.state().faults.insert("/v2/_catalog".into(), Reply::new(404, ""));
     assert_eq!(listed("").await.unwrap(), Listed::Nothing);
 }

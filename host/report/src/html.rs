@@ -37,8 +37,8 @@ pub fn page(report: &Report) -> String {
     section("Plugins", "plugins", &plugins, &mut body);
     if !facts.upstreams.is_empty() {
         let upstreams: String = facts.upstreams.iter().map(upstream).collect();
-        let about =
-            "<p>Other MCP servers. They run outside the sandbox, and nothing confines them.</p>";
+        let about = "<p>Other MCP servers. They run outside the sandbox. Nothing confines a server whose line does \
+                     not say “confined”.</p>";
         section("Upstream servers", "upstreams", &format!("{about}{upstreams}"), &mut body);
     }
     section("The record", "audit", &audit(&facts.audit), &mut body);

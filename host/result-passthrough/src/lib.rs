@@ -81,7 +81,7 @@ impl PassthroughKey {
 /// Hides the key, because others can read the logs.
 impl fmt::Debug for PassthroughKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Raw(..)")
+        f.write_str("PassthroughKey(..)")
     }
 }
 

@@ -27,7 +27,7 @@ pub async fn check() {
     let command = |may_be_unconfined: bool| {
         let definition = serde_json::from_value(definition.clone()).expect("a definition");
         let command = Command::new("tool", definition, &[]).expect("a command");
-        command.unconfined(may_be_unconfined)
+        command.allow_unconfined(may_be_unconfined)
     };
     let refused = command(false);
     let error = refused.start(None, &[]).await.err().expect("it is refused");

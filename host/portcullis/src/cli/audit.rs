@@ -229,7 +229,8 @@ fn upstream_as_text(upstream: &Summary, records: &Usage, catalog: &Catalog) -> S
         let held = upstream.held.join(", ");
         text += &format!("  held     {}\n", red(&format!("{held}: new or changed since approved")));
     }
-    text += &format!("  reach    {}; nothing confines it\n", upstream.reach);
+    let unconfined = if upstream.confined { "" } else { "; nothing confines it" };
+    text += &format!("  reach    {}{unconfined}\n", upstream.reach);
     text += &Use::of(&upstream.name, records).line();
     for remark in catalog_remarks(&upstream.name, catalog) {
         text += &format!("  remark   {}\n", portcullis_sanitize::visible_line(remark, 300));

@@ -34,7 +34,7 @@ impl Args {
             report_if_slow(&what, list(&location, sources::terms(context, &logins))).await?;
         let word = self.word.as_deref().unwrap_or_default();
         let (kind, names, is_cut) = match listed {
-            Listed::Tags(tags) => ("tags", tags, false),
+            Listed::Tags { names, is_cut } => ("tags", names, is_cut),
             Listed::Repositories { names, is_cut } => ("repositories", names, is_cut),
             Listed::Nothing => {
                 super::log::note(&format!(
