@@ -112,12 +112,12 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         let mut passing = None;
         match error.kind() {
             Kind::OneOfMultipleValid { context } => {
-                let index_if_valid =
+                let index_if_matching =
                     |(index, errors): (usize, &Vec<_>)| errors.is_empty().then_some(index);
-                let mut valid = context.iter().enumerate().filter_map(index_if_valid);
-                if let (Some(first), Some(second)) = (valid.next(), valid.next()) {
+                let mut matching = context.iter().enumerate().filter_map(index_if_matching);
+                if let (Some(first), Some(second)) = (matching.next(), matching.next()) {
                     passing = Some([first, second]);
-                    // Ajv stops at the second schema that is valid.
+                    // Ajv stops at the second schema that the instance matches.
                     let blame = mem::replace(&mut self.blame, Blame::Nothing);
                     for nested in context[..second].iter().flatten() {
                         self.add(nested, name)?;

@@ -269,7 +269,10 @@ fn read(path: &str) -> Result<String, String> {
 }
 
 /// Message of Node.js for an I/O error; clients may know these messages.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is not ours, and each has a name")]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the enum belongs to std, and all others are shown alike"
+)]
 fn in_words_of_node(error: &std::io::Error, doing: &str, path: &str) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => {

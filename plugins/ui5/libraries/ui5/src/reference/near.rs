@@ -13,7 +13,7 @@ const MAX_SYMBOLS: usize = 8;
 pub fn suggest(source: &mut Source, wanted: &str, query: &str) -> Result<Vec<String>, String> {
     let keys = source.keys()?;
     let mut rated: Vec<(usize, String)> = Vec::new();
-    for (distance, key) in close(wanted, &keys) {
+    for (distance, key) in near_names(wanted, &keys) {
         rated.extend(source.name(key).map(|name| (distance, name)));
     }
     // The query may mean a member: its symbol is before the `#`, or before the last dot.
@@ -22,7 +22,7 @@ pub fn suggest(source: &mut Source, wanted: &str, query: &str) -> Result<Vec<Str
     if let Some(member) = member.filter(|member| !member.is_empty())
         && let Some(owner) = wanted.strip_suffix(&format!(".{member}"))
     {
-        let mut owners = close(owner, &keys);
+        let mut owners = near_names(owner, &keys);
         owners.truncate(MAX_SYMBOLS);
         for (distance, key) in owners {
             let Ok(Some(symbol)) = source.find(key) else { continue };
@@ -33,7 +33,7 @@ pub fn suggest(source: &mut Source, wanted: &str, query: &str) -> Result<Vec<Str
                 let exact = hit.content.get("name").and_then(|name| name.as_str());
                 rated.push((distance, format!("{name}#{}", exact.unwrap_or(&member))));
             } else {
-                let members = close(&member, &members).into_iter();
+                let members = near_names(&member, &members).into_iter();
                 rated.extend(
                     members.map(|(more, near)| (distance + more, format!("{name}#{near}"))),
                 );
@@ -55,7 +55,7 @@ pub fn suggest(source: &mut Source, wanted: &str, query: &str) -> Result<Vec<Str
 
 /// The names that differ from `wanted` in few letters, each with the number of these letters. The nearest
 /// names come first; names at the same distance are in alphabetical order.
-fn close<'n>(wanted: &str, names: &'n [String]) -> Vec<(usize, &'n String)> {
+fn near_names<'n>(wanted: &str, names: &'n [String]) -> Vec<(usize, &'n String)> {
     let length = wanted.chars().count();
     // The limit depends on the last part: the parts before it are long, and shared by many names.
     let max_distance = (last_part(wanted).chars().count() / 4).clamp(1, 3);

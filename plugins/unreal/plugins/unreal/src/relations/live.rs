@@ -111,7 +111,7 @@ pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> 
     let name = AssetName::read(&asked.asset_path)?;
     let max_nodes = match asked.max_results as usize {
         0 => MAX_PAGE,
-        max_nodes => max_nodes.min(MAX_PAGE),
+        limit => limit.min(MAX_PAGE),
     };
     let root = TreeNode { asset_path: shown(name.package()), depth: 0, dependencies: Vec::new() };
     let (mut nodes, mut seen) = (vec![root], HashSet::from([name.package().to_ascii_lowercase()]));
