@@ -192,11 +192,11 @@ fn epic_assets(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<
         let class = match class {
             "" if number < MAX_CLASSES => {
                 let asset = json!({ "asset_path": name.package() });
-                let told = editor.epic("AssetTools", "get_asset_class", &asset)?;
-                let told = Reply::of("get_asset_class", &told).text("")?;
-                classes::path(files.as_ref(), &name, &told).unwrap_or_else(|| {
-                    unknown.push(told.clone());
-                    told
+                let reported_class = editor.epic("AssetTools", "get_asset_class", &asset)?;
+                let reported_class = Reply::of("get_asset_class", &reported_class).text("")?;
+                classes::path(files.as_ref(), &name, &reported_class).unwrap_or_else(|| {
+                    unknown.push(reported_class.clone());
+                    reported_class
                 })
             }
             class => class.to_owned(),
