@@ -201,7 +201,7 @@ impl<'a> Package<'a> {
             let link = self.object(*index);
             let end = |name| {
                 let path = link.get(&self.header, name).and_then(Value::string)?;
-                let (node, pin) = split(path)?;
+                let (node, pin) = split_pin_path(path)?;
                 Some((*positions.get(node)?, pin.to_owned()))
             };
             let (Some((from, out)), Some((to, into))) =
