@@ -32,7 +32,7 @@ pub fn arguments(options: TokenStream, item: TokenStream) -> syn::Result<TokenSt
         named.push(Named { field, name: name_of(field, case)? });
     }
     // On an error the rest still expands, so that the compiler reports nothing else.
-    let (paths, wrong) = match path::collect(&named) {
+    let (paths, path_error) = match path::collect(&named) {
         Ok(paths) => (paths, TokenStream::new()),
         Err(error) => (Vec::new(), error.into_compile_error()),
     };
@@ -43,7 +43,7 @@ pub fn arguments(options: TokenStream, item: TokenStream) -> syn::Result<TokenSt
     let serde = serde_attributes(&container, &quote!(deny_unknown_fields,), &TokenStream::new());
     let name = &item.ident;
     Ok(quote! {
-        #wrong
+        #path_error
 
         #[derive(
             ::portcullis_plugin::serde::Deserialize,
@@ -60,10 +60,10 @@ pub fn arguments(options: TokenStream, item: TokenStream) -> syn::Result<TokenSt
 
 /// Expands `#[data]` and `#[data(open)]`.
 pub fn data(options: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
-    let open = is_open(options)?;
+    let allows_unknown = is_open(options)?;
     let item: DeriveInput = syn::parse2(item)
         .map_err(|error| syn::Error::new(error.span(), "`#[data]` is for a struct or an enum"))?;
-    let (fields, variants): (Vec<&Field>, bool) = match &item.data {
+    let (fields, is_enum): (Vec<&Field>, bool) = match &item.data {
         Data::Struct(data) => (data.fields.iter().collect(), false),
         Data::Enum(data) => (data.variants.iter().flat_map(|v| &v.fields).collect(), true),
         Data::Union(data) => {
@@ -75,13 +75,12 @@ pub fn data(options: TokenStream, item: TokenStream) -> syn::Result<TokenStream>
     };
     for field in fields {
         refuse_path(field)?;
-        if !open {
+        if !allows_unknown {
             refuse_flatten(field, &SerdeAttributes::of(&field.attrs)?)?;
         }
     }
-    let strict = if open { TokenStream::new() } else { quote!(deny_unknown_fields,) };
-    let inner =
-        if variants { quote!(rename_all_fields = "camelCase",) } else { TokenStream::new() };
+    let strict = if allows_unknown { TokenStream::new() } else { quote!(deny_unknown_fields,) };
+    let inner = if is_enum { quote!(rename_all_fields = "camelCase",) } else { TokenStream::new() };
     let serde = serde_attributes(&SerdeAttributes::of(&item.attrs)?, &strict, &inner);
     Ok(quote! {
         #[derive(
@@ -112,9 +111,9 @@ fn serde_attributes(
     strict: &TokenStream,
     inner: &TokenStream,
 ) -> TokenStream {
-    let said = |word: &str| container.has(word);
-    let strict = if said("deny_unknown_fields") { &TokenStream::new() } else { strict };
-    let inner = if said("rename_all_fields") { &TokenStream::new() } else { inner };
+    let has = |word: &str| container.has(word);
+    let strict = if has("deny_unknown_fields") { &TokenStream::new() } else { strict };
+    let inner = if has("rename_all_fields") { &TokenStream::new() } else { inner };
     let camel = if container.rename_all.is_some() {
         TokenStream::new()
     } else {
@@ -128,10 +127,10 @@ fn serde_attributes(
 
 /// The name of the field in JSON.
 fn name_of(field: &Field, case: Case) -> syn::Result<String> {
-    let said = SerdeAttributes::of(&field.attrs)?;
-    refuse_flatten(field, &said)?;
-    let skipped = said.has("skip") || said.has("skip_deserializing");
-    if skipped && field.attrs.iter().any(path::is_path) {
+    let attributes = SerdeAttributes::of(&field.attrs)?;
+    refuse_flatten(field, &attributes)?;
+    let is_skipped = attributes.has("skip") || attributes.has("skip_deserializing");
+    if is_skipped && field.attrs.iter().any(path::is_path) {
         return Err(syn::Error::new(
             field.span(),
             "a skipped field is not an argument, so it cannot name a path",
@@ -139,11 +138,11 @@ fn name_of(field: &Field, case: Case) -> syn::Result<String> {
     }
     let written = field.ident.as_ref().map_or_else(String::new, ToString::to_string);
     let written = written.strip_prefix("r#").unwrap_or(&written);
-    Ok(said.rename.map_or_else(|| case.apply(written), |name| name.value()))
+    Ok(attributes.rename.map_or_else(|| case.apply(written), |name| name.value()))
 }
 
-fn refuse_flatten(field: &Field, said: &SerdeAttributes) -> syn::Result<()> {
-    if said.has("flatten") {
+fn refuse_flatten(field: &Field, attributes: &SerdeAttributes) -> syn::Result<()> {
+    if attributes.has("flatten") {
         return Err(syn::Error::new(
             field.span(),
             "`flatten` cannot refuse unknown fields: write the fields here, or a struct inside",

@@ -8,7 +8,7 @@ use syn::{
 };
 
 const KINDS: &str = "`file`, `file_in_directory` or `directory`";
-const MORE: &str = "`when = \"..\"` or `nearest = [..]`";
+const OPTIONS: &str = "`when = \"..\"` or `nearest = [..]`";
 const ACCESSES: &str = "`read`, `write` or `create`";
 
 /// The parsed content of `#[path(..)]`.
@@ -55,20 +55,20 @@ impl Parse for PathAttribute {
         let (mut when, mut nearest) = (None, Vec::new());
         while input.parse::<Option<Token![,]>>()?.is_some() && !input.is_empty() {
             let at = input.span();
-            let more = word(input, MORE, |word| match word {
-                "when" => Some(More::When),
-                "nearest" => Some(More::Nearest),
+            let more = word(input, OPTIONS, |word| match word {
+                "when" => Some(PathOption::When),
+                "nearest" => Some(PathOption::Nearest),
                 _ => None,
             })?;
             input.parse::<Token![=]>()?;
             match more {
-                More::When => when = Some(input.parse()?),
-                More::Nearest if kind == Kind::Directory => {
+                PathOption::When => when = Some(input.parse()?),
+                PathOption::Nearest if kind == Kind::Directory => {
                     let list;
                     syn::bracketed!(list in input);
                     nearest.extend(list.parse_terminated(<LitStr as Parse>::parse, Token![,])?);
                 }
-                More::Nearest => {
+                PathOption::Nearest => {
                     return Err(syn::Error::new(at, "`nearest` is for a `directory`"));
                 }
             }
@@ -80,7 +80,7 @@ impl Parse for PathAttribute {
     }
 }
 
-enum More {
+enum PathOption {
     When,
     Nearest,
 }
@@ -147,19 +147,19 @@ pub struct Named<'a> {
 /// Collects the `#[path(..)]` attributes of all fields, or all their errors.
 pub fn collect(fields: &[Named]) -> syn::Result<Vec<PathArgument>> {
     let mut found = Vec::new();
-    let mut wrong: Option<syn::Error> = None;
+    let mut all_errors: Option<syn::Error> = None;
     for named in fields {
         for attribute in named.field.attrs.iter().filter(|a| is_path(a)) {
             match read(attribute, named, fields) {
                 Ok(argument) => found.push(argument),
-                Err(error) => match &mut wrong {
+                Err(error) => match &mut all_errors {
                     Some(errors) => errors.combine(error),
-                    None => wrong = Some(error),
+                    None => all_errors = Some(error),
                 },
             }
         }
     }
-    wrong.map_or(Ok(found), Err)
+    all_errors.map_or(Ok(found), Err)
 }
 
 fn read(attribute: &Attribute, named: &Named, fields: &[Named]) -> syn::Result<PathArgument> {
@@ -188,7 +188,7 @@ fn condition(name: &LitStr, fields: &[Named]) -> syn::Result<String> {
         })?;
     let is_bool = |ty: &Type| last_word(ty).is_some_and(|(word, _)| word == "bool");
     let ty = &named.field.ty;
-    if is_bool(ty) || inside(ty, "Option").is_some_and(is_bool) {
+    if is_bool(ty) || type_argument(ty, "Option").is_some_and(is_bool) {
         Ok(pointer_to(&named.name))
     } else {
         Err(syn::Error::new(
@@ -204,12 +204,12 @@ fn pointer_to(name: &str) -> String {
 
 /// Whether the field is a list of paths; an error unless it is a path, an optional path or a list.
 fn is_list_of_paths(ty: &Type) -> syn::Result<bool> {
-    let present = inside(ty, "Option").unwrap_or(ty);
-    let (one, is_list) = match inside(present, "Vec") {
+    let present = type_argument(ty, "Option").unwrap_or(ty);
+    let (item, is_list) = match type_argument(present, "Vec") {
         Some(item) => (item, true),
         None => (present, false),
     };
-    match last_word(one) {
+    match last_word(item) {
         Some((word, PathArguments::None)) if word == "String" || word == "PathBuf" => Ok(is_list),
         _ => Err(syn::Error::new(
             span_of(ty),
@@ -219,7 +219,7 @@ fn is_list_of_paths(ty: &Type) -> syn::Result<bool> {
 }
 
 /// `T` of `Wrapper<T>`.
-fn inside<'a>(ty: &'a Type, wrapper: &str) -> Option<&'a Type> {
+fn type_argument<'a>(ty: &'a Type, wrapper: &str) -> Option<&'a Type> {
     let (word, arguments) = last_word(ty)?;
     let PathArguments::AngleBracketed(arguments) = arguments else {
         return None;

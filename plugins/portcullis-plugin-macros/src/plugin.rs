@@ -37,8 +37,8 @@ pub fn plugin(input: TokenStream) -> syn::Result<TokenStream> {
     ]);
     let tools: Vec<_> = tools.iter().flatten().collect();
     let prompts: Vec<_> = prompts.iter().flatten().collect();
-    let or_none = |part: Option<Type>| part.map_or_else(|| quote!(()), |part| quote!(#part));
-    let (resources, views, jobs) = (or_none(resources), or_none(views), or_none(jobs));
+    let or_unit = |part: Option<Type>| part.map_or_else(|| quote!(()), |part| quote!(#part));
+    let (resources, views, jobs) = (or_unit(resources), or_unit(views), or_unit(jobs));
     let checks = tools.iter().map(|tool| {
         quote_spanned! {tool.span()=>
             const _: () =
@@ -158,25 +158,25 @@ impl Parse for Plugin {
             })?;
             input.parse::<Token![:]>()?;
             match key.to_string().as_str() {
-                "name" => once(&key, &mut name, plugin_name(input)?)?,
+                "name" => set_once(&key, &mut name, plugin_name(input)?)?,
                 "tools" => {
                     let list;
                     bracketed!(list in input);
-                    once(&key, &mut tools, Punctuated::parse_terminated(&list)?)?;
+                    set_once(&key, &mut tools, Punctuated::parse_terminated(&list)?)?;
                 }
                 "prompts" => {
                     let list;
                     bracketed!(list in input);
-                    once(&key, &mut prompts, Punctuated::parse_terminated(&list)?)?;
+                    set_once(&key, &mut prompts, Punctuated::parse_terminated(&list)?)?;
                 }
-                "resources" => once(&key, &mut resources, input.parse()?)?,
-                "views" => once(&key, &mut views, input.parse()?)?,
-                "jobs" => once(&key, &mut jobs, input.parse()?)?,
-                "title" => once(&key, &mut title, input.parse()?)?,
-                "description" => once(&key, &mut description, input.parse()?)?,
-                "website" => once(&key, &mut website, input.parse()?)?,
-                "instructions" => once(&key, &mut instructions, input.parse()?)?,
-                "wants" => once(&key, &mut wants, input.parse()?)?,
+                "resources" => set_once(&key, &mut resources, input.parse()?)?,
+                "views" => set_once(&key, &mut views, input.parse()?)?,
+                "jobs" => set_once(&key, &mut jobs, input.parse()?)?,
+                "title" => set_once(&key, &mut title, input.parse()?)?,
+                "description" => set_once(&key, &mut description, input.parse()?)?,
+                "website" => set_once(&key, &mut website, input.parse()?)?,
+                "instructions" => set_once(&key, &mut instructions, input.parse()?)?,
+                "wants" => set_once(&key, &mut wants, input.parse()?)?,
                 other => {
                     return Err(syn::Error::new(
                         key.span(),
@@ -208,7 +208,7 @@ impl Parse for Plugin {
     }
 }
 
-fn once<T>(key: &Ident, slot: &mut Option<T>, value: T) -> syn::Result<()> {
+fn set_once<T>(key: &Ident, slot: &mut Option<T>, value: T) -> syn::Result<()> {
     if slot.replace(value).is_some() {
         return Err(syn::Error::new(key.span(), format!("`{key}` is said twice")));
     }

@@ -16,16 +16,17 @@ use std::marker::PhantomData;
 
 pub use crate::bindings::portcullis::plugin::types::Root;
 
-/// Maximum length in characters of a subject that a host shows in a question; see `types.wit`.
-const MAX_SUBJECT: usize = 4000;
+/// Maximum length of a subject that a host shows in a question, in characters; see `types.wit`.
+const MAX_SUBJECT_CHARS: usize = 4000;
 
-/// A question to the client (MCP's input request), or several questions in one round: a tuple of up to six, or a `Vec`. Pass it to
-/// [`Request::ask`].
+/// A question to the client (MCP's input request), or several questions in one round: a tuple of up to six
+/// questions, or a `Vec`. Questions are passed to [`Request::ask`].
 pub trait Question {
     /// The type of the answer.
     type Answer;
 
-    /// The answer from an earlier round. `None`: there is no answer yet, and the question was added to `missing`.
+    /// The answer from an earlier round. `None`: there is no answer yet, and the question was added to
+    /// `missing`.
     fn answer(
         self,
         request: &Request<'_>,
@@ -115,8 +116,8 @@ impl Consent {
     /// The message for the model if the user did not agree, or could not be asked.
     fn refused(&self, client_has_forms: bool) -> String {
         let AskedConsent { kind, action, subject, .. } = &self.0;
-        let is_too_long = subject.chars().count() > MAX_SUBJECT;
-        let subject: String = subject.chars().take(MAX_SUBJECT).collect();
+        let is_too_long = subject.chars().count() > MAX_SUBJECT_CHARS;
+        let subject: String = subject.chars().take(MAX_SUBJECT_CHARS).collect();
         let obstacle = if !client_has_forms {
             "this client does not support forms (MCP elicitation)"
         } else if is_too_long {

@@ -2,7 +2,7 @@
 //!
 //! Each interface that a plugin may export is a world of its own, so that a plugin exports the
 //! interfaces of its features and no others.
-#![expect(missing_docs, reason = "the words are in `wit/`, where not every field needs any")]
+#![expect(missing_docs, reason = "the documentation is in `wit/`, where some fields have none")]
 
 wit_bindgen::generate!({
     path: "../../wit",

@@ -92,7 +92,7 @@ impl From<wit::Entry> for Entry {
             of_this_plugin: entry.of_this_plugin,
             title: entry.title,
             description: entry.description,
-            // The host wrote both as JSON. An input schema that does not parse becomes one that
+            // The host wrote both schemas as JSON. An input schema that does not parse becomes one that
             // allows everything.
             input_schema: serde_json::from_str(&entry.input_schema).unwrap_or(Value::Bool(true)),
             output_schema: entry

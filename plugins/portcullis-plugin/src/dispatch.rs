@@ -34,7 +34,9 @@ impl<P: Plugin> HasTools for P {
 impl<P: Plugin> HasResources for P {
     fn list_resources(request: &HostRequest, cursor: Option<String>) -> Result<Page, Error> {
         let request = Request::from_host(request);
-        P::Resources::list(&request, cursor.as_deref()).map(Into::into).map_err(plain)
+        P::Resources::list(&request, cursor.as_deref())
+            .map(Into::into)
+            .map_err(error_without_questions)
     }
 
     fn read(request: &HostRequest, uri: String) -> Result<ReadOutcome, Error> {
@@ -46,7 +48,7 @@ impl<P: Plugin> HasResources for P {
     }
 
     fn version(request: &HostRequest, uri: String) -> Result<Option<String>, Error> {
-        P::Resources::version(&Request::from_host(request), &uri).map_err(plain)
+        P::Resources::version(&Request::from_host(request), &uri).map_err(error_without_questions)
     }
 }
 
@@ -89,18 +91,18 @@ impl<P: Plugin> Completes for P {
 
 impl<P: Plugin> HasViews for P {
     fn assign(request: &HostRequest) -> Result<Vec<ToolView>, Error> {
-        P::Views::assign(&Request::from_host(request)).map_err(plain)
+        P::Views::assign(&Request::from_host(request)).map_err(error_without_questions)
     }
 }
 
 impl<P: Plugin> HasJobs for P {
     fn run(request: &HostRequest, job: Vec<u8>) -> Result<(), Error> {
-        P::Jobs::run(&Request::from_host(request), &job).map_err(plain)
+        P::Jobs::run(&Request::from_host(request), &job).map_err(error_without_questions)
     }
 }
 
 /// The error for calls in which the contract allows no questions.
-fn plain(failure: Failure) -> Error {
+fn error_without_questions(failure: Failure) -> Error {
     failure.into_error().unwrap_or_else(|_| invalid("this cannot ask the client".to_owned()))
 }
 
@@ -185,7 +187,7 @@ fn argument_at(json: &str, line: usize, column: usize) -> Option<String> {
     for (index, byte) in json.bytes().enumerate().take(before + column) {
         scan.step(index, byte);
     }
-    let (start, end) = scan.value_of?;
+    let (start, end) = scan.key?;
     serde_json::from_str(json.get(start..end)?).ok()
 }
 
@@ -193,20 +195,23 @@ fn argument_at(json: &str, line: usize, column: usize) -> Option<String> {
 #[derive(Default)]
 struct Scan {
     depth: usize,
-    string: Option<usize>,
-    escaped: bool,
+    /// The start of the current string.
+    string_start: Option<usize>,
+    is_escaped: bool,
+    /// The range of the last complete string.
     last_string: Option<(usize, usize)>,
-    value_of: Option<(usize, usize)>,
+    /// The range of the top-level key of the current value.
+    key: Option<(usize, usize)>,
 }
 
 impl Scan {
     fn step(&mut self, index: usize, byte: u8) {
-        if let Some(start) = self.string {
+        if let Some(start) = self.string_start {
             match byte {
-                _ if self.escaped => self.escaped = false,
-                b'\\' => self.escaped = true,
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' => self.is_escaped = true,
                 b'"' => {
-                    self.string = None;
+                    self.string_start = None;
                     self.last_string = Some((start, index + 1));
                 }
                 _ => {}
@@ -214,16 +219,16 @@ impl Scan {
             return;
         }
         match byte {
-            b'"' => self.string = Some(index),
+            b'"' => self.string_start = Some(index),
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' => {
                 self.depth = self.depth.saturating_sub(1);
                 if self.depth == 0 {
-                    self.value_of = None;
+                    self.key = None;
                 }
             }
-            b':' if self.depth == 1 => self.value_of = self.last_string,
-            b',' if self.depth == 1 => self.value_of = None,
+            b':' if self.depth == 1 => self.key = self.last_string,
+            b',' if self.depth == 1 => self.key = None,
             _ => {}
         }
     }

@@ -47,8 +47,8 @@ pub struct Request {
     body: Option<Vec<u8>>,
     timeouts: Timeouts,
     max_bytes: u64,
-    /// The first error of construction, which [`send`](Self::send) returns.
-    wrong: Option<Reason>,
+    /// An error of construction, which [`send`](Self::send) returns.
+    construction_error: Option<Reason>,
 }
 
 /// Time limits. The host has limits of its own.
@@ -79,7 +79,7 @@ impl Request {
             body: None,
             timeouts: Timeouts::default(),
             max_bytes: DEFAULT_MAX_BYTES,
-            wrong: None,
+            construction_error: None,
         }
     }
 
@@ -116,7 +116,7 @@ impl Request {
         match serde_json::to_vec(value) {
             Ok(body) => self.header("content-type", "application/json").body(body),
             Err(error) => {
-                self.wrong = Some(Reason::Json(error.to_string()));
+                self.construction_error = Some(Reason::Json(error.to_string()));
                 self
             }
         }
@@ -184,9 +184,10 @@ impl Request {
         mut sink: impl FnMut(&[u8]) -> std::io::Result<()>,
         mut watch: impl FnMut(Duration) -> bool,
     ) -> Result<Response, Error> {
-        let Self { method, url: address, headers, body, timeouts, max_bytes, wrong } = self;
+        let Self { method, url: address, headers, body, timeouts, max_bytes, construction_error } =
+            self;
         let failed = |reason| Error { method: method.clone(), url: address.clone(), reason };
-        if let Some(reason) = wrong {
+        if let Some(reason) = construction_error {
             return Err(failed(reason));
         }
         let url = Url::parse(&address).ok_or_else(|| failed(Reason::InvalidUrl))?;

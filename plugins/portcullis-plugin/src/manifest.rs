@@ -313,15 +313,15 @@ pub const fn check_distinct(tools: &[Entry]) {
     while i < tools.len() {
         let mut j = 0;
         while j < i {
-            let same = same(tools[i].name.as_bytes(), tools[j].name.as_bytes());
-            assert!(!same, "two tools have the same NAME");
+            let is_same = are_equal(tools[i].name.as_bytes(), tools[j].name.as_bytes());
+            assert!(!is_same, "two tools have the same NAME");
             j += 1;
         }
         i += 1;
     }
 }
 
-const fn same(a: &[u8], b: &[u8]) -> bool {
+const fn are_equal(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }

@@ -63,7 +63,7 @@ pub trait Prompt: Arguments {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Messages {
     description: Option<String>,
-    all: Vec<(Role, Content)>,
+    messages: Vec<(Role, Content)>,
 }
 
 impl Messages {
@@ -90,20 +90,20 @@ impl Messages {
 
     /// Adds a message with any content.
     pub fn message(mut self, role: Role, body: ContentBody) -> Self {
-        self.all.push((role, Content { body, annotations: None, extra: None }));
+        self.messages.push((role, Content { body, annotations: None, extra: None }));
         self
     }
 
     /// All text, line by line; useful in tests.
     pub fn as_text(&self) -> String {
-        text_of(self.all.iter().map(|(_, content)| content))
+        text_of(self.messages.iter().map(|(_, content)| content))
     }
 }
 
 impl From<Messages> for PromptResult {
-    fn from(Messages { description, all }: Messages) -> Self {
+    fn from(Messages { description, messages }: Messages) -> Self {
         let message = |(role, content)| Message { role, content };
-        Self { description, messages: all.into_iter().map(message).collect() }
+        Self { description, messages: messages.into_iter().map(message).collect() }
     }
 }
 

@@ -30,18 +30,18 @@ fn make_form_field(field: &mut Value) {
     let Some(map) = field.as_object_mut() else {
         return;
     };
-    if let Some(Value::Array(forms)) = map.shift_remove("oneOf") {
+    if let Some(Value::Array(schemas)) = map.shift_remove("oneOf") {
         map.insert("type".to_owned(), Value::from("string"));
-        map.insert("oneOf".to_owned(), forms.iter().flat_map(choices).collect());
+        map.insert("oneOf".to_owned(), schemas.iter().flat_map(choices).collect());
     }
 }
 
 /// The choices of one schema in `oneOf`. Schemars makes one schema for each variant with a
 /// description, and one for all variants without.
-fn choices(form: &Value) -> Vec<Value> {
-    let title = form.get("title").or_else(|| form.get("description"));
-    let others = form.get("enum").and_then(Value::as_array);
-    let values = form.get("const").into_iter().chain(others.into_iter().flatten());
+fn choices(schema: &Value) -> Vec<Value> {
+    let title = schema.get("title").or_else(|| schema.get("description"));
+    let others = schema.get("enum").and_then(Value::as_array);
+    let values = schema.get("const").into_iter().chain(others.into_iter().flatten());
     values.map(|value| json!({ "const": value, "title": title.unwrap_or(value) })).collect()
 }
 
@@ -81,7 +81,7 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
             settings.meta_schema = None;
         })
         .with_transform(drop_rust_formats)
-        .with_transform(leave_out_or_give);
+        .with_transform(drop_null_of_optional_fields);
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     // Drops the name of the Rust type, unless the author chose another title.
     if schema.get("title").is_some_and(|title| *title == *T::schema_name()) {
@@ -93,11 +93,11 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
 /// Removes formats such as `uint32`, which mean nothing outside Rust: strict validators refuse unknown
 /// formats.
 fn drop_rust_formats(schema: &mut Schema) {
-    let is_rust = |format: &str| {
+    let is_rust_format = |format: &str| {
         let format = format.strip_prefix('u').unwrap_or(format);
         format.starts_with("int") || format == "float" || format == "double"
     };
-    if schema.get("format").and_then(Value::as_str).is_some_and(is_rust) {
+    if schema.get("format").and_then(Value::as_str).is_some_and(is_rust_format) {
         schema.remove("format");
     }
     transform_subschemas(&mut drop_rust_formats, schema);
@@ -105,7 +105,7 @@ fn drop_rust_formats(schema: &mut Schema) {
 
 /// Removes `null` from the types of optional fields. A missing value is left out instead, since some clients
 /// do not support nullable types.
-fn leave_out_or_give(schema: &mut Schema) {
+fn drop_null_of_optional_fields(schema: &mut Schema) {
     if let Some(object) = schema.as_object_mut() {
         let required = object.get("required").and_then(Value::as_array).cloned();
         let is_required = |name: &str| required.iter().flatten().any(|required| required == name);
@@ -113,7 +113,7 @@ fn leave_out_or_give(schema: &mut Schema) {
         let optional = fields.into_iter().flatten().filter(|(name, _)| !is_required(name));
         optional.filter_map(|(_, field)| field.as_object_mut()).for_each(drop_null);
     }
-    transform_subschemas(&mut leave_out_or_give, schema);
+    transform_subschemas(&mut drop_null_of_optional_fields, schema);
 }
 
 fn drop_null(field: &mut Map<String, Value>) {

@@ -23,7 +23,7 @@ use std::fmt;
 pub use crate::bindings::portcullis::plugin::store::Entry;
 
 /// Number of keys fetched at once.
-const PAGE: u32 = 256;
+const KEYS_PER_PAGE: u32 = 256;
 
 /// The entries shared by all callers of this plugin.
 pub fn plugin() -> Result<Keyspace, Error> {
@@ -90,13 +90,13 @@ impl Keyspace {
 
     /// All keys with that prefix, in byte order.
     pub fn keys(&self, prefix: &str) -> Result<Vec<String>, Error> {
-        let mut all: Vec<String> = Vec::new();
+        let mut keys: Vec<String> = Vec::new();
         loop {
-            let page = self.keys_after(prefix, all.last().map(String::as_str), PAGE)?;
+            let page = self.keys_after(prefix, keys.last().map(String::as_str), KEYS_PER_PAGE)?;
             if page.is_empty() {
-                return Ok(all);
+                return Ok(keys);
             }
-            all.extend(page);
+            keys.extend(page);
         }
     }
 

@@ -77,7 +77,8 @@ impl From<wit::Callable> for Callable {
             source,
             title,
             description,
-            // The host wrote both as JSON. An input schema that does not parse becomes one that allows everything.
+            // The host wrote both schemas as JSON. An input schema that does not parse becomes one that allows
+            // everything.
             input_schema: serde_json::from_str(&input_schema).unwrap_or(Value::Bool(true)),
             output_schema: output_schema.and_then(|schema| serde_json::from_str(&schema).ok()),
             hints: hints.into(),

@@ -99,7 +99,7 @@ fn consent_is_given_to_one_action() {
 
 #[test]
 fn who_cannot_be_asked_reads_what_would_help() {
-    let long = "x".repeat(MAX_SUBJECT + 1);
+    let long = "x".repeat(MAX_SUBJECT_CHARS + 1);
     let cases = [
         (Rehearsal::new().without("elicitation.form"), "quit", "does not support forms"),
         (Rehearsal::new(), long.as_str(), "longer than the 4,000 characters"),

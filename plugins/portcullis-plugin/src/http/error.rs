@@ -89,7 +89,10 @@ impl fmt::Display for Reason {
 }
 
 /// Describes the common codes; the others are shown by name.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is not ours, and each has a name")]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the enum belongs to WASI, and the others are shown by name"
+)]
 fn write_code(f: &mut fmt::Formatter<'_>, code: &ErrorCode) -> fmt::Result {
     match code {
         ErrorCode::HttpRequestDenied => f.write_str("denied by the host"),

@@ -22,7 +22,7 @@ const WRITE_BYTES: usize = 4096;
 /// Maximum number of bytes read from a stream at once.
 const READ_BYTES: u64 = 64 * 1024;
 /// Time between two calls of `watch`.
-const ROUND: Duration = Duration::from_millis(250);
+const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Sends the request, passes the body of the response to `sink` and returns its head.
 pub fn send(
@@ -32,17 +32,17 @@ pub fn send(
 ) -> Result<Head, Reason> {
     let Outgoing { method, url, mut headers, body, timeouts } = outgoing;
     let body = body.unwrap_or_default();
-    let says_length = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-    if !body.is_empty() && !says_length {
+    let has_length = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    if !body.is_empty() && !has_length {
         headers.push(("content-length".to_owned(), body.len().to_string()));
     }
     let request = OutgoingRequest::new(fields(headers)?);
     let scheme = if url.secure { Scheme::Https } else { Scheme::Http };
-    request.set_method(&named(method)).map_err(|()| Reason::Invalid("method"))?;
+    request.set_method(&method_of(method)).map_err(|()| Reason::Invalid("method"))?;
     request.set_scheme(Some(&scheme)).map_err(|()| Reason::InvalidUrl)?;
     request.set_authority(Some(&url.authority)).map_err(|()| Reason::InvalidUrl)?;
     request.set_path_with_query(Some(&url.path)).map_err(|()| Reason::InvalidUrl)?;
-    let request_body = request.body().expect("it is taken once");
+    let request_body = request.body().expect("the body is taken once");
 
     let pending = outgoing_handler::handle(request, options(timeouts)).map_err(Reason::Code)?;
     let written = write(request_body, &body);
@@ -50,8 +50,8 @@ pub fn send(
     wait(&pending.subscribe(), started, watch)?;
     let response = pending
         .get()
-        .expect("it was waited for")
-        .expect("it is taken once")
+        .expect("the response is ready")
+        .expect("the response is taken once")
         .map_err(Reason::Code)?;
     // A server may respond before it has read the whole body. So a failed write is no error if there is a
     // response. Without a response, the code above has returned an error.
@@ -65,7 +65,7 @@ pub fn send(
 /// Waits until the pollable is ready, or `watch` ends the wait.
 fn wait(ready: &Pollable, started: Instant, watch: &mut Watch<'_>) -> Result<(), Reason> {
     while !ready.ready() {
-        let round = subscribe_duration(nanoseconds(ROUND));
+        let round = subscribe_duration(nanoseconds(WATCH_INTERVAL));
         poll(&[ready, &round]);
         if !ready.ready() && !watch(started.elapsed()) {
             return Err(Reason::GivenUp);
@@ -88,7 +88,7 @@ fn fields(headers: Vec<(String, String)>) -> Result<Fields, Reason> {
     })
 }
 
-fn named(method: String) -> Method {
+fn method_of(method: String) -> Method {
     match method.as_str() {
         "GET" => Method::Get,
         "HEAD" => Method::Head,
@@ -115,7 +115,7 @@ fn options(timeouts: Timeouts) -> Option<RequestOptions> {
 
 fn write(body: OutgoingBody, bytes: &[u8]) -> Result<(), Reason> {
     if !bytes.is_empty() {
-        let stream = body.write().expect("it is taken once");
+        let stream = body.write().expect("the stream is taken once");
         for piece in bytes.chunks(WRITE_BYTES) {
             stream.blocking_write_and_flush(piece).map_err(interrupted)?;
         }
@@ -129,8 +129,8 @@ fn read(
     started: Instant,
     watch: &mut Watch<'_>,
 ) -> Result<(), Reason> {
-    let body = response.consume().expect("it is taken once");
-    let stream = body.stream().expect("it is taken once");
+    let body = response.consume().expect("the body is taken once");
+    let stream = body.stream().expect("the stream is taken once");
     loop {
         wait(&stream.subscribe(), started, watch)?;
         match stream.read(READ_BYTES) {

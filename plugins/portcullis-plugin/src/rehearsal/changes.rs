@@ -10,7 +10,7 @@ pub fn apply(changes: &[Change]) -> Result<(), ChangeError> {
     let mut undo = Undo::default();
     for change in changes {
         if let Err(error) = undo.write(change) {
-            undo.all();
+            undo.put_back();
             return Err(ChangeError::Other(format!("cannot write `{}`: {error}", change.path)));
         }
     }
@@ -24,14 +24,14 @@ fn check(change: &Change) -> Result<(), ChangeError> {
     }
     let unexpected =
         |why: &str| Err(ChangeError::Unexpected((change.path.clone(), why.to_owned())));
-    let found = match fs::symlink_metadata(path) {
-        Ok(found) => Some(found),
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => Some(metadata),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => {
             return Err(ChangeError::Other(format!("cannot look at `{}`: {error}", change.path)));
         }
     };
-    match (&change.expected, found) {
+    match (&change.expected, metadata) {
         (Expected::NewDirectory(directory), _) if Path::new(directory).exists() => {
             Err(ChangeError::Exists(directory.clone()))
         }
@@ -39,7 +39,7 @@ fn check(change: &Change) -> Result<(), ChangeError> {
             Err(ChangeError::Exists(change.path.clone()))
         }
         (Expected::File(_), None) => unexpected("is not there"),
-        (Expected::File(_) | Expected::Anything, Some(found)) if !found.is_file() => {
+        (Expected::File(_) | Expected::Anything, Some(metadata)) if !metadata.is_file() => {
             unexpected("is not a regular file")
         }
         (Expected::File(Some(sha256)), Some(_)) => match fs::read(path) {
@@ -57,10 +57,14 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What was at each path before, to be put back in the opposite order.
+/// Puts back the earlier contents of each written path.
 #[derive(Default)]
-struct Undo(Vec<(String, Before)>);
+struct Undo {
+    /// The written paths and their earlier contents, in the order of writing.
+    written: Vec<(String, Before)>,
+}
 
+/// The earlier contents of a path.
 enum Before {
     Nothing,
     NoDirectory,
@@ -74,19 +78,19 @@ impl Undo {
             path.ancestors().skip(1).take_while(|directory| !directory.exists()).collect();
         for directory in missing.into_iter().rev() {
             fs::create_dir(directory)?;
-            self.0.push((directory.display().to_string(), Before::NoDirectory));
+            self.written.push((directory.display().to_string(), Before::NoDirectory));
         }
         let before = match fs::read(path) {
             Ok(bytes) => Before::File(bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Before::Nothing,
             Err(error) => return Err(error),
         };
-        self.0.push((change.path.clone(), before));
+        self.written.push((change.path.clone(), before));
         fs::write(path, &change.contents)
     }
 
-    fn all(self) {
-        for (path, before) in self.0.into_iter().rev() {
+    fn put_back(self) {
+        for (path, before) in self.written.into_iter().rev() {
             let undone = match before {
                 Before::Nothing => fs::remove_file(&path),
                 Before::NoDirectory => fs::remove_dir(&path),

@@ -80,8 +80,8 @@ pub mod catalog {
                 view: tool.view,
             };
             let mut tools = self.tools.borrow_mut();
-            match tools.iter_mut().find(|there| there.name == tool.name) {
-                Some(there) => *there = tool,
+            match tools.iter_mut().find(|known| known.name == tool.name) {
+                Some(known) => *known = tool,
                 None => tools.push(tool),
             }
         }
@@ -374,7 +374,7 @@ pub mod http {
 
     impl World {
         pub fn put_answer(&self, url: &str, answer: Answer) {
-            let url = Url::parse(url).expect("what answers has an http or https URL");
+            let url = Url::parse(url).expect("an answer has an http or https URL");
             self.web.answers.borrow_mut().insert(url.to_string(), answer);
         }
 

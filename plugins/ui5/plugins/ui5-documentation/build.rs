@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The files with that ending in a folder and its folders, in order.
+/// The files with this extension in a folder and its subfolders, sorted.
 fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -47,7 +47,10 @@ struct Fit {
 
 /// Compares alternatives. Caches results for one error and the errors nested in it.
 #[derive(Default)]
-pub struct Judge(HashMap<*const (), Fit>);
+pub struct Judge {
+    /// How well the best alternative of an error fits.
+    best_fits: HashMap<*const (), Fit>,
+}
 
 /// The alternatives of an `anyOf` or `oneOf` that all fail.
 pub struct Alternatives<'s, 'e, 'v> {
@@ -66,7 +69,7 @@ pub struct Alternatives<'s, 'e, 'v> {
 impl Judge {
     /// Clears the cache.
     pub fn forget(&mut self) {
-        self.0.clear();
+        self.best_fits.clear();
     }
 
     /// Decides which errors of each alternative are root causes. If `blame` is not [`Blame::All`], each
@@ -112,8 +115,8 @@ impl Judge {
             && disputing.iter().filter(|disputes| **disputes).count() > 1
         {
             let value = Blame::Value(format!("{prefix}{at}").into());
-            let one = |disputes| if disputes { value.clone() } else { Blame::Nothing };
-            return disputing.into_iter().map(one).collect();
+            let blame_if = |disputes| if disputes { value.clone() } else { Blame::Nothing };
+            return disputing.into_iter().map(blame_if).collect();
         }
         (0..count).map(|index| if index == best { Blame::All } else { Blame::Nothing }).collect()
     }
@@ -129,7 +132,7 @@ impl Judge {
         };
         for error in errors {
             let at = error.instance_path().as_str();
-            let here = at == path;
+            let is_here = at == path;
             let inner = match within(error) {
                 Some(alternatives) => self.fit_of_best(error, alternatives),
                 None => Fit {
@@ -140,7 +143,7 @@ impl Judge {
                     errors: Reverse(1),
                 },
             };
-            fit.type_fits &= inner.type_fits || !here;
+            fit.type_fits &= inner.type_fits || !is_here;
             fit.agrees &= inner.agrees || !is_at_or_in(at, path);
             fit.depth = fit.depth.min(inner.depth);
             fit.errors.0 += inner.errors.0;
@@ -154,13 +157,13 @@ impl Judge {
         alternatives: &[Vec<ValidationError<'_>>],
     ) -> Fit {
         let key = ptr::from_ref(error).cast::<()>();
-        if let Some(known) = self.0.get(&key) {
+        if let Some(known) = self.best_fits.get(&key) {
             return *known;
         }
         let path = error.instance_path().as_str();
         let best = alternatives.iter().map(|errors| self.fit(errors, path)).max();
         let best = best.unwrap_or_else(|| self.fit(&[], path));
-        self.0.insert(key, best);
+        self.best_fits.insert(key, best);
         best
     }
 }
@@ -208,24 +211,33 @@ fn disputes_at(error: &ValidationError<'_>, at: &str) -> bool {
 /// Whether a member of the instance matches a `const` or `enum` of the alternative.
 fn is_named<'s>(documents: &Documents<'s>, all: &Alternatives<'s, '_, '_>, index: usize) -> bool {
     let alternative = all.place.schema.get(all.keyword).and_then(|schemas| schemas.get(index));
-    alternative.is_some_and(|schema| names(documents, all.place.part(schema), all.instance, 8))
+    alternative
+        .is_some_and(|schema| has_named_value(documents, all.place.part(schema), all.instance, 8))
 }
 
-fn names<'s>(documents: &Documents<'s>, at: Place<'s>, instance: &Value, levels: usize) -> bool {
+fn has_named_value<'s>(
+    documents: &Documents<'s>,
+    at: Place<'s>,
+    instance: &Value,
+    levels: usize,
+) -> bool {
     let Some(levels) = levels.checked_sub(1) else { return false };
-    let own = at.schema.get("properties").and_then(Value::as_object).is_some_and(|properties| {
-        properties.iter().any(|(name, schema)| {
-            let asked = schema.get("enum").and_then(Value::as_array);
-            instance.get(name).is_some_and(|value| {
-                schema.get("const") == Some(value) || asked.is_some_and(|all| all.contains(value))
+    let has_own =
+        at.schema.get("properties").and_then(Value::as_object).is_some_and(|properties| {
+            properties.iter().any(|(name, schema)| {
+                let allowed = schema.get("enum").and_then(Value::as_array);
+                instance.get(name).is_some_and(|value| {
+                    schema.get("const") == Some(value)
+                        || allowed.is_some_and(|values| values.contains(value))
+                })
             })
-        })
-    });
+        });
     let target = at.schema.get("$ref").and_then(Value::as_str);
-    own || target
-        .and_then(|reference| documents.follow(at, reference).ok())
-        .is_some_and(|target| names(documents, target, instance, levels))
+    has_own
+        || target
+            .and_then(|reference| documents.follow(at, reference).ok())
+            .is_some_and(|target| has_named_value(documents, target, instance, levels))
         || at.schema.get("allOf").and_then(Value::as_array).is_some_and(|parts| {
-            parts.iter().any(|part| names(documents, at.part(part), instance, levels))
+            parts.iter().any(|part| has_named_value(documents, at.part(part), instance, levels))
         })
 }

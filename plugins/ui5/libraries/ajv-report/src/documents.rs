@@ -113,14 +113,14 @@ impl<'s> Documents<'s> {
     /// The reference of a schema with no other keyword. Annotations do not count.
     fn only_reference<'v>(&self, schema: &'v Map<String, Value>) -> Option<&'v str> {
         let reference = schema.get("$ref")?.as_str()?;
-        let alone =
+        let is_alone =
             schema.keys().all(|name| name == "$ref" || self.dialect.keyword(name).is_none());
-        alone.then_some(reference)
+        is_alone.then_some(reference)
     }
 }
 
-/// Whether a schema holds a reference. Like Ajv, looks for these names at any depth, including names of
-/// members.
+/// Whether a schema holds a reference. Like Ajv, looks for the keywords of references at any depth, and takes
+/// a property with such a name for a keyword.
 fn holds_reference(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => members.iter().any(|(name, value)| {

@@ -1,4 +1,4 @@
-//! Cuts out the part of a schema that an instance can reach, for the `jsonschema` crate.
+//! Cuts out the part of a schema that an instance can applied, for the `jsonschema` crate.
 //!
 //! Building a validator costs far more than one validation, and a manifest uses little of its schema. The
 //! excerpt lacks the parts of the schema that cannot change the result: annotations, unchecked formats, and
@@ -39,24 +39,26 @@ impl Excerpt {
         at: Place<'s>,
         instance: &Value,
     ) -> Result<Self, CannotValidate> {
-        let mut reach = AppliedSchemas {
+        let mut applied = AppliedSchemas {
             documents,
             seen: HashSet::new(),
-            asked: HashSet::new(),
+            visited: HashSet::new(),
             targets: Vec::new(),
             numbers: HashMap::new(),
             draft: Draft::Draft7,
         };
-        reach.visit(at, instance)?;
-        reach.copy(at)
+        applied.visit(at, instance)?;
+        applied.copy(at)
     }
 }
 
 /// The schemas that apply to the instance.
 struct AppliedSchemas<'s, 'd> {
     documents: &'d Documents<'s>,
+    /// The visited schemas, each with the instance.
     seen: HashSet<(*const Value, *const Value)>,
-    asked: HashSet<*const Value>,
+    /// The visited schemas.
+    visited: HashSet<*const Value>,
     /// Targets of references, numbered in order of discovery.
     targets: Vec<Place<'s>>,
     numbers: HashMap<*const Value, usize>,
@@ -65,14 +67,14 @@ struct AppliedSchemas<'s, 'd> {
 
 impl<'s> AppliedSchemas<'s, '_> {
     fn visit(&mut self, at: Place<'s>, instance: &Value) -> Result<(), CannotValidate> {
-        self.asked.insert(ptr::from_ref(at.schema));
+        self.visited.insert(ptr::from_ref(at.schema));
         let Value::Object(keywords) = at.schema else { return Ok(()) };
         if !self.seen.insert((ptr::from_ref(at.schema), ptr::from_ref(instance))) {
             return Ok(());
         }
         for (name, value) in keywords {
             let Some((_, keyword)) = self.documents.dialect.keyword(name) else { continue };
-            if about(keyword.group, instance) {
+            if applies_to(keyword.group, instance) {
                 if keyword.newer {
                     self.draft = Draft::Draft202012;
                 }
@@ -92,15 +94,15 @@ impl<'s> AppliedSchemas<'s, '_> {
         match shape {
             Shape::Plain => Ok(()),
             Shape::Same => self.visit(at.part(value), instance),
-            Shape::SameEach => self.each(at, elements(value), std::iter::once(instance)),
-            Shape::Children => self.each(at, [value], children(instance)),
+            Shape::SameEach => self.visit_each(at, elements(value), std::iter::once(instance)),
+            Shape::Children => self.visit_each(at, [value], children(instance)),
             Shape::Positions if value.is_array() => {
                 for (schema, item) in elements(value).zip(elements(instance)) {
                     self.visit(at.part(schema), item)?;
                 }
                 Ok(())
             }
-            Shape::Positions => self.each(at, [value], children(instance)),
+            Shape::Positions => self.visit_each(at, [value], children(instance)),
             Shape::Names => {
                 for (name, schema) in members(value) {
                     if let Some(member) = instance.get(name) {
@@ -110,7 +112,7 @@ impl<'s> AppliedSchemas<'s, '_> {
                 Ok(())
             }
             Shape::Patterns => {
-                self.each(at, members(value).map(|(_, schema)| schema), children(instance))
+                self.visit_each(at, members(value).map(|(_, schema)| schema), children(instance))
             }
             Shape::MemberNames => self.visit(at.part(value), &ANY_NAME),
             Shape::Dependents => {
@@ -122,7 +124,7 @@ impl<'s> AppliedSchemas<'s, '_> {
                 Ok(())
             }
             Shape::Reference => {
-                let target = self.target(at, value)?;
+                let target = self.resolve(at, value)?;
                 let key = ptr::from_ref(target.schema);
                 if !self.numbers.contains_key(&key) {
                     self.numbers.insert(key, self.targets.len());
@@ -133,7 +135,7 @@ impl<'s> AppliedSchemas<'s, '_> {
         }
     }
 
-    fn each<'i>(
+    fn visit_each<'i>(
         &mut self,
         at: Place<'s>,
         schemas: impl IntoIterator<Item = &'s Value>,
@@ -147,7 +149,7 @@ impl<'s> AppliedSchemas<'s, '_> {
         Ok(())
     }
 
-    fn target(&self, at: Place<'s>, reference: &Value) -> Result<Place<'s>, CannotValidate> {
+    fn resolve(&self, at: Place<'s>, reference: &Value) -> Result<Place<'s>, CannotValidate> {
         match reference.as_str() {
             Some(reference) => self.documents.follow(at, reference),
             None => Err(CannotValidate::new("the schema has a $ref that is not a string")),
@@ -169,7 +171,7 @@ impl<'s> AppliedSchemas<'s, '_> {
     }
 
     fn copy_schema(&self, at: Place<'s>, patterns: &mut Patterns) -> Result<Value, CannotValidate> {
-        if !self.asked.contains(&ptr::from_ref(at.schema)) {
+        if !self.visited.contains(&ptr::from_ref(at.schema)) {
             // The schema is never applied, so that `true` can replace it. Only `false` is kept: in
             // `additionalProperties` and `items`, `false` forbids members or items.
             return Ok(Value::Bool(!matches!(at.schema, Value::Bool(false))));
@@ -213,16 +215,19 @@ impl<'s> AppliedSchemas<'s, '_> {
     ) -> Result<Option<Value>, CannotValidate> {
         let mut copy = |schema: &'s Value| self.copy_schema(at.part(schema), patterns);
         let copied = match shape {
-            Shape::Plain => return plain(name, value, patterns),
+            Shape::Plain => return copy_plain(name, value, patterns),
             Shape::Same | Shape::Children | Shape::MemberNames => copy(value)?,
             Shape::SameEach => elements(value).map(copy).collect::<Result<_, _>>()?,
             Shape::Positions if value.is_array() => {
                 elements(value).map(copy).collect::<Result<_, _>>()?
             }
             Shape::Positions => copy(value)?,
-            Shape::Names => named(value, copy)?,
+            Shape::Names => copy_members(value, copy)?,
             Shape::Dependents => {
-                named(value, |part| if part.is_array() { Ok(part.clone()) } else { copy(part) })?
+                copy_members(
+                    value,
+                    |part| if part.is_array() { Ok(part.clone()) } else { copy(part) },
+                )?
             }
             Shape::Patterns => {
                 let mut all = Map::new();
@@ -235,11 +240,11 @@ impl<'s> AppliedSchemas<'s, '_> {
                 Value::Object(all)
             }
             Shape::Reference => {
-                let target = self.target(at, value)?;
+                let target = self.resolve(at, value)?;
                 let number = self.numbers.get(&ptr::from_ref(target.schema));
                 // `visit` has followed all references of schemas that apply: `$ref` belongs to `Group::Any`,
                 // which applies to every instance.
-                let number = number.expect("a reference that is asked has been followed");
+                let number = number.expect("references of applied schemas have been followed");
                 json!(format!("#/definitions/{number}"))
             }
         };
@@ -258,7 +263,7 @@ fn keep_beside_reference(schema: &mut Map<String, Value>) {
     }
 }
 
-fn plain(
+fn copy_plain(
     name: &str,
     value: &Value,
     patterns: &mut Patterns,
@@ -272,7 +277,7 @@ fn plain(
     }
 }
 
-fn about(group: Group, instance: &Value) -> bool {
+fn applies_to(group: Group, instance: &Value) -> bool {
     match group {
         Group::Any => true,
         Group::Number => instance.is_number(),
@@ -282,7 +287,7 @@ fn about(group: Group, instance: &Value) -> bool {
     }
 }
 
-fn named<'s>(
+fn copy_members<'s>(
     value: &'s Value,
     mut copy: impl FnMut(&'s Value) -> Result<Value, CannotValidate>,
 ) -> Result<Value, CannotValidate> {

@@ -45,32 +45,33 @@ pub fn register(options: ValidationOptions<'_>) -> ValidationOptions<'_> {
 }
 
 fn is_uri(text: &str) -> bool {
-    after_scheme(text)
-        .is_some_and(|rest| is_reference(rest, Dress::STRICT) && !hierarchy(rest).is_empty())
+    after_scheme(text).is_some_and(|rest| {
+        is_reference(rest, ExtraCharacters::NONE) && !hierarchy(rest).is_empty()
+    })
 }
 
 fn is_uri_reference(text: &str) -> bool {
-    after_scheme(text).is_some_and(|rest| is_reference(rest, Dress::LAX))
-        || is_reference(text, Dress::LAX)
+    after_scheme(text).is_some_and(|rest| is_reference(rest, ExtraCharacters::QUOTES))
+        || is_reference(text, ExtraCharacters::QUOTES)
 }
 
 /// The characters that ajv-formats allows in a URI although RFC 3986 forbids them.
 #[derive(Clone, Copy)]
-struct Dress {
-    quotes: bool,
+struct ExtraCharacters {
+    has_quotes: bool,
 }
 
-impl Dress {
-    const STRICT: Self = Self { quotes: false };
-    const LAX: Self = Self { quotes: true };
+impl ExtraCharacters {
+    const NONE: Self = Self { has_quotes: false };
+    const QUOTES: Self = Self { has_quotes: true };
 }
 
 fn after_scheme(text: &str) -> Option<&str> {
     let (scheme, rest) = text.split_once(':')?;
     let mut bytes = scheme.bytes();
-    let starts = bytes.next()?.is_ascii_alphabetic();
-    let goes_on = bytes.all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
-    (starts && goes_on).then_some(rest)
+    let is_start_valid = bytes.next()?.is_ascii_alphabetic();
+    let is_rest_valid = bytes.all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    (is_start_valid && is_rest_valid).then_some(rest)
 }
 
 /// The part before query and fragment.
@@ -79,39 +80,41 @@ fn hierarchy(text: &str) -> &str {
 }
 
 /// Whether the text is a URI without its scheme.
-fn is_reference(text: &str, dress: Dress) -> bool {
+fn is_reference(text: &str, extra: ExtraCharacters) -> bool {
     let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
     let (path, query) = before.split_once('?').unwrap_or((before, ""));
-    let tail =
-        |text| consists_of(text, |byte| in_path(byte, dress) || byte == b'/' || byte == b'?');
-    tail(query) && tail(fragment) && is_hierarchy(path, dress)
+    let is_tail =
+        |text| consists_of(text, |byte| in_path(byte, extra) || byte == b'/' || byte == b'?');
+    is_tail(query) && is_tail(fragment) && is_hierarchy(path, extra)
 }
 
-fn is_hierarchy(path: &str, dress: Dress) -> bool {
-    let is_path = |path| consists_of(path, |byte| in_path(byte, dress) || byte == b'/');
+fn is_hierarchy(path: &str, extra: ExtraCharacters) -> bool {
+    let is_path = |path| consists_of(path, |byte| in_path(byte, extra) || byte == b'/');
     // ajv-formats accepts one slash before an authority.
     let has_authority =
         [path.strip_prefix("//"), path.strip_prefix('/')].into_iter().flatten().any(|rest| {
             let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            is_authority(authority, dress) && is_path(path)
+            is_authority(authority, extra) && is_path(path)
         });
     has_authority || (is_path(path) && !path.starts_with("//"))
 }
 
-fn is_authority(authority: &str, dress: Dress) -> bool {
+fn is_authority(authority: &str, extra: ExtraCharacters) -> bool {
     let (user, host) = authority.split_once('@').unwrap_or(("", authority));
     let (is_host, port) = match host.strip_prefix('[').and_then(|host| host.split_once(']')) {
         Some((literal, port)) => (is_ip_literal(literal), port),
         None => {
             let (name, port) = host.split_at(host.find(':').unwrap_or(host.len()));
-            (consists_of(name, |byte| in_name(byte, dress)), port)
+            (consists_of(name, |byte| in_name(byte, extra)), port)
         }
     };
     let is_port = port.is_empty()
         || port
             .strip_prefix(':')
             .is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
-    is_host && is_port && consists_of(user, |byte| in_name(byte, Dress::STRICT) || byte == b':')
+    is_host
+        && is_port
+        && consists_of(user, |byte| in_name(byte, ExtraCharacters::NONE) || byte == b':')
 }
 
 fn is_ip_literal(literal: &str) -> bool {
@@ -120,7 +123,7 @@ fn is_ip_literal(literal: &str) -> bool {
         return !version.is_empty()
             && version.bytes().all(|byte| byte.is_ascii_hexdigit())
             && !address.is_empty()
-            && address.bytes().all(|byte| in_name(byte, Dress::STRICT) || byte == b':');
+            && address.bytes().all(|byte| in_name(byte, ExtraCharacters::NONE) || byte == b':');
     }
     match literal.split_once("::") {
         Some((left, right)) => {
@@ -165,14 +168,14 @@ fn is_ipv4(text: &str) -> bool {
         })
 }
 
-fn in_name(byte: u8, dress: Dress) -> bool {
+fn in_name(byte: u8, extra: ExtraCharacters) -> bool {
     byte.is_ascii_alphanumeric()
         || b"-._~!$&'()*+,;=".contains(&byte)
-        || (dress.quotes && byte == b'"')
+        || (extra.has_quotes && byte == b'"')
 }
 
-fn in_path(byte: u8, dress: Dress) -> bool {
-    in_name(byte, dress) || byte == b':' || byte == b'@'
+fn in_path(byte: u8, extra: ExtraCharacters) -> bool {
+    in_name(byte, extra) || byte == b':' || byte == b'@'
 }
 
 /// Whether each byte is allowed or part of a `%` escape.

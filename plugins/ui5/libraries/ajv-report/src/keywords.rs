@@ -72,7 +72,7 @@ const fn new(name: &'static str, group: Group, shape: Shape) -> Keyword {
     Keyword { name, group, shape, newer: true }
 }
 
-/// In the order in which Ajv 8.20 applies them: by group, whatever the order in the schema.
+/// The keywords in the order in which Ajv 8.20 applies them: by group, whatever the order in the schema.
 const KEYWORDS: &[Keyword] = &[
     old("$ref", Group::Any, Shape::Reference),
     old("type", Group::Any, Shape::Plain),
@@ -121,12 +121,12 @@ impl Dialect {
     /// The keyword and its place in Ajv's order; `None` if the dialect has no such keyword.
     pub fn keyword(self, name: &str) -> Option<(usize, &'static Keyword)> {
         let (place, keyword) = KEYWORDS.iter().enumerate().find(|(_, known)| known.name == name)?;
-        let known = match self {
+        let is_known = match self {
             // 2020-12 removed `additionalItems`.
             Self::Draft202012 => name != "additionalItems",
             Self::Draft07 => !keyword.newer,
         };
-        known.then_some((place, keyword))
+        is_known.then_some((place, keyword))
     }
 
     /// The place of the error of `type` in Ajv's order. Usually this is the first place. If the schema allows
@@ -144,12 +144,12 @@ impl Dialect {
             "object" => Group::Object,
             _ => return 0,
         };
-        let says_more = schema.keys().any(|name| {
+        let has_keywords = schema.keys().any(|name| {
             self.keyword(name).is_some_and(|(_, keyword)| keyword.group == group)
                 // `format` also applies to numbers.
                 || (group == Group::Number && name == "format")
         });
         let first = KEYWORDS.iter().position(|keyword| keyword.group == group);
-        first.filter(|_| says_more).unwrap_or(0)
+        first.filter(|_| has_keywords).unwrap_or(0)
     }
 }

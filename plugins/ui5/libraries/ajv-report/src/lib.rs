@@ -73,9 +73,9 @@ pub struct Validation<'s> {
     /// Ajv's list; empty if the instance is valid.
     pub errors: Vec<ErrorObject>,
     /// The errors that are root causes, in the same order. Of the alternatives of an `anyOf` or `oneOf`, only
-    /// the one that fits best counts. If no alternative allows the type or the constant of a value,
-    /// the errors of more than one alternative count: see `blame.rs`. Errors that only state that a nested value is wrong do not
-    /// count.
+    /// the one that fits best counts. If no alternative allows the type or the constant of a value, the errors
+    /// of more than one alternative count: see `blame.rs`. Errors that only state that a nested value is wrong
+    /// do not count.
     pub causes: Vec<Cause<'s>>,
 }
 

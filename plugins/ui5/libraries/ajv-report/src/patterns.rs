@@ -11,13 +11,13 @@ impl Patterns {
     /// Translates one pattern, and sets [`Patterns::look_around`] if the pattern needs it.
     pub fn adapt(&mut self, pattern: &str) -> String {
         let adapted = adapt(pattern);
-        self.look_around |= looks_around(&adapted);
+        self.look_around |= needs_backtracking(&adapted);
         adapted
     }
 }
 
-/// Translates the constructs that differ between JavaScript and the regular expressions of the
-/// `jsonschema` crate, which translates the others itself.
+/// Translates constructs that differ between JavaScript and the regular expressions of the `jsonschema` crate,
+/// except those that the crate translates itself.
 pub fn adapt(pattern: &str) -> String {
     let mut adapted = String::with_capacity(pattern.len());
     let mut rest = without_idle_look_ahead(pattern);
@@ -48,7 +48,7 @@ fn without_idle_look_ahead(pattern: &str) -> String {
     pattern.replace(r"(?!\.)\/", r"\/")
 }
 
-fn looks_around(pattern: &str) -> bool {
+fn needs_backtracking(pattern: &str) -> bool {
     let mut characters = pattern.chars().peekable();
     while let Some(character) = characters.next() {
         if character == '\\' {
@@ -57,8 +57,8 @@ fn looks_around(pattern: &str) -> bool {
             }
         } else if character == '(' && characters.peek() == Some(&'?') {
             characters.next();
-            let named = characters.peek() == Some(&'<');
-            if named {
+            let has_angle_bracket = characters.peek() == Some(&'<');
+            if has_angle_bracket {
                 characters.next();
             }
             if matches!(characters.peek(), Some('=' | '!')) {

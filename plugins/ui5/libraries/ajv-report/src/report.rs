@@ -98,7 +98,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
     /// Adds Ajv's errors for an error of the crate.
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "the enum is not ours, and most of it needs nothing more"
+        reason = "the enum belongs to the crate, and most variants need nothing more"
     )]
     fn add(
         &mut self,
@@ -112,11 +112,12 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         let mut passing = None;
         match error.kind() {
             Kind::OneOfMultipleValid { context } => {
-                let held = |(index, errors): (usize, &Vec<_>)| errors.is_empty().then_some(index);
-                let mut holding = context.iter().enumerate().filter_map(held);
-                if let (Some(first), Some(second)) = (holding.next(), holding.next()) {
+                let index_if_matching =
+                    |(index, errors): (usize, &Vec<_>)| errors.is_empty().then_some(index);
+                let mut matching = context.iter().enumerate().filter_map(index_if_matching);
+                if let (Some(first), Some(second)) = (matching.next(), matching.next()) {
                     passing = Some([first, second]);
-                    // Ajv stops at the second schema that holds.
+                    // Ajv stops at the second schema that the instance matches.
                     let blame = mem::replace(&mut self.blame, Blame::Nothing);
                     for nested in context[..second].iter().flatten() {
                         self.add(nested, name)?;
@@ -159,9 +160,9 @@ impl<'s, 'i> Report<'s, 'i, '_> {
             keyword: trail.keyword.unwrap_or_default(),
             instance: trail.instance,
         };
-        let each = self.judge.assign(self.documents, &all, &blame, self.start.instance_path);
+        let blames = self.judge.assign(self.documents, &all, &blame, self.start.instance_path);
         let before = self.causes;
-        for (errors, blame) in alternatives.iter().zip(each) {
+        for (errors, blame) in alternatives.iter().zip(blames) {
             self.blame = blame;
             for nested in errors {
                 self.add(nested, name)?;

@@ -61,7 +61,7 @@ pub struct Trail<'s, 'i> {
     pub conditions: Vec<Condition<'i>>,
 }
 
-/// A `then` or `else` that did not hold.
+/// A `then` or `else` that the instance does not match.
 pub struct Condition<'i> {
     /// Sort key of the `if`.
     pub order: Vec<usize>,
@@ -137,15 +137,16 @@ impl<'s, 'd> Tracker<'s, 'd> {
         name: Option<&'i Value>,
     ) -> Option<Result<bool, CannotValidate>> {
         let schema = walk.trail.place.schema.as_object()?;
-        if token == "allOf" && walk.steps_aside(schema) {
+        if token == "allOf" && walk.skip_added_part(schema) {
             return Some(Ok(false));
         }
         let (place, keyword) = self.documents.dialect.keyword(token)?;
         let value = schema.get(token)?;
         // If the schema in `propertyNames` is `false`, the crate does not name the member.
-        let no_name = keyword.shape == Shape::MemberNames && name.is_none();
-        let complains = no_name || complains_itself(keyword.name, keyword.shape, value, schema);
-        if walk.keywords.is_empty() && complains {
+        let lacks_name = keyword.shape == Shape::MemberNames && name.is_none();
+        let is_violated =
+            lacks_name || is_violated_itself(keyword.name, keyword.shape, value, schema);
+        if walk.keywords.is_empty() && is_violated {
             walk.trail.order.push(match keyword.name {
                 "type" => self.documents.dialect.place_of_type(schema),
                 // Ajv reports `contains` for both limits.
@@ -157,7 +158,7 @@ impl<'s, 'd> Tracker<'s, 'd> {
         }
         match self.descend(walk, place + 1, keyword.name, value, name, keyword.shape) {
             Some(Ok(())) => Some(Ok(false)),
-            Some(Err(unjudged)) => Some(Err(unjudged)),
+            Some(Err(error)) => Some(Err(error)),
             None => None,
         }
     }
@@ -174,10 +175,10 @@ impl<'s, 'd> Tracker<'s, 'd> {
         let instance = walk.trail.instance;
         match shape {
             Shape::Plain => return None,
-            Shape::Reference => return Some(self.refer(walk, rank, value.as_str()?)),
+            Shape::Reference => return Some(self.follow_reference(walk, rank, value.as_str()?)),
             Shape::Same => self.enter_same(walk, rank, keyword, value),
             Shape::SameEach => {
-                let index = walk.index()?;
+                let index = walk.take_index()?;
                 walk.enter(&[rank, index], &[keyword, &index.to_string()], value.get(index)?);
             }
             Shape::Children => {
@@ -189,7 +190,7 @@ impl<'s, 'd> Tracker<'s, 'd> {
                 let index = self.position(instance, &step)?;
                 if let Value::Array(schemas) = value {
                     // The crate writes the index into both paths.
-                    walk.index()?;
+                    walk.take_index()?;
                     walk.enter(&[rank, index], &[keyword, &step], schemas.get(index)?);
                 } else {
                     walk.enter(&[rank, index], &[keyword], value);
@@ -251,7 +252,7 @@ impl<'s, 'd> Tracker<'s, 'd> {
 
     /// After a reference, Ajv's path starts anew: with `#` at a schema that it compiles separately,
     /// with the reference itself at a schema that it inlines.
-    fn refer(
+    fn follow_reference(
         &self,
         walk: &mut Walk<'s, '_>,
         rank: usize,
@@ -280,10 +281,10 @@ impl<'s, 'd> Tracker<'s, 'd> {
             return members.keys().position(|name| name == key);
         }
         let mut positions = self.positions.borrow_mut();
-        let of_members = positions.entry(ptr::from_ref(members)).or_insert_with(|| {
+        let member_positions = positions.entry(ptr::from_ref(members)).or_insert_with(|| {
             members.keys().enumerate().map(|(place, name)| (name.clone(), place)).collect()
         });
-        of_members.get(key).copied()
+        member_positions.get(key).copied()
     }
 }
 
@@ -309,29 +310,34 @@ impl<'s> Walk<'s, '_> {
         Some(step)
     }
 
-    /// Skips a step that is not part of the schema's own `allOf` but was added by the excerpt.
-    fn steps_aside(&mut self, schema: &Map<String, Value>) -> bool {
+    /// Skips a part of `allOf` that the excerpt has added. Returns whether the part was skipped.
+    fn skip_added_part(&mut self, schema: &Map<String, Value>) -> bool {
         let own = schema.get("allOf").and_then(Value::as_array).map_or(0, Vec::len);
         let index = self.keywords.front().and_then(|index| index.parse::<usize>().ok());
-        let aside = index == Some(own);
-        if aside {
+        let is_added = index == Some(own);
+        if is_added {
             self.keywords.pop_front();
         }
-        aside
+        is_added
     }
 
-    fn index(&mut self) -> Option<usize> {
+    fn take_index(&mut self) -> Option<usize> {
         self.keywords.pop_front()?.parse().ok()
     }
 }
 
 /// Whether the keyword itself is violated, rather than a schema inside it.
-fn complains_itself(name: &str, shape: Shape, value: &Value, schema: &Map<String, Value>) -> bool {
-    let limited = || schema.contains_key("prefixItems");
+fn is_violated_itself(
+    name: &str,
+    shape: Shape,
+    value: &Value,
+    schema: &Map<String, Value>,
+) -> bool {
+    let has_prefix_items = || schema.contains_key("prefixItems");
     match (shape, name) {
         (Shape::Children, _) => true,
         // Without `prefixItems`, each item is refused separately.
-        (Shape::Positions, "items") => value == &Value::Bool(false) && limited(),
+        (Shape::Positions, "items") => value == &Value::Bool(false) && has_prefix_items(),
         (Shape::Same | Shape::MemberNames, _) => name == "not",
         (Shape::Positions | Shape::Names | Shape::Patterns | Shape::Reference, _) => false,
         (Shape::Plain | Shape::SameEach | Shape::Dependents, _) => true,

@@ -48,12 +48,12 @@ pub fn of_false_schema() -> Words {
     words(json!({}), "boolean schema is false")
 }
 
-/// For `oneOf`, with the first two schemas that hold, if two do.
+/// For `oneOf`, with the first two schemas that the instance matches, if there are two.
 pub fn of_one_of(passing: Option<[usize; 2]>) -> Words {
     words(json!({"passingSchemas": passing}), "must match exactly one schema in oneOf")
 }
 
-/// For `if`, with the branch that does not hold.
+/// For `if`, with the branch that the instance does not match.
 pub fn of_condition(failing: &str) -> Words {
     words(json!({"failingKeyword": failing}), format!("must match \"{failing}\" schema"))
 }
@@ -130,7 +130,7 @@ pub fn duplicates(items: &[Value], schema: &Map<String, Value>) -> Option<(usize
             .rev()
             .find_map(|i| (0..i).rev().find(|j| equal(&items[i], &items[*j])).map(|j| (i, j)));
     }
-    let alike = |value: &Value| {
+    let comparison_key = |value: &Value| {
         let text = display(value);
         // Ajv uses scalars as member names, and distinguishes only strings from other types.
         if scalar_types.len() > 1 && value.is_string() { text + "_" } else { text }
@@ -138,8 +138,8 @@ pub fn duplicates(items: &[Value], schema: &Map<String, Value>) -> Option<(usize
     let mut seen = std::collections::HashMap::new();
     (0..items.len())
         .rev()
-        .filter(|i| scalar_types.iter().any(|name| is(&items[*i], name)))
-        .find_map(|i| seen.insert(alike(&items[i]), i).map(|j| (i, j)))
+        .filter(|i| scalar_types.iter().any(|name| has_type(&items[*i], name)))
+        .find_map(|i| seen.insert(comparison_key(&items[i]), i).map(|j| (i, j)))
 }
 
 /// The types that the schema allows for items; empty unless all are scalar.
@@ -152,7 +152,7 @@ fn scalar_item_types(schema: &Map<String, Value>) -> Vec<&str> {
     if types.iter().any(|name| matches!(*name, "object" | "array")) { Vec::new() } else { types }
 }
 
-fn is(value: &Value, name: &str) -> bool {
+fn has_type(value: &Value, name: &str) -> bool {
     match name {
         "string" => value.is_string(),
         "boolean" => value.is_boolean(),
@@ -191,7 +191,7 @@ fn limited(than: &str, limit: &Value, what: &str) -> Words {
     words(json!({"limit": limit}), message)
 }
 
-/// A value inserted into a text, like JavaScript does.
+/// A value as JavaScript inserts it into a text.
 fn display(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -204,8 +204,8 @@ fn display(value: &Value) -> String {
 
 /// JavaScript's `Number::toString`.
 fn number_text(number: f64) -> String {
-    let plain = number.abs() >= 1e-6 && number.abs() < 1e21;
-    if plain || number == 0.0 {
+    let is_plain = number.abs() >= 1e-6 && number.abs() < 1e21;
+    if is_plain || number == 0.0 {
         return if number == 0.0 { "0".to_owned() } else { format!("{number}") };
     }
     let text = format!("{number:e}");

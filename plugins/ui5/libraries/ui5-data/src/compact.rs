@@ -30,7 +30,7 @@ const MAGIC: &[u8; 16] = b"ui5 reference 1\n";
 const MAX_BLOCK_BYTES: usize = 16 * 1024 * 1024;
 
 /// Length of the head behind [`MAGIC`], in bytes.
-const HEAD: usize = 9 * 4;
+const HEAD_BYTES: usize = 9 * 4;
 
 /// A table of entries of equal width.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +73,7 @@ impl Compact {
         if !bytes.starts_with(MAGIC) {
             return Err(broken());
         }
-        let mut start = MAGIC.len() + HEAD;
+        let mut start = MAGIC.len() + HEAD_BYTES;
         let mut table = |number: usize, width: usize| {
             let count = word(&bytes, MAGIC.len() + 4 * number)?;
             let table = Table { start, count, width };
@@ -161,9 +161,9 @@ impl Compact {
         let text = self.block(block)?.get(start..start.saturating_add(length));
         let content: Map<String, Value> =
             serde_json::from_slice(text.ok_or_else(broken)?).map_err(|_| broken())?;
-        let named = self.libraries.get(library).ok_or_else(broken)?;
+        let (name, _) = self.libraries.get(library).ok_or_else(broken)?;
         let file = u32::try_from(library).map_err(|_| broken())?;
-        Ok(Symbol { content, library: named.0.clone(), file })
+        Ok(Symbol { content, library: name.clone(), file })
     }
 
     /// The name of the symbol of a key.

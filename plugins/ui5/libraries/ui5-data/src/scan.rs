@@ -4,13 +4,13 @@ use serde::Deserialize;
 use std::io::Read;
 
 /// Maximum size of a symbol, in bytes.
-const MAX_SYMBOL: usize = 16 * 1024 * 1024;
+const MAX_SYMBOL_BYTES: usize = 16 * 1024 * 1024;
 
 /// Maximum number of symbols of a library.
 const MAX_SYMBOLS: usize = 200_000;
 
 /// Maximum depth of nesting in an `api.json`.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 /// The content of an `api.json`.
 #[derive(Debug, Default, PartialEq)]
@@ -51,10 +51,10 @@ pub fn scan(mut file: impl Read) -> Result<Library, String> {
         if length == 0 {
             break;
         }
-        scanner.chunk(&chunk[..length], offset)?;
+        scanner.scan_chunk(&chunk[..length], offset)?;
         offset += length as u64;
     }
-    if !scanner.open.is_empty() || scanner.string || !scanner.begun {
+    if !scanner.brackets.is_empty() || scanner.is_string || !scanner.has_begun {
         return Err("it ends before its JSON does".to_owned());
     }
     if !scanner.has_symbols {
@@ -67,10 +67,10 @@ pub fn scan(mut file: impl Read) -> Result<Library, String> {
 struct Scanner {
     library: Library,
     /// The open brackets.
-    open: Vec<u8>,
-    begun: bool,
-    string: bool,
-    escaped: bool,
+    brackets: Vec<u8>,
+    has_begun: bool,
+    is_string: bool,
+    is_escaped: bool,
     /// The current string, if it is directly in the outermost object; its first 1024 bytes.
     text: Vec<u8>,
     /// The current member of the outermost object.
@@ -85,32 +85,32 @@ struct Scanner {
 }
 
 impl Scanner {
-    fn chunk(&mut self, bytes: &[u8], offset: u64) -> Result<(), String> {
+    fn scan_chunk(&mut self, bytes: &[u8], offset: u64) -> Result<(), String> {
         let mut from = 0;
         for (index, &byte) in bytes.iter().enumerate() {
-            if self.string {
+            if self.is_string {
                 self.in_string(byte);
                 continue;
             }
             match byte {
                 b'"' => {
-                    self.string = true;
+                    self.is_string = true;
                     self.text.clear();
                 }
                 b'{' | b'[' => {
-                    let begins = self.opening(byte, offset + index as u64)?;
-                    from = if begins { index } else { from };
+                    let is_start = self.open_bracket(byte, offset + index as u64)?;
+                    from = if is_start { index } else { from };
                 }
-                b'}' | b']' => self.closing(byte, &bytes[from..=index])?,
-                b':' if self.open.len() == 1 => self.after_colon = true,
-                b',' if self.open.len() == 1 => self.after_colon = false,
+                b'}' | b']' => self.close_bracket(byte, &bytes[from..=index])?,
+                b':' if self.brackets.len() == 1 => self.after_colon = true,
+                b',' if self.brackets.len() == 1 => self.after_colon = false,
                 _ => self.outside(byte)?,
             }
         }
         if self.symbol.is_some() {
             self.buffer.extend_from_slice(&bytes[from..]);
-            if self.buffer.len() > MAX_SYMBOL {
-                return Err(format!("a symbol is larger than {} MiB", MAX_SYMBOL >> 20));
+            if self.buffer.len() > MAX_SYMBOL_BYTES {
+                return Err(format!("a symbol is larger than {} MiB", MAX_SYMBOL_BYTES >> 20));
             }
         }
         Ok(())
@@ -118,11 +118,11 @@ impl Scanner {
 
     fn in_string(&mut self, byte: u8) {
         match byte {
-            _ if self.escaped => self.escaped = false,
-            b'\\' => self.escaped = true,
+            _ if self.is_escaped => self.is_escaped = false,
+            b'\\' => self.is_escaped = true,
             b'"' => {
-                self.string = false;
-                if self.open.len() == 1 {
+                self.is_string = false;
+                if self.brackets.len() == 1 {
                     if !self.after_colon {
                         self.member.clone_from(&self.text);
                     } else if self.member == b"library" {
@@ -133,43 +133,44 @@ impl Scanner {
             }
             _ => {}
         }
-        if self.open.len() == 1 && self.text.len() < 1024 {
+        if self.brackets.len() == 1 && self.text.len() < 1024 {
             self.text.push(byte);
         }
     }
 
     /// Adds an opening bracket. Returns whether a symbol begins with it.
-    fn opening(&mut self, byte: u8, offset: u64) -> Result<bool, String> {
-        if self.open.is_empty() && (byte != b'{' || self.begun) {
+    fn open_bracket(&mut self, byte: u8, offset: u64) -> Result<bool, String> {
+        if self.brackets.is_empty() && (byte != b'{' || self.has_begun) {
             return Err("it is not a JSON object".to_owned());
         }
-        self.begun = true;
-        if self.open.len() == DEEPEST {
+        self.has_begun = true;
+        if self.brackets.len() == MAX_DEPTH {
             return Err("it is nested too deeply".to_owned());
         }
-        let begins = self.in_symbols && self.open.len() == 2;
-        if self.open.len() == 1 && self.after_colon && self.member == b"symbols" && byte == b'[' {
+        let is_start = self.in_symbols && self.brackets.len() == 2;
+        if self.brackets.len() == 1 && self.after_colon && self.member == b"symbols" && byte == b'['
+        {
             self.in_symbols = true;
             self.has_symbols = true;
         }
-        self.open.push(byte);
-        if begins {
+        self.brackets.push(byte);
+        if is_start {
             self.symbol = Some(offset);
             self.buffer.clear();
         }
-        Ok(begins)
+        Ok(is_start)
     }
 
     /// Takes a closing bracket. `symbol` is the chunk's part of the symbol that may end with it.
-    fn closing(&mut self, byte: u8, symbol: &[u8]) -> Result<(), String> {
+    fn close_bracket(&mut self, byte: u8, symbol: &[u8]) -> Result<(), String> {
         let opened = if byte == b'}' { b'{' } else { b'[' };
-        if self.open.pop() != Some(opened) {
+        if self.brackets.pop() != Some(opened) {
             return Err("its brackets do not match".to_owned());
         }
-        if self.open.len() == 1 {
+        if self.brackets.len() == 1 {
             self.in_symbols = false;
         }
-        if self.open.len() == 2 && self.symbol.is_some() {
+        if self.brackets.len() == 2 && self.symbol.is_some() {
             self.buffer.extend_from_slice(symbol);
             self.finish()?;
         }
@@ -179,8 +180,8 @@ impl Scanner {
     /// Only whitespace and a byte order mark may precede the object; only whitespace may follow it.
     fn outside(&self, byte: u8) -> Result<(), String> {
         let is_nothing =
-            byte.is_ascii_whitespace() || (!self.begun && [0xef, 0xbb, 0xbf].contains(&byte));
-        if self.open.is_empty() && !is_nothing {
+            byte.is_ascii_whitespace() || (!self.has_begun && [0xef, 0xbb, 0xbf].contains(&byte));
+        if self.brackets.is_empty() && !is_nothing {
             return Err("it is not a JSON object".to_owned());
         }
         Ok(())

@@ -10,10 +10,10 @@ use crate::report::{FileFindings, Finding, Severity};
 pub const MIN_BUDGET: usize = 2 * 1024;
 
 /// Maximum number of rules, and of files, named in a note.
-const NAMED: usize = 4;
+const MAX_NAMES: usize = 4;
 /// Maximum length of a name in a note, in characters. Longer rule ids are shortened, and longer paths are
 /// left out.
-const NAME_LENGTH: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 
 /// How a part shows details that several of its findings share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,12 +132,12 @@ impl Page {
         let mut added = self.begin(file);
         for finding in &file.messages {
             let mut finding = self.without_repetition(finding, &self.seen);
-            let first = self.files.is_empty() && added.messages.is_empty();
-            if first {
+            let is_first = self.files.is_empty() && added.messages.is_empty();
+            if is_first {
                 shorten(&mut finding, self.budget.saturating_sub(self.size));
             }
             let size = size_of(&finding);
-            if !first && self.size + size > self.budget {
+            if !is_first && self.size + size > self.budget {
                 break;
             }
             self.size += size;
@@ -205,9 +205,9 @@ fn shorten(finding: &mut Finding, room: usize) {
     for text in [finding.message_details.as_mut(), Some(&mut finding.message)].into_iter().flatten()
     {
         // A character takes at most six bytes in JSON.
-        let most = room / 3 / 6;
+        let max_chars = room / 3 / 6;
         if json(text).len() > room / 3 {
-            *text = format!("{}…", text.chars().take(most).collect::<String>());
+            *text = format!("{}…", text.chars().take(max_chars).collect::<String>());
         }
     }
 }
@@ -248,12 +248,12 @@ fn note(files: &[FileFindings], start: usize, end: usize, total: usize) -> Strin
     let rules = distinct(left.iter().map(|(_, finding)| finding.rule_id.as_str()));
     let by_rule: Vec<String> = rules
         .iter()
-        .take(NAMED)
+        .take(MAX_NAMES)
         .map(|(rule, count)| format!("{} ({count})", clipped(rule)))
         .collect();
     // A shortened path would match no file.
-    let whole = paths.iter().map(|(path, _)| *path).filter(|path| !is_long(path));
-    let patterns: Vec<&str> = whole.take(NAMED).collect();
+    let complete_paths = paths.iter().map(|(path, _)| *path).filter(|path| !is_long(path));
+    let patterns: Vec<&str> = complete_paths.take(MAX_NAMES).collect();
     let example = match patterns.is_empty() {
         true => String::new(),
         false => format!(" such as {},", json(&patterns)),
@@ -291,12 +291,12 @@ fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<(&'n str, usize)> {
 }
 
 fn is_long(name: &str) -> bool {
-    name.chars().count() > NAME_LENGTH
+    name.chars().count() > MAX_NAME_CHARS
 }
 
 fn clipped(name: &str) -> String {
     if !is_long(name) {
         return name.to_owned();
     }
-    format!("{}…", name.chars().take(NAME_LENGTH).collect::<String>())
+    format!("{}…", name.chars().take(MAX_NAME_CHARS).collect::<String>())
 }

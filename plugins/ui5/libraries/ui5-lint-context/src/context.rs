@@ -51,7 +51,7 @@ pub fn context(
     for rule in &mentions.rules.order {
         rules::topics(rule).iter().for_each(|topic| mentions.topics.add((*topic).to_owned()));
     }
-    let (api_references, api_references_left) = mentions.api(&mut lookup, budget);
+    let (api_references, api_references_left) = mentions.describe_api(&mut lookup, budget);
     let describe =
         |id: &String| RuleDescription { rule_id: id.clone(), description: rules::describe(id) };
     Context {
@@ -114,12 +114,12 @@ impl<'f> Mentions<'f> {
     }
 
     /// Descriptions of the API, then of the modules; and the number of those that did not fit.
-    fn api(
+    fn describe_api(
         &mut self,
         lookup: &mut impl FnMut(&str) -> Vec<Value>,
         budget: usize,
     ) -> (Vec<Value>, usize) {
-        let mut references = References { room: budget, ..References::default() };
+        let mut references = References { bytes_left: budget, ..References::default() };
         let mut names = Once::default();
         self.types.iter().filter_map(|info| info.api_name()).for_each(|name| names.add(name));
         for name in &names.order {
@@ -136,7 +136,7 @@ impl<'f> Mentions<'f> {
         for name in self.modules.order.iter().filter(|name| !names.known.contains(*name)) {
             lookup(name).into_iter().for_each(|reference| references.add(reference));
         }
-        (references.taken, references.left)
+        (references.taken, references.left_out)
     }
 }
 
@@ -145,8 +145,8 @@ impl<'f> Mentions<'f> {
 struct References {
     taken: Vec<Value>,
     known: HashSet<String>,
-    room: usize,
-    left: usize,
+    bytes_left: usize,
+    left_out: usize,
 }
 
 impl References {
@@ -158,11 +158,11 @@ impl References {
         }
         // One byte for the comma.
         let size = reference.to_string().len() + 1;
-        if size > self.room {
-            self.left += 1;
+        if size > self.bytes_left {
+            self.left_out += 1;
             return;
         }
-        self.room -= size;
+        self.bytes_left -= size;
         self.taken.push(reference);
     }
 }
@@ -180,9 +180,9 @@ impl<T> Default for Once<T> {
 }
 
 impl<T: Clone + Eq + Hash> Once<T> {
-    fn add(&mut self, thing: T) {
-        if self.known.insert(thing.clone()) {
-            self.order.push(thing);
+    fn add(&mut self, item: T) {
+        if self.known.insert(item.clone()) {
+            self.order.push(item);
         }
     }
 }
@@ -190,7 +190,7 @@ impl<T: Clone + Eq + Hash> Once<T> {
 /// The text's names of modules or API: `sap.m.Avatar`, `sap/ui/core/Component`.
 fn names_in(text: &str) -> impl Iterator<Item = &str> {
     static NAME: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\bsap(?:[./][A-Za-z0-9_]+)+").expect("it is a pattern"));
+        LazyLock::new(|| Regex::new(r"\bsap(?:[./][A-Za-z0-9_]+)+").expect("the pattern is valid"));
     // `sap.com` is the documentation's host, not a name.
     NAME.find_iter(text).map(|found| found.as_str()).filter(|name| !name.starts_with("sap.com"))
 }
@@ -198,7 +198,7 @@ fn names_in(text: &str) -> impl Iterator<Item = &str> {
 /// The ids of the documentation pages in the text's links.
 fn topics_in(text: &str) -> impl Iterator<Item = &str> {
     static LINK: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"https://ui5\.sap\.com/#/topic/([A-Za-z0-9-]+)").expect("it is a pattern")
+        Regex::new(r"https://ui5\.sap\.com/#/topic/([A-Za-z0-9-]+)").expect("the pattern is valid")
     });
     LINK.captures_iter(text).filter_map(|found| found.get(1)).map(|id| id.as_str())
 }

@@ -65,7 +65,7 @@ fn is_row_setting(name: &str) -> bool {
     .any(|setting| setting.eq_ignore_ascii_case(bare))
 }
 
-/// The guides for the given API, in its order, without duplicates.
+/// The guides for these APIs, in the order of the APIs, without duplicates.
 pub fn guides<'i>(infos: impl IntoIterator<Item = &'i TypeInfo>) -> Vec<Page> {
     let mut chosen: Vec<&Guide> = Vec::new();
     for info in infos {

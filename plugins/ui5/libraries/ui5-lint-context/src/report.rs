@@ -35,10 +35,10 @@ pub struct Finding {
     pub fatal: Option<bool>,
     /// The message.
     pub message: String,
-    /// Details. Empty if an earlier finding of the part has the same details.
+    /// Details. Empty if an earlier finding in the same [`Part`](crate::Part) has the same details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_details: Option<String>,
-    /// The API of the finding. Not part of the results.
+    /// The API that the finding is about. Not part of the results.
     #[serde(default, rename = "ui5TypeInfo", deserialize_with = "if_readable", skip_serializing)]
     pub type_info: Option<TypeInfo>,
 }

@@ -31,7 +31,7 @@ pub struct Page {
     pub uri: String,
 }
 
-/// The summary of a documentation page, with a link to the page; `None` if there is none.
+/// The summary of a documentation page, with a link to the page; `None` if there is no summary.
 pub fn page(id: &str) -> Option<Page> {
     let (_, text) = PAGES.iter().find(|(known, _)| *known == id)?;
     let uri = format!("https://ui5.sap.com/#/topic/{id}");

@@ -102,9 +102,9 @@ impl TypeInfo {
     /// Whether the piece of API and its ancestors are exactly these, the innermost first.
     pub(crate) fn is(&self, path: &[(Kind, &str)]) -> bool {
         let mut path = path.iter();
-        let fits = self.ancestry().all(|info| {
+        let is_same = self.ancestry().all(|info| {
             path.next().is_some_and(|&(kind, name)| info.kind == kind && info.name == name)
         });
-        fits && path.next().is_none()
+        is_same && path.next().is_none()
     }
 }

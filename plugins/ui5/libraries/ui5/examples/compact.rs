@@ -46,7 +46,7 @@ fn components(folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
 }
 
 /// The index of each symbol, by the name of its file and its own name.
-type Place = HashMap<(String, String), usize>;
+type SymbolIndex = HashMap<(String, String), usize>;
 
 fn openui5(version: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     let versions = fs::read_to_string(folder.join("versions"))?;
@@ -55,7 +55,7 @@ fn openui5(version: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     // The keys are those of the index that the UI5 MCP server would make.
     reference::index_directory(folder)?;
     let index: Map<String, Value> = serde_json::from_slice(&fs::read(folder.join("index.json"))?)?;
-    let (mut libraries, mut symbols, mut places) = (Vec::new(), Vec::new(), Place::new());
+    let (mut libraries, mut symbols, mut places) = (Vec::new(), Vec::new(), SymbolIndex::new());
     for (library, version) in versions {
         let file = format!("{library}.api.json");
         let number = u32::try_from(libraries.len())?;

@@ -17,8 +17,8 @@ impl Cdn {
     /// The mirror set with [`CDN_SETTING`], or else the public CDNs. Fails if the setting is
     /// invalid, and says why.
     pub fn from_settings() -> Result<Self, String> {
-        let set = settings::get(CDN_SETTING).filter(|url| !url.trim().is_empty());
-        set.map_or_else(|| Ok(Self::default()), |url| Self::mirror(&url))
+        let setting = settings::get(CDN_SETTING).filter(|url| !url.trim().is_empty());
+        setting.map_or_else(|| Ok(Self::default()), |url| Self::mirror(&url))
     }
 
     /// A mirror that serves both frameworks.

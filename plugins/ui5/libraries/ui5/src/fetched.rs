@@ -20,7 +20,7 @@ pub const RESPITE: Duration = Duration::from_secs(60);
 const MAX_REDIRECTS: usize = 5;
 
 /// Maximum length of a redirect's `Location`, in bytes.
-const MAX_ADDRESS: usize = 2048;
+const MAX_ADDRESS_BYTES: usize = 2048;
 
 /// The reason why there is no resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,9 +60,9 @@ pub fn check(status: u16, url: &str) -> Result<(), String> {
     }
 }
 
-/// Downloads a resource of at most `most` bytes, in at most `patience`, redirects included.
-pub fn get(url: &str, patience: Duration, most: u64) -> Result<Vec<u8>, Failure> {
-    let mut left = patience;
+/// Downloads a resource of at most `max_bytes` bytes, in at most `patience`, redirects included.
+pub fn get(url: &str, patience: Duration, max_bytes: u64) -> Result<Vec<u8>, Failure> {
+    let mut time_left = patience;
     let response = follow(url, |address| {
         let begun = std::time::Instant::now();
         let mut body = Vec::new();
@@ -70,9 +70,9 @@ pub fn get(url: &str, patience: Duration, most: u64) -> Result<Vec<u8>, Failure>
             body.extend_from_slice(piece);
             Ok(())
         };
-        let request = http::Request::get(address).timeout(left).max_bytes(most);
-        let sent = request.send_watched(keep, |waited| waited < left);
-        left = left.saturating_sub(begun.elapsed());
+        let request = http::Request::get(address).timeout(time_left).max_bytes(max_bytes);
+        let sent = request.send_watched(keep, |waited| waited < time_left);
+        time_left = time_left.saturating_sub(begun.elapsed());
         Ok(sent.map_err(|error| unanswered(&error, address, patience))?.with(body))
     })?;
     check(response.status, url).map_err(Failure::Answer)?;
@@ -91,8 +91,8 @@ impl With for Response {
 
 /// The failure of a request without a complete response. `patience` is the time limit of the wait.
 pub fn unanswered(error: &http::Error, url: &str, patience: Duration) -> Failure {
-    let given_up = matches!(error.reason, Reason::GivenUp) || error.is_timeout();
-    let why = if given_up {
+    let is_timeout = matches!(error.reason, Reason::GivenUp) || error.is_timeout();
+    let why = if is_timeout {
         format!("no answer within {} seconds", patience.as_secs())
     } else {
         error.reason.to_string()
@@ -149,7 +149,7 @@ pub fn follow(
 /// The address that a redirect leads to, unless it is invalid or leaves HTTPS.
 fn target(from: &str, to: &str) -> Option<String> {
     let to = to.split('#').next().unwrap_or_default();
-    let is_plain = to.len() <= MAX_ADDRESS && to.bytes().all(|byte| byte.is_ascii_graphic());
+    let is_plain = to.len() <= MAX_ADDRESS_BYTES && to.bytes().all(|byte| byte.is_ascii_graphic());
     if to.is_empty() || !is_plain {
         return None;
     }
@@ -167,8 +167,8 @@ fn target(from: &str, to: &str) -> Option<String> {
         format!("{scheme}://{host}{folder}/{to}")
     };
     let lower = target.to_lowercase();
-    let stays = lower.starts_with("https://") || scheme == "http" && lower.starts_with("http://");
-    stays.then_some(target)
+    let is_safe = lower.starts_with("https://") || scheme == "http" && lower.starts_with("http://");
+    is_safe.then_some(target)
 }
 
 /// Why the host of an address did not answer, if that was less than a minute ago.

@@ -6,8 +6,8 @@ use crate::detail::{BRIEF, Detail};
 const FOOTER: &str = "Shortened: the code is left out, and of long sections the last rules. Ask with `section` \
      for a section with its code (its number, or a heading such as";
 
-/// Room for the end of a brief version, in bytes.
-const ROOM: usize = 350;
+/// Maximum length of the note with its example, in bytes.
+const FOOTER_BYTES: usize = 350;
 
 /// The answer to a call: the guide or one of its sections, in full or in brief. The answer is brief only if
 /// `detail` asks for that, the text is longer than [`BRIEF`], and the text has more than one heading. If no
@@ -70,15 +70,15 @@ fn headings(text: &str) -> impl Iterator<Item = Heading<'_>> {
 /// The section with this number or heading, or else the first section whose heading contains the name. The
 /// result includes its subsections. The error lists all headings.
 fn find<'t>(text: &'t str, name: &str) -> Result<&'t str, String> {
-    let all: Vec<Heading> = headings(text).collect();
-    let called = all.iter().position(|heading| heading.is_called(name));
+    let all_headings: Vec<Heading> = headings(text).collect();
+    let called = all_headings.iter().position(|heading| heading.is_called(name));
     let lower = name.to_lowercase();
     let found = called.or_else(|| {
         let near = |heading: &Heading| heading.title.to_lowercase().contains(&lower);
-        all.iter().position(near)
+        all_headings.iter().position(near)
     });
     let Some(found) = found else {
-        let below = all.iter().filter(|heading| heading.level > 1);
+        let below = all_headings.iter().filter(|heading| heading.level > 1);
         let titles: Vec<&str> = below.map(|heading| heading.title).collect();
         return Err(format!(
             "There is no section `{}`. The sections are: {}",
@@ -86,9 +86,9 @@ fn find<'t>(text: &'t str, name: &str) -> Result<&'t str, String> {
             titles.join("; ")
         ));
     };
-    let level = all[found].level;
-    let end = all[found + 1..].iter().find(|heading| heading.level <= level);
-    Ok(&text[all[found].start..end.map_or(text.len(), |heading| heading.start)])
+    let level = all_headings[found].level;
+    let end = all_headings[found + 1..].iter().find(|heading| heading.level <= level);
+    Ok(&text[all_headings[found].start..end.map_or(text.len(), |heading| heading.start)])
 }
 
 /// A text without its code, in at most `budget` bytes. Short sections are complete; the longest sections end
@@ -102,33 +102,33 @@ fn brief(text: &str, budget: usize) -> String {
         if line.starts_with('#') {
             sections.push(Vec::new());
         }
-        sections.last_mut().expect("there is one").push(line.trim_end());
+        sections.last_mut().expect("the list begins with one section").push(line.trim_end());
     }
-    let room = budget.saturating_sub(ROOM);
-    let (mut least, mut most) = (0, room);
-    while least < most {
-        let middle = (least + most).div_ceil(2);
+    let room = budget.saturating_sub(FOOTER_BYTES);
+    let (mut low, mut high) = (0, room);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
         match shortened(&sections, middle).len() <= room {
-            true => least = middle,
-            false => most = middle - 1,
+            true => low = middle,
+            false => high = middle - 1,
         }
     }
     let example = headings(text).last().map_or("", |heading| heading.title);
     let example: String = example.chars().take(60).collect();
     format!(
         "{}\n{FOOTER} `{example}`), or with `detail` `full` for everything.\n",
-        shortened(&sections, least)
+        shortened(&sections, low)
     )
 }
 
-/// The sections, each with its heading and as many lines as fit in `most` bytes.
-fn shortened(sections: &[Vec<&str>], most: usize) -> String {
+/// The sections, each with its heading and as many lines as fit in `max_bytes` bytes.
+fn shortened(sections: &[Vec<&str>], max_bytes: usize) -> String {
     let mut text = String::new();
     for section in sections.iter().filter(|section| !section.is_empty()) {
         let mut size = 0;
         for (number, line) in section.iter().enumerate() {
             size += line.len();
-            if size > most && number > 0 {
+            if size > max_bytes && number > 0 {
                 text.push_str("- …\n");
                 break;
             }

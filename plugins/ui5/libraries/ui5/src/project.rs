@@ -53,9 +53,9 @@ impl Project {
                  is correct and contains a valid UI5 project. Error: {why}"
             )
         };
-        let named = ["ui5-local.yaml", "ui5.yaml"].map(|name| layout::join(directory, name));
-        match named.into_iter().find(|path| Path::new(path).is_file()) {
-            Some(path) => configured(directory, path).map_err(unusable),
+        let candidates = ["ui5-local.yaml", "ui5.yaml"].map(|name| layout::join(directory, name));
+        match candidates.into_iter().find(|path| Path::new(path).is_file()) {
+            Some(path) => open_configured(directory, path).map_err(unusable),
             None => match search::unconfigured(directory) {
                 Some(configuration) => Self::of(directory, None, &configuration).map_err(unusable),
                 None => Err(search::none_at(directory)),
@@ -93,8 +93,8 @@ impl Project {
     }
 }
 
-/// The project of a configuration file.
-fn configured(directory: &str, path: String) -> Result<Project, String> {
+/// Opens the project of a configuration file.
+fn open_configured(directory: &str, path: String) -> Result<Project, String> {
     let text = read(&path).map_err(|why| {
         format!("Failed to read configuration for module {MODULE} at '{path}'. Error: {why}")
     })?;
@@ -179,25 +179,25 @@ fn judge_old(configuration: &Value) -> Result<(), String> {
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
     };
-    let known = |key: &str, known: &[&str]| {
+    let is_known = |key: &str, known: &[&str]| {
         configuration.get(key).and_then(Value::as_str).is_some_and(|value| known.contains(&value))
     };
-    let unable = "Unable to create Specification instance: Unknown";
+    let prefix = "Unable to create Specification instance: Unknown";
     let has_kind = configuration.get("kind").is_some_and(|kind| !kind.is_null());
-    if has_kind && !known("kind", &["project", "extension"]) {
-        return Err(format!("{unable} kind '{}'", shown("kind")));
+    if has_kind && !is_known("kind", &["project", "extension"]) {
+        return Err(format!("{prefix} kind '{}'", shown("kind")));
     }
-    if !known("type", &TYPES) {
-        return Err(format!("{unable} specification type '{}'", shown("type")));
+    if !is_known("type", &TYPES) {
+        return Err(format!("{prefix} specification type '{}'", shown("type")));
     }
-    let mut taken_for = configuration.clone();
-    taken_for["specVersion"] = "2.6".into();
-    let resources = taken_for.pointer_mut("/resources/configuration");
+    let mut as_2_6 = configuration.clone();
+    as_2_6["specVersion"] = "2.6".into();
+    let resources = as_2_6.pointer_mut("/resources/configuration");
     if let Some(resources) = resources.and_then(Value::as_object_mut) {
         // An empty value means the default.
         resources.retain(|_, value| !value.is_null());
     }
-    if schema::violations(&taken_for).is_empty() {
+    if schema::violations(&as_2_6).is_empty() {
         return Ok(());
     }
     let name = configuration.pointer("/metadata/name").and_then(Value::as_str);
@@ -269,7 +269,10 @@ fn read(path: &str) -> Result<String, String> {
 }
 
 /// Message of Node.js for an I/O error; clients may know these messages.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is not ours, and each has a name")]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the enum belongs to std, and all others are shown alike"
+)]
 fn in_words_of_node(error: &std::io::Error, doing: &str, path: &str) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => {

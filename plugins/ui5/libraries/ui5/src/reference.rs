@@ -28,7 +28,7 @@ use ui5_data::{Compact, Data, THEIRS, api, apis, is_version};
 pub const DATA_SETTING: &str = "data-dir";
 
 /// Maximum wait for the CDN where no other data can be used instead.
-const PATIENCE: Duration = Duration::from_secs(15);
+const MAX_WAIT: Duration = Duration::from_secs(15);
 
 /// A framework in one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,8 +40,8 @@ pub struct Release {
 }
 
 impl Release {
-    /// The release a project uses; without a configured one, OpenUI5 and a version with long-term
-    /// maintenance.
+    /// The release that a project uses. The default framework is OpenUI5; the default version has
+    /// long-term maintenance.
     pub fn of(project: &Project) -> Self {
         let framework = project.framework.unwrap_or(Framework::OpenUi5);
         let version = project.framework_version.clone().unwrap_or_else(|| {
@@ -142,7 +142,7 @@ impl Reference {
                 let lock = directory.join("mcp-server/locks").join(format!("{name}.lock"));
                 let has_other = carried.is_some()
                     || !fetch::cached(&root, wanted.framework.lower_name()).is_empty();
-                let patience = if has_other { fetched::SHORT_PATIENCE } else { PATIENCE };
+                let patience = if has_other { fetched::SHORT_PATIENCE } else { MAX_WAIT };
                 match fetch::fetch(&base, &target, (&staging, &lock), patience, request) {
                     Ok(()) => return Data::open(&target).map(opened),
                     Err(fetch::Failure::Cdn(fetched::Failure::Silent(why))) => {
@@ -263,13 +263,13 @@ impl Reference {
     }
 
     /// The names of symbols with that prefix, ignoring case, then of those that contain the text:
-    /// at most `most`, in the order of the index.
-    pub fn names(&mut self, typed: &str, most: usize) -> Result<Vec<String>, String> {
+    /// at most `max_names`, in the order of the index.
+    pub fn names(&mut self, typed: &str, max_names: usize) -> Result<Vec<String>, String> {
         let typed = normalise(typed);
         let keys = self.data.keys()?;
         let begins = keys.iter().filter(|key| key.starts_with(&typed));
         let contains = keys.iter().filter(|key| !key.starts_with(&typed) && key.contains(&typed));
-        let chosen: Vec<&String> = begins.chain(contains).take(most).collect();
+        let chosen: Vec<&String> = begins.chain(contains).take(max_names).collect();
         Ok(chosen.into_iter().filter_map(|key| self.data.name(key)).collect())
     }
 

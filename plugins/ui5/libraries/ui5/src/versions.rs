@@ -22,7 +22,7 @@ use ui5_data::Document;
 pub const DIRECTORY_SETTING: &str = "versions-dir";
 
 /// Time for which an answer of the CDN counts as current.
-const FRESH: Duration = Duration::from_secs(6 * 60 * 60);
+const MAX_AGE: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// Maximum size of a list, in bytes; far above real ones.
 const MAX_LIST_BYTES: u64 = 4 * 1024 * 1024;
@@ -171,11 +171,12 @@ struct List {
 /// fails with the reason why the CDN did not respond. Documents in the cache have been checked.
 fn fetch(framework: Framework, cdn: &Cdn, document: Document) -> Result<List, String> {
     let url = format!("{}/{}", cdn.base(framework, None), document.name());
-    let fresh = format!("fresh {url}");
-    if let Some(content) = cache::get(&fresh).and_then(|kept| serde_json::from_slice(&kept).ok()) {
+    let current = format!("fresh {url}");
+    if let Some(content) = cache::get(&current).and_then(|kept| serde_json::from_slice(&kept).ok())
+    {
         return Ok(List { content, source: Source::Cdn });
     }
-    let kept = format!("checked {url}");
+    let checked = format!("checked {url}");
     let missing = format!("missing {url}");
     let remembered = fetched::silence(&url)
         .or_else(|| Some(String::from_utf8_lossy(&cache::get(&missing)?).into_owned()));
@@ -185,8 +186,8 @@ fn fetch(framework: Framework, cdn: &Cdn, document: Document) -> Result<List, St
             Ok(content) => {
                 let text = Value::Object(content.clone()).to_string();
                 let record = json!({ "fetched": now(), "body": text });
-                cache::set(&kept, record.to_string(), None);
-                cache::set(&fresh, text, FRESH);
+                cache::set(&checked, record.to_string(), None);
+                cache::set(&current, text, MAX_AGE);
                 return Ok(List { content, source: Source::Cdn });
             }
             Err(fetched::Failure::Silent(why)) => {
@@ -200,7 +201,7 @@ fn fetch(framework: Framework, cdn: &Cdn, document: Document) -> Result<List, St
             Err(fetched::Failure::Local(why)) => why,
         },
     };
-    let records = [(cache::get(&kept), true), (put_there(framework, document), false)];
+    let records = [(cache::get(&checked), true), (from_directory(framework, document), false)];
     let read = |(record, is_checked): (Option<Vec<u8>>, bool)| {
         let record: Value = serde_json::from_slice(&record?).ok()?;
         let body = record.get("body")?.as_str()?.as_bytes();
@@ -216,7 +217,7 @@ fn fetch(framework: Framework, cdn: &Cdn, document: Document) -> Result<List, St
 }
 
 /// The record of a document in the directory for offline use.
-fn put_there(framework: Framework, document: Document) -> Option<Vec<u8>> {
+fn from_directory(framework: Framework, document: Document) -> Option<Vec<u8>> {
     let directory = settings::get(DIRECTORY_SETTING).filter(|path| !path.is_empty())?;
     let path = Path::new(&directory).join(ui5_data::versions_name(framework, document));
     let size = fs::metadata(&path).ok()?.len();

@@ -60,10 +60,11 @@ impl WebComponents {
             return Ok(Self { reference, libraries, note: None });
         }
         let libraries = compact.libraries().to_vec();
-        let own = installed.iter().find(|one| is_other(one)).map(|(package, version)| {
-            format!("the manifest of {package} {version} in the project could not be read")
-        });
-        let note = match own {
+        let unreadable =
+            installed.iter().find(|package| is_other(package)).map(|(package, version)| {
+                format!("the manifest of {package} {version} in the project could not be read")
+            });
+        let note = match unreadable {
             Some(why) => Some(note(&compact, &why)),
             None => installed.is_empty().then(|| note(&compact, &missing(project))),
         };
@@ -111,15 +112,15 @@ fn note(compact: &Compact, why: &str) -> String {
 
 /// The reason why the project's own version is not available.
 fn missing(project: &Project) -> String {
-    match wish(Path::new(&project.directory)) {
+    match wanted_range(Path::new(&project.directory)) {
         Some(range) => format!("the project asks for {range}, which is not installed"),
         None => "the project has none installed".to_owned(),
     }
 }
 
 /// The range of versions in the project's `package.json`.
-fn wish(directory: &Path) -> Option<String> {
-    let package = json(&directory.join("package.json"))?;
+fn wanted_range(directory: &Path) -> Option<String> {
+    let package = read_json(&directory.join("package.json"))?;
     let lists = ["dependencies", "devDependencies", "peerDependencies"];
     let range = lists.iter().find_map(|list| package.get(list)?.get(PACKAGES[0])?.as_str());
     range.filter(|range| is_plain(range)).map(str::to_owned)
@@ -135,14 +136,14 @@ fn is_plain(version: &str) -> bool {
 fn installed(directory: &Path) -> Vec<(String, String)> {
     let version = |package: &&str| {
         let path = directory.join("node_modules").join(package).join("package.json");
-        let version = json(&path)?.get("version")?.as_str()?.to_owned();
+        let version = read_json(&path)?.get("version")?.as_str()?.to_owned();
         is_plain(&version).then(|| ((*package).to_owned(), version))
     };
     PACKAGES.iter().filter_map(version).collect()
 }
 
 /// Reads a JSON file, with or without a byte order mark. `None`: the file is missing, too large or invalid.
-fn json(path: &Path) -> Option<Value> {
+fn read_json(path: &Path) -> Option<Value> {
     if fs::metadata(path).ok()?.len() > MAX_FILE_BYTES {
         return None;
     }
@@ -154,7 +155,7 @@ fn json(path: &Path) -> Option<Value> {
 fn of_packages(directory: &Path, installed: &[(String, String)]) -> Option<Compact> {
     let folder = |package: &str| directory.join("node_modules").join(package);
     let manifest =
-        |package: &str| MANIFESTS.iter().find_map(|name| json(&folder(package).join(name)));
+        |package: &str| MANIFESTS.iter().find_map(|name| read_json(&folder(package).join(name)));
     let manifests: Vec<_> = installed
         .iter()
         .filter_map(|(package, version)| {
@@ -172,7 +173,7 @@ pub fn pack(packages: Vec<(String, String, Value)>, level: u8) -> Result<Vec<u8>
     let version = first.1.clone();
     let (mut libraries, mut symbols) = (Vec::new(), Vec::new());
     for ((package, version, manifest), number) in packages.into_iter().zip(0_u32..) {
-        symbols.extend(written(&package, number, &manifest));
+        symbols.extend(public_declarations(&package, number, &manifest));
         libraries.push((package, version));
     }
     if symbols.is_empty() {
@@ -182,7 +183,7 @@ pub fn pack(packages: Vec<(String, String, Value)>, level: u8) -> Result<Vec<u8>
 }
 
 /// The public declarations of a manifest.
-fn written(package: &str, library: u32, manifest: &Value) -> Vec<Written> {
+fn public_declarations(package: &str, library: u32, manifest: &Value) -> Vec<Written> {
     let modules = manifest.get("modules").and_then(Value::as_array).into_iter().flatten();
     let mut all = Vec::new();
     for module in modules {
@@ -219,10 +220,10 @@ fn shown_name(declared: &Map<String, Value>) -> String {
 /// The keys of a declaration. A declaration with the name of its file also has the module's paths as keys.
 fn keys(package: &str, path: &str, name: &str, tag: &str) -> Vec<String> {
     let stem = path.strip_suffix(".js").unwrap_or(path);
-    let own = stem.rsplit('/').next() == Some(name);
+    let is_named_like_file = stem.rsplit('/').next() == Some(name);
     let short = stem.strip_prefix("dist/").unwrap_or(stem);
     let mut keys = vec![tag.to_owned()];
-    if own {
+    if is_named_like_file {
         keys.extend([path, stem, short].map(|path| format!("{package}/{path}")));
     }
     keys.extend([format!("{package}/{path}/{name}"), format!("{package}/{name}"), name.to_owned()]);
@@ -275,7 +276,7 @@ fn symbol(declared: &Map<String, Value>, module: &str) -> Map<String, Value> {
         ("cssParts", "cssParts"),
         ("cssStates", "cssStates"),
     ] {
-        let parts: Vec<Value> = members(declared, key).map(|one| part(one).into()).collect();
+        let parts: Vec<Value> = members(declared, key).map(|member| part(member).into()).collect();
         put(&mut symbol, name, Some(Value::Array(parts)));
     }
     put(&mut symbol, "methods", Some(Value::Array(methods)));
@@ -306,12 +307,12 @@ fn put(map: &mut Map<String, Value>, name: &str, value: Option<Value>) {
 fn put_common(map: &mut Map<String, Value>, from: &Map<String, Value>) {
     put(map, "since", from.get("_ui5since").cloned());
     for (name, key) in [("deprecated", "deprecated"), ("experimental", "_ui5experimental")] {
-        let told = match from.get(key) {
+        let value = match from.get(key) {
             Some(Value::String(text)) => Some(serde_json::json!({ "text": text })),
             Some(Value::Bool(true)) => Some(serde_json::json!({})),
             Some(_) | None => None,
         };
-        put(map, name, told);
+        put(map, name, value);
     }
     put(map, "description", from.get("description").cloned());
 }
@@ -320,8 +321,8 @@ fn put_common(map: &mut Map<String, Value>, from: &Map<String, Value>) {
 fn part(member: &Map<String, Value>) -> Map<String, Value> {
     let mut part = Map::new();
     put(&mut part, "name", member.get("name").cloned());
-    let of = member.get("type").or_else(|| member.get("_ui5type"));
-    put(&mut part, "type", of.and_then(|of| of.get("text")).cloned());
+    let value_type = member.get("type").or_else(|| member.get("_ui5type"));
+    put(&mut part, "type", value_type.and_then(|value_type| value_type.get("text")).cloned());
     let value = member.get("default").and_then(Value::as_str).filter(|text| *text != "undefined");
     let value = value.map(|text| serde_json::from_str(text).unwrap_or_else(|_| text.into()));
     put(&mut part, "defaultValue", value);
@@ -329,7 +330,7 @@ fn part(member: &Map<String, Value>) -> Map<String, Value> {
         put(&mut part, key, member.get(key).filter(|value| **value == true).cloned());
     }
     let parameters: Vec<Value> =
-        members(member, "_ui5parameters").map(|one| self::part(one).into()).collect();
+        members(member, "_ui5parameters").map(|parameter| self::part(parameter).into()).collect();
     put(&mut part, "parameters", Some(Value::Array(parameters)));
     put_common(&mut part, member);
     part
@@ -338,7 +339,7 @@ fn part(member: &Map<String, Value>) -> Map<String, Value> {
 fn method(member: &Map<String, Value>) -> Value {
     let mut method = part(member);
     let parameters: Vec<Value> =
-        members(member, "parameters").map(|one| part(one).into()).collect();
+        members(member, "parameters").map(|parameter| part(parameter).into()).collect();
     put(&mut method, "parameters", Some(Value::Array(parameters)));
     let returned = member.get("return").and_then(Value::as_object).map(part);
     put(&mut method, "returnValue", returned.map(Value::Object));

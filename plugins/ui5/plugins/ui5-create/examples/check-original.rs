@@ -61,7 +61,7 @@ fn differences(original: &Value, ours: &Value) -> Vec<String> {
     found
 }
 
-/// Everything the schemas find wrong with manifests made here.
+/// Writes apps and cards, and returns the errors of their manifests by the schemas.
 fn manifests(base: &Path, schemas: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     let mut found = Vec::new();
     let judge = |manifest: &Path, version: &str| -> Result<Vec<String>, Box<dyn Error>> {
@@ -73,10 +73,10 @@ fn manifests(base: &Path, schemas: &Path) -> Result<Vec<String>, Box<dyn Error>>
             (uri == "https://adaptivecards.io/schemas/adaptive-card.json").then_some(&card)
         });
         let errors = schema.errors(&read(manifest)?)?;
-        let told = |error: &ajv_report::ErrorObject| {
+        let describe = |error: &ajv_report::ErrorObject| {
             format!("{}: {} {}", manifest.display(), error.instance_path, error.message)
         };
-        Ok(errors.iter().map(told).collect())
+        Ok(errors.iter().map(describe).collect())
     };
     for (version, number) in [("1.136.0", 0), ("1.141.0", 1), ("1.152.0", 2)] {
         for typescript in [true, false] {

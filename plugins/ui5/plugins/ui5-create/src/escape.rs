@@ -112,8 +112,10 @@ fn markup(value: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            '\t' | '\n' | '\r' => write!(out, "&#{};", u32::from(c)).expect("a String takes it"),
-            // XML has no way to write these.
+            '\t' | '\n' | '\r' => {
+                write!(out, "&#{};", u32::from(c)).expect("a String takes any text");
+            }
+            // XML cannot represent other control characters.
             c if c.is_control() => out.push('\u{fffd}'),
             c => out.push(c),
         }

@@ -11,7 +11,7 @@ pub fn by_name(a: &str, b: &str) -> Ordering {
             (None, Some(_)) => return Ordering::Less,
             (Some(_), None) => return Ordering::Greater,
             (Some(l), Some(r)) if l.is_ascii_digit() && r.is_ascii_digit() => {
-                number(&mut left).cmp(&number(&mut right))
+                take_number(&mut left).cmp(&take_number(&mut right))
             }
             (Some(_), Some(_)) => left.next().map(rank).cmp(&right.next().map(rank)),
         };
@@ -21,7 +21,7 @@ pub fn by_name(a: &str, b: &str) -> Ordering {
     }
 }
 
-fn number(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> u128 {
+fn take_number(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> u128 {
     let mut value = 0_u128;
     while let Some(digit) = chars.peek().and_then(|c| c.to_digit(10)) {
         value = value.saturating_mul(10).saturating_add(u128::from(digit));

@@ -74,7 +74,7 @@ fn environment(parts: &'static [Template], version: Version) -> Environment<'sta
         })
     });
     for part in parts {
-        environment.add_template(part.target, part.text).expect("parts are as templates must be");
+        environment.add_template(part.target, part.text).expect("the parts are valid templates");
     }
     environment
 }

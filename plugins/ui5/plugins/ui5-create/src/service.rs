@@ -19,7 +19,7 @@ use url::Url;
 const SAME_SERVER: &str = "http://localhost:4004";
 
 /// Time limit for fetching the metadata. If it is exceeded, the app has only the columns that the call names.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum size of metadata, in bytes; far above real ones.
 const MAX_METADATA_BYTES: u64 = 8 * 1024 * 1024;
@@ -89,12 +89,12 @@ impl Service {
         // the request.
         let response = http::Request::get(url.as_str())
             .header("accept", "application/xml")
-            .connect_timeout(PATIENCE / 2)
-            .first_byte_timeout(PATIENCE / 2)
-            .between_bytes_timeout(PATIENCE / 4)
+            .connect_timeout(TIMEOUT / 2)
+            .first_byte_timeout(TIMEOUT / 2)
+            .between_bytes_timeout(TIMEOUT / 4)
             .max_bytes(MAX_METADATA_BYTES)
             .send_to(|piece| {
-                if started.elapsed() > PATIENCE {
+                if started.elapsed() > TIMEOUT {
                     return Err(io::Error::new(io::ErrorKind::TimedOut, "it took more than 10 s"));
                 }
                 body.extend_from_slice(piece);

@@ -31,7 +31,7 @@ pub fn assert_valid(manifest: &Value) {
         "http://json-schema.org/draft-07/schema" => Some(&draft_07),
         _ => None,
     });
-    let errors = judge.errors(&manifest).expect("it can be judged");
+    let errors = judge.errors(&manifest).expect("the schema is supported");
     let errors: Vec<String> =
         errors.iter().map(|error| format!("{} {}", error.instance_path, error.message)).collect();
     assert!(errors.is_empty(), "{errors:#?}\n{manifest:#}");
@@ -56,7 +56,7 @@ pub struct Folder(TempDir);
 impl Folder {
     /// Makes an empty folder.
     pub fn new() -> Self {
-        Self(tempfile::tempdir().expect("a folder"))
+        Self(tempfile::tempdir().expect("a temporary folder can be made"))
     }
 
     /// The path.
@@ -87,7 +87,10 @@ impl Folder {
             for entry in fs::read_dir(directory).expect("it can be listed") {
                 let path = entry.expect("it can be listed").path();
                 let is_directory = path.symlink_metadata().expect("it is there").is_dir();
-                let name = path.strip_prefix(self.path()).expect("it is beneath").display();
+                let name = path
+                    .strip_prefix(self.path())
+                    .expect("the path is beneath the folder")
+                    .display();
                 found.push(format!("{name}{}", if is_directory { "/" } else { "" }));
                 if is_directory {
                     open.push(path);

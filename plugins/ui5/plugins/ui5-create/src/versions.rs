@@ -80,8 +80,8 @@ pub fn manifest_of_app(ui5: &Version) -> String {
         return SECOND_MANIFEST.to_owned();
     }
     let minor = format!("{}.{}", ui5.major, ui5.minor);
-    let mut known = manifest_versions();
-    known.applications.remove(&minor).expect("the table has every version that is supported")
+    let mut table = manifest_versions();
+    table.applications.remove(&minor).expect("the table has every supported version")
 }
 
 /// The manifest version for new cards.
@@ -90,7 +90,7 @@ pub fn manifest_of_card() -> String {
 }
 
 fn manifest_versions() -> ManifestVersions {
-    serde_json::from_str(MANIFEST_VERSIONS).expect("the table is as it is read here")
+    serde_json::from_str(MANIFEST_VERSIONS).expect("the file has the form of this type")
 }
 
 /// The versions of npm packages that apps install, by name. The TypeScript guide has the same versions.
@@ -103,7 +103,7 @@ pub fn packages() -> HashMap<String, String> {
     struct Package {
         version: String,
     }
-    let table: Table = serde_json::from_str(PACKAGES).expect("the table is as it is read here");
+    let table: Table = serde_json::from_str(PACKAGES).expect("the file has the form of this type");
     table.packages.into_iter().map(|(name, package)| (name, package.version)).collect()
 }
 

@@ -17,14 +17,14 @@ pub struct Base(PathBuf);
 impl Base {
     /// Opens an absolute path of a directory that exists. The error messages are those of the UI5 MCP server.
     pub fn open(path: &str) -> Result<Self, String> {
-        let plain = Path::new(path);
-        if !plain.is_absolute() {
+        let given = Path::new(path);
+        if !given.is_absolute() {
             return Err(format!("Path must be absolute: {path}"));
         }
-        if plain.components().any(|part| part == Component::ParentDir) {
+        if given.components().any(|part| part == Component::ParentDir) {
             return Err(format!("The base path must not contain '..': {path}"));
         }
-        let base: PathBuf = plain.components().collect();
+        let base: PathBuf = given.components().collect();
         match fs::metadata(&base) {
             Ok(found) if found.is_dir() => Ok(Self(base)),
             Ok(_) => Err(format!("The base path is not a directory: {path}")),
@@ -130,16 +130,17 @@ impl Base {
 pub struct OutsideBase(pub PathBuf);
 
 /// Maximum length of a file's name in bytes, on the file systems in use.
-const MAX_NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 
 /// Whether the path exists, including links without a target. Fails with the reason if the file system gives
 /// no answer.
 pub fn is_there(path: &Path) -> Result<bool, String> {
-    let too_long = path.components().map(Component::as_os_str).find(|name| name.len() > MAX_NAME);
+    let too_long =
+        path.components().map(Component::as_os_str).find(|name| name.len() > MAX_NAME_BYTES);
     if let Some(name) = too_long {
         let start: String = name.to_string_lossy().chars().take(20).collect();
         return Err(format!(
-            "The file name '{start}...' is too long: it has {} bytes, and {MAX_NAME} is the limit.",
+            "The file name '{start}...' is too long: it has {} bytes, and {MAX_NAME_BYTES} is the limit.",
             name.len()
         ));
     }

@@ -46,8 +46,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err(format!("'{kind}' is neither pages nor records").into()),
     };
     let mut ids = HashSet::new();
-    if let Some(twice) = pages.iter().find(|page| !ids.insert(&page.id)) {
-        return Err(format!("{} is there twice", twice.id).into());
+    if let Some(duplicate) = pages.iter().find(|page| !ids.insert(&page.id)) {
+        return Err(format!("{} is there twice", duplicate.id).into());
     }
     let about = About {
         name: name.clone(),
@@ -109,7 +109,7 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>
     Ok(())
 }
 
-/// The pages of a file of records, in its order.
+/// The pages of a file of records, in the order of the file.
 fn read_records(file: &Path) -> Result<Vec<Page>, Box<dyn Error>> {
     let mut pages: Vec<Page> = Vec::new();
     let mut ids = HashSet::new();

@@ -18,14 +18,17 @@ pub use sources::EMBEDDED;
 use sources::Sources;
 use std::fmt::Write as _;
 
-/// Default and maximum number of pages in an answer.
-const SHOWN: (usize, usize) = (5, 20);
+/// Default number of pages in an answer.
+const DEFAULT_PAGES: usize = 5;
+
+/// Maximum number of pages in an answer.
+const MAX_PAGES: usize = 20;
 
 /// Maximum length of a question, in bytes.
-const MAX_QUESTION: usize = 1_000;
+const MAX_QUESTION_BYTES: usize = 1_000;
 
-/// Pages are left out if their score is less than this part of the best score.
-const WORST: f32 = 0.2;
+/// Minimum score of a page, as a part of the best score; pages with a lower score are left out.
+const MIN_SCORE_PART: f32 = 0.2;
 
 /// Searches the UI5 documentation by words: how something is done in UI5, what a concept means, which options there are. For the members of a control or a class call `get_api_reference` instead. The answer lists pages with the part that fits best; `read_docs` shows a page.
 #[arguments]
@@ -49,9 +52,9 @@ impl Tool for SearchDocs {
     type Output = String;
 
     fn call(self, _request: &Request) -> Result<String, Failure> {
-        if self.query.len() > MAX_QUESTION {
+        if self.query.len() > MAX_QUESTION_BYTES {
             return Err(Failure::new(format!(
-                "The query has {} bytes; at most {MAX_QUESTION} are searched. Take its main words.",
+                "The query has {} bytes; at most {MAX_QUESTION_BYTES} are searched. Take its main words.",
                 self.query.len()
             )));
         }
@@ -75,9 +78,9 @@ impl Tool for SearchDocs {
             }
         }
         let hits = rank(&packs, &words);
-        let least = hits.first().map_or(0.0, |best| best.score * WORST);
-        let hits: Vec<Hit> = hits.into_iter().filter(|hit| hit.score >= least).collect();
-        let limit = self.limit.map_or(SHOWN.0, |limit| (limit as usize).clamp(1, SHOWN.1));
+        let min_score = hits.first().map_or(0.0, |best| best.score * MIN_SCORE_PART);
+        let hits: Vec<Hit> = hits.into_iter().filter(|hit| hit.score >= min_score).collect();
+        let limit = self.limit.map_or(DEFAULT_PAGES, |limit| (limit as usize).clamp(1, MAX_PAGES));
         let offset = self.offset.unwrap_or(0) as usize;
         let mut answer = listing(&packs, &hits, &words, offset, limit);
         for note in &sources.notes {

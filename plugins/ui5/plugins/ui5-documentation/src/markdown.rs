@@ -25,12 +25,12 @@ pub fn sections(page: &str) -> Vec<Section<'_>> {
         offset += line.len();
     }
     let ends = starts.iter().skip(1).map(|(start, ..)| *start).chain([page.len()]);
-    let all = starts.iter().zip(ends).map(|((start, heading, text), end)| Section {
+    let sections = starts.iter().zip(ends).map(|((start, heading, text), end)| Section {
         heading,
         start: *start,
         text: page[*text..end].trim(),
     });
-    all.filter(|section| !section.heading.is_empty() || !section.text.is_empty()).collect()
+    sections.filter(|section| !section.heading.is_empty() || !section.text.is_empty()).collect()
 }
 
 /// The text of a heading.
@@ -89,12 +89,12 @@ fn plain(prose: &str) -> String {
         rest = &rest[at..];
         let mark = rest.chars().next().unwrap_or_default();
         let taken = match mark {
-            '`' => code(rest, &mut text),
-            '<' => tag(rest, &mut text),
-            '!' => image(rest),
-            ']' => link(rest, &mut text),
-            '&' => entity(rest, &mut text),
-            _ => escape(rest, &mut text),
+            '`' => copy_code(rest, &mut text),
+            '<' => skip_tag(rest, &mut text),
+            '!' => skip_image(rest),
+            ']' => shorten_link(rest, &mut text),
+            '&' => decode_entity(rest, &mut text),
+            _ => decode_escape(rest, &mut text),
         };
         if taken == 0 {
             text.push(mark);
@@ -107,8 +107,8 @@ fn plain(prose: &str) -> String {
     text
 }
 
-/// Code within a line stays as it is. Returns how many bytes it has.
-fn code(rest: &str, text: &mut String) -> usize {
+/// Copies code within a line unchanged. Returns how many bytes it has; 0 if there is none.
+fn copy_code(rest: &str, text: &mut String) -> usize {
     let line = rest.lines().next().unwrap_or_default();
     let end = line[1..].find('`').map_or(0, |end| end + 2);
     text.push_str(&rest[..end]);
@@ -117,12 +117,12 @@ fn code(rest: &str, text: &mut String) -> usize {
 
 /// Skips a comment or a tag. Adds to `text` what a tag means for lines, lists and tables. Returns
 /// how many bytes the comment or tag has; 0 if there is none.
-fn tag(rest: &str, text: &mut String) -> usize {
+fn skip_tag(rest: &str, text: &mut String) -> usize {
     if rest.starts_with("<!--") {
         return rest.find("-->").map_or(0, |end| end + 3);
     }
-    let named = rest[1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
-    let Some(end) = rest.find('>').filter(|end| named && *end < 400) else { return 0 };
+    let is_tag = rest[1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
+    let Some(end) = rest.find('>').filter(|end| is_tag && *end < 400) else { return 0 };
     let name: String = rest[1..end].chars().take_while(|c| !c.is_whitespace()).collect();
     match name.as_str() {
         "/td" | "/th" => {
@@ -136,12 +136,13 @@ fn tag(rest: &str, text: &mut String) -> usize {
     }
     let after = &rest[end + 1..];
     // Cells stand on lines of their own in the source.
-    let joins = matches!(name.as_str(), "td" | "th" | "tr" | "/td" | "/th");
-    let spaces = if joins { after.len() - after.trim_start().len() } else { 0 };
+    let is_of_table = matches!(name.as_str(), "td" | "th" | "tr" | "/td" | "/th");
+    let spaces = if is_of_table { after.len() - after.trim_start().len() } else { 0 };
     end + 1 + spaces
 }
 
-fn image(rest: &str) -> usize {
+/// Skips an image. Returns how many bytes it has; 0 if there is none.
+fn skip_image(rest: &str) -> usize {
     let end = rest.strip_prefix("![").and_then(|from| from.find("](").map(|end| end + 2));
     let Some(end) = end.filter(|end| !rest[..*end].contains('\n')) else { return 0 };
     rest[end..].find(')').map_or(0, |close| end + close + 1)
@@ -149,7 +150,7 @@ fn image(rest: &str) -> usize {
 
 /// The end of a link to another page. The path of the page is shortened to the id of the page. Returns how
 /// many bytes are replaced; 0 if there is no such link.
-fn link(rest: &str, text: &mut String) -> usize {
+fn shorten_link(rest: &str, text: &mut String) -> usize {
     let Some(from) = rest.strip_prefix("](") else { return 0 };
     let Some(end) = from.find(')') else { return 0 };
     let target = &from[..end];
@@ -162,7 +163,7 @@ fn link(rest: &str, text: &mut String) -> usize {
     end + 3
 }
 
-fn entity(rest: &str, text: &mut String) -> usize {
+fn decode_entity(rest: &str, text: &mut String) -> usize {
     for (entity, meaning) in
         [("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"), ("&nbsp;", " "), ("&quot;", "\"")]
     {
@@ -174,7 +175,7 @@ fn entity(rest: &str, text: &mut String) -> usize {
     0
 }
 
-fn escape(rest: &str, text: &mut String) -> usize {
+fn decode_escape(rest: &str, text: &mut String) -> usize {
     match rest.chars().nth(1).filter(char::is_ascii_punctuation) {
         Some(escaped) => {
             text.push(escaped);

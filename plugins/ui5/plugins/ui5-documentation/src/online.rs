@@ -18,10 +18,10 @@ const PAGES: &str = "https://raw.githubusercontent.com/UI5/docs/main/docs/";
 const CONTENTS: &str = "index.md";
 
 /// Time limit for the server. It is short, since the tools can answer without these pages.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How long a list of contents or a page is kept.
-const FRESH: Duration = Duration::from_secs(24 * 60 * 60);
+const CACHE_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Time for which no requests are sent to a server that did not answer.
 const RESPITE: Duration = Duration::from_secs(10 * 60);
@@ -32,8 +32,8 @@ const MAX_PAGES: usize = 5_000;
 /// A pack with the titles of all pages, each with the titles above it in the table of contents. Fails with
 /// the reason.
 pub fn contents() -> Result<Vec<u8>, String> {
-    cache::get_or_make("contents", Some(FRESH), || {
-        let pages = listed(&fetch(CONTENTS)?);
+    cache::get_or_make("contents", Some(CACHE_TIME), || {
+        let pages = parse_contents(&fetch(CONTENTS)?);
         if pages.is_empty() {
             return Err(format!("{PAGES}{CONTENTS} has no table of contents"));
         }
@@ -54,7 +54,7 @@ pub fn contents() -> Result<Vec<u8>, String> {
 
 /// The text of a page, by its path. Fails with the reason.
 pub fn page(path: &str) -> Result<String, String> {
-    let text = cache::get_or_make(path, Some(FRESH), || fetch(path).map(String::into_bytes))?;
+    let text = cache::get_or_make(path, Some(CACHE_TIME), || fetch(path).map(String::into_bytes))?;
     Ok(markdown::compact(&String::from_utf8_lossy(&text)))
 }
 
@@ -63,7 +63,7 @@ fn fetch(path: &str) -> Result<String, String> {
     if let Some(why) = cache::get("silent") {
         return Err(format!("{url} was not requested again: {}", String::from_utf8_lossy(&why)));
     }
-    let response = http::Request::get(&url).timeout(PATIENCE).send().map_err(|error| {
+    let response = http::Request::get(&url).timeout(TIMEOUT).send().map_err(|error| {
         let why = error.reason.to_string();
         cache::set("silent", &why, RESPITE);
         format!("{url} cannot be reached: {why}")
@@ -75,7 +75,7 @@ fn fetch(path: &str) -> Result<String, String> {
 }
 
 /// The pages of a table of contents: nested lists with links.
-fn listed(contents: &str) -> Vec<Page> {
+fn parse_contents(contents: &str) -> Vec<Page> {
     let mut pages: Vec<Page> = Vec::new();
     let mut above: Vec<(usize, String)> = Vec::new();
     for line in contents.lines() {
@@ -112,12 +112,12 @@ fn listed(contents: &str) -> Vec<Page> {
 
 /// Whether a path is safe to append to the address of the folder with the pages: it stays below this folder.
 fn is_path(path: &str) -> bool {
-    let plain = |part: &str| {
+    let is_plain = |part: &str| {
         !part.is_empty()
             && !part.starts_with('.')
             && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
     };
-    path.len() < 200 && path.split('/').all(plain)
+    path.len() < 200 && path.split('/').all(is_plain)
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_table_of_contents_has_pages_and_what_is_above_them() {
-        let pages = listed(
+        let pages = parse_contents(
             "# x\n-   [A \\(b\\)](a-1.md)\n    -   [B](x/b-2.md#loio1)\n    -   [B part](x/b-2.md#loio2)\n\
              -   [C](../c.md)\n-   [D](https://example.com/d.md)\n-   [E](x/.hidden.md)\nno list [F](f.md)\n",
         );

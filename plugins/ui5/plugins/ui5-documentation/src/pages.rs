@@ -15,7 +15,7 @@ pub const PREFIX: &str = "ui5://docs/";
 const TEMPLATE: &str = "ui5://docs/{source}/{page}";
 
 /// Maximum number of values in a completion, by MCP.
-const MAX_OFFERED: usize = 100;
+const MAX_COMPLETIONS: usize = 100;
 
 /// The pages, by a template; they are too many to be listed.
 pub struct Pages;
@@ -63,15 +63,15 @@ impl Resources for Pages {
         let mut ids: Vec<String> = Vec::new();
         for pack in &packs {
             let count = u32::try_from(pack.page_count()).unwrap_or(0);
-            let of_pack = (0..count).filter_map(|page| pack.entry(page));
-            ids.extend(of_pack.map(|entry| entry.id.to_owned()).filter(|id| id.starts_with(value)));
+            let entries = (0..count).filter_map(|page| pack.entry(page));
+            ids.extend(entries.map(|entry| entry.id.to_owned()).filter(|id| id.starts_with(value)));
         }
         if ids.is_empty() {
             let hits = rank(&packs, &question_words(value));
             let hits = hits.iter().filter_map(|hit| packs[hit.pack].entry(hit.page));
-            ids.extend(hits.take(MAX_OFFERED).map(|entry| entry.id.to_owned()));
+            ids.extend(hits.take(MAX_COMPLETIONS).map(|entry| entry.id.to_owned()));
         }
-        ids.truncate(MAX_OFFERED);
+        ids.truncate(MAX_COMPLETIONS);
         ids
     }
 }

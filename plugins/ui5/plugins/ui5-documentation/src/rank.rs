@@ -7,24 +7,26 @@ use std::collections::BTreeMap;
 const BM25: (f32, f32) = (1.2, 0.6);
 
 /// The part of the second best section's score that is added to the score of a page's best section.
-const SECOND: f32 = 0.25;
+const SECOND_PART: f32 = 0.25;
 
 /// The part of the score that a page keeps even if it lacks words of the question.
-const BASE: f32 = 0.35;
+const BASE_PART: f32 = 0.35;
 
 /// The weight of a name of the API with dots. Other words of a question have the weight 1.
-const WHOLE: f32 = 1.5;
+const API_NAME_WEIGHT: f32 = 1.5;
 /// The weight of a synonym, as a part of the weight of the word.
-const SYNONYM: f32 = 0.5;
+const SYNONYM_PART: f32 = 0.5;
 
 /// The bonus for a page's title, as a part of the score, if all words of the title are in the question. If
-/// some of the words are, the bonus is smaller in proportion. The second value is the number of the best
-/// pages that can get a bonus.
-const TITLE: (f32, usize) = (0.4, 60);
+/// some of the words are, the bonus is smaller in proportion.
+const TITLE_BONUS: f32 = 0.4;
+
+/// Number of the best pages that can get a bonus for their title.
+const TITLE_PAGES: usize = 60;
 
 /// A further bonus, as a part of the score, if the title has two words or more and all of them are in the
 /// question.
-const WHOLE_TITLE: f32 = 0.6;
+const WHOLE_TITLE_BONUS: f32 = 0.6;
 
 /// Maximum number of words of a question; further ones are ignored.
 const MAX_WORDS: usize = 32;
@@ -68,7 +70,7 @@ pub struct Hit {
 pub fn question_words(question: &str) -> Vec<(String, f32)> {
     let mut words: Vec<(String, f32)> = Vec::new();
     each_word(question, |word| {
-        let weight = if word.contains('.') { WHOLE } else { 1.0 };
+        let weight = if word.contains('.') { API_NAME_WEIGHT } else { 1.0 };
         if words.len() < MAX_WORDS && !words.iter().any(|(known, _)| known == word) {
             words.push((word.to_owned(), weight));
         }
@@ -91,30 +93,31 @@ pub fn rank(packs: &[Pack<'_>], words: &[(String, f32)]) -> Vec<Hit> {
         packs.iter().map(|pack| vec![Score::default(); pack.section_count()]).collect();
     let mut rarity = Vec::new();
     for (number, (word, weight)) in words.iter().enumerate() {
-        let own = add(packs, &mut scores, word, *weight, 1 << number, sections);
+        let frequency = add_word(packs, &mut scores, word, *weight, 1 << number, sections);
         let known = SYNONYMS.iter().find(|(known, _)| known == word);
         for other in known.into_iter().flat_map(|(_, others)| *others) {
             // A synonym adds to the score but sets no bit, since the section need not have the word itself.
-            add(packs, &mut scores, other, weight * SYNONYM, 0, sections);
+            add_word(packs, &mut scores, other, weight * SYNONYM_PART, 0, sections);
         }
-        rarity.push(own * weight);
+        rarity.push(frequency * weight);
     }
     let total: f32 = rarity.iter().sum();
-    let part = |bits: u32| {
+    let known_part = |bits: u32| {
         let found = rarity.iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1);
         if total > 0.0 { found.map(|(_, value)| value).sum::<f32>() / total } else { 0.0 }
     };
     let mut hits = Vec::new();
     for (number, (pack, scores)) in packs.iter().zip(&scores).enumerate() {
-        hits.extend(pages(pack, scores).into_iter().map(|(page, best)| Hit {
+        hits.extend(best_sections(pack, scores).into_iter().map(|(page, best)| Hit {
             pack: number,
             page,
             section: best.section,
-            score: (best.first + SECOND * best.second) * (BASE + (1.0 - BASE) * part(best.words)),
+            score: (best.first + SECOND_PART * best.second)
+                * (BASE_PART + (1.0 - BASE_PART) * known_part(best.words)),
         }));
     }
     sort(&mut hits);
-    for hit in hits.iter_mut().take(TITLE.1) {
+    for hit in hits.iter_mut().take(TITLE_PAGES) {
         let title = packs[hit.pack].entry(hit.page).map_or("", |entry| entry.title);
         hit.score *= 1.0 + title_bonus(title, words);
     }
@@ -135,12 +138,12 @@ fn title_bonus(title: &str, words: &[(String, f32)]) -> f32 {
         all += 1;
         found += u16::from(words.iter().any(|(known, _)| known == word));
     });
-    let whole = if all >= 2 && found == all { WHOLE_TITLE } else { 0.0 };
-    whole + TITLE.0 * f32::from(found) / f32::from(all.max(1))
+    let whole_bonus = if all >= 2 && found == all { WHOLE_TITLE_BONUS } else { 0.0 };
+    whole_bonus + TITLE_BONUS * f32::from(found) / f32::from(all.max(1))
 }
 
 /// Adds a word's score to the sections that have it. Returns its inverse document frequency.
-fn add(
+fn add_word(
     packs: &[Pack<'_>],
     scores: &mut [Vec<Score>],
     word: &str,
@@ -174,7 +177,8 @@ struct Best {
     words: u32,
 }
 
-fn pages(pack: &Pack<'_>, scores: &[Score]) -> BTreeMap<u32, Best> {
+/// The best two sections of each page.
+fn best_sections(pack: &Pack<'_>, scores: &[Score]) -> BTreeMap<u32, Best> {
     let mut pages: BTreeMap<u32, Best> = BTreeMap::new();
     for (section, score) in (0_u32..).zip(scores).filter(|(_, score)| score.value > 0.0) {
         let Some(place) = pack.place(section) else { continue };

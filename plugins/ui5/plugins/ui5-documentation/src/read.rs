@@ -12,7 +12,7 @@ use portcullis_plugin::prelude::*;
 use std::fmt::Write as _;
 
 /// Maximum size of a part of a page, in bytes: the whole answer has less than 2,000 tokens.
-const PART: usize = 6_000;
+const MAX_PART_BYTES: usize = 6_000;
 
 /// Maximum number of headings in an answer.
 const MAX_HEADINGS: usize = 30;
@@ -46,12 +46,13 @@ impl Tool for ReadDocs {
             (_, Some(offset)) => offset as usize,
             (Some(wanted), None) => {
                 let wanted = wanted.trim().to_lowercase();
-                let found = headings.iter().find(|one| one.heading.to_lowercase() == wanted);
+                let found =
+                    headings.iter().find(|section| section.heading.to_lowercase() == wanted);
                 let found = found.or_else(|| {
-                    headings.iter().find(|one| one.heading.to_lowercase().contains(&wanted))
+                    headings.iter().find(|section| section.heading.to_lowercase().contains(&wanted))
                 });
                 found.map(|section| section.start).ok_or_else(|| {
-                    let known: Vec<&str> = headings.iter().map(|one| one.heading).collect();
+                    let known: Vec<&str> = headings.iter().map(|section| section.heading).collect();
                     Failure::new(format!(
                         "The page has no such section. Its sections: {}.",
                         cut(&known.join("; "), 2_000)
@@ -107,12 +108,12 @@ fn answer(pack: &Pack<'_>, page: u32, text: &str, start: usize) -> String {
 
 /// Where a part ends: at a heading, an empty line or a line end, if there is one in its second half.
 fn end_of_part(text: &str, start: usize) -> usize {
-    if text.len() - start <= PART {
+    if text.len() - start <= MAX_PART_BYTES {
         return text.len();
     }
-    let end = text.floor_char_boundary(start + PART);
+    let end = text.floor_char_boundary(start + MAX_PART_BYTES);
     let part = &text[start..end];
-    let half = part.floor_char_boundary(PART / 2);
+    let half = part.floor_char_boundary(MAX_PART_BYTES / 2);
     let cut = ["\n#", "\n\n", "\n"].iter().find_map(|mark| part[half..].rfind(mark));
     cut.map_or(end, |at| start + half + at + 1)
 }

@@ -12,7 +12,7 @@ pub fn snippet(text: &str, words: &[(String, f32)]) -> String {
         .map(|line| line.trim_start_matches(['-', '>', '|', '#', ' ', '\t']).trim())
         .filter(|line| !line.is_empty() && !line.starts_with("```"))
         .collect();
-    let mut best = (0, 0.0);
+    let (mut best_line, mut best_score) = (0, 0.0);
     for (number, line) in lines.iter().enumerate() {
         let mut found: Vec<bool> = vec![false; words.len()];
         each_word(line, |word| {
@@ -23,12 +23,12 @@ pub fn snippet(text: &str, words: &[(String, f32)]) -> String {
         let score =
             found.iter().zip(words).map(|(has, (_, weight))| if *has { *weight } else { 0.0 });
         let score = score.sum::<f32>();
-        if score > best.1 {
-            best = (number, score);
+        if score > best_score {
+            (best_line, best_score) = (number, score);
         }
     }
     let mut snippet = String::new();
-    for line in lines.iter().skip(best.0) {
+    for line in lines.iter().skip(best_line) {
         if snippet.len() >= MAX_SNIPPET_BYTES / 2 {
             break;
         }
@@ -40,13 +40,13 @@ pub fn snippet(text: &str, words: &[(String, f32)]) -> String {
     cut(&snippet, MAX_SNIPPET_BYTES)
 }
 
-/// A text as it is, or the first `most` bytes of a longer one, cut at a word and followed by ` …`.
-pub fn cut(text: &str, most: usize) -> String {
-    if text.len() <= most {
+/// A text as it is, or the first `max_bytes` bytes of a longer one, cut at a word and followed by ` …`.
+pub fn cut(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
         return text.to_owned();
     }
-    let start = &text[..text.floor_char_boundary(most)];
-    let end = start.rfind(' ').filter(|end| *end > most / 2).unwrap_or(start.len());
+    let start = &text[..text.floor_char_boundary(max_bytes)];
+    let end = start.rfind(' ').filter(|end| *end > max_bytes / 2).unwrap_or(start.len());
     format!("{} …", start[..end].trim_end())
 }
 

@@ -22,7 +22,7 @@ const MAX_PACKS: usize = 16;
 /// The packs that are not embedded, and notes about packs that are missing.
 #[derive(Default)]
 pub struct Sources {
-    brought: Vec<Vec<u8>>,
+    folder_packs: Vec<Vec<u8>>,
     contents: Option<Vec<u8>>,
     /// Notes for the reader of an answer about packs that are missing.
     pub notes: Vec<String>,
@@ -66,7 +66,7 @@ impl Sources {
                 Ok(bytes)
             });
             match read {
-                Ok(bytes) => self.brought.push(bytes),
+                Ok(bytes) => self.folder_packs.push(bytes),
                 Err(why) => self.notes.push(format!(
                     "The pack {name} in the documentation folder is not used: {why}."
                 )),
@@ -77,8 +77,8 @@ impl Sources {
     /// The packs; a pack from the folder replaces an embedded one with the same name.
     pub fn packs(&self) -> Vec<Pack<'_>> {
         let mut packs: Vec<Pack<'_>> = Vec::new();
-        let brought = self.brought.iter().map(Vec::as_slice);
-        let all = brought.chain(EMBEDDED.iter().copied()).chain(self.contents.as_deref());
+        let folder_packs = self.folder_packs.iter().map(Vec::as_slice);
+        let all = folder_packs.chain(EMBEDDED.iter().copied()).chain(self.contents.as_deref());
         for pack in all.filter_map(|bytes| Pack::open(bytes).ok()) {
             if !packs.iter().any(|known| known.about.name == pack.about.name) {
                 packs.push(pack);

@@ -69,9 +69,9 @@ fn camel_pieces(part: &str) -> Vec<&str> {
     for (number, (offset, here)) in chars.iter().enumerate().skip(1) {
         let before = chars[number - 1].1;
         let after = chars.get(number + 1).map(|(_, c)| *c);
-        let begins =
+        let is_start =
             here.is_uppercase() && (before.is_lowercase() || after.is_some_and(char::is_lowercase));
-        if begins {
+        if is_start {
             pieces.push(&part[start..*offset]);
             start = *offset;
         }
@@ -90,15 +90,15 @@ fn stem(word: &str) -> &str {
         _ => word,
     };
     let has_vowel = |start: &str| start.contains(['a', 'e', 'i', 'o', 'u', 'y']);
-    let ended = ["ing", "ed", "er"]
+    let shortened = ["ing", "ed", "er"]
         .iter()
         .find_map(|end| word.strip_suffix(end))
         .filter(|start| start.len() > 2 && has_vowel(start));
-    let word = match ended {
+    let word = match shortened {
         Some(start) => {
             let mut ends = start.chars().rev();
-            let doubled = ends.next() == ends.next() && !start.ends_with(['l', 's']);
-            if doubled { &start[..start.len() - 1] } else { start }
+            let is_doubled = ends.next() == ends.next() && !start.ends_with(['l', 's']);
+            if is_doubled { &start[..start.len() - 1] } else { start }
         }
         None => match word.strip_suffix("ion") {
             Some(start) if start.len() > 3 && start.ends_with(['s', 't']) => start,

@@ -201,11 +201,11 @@ fn name_of(target: &Value) -> Option<&str> {
 }
 
 /// Maximum depth of nested pages in apps for OData V2.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// Collects the pages of an app for OData V2, which are nested, in lists or by name.
-fn generic_pages(pages: &Value, into: &mut Vec<Page>, depth: usize) {
-    if depth > DEEPEST {
+fn generic_pages(pages: &Value, found: &mut Vec<Page>, depth: usize) {
+    if depth > MAX_DEPTH {
         return;
     }
     let named: Vec<(Option<&str>, &Value)> = match pages {
@@ -220,10 +220,10 @@ fn generic_pages(pages: &Value, into: &mut Vec<Page>, depth: usize) {
         if let Some(template) = text("/component/name") {
             let set = text("/entitySet");
             let name = name.map(str::to_owned).or_else(|| set.clone()).unwrap_or_default();
-            into.push(Page { name, template, shows: set, pattern: None });
+            found.push(Page { name, template, shows: set, pattern: None });
         }
         if let Some(inner) = page.get("pages") {
-            generic_pages(inner, into, depth + 1);
+            generic_pages(inner, found, depth + 1);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Maximum depth of folders that are searched.
-const DEEPEST: usize = 10;
+const MAX_DEPTH: usize = 10;
 
 /// Maximum number of directory entries, far more than projects have outside of `node_modules`.
 const MAX_ENTRIES: usize = 50_000;
@@ -19,19 +19,19 @@ const SKIPPED: [&str; 5] = ["node_modules", "dist", "target", "gen", "mta_archiv
 pub struct Found {
     /// The paths of files named `manifest.json`, sorted.
     pub manifests: Vec<PathBuf>,
-    /// Whether [`MAX_ENTRIES`] or [`DEEPEST`] ended the search before it was complete.
+    /// Whether [`MAX_ENTRIES`] or [`MAX_DEPTH`] ended the search before it was complete.
     pub is_partial: bool,
 }
 
 /// Searches a folder. Links are not followed, and folders that cannot be read count as empty.
 pub fn manifests(folder: &Path) -> Found {
     let mut found = Found::default();
-    let mut open = vec![(folder.to_owned(), 0)];
-    let mut seen = 0;
-    while let Some((folder, depth)) = open.pop() {
+    let mut to_search = vec![(folder.to_owned(), 0)];
+    let mut entry_count = 0;
+    while let Some((folder, depth)) = to_search.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            seen += 1;
-            if seen > MAX_ENTRIES {
+            entry_count += 1;
+            if entry_count > MAX_ENTRIES {
                 found.is_partial = true;
                 found.manifests.sort();
                 return found;
@@ -41,8 +41,8 @@ pub fn manifests(folder: &Path) -> Found {
             match entry.file_type() {
                 Ok(kind) if kind.is_file() && name == "manifest.json" => found.manifests.push(path),
                 Ok(kind) if kind.is_dir() && !is_skipped(&name) => {
-                    if depth < DEEPEST {
-                        open.push((path, depth + 1));
+                    if depth < MAX_DEPTH {
+                        to_search.push((path, depth + 1));
                     } else {
                         found.is_partial = true;
                     }
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn what_is_too_deep_is_told() {
         let folder = Folder::new();
-        let deep = folder.path().join("d/".repeat(DEEPEST + 2));
+        let deep = folder.path().join("d/".repeat(MAX_DEPTH + 2));
         fs::create_dir_all(&deep).expect("it can be made");
         fs::write(deep.join("manifest.json"), "{}").expect("it can be written");
         assert_eq!(manifests(folder.path()), Found { manifests: Vec::new(), is_partial: true });

@@ -8,7 +8,7 @@ pub mod list;
 mod metadata;
 #[cfg(test)]
 #[path = "../../ui5-create/src/test_support.rs"]
-#[expect(dead_code, reason = "the tests here need less of it than those of ui5-create")]
+#[expect(dead_code, reason = "these tests use fewer of its functions than those of ui5-create")]
 mod test_support;
 
 use add::AddPage;

@@ -9,10 +9,10 @@ use std::path::Path;
 
 /// Maximum size of the apps in one answer, in bytes of JSON. The answer has the apps twice, as text and as
 /// structured content.
-const APPS: usize = 2_900;
+const MAX_APPS_BYTES: usize = 2_900;
 
 /// Maximum size of the notes in one answer, in bytes.
-const NOTES: usize = 700;
+const MAX_NOTES_BYTES: usize = 700;
 
 /// Find the SAP Fiori elements apps in a folder, with their pages and OData services. Call this before changing such an app or adding a page to one.
 #[arguments]
@@ -88,14 +88,14 @@ impl Tool for ListApps {
         let total = apps.len();
         let offset = usize::try_from(self.offset)?;
         apps.drain(..offset.min(total));
-        let fitting = fitting(
+        let shown = count_fitting(
             apps.iter().map(|app| serde_json::to_string(app).map_or(0, |it| it.len())),
-            APPS,
+            MAX_APPS_BYTES,
         );
         // One app is shown even if it is large.
-        apps.truncate(fitting.max(1));
+        apps.truncate(shown.max(1));
         let count = notes.len();
-        notes.truncate(self::fitting(notes.iter().map(String::len), NOTES));
+        notes.truncate(count_fitting(notes.iter().map(String::len), MAX_NOTES_BYTES));
         if notes.len() < count {
             notes.push(format!("{} more notes were left out.", count - notes.len()));
         }
@@ -111,13 +111,13 @@ impl Tool for ListApps {
     }
 }
 
-/// How many of the first pieces with these lengths fit in `most` bytes.
-fn fitting(lengths: impl Iterator<Item = usize>, most: usize) -> usize {
+/// How many of the first pieces with these lengths fit in `max_bytes` bytes.
+fn count_fitting(lengths: impl Iterator<Item = usize>, max_bytes: usize) -> usize {
     let mut size = 0;
     let fits = |length: &usize| {
         // One byte for the comma.
         size += length + 1;
-        size <= most
+        size <= max_bytes
     };
     lengths.take_while(fits).count()
 }

@@ -17,7 +17,7 @@ const MAX_NODES: u32 = 2_000_000;
 const MAX_CHAIN: usize = 32;
 
 /// Maximum number of names in one message.
-const NAMED: usize = 20;
+const MAX_NAMES: usize = 20;
 
 /// Entity sets and navigation properties of a service.
 #[derive(Debug, Default)]
@@ -62,8 +62,8 @@ impl Metadata {
                     }
                 }
                 ("EntitySet", Some(name)) => {
-                    let of = node.attribute("EntityType").unwrap_or_default();
-                    metadata.sets.insert(name.to_owned(), of.to_owned());
+                    let entity_type = node.attribute("EntityType").unwrap_or_default();
+                    metadata.sets.insert(name.to_owned(), entity_type.to_owned());
                 }
                 _ => {}
             }
@@ -75,16 +75,16 @@ impl Metadata {
     pub fn check(&self, context_path: &str) -> Result<(), String> {
         let mut parts = context_path.trim_start_matches('/').split('/');
         let set = parts.next().unwrap_or_default();
-        let Some(mut of) = self.sets.get(set).map(String::as_str) else {
+        let Some(mut entity_type) = self.sets.get(set).map(String::as_str) else {
             return Err(format!(
                 "The local metadata have no entity set '{set}', but {}. Nothing was written.",
                 listed(self.sets.keys())
             ));
         };
         for part in parts {
-            let navigation = self.navigation(of);
+            let navigation = self.navigation(entity_type);
             match navigation.get(part).copied() {
-                Some((next, true)) => of = next,
+                Some((next, true)) => entity_type = next,
                 Some((_, false)) => {
                     return Err(format!(
                         "The navigation property '{part}' leads to one entity, not to a list from which \
@@ -108,13 +108,13 @@ impl Metadata {
         let mut found = BTreeMap::new();
         let mut next = self.types.get(name);
         for _ in 0..MAX_CHAIN {
-            let Some(known) = next else {
+            let Some(entity_type) = next else {
                 break;
             };
-            for (name, (to, is_many)) in &known.navigation {
+            for (name, (to, is_many)) in &entity_type.navigation {
                 found.entry(name.as_str()).or_insert((to.as_str(), *is_many));
             }
-            next = known.base.as_ref().and_then(|base| self.types.get(base));
+            next = entity_type.base.as_ref().and_then(|base| self.types.get(base));
         }
         found
     }
@@ -128,8 +128,8 @@ impl EntityType {
             let (Some(name), Some(to)) = (child.attribute("Name"), child.attribute("Type")) else {
                 continue;
             };
-            let of_many = to.strip_prefix("Collection(").and_then(|to| to.strip_suffix(')'));
-            let target = (of_many.unwrap_or(to).to_owned(), of_many.is_some());
+            let item_type = to.strip_prefix("Collection(").and_then(|to| to.strip_suffix(')'));
+            let target = (item_type.unwrap_or(to).to_owned(), item_type.is_some());
             navigation.insert(name.to_owned(), target);
         }
         Self { base: node.attribute("BaseType").map(str::to_owned), navigation }
@@ -145,9 +145,12 @@ fn namespaces<'x>(node: Node<'x, '_>) -> impl Iterator<Item = &'x str> {
 
 /// Names for a message. Names that are not plain ASCII identifiers are left out.
 fn listed<'n>(names: impl Iterator<Item = impl AsRef<str> + 'n>) -> String {
-    let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let names: Vec<String> =
-        names.map(|name| name.as_ref().to_owned()).filter(|name| plain(name)).take(NAMED).collect();
+    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let names: Vec<String> = names
+        .map(|name| name.as_ref().to_owned())
+        .filter(|name| is_plain(name))
+        .take(MAX_NAMES)
+        .collect();
     if names.is_empty() { "none at all".to_owned() } else { names.join(", ") }
 }
 

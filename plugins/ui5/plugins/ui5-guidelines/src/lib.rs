@@ -66,17 +66,17 @@ const MARKDOWN: &str = "text/markdown";
 
 impl Resources for Texts {
     fn fixed() -> Vec<Resource> {
-        let text = |uri: &str, name: &str, title: &str, text: &str| {
+        let resource = |uri: &str, name: &str, title: &str, text: &str| {
             Resource::new(uri, name).title(title).mime_type(MARKDOWN).size(text.len() as u64)
         };
         let skills = SKILLS.iter().map(|skill| {
-            text(&skill.uri(), &format!("ui5-skill-{}", skill.name), skill.title(), skill.text)
+            resource(&skill.uri(), &format!("ui5-skill-{}", skill.name), skill.title(), skill.text)
                 .description("A skill: how one kind of task is done from start to end.")
         });
         let guides = [
-            text(APPLICATIONS_URI, "ui5-guidelines", "UI5 guidelines", APPLICATIONS)
+            resource(APPLICATIONS_URI, "ui5-guidelines", "UI5 guidelines", APPLICATIONS)
                 .description("How UI5 applications are written: what get_guidelines answers."),
-            text(CARDS_URI, "ui5-card-guidelines", "Guidelines for integration cards", CARDS)
+            resource(CARDS_URI, "ui5-card-guidelines", "Guidelines for integration cards", CARDS)
                 .description(
                     "How integration cards are written: what get_integration_cards_guidelines answers.",
                 ),

@@ -11,7 +11,7 @@ pub struct Skill {
     /// The task of the model, as the start of a sentence that continues with "in the UI5 project".
     task: &'static str,
     /// The scope if the call names none.
-    whole: &'static str,
+    default_scope: &'static str,
     /// Suggested scopes.
     scopes: &'static [&'static str],
 }
@@ -33,7 +33,8 @@ impl Skill {
 
     /// The messages of the skill's prompt.
     fn messages(&self, project: &str, scope: Option<&str>) -> Messages {
-        let scope = scope.map(str::trim).filter(|scope| !scope.is_empty()).unwrap_or(self.whole);
+        let scope =
+            scope.map(str::trim).filter(|scope| !scope.is_empty()).unwrap_or(self.default_scope);
         Messages::new().user(format!(
             "{} in the UI5 project {project}. What to work on: {scope}.\n\nCall `get_guidelines`, unless \
              you have done so before, and keep to what it says. Then follow the skill below, in its order: \
@@ -62,7 +63,7 @@ macro_rules! skill {
             name: $name,
             text: include_str!(concat!("../../../resources/guides/skills/", $name, ".md")),
             task: $task,
-            whole: $whole,
+            default_scope: $whole,
             scopes: &[$whole, $($scope),+],
         };
 

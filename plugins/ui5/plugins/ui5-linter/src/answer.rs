@@ -18,11 +18,11 @@ const FINDINGS_BYTES: usize = 40_000;
 const API_BYTES: usize = 24_000;
 
 /// Maximum size of the findings in a brief answer, in bytes of JSON; their text is about as long.
-const BRIEF_FINDINGS: usize = 2_100;
+const BRIEF_FINDINGS_BYTES: usize = 2_100;
 
 /// Maximum size of the rules in a brief answer, in bytes. The answer has the rules twice, as text and as
 /// JSON.
-const BRIEF_RULES: usize = 700;
+const BRIEF_RULES_BYTES: usize = 700;
 
 /// Maximum number of documentation pages, and of API names, in a brief answer.
 const BRIEF_NAMES: usize = 5;
@@ -35,7 +35,7 @@ pub fn brief(
     offset: usize,
     with_context: bool,
 ) -> Result<Reply, Failure> {
-    let part = within_budget(report, details, BRIEF_FINDINGS, offset);
+    let part = within_budget(report, details, BRIEF_FINDINGS_BYTES, offset);
     let mut reply = Reply::new().text(lines(&part.results));
     let mut remarks: Vec<String> = part.note.into_iter().collect();
     if !remarks.is_empty() && part.next.is_some() {
@@ -44,10 +44,10 @@ pub fn brief(
     let context = with_context.then(|| ui5_lint_context::context(&part.results, |_| Vec::new(), 0));
     let mut context_information = None;
     if let Some(mut context) = context {
-        let mut room = BRIEF_RULES;
+        let mut bytes_left = BRIEF_RULES_BYTES;
         context.rule_descriptions.retain(|rule| {
-            let fits = rule.rule_id.len() + rule.description.len() <= room;
-            room -= if fits { rule.rule_id.len() + rule.description.len() } else { 0 };
+            let fits = rule.rule_id.len() + rule.description.len() <= bytes_left;
+            bytes_left -= if fits { rule.rule_id.len() + rule.description.len() } else { 0 };
             fits
         });
         let rules = context.rule_descriptions.iter();
@@ -59,15 +59,15 @@ pub fn brief(
         context.documentation_resources.truncate(BRIEF_NAMES);
         let documents = context.migration_guides.iter().chain(&context.documentation_resources);
         let titles: Vec<String> = documents.map(|document| document.title.clone()).collect();
-        remarks.extend(helps(&titles, &api_names(&part.results)));
-        let mut whole = serde_json::to_value(&context)?;
+        remarks.extend(reading_hints(&titles, &api_names(&part.results)));
+        let mut json = serde_json::to_value(&context)?;
         for documents in ["migrationGuides", "documentationResources"] {
-            let documents = whole[documents].as_array_mut().into_iter().flatten();
+            let documents = json[documents].as_array_mut().into_iter().flatten();
             documents.filter_map(Value::as_object_mut).for_each(|document| {
                 document.remove("text");
             });
         }
-        context_information = Some(whole);
+        context_information = Some(json);
     }
     let results = serde_json::to_value(&part.results)?;
     finish(reply, project, results, context_information, &remarks)
@@ -81,7 +81,8 @@ pub fn full(
     offset: usize,
     with_context: bool,
 ) -> Result<Reply, Failure> {
-    let part = within_budget(report, details, number("findings-bytes", FINDINGS_BYTES)?, offset);
+    let part =
+        within_budget(report, details, number_setting("findings-bytes", FINDINGS_BYTES)?, offset);
     let results = serde_json::to_value(&part.results)?;
     let mut reply = Reply::new().text(results.to_string());
     let mut remarks = Vec::new();
@@ -89,22 +90,26 @@ pub fn full(
     if with_context {
         let mut reference = reference(project);
         let lookup = |name: &str| -> Vec<Value> {
-            let found = reference.as_mut().ok().and_then(|known| known.summaries(name).ok());
+            let found =
+                reference.as_mut().ok().and_then(|reference| reference.summaries(name).ok());
             found.unwrap_or_default().into_iter().map(Value::Object).collect()
         };
-        let context =
-            ui5_lint_context::context(&part.results, lookup, number("api-bytes", API_BYTES)?);
+        let context = ui5_lint_context::context(
+            &part.results,
+            lookup,
+            number_setting("api-bytes", API_BYTES)?,
+        );
         for guide in context.migration_guides.iter().chain(&context.documentation_resources) {
             reply = embed(reply, &guide.uri, "text/markdown", &guide.text);
         }
-        let whole = serde_json::to_value(&context)?;
+        let json = serde_json::to_value(&context)?;
         if !context.api_references.is_empty() {
             let uri = format!("ui5-linter-result://{}/api-references.json", project.name);
-            reply = embed(reply, uri, "application/json", whole["apiReferences"].to_string());
+            reply = embed(reply, uri, "application/json", json["apiReferences"].to_string());
         }
-        reply = reply.text(whole["ruleDescriptions"].to_string());
+        reply = reply.text(json["ruleDescriptions"].to_string());
         remarks.extend(about_reference(&reference, context.api_references_left));
-        context_information = Some(whole);
+        context_information = Some(json);
     }
     remarks.extend(part.note);
     finish(reply, project, results, context_information, &remarks)
@@ -141,12 +146,12 @@ fn lines(files: &[FileFindings]) -> String {
     let mut text = String::new();
     for file in files {
         let _ = writeln!(text, "{}", file.file_path);
-        file.messages.iter().for_each(|finding| line(&mut text, finding));
+        file.messages.iter().for_each(|finding| push_finding(&mut text, finding));
     }
     text
 }
 
-fn line(text: &mut String, finding: &Finding) {
+fn push_finding(text: &mut String, finding: &Finding) {
     let place = [finding.line, finding.column].map(|number| number.unwrap_or_default());
     let severity = match (finding.fatal, finding.severity) {
         (Some(true), _) => "fatal",
@@ -163,22 +168,22 @@ fn line(text: &mut String, finding: &Finding) {
 }
 
 /// The sentences that name documents and API descriptions for the findings, and how to get them.
-fn helps(titles: &[String], names: &[String]) -> Option<String> {
+fn reading_hints(titles: &[String], names: &[String]) -> Option<String> {
     let mut sentences = Vec::new();
     if !titles.is_empty() {
         sentences.push(format!("To read, with `detail` `full`: {}.", titles.join("; ")));
     }
     if !names.is_empty() {
-        let some: Vec<&str> = names.iter().take(BRIEF_NAMES).map(String::as_str).collect();
-        sentences.push(format!("To look up with get_api_reference: {}.", some.join(", ")));
+        let shown: Vec<&str> = names.iter().take(BRIEF_NAMES).map(String::as_str).collect();
+        sentences.push(format!("To look up with get_api_reference: {}.", shown.join(", ")));
     }
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
-fn number(setting: &str, otherwise: usize) -> Result<usize, Failure> {
+fn number_setting(setting: &str, default: usize) -> Result<usize, Failure> {
     match settings::get(setting) {
         Some(text) => text.parse().or_fail(format!("the setting `{setting}` is not a number")),
-        None => Ok(otherwise),
+        None => Ok(default),
     }
 }
 

@@ -4,7 +4,7 @@ use portcullis_plugin::serde::Serialize;
 use std::{collections::BTreeMap, fs, io, path::Path};
 
 /// Extensions of the files that the linter reads. For other files, the linter needs only the paths.
-const READ: [&str; 13] = [
+const READ_EXTENSIONS: [&str; 13] = [
     "cjs",
     "css",
     "html",
@@ -109,7 +109,7 @@ pub fn read(project: &Path) -> Result<Files, Unsuitable> {
 
 fn is_read(name: &str) -> bool {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    READ.iter().any(|known| extension.eq_ignore_ascii_case(known))
+    READ_EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known))
 }
 
 #[cfg(test)]

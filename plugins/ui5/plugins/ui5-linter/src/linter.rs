@@ -18,7 +18,7 @@ use ui5_lint_context::{FileFindings, read};
 /// The operator's name for the command that runs the worker, `plugins/ui5/commands/ui5-lint-worker.mjs`.
 pub const COMMAND: &str = "ui5lint";
 
-/// What both kinds of order hold. A worker in the project's directory gets nothing else.
+/// The members that both kinds of orders have. An order to a worker in the project's directory has no others.
 #[derive(Serialize)]
 #[serde(crate = "portcullis_plugin::serde", rename_all = "camelCase")]
 struct WorkerOrder {

@@ -150,13 +150,13 @@ impl<T> Default for Numbered<T> {
 }
 
 impl<T: Clone + Eq + std::hash::Hash> Numbered<T> {
-    fn number(&mut self, thing: T) -> usize {
-        if let Some(number) = self.numbers.get(&thing) {
+    fn number(&mut self, item: T) -> usize {
+        if let Some(number) = self.numbers.get(&item) {
             return *number;
         }
         let number = self.list.len();
-        self.list.push(thing.clone());
-        self.numbers.insert(thing, number);
+        self.list.push(item.clone());
+        self.numbers.insert(item, number);
         number
     }
 }

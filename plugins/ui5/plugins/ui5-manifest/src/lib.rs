@@ -21,11 +21,11 @@ static MANIFESTS: &[u8] = include_bytes!("../../../resources/manifest-schemas.pa
 const MAX_ERRORS: usize = 5_000;
 
 /// Maximum size of the summary in a brief result, in bytes.
-const BRIEF_SUMMARY: usize = 1_400;
+const BRIEF_SUMMARY_BYTES: usize = 1_400;
 
 /// Maximum size of the errors in a brief result, in bytes. A result contains all data twice, as text and as
 /// structured content.
-const BRIEF_ERRORS: usize = detail::BRIEF / 2 - BRIEF_SUMMARY - 600;
+const BRIEF_ERRORS_BYTES: usize = detail::BRIEF / 2 - BRIEF_SUMMARY_BYTES - 600;
 
 /// Validates a UI5 manifest file (manifest.json) against the schema of the manifest version it declares in `_version`, and lists everything that is wrong with it; `summary` names the root causes in plain words. Use it after every change to a manifest.json. Works for applications, components, libraries and integration cards.
 #[arguments]
@@ -115,7 +115,7 @@ fn validate(
     };
     let schema = found.map_err(|message| manifest::with_hint(&message, pack))?;
     let (card, draft_07) = (OnceCell::new(), OnceCell::new());
-    let packed = |name| pack.document(name).expect("it is in every pack");
+    let packed = |name| pack.document(name).expect("every pack has this document");
     let judge = ajv_report::Schema::new(schema.dialect, &schema.document, |uri| match uri {
         "https://adaptivecards.io/schemas/adaptive-card.json" => {
             Some(card.get_or_init(|| packed("adaptive-card")))
@@ -134,7 +134,7 @@ fn validate(
         manifest,
         &validation,
         match detail {
-            Detail::Brief => BRIEF_SUMMARY,
+            Detail::Brief => BRIEF_SUMMARY_BYTES,
             Detail::Full => usize::MAX,
         },
     );
@@ -165,14 +165,14 @@ fn validate(
 
 /// The first errors, as many as a result may have. Fails with the reason.
 fn listed(errors: Vec<ErrorObject>, detail: Detail) -> Result<Vec<Finding>, String> {
-    let (mut room, mut listed) = (BRIEF_ERRORS, Vec::new());
+    let (mut bytes_left, mut listed) = (BRIEF_ERRORS_BYTES, Vec::new());
     for error in errors.into_iter().take(MAX_ERRORS).map(Finding::from) {
         if detail == Detail::Brief {
             let text = serde_json::to_string(&error)
                 .map_err(|why| format!("The errors of the manifest cannot be shown: {why}"))?;
             // One byte for the comma.
-            match room.checked_sub(text.len() + 1) {
-                Some(rest) => room = rest,
+            match bytes_left.checked_sub(text.len() + 1) {
+                Some(rest) => bytes_left = rest,
                 None => break,
             }
         }

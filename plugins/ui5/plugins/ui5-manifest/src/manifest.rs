@@ -43,7 +43,10 @@ fn read_bytes(path: &str) -> Result<Vec<u8>, String> {
 }
 
 /// Message of Node.js for an I/O error; clients may know these messages.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is not ours, and each has a name")]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the enum belongs to std, and all others are shown alike"
+)]
 pub fn in_words_of_node(error: &io::Error, path: &str) -> String {
     match error.kind() {
         ErrorKind::NotFound => format!("ENOENT: no such file or directory, open '{path}'"),
@@ -69,9 +72,10 @@ pub fn version(manifest: &Value) -> Result<&str, &'static str> {
 fn parse(text: &str) -> Option<Version> {
     let trimmed = text.trim();
     let version = Version::parse(trimmed.strip_prefix('v').unwrap_or(trimmed)).ok()?;
-    const MAX_SAFE: u64 = (1 << 53) - 1;
+    const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
     let numbers = [version.major, version.minor, version.patch];
-    (text.len() <= 256 && numbers.iter().all(|number| *number <= MAX_SAFE)).then_some(version)
+    (text.len() <= 256 && numbers.iter().all(|number| *number <= MAX_SAFE_INTEGER))
+        .then_some(version)
 }
 
 /// Whether the version is too old for its schema to be fetched. Some of the older schemas are in the pack.
@@ -89,13 +93,13 @@ pub fn with_hint(message: &str, pack: &Pack<'_>) -> String {
     let mut versions = BTreeSet::new();
     for name in ["mapping-2", "mapping"] {
         let mapping = pack.document(name).unwrap_or_default();
-        let all = mapping.as_object().into_iter().flatten();
-        versions.extend(all.filter_map(|(_, version)| parse(version.as_str()?)));
+        let entries = mapping.as_object().into_iter().flatten();
+        versions.extend(entries.filter_map(|(_, version)| parse(version.as_str()?)));
     }
     let versions: Vec<_> = versions
         .iter()
         .rev()
-        .filter(|one| **one >= OLDEST_FETCHABLE)
+        .filter(|version| **version >= OLDEST_FETCHABLE)
         .map(ToString::to_string)
         .collect();
     format!(

@@ -39,24 +39,25 @@ impl<'p> Pack<'p> {
     pub fn open(bytes: &'p [u8]) -> Self {
         assert!(bytes.starts_with(MAGIC), "this is a pack");
         let mut reader = Reader { bytes, at: MAGIC.len() };
-        let strings: Vec<&str> = reader.list(Reader::string);
-        let shapes = reader.list(|reader| reader.list(Reader::number));
+        let strings: Vec<&str> = reader.read_list(Reader::read_string);
+        let shapes = reader.read_list(|reader| reader.read_list(Reader::read_number));
         let mut sizes = Vec::with_capacity(shapes.len());
         sizes.extend(shapes.iter().map(Vec::len));
-        let values = reader.list(|reader| {
+        let values = reader.read_list(|reader| {
             let start = reader.at;
-            let (number, kind) = reader.head();
+            let (number, kind) = reader.read_head();
             let references = match kind {
                 Kind::Object => sizes[number],
                 Kind::Array => number,
                 Kind::String | Kind::Other => 0,
             };
             for _ in 0..references {
-                reader.number();
+                reader.read_number();
             }
             start
         });
-        let documents = reader.list(|reader| (strings[reader.number()], reader.number()));
+        let documents =
+            reader.read_list(|reader| (strings[reader.read_number()], reader.read_number()));
         Self { bytes, strings, shapes, values, documents }
     }
 
@@ -73,18 +74,18 @@ impl<'p> Pack<'p> {
 
     fn value(&self, index: usize) -> Value {
         let mut reader = Reader { bytes: self.bytes, at: self.values[index] };
-        let (number, kind) = reader.head();
+        let (number, kind) = reader.read_head();
         match kind {
             Kind::Object => {
                 let names = &self.shapes[number];
                 let mut members = Map::with_capacity(names.len());
                 for name in names {
-                    let member = self.value(index - reader.number());
+                    let member = self.value(index - reader.read_number());
                     members.insert(self.strings[*name].to_owned(), member);
                 }
                 Value::Object(members)
             }
-            Kind::Array => (0..number).map(|_| self.value(index - reader.number())).collect(),
+            Kind::Array => (0..number).map(|_| self.value(index - reader.read_number())).collect(),
             Kind::String => Value::String(self.strings[number].to_owned()),
             Kind::Other => {
                 serde_json::from_str(self.strings[number]).expect("a literal is packed as JSON")
@@ -107,7 +108,7 @@ struct Reader<'p> {
 }
 
 impl<'p> Reader<'p> {
-    fn number(&mut self) -> usize {
+    fn read_number(&mut self) -> usize {
         let mut number = 0;
         let mut shift = 0;
         loop {
@@ -121,8 +122,8 @@ impl<'p> Reader<'p> {
         }
     }
 
-    fn head(&mut self) -> (usize, Kind) {
-        let head = self.number();
+    fn read_head(&mut self) -> (usize, Kind) {
+        let head = self.read_number();
         let kind = match head % 4 {
             0 => Kind::Object,
             1 => Kind::Array,
@@ -132,15 +133,15 @@ impl<'p> Reader<'p> {
         (head / 4, kind)
     }
 
-    fn string(&mut self) -> &'p str {
-        let length = self.number();
+    fn read_string(&mut self) -> &'p str {
+        let length = self.read_number();
         let text = &self.bytes[self.at..self.at + length];
         self.at += length;
         std::str::from_utf8(text).expect("strings are packed as UTF-8")
     }
 
-    fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> T) -> Vec<T> {
-        let count = self.number();
+    fn read_list<T>(&mut self, mut read: impl FnMut(&mut Self) -> T) -> Vec<T> {
+        let count = self.read_number();
         (0..count).map(|_| read(self)).collect()
     }
 }

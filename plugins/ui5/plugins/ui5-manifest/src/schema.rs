@@ -64,12 +64,12 @@ pub fn find(
         Ok(document) => return Schema::exact(document, version),
         Err(why) => why,
     };
-    let failed = format!("Failed to fetch schema for manifest version '{version}': {why}");
+    let failure = format!("Failed to fetch schema for manifest version '{version}': {why}");
     let (name, document, newer) = match stand_in(pack, version) {
         Some((name, document)) => (name, document, true),
         // The source answered that the version does not exist.
-        None if why.contains(NO_SUCH_RESOURCE) => return Err(failed),
-        None => nearest(pack, version).ok_or(failed)?,
+        None if why.contains(NO_SUCH_RESOURCE) => return Err(failure),
+        None => nearest(pack, version).ok_or(failure)?,
     };
     // In the note, more text follows the reason.
     let why = if why.ends_with('.') { why } else { why + "." };
@@ -161,7 +161,8 @@ fn stand_in<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value)> {
 fn nearest<'p>(pack: &Pack<'p>, version: &str) -> Option<(&'p str, Value, bool)> {
     let wanted = Version::parse(version).ok()?;
     let nearest = newer(pack, &wanted).next();
-    let newest = || packed(pack).max_by_key(|(one, _)| (one.major == wanted.major, one.clone()));
+    let newest =
+        || packed(pack).max_by_key(|(version, _)| (version.major == wanted.major, version.clone()));
     let name = nearest.or_else(|| newest().map(|(_, name)| name))?;
     Some((name, pack.document(name)?, nearest.is_some()))
 }

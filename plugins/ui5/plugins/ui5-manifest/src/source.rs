@@ -13,17 +13,17 @@ const DIRECTORY_SETTING: &str = "schema-dir";
 const SETTING: &str = "schema-source";
 
 /// The URL of the repository with the released schemas.
-const DEFAULT: &str = "https://raw.githubusercontent.com/UI5/manifest";
+const DEFAULT_SOURCE: &str = "https://raw.githubusercontent.com/UI5/manifest";
 
 /// Time limit for a server. It is short, since a similar packed schema can be used instead.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time for which no requests are sent to a server that did not respond.
 const RESPITE: Duration = Duration::from_secs(60);
 
 /// Gets the schema of a version. Fails with the reason and what to do.
 pub fn fetch(version: &str) -> Result<Value, String> {
-    let source = settings::get(SETTING).unwrap_or_else(|| DEFAULT.to_owned());
+    let source = settings::get(SETTING).unwrap_or_else(|| DEFAULT_SOURCE.to_owned());
     let source = source.trim_end_matches('/');
     let place = format!("{source}/v{version}/schema.json");
     if Path::new(source).is_absolute() {
@@ -32,7 +32,7 @@ pub fn fetch(version: &str) -> Result<Value, String> {
         })?;
         return parse(&text, &place);
     }
-    if let Some(schema) = put_there(version) {
+    if let Some(schema) = from_directory(version) {
         return Ok(schema);
     }
     let schema = cache::get_or_make(&place, None, || download(source, &place))?;
@@ -40,7 +40,7 @@ pub fn fetch(version: &str) -> Result<Value, String> {
 }
 
 /// A schema from the directory for offline use.
-fn put_there(version: &str) -> Option<Value> {
+fn from_directory(version: &str) -> Option<Value> {
     let directory = settings::get(DIRECTORY_SETTING).filter(|path| !path.is_empty())?;
     let path = Path::new(&directory).join(ui5_data::schema_name(version));
     let text = fs::read(&path).ok()?;
@@ -50,15 +50,15 @@ fn put_there(version: &str) -> Option<Value> {
 /// Downloads a schema and removes annotations.
 fn download(source: &str, place: &str) -> Result<Vec<u8>, String> {
     let failed = |why: &str| fetched::failed(why, place);
-    let silent = format!("silent {source}");
-    if let Some(why) = cache::get(&silent) {
+    let silent_key = format!("silent {source}");
+    if let Some(why) = cache::get(&silent_key) {
         return Err(failed(&String::from_utf8_lossy(&why)) + &advice());
     }
-    let response = match http::Request::get(place).timeout(PATIENCE).send() {
+    let response = match http::Request::get(place).timeout(TIMEOUT).send() {
         Ok(response) => response,
         Err(error) => {
             let why = error.reason.to_string();
-            cache::set(&silent, &why, RESPITE);
+            cache::set(&silent_key, &why, RESPITE);
             return Err(failed(&why) + &advice());
         }
     };

@@ -19,15 +19,15 @@ const MAX_PATH: usize = 200;
 /// Maximum length of names that are compared for suggestions, in bytes.
 const MAX_COMPARED: usize = 64;
 
-/// One line for each root cause in at most `most` bytes, then the number of others.
-pub fn lines(manifest: &Value, validation: &Validation<'_>, most: usize) -> Vec<String> {
+/// One line for each root cause in at most `max_bytes` bytes, then the number of others.
+pub fn lines(manifest: &Value, validation: &Validation<'_>, max_bytes: usize) -> Vec<String> {
     let findings = findings(validation);
     let mut size = 0;
     let shown = findings.iter().take(MAX_LINES).map(|finding| finding.line(manifest));
     let mut lines: Vec<String> = shown
         .take_while(|line| {
             size += line.len();
-            size <= most
+            size <= max_bytes
         })
         .collect();
     if findings.len() > lines.len() {
@@ -48,7 +48,7 @@ enum Finding<'v> {
 fn findings<'v>(validation: &'v Validation<'_>) -> Vec<Finding<'v>> {
     let mut findings = Vec::new();
     let mut values: HashMap<&str, usize> = HashMap::new();
-    let mut said = HashSet::new();
+    let mut reported = HashSet::new();
     for Cause { error, schema } in &validation.causes {
         let error = &validation.errors[*error];
         let path = error.instance_path.as_str();
@@ -57,7 +57,7 @@ fn findings<'v>(validation: &'v Validation<'_>) -> Vec<Finding<'v>> {
             let detail =
                 ["missingProperty", "additionalProperty"].map(|name| error.params.get(name));
             let name = error.property_name.as_deref();
-            if said.insert((path, error.message.as_str(), name, detail)) {
+            if reported.insert((path, error.message.as_str(), name, detail)) {
                 findings.push(Finding::Other(error, *schema));
             }
             continue;
@@ -79,7 +79,7 @@ fn findings<'v>(validation: &'v Validation<'_>) -> Vec<Finding<'v>> {
 fn listed(value: Option<&Value>) -> &[Value] {
     match value {
         Some(Value::Array(items)) => items,
-        Some(one) => std::slice::from_ref(one),
+        Some(value) => std::slice::from_ref(value),
         None => &[],
     }
 }
@@ -165,8 +165,8 @@ fn of_error(error: &ErrorObject, schema: Option<&Value>, manifest: &Value) -> St
         "anyOf" | "oneOf" => "matches none of the allowed forms".to_owned(),
         "not" => "has a form that is not allowed".to_owned(),
         "pattern" | "format" => {
-            let is = here.map(|value| format!(", is {}", described(value))).unwrap_or_default();
-            format!("{}{is}", cut(&error.message, MAX_PATH))
+            let actual = here.map(|value| format!(", is {}", described(value))).unwrap_or_default();
+            format!("{}{actual}", cut(&error.message, MAX_PATH))
         }
         _ => cut(&error.message, MAX_PATH),
     }
@@ -185,11 +185,11 @@ fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n
         return None;
     }
     let lower = wanted.to_lowercase();
-    let most = (lower.chars().count() / 3).clamp(1, 4);
+    let max_distance = (lower.chars().count() / 3).clamp(1, 4);
     names
         .filter(|name| is_short(name))
         .map(|name| (strsim::damerau_levenshtein(&name.to_lowercase(), &lower), name))
-        .filter(|(distance, name)| *distance <= most && *distance < name.chars().count())
+        .filter(|(distance, name)| *distance <= max_distance && *distance < name.chars().count())
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
@@ -227,7 +227,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// The start of a text, without markup or characters that change the display of the rest.
-fn cut(text: &str, most: usize) -> String {
+fn cut(text: &str, max_chars: usize) -> String {
     let is_unsafe = |c: char| {
         c.is_control()
             || matches!(c, '<' | '>' | '`')
@@ -235,8 +235,8 @@ fn cut(text: &str, most: usize) -> String {
                 | 0x2060..=0x206F | 0xFEFF | 0xFFF9..=0xFFFB | 0xE0000..=0xE007F)
     };
     let clean = |c| if is_unsafe(c) { '\u{FFFD}' } else { c };
-    let mut shown: String = text.chars().take(most).map(clean).collect();
-    if text.chars().nth(most).is_some() {
+    let mut shown: String = text.chars().take(max_chars).map(clean).collect();
+    if text.chars().nth(max_chars).is_some() {
         shown.push('…');
     }
     shown

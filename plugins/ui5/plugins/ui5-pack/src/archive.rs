@@ -19,13 +19,13 @@ pub(crate) struct Draft {
     /// The compressed entries, without the first.
     entries: Vec<u8>,
     /// The number of bytes that can still be added, before compression.
-    left: u64,
+    bytes_left: u64,
 }
 
 impl Draft {
     /// A pack without entries.
     pub fn new(made: u64) -> Self {
-        Self { made, items: Vec::new(), entries: Vec::new(), left: MAX_BYTES }
+        Self { made, items: Vec::new(), entries: Vec::new(), bytes_left: MAX_BYTES }
     }
 
     /// Adds an entry. Fails with the reason.
@@ -34,8 +34,8 @@ impl Draft {
         if bytes > MAX_ITEM {
             return Err(format!("{} is larger than {} MiB", part.name(), MAX_ITEM >> 20));
         }
-        self.left = self
-            .left
+        self.bytes_left = self
+            .bytes_left
             .checked_sub(bytes)
             .ok_or_else(|| format!("There is more than {} MiB to pack", MAX_BYTES >> 20))?;
         let item = Item { name: part.name(), bytes, sha256: sha256(text) };
@@ -99,7 +99,7 @@ pub(crate) fn read(
     source: &mut dyn Read,
     keep: impl FnMut(&Item, &[u8]) -> Result<(), String>,
 ) -> Result<Contents, String> {
-    let contents = entries(source, keep)?;
+    let contents = read_entries(source, keep)?;
     // Reads the rest, since the digest is that of the whole file.
     io::copy(source, &mut io::sink()).map_err(unread)?;
     Ok(contents)
@@ -109,7 +109,7 @@ fn unread(error: io::Error) -> String {
     format!("the file is not a pack, or is incomplete: {error}")
 }
 
-fn entries(
+fn read_entries(
     source: &mut dyn Read,
     mut keep: impl FnMut(&Item, &[u8]) -> Result<(), String>,
 ) -> Result<Contents, String> {
@@ -119,10 +119,10 @@ fn entries(
     let mut next = |name: &str, bytes: Option<u64>| {
         let entry = entries.next().ok_or_else(|| format!("{name} is missing"))?;
         let entry = entry.map_err(unread)?;
-        let is_it = entry.header().entry_type().is_file()
+        let is_expected = entry.header().entry_type().is_file()
             && *entry.path_bytes() == *name.as_bytes()
             && bytes.is_none_or(|bytes| entry.size() == bytes);
-        if is_it { Ok(entry) } else { Err(format!("{name} is not where it should be")) }
+        if is_expected { Ok(entry) } else { Err(format!("{name} is not where it should be")) }
     };
     let mut list = Vec::new();
     next(CONTENTS, None)?.take(MAX_CONTENTS).read_to_end(&mut list).map_err(unread)?;

@@ -21,10 +21,10 @@ const SCHEMA_BRANCHES: [&str; 2] = ["main", "v2"];
 const OLDEST_SCHEMA: semver::Version = semver::Version::new(1, 48, 1);
 
 /// Maximum size of a list, in bytes; far above real ones.
-const MAX_LIST: u64 = 8 * 1024 * 1024;
+const MAX_LIST_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Time limit for each wait for a server.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The data to pack, and their sources.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl std::str::FromStr for Version {
 pub(crate) fn pack(order: &PackOrder, made: u64, request: &Request<'_>) -> Result<Packed, String> {
     let mut pack = Collection { draft: Draft::new(made), made, request };
     let mut missing = Vec::new();
-    let version = match (pack.lists(order), &order.version) {
+    let version = match (pack.add_lists(order), &order.version) {
         (Ok(versions), _) => resolve(order, &versions)?,
         (Err(why), Version::Exact(version)) => {
             missing.push(format!("the lists of versions ({why})"));
@@ -97,10 +97,10 @@ pub(crate) fn pack(order: &PackOrder, made: u64, request: &Request<'_>) -> Resul
         // The number of such a version is only in the list.
         (Err(why), Version::Latest | Version::Minor(_)) => return Err(why),
     };
-    pack.apis(&order.cdn.base(order.framework, Some(&version.to_lowercase())))?;
+    pack.add_apis(&order.cdn.base(order.framework, Some(&version.to_lowercase())))?;
     if let Some(source) = &order.schemas {
         for branch in SCHEMA_BRANCHES {
-            if let Err(why) = pack.schemas(source.trim_end_matches('/'), branch) {
+            if let Err(why) = pack.add_schemas(source.trim_end_matches('/'), branch) {
                 missing.push(format!("manifest schemas of the branch {branch} ({why})"));
             }
         }
@@ -122,11 +122,11 @@ struct Collection<'r> {
 
 impl Collection<'_> {
     /// Adds the lists of versions. Returns the versions.
-    fn lists(&mut self, order: &PackOrder) -> Result<Map<String, Value>, String> {
+    fn add_lists(&mut self, order: &PackOrder) -> Result<Map<String, Value>, String> {
         let mut versions = Map::new();
         for document in Document::ALL {
             let url = format!("{}/{}", order.cdn.base(order.framework, None), document.name());
-            let text = match (self.object(&url, MAX_LIST)?, document) {
+            let text = match (self.fetch_object(&url, MAX_LIST_BYTES)?, document) {
                 (Some(text), _) => text,
                 (None, Document::Versions) => return Err(absent(&url)),
                 // A mirror may lack the overview, which has only the ends of maintenance.
@@ -143,14 +143,14 @@ impl Collection<'_> {
     }
 
     /// Adds the API reference of all libraries.
-    fn apis(&mut self, base: &str) -> Result<(), String> {
+    fn add_apis(&mut self, base: &str) -> Result<(), String> {
         let url = list_address(base);
-        let list = self.fetch(&url, MAX_LIST)?.ok_or_else(|| absent(&url))?;
+        let list = self.fetch(&url, MAX_LIST_BYTES)?.ok_or_else(|| absent(&url))?;
         let libraries = libraries(&list).map_err(|why| wrong(&url, &why))?;
         for (number, library) in libraries.iter().enumerate() {
             self.tell(number, libraries.len(), &format!("API reference of {library}"));
             let url = api_address(base, library);
-            match self.object(&url, MAX_ITEM)? {
+            match self.fetch_object(&url, MAX_ITEM)? {
                 Some(api) => self.draft.add(&Part::Api(library.clone()), &api)?,
                 None if library == CORE => return Err(absent(&url)),
                 // Not every library has an API.
@@ -161,9 +161,9 @@ impl Collection<'_> {
     }
 
     /// Adds the schemas of manifests that a branch lists.
-    fn schemas(&mut self, source: &str, branch: &str) -> Result<(), String> {
+    fn add_schemas(&mut self, source: &str, branch: &str) -> Result<(), String> {
         let url = format!("{source}/{branch}/mapping.json");
-        let mapping = self.object(&url, MAX_LIST)?.ok_or_else(|| absent(&url))?;
+        let mapping = self.fetch_object(&url, MAX_LIST_BYTES)?.ok_or_else(|| absent(&url))?;
         let mapping: Map<String, Value> = parse(&url, &mapping)?;
         let named = mapping.values().filter_map(Value::as_str).filter(|name| is_version(name));
         let parsed = named.filter_map(|version| semver::Version::parse(version).ok());
@@ -178,7 +178,7 @@ impl Collection<'_> {
                 continue;
             }
             // The mapping names versions before they are released.
-            if let Some(schema) = self.object(&url, MAX_ITEM)? {
+            if let Some(schema) = self.fetch_object(&url, MAX_ITEM)? {
                 self.draft.add(&part, &schema)?;
             }
         }
@@ -190,17 +190,17 @@ impl Collection<'_> {
     }
 
     /// Fetches a JSON object. Fails for any other content, such as the web page of a captive portal.
-    fn object(&self, url: &str, most: u64) -> Result<Option<Vec<u8>>, String> {
-        let text = self.fetch(url, most)?;
+    fn fetch_object(&self, url: &str, max_bytes: u64) -> Result<Option<Vec<u8>>, String> {
+        let text = self.fetch(url, max_bytes)?;
         if let Some(text) = &text {
             parse::<Object>(url, text)?;
         }
         Ok(text)
     }
 
-    /// Fetches a URL, of at most `most` bytes. `None`: the server does not have it.
-    fn fetch(&self, url: &str, most: u64) -> Result<Option<Vec<u8>>, String> {
-        let sent = http::Request::get(url).timeout(PATIENCE).max_bytes(most);
+    /// Fetches a URL, of at max_bytes `max_bytes` bytes. `None`: the server does not have it.
+    fn fetch(&self, url: &str, max_bytes: u64) -> Result<Option<Vec<u8>>, String> {
+        let sent = http::Request::get(url).timeout(TIMEOUT).max_bytes(max_bytes);
         let response = sent.send_while(|| !self.request.cancelled());
         let response = response.map_err(|error| error.to_string())?;
         match response.status {

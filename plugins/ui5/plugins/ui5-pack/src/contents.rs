@@ -88,10 +88,10 @@ impl Part {
                 Some(Self::Schema(version.to_owned()))
             }
             "versions" => {
-                let all = Framework::ALL.into_iter().flat_map(|framework| {
+                let parts = Framework::ALL.into_iter().flat_map(|framework| {
                     Document::ALL.map(|document| Self::Versions(framework, document))
                 });
-                all.into_iter().find(|part| part.name() == name)
+                parts.into_iter().find(|part| part.name() == name)
             }
             _ => None,
         }
@@ -122,7 +122,7 @@ impl Contents {
         if items.len() > MAX_ITEMS {
             return Err(format!("it has more than {MAX_ITEMS} items"));
         }
-        let mut left = MAX_BYTES;
+        let mut bytes_left = MAX_BYTES;
         let mut names: Vec<String> = Vec::new();
         for Item { name, bytes, .. } in items {
             // File systems may ignore case.
@@ -133,7 +133,7 @@ impl Contents {
             if *bytes > MAX_ITEM {
                 return Err(format!("{name} is larger than {} MiB", MAX_ITEM >> 20));
             }
-            left = left
+            bytes_left = bytes_left
                 .checked_sub(*bytes)
                 .ok_or_else(|| format!("it is larger than {} MiB", MAX_BYTES >> 20))?;
         }
@@ -146,8 +146,9 @@ impl Contents {
 
     /// The numbers of API references, of schemas, and of lists of versions.
     pub fn counts(&self) -> (usize, usize, usize) {
-        let of = |folder: &str| self.items.iter().filter(|i| i.name.starts_with(folder)).count();
-        (of("api/"), of("schemas/"), of("versions/"))
+        let count =
+            |folder: &str| self.items.iter().filter(|item| item.name.starts_with(folder)).count();
+        (count("api/"), count("schemas/"), count("versions/"))
     }
 }
 

@@ -39,25 +39,25 @@ pub(crate) fn unpack(
     request: &Request<'_>,
 ) -> Result<Unpacked, String> {
     let home = data.join("mcp-server");
-    let unwritten = |error: io::Error| format!("cannot write to {}: {error}", home.display());
+    let write_error = |error: io::Error| format!("cannot write to {}: {error}", home.display());
     let lock = home.join("locks/unpack.lock");
-    fs::create_dir_all(lock.parent().expect("the lock is in a folder")).map_err(unwritten)?;
+    fs::create_dir_all(lock.parent().expect("the lock is in a folder")).map_err(write_error)?;
     let lock = Lock::take(&lock, request, || false)?;
-    let mut lock = lock.expect("nobody else unpacks this pack");
+    let mut lock = lock.expect("the wait ends only with the lock");
     // Removes the remains of a process that was killed.
-    let staging = Staging::make(home.join(STAGING)).map_err(unwritten)?;
+    let staging = Staging::make(home.join(STAGING)).map_err(write_error)?;
     let contents = archive::read(pack, |Item { name, .. }, text| {
         lock.touch();
-        write(&staging.0.join(name), text).map_err(unwritten)
+        write(&staging.folder.join(name), text).map_err(write_error)
     })?;
-    let apis = staging.0.join("api");
+    let apis = staging.folder.join("api");
     let has_api = contents.counts().0 > 0;
     if has_api {
         // Only a directory with an index counts as an API reference.
         Data::make(&apis)?;
     }
     let mut unpacked = Unpacked { contents, api_is_new: false, new_lists: 0 };
-    unpacked.place(&staging.0, data, has_api.then_some(&apis)).map_err(unwritten)?;
+    unpacked.place(&staging.folder, data, has_api.then_some(&apis)).map_err(write_error)?;
     Ok(unpacked)
 }
 
@@ -68,7 +68,9 @@ impl Unpacked {
             let target = api(data, *framework, version);
             self.api_is_new = !target.join(THEIRS).is_file();
             if self.api_is_new {
-                fs::create_dir_all(target.parent().expect("it is in the data directory"))?;
+                fs::create_dir_all(
+                    target.parent().expect("the directory of an API reference has a parent"),
+                )?;
                 // A directory without an index is the remains of an interrupted download.
                 remove(&target)?;
                 fs::rename(apis, &target)?;
@@ -80,7 +82,9 @@ impl Unpacked {
                 Part::Api(_) => {}
                 Part::Schema(version) => {
                     let target = schemas(data).join(schema_name(&version));
-                    fs::create_dir_all(target.parent().expect("its name has a folder"))?;
+                    fs::create_dir_all(
+                        target.parent().expect("the file of a schema has a folder"),
+                    )?;
                     fs::rename(staged, target)?;
                 }
                 Part::Versions(framework, document) => {
@@ -99,20 +103,22 @@ impl Unpacked {
 }
 
 /// An empty folder, removed when the value is dropped.
-struct Staging(PathBuf);
+struct Staging {
+    folder: PathBuf,
+}
 
 impl Staging {
     fn make(folder: PathBuf) -> io::Result<Self> {
         remove(&folder)?;
         fs::create_dir_all(&folder)?;
-        Ok(Self(folder))
+        Ok(Self { folder })
     }
 }
 
 impl Drop for Staging {
     fn drop(&mut self) {
         // The next call removes files that cannot be removed now.
-        let _left = remove(&self.0);
+        let _left = remove(&self.folder);
     }
 }
 

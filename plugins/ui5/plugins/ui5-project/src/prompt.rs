@@ -57,11 +57,13 @@ impl Prompt for Upgrade {
         context: &[(String, String)],
     ) -> Vec<String> {
         let choices: Vec<String> = match argument {
-            "framework" => Framework::ALL.iter().map(|one| one.name().to_owned()).collect(),
+            "framework" => {
+                Framework::ALL.iter().map(|framework| framework.name().to_owned()).collect()
+            }
             "version" => {
                 let named = context.iter().find(|(name, _)| name == "framework");
                 let framework = named.and_then(|(_, name)| name.parse().ok());
-                let list = known(framework.unwrap_or(Framework::SapUi5));
+                let list = version_list(framework.unwrap_or(Framework::SapUi5));
                 let mut choices = vec!["lts".to_owned()];
                 if let Ok(list) = &list {
                     choices.extend(list.releases().map(|(_, release)| release.version.to_owned()));
@@ -86,7 +88,7 @@ fn given(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-fn known(framework: Framework) -> Result<Versions, Failure> {
+fn version_list(framework: Framework) -> Result<Versions, Failure> {
     Ok(versions::of(framework, &Cdn::from_settings().map_err(Failure::new)?))
 }
 
@@ -100,11 +102,11 @@ fn target(framework: Option<Framework>, version: Option<&str>) -> Result<String,
         }
         (None, Some(version)) => format!("UI5 {version}"),
         (Some(framework), None) => {
-            let list = known(framework)?;
+            let list = version_list(framework)?;
             let note = list.note().map(|note| format!(" ({note})")).unwrap_or_default();
             format!("{framework} {}, the latest version{note}", list.latest().version)
         }
-        (Some(framework), Some("lts")) => match known(framework)?.latest_lts() {
+        (Some(framework), Some("lts")) => match version_list(framework)?.latest_lts() {
             Some(version) => {
                 format!("{framework} {version}, the newest version with long-term maintenance")
             }

@@ -26,9 +26,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rehearsal = Rehearsal::new().setting("data-dir", setting).setting("detail", "full");
     let cases: Value =
         serde_json::from_slice(&read(&directory.join("api-reference-results.json"))?)?;
-    let (mut equal, mut all) = (0, 0);
+    let (mut equal, mut total) = (0, 0);
     for case in cases.as_array().into_iter().flatten() {
-        all += 1;
+        total += 1;
         let query = case["query"].as_str().ok_or("a case has no query")?;
         let begun = Instant::now();
         let ours = answer(&rehearsal, &project, query);
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     for Refusal { what, ours, theirs } in refusals(directory, &rehearsal)? {
-        all += 1;
+        total += 1;
         let is_equal = theirs.ends_with(&ours);
         equal += usize::from(is_equal);
         println!("{} {what}", if is_equal { "equal" } else { "DIFFERENT" });
@@ -50,8 +50,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("  ours   {ours}\n  theirs {theirs}");
         }
     }
-    println!("{equal}/{all} equal");
-    if equal == all && all > 0 { Ok(()) } else { Err("not the same".into()) }
+    println!("{equal}/{total} equal");
+    if equal == total && total > 0 { Ok(()) } else { Err("not the same".into()) }
 }
 
 /// The messages of both servers for arguments that are not a query.
@@ -71,9 +71,10 @@ fn refusals(directory: &Path, rehearsal: &Rehearsal) -> Result<Vec<Refusal>, Box
         if case["tool"] != "get_api_reference" || theirs.is_empty() {
             continue;
         }
-        let told = Regex::new("\"message\": \"((?:[^\"\\\\]|\\\\.)*)\"")?;
-        let theirs =
-            told.captures(theirs).map_or(theirs, |found| found.get(1).map_or("", |it| it.as_str()));
+        let message_pattern = Regex::new("\"message\": \"((?:[^\"\\\\]|\\\\.)*)\"")?;
+        let theirs = message_pattern
+            .captures(theirs)
+            .map_or(theirs, |found| found.get(1).map_or("", |it| it.as_str()));
         let failure = rehearsal.call::<GetApiReference>(case["args"].clone());
         let ours = failure.err().map_or_else(|| "no failure".to_owned(), |it| it.to_string());
         let what = case["label"].as_str().unwrap_or_default().to_owned();
@@ -87,8 +88,8 @@ fn prepare(directory: &Path, work: &Path) -> Result<String, Box<dyn Error>> {
     let data = work.join("mcp-server/api_json_files/openui5-1.120.30");
     fs::create_dir_all(&data)?;
     let archive = directory.join("openui5-1.120.30-api.tar.xz");
-    let done = Command::new("tar").arg("xf").arg(&archive).arg("-C").arg(&data).status()?;
-    if !done.success() {
+    let status = Command::new("tar").arg("xf").arg(&archive).arg("-C").arg(&data).status()?;
+    if !status.success() {
         return Err(format!("cannot unpack {}", archive.display()).into());
     }
     ui5::reference::index_directory(&data)?;

@@ -104,8 +104,8 @@ fn component(
             "Could not find symbol for query '{query}': name a component of {module}"
         ))),
         Err(mut miss) => {
-            let known = note.unwrap_or_else(|| version(web_components::PACKAGES[0]));
-            miss.message = format!("{}. {known}", miss.message);
+            let version_note = note.unwrap_or_else(|| version(web_components::PACKAGES[0]));
+            miss.message = format!("{}. {version_note}", miss.message);
             Err(miss)
         }
     })
@@ -158,13 +158,13 @@ fn page_of(
 
 /// Divides a module's symbols into pages, by their lengths in bytes.
 fn pages(lengths: &[u32]) -> Vec<Range<usize>> {
-    let (most, bytes) = PAGE;
+    let (max_symbols, max_bytes) = PAGE;
     let mut pages: Vec<Range<usize>> = Vec::new();
     let mut size = 0_u32;
     for (number, length) in lengths.iter().enumerate() {
         match pages
             .last_mut()
-            .filter(|page| page.len() < most && size.saturating_add(*length) <= bytes)
+            .filter(|page| page.len() < max_symbols && size.saturating_add(*length) <= max_bytes)
         {
             Some(page) => {
                 page.end = number + 1;
@@ -196,7 +196,7 @@ fn listing(
     if page > count {
         return Err(format!("There is no page {page}: the answer has {count}"));
     }
-    let reply = shown.into_iter().fold(Reply::new(), |reply, one| one.embed(reply));
+    let reply = shown.into_iter().fold(Reply::new(), |reply, symbol| symbol.embed(reply));
     if count == 1 {
         return Ok(reply);
     }

@@ -21,7 +21,7 @@ const JSON: &str = "application/json";
 const MAX_NAMES: usize = 100_000;
 
 /// MCP's maximum number of names in a completion.
-const MAX_OFFERED: usize = 100;
+const MAX_COMPLETIONS: usize = 100;
 
 /// The resources: a list of the releases that need no download, and a template for the symbols of any
 /// release.
@@ -43,14 +43,14 @@ impl Resources for Pages {
 
     fn list(_request: &Request, _cursor: Option<&str>) -> Result<Listing, Failure> {
         let releases = releases();
-        let listed = |Release { framework, version }: Release| {
+        let resource = |Release { framework, version }: Release| {
             let name = format!("{}-{version}", framework.lower_name());
             Resource::new(format!("{API}{}/{version}/", framework.lower_name()), name)
                 .title(format!("API of {framework} {version}"))
                 .description("The names of all symbols of this version. Append a name to this URI to read the symbol.")
                 .mime_type("text/plain")
         };
-        let resources = releases.into_iter().map(listed).collect();
+        let resources = releases.into_iter().map(resource).collect();
         Ok(Listing { resources, ..Listing::default() })
     }
 
@@ -95,27 +95,33 @@ impl Resources for Pages {
         if template != TEMPLATE {
             return Vec::new();
         }
-        let of = |name: &str| {
+        let filled_in = |name: &str| {
             let filled = context.iter().find(|(known, _)| known == name);
             filled.map(|(_, value)| value.as_str()).unwrap_or_default()
         };
         let releases = releases().into_iter().filter(|release| {
-            of("framework").is_empty()
-                || of("framework").eq_ignore_ascii_case(release.framework.lower_name())
+            filled_in("framework").is_empty()
+                || filled_in("framework").eq_ignore_ascii_case(release.framework.lower_name())
         });
         match variable {
             "framework" => {
-                let all = Framework::ALL.iter().map(|framework| framework.lower_name().to_owned());
-                all.filter(|name| name.starts_with(&value.to_lowercase())).collect()
+                let names =
+                    Framework::ALL.iter().map(|framework| framework.lower_name().to_owned());
+                names.filter(|name| name.starts_with(&value.to_lowercase())).collect()
             }
             "version" => {
                 let versions = releases.map(|release| release.version);
-                versions.filter(|version| version.starts_with(value)).take(MAX_OFFERED).collect()
+                versions
+                    .filter(|version| version.starts_with(value))
+                    .take(MAX_COMPLETIONS)
+                    .collect()
             }
             "symbol" => {
-                let mut releases = releases.filter(|release| release.version == of("version"));
-                let reference = releases.next().and_then(|one| exactly(&one));
-                let names = reference.and_then(|mut one| one.names(value, MAX_OFFERED).ok());
+                let mut releases =
+                    releases.filter(|release| release.version == filled_in("version"));
+                let reference = releases.next().and_then(|release| open_exactly(&release));
+                let names = reference
+                    .and_then(|mut reference| reference.names(value, MAX_COMPLETIONS).ok());
                 names.unwrap_or_default()
             }
             _ => Vec::new(),
@@ -133,7 +139,7 @@ fn parse(uri: &str) -> Option<(Release, String)> {
     let rest = percent_decode_str(uri.strip_prefix(API)?).decode_utf8().ok()?;
     let mut parts = rest.splitn(3, '/');
     let (framework, version) = (parts.next()?, parts.next()?.to_owned());
-    let is_named = |one: &Framework| one.lower_name().eq_ignore_ascii_case(framework);
+    let is_named = |known: &Framework| known.lower_name().eq_ignore_ascii_case(framework);
     let framework = Framework::ALL.into_iter().find(is_named).filter(|_| is_version(&version))?;
     Some((Release { framework, version }, parts.next().unwrap_or_default().to_owned()))
 }
@@ -151,7 +157,7 @@ fn releases() -> Vec<Release> {
 }
 
 /// The reference of exactly this release, without a download: the names of another release would be wrong.
-fn exactly(release: &Release) -> Option<Reference> {
+fn open_exactly(release: &Release) -> Option<Reference> {
     let on_disk = directory().and_then(|directory| Reference::at_hand(&directory, release).ok());
     let carried = || Reference::carried(OPENUI5).ok().filter(|it| it.release == *release);
     on_disk.filter(|reference| reference.note.is_none()).or_else(carried)
@@ -159,7 +165,7 @@ fn exactly(release: &Release) -> Option<Reference> {
 
 /// The names of all symbols of a release that needs no download, one per line.
 fn names(uri: &str, release: &Release) -> Result<Contents, Failure> {
-    let mut reference = exactly(release).ok_or_else(|| Failure::not_found(uri))?;
+    let mut reference = open_exactly(release).ok_or_else(|| Failure::not_found(uri))?;
     let mut names = reference.names("", MAX_NAMES).map_err(Failure::new)?;
     names.sort();
     Ok(Contents::text(uri, "text/plain", names.join("\n")))

@@ -12,7 +12,7 @@ use ui5::{
 pub const BRIEF: usize = 6_000;
 
 /// Room for the sentence on how to get the rest, in bytes.
-const ROOM: usize = 300;
+const HINT_BYTES: usize = 300;
 
 /// A formatted symbol, and the URL of its documentation.
 pub struct Shown {
@@ -47,19 +47,21 @@ fn text(shown: Map<String, Value>, detail: Detail) -> String {
     if detail == Detail::Full || text.len() <= BRIEF {
         return text;
     }
-    let mut short = outline(&shown, BRIEF - ROOM);
+    let mut short = outline(&shown, BRIEF - HINT_BYTES);
     let name = shown.get("name").and_then(Value::as_str).unwrap_or_default();
-    let all = "with `detail` `full` for everything";
+    let everything = "with `detail` `full` for everything";
     let parts = ["properties", "events", "methods", "aggregations"];
     let member = parts.iter().find_map(|part| {
         let line = short.get(*part)?.as_array()?.first()?.as_str()?;
         line.split([':', '(', ' ']).next()
     });
-    let how = match member {
-        Some(member) => format!("Shortened. Ask for a member, such as {name}#{member}, or {all}."),
-        None => format!("Shortened. Ask {all}."),
+    let hint = match member {
+        Some(member) => {
+            format!("Shortened. Ask for a member, such as {name}#{member}, or {everything}.")
+        }
+        None => format!("Shortened. Ask {everything}."),
     };
-    short.insert("_summaryInfo".to_owned(), how.into());
+    short.insert("_summaryInfo".to_owned(), hint.into());
     Value::Object(short).to_string()
 }
 
@@ -71,23 +73,23 @@ pub fn shown_contents(
     page: u32,
 ) -> Result<(Vec<Shown>, u32), String> {
     let release = reference.release.clone();
-    let (mut library, mut known) = (String::new(), Vec::new());
+    let (mut library, mut names) = (String::new(), Vec::new());
     for hit in reference.listed(module, symbols)? {
         let hit = hit?;
         let text = |name: &str| hit.content.get(name).and_then(Value::as_str).unwrap_or_default();
         if !matches!(text("visibility"), "private" | "restricted") {
             let is_deprecated = hit.content.get("deprecated").is_some_and(|it| !it.is_null());
-            known.push((text("kind").to_owned(), text("name").to_owned(), is_deprecated));
+            names.push((text("kind").to_owned(), text("name").to_owned(), is_deprecated));
         }
         library = hit.library;
     }
-    let pages = contents(module, &library, &known, BRIEF - ROOM);
+    let pages = contents(module, &library, &names, BRIEF - HINT_BYTES);
     let count = u32::try_from(pages.len()).map_err(|_| "it has too many symbols")?;
     let wanted = page.checked_sub(1).and_then(|before| usize::try_from(before).ok());
     let shown = wanted.and_then(|at| pages.into_iter().nth(at)).map(|mut page| {
         let uri = uri(&page, release.framework, &release.version);
-        let how = "The names alone. Ask for a symbol by its name, or with `detail` `full` for everything.";
-        page.insert("_summaryInfo".to_owned(), how.into());
+        let hint = "The names alone. Ask for a symbol by its name, or with `detail` `full` for everything.";
+        page.insert("_summaryInfo".to_owned(), hint.into());
         Shown { uri, text: Value::Object(page).to_string() }
     });
     Ok((shown.into_iter().collect(), count))

@@ -29,7 +29,7 @@ pub struct Known {
 impl Table {
     /// Parses the table.
     pub fn read() -> Self {
-        serde_json::from_str(TABLE).expect("a test reads it")
+        serde_json::from_str(TABLE).expect("the table is valid, as a test checks")
     }
 }
 
@@ -37,31 +37,32 @@ impl Table {
 pub struct Choice {
     /// The version of each package.
     pub versions: BTreeMap<String, String>,
-    /// A note about the age of the versions and about held-back packages.
+    /// A note about the age of the versions, and about packages whose newest version does not fit.
     pub note: String,
 }
 
 /// Chooses a version of each package. `latest` returns the newest version, from `source`.
 pub fn choose(latest: impl Fn(&str) -> Option<String>, source: &str) -> Choice {
     let table = Table::read();
-    let (mut versions, mut tabled, mut held) = (BTreeMap::new(), Vec::new(), Vec::new());
+    let (mut versions, mut from_table, mut restrictions) =
+        (BTreeMap::new(), Vec::new(), Vec::new());
     for (package, known) in table.packages {
         let newest = latest(&package).and_then(|version| Version::parse(&version).ok());
         let fits = |version: &Version| known.below.as_ref().is_none_or(|below| version < below);
         if let (Some(below), Some(because)) = (&known.below, &known.because) {
-            held.push(format!("`{package}` has to be below {below}, since {because}."));
+            restrictions.push(format!("`{package}` has to be below {below}, since {because}."));
         }
         let chosen = match newest {
             Some(newest) if fits(&newest) => newest,
             Some(_) => known.version,
             None => {
-                tabled.push(format!("`{package}`"));
+                from_table.push(format!("`{package}`"));
                 known.version
             }
         };
         versions.insert(package, chosen.to_string());
     }
-    let mut note = if tabled.len() == versions.len() {
+    let mut note = if from_table.len() == versions.len() {
         format!(
             "The versions are the newest of {}, from a table that comes with this tool, as {source} could \
              not be asked; `npm view PACKAGE version` tells whether there are newer ones.",
@@ -70,14 +71,14 @@ pub fn choose(latest: impl Fn(&str) -> Option<String>, source: &str) -> Choice {
     } else {
         format!("The versions are the newest that {source} has.")
     };
-    if !tabled.is_empty() && tabled.len() < versions.len() {
-        let tabled = tabled.join(", ");
+    if !from_table.is_empty() && from_table.len() < versions.len() {
+        let from_table = from_table.join(", ");
         note.push_str(&format!(
-            " It does not list {tabled}: these versions are from a table of {}.",
+            " It does not list {from_table}: these versions are from a table of {}.",
             table.date
         ));
     }
-    for sentence in held {
+    for sentence in restrictions {
         note.push(' ');
         note.push_str(&sentence);
     }

@@ -1,16 +1,16 @@
 //! Applies a delta of a git pack to its base object.
 
-/// Applies a delta to the object `base`. `None` if the delta is malformed or was made for a base of
-/// another size, or if the result would have more than `most` bytes.
-pub fn applied(base: &[u8], delta: &[u8], most: u64) -> Option<Vec<u8>> {
+/// Applies a delta to the object `base`. `None` if the delta is malformed or was result for a base of
+/// another size, or if the result would have more than `max_bytes` bytes.
+pub fn applied(base: &[u8], delta: &[u8], max_bytes: u64) -> Option<Vec<u8>> {
     let mut rest = delta;
-    let of = usize::try_from(size(&mut rest)?).ok()?;
-    let wanted = size(&mut rest)?;
-    if of != base.len() || wanted > most {
+    let base_size = usize::try_from(read_size(&mut rest)?).ok()?;
+    let size = read_size(&mut rest)?;
+    if base_size != base.len() || size > max_bytes {
         return None;
     }
-    let wanted = usize::try_from(wanted).ok()?;
-    let mut made = Vec::with_capacity(wanted.min(base.len().saturating_add(delta.len())));
+    let size = usize::try_from(size).ok()?;
+    let mut result = Vec::with_capacity(size.min(base.len().saturating_add(delta.len())));
     while let Some((&code, after)) = rest.split_first() {
         rest = after;
         let part = if code & 0x80 == 0 {
@@ -19,23 +19,23 @@ pub fn applied(base: &[u8], delta: &[u8], most: u64) -> Option<Vec<u8>> {
             rest = after;
             new
         } else {
-            let start = packed(&mut rest, code & 0x0f, 4)?;
-            let length = match packed(&mut rest, code >> 4 & 0x07, 3)? {
+            let start = read_packed(&mut rest, code & 0x0f, 4)?;
+            let length = match read_packed(&mut rest, code >> 4 & 0x07, 3)? {
                 0 => 0x1_0000,
                 length => length,
             };
             base.get(start..start.checked_add(length)?)?
         };
-        if made.len() + part.len() > wanted {
+        if result.len() + part.len() > size {
             return None;
         }
-        made.extend_from_slice(part);
+        result.extend_from_slice(part);
     }
-    (made.len() == wanted).then_some(made)
+    (result.len() == size).then_some(result)
 }
 
 /// Reads a size that is stored as seven bits per byte, the lowest first.
-fn size(rest: &mut &[u8]) -> Option<u64> {
+fn read_size(rest: &mut &[u8]) -> Option<u64> {
     let mut value = 0_u64;
     for shift in (0..63).step_by(7) {
         let (&byte, after) = rest.split_first()?;
@@ -50,7 +50,7 @@ fn size(rest: &mut &[u8]) -> Option<u64> {
 
 /// Reads a little-endian number of `bytes` bytes. Bit N of `present` says whether byte N is
 /// stored; a byte that is not stored is zero.
-fn packed(rest: &mut &[u8], present: u8, bytes: usize) -> Option<usize> {
+fn read_packed(rest: &mut &[u8], present: u8, bytes: usize) -> Option<usize> {
     let mut value = 0;
     for at in 0..bytes {
         if present & 1 << at != 0 {

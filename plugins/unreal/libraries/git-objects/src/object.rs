@@ -116,7 +116,7 @@ impl TreeMode {
         })
     }
 
-    /// Whether a path cannot lead on behind an entry of this kind, which is no file either.
+    /// Whether the entry is neither a folder nor a file: a path that leads to this entry ends there.
     pub fn ends_a_path(self) -> bool {
         matches!(self, Self::Link | Self::Submodule)
     }

@@ -19,9 +19,9 @@ use std::{
 const MAX_DEPTH: usize = 64;
 /// Maximum size of a text file of a repository, in bytes: `packed-refs` may have half a million
 /// references.
-const MAX_TEXT: u64 = 64 << 20;
+const MAX_TEXT_BYTES: u64 = 64 << 20;
 /// Maximum size of a commit, tag or tree, in bytes.
-const MAX_SMALL: u64 = 32 << 20;
+const MAX_SMALL_BYTES: u64 = 32 << 20;
 /// Maximum length of a chain of symbolic references, as in git. It also bounds chains of packs,
 /// where deltas of one pack have their bases in the next.
 const MAX_LINKS: usize = 5;
@@ -78,14 +78,14 @@ impl Repository {
             .find(|folder| folder.join(".git").exists())
             .ok_or_else(|| Fault::NoRepository(file.to_owned()))?
             .to_owned();
-        let git_dir = linked(&work_tree, &work_tree.join(".git"), "gitdir:")?;
+        let git_dir = linked_folder(&work_tree, &work_tree.join(".git"), "gitdir:")?;
         let common = git_dir.join("commondir");
         let common_dir =
-            if common.exists() { linked(&git_dir, &common, "")? } else { git_dir.clone() };
+            if common.exists() { linked_folder(&git_dir, &common, "")? } else { git_dir.clone() };
         if let Err(error) = fs::metadata(common_dir.join("HEAD")) {
             return Err(Fault::Elsewhere(common_dir, error));
         }
-        let config = text(&common_dir.join("config"))?.unwrap_or_default();
+        let config = read_text(&common_dir.join("config"))?.unwrap_or_default();
         let length = length_of(&config)?;
         let objects = with_alternates(common_dir.join("objects"))?;
         Ok(Self { work_tree, git_dir, common_dir, objects, length, packs: OnceCell::new() })
@@ -98,7 +98,7 @@ impl Repository {
     /// When there is no such commit, or the repository cannot be read.
     pub fn commit(&self, revision: &str) -> Result<Commit, Fault> {
         let parsed = Revision::parse(revision)?;
-        let mut commit = self.peeled(parsed.name, self.named(parsed.name)?)?;
+        let mut commit = self.peel(parsed.name, self.resolve(parsed.name)?)?;
         let mut left = MAX_STEPS;
         for step in parsed.steps {
             let (times, parent) = match step {
@@ -109,7 +109,7 @@ impl Repository {
             for _ in 0..times {
                 let next = commit.parents.get(parent as usize - 1).filter(|_| left > 0);
                 let next = next.ok_or_else(|| Fault::NoParent(revision.trim().to_owned()))?;
-                commit = self.peeled(revision, next.clone())?;
+                commit = self.peel(revision, next.clone())?;
                 left -= 1;
             }
         }
@@ -117,14 +117,14 @@ impl Repository {
     }
 
     /// Reads a file of a commit. If git has only a pointer of Git LFS, the content is read from the
-    /// folder of Git LFS. `None` if the commit does not have the file. If the exact path is missing, a path that differs only
-    /// in case counts.
+    /// folder of Git LFS. `None` if the commit does not have the file. If the exact path is missing, a
+    /// path that differs only in case counts.
     ///
     /// # Errors
     ///
-    /// When the path is a folder, a link or a submodule in the commit, or when several paths differ from it only in case.
-    /// When the content has more than `most` bytes, or is missing in the folder of Git LFS. When the
-    /// repository cannot be read.
+    /// When the path is a folder, a link or a submodule in the commit, or when several paths differ
+    /// from it only in case. When the content has more than `most` bytes, or is missing in the folder
+    /// of Git LFS. When the repository cannot be read.
     pub fn file(&self, commit: &Commit, file: &Path, most: u64) -> Result<Option<Blob>, Fault> {
         let inside = file.strip_prefix(&self.work_tree).unwrap_or(file);
         let Some(place) = self.place(commit, inside)? else { return Ok(None) };
@@ -161,11 +161,11 @@ impl Repository {
     }
 
     /// The object that a name means: a reference, or the first digits of an object name.
-    fn named(&self, name: &str) -> Result<Id, Fault> {
+    fn resolve(&self, name: &str) -> Result<Id, Fault> {
         if let Some(id) = Id::parse(name, self.length) {
             return Ok(id);
         }
-        let packed = text(&self.common_dir.join("packed-refs"))?.unwrap_or_default();
+        let packed = read_text(&self.common_dir.join("packed-refs"))?.unwrap_or_default();
         for (before, after) in PLACES {
             // The folder that contains `HEAD` also has files that are not references.
             let is_reference = !before.is_empty() || name.starts_with("refs/") || is_upper(name);
@@ -185,7 +185,7 @@ impl Repository {
         if found.len() > 1 {
             // Git does the same where a commit is expected: only commits count.
             found.retain(|id| {
-                self.read(id, MAX_SMALL).is_ok_and(|found| found.kind == Kind::Commit)
+                self.read(id, MAX_SMALL_BYTES).is_ok_and(|found| found.kind == Kind::Commit)
             });
         }
         match found.as_slice() {
@@ -203,15 +203,15 @@ impl Repository {
             if !is_name(&name) {
                 return Err(Fault::Malformed("a reference has a malformed name".to_owned()));
             }
-            let own = text(&self.git_dir.join(&name))?;
+            let own = read_text(&self.git_dir.join(&name))?;
             let found = match own {
-                None => text(&self.common_dir.join(&name))?,
+                None => read_text(&self.common_dir.join(&name))?,
                 Some(text) => Some(text),
             };
             let Some(found) = found else {
                 let line = packed.lines().find_map(|line| {
-                    let (id, of) = line.split_once(' ')?;
-                    (of == name).then(|| Id::parse(id, self.length))
+                    let (id, full_name) = line.split_once(' ')?;
+                    (full_name == name).then(|| Id::parse(id, self.length))
                 });
                 return Ok(line.flatten());
             };
@@ -224,10 +224,10 @@ impl Repository {
     }
 
     /// The commit of an object: the object itself, or the commit to which a tag leads.
-    fn peeled(&self, text: &str, id: Id) -> Result<Commit, Fault> {
+    fn peel(&self, text: &str, id: Id) -> Result<Commit, Fault> {
         let mut id = id;
         for _ in 0..MAX_TAGS {
-            let object = self.read(&id, MAX_SMALL)?;
+            let object = self.read(&id, MAX_SMALL_BYTES)?;
             match object.kind {
                 Kind::Commit => return Commit::parse(id, &object.bytes),
                 Kind::Tag => {
@@ -243,7 +243,7 @@ impl Repository {
     }
 
     pub(crate) fn read_kind(&self, id: &Id, kind: Kind) -> Result<Vec<u8>, Fault> {
-        let object = self.read(id, MAX_SMALL)?;
+        let object = self.read(id, MAX_SMALL_BYTES)?;
         if object.kind == kind {
             return Ok(object.bytes);
         }
@@ -258,7 +258,7 @@ impl Repository {
     /// Reads an object of at most `most` bytes. Bases of its deltas may be in other packs: `packs`
     /// is the maximum number of such further packs.
     fn read_within(&self, id: &Id, most: u64, packs: usize) -> Result<Object, Fault> {
-        if let Some(object) = self.loose(id, most)? {
+        if let Some(object) = self.read_loose(id, most)? {
             return Ok(object);
         }
         for pack in self.packs()? {
@@ -273,7 +273,7 @@ impl Repository {
     }
 
     /// Reads a loose object, which has a file of its own. `None` if there is no such file.
-    fn loose(&self, id: &Id, most: u64) -> Result<Option<Object>, Fault> {
+    fn read_loose(&self, id: &Id, most: u64) -> Result<Option<Object>, Fault> {
         let name = id.to_string();
         for folder in &self.objects {
             let path = folder.join(&name[..2]).join(&name[2..]);
@@ -349,19 +349,19 @@ fn is_upper(name: &str) -> bool {
 
 /// The folder at `path`. If `path` is a file, the folder that the file names after the text
 /// `before`: in submodules and linked working trees, `.git` is such a file.
-fn linked(base: &Path, path: &Path, before: &str) -> Result<PathBuf, Fault> {
+fn linked_folder(base: &Path, path: &Path, before: &str) -> Result<PathBuf, Fault> {
     if path.is_dir() {
         return Ok(path.to_owned());
     }
-    let found = text(path)?.unwrap_or_default();
+    let found = read_text(path)?.unwrap_or_default();
     let named = found.trim().strip_prefix(before).map(str::trim).filter(|named| !named.is_empty());
     let named =
         named.ok_or_else(|| Fault::Malformed(format!("{} names no folder", path.display())))?;
-    folder(base, named)
+    resolve_folder(base, named)
 }
 
 /// The folder that a file of the repository names, where `named` is relative to `base`.
-fn folder(base: &Path, named: &str) -> Result<PathBuf, Fault> {
+fn resolve_folder(base: &Path, named: &str) -> Result<PathBuf, Fault> {
     // `..` is resolved here, since a folder on the way may lie outside of the sandbox.
     let mut folder = PathBuf::new();
     for component in base.join(named).components() {
@@ -410,9 +410,9 @@ fn with_alternates(objects: PathBuf) -> Result<Vec<PathBuf>, Fault> {
     let mut folders = vec![objects];
     let mut at = 0;
     while let Some(folder) = folders.get(at).cloned().filter(|_| folders.len() < MAX_ALTERNATES) {
-        let named = text(&folder.join("info/alternates"))?.unwrap_or_default();
+        let named = read_text(&folder.join("info/alternates"))?.unwrap_or_default();
         for line in named.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            let other = self::folder(&folder, line)?;
+            let other = self::resolve_folder(&folder, line)?;
             if !folders.contains(&other) {
                 folders.push(other);
             }
@@ -423,12 +423,12 @@ fn with_alternates(objects: PathBuf) -> Result<Vec<PathBuf>, Fault> {
 }
 
 /// Reads a text file of the repository. `None` if it is missing or a folder.
-fn text(path: &Path) -> Result<Option<String>, Fault> {
+fn read_text(path: &Path) -> Result<Option<String>, Fault> {
     let unreadable = |error| Fault::Unreadable(path.to_owned(), error);
     match fs::metadata(path) {
-        Ok(found) if found.is_file() && found.len() <= MAX_TEXT => {}
+        Ok(found) if found.is_file() && found.len() <= MAX_TEXT_BYTES => {}
         Ok(found) if found.is_file() => {
-            return Err(Fault::TooLarge { size: found.len(), most: MAX_TEXT });
+            return Err(Fault::TooLarge { size: found.len(), most: MAX_TEXT_BYTES });
         }
         Ok(_) => return Ok(None),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -438,6 +438,6 @@ fn text(path: &Path) -> Result<Option<String>, Fault> {
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(unreadable)?;
-    file.take(MAX_TEXT).read_to_end(&mut bytes).map_err(unreadable)?;
+    file.take(MAX_TEXT_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }

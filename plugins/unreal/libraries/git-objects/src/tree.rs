@@ -1,5 +1,5 @@
-//! Finds a file in the trees of a commit. A name that differs only in case counts where the exact name is missing: file
-//! systems of Windows and macOS ignore case, and git's trees do not.
+//! Finds a file in the trees of a commit. If the exact name is missing, a name that differs only in case counts:
+//! file systems of Windows and macOS ignore case, and git's trees do not.
 
 use crate::{
     fault::Fault,
@@ -66,7 +66,7 @@ impl Repository {
             let mut found = Vec::new();
             for folder in &folders {
                 let tree = self.read_kind(&folder.id, Kind::Tree)?;
-                let entries = entries(&tree, self.length(), |it| fits(it, name.as_ref()))?;
+                let entries = entries(&tree, self.length(), |found| fits(found, name.as_ref()))?;
                 found.extend(entries.into_iter().map(|TreeEntry { name, id, mode }| {
                     let slash = if folder.path.is_empty() { "" } else { "/" };
                     Place { path: format!("{}{slash}{name}", folder.path), id, mode }

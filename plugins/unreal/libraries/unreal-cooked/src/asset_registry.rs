@@ -118,8 +118,8 @@ impl<'a> Registry<'a> {
             (name_table(&mut cursor)?, Store::inline_in(bytes))
         };
         let mut reader = Reader { cursor, version, names: &names };
-        let assets = reader.assets(has_outer)?;
-        let (nodes, packages, warnings) = reader.rest();
+        let assets = reader.read_assets(has_outer)?;
+        let (nodes, packages, warnings) = reader.read_rest();
         Ok(Self { version, assets, packages, warnings, nodes, names, store })
     }
 
@@ -154,8 +154,8 @@ impl<'a> Registry<'a> {
     }
 
     /// The packages that a package needs, or the packages that need it.
-    pub fn dependencies(&self, package: &str, needs: DependencyDirection) -> Vec<Dependency> {
-        dependencies::of(self, package, needs)
+    pub fn dependencies(&self, package: &str, direction: DependencyDirection) -> Vec<Dependency> {
+        dependencies::of(self, package, direction)
     }
 }
 
@@ -199,7 +199,7 @@ impl Reader<'_, '_> {
         Ok((package, self.name()?))
     }
 
-    fn assets(&mut self, has_outer: bool) -> Result<Vec<Asset>, Fault> {
+    fn read_assets(&mut self, has_outer: bool) -> Result<Vec<Asset>, Fault> {
         let what = "assets";
         let count = self.cursor.count(what, 28)?;
         let mut assets = Vec::with_capacity(count);
@@ -246,7 +246,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads the dependencies and the packages, which follow the assets. Faults become warnings.
-    fn rest(&mut self) -> (Vec<Node>, Vec<PackageData>, Vec<String>) {
+    fn read_rest(&mut self) -> (Vec<Node>, Vec<PackageData>, Vec<String>) {
         let mut warnings = Vec::new();
         let nodes = self.nodes().unwrap_or_else(|fault| {
             warnings.push(format!("the dependencies could not be read: {fault}"));

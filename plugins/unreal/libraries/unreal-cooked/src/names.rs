@@ -7,7 +7,7 @@ use unreal_package::Cursor;
 /// The only hash algorithm of name batches: CityHash of 64 bits over the name in lower case.
 const HASH_ALGORITHM: u64 = 0xC164_0000;
 /// Maximum length of a name that engines write (`NAME_SIZE`), in characters.
-const MAX_NAME: usize = 1024;
+const MAX_NAME_CHARS: usize = 1024;
 
 /// Reads a name batch (`LoadNameBatch`): number, bytes of all names, algorithm, hashes, lengths, characters.
 pub fn batch<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Cow<'a, str>>, Fault> {
@@ -24,7 +24,7 @@ pub fn batch<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Cow<'a, str>>, Fault> {
     cursor.skip(what, count * 8)?;
     let lengths = cursor.take(what, count * 2)?;
     let lengths = lengths.chunks_exact(2).map(|pair| i16::from_be_bytes([pair[0], pair[1]]));
-    lengths.map(|length| characters(cursor, length)).collect()
+    lengths.map(|length| read_characters(cursor, length)).collect()
 }
 
 /// Whether a name batch could begin here.
@@ -47,17 +47,17 @@ pub fn sequence(bytes: &[u8]) -> Result<Vec<Cow<'_, str>>, Fault> {
         if length < 0 && cursor.at() % 2 == 1 {
             cursor.skip(what, 1)?;
         }
-        names.push(characters(&mut cursor, length)?);
+        names.push(read_characters(&mut cursor, length)?);
     }
     Ok(names)
 }
 
-/// The characters of a name; a negative length stands for characters of two bytes.
-fn characters<'a>(cursor: &mut Cursor<'a>, length: i16) -> Result<Cow<'a, str>, Fault> {
+/// Reads the characters of a name; a negative length stands for characters of two bytes.
+fn read_characters<'a>(cursor: &mut Cursor<'a>, length: i16) -> Result<Cow<'a, str>, Fault> {
     let what = "name";
     let is_wide = length < 0;
     let units = usize::from(length.cast_unsigned() & 0x7FFF);
-    if units > MAX_NAME {
+    if units > MAX_NAME_CHARS {
         return Err(cursor.damaged(what).into());
     }
     if is_wide {

@@ -14,11 +14,11 @@ const MAGIC: u32 = 0x5A6F_12E1;
 /// The newest version of the format that is known here.
 const NEWEST: u32 = 12;
 /// Maximum size of each part of an index, in bytes.
-const MAX_INDEX: u64 = 64 << 20;
+const MAX_INDEX_BYTES: u64 = 64 << 20;
 /// Maximum size of all paths together, in bytes: a hostile index can repeat a long folder in each path.
-const MAX_PATHS: usize = 64 << 20;
+const MAX_PATHS_BYTES: usize = 64 << 20;
 /// Number of bytes of the name of a compression method.
-const METHOD: usize = 32;
+const METHOD_NAME_LEN: usize = 32;
 /// Positions of encoded entries that mean "no file" (`FPakEntryLocation`).
 const NO_FILE: [i32; 2] = [i32::MIN, i32::MAX];
 
@@ -107,31 +107,31 @@ impl Pak {
             pak.encrypted_index = Some(footer.key);
             return Ok(pak);
         }
-        let index = part(file, &footer.index, len)?;
+        let index = read_part(file, &footer.index, len)?;
         let mut cursor = Cursor::new(&index, index.len() as u64);
         pak.mount = cursor.string("mount point")?.into_owned();
         match footer.version {
-            ..10 => pak.old_index(&footer, cursor)?,
-            10.. => pak.index(&footer, cursor, file, len)?,
+            ..10 => pak.read_old_index(&footer, cursor)?,
+            10.. => pak.read_index(&footer, cursor, file, len)?,
         }
         Ok(pak)
     }
 
     /// Reads an index before 4.26: each path with its entry.
-    fn old_index(&mut self, footer: &Footer, mut cursor: Cursor<'_>) -> Result<(), Fault> {
+    fn read_old_index(&mut self, footer: &Footer, mut cursor: Cursor<'_>) -> Result<(), Fault> {
         let what = "index";
         let count = cursor.count(what, 50)?;
-        let mut paths = 0;
+        let mut paths_len = 0;
         for _ in 0..count {
             let name = cursor.string("path")?;
             let entry = Entry::read(footer, &mut cursor)?;
-            self.add(footer, &mut paths, &["", &name], &entry, &cursor)?;
+            self.add(footer, &mut paths_len, &["", &name], &entry, &cursor)?;
         }
         Ok(())
     }
 
     /// Reads an index since 4.26: entries, and a separate part with the folders and their files.
-    fn index(
+    fn read_index(
         &mut self,
         footer: &Footer,
         mut cursor: Cursor<'_>,
@@ -141,8 +141,8 @@ impl Pak {
         let what = "index";
         let count = cursor.u32(what)?;
         cursor.skip(what, 8)?;
-        let _by_hash = location(&mut cursor)?;
-        let Some(folders) = location(&mut cursor)? else {
+        let _by_hash = read_location(&mut cursor)?;
+        let Some(folders) = read_location(&mut cursor)? else {
             self.unnamed = count as usize;
             return Ok(());
         };
@@ -152,9 +152,9 @@ impl Pak {
         for _ in 0..cursor.count(what, 50)? {
             entries.push(Entry::read(footer, &mut cursor)?);
         }
-        let folders = part(file, &folders, len)?;
+        let folders = read_part(file, &folders, len)?;
         let mut cursor = Cursor::new(&folders, folders.len() as u64);
-        let mut paths = 0;
+        let mut paths_len = 0;
         for _ in 0..cursor.count("folder", 8)? {
             let folder = cursor.string("folder")?;
             for _ in 0..cursor.count("folder", 8)? {
@@ -175,7 +175,7 @@ impl Pak {
                 };
                 self.add(
                     footer,
-                    &mut paths,
+                    &mut paths_len,
                     &[folder.trim_start_matches('/'), &name],
                     &entry,
                     &cursor,
@@ -185,18 +185,18 @@ impl Pak {
         Ok(())
     }
 
-    /// Adds a file. `paths` is the total size of all paths so far, in bytes.
+    /// Adds a file. `paths_len` is the total size of all paths so far, in bytes.
     fn add(
         &mut self,
         footer: &Footer,
-        paths: &mut usize,
+        paths_len: &mut usize,
         names: &[&str; 2],
         entry: &Entry,
         cursor: &Cursor<'_>,
     ) -> Result<(), Fault> {
         let path = [&self.mount, names[0], names[1]].concat();
-        *paths += path.len();
-        if *paths > MAX_PATHS {
+        *paths_len += path.len();
+        if *paths_len > MAX_PATHS_BYTES {
             return Err(cursor.damaged("path").into());
         }
         self.files.push(PakFile {
@@ -214,7 +214,7 @@ impl Pak {
 impl Footer {
     fn read(file: &mut (impl Read + Seek), len: u64) -> Result<Self, Fault> {
         let longest = FOOTERS.iter().map(|(size, ..)| *size as u64).max().unwrap_or_default();
-        let end = bytes(file, len.saturating_sub(longest)..len)?;
+        let end = read_bytes(file, len.saturating_sub(longest)..len)?;
         for (size, magic_at, methods, versions) in FOOTERS {
             let Some(start) = end.len().checked_sub(size) else { continue };
             let footer = &end[start..];
@@ -228,8 +228,8 @@ impl Footer {
                 let what = "the archive";
                 return Err(Fault::TooNew { what, version, newest: NEWEST });
             }
-            let is_it = size != 221 || matches!(version, 8 | 10..);
-            if is_it {
+            let has_this_version = size != 221 || matches!(version, 8 | 10..);
+            if has_this_version {
                 return Self::parse(footer, version, magic_at, methods);
             }
         }
@@ -252,7 +252,7 @@ impl Footer {
         }
         let mut names = Vec::new();
         for _ in 0..methods {
-            let name = cursor.take(what, METHOD)?;
+            let name = cursor.take(what, METHOD_NAME_LEN)?;
             let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
             names.push(String::from_utf8_lossy(name).into_owned());
         }
@@ -323,7 +323,7 @@ impl Entry {
 }
 
 /// Reads the place of a part of the index. `None` if there is no such part.
-fn location(cursor: &mut Cursor<'_>) -> Result<Option<Range<u64>>, Fault> {
+fn read_location(cursor: &mut Cursor<'_>) -> Result<Option<Range<u64>>, Fault> {
     let what = "index";
     if !cursor.flag(what)? {
         return Ok(None);
@@ -334,18 +334,22 @@ fn location(cursor: &mut Cursor<'_>) -> Result<Option<Range<u64>>, Fault> {
 }
 
 /// Reads the bytes of a part of the index, in a file of `len` bytes.
-fn part(file: &mut (impl Read + Seek), place: &Range<u64>, len: u64) -> Result<Vec<u8>, Fault> {
+fn read_part(
+    file: &mut (impl Read + Seek),
+    place: &Range<u64>,
+    len: u64,
+) -> Result<Vec<u8>, Fault> {
     let size = place.end - place.start;
     if place.end > len {
         return Err(Fault::Damaged { what: "place of the index", at: place.start });
     }
-    if size > MAX_INDEX {
-        return Err(Fault::TooLarge { what: "the index", bytes: size, most: MAX_INDEX });
+    if size > MAX_INDEX_BYTES {
+        return Err(Fault::TooLarge { what: "the index", bytes: size, most: MAX_INDEX_BYTES });
     }
-    bytes(file, place.clone())
+    read_bytes(file, place.clone())
 }
 
-fn bytes(file: &mut (impl Read + Seek), place: Range<u64>) -> Result<Vec<u8>, Fault> {
+fn read_bytes(file: &mut (impl Read + Seek), place: Range<u64>) -> Result<Vec<u8>, Fault> {
     file.seek(SeekFrom::Start(place.start))?;
     let mut bytes = Vec::new();
     file.take(place.end - place.start).read_to_end(&mut bytes)?;

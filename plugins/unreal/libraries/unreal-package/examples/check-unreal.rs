@@ -33,22 +33,23 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let folder = Path::new(&folder);
     let facts = arguments.next().map_or_else(|| folder.join("facts.json"), Into::into);
     let facts: Vec<Value> = serde_json::from_slice(&fs::read(facts)?)?;
-    let (mut wrong, mut counts, mut micros) = (0, BTreeMap::<String, Count>::new(), Vec::new());
+    let (mut faults_found, mut counts, mut micros) =
+        (0, BTreeMap::<String, Count>::new(), Vec::new());
     for fact in &facts {
         let path = fact["path"].as_str().ok_or("a fact without a path")?;
         let bytes = fs::read(folder.join(path))?;
         let started = Instant::now();
-        let (header, reads) = header(&bytes)?;
+        let (header, reads) = read_header(&bytes)?;
         micros.push(started.elapsed().as_micros());
         for fault in disagreements(fact, &header, bytes.len()) {
             println!("{path}: {fault}");
-            wrong += 1;
+            faults_found += 1;
         }
         let engine =
             format!("{:7} {}", header.summary.versions.engine(), { header.summary.engine.minor });
         let count = counts.entry(engine).or_default();
         count.second_reads += usize::from(reads > 1);
-        objects(path, &bytes, count)?;
+        count_objects(path, &bytes, count)?;
     }
     for (engine, count) in &counts {
         let Count { files, objects, properties, undecoded, nodes, pins, warnings, second_reads } =
@@ -60,30 +61,30 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     micros.sort_unstable();
     println!(
-        "{} files agree in all but {wrong} things; a header takes {} µs (median), {} µs at most",
+        "{} files agree in all but {faults_found} things; a header takes {} µs (median), {} µs at most",
         facts.len(),
         micros.get(micros.len() / 2).copied().unwrap_or_default(),
         micros.last().copied().unwrap_or_default()
     );
-    Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if faults_found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Reads the header from the first 16 KiB of a file, or from more bytes if the reader asks for
 /// them.
-fn header(bytes: &[u8]) -> Result<(Header<'_>, usize), Fault> {
-    let mut have = bytes.len().min(16 * 1024);
+fn read_header(bytes: &[u8]) -> Result<(Header<'_>, usize), Fault> {
+    let mut read_len = bytes.len().min(16 * 1024);
     for reads in 1.. {
-        match Header::read(&bytes[..have], bytes.len() as u64) {
+        match Header::read(&bytes[..read_len], bytes.len() as u64) {
             Ok(header) => return Ok((header, reads)),
             Err(Fault::NeedMore { bytes: more }) => {
                 let more = usize::try_from(more).unwrap_or(usize::MAX);
-                assert!(more > have && more <= bytes.len(), "{more} bytes make no sense");
-                have = more;
+                assert!(more > read_len && more <= bytes.len(), "{more} bytes make no sense");
+                read_len = more;
             }
             Err(fault) => return Err(fault),
         }
     }
-    unreachable!("it asks for more each time, and there is no more than the file")
+    unreachable!("each round reads more bytes, and at most the whole file")
 }
 
 fn disagreements(fact: &Value, header: &Header<'_>, size: usize) -> Vec<String> {
@@ -127,7 +128,7 @@ fn disagreements(fact: &Value, header: &Header<'_>, size: usize) -> Vec<String> 
     faults
 }
 
-fn objects(path: &str, bytes: &[u8], count: &mut Count) -> Result<(), Fault> {
+fn count_objects(path: &str, bytes: &[u8], count: &mut Count) -> Result<(), Fault> {
     let package = Package::read(bytes)?;
     count.files += 1;
     for position in 0..package.header.exports.len() {

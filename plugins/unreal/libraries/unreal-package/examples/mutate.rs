@@ -21,19 +21,19 @@ mod everything;
 
 struct Counting;
 
-static NOW: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call is passed unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        PEAK.fetch_max(NOW.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
+        PEAK.fetch_max(ALLOCATED.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
         // SAFETY: as above.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Relaxed);
+        ALLOCATED.fetch_sub(layout.size(), Relaxed);
         // SAFETY: as above.
         unsafe { System.dealloc(place, layout) }
     }
@@ -43,15 +43,15 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// Limit of memory, in bytes for each byte of the file.
-const TOO_MUCH: usize = 64;
+const MAX_BYTES_PER_BYTE: usize = 64;
 /// Memory allowed in addition, in bytes.
-const BASE: usize = 4 << 20;
+const BASE_BYTES: usize = 4 << 20;
 /// Limit of time for a file.
-const TOO_LONG: Duration = Duration::from_millis(1000);
+const MAX_TIME: Duration = Duration::from_millis(1000);
 /// Number of attempts for the slowest file, since the machine may have been busy.
 const TRIES: u32 = 5;
 /// Number of files between two reports of progress.
-const REPORTED: u64 = 100_000;
+const FILES_PER_REPORT: u64 = 100_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -66,22 +66,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     for number in 1..=count {
         let mut file = files[random.below(files.len())].clone();
         damage(&mut file, &mut random);
-        let (is_read, mut cost) = measured(&file);
+        let (is_read, mut cost) = measure(&file);
         for _ in 1..TRIES {
             if cost.took > worst.took {
-                cost.took = cost.took.min(measured(&file).1.took);
+                cost.took = cost.took.min(measure(&file).1.took);
             }
         }
         read += u64::from(is_read);
         worst.took = worst.took.max(cost.took);
         worst.memory = worst.memory.max(cost.memory);
-        if cost.took > TOO_LONG || cost.memory > BASE + TOO_MUCH * file.len() {
+        if cost.took > MAX_TIME || cost.memory > BASE_BYTES + MAX_BYTES_PER_BYTE * file.len() {
             let kept = std::env::temp_dir().join("unreal-package-mutated.uasset");
             fs::write(&kept, &file)?;
             let (length, kept) = (file.len(), kept.display());
             return Err(format!("{length} bytes took {cost}: {kept}").into());
         }
-        if number % REPORTED == 0 || number == count {
+        if number % FILES_PER_REPORT == 0 || number == count {
             println!("{number} damaged files, {read} still read; at most {worst}");
         }
     }
@@ -115,8 +115,8 @@ impl fmt::Display for Cost {
 }
 
 /// Whether the file could be read as a package, and the cost.
-fn measured(file: &[u8]) -> (bool, Cost) {
-    let before = NOW.load(Relaxed);
+fn measure(file: &[u8]) -> (bool, Cost) {
+    let before = ALLOCATED.load(Relaxed);
     PEAK.store(before, Relaxed);
     let started = Instant::now();
     let is_read = everything::read(file);
@@ -171,10 +171,10 @@ fn damage(file: &mut Vec<u8>, random: &mut Random) {
 struct Random(u64);
 
 impl Random {
-    fn below(&mut self, most: usize) -> usize {
+    fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % most.max(1) as u64).unwrap_or(0)
+        usize::try_from(self.0 % limit.max(1) as u64).unwrap_or(0)
     }
 }

@@ -61,9 +61,9 @@ impl Package<'_> {
     pub fn blueprints(&self, package: &str) -> Vec<Blueprint> {
         let header = &self.header;
         let render = Render::new(header, package, usize::MAX);
-        let all = (0..header.exports.len()).map(Index::of_export);
+        let objects = (0..header.exports.len()).map(Index::of_export);
         let is_blueprint = |index: &Index| header.class_name(*index).ends_with("Blueprint");
-        all.filter(is_blueprint).map(|index| self.blueprint(index, &render, package)).collect()
+        objects.filter(is_blueprint).map(|index| self.blueprint(index, &render, package)).collect()
     }
 
     fn blueprint(&self, index: Index, render: &Render<'_, '_>, package: &str) -> Blueprint {
@@ -117,8 +117,8 @@ impl Package<'_> {
         let header = &self.header;
         let tree = blueprint.get(header, "SimpleConstructionScript").and_then(Value::object);
         let Some(tree) = tree else { return Vec::new() };
-        let all = (0..header.exports.len()).map(Index::of_export);
-        let nodes: Vec<(Index, Object<'_>)> = all
+        let objects = (0..header.exports.len()).map(Index::of_export);
+        let nodes: Vec<(Index, Object<'_>)> = objects
             .filter(|index| header.outer(*index) == tree && header.class_name(*index) == "SCS_Node")
             .map(|index| (index, self.object(index)))
             .collect();

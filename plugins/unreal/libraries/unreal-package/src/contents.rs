@@ -15,9 +15,9 @@ use crate::{
 use std::collections::{HashMap, HashSet};
 
 /// Maximum length of a text that is kept, in characters.
-const MAX_TEXT: usize = 1024;
+const MAX_TEXT_CHARS: usize = 1024;
 /// Maximum length of a name that is kept, in characters.
-const MAX_NAME: usize = 256;
+const MAX_NAME_CHARS: usize = 256;
 /// Maximum number of texts of one package's objects outside of graphs, such as widgets.
 const MAX_TEXTS: usize = 20_000;
 /// Maximum depth of nested values in which texts are searched.
@@ -110,10 +110,11 @@ impl<'a> Package<'a> {
         let roles = self.roles();
         let mut contents = Contents::default();
         let mut places: HashMap<Index, usize> = HashMap::new();
-        let all = || (0..header.exports.len()).map(Index::of_export);
+        let objects = || (0..header.exports.len()).map(Index::of_export);
         let views = self.views_of_rigs();
-        for graph in all().filter(|object| header.is_graph(*object) && !views.contains(object)) {
-            let path = visible(&header.path_within(graph), MAX_TEXT, false).into_owned();
+        for graph in objects().filter(|object| header.is_graph(*object) && !views.contains(object))
+        {
+            let path = visible(&header.path_within(graph), MAX_TEXT_CHARS, false).into_owned();
             let name = path.split_once(':').map_or(path.as_str(), |(_, name)| name);
             places.insert(graph, contents.graphs.len());
             contents.graphs.push(GraphContents {
@@ -123,7 +124,7 @@ impl<'a> Package<'a> {
             });
         }
         let mut seen = HashSet::new();
-        for index in all() {
+        for index in objects() {
             let place = header.is_node(index).then(|| places.get(&header.outer(index))).flatten();
             if let Some(graph) = place.and_then(|place| contents.graphs.get_mut(*place)) {
                 self.node_contents(index, &render, graph);
@@ -155,8 +156,8 @@ impl<'a> Package<'a> {
             Some(_) | None => Guid::default(),
         };
         graph.nodes.push(NodeContents {
-            name: visible(&header.object_name(index), MAX_NAME, false).into_owned(),
-            class: visible(&class, MAX_NAME, false).into_owned(),
+            name: visible(&header.object_name(index), MAX_NAME_CHARS, false).into_owned(),
+            class: visible(&class, MAX_NAME_CHARS, false).into_owned(),
             title: titles::Title::of(render, header, index, &object).text,
             owner: if subject.is_empty() { String::new() } else { self.owner(&object) },
             action,
@@ -204,11 +205,11 @@ impl<'a> Package<'a> {
         }
         // Node classes of Unreal plugins derive from those of the engine and have the same
         // properties.
-        let variable = if class.contains("Set") { Action::Set } else { Action::Get };
+        let variable_action = if class.contains("Set") { Action::Set } else { Action::Get };
         for (property, action) in [
             ("FunctionReference", Action::Call),
             ("ProxyFactoryFunctionName", Action::Call),
-            ("VariableReference", variable),
+            ("VariableReference", variable_action),
             ("EventReference", Action::Event),
             ("CustomFunctionName", Action::Event),
         ] {
@@ -236,7 +237,7 @@ impl<'a> Package<'a> {
         });
         let factory = || object.get(header, "ProxyFactoryClass").and_then(Value::object);
         let owner = owner.or_else(factory).map(|owner| header.object_name(owner));
-        owner.map_or_else(String::new, |name| visible(&name, MAX_NAME, false).into_owned())
+        owner.map_or_else(String::new, |name| visible(&name, MAX_NAME_CHARS, false).into_owned())
     }
 
     /// Whether an object is a class's defaults, or belongs to a class: a component or a widget.
@@ -284,7 +285,7 @@ impl<'a> Package<'a> {
             }
             let name = self.header.object_name(index);
             let place = format!("{name}.{}", render.label(&property.name));
-            let place = visible(&place, MAX_NAME, false);
+            let place = visible(&place, MAX_NAME_CHARS, false);
             for value in found.drain(..) {
                 if contents.texts.len() >= MAX_TEXTS {
                     contents.cut = true;
@@ -318,16 +319,16 @@ impl From<Graph> for GraphContents {
                 | NodeKind::Other => (Action::None, String::new()),
             };
             let pins = pins.into_iter();
-            let set =
+            let with_value =
                 pins.filter(|pin| !pin.output && pin.links.is_empty() && !pin.value.is_empty());
             NodeContents {
                 action,
                 subject,
                 owner: String::new(),
-                literals: set
+                literals: with_value
                     .map(|pin| Literal {
                         at: pin.name,
-                        value: pin.value.chars().take(MAX_TEXT).collect(),
+                        value: pin.value.chars().take(MAX_TEXT_CHARS).collect(),
                     })
                     .collect(),
                 faulty: fault.is_some(),
@@ -357,7 +358,7 @@ fn literal(render: &Render<'_, '_>, pin: &Pin<'_>) -> Option<Literal> {
         } else {
             text
         };
-        visible(text, MAX_TEXT, true).into_owned()
+        visible(text, MAX_TEXT_CHARS, true).into_owned()
     };
     (!value.is_empty()).then(|| Literal { at: render.label(&pin.name), value })
 }
@@ -369,7 +370,7 @@ fn collect(render: &Render<'_, '_>, value: &Value<'_>, depth: usize, found: &mut
     }
     let mut keep = |text: &str| {
         if !text.is_empty() {
-            found.push(visible(text, MAX_TEXT, true).into_owned());
+            found.push(visible(text, MAX_TEXT_CHARS, true).into_owned());
         }
     };
     match value {

@@ -67,12 +67,12 @@ impl<'a> Header<'a> {
                 return Ok(Cooked { header, engines });
             }
         }
-        let fitting = |(ue4, ue5): &(i32, i32)| {
+        let summary_if_fitting = |(ue4, ue5): &(i32, i32)| {
             let assumed = Versions { legacy: 0, ue4: *ue4, ue5: *ue5, licensee: 0 };
             let summary = Summary::read_assuming(bytes, len, Some(assumed)).ok()?;
             fits(bytes, &summary).then_some(summary)
         };
-        let mut fitting = LAYOUTS.iter().filter_map(fitting);
+        let mut fitting = LAYOUTS.iter().filter_map(summary_if_fitting);
         let newest = fitting.next().ok_or(Fault::Unversioned)?;
         let mut engines = vec![newest.versions.engine()];
         engines.extend(fitting.map(|summary| summary.versions.engine()));
@@ -95,13 +95,13 @@ fn fits(bytes: &[u8], summary: &Summary<'_>) -> bool {
 fn names_fit(bytes: &[u8], summary: &Summary<'_>) -> bool {
     let whole = Cursor::new(bytes, bytes.len() as u64);
     let Ok(mut cursor) = whole.from("names", summary.names.offset.into()) else { return false };
-    let starts = cursor.at() == summary.end;
+    let is_adjacent = cursor.at() == summary.end;
     let is_read = tables::names_from(&mut cursor, summary).is_ok();
     let next = match summary.soft_paths.count {
         0 => summary.imports.offset,
         _ => summary.soft_paths.offset,
     };
-    starts && is_read && u64::try_from(next) == Ok(cursor.at())
+    is_adjacent && is_read && u64::try_from(next) == Ok(cursor.at())
 }
 
 /// Whether the imports and the exports fill the space between the tables.
@@ -116,8 +116,8 @@ fn objects_fit(bytes: &[u8], summary: &Summary<'_>) -> bool {
         (count, Ok(mut cursor)) => {
             let start = cursor.at();
             let is_read = tables::export(&mut cursor, summary).is_ok();
-            let one = i64::try_from(cursor.at() - start).unwrap_or(0);
-            is_read && size(exports.offset, summary.depends) == i64::from(count) * one
+            let entry_size = i64::try_from(cursor.at() - start).unwrap_or(0);
+            is_read && size(exports.offset, summary.depends) == i64::from(count) * entry_size
         }
         (_, Err(_)) => false,
     };

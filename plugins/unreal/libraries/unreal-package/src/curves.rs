@@ -31,7 +31,7 @@ const KEY: NativeLayout = &[
 /// Size of a key, in bytes.
 const KEY_SIZE: usize = 27;
 
-/// A value of a channel behind its number, as the engine's memory has it.
+/// The members of a channel's value after its number, in the order of the engine's memory.
 const TANGENT: NativeLayout = &[
     ("ArriveTangent", Field::Single),
     ("LeaveTangent", Field::Single),

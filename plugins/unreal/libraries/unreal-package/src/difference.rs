@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 /// Maximum number of changes that are listed.
 const MAX_CHANGES: usize = 20_000;
 /// Maximum length of a value that is shown, in characters.
-const MAX_SHOWN: usize = 240;
+const MAX_SHOWN_CHARS: usize = 240;
 /// Characters shown before the first difference of long values.
-const BEFORE: usize = 40;
+const CHARS_BEFORE: usize = 40;
 
 /// The changes from one version of a package to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -212,19 +212,19 @@ fn blueprint_pairs<'b>(
     after: &'b [Blueprint],
 ) -> Vec<(Option<&'b Blueprint>, Option<&'b Blueprint>)> {
     let is_in = |list: &[Blueprint], name: &str| list.iter().any(|other| other.name == name);
-    let mut gone = before.iter().filter(|old| !is_in(after, &old.name));
+    let mut removed = before.iter().filter(|old| !is_in(after, &old.name));
     let same_or_renamed = |new: &'b Blueprint| {
         let same = before.iter().find(|old| old.name == new.name);
-        (same.or_else(|| gone.next()), Some(new))
+        (same.or_else(|| removed.next()), Some(new))
     };
     let mut pairs: Vec<_> = after.iter().map(same_or_renamed).collect();
-    pairs.extend(gone.map(|old| (Some(old), None)));
+    pairs.extend(removed.map(|old| (Some(old), None)));
     pairs
 }
 
 /// The parent class of a Blueprint, under the Blueprint's new name.
 fn parent(blueprint: Option<&Blueprint>, name: &str) -> BTreeMap<String, String> {
-    blueprint.map(|of| (name.to_owned(), of.parent.clone())).into_iter().collect()
+    blueprint.map(|blueprint| (name.to_owned(), blueprint.parent.clone())).into_iter().collect()
 }
 
 /// Named parts of a Blueprint; none if the version does not have the Blueprint.
@@ -242,8 +242,9 @@ fn interfaces(blueprint: &Blueprint) -> BTreeMap<String, String> {
 fn variables(blueprint: &Blueprint) -> BTreeMap<String, String> {
     let text = |Variable { kind, category, value, .. }: &Variable| {
         let value = if value.is_empty() { String::new() } else { format!(" = {value}") };
-        let plain = category.is_empty() || category == "Default";
-        let category = if plain { String::new() } else { format!(" (category {category})") };
+        let is_default_category = category.is_empty() || category == "Default";
+        let category =
+            if is_default_category { String::new() } else { format!(" (category {category})") };
         format!("{kind}{value}{category}")
     };
     blueprint.variables.iter().map(|it| (it.name.clone(), text(it))).collect()
@@ -260,11 +261,11 @@ fn components(blueprint: &Blueprint) -> BTreeMap<String, String> {
 /// Cuts two values to the length that is shown. Long values are cut around their first difference.
 fn around(before: &str, after: &str) -> (String, String) {
     let same = before.chars().zip(after.chars()).take_while(|(a, b)| a == b).count();
-    let long = before.chars().count().max(after.chars().count()) > MAX_SHOWN;
-    let start = if long && !after.is_empty() { same.saturating_sub(BEFORE) } else { 0 };
+    let is_long = before.chars().count().max(after.chars().count()) > MAX_SHOWN_CHARS;
+    let start = if is_long && !after.is_empty() { same.saturating_sub(CHARS_BEFORE) } else { 0 };
     let cut = |text: &str| {
         let mut chars = text.chars().skip(start);
-        let part: String = chars.by_ref().take(MAX_SHOWN).collect();
+        let part: String = chars.by_ref().take(MAX_SHOWN_CHARS).collect();
         let (first, last) = (if start > 0 { "…" } else { "" }, chars.next().map_or("", |_| "…"));
         format!("{first}{part}{last}")
     };

@@ -11,7 +11,7 @@ use crate::{
 use std::borrow::Cow;
 
 /// Number of further bytes to request while the needed size is unknown.
-const STEP: u64 = 16 * 1024;
+const STEP_BYTES: u64 = 16 * 1024;
 /// Maximum depth of nested objects.
 const MAX_NESTING: usize = 64;
 
@@ -54,7 +54,7 @@ impl<'a> Header<'a> {
         let summary = Summary::read(bytes, file_len).map_err(|fault| {
             // The size of the header is not known yet.
             if let Fault::NeedMore { bytes } = fault {
-                return Fault::NeedMore { bytes: bytes.saturating_add(STEP).min(file_len) };
+                return Fault::NeedMore { bytes: bytes.saturating_add(STEP_BYTES).min(file_len) };
             }
             fault
         })?;

@@ -58,7 +58,7 @@ impl Layout {
         let (framework, blueprints) =
             (summary.custom(custom::FRAMEWORK), summary.custom(custom::BLUEPRINTS));
         let (editor, release) = (summary.custom(custom::EDITOR), summary.custom(custom::RELEASE));
-        let stream = summary.custom(custom::UE5_RELEASE);
+        let ue5_stream = summary.custom(custom::UE5_RELEASE);
         let (fortnite, animation) =
             (summary.custom(custom::FORTNITE_MAIN), summary.custom(custom::ANIM_PHYS));
         Self {
@@ -70,11 +70,11 @@ impl Layout {
             pin_container: framework >= 26,
             pin_sets: blueprints >= 6,
             pin_wrapper: release >= 32,
-            pin_precision: stream >= 36,
+            pin_precision: ue5_stream >= 36,
             pin_source: summary.custom(custom::UE5_MAIN) >= 50,
             text_invariant: editor >= 32,
             text_sign: editor >= 20,
-            text_wide: stream >= 12,
+            text_wide: ue5_stream >= 12,
             text_notes: fortnite >= 259,
             material_inputs: summary.custom(custom::CORE) >= 1,
             niagara_variables: summary.custom(custom::NIAGARA) >= 64,

@@ -72,11 +72,15 @@ impl Out {
             self.line(format_args!("## {title}\n"));
             for component in list {
                 let class = component.class.rsplit('.').next().unwrap_or_default();
-                let of = match component.parent.as_str() {
+                let attachment = match component.parent.as_str() {
                     "" => String::new(),
                     parent => format!(", {within} `{}`", code(parent)),
                 };
-                self.line(format_args!("- `{}`: {}{of}", code(&component.name), plain(class)));
+                self.line(format_args!(
+                    "- `{}`: {}{attachment}",
+                    code(&component.name),
+                    plain(class)
+                ));
             }
             self.line(format_args!(""));
         }

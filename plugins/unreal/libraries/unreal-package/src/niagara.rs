@@ -15,7 +15,7 @@ use crate::{
 
 const WHAT: &str = "variable of Niagara";
 /// Maximum size, in bytes, of a value of unknown type whose bytes are kept: the size of a matrix.
-const MAX_VALUE: usize = 64;
+const MAX_VALUE_BYTES: usize = 64;
 
 /// The data after the name and the type of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ enum NiagaraLayout {
 }
 
 impl NiagaraLayout {
-    /// The shape of a structure. In a store, vectors have single precision in all versions.
+    /// The layout of a structure. In a store, vectors have single precision in all versions.
     fn of(structure: &str) -> Option<Self> {
         Some(match structure {
             "NiagaraFloat" | "NiagaraHalf" => Self::Floats(1),
@@ -108,18 +108,18 @@ impl<'a> Decoder<'_, 'a> {
         let Some(tail) = tail.filter(|_| self.layout.niagara_variables) else { return Ok(None) };
         let name = Name::read(cursor, WHAT)?;
         let kind = self.properties(cursor, depth + 1)?;
-        let of_kind = self.object_in(&kind, "ClassStructOrEnum");
+        let type_object = self.object_in(&kind, "ClassStructOrEnum");
         let mut fields = vec![field("Name", Value::Name(name))];
         // The type without its flags, since the flags follow from the type.
-        fields.push(field("Type", of_kind.map_or_else(|| structured(kind), Value::Object)));
+        fields.push(field("Type", type_object.map_or_else(|| structured(kind), Value::Object)));
         match tail {
             Tail::None => {}
             Tail::Offset => fields.push(field("Offset", Value::Int(cursor.i32(WHAT)?.into()))),
             Tail::Value => {
                 let size = cursor.count(WHAT, 1)?;
                 let bytes = cursor.take(WHAT, size)?;
-                let shape = of_kind.and_then(|kind| self.shape(kind));
-                let value = shape.and_then(|shape| shape.read(bytes)).or_else(|| raw(bytes));
+                let layout = type_object.and_then(|kind| self.layout_of(kind));
+                let value = layout.and_then(|layout| layout.read(bytes)).or_else(|| raw(bytes));
                 fields.extend(value.map(|value| field("Value", value)));
             }
         }
@@ -129,13 +129,13 @@ impl<'a> Decoder<'_, 'a> {
     /// Adds its value to each variable of a parameter store. The value is at the variable's offset.
     pub(crate) fn niagara_store(&self, fields: &mut [Property<'a>]) {
         let is = |field: &Property<'_>, name: &str| match &field.name {
-            Label::Name(own) => self.header.is_named(*own, name),
-            Label::Text(own) => own == name,
+            Label::Name(label) => self.header.is_named(*label, name),
+            Label::Text(label) => label == name,
         };
         let data = fields.iter().find(|field| is(field, "ParameterData"));
         let Some(Value::List(data)) = data.map(|field| field.value.clone()) else { return };
         let Some(data) =
-            data.iter().map(|byte| whole(byte)?.try_into().ok()).collect::<Option<Vec<u8>>>()
+            data.iter().map(|byte| as_integer(byte)?.try_into().ok()).collect::<Option<Vec<u8>>>()
         else {
             return;
         };
@@ -144,10 +144,11 @@ impl<'a> Decoder<'_, 'a> {
         for variable in variables {
             let Value::Struct(variable) = variable else { continue };
             let offset = variable.fields.iter().find(|field| is(field, "Offset"));
-            let offset = offset.and_then(|field| usize::try_from(whole(&field.value)?).ok());
-            let shape = self.object_in(&variable.fields, "Type").and_then(|kind| self.shape(kind));
-            let value = offset.zip(shape).and_then(|(offset, shape)| {
-                shape.read(data.get(offset..offset.checked_add(shape.size())?)?)
+            let offset = offset.and_then(|field| usize::try_from(as_integer(&field.value)?).ok());
+            let layout =
+                self.object_in(&variable.fields, "Type").and_then(|kind| self.layout_of(kind));
+            let value = offset.zip(layout).and_then(|(offset, layout)| {
+                layout.read(data.get(offset..offset.checked_add(layout.size())?)?)
             });
             variable.fields.extend(value.map(|value| field("Value", value)));
         }
@@ -156,16 +157,16 @@ impl<'a> Decoder<'_, 'a> {
     /// The object in the field with this name.
     fn object_in(&self, fields: &[Property<'a>], name: &str) -> Option<Index> {
         fields.iter().find_map(|field| match (&field.name, &field.value) {
-            (Label::Name(own), Value::Object(object)) if self.header.is_named(*own, name) => {
+            (Label::Name(label), Value::Object(object)) if self.header.is_named(*label, name) => {
                 Some(*object)
             }
-            (Label::Text(own), Value::Object(object)) if own == name => Some(*object),
+            (Label::Text(label), Value::Object(object)) if label == name => Some(*object),
             _ => None,
         })
     }
 
-    /// The shape of a type. Entries of enumerations are whole numbers.
-    fn shape(&self, kind: Index) -> Option<NiagaraLayout> {
+    /// The layout of a type. Entries of enumerations are whole numbers.
+    fn layout_of(&self, kind: Index) -> Option<NiagaraLayout> {
         match self.header.class_name(kind).as_ref() {
             "Enum" | "UserDefinedEnum" => Some(NiagaraLayout::Ints(1)),
             _ => NiagaraLayout::of(&self.header.object_name(kind)),
@@ -173,8 +174,8 @@ impl<'a> Decoder<'_, 'a> {
     }
 }
 
-/// A whole number.
-fn whole(value: &Value<'_>) -> Option<i64> {
+/// The integer, if the value is one.
+fn as_integer(value: &Value<'_>) -> Option<i64> {
     if let Value::Int(number) = value { Some(*number) } else { None }
 }
 
@@ -182,7 +183,7 @@ fn whole(value: &Value<'_>) -> Option<i64> {
 fn raw<'a>(bytes: &[u8]) -> Option<Value<'a>> {
     match bytes.len() {
         0 => None,
-        1..=MAX_VALUE => {
+        1..=MAX_VALUE_BYTES => {
             let numbers = bytes.iter().map(|byte| Value::Int((*byte).into()));
             Some(Value::List(numbers.collect()))
         }

@@ -58,8 +58,8 @@ pub fn get<'v, 'a>(
     name: &str,
 ) -> Option<&'v Value<'a>> {
     let found = properties.iter().find(|property| match &property.name {
-        Label::Name(own) => header.is_named(*own, name),
-        Label::Text(own) => own == name,
+        Label::Name(label) => header.is_named(*label, name),
+        Label::Text(label) => label == name,
     });
     found.map(|property| &property.value)
 }
@@ -120,10 +120,10 @@ impl<'a> Package<'a> {
             cursor = whole.part("object", start + script, end)?;
         } else if has_import_sources(&header.class_name(index)) && !header.summary.is_stripped() {
             // The source files come first, as a list in JSON; older versions have no such list.
-            let mut behind = cursor.clone();
-            let sources = behind.string("sources of an import");
+            let mut after_sources = cursor.clone();
+            let sources = after_sources.string("sources of an import");
             if sources.is_ok_and(|text| text.trim_start().starts_with('[')) {
-                cursor = behind;
+                cursor = after_sources;
             }
         }
         let decoder = Decoder::new(header);
@@ -142,13 +142,13 @@ impl<'a> Package<'a> {
             object.warnings.push(cursor.damaged("end of the properties").in_section("object"));
             cursor = whole.part("object", start + script, end)?;
         }
-        let rest = self.rest(&decoder, index, cursor, object);
+        let rest = self.read_rest(&decoder, index, cursor, object);
         object.undecoded += decoder.undecoded.get();
         rest
     }
 
     /// Reads the data after the properties: GUID, pins and rows.
-    fn rest(
+    fn read_rest(
         &self,
         decoder: &Decoder<'_, 'a>,
         index: Index,
@@ -193,8 +193,8 @@ impl<'a> Package<'a> {
                 (0..count).map(|_| Index::read(&mut cursor, "actors")).collect();
             let mut actors = actors.ok()?;
             actors.retain(|actor| actor.0 != 0);
-            let all_here = actors.iter().all(|actor| self.header.outer(*actor) == level);
-            (all_here && !actors.is_empty()).then_some(actors)
+            let are_all_in_level = actors.iter().all(|actor| self.header.outer(*actor) == level);
+            (are_all_in_level && !actors.is_empty()).then_some(actors)
         })
     }
 }

@@ -12,7 +12,7 @@ use std::fmt::Write;
 const MAX_NAMES: usize = 16;
 /// Maximum number of nodes of a small graph. Small graphs within other graphs, such as states of
 /// animations, share one list of names.
-const SMALL: usize = 5;
+const MAX_SMALL_NODES: usize = 5;
 /// Maximum number of graphs that are outlined.
 const MAX_GRAPHS: usize = 60;
 
@@ -37,29 +37,30 @@ impl Package<'_> {
             self.blueprints(package)
         {
             let parent = parent.rsplit(['.', '/']).next().unwrap_or_default();
-            line(&mut text, &format!("blueprint {name}: {parent}"));
+            push_line(&mut text, &format!("blueprint {name}: {parent}"));
             for (word, names) in [
                 ("implements", interfaces),
                 ("components", components.into_iter().map(|c| c.name).collect()),
                 ("widgets", widgets.into_iter().map(|w| w.name).collect()),
                 ("variables", variables.into_iter().map(|v| v.name).collect()),
             ] {
-                list(&mut text, word, &counted(names.iter().map(String::as_str)));
+                push_list(&mut text, word, &counted(names.iter().map(String::as_str)));
             }
         }
         let graphs = self.graphs(package);
-        let is_small = |graph: &Graph| graph.name.contains('.') && graph.nodes.len() <= SMALL;
+        let is_small =
+            |graph: &Graph| graph.name.contains('.') && graph.nodes.len() <= MAX_SMALL_NODES;
         let (small, large): (Vec<&Graph>, Vec<&Graph>) = graphs.iter().partition(|g| is_small(g));
         for graph in large.iter().take(MAX_GRAPHS) {
             text.push_str(&graph.outline());
         }
         if large.len() > MAX_GRAPHS {
-            line(&mut text, &format!("and {} more graphs", large.len() - MAX_GRAPHS));
+            push_line(&mut text, &format!("and {} more graphs", large.len() - MAX_GRAPHS));
         }
         if !small.is_empty() {
-            line(&mut text, &format!("small graphs within these: {}", small.len()));
+            push_line(&mut text, &format!("small graphs within these: {}", small.len()));
             let names = small.iter().map(|graph| graph.name.rsplit('.').next().unwrap_or_default());
-            list(&mut text, "names", &counted(names));
+            push_list(&mut text, "names", &counted(names));
         }
         text
     }
@@ -71,13 +72,13 @@ impl Graph {
         let mut text = String::new();
         let Self { name, class, role, nodes } = self;
         let role = if role.is_empty() { class.as_str() } else { role };
-        line(&mut text, &format!("graph {name} ({role}), nodes: {}", nodes.len()));
+        push_line(&mut text, &format!("graph {name} ({role}), nodes: {}", nodes.len()));
         for (kind, word) in LISTS {
             let of_kind = nodes.iter().filter(|node| node.kind == *kind);
-            list(&mut text, word, &counted(of_kind.map(subject)));
+            push_list(&mut text, word, &counted(of_kind.map(subject)));
         }
         let rest = nodes.iter().filter(|node| node.kind == NodeKind::Other);
-        list(&mut text, "other", &counted(rest.map(|node| node.title.as_str())));
+        push_list(&mut text, "other", &counted(rest.map(|node| node.title.as_str())));
         text
     }
 }
@@ -106,7 +107,7 @@ fn counted<'n>(names: impl Iterator<Item = &'n str>) -> Vec<(&'n str, usize)> {
     counts
 }
 
-fn list(text: &mut String, word: &str, names: &[(&str, usize)]) {
+fn push_list(text: &mut String, word: &str, names: &[(&str, usize)]) {
     if names.is_empty() {
         return;
     }
@@ -118,10 +119,10 @@ fn list(text: &mut String, word: &str, names: &[(&str, usize)]) {
     if names.len() > MAX_NAMES {
         write!(shown, " and {} more", names.len() - MAX_NAMES).expect("a String takes any text");
     }
-    line(text, &format!("  {word}: {shown}"));
+    push_line(text, &format!("  {word}: {shown}"));
 }
 
-fn line(text: &mut String, line: &str) {
+fn push_line(text: &mut String, line: &str) {
     text.push_str(line);
     text.push('\n');
 }

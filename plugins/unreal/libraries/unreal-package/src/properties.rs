@@ -66,8 +66,8 @@ impl<'h, 'a> Decoder<'h, 'a> {
         if self.header.is_named(tag.kind.name, "BoolProperty") {
             return Ok(Value::Bool(tag.truth));
         }
-        let whole = Some(tag.size);
-        let value = self.value(&mut body, &tag.kind, whole, tag.native, depth)?;
+        let size = Some(tag.size);
+        let value = self.value(&mut body, &tag.kind, size, tag.native, depth)?;
         if body.left() != 0 {
             return Err(body.damaged(WHAT));
         }
@@ -152,8 +152,8 @@ impl<'h, 'a> Decoder<'h, 'a> {
     ) -> Result<Value<'a>, CursorStop> {
         let kind = kind.map(|kind| kind.name);
         if let (Some(name), None | Some(true)) = (kind, native) {
-            let of_any_type = self.instanced(cursor, name, depth)?;
-            let value = match of_any_type {
+            let instanced = self.instanced(cursor, name, depth)?;
+            let value = match instanced {
                 None => self.niagara_variable(cursor, name, depth)?,
                 Some(value) => Some(value),
             };
@@ -215,13 +215,13 @@ impl<'h, 'a> Decoder<'h, 'a> {
     ) -> Result<Value<'a>, CursorStop> {
         // The space left shows whether a byte is stored as a number or as a name.
         let left = usize::try_from(cursor.left()).unwrap_or(usize::MAX);
-        let each = left.checked_div(count);
-        if count > MAX_BYTES && each == Some(1) {
+        let item_size = left.checked_div(count);
+        if count > MAX_BYTES && item_size == Some(1) {
             return Err(cursor.damaged("bytes"));
         }
         let mut items = Vec::with_capacity(count.min(left / 4 + 1));
         for _ in 0..count {
-            items.push(self.value(cursor, kind, each, None, depth + 1)?);
+            items.push(self.value(cursor, kind, item_size, None, depth + 1)?);
         }
         Ok(Value::List(items))
     }
@@ -270,9 +270,9 @@ impl<'h, 'a> Decoder<'h, 'a> {
         kind: &Type,
         depth: usize,
     ) -> Result<Value<'a>, CursorStop> {
-        let named = !kind.inner.is_empty() || !self.header.is_named(kind.name, "StructProperty");
+        let is_typed = !kind.inner.is_empty() || !self.header.is_named(kind.name, "StructProperty");
         let enumeration = self.header.is_named(kind.name, "ByteProperty") && !kind.inner.is_empty();
-        if named {
+        if is_typed {
             return self.value(cursor, kind, enumeration.then_some(8), None, depth + 1);
         }
         let mut attempt = cursor.clone();

@@ -32,9 +32,9 @@ const MAX_LINE: usize = 2000;
 const MAX_COMMENT: usize = 240;
 /// Maximum length, in bytes, of an expression that is written at each use, instead of once on a
 /// line of its own.
-const SHORT: usize = 24;
+const MAX_INLINE_BYTES: usize = 24;
 /// Inputs that are left out unless they are linked.
-const SILENT: &[&str] = &["LatentInfo", "WorldContextObject", "__WorldContext", "self"];
+const OMITTED_INPUTS: &[&str] = &["LatentInfo", "WorldContextObject", "__WorldContext", "self"];
 
 /// Functions that are written as operators: the beginning of their names, and the operator.
 const OPERATORS: &[(&str, &str)] = &[
@@ -80,8 +80,8 @@ fn declarations(blueprint: &Blueprint, text: &mut String) {
     }
     for (word, list) in [("component", components), ("widget", widgets)] {
         for Component { name, class, parent } in list {
-            let of = if parent.is_empty() { "" } else { " in " };
-            line(format_args!("  {word} {name}: {}{of}{parent}", last(class)));
+            let preposition = if parent.is_empty() { "" } else { " in " };
+            line(format_args!("  {word} {name}: {}{preposition}{parent}", last(class)));
         }
     }
     for Binding { widget, property, source } in bindings {
@@ -89,8 +89,8 @@ fn declarations(blueprint: &Blueprint, text: &mut String) {
     }
     for variable in variables {
         let value = value(&variable.value, &variable.kind);
-        let is = if value.is_empty() { "" } else { " = " };
-        line(format_args!("  var {}: {}{is}{value}", variable.name, variable.kind));
+        let separator = if value.is_empty() { "" } else { " = " };
+        line(format_args!("  var {}: {}{separator}{value}", variable.name, variable.kind));
     }
     line(format_args!(""));
 }
@@ -167,7 +167,7 @@ impl<'g> Writer<'g> {
         for node in nodes.iter().filter(|node| is_comment(node)) {
             self.line(1, &format!("# {}", shortened(&node.subject, MAX_COMMENT)));
         }
-        let begins = |node: &Node| {
+        let is_start = |node: &Node| {
             let mut inputs = node.pins.iter().filter(|pin| is_exec(pin) && !pin.output);
             has_exec(node) && inputs.all(|pin| pin.links.is_empty())
         };
@@ -176,7 +176,7 @@ impl<'g> Writer<'g> {
             all.filter(|(_, node)| choice(node)).map(|(at, _)| at).collect()
         };
         // The second pass finds loops, which have no node where execution begins.
-        for at in order(&begins).into_iter().chain(order(&has_exec)) {
+        for at in order(&is_start).into_iter().chain(order(&has_exec)) {
             self.block(at, 1, 0);
             self.named_nodes();
         }
@@ -307,32 +307,32 @@ impl<'g> Writer<'g> {
         let node = &self.graph.nodes[at];
         let call = node.title.strip_prefix("Call ").filter(|_| node.kind == NodeKind::Call);
         let title = call.unwrap_or(&node.title);
-        let all: Vec<&NodePin> = node.pins.iter().filter(|pin| is_argument(pin)).collect();
+        let arguments: Vec<&NodePin> = node.pins.iter().filter(|pin| is_argument(pin)).collect();
         let inputs: Vec<&NodePin> =
-            node.pins.iter().filter(|pin| is_value_input(pin) && is_told(pin)).collect();
+            node.pins.iter().filter(|pin| is_value_input(pin) && is_written(pin)).collect();
         let operator = OPERATORS.iter().find(|(begin, _)| {
             title.starts_with(begin) || begin.strip_suffix('_').is_some_and(|whole| whole == title)
         });
-        if let (Some((_, operator)), [one, other]) = (operator, all.as_slice()) {
-            let (one, other) = (self.operand(one, depth), self.operand(other, depth));
-            return format!("({one} {operator} {other})");
+        if let (Some((_, operator)), [left, right]) = (operator, arguments.as_slice()) {
+            let (left, right) = (self.operand(left, depth), self.operand(right, depth));
+            return format!("({left} {operator} {right})");
         }
-        let mut of = String::new();
+        let mut receiver = String::new();
         let mut values = Vec::new();
         for pin in &inputs {
             let value = self.input(pin, depth);
             if pin.name == "self" {
-                of = format!("{value}.");
-            } else if all.len() == 1 {
+                receiver = format!("{value}.");
+            } else if arguments.len() == 1 {
                 values.push(value);
             } else {
                 values.push(format!("{}={value}", member(&pin.name)));
             }
         }
         if values.is_empty() && (has_exec(node) || node.kind == NodeKind::Get) {
-            return format!("{of}{title}");
+            return format!("{receiver}{title}");
         }
-        format!("{of}{title}({})", values.join(", "))
+        format!("{receiver}{title}({})", values.join(", "))
     }
 
     /// The expression of an input; `default` if nothing is linked and no value is stored.
@@ -378,7 +378,7 @@ impl<'g> Writer<'g> {
             return format!("{id}{part}");
         }
         if node.kind == NodeKind::Get
-            && node.pins.iter().all(|pin| !is_value_input(pin) || !is_told(pin))
+            && node.pins.iter().all(|pin| !is_value_input(pin) || !is_written(pin))
         {
             self.shown.insert(at);
             // If the pin is a member of a structure, the member is appended. Otherwise the pin has
@@ -402,7 +402,7 @@ impl<'g> Writer<'g> {
             let waiting = self.named.len();
             let text = self.call(at, MAX_DEPTH);
             self.named.truncate(waiting);
-            self.short.insert(at, (text.len() <= SHORT).then_some(text));
+            self.short.insert(at, (text.len() <= MAX_INLINE_BYTES).then_some(text));
         }
         if let Some(Some(text)) = self.short.get(&at) {
             self.shown.insert(at);
@@ -438,13 +438,13 @@ fn is_value_input(pin: &NodePin) -> bool {
 
 /// Whether an input is visible in the editor, or is linked.
 fn is_argument(pin: &NodePin) -> bool {
-    let is_seen = !pin.hidden && !SILENT.contains(&pin.name.as_str());
+    let is_seen = !pin.hidden && !OMITTED_INPUTS.contains(&pin.name.as_str());
     is_value_input(pin) && (is_seen || !pin.links.is_empty())
 }
 
 /// Whether an input is written: it is linked, or has a value that is not the node's own default.
-fn is_told(pin: &NodePin) -> bool {
-    let is_value = !pin.hidden && !pin.is_default && !SILENT.contains(&pin.name.as_str());
+fn is_written(pin: &NodePin) -> bool {
+    let is_value = !pin.hidden && !pin.is_default && !OMITTED_INPUTS.contains(&pin.name.as_str());
     !pin.links.is_empty() || is_value && !value(&pin.value, &pin.kind).is_empty()
 }
 

@@ -83,18 +83,22 @@ pub fn read<'a>(whole: &Cursor<'a>, summary: &Summary<'a>) -> Result<Registry<'a
 }
 
 /// One bit for each import or soft reference: whether the game uses it.
-struct GameUse<'a>(usize, &'a [u8]);
+struct GameUse<'a> {
+    /// Number of bits.
+    count: usize,
+    bytes: &'a [u8],
+}
 
 impl<'a> GameUse<'a> {
     fn read(cursor: &mut Cursor<'a>) -> Result<Self, CursorStop> {
         let what = "flags of the dependencies";
-        let bits = cursor.i32(what)?;
-        let bits = usize::try_from(bits).map_err(|_| cursor.damaged(what))?;
-        Ok(Self(bits, cursor.take(what, bits.div_ceil(32) * 4)?))
+        let count = cursor.i32(what)?;
+        let count = usize::try_from(count).map_err(|_| cursor.damaged(what))?;
+        Ok(Self { count, bytes: cursor.take(what, count.div_ceil(32) * 4)? })
     }
 
     fn get(&self, bit: usize) -> Option<bool> {
-        (bit < self.0).then(|| self.1[bit / 8] >> (bit % 8) & 1 == 1)
+        (bit < self.count).then(|| self.bytes[bit / 8] >> (bit % 8) & 1 == 1)
     }
 }
 
@@ -136,12 +140,12 @@ pub fn soft_packages<'a>(
         return Ok(Vec::new());
     }
     let mut cursor = whole.from(what, summary.soft_packages.offset.into())?;
-    let named = summary.versions.ue4 >= ue4::SOFT_OBJECT_PATH;
-    let least = if named { 8 } else { 4 };
-    let count = cursor.checked_count(what, summary.soft_packages.count, least)?;
+    let are_names = summary.versions.ue4 >= ue4::SOFT_OBJECT_PATH;
+    let min_bytes = if are_names { 8 } else { 4 };
+    let count = cursor.checked_count(what, summary.soft_packages.count, min_bytes)?;
     let mut packages = Vec::with_capacity(count);
     for _ in 0..count {
-        packages.push(if named {
+        packages.push(if are_names {
             SoftPackage::Name(Name::read(&mut cursor, what)?)
         } else {
             SoftPackage::Path(cursor.string(what)?)
@@ -175,7 +179,7 @@ pub fn dependencies<'a>(
         found.push(Dependency {
             package,
             strength: DependencyKind::Hard,
-            editor_only: used.map(|u| !u),
+            editor_only: used.map(|is_used| !is_used),
         });
     }
     for (position, soft) in soft.iter().enumerate() {
@@ -187,7 +191,7 @@ pub fn dependencies<'a>(
         found.push(Dependency {
             package,
             strength: DependencyKind::Soft,
-            editor_only: used.map(|u| !u),
+            editor_only: used.map(|is_used| !is_used),
         });
     }
     for name in &flags.build {

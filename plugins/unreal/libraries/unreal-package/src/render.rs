@@ -9,7 +9,7 @@ use crate::{
 use std::fmt::Write;
 
 /// Maximum length of a string that is shown, in characters.
-const MAX_SHOWN: usize = 16_384;
+const MAX_STRING_CHARS: usize = 16_384;
 
 /// Writes values of one package, up to a limit.
 pub struct Render<'h, 'a> {
@@ -79,26 +79,26 @@ impl<'h, 'a> Render<'h, 'a> {
 
     /// Describes the type of a pin: `array of object Actor`.
     pub fn pin_type(&self, kind: &PinType<'_>) -> String {
-        let one = |category: &Label<'_>, subcategory: &Label<'_>, object: Index| {
+        let type_of = |category: &Label<'_>, subcategory: &Label<'_>, object: Index| {
             let mut text = self.label(category);
-            let more = match object.0 {
+            let detail = match object.0 {
                 0 => self.label(subcategory),
                 _ => visible(&self.header.object_name(object), 512, false).into_owned(),
             };
-            if !matches!(more.as_str(), "" | "None") {
+            if !matches!(detail.as_str(), "" | "None") {
                 text.push(' ');
-                text.push_str(&more);
+                text.push_str(&detail);
             }
             text
         };
-        let first = one(&kind.category, &kind.subcategory, kind.object);
+        let first = type_of(&kind.category, &kind.subcategory, kind.object);
         match (kind.container, &kind.values) {
             (Container::None, _) => first,
             (Container::Array, _) => format!("array of {first}"),
             (Container::Set, _) => format!("set of {first}"),
             (Container::Map, None) => format!("map of {first}"),
             (Container::Map, Some((category, subcategory, object))) => {
-                format!("map of {first} to {}", one(category, subcategory, *object))
+                format!("map of {first} to {}", type_of(category, subcategory, *object))
             }
         }
     }
@@ -106,7 +106,7 @@ impl<'h, 'a> Render<'h, 'a> {
     /// Writes a string in quotation marks.
     pub fn quoted(&mut self, text: &str) {
         self.out.push('"');
-        for c in visible(text, MAX_SHOWN, true).chars() {
+        for c in visible(text, MAX_STRING_CHARS, true).chars() {
             match c {
                 '"' => self.out.push_str("\\\""),
                 '\\' => self.out.push_str("\\\\"),
@@ -165,7 +165,7 @@ impl<'h, 'a> Render<'h, 'a> {
         self.out.write_fmt(arguments).expect("a String takes any text");
     }
 
-    fn list<T>(&mut self, items: &[T], one: impl Fn(&mut Self, &T)) {
+    fn list<T>(&mut self, items: &[T], write_item: impl Fn(&mut Self, &T)) {
         self.out.push('(');
         for (position, item) in items.iter().enumerate() {
             if self.is_full() {
@@ -174,7 +174,7 @@ impl<'h, 'a> Render<'h, 'a> {
             if position > 0 {
                 self.out.push(',');
             }
-            one(self, item);
+            write_item(self, item);
         }
         self.out.push(')');
     }

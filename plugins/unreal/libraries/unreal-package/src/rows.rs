@@ -56,19 +56,19 @@ impl Table {
         cursor: &mut Cursor<'a>,
     ) -> Result<Rows<'a>, CursorStop> {
         match self {
-            Self::Data => named(decoder, cursor, false).map(Rows::Named),
-            Self::Strings => strings(cursor).map(Rows::Strings),
+            Self::Data => read_rows(decoder, cursor, false).map(Rows::Named),
+            Self::Strings => read_strings(cursor).map(Rows::Strings),
             Self::Curves => {
                 // Since 4.23, the kind of the curves is stored before the curves. The right layout
                 // uses all bytes.
                 let mut with_kind = cursor.clone();
-                if let Ok(rows) = named(decoder, &mut with_kind, true)
+                if let Ok(rows) = read_rows(decoder, &mut with_kind, true)
                     && with_kind.left() == 0
                 {
                     *cursor = with_kind;
                     return Ok(Rows::Named(rows));
                 }
-                named(decoder, cursor, false).map(Rows::Named)
+                read_rows(decoder, cursor, false).map(Rows::Named)
             }
         }
     }
@@ -76,7 +76,7 @@ impl Table {
 
 /// Reads rows of tagged properties. With `has_kind`, a byte for the kind of the rows follows their
 /// number.
-fn named<'a>(
+fn read_rows<'a>(
     decoder: &Decoder<'_, 'a>,
     cursor: &mut Cursor<'a>,
     has_kind: bool,
@@ -90,7 +90,7 @@ fn named<'a>(
     (0..count).map(row).collect()
 }
 
-fn strings<'a>(cursor: &mut Cursor<'a>) -> Result<Strings<'a>, CursorStop> {
+fn read_strings<'a>(cursor: &mut Cursor<'a>) -> Result<Strings<'a>, CursorStop> {
     let what = "entries of a string table";
     let namespace = cursor.string(what)?;
     let count = cursor.count(what, 8)?;

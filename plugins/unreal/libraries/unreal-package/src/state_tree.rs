@@ -22,7 +22,7 @@ const MAX_STATES: usize = 10_000;
 /// Maximum depth of states.
 const MAX_DEPTH: usize = 64;
 /// Maximum length of the values of a task or condition, in bytes.
-const MAX_VALUES: usize = 240;
+const MAX_VALUE_BYTES: usize = 240;
 /// Members of tasks and conditions that are not shown: they do not describe the behavior, or they
 /// are shown in another way.
 const NOT_SHOWN: &[&str] = &[
@@ -40,7 +40,7 @@ const NOT_SHOWN: &[&str] = &[
 ];
 /// Default values that are not shown. An instanced structure stores all of its members, with or
 /// without default values.
-const USUAL: &[&str] = &[
+const DEFAULTS_NOT_SHOWN: &[&str] = &[
     "bTaskEnabled=True",
     "bConsideredForCompletion=True",
     "bInvert=False",
@@ -54,9 +54,9 @@ impl Package<'_> {
     /// transition. `None` if the package has no state tree with the editor's data.
     pub fn state_tree(&self, name: &str) -> Option<String> {
         let header = &self.header;
-        let all = (0..header.exports.len()).map(Index::of_export);
+        let objects = (0..header.exports.len()).map(Index::of_export);
         let data =
-            all.into_iter().find(|index| header.class_name(*index) == "StateTreeEditorData")?;
+            objects.into_iter().find(|index| header.class_name(*index) == "StateTreeEditorData")?;
         let owner = header.outer(data);
         let title =
             if owner.0 == 0 { name.to_owned() } else { header.object_name(owner).into_owned() };
@@ -183,7 +183,7 @@ impl Text<'_, '_> {
         let mut values = self.values(get(node, header, "Value"));
         values.extend(self.values(get(instance, header, "Value")));
         if let Some(object) = object.filter(|object| object.export().is_some()) {
-            values.extend(self.written(&self.package.object(object).properties));
+            values.extend(self.shown_values(&self.package.object(object).properties));
         }
         if let Some(Value::Guid(id)) = get(fields, header, "ID") {
             self.bindings.put_into(&mut values, *id);
@@ -199,23 +199,23 @@ impl Text<'_, '_> {
     fn values(&self, value: Option<&Value<'_>>) -> Vec<String> {
         match value {
             Some(Value::Undecoded { bytes }) => vec![format!("{bytes} bytes are not decoded")],
-            Some(value) => self.written(value.fields()),
+            Some(value) => self.shown_values(value.fields()),
             None => Vec::new(),
         }
     }
 
-    fn written(&self, properties: &[Property<'_>]) -> Vec<String> {
+    fn shown_values(&self, properties: &[Property<'_>]) -> Vec<String> {
         let header = &self.package.header;
         let written = properties.iter().filter_map(|property| {
-            let mut render = Render::new(header, self.name, MAX_VALUES);
+            let mut render = Render::new(header, self.name, MAX_VALUE_BYTES);
             let key = render.label(&property.name);
             if NOT_SHOWN.contains(&key.as_str()) {
                 return None;
             }
             render.value(&property.value);
             let written = format!("{key}={}", render.out);
-            let is_usual = USUAL.contains(&written.as_str()) || render.out == "None";
-            (!is_usual).then(|| visible(&written, MAX_VALUES, false).into_owned())
+            let is_default = DEFAULTS_NOT_SHOWN.contains(&written.as_str()) || render.out == "None";
+            (!is_default).then(|| visible(&written, MAX_VALUE_BYTES, false).into_owned())
         });
         written.collect()
     }

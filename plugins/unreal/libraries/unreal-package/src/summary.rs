@@ -9,7 +9,7 @@ use crate::{
 use std::borrow::Cow;
 
 const MAGIC: u32 = 0x9E2A_83C1;
-const LFS: &[u8] = b"version https://git-lfs";
+const LFS_START: &[u8] = b"version https://git-lfs";
 
 /// Package flags that this reader uses (`EPackageFlags`).
 pub mod flags {
@@ -76,7 +76,7 @@ impl<'a> Summary<'a> {
         file_len: u64,
         assumed: Option<Versions>,
     ) -> Result<Self, Fault> {
-        if bytes.starts_with(LFS) {
+        if bytes.starts_with(LFS_START) {
             return Err(Fault::LfsPointer { size: lfs_size(bytes) });
         }
         let mut cursor = Cursor::new(bytes, file_len);
@@ -87,8 +87,8 @@ impl<'a> Summary<'a> {
             Err(stop @ CursorStop::Short { .. }) => return Err(stop.into()),
         }
         let mut summary = Self { file_len: file_len.max(bytes.len() as u64), ..Self::default() };
-        summary.versions = versions(&mut cursor, assumed)?;
-        summary.body(&mut cursor)?;
+        summary.versions = read_versions(&mut cursor, assumed)?;
+        summary.read_body(&mut cursor)?;
         Ok(summary)
     }
 
@@ -107,30 +107,30 @@ impl<'a> Summary<'a> {
         self.flags & (flags::COOKED | flags::FILTER_EDITOR_ONLY) != 0
     }
 
-    fn body(&mut self, cursor: &mut Cursor<'a>) -> Result<(), CursorStop> {
+    fn read_body(&mut self, cursor: &mut Cursor<'a>) -> Result<(), CursorStop> {
         let Versions { legacy, ue4, ue5, .. } = self.versions;
         if ue5 >= ue5::SAVED_HASH {
             cursor.skip("hash", 20)?;
-            self.header_size = size(cursor)?;
+            self.header_size = read_size(cursor)?;
         }
-        self.customs = customs(cursor, legacy)?;
+        self.customs = read_customs(cursor, legacy)?;
         if ue5 < ue5::SAVED_HASH {
-            self.header_size = size(cursor)?;
+            self.header_size = read_size(cursor)?;
         }
         self.saved_name = cursor.string("package name")?;
         self.flags = cursor.u32("package flags")?;
-        self.names = table(cursor, "names")?;
+        self.names = read_table(cursor, "names")?;
         if ue5 >= ue5::SOFT_PATH_TABLE {
-            self.soft_paths = table(cursor, "soft object paths")?;
+            self.soft_paths = read_table(cursor, "soft object paths")?;
         }
         if ue4 >= ue4::LOCALIZATION_ID && !self.is_stripped() {
             cursor.skip_string("localization id")?;
         }
         if ue4 >= ue4::GATHERABLE_TEXT {
-            table(cursor, "texts")?;
+            read_table(cursor, "texts")?;
         }
-        self.exports = table(cursor, "exports")?;
-        self.imports = table(cursor, "imports")?;
+        self.exports = read_table(cursor, "exports")?;
+        self.imports = read_table(cursor, "imports")?;
         if ue5 >= ue5::CELLS {
             cursor.skip("cells", 16)?;
         }
@@ -139,7 +139,7 @@ impl<'a> Summary<'a> {
         }
         self.depends = cursor.i32("offset of the dependencies")?;
         if ue4 >= ue4::SOFT_REFERENCES {
-            self.soft_packages = table(cursor, "soft references")?;
+            self.soft_packages = read_table(cursor, "soft references")?;
         }
         if ue4 >= ue4::SEARCHABLE_NAMES {
             cursor.skip("offset of the searchable names", 4)?;
@@ -157,17 +157,17 @@ impl<'a> Summary<'a> {
                 cursor.skip("owner's GUID", 16)?;
             }
         }
-        self.tail(cursor)
+        self.read_tail(cursor)
     }
 
     /// Reads the fields from the generations on.
-    fn tail(&mut self, cursor: &mut Cursor<'a>) -> Result<(), CursorStop> {
+    fn read_tail(&mut self, cursor: &mut Cursor<'a>) -> Result<(), CursorStop> {
         let Versions { legacy, ue4, .. } = self.versions;
         let generations = cursor.count("generations", 8)?;
         cursor.skip("generations", generations * 8)?;
-        self.engine = engine(cursor, ue4, ue4::ENGINE_VERSION)?;
+        self.engine = read_engine(cursor, ue4, ue4::ENGINE_VERSION)?;
         if ue4 >= ue4::COMPATIBLE_ENGINE {
-            engine(cursor, ue4, 0)?;
+            read_engine(cursor, ue4, 0)?;
         }
         cursor.skip("compression", 4)?;
         let chunks = cursor.count("compressed chunks", 16)?;
@@ -181,13 +181,13 @@ impl<'a> Summary<'a> {
         }
         self.registry = cursor.i32("offset of the asset registry data")?;
         if self.is_stripped() {
-            self.end = self.rest(cursor.clone())?;
+            self.end = self.skip_rest(cursor.clone())?;
         }
         Ok(())
     }
 
     /// Skips the fields about bulk data and chunks, to find the end of the summary.
-    fn rest(&self, mut cursor: Cursor<'_>) -> Result<u64, CursorStop> {
+    fn skip_rest(&self, mut cursor: Cursor<'_>) -> Result<u64, CursorStop> {
         let what = "end of the summary";
         let Versions { ue4, ue5, .. } = self.versions;
         cursor.skip(what, 8)?;
@@ -213,7 +213,7 @@ impl<'a> Summary<'a> {
     }
 }
 
-fn versions(cursor: &mut Cursor<'_>, assumed: Option<Versions>) -> Result<Versions, Fault> {
+fn read_versions(cursor: &mut Cursor<'_>, assumed: Option<Versions>) -> Result<Versions, Fault> {
     let legacy = cursor.i32("file version")?;
     if legacy >= -1 {
         return Err(Fault::TooOld { legacy, ue4: 0 });
@@ -237,19 +237,19 @@ fn versions(cursor: &mut Cursor<'_>, assumed: Option<Versions>) -> Result<Versio
     Ok(Versions { legacy, ue4, ue5, licensee })
 }
 
-fn size(cursor: &mut Cursor<'_>) -> Result<u64, CursorStop> {
+fn read_size(cursor: &mut Cursor<'_>) -> Result<u64, CursorStop> {
     let size = cursor.i32("size of the header")?;
     u64::try_from(size).map_err(|_| cursor.damaged("size of the header"))
 }
 
-fn table(cursor: &mut Cursor<'_>, what: &'static str) -> Result<Table, CursorStop> {
+fn read_table(cursor: &mut Cursor<'_>, what: &'static str) -> Result<Table, CursorStop> {
     Ok(Table { count: cursor.i32(what)?, offset: cursor.i32(what)? })
 }
 
-fn customs(cursor: &mut Cursor<'_>, legacy: i32) -> Result<Vec<(Guid, i32)>, CursorStop> {
+fn read_customs(cursor: &mut Cursor<'_>, legacy: i32) -> Result<Vec<(Guid, i32)>, CursorStop> {
     let what = "custom versions";
-    let least = if legacy == -2 { 8 } else { 20 };
-    let count = cursor.count(what, least)?;
+    let min_bytes = if legacy == -2 { 8 } else { 20 };
+    let count = cursor.count(what, min_bytes)?;
     let mut customs = Vec::with_capacity(count);
     for _ in 0..count {
         if legacy == -2 {
@@ -265,7 +265,11 @@ fn customs(cursor: &mut Cursor<'_>, legacy: i32) -> Result<Vec<(Guid, i32)>, Cur
     Ok(customs)
 }
 
-fn engine<'a>(cursor: &mut Cursor<'a>, ue4: i32, since: i32) -> Result<Engine<'a>, CursorStop> {
+fn read_engine<'a>(
+    cursor: &mut Cursor<'a>,
+    ue4: i32,
+    since: i32,
+) -> Result<Engine<'a>, CursorStop> {
     let what = "engine version";
     if ue4 < since {
         return Ok(Engine { changelist: cursor.u32(what)?, ..Engine::default() });

@@ -54,7 +54,7 @@ impl Package<'_> {
             name: package,
             children: self.children(),
             render: Render::new(&self.header, package, limit),
-            told: T3dStatistics::default(),
+            statistics: T3dStatistics::default(),
             warnings: Vec::new(),
         };
         let engine = &self.header.summary.engine;
@@ -67,13 +67,13 @@ impl Package<'_> {
         for default in self.class_defaults(object) {
             writer.object(default, 0);
         }
-        let mut told = writer.told;
-        told.cut = writer.render.is_full();
+        let mut statistics = writer.statistics;
+        statistics.cut = writer.render.is_full();
         let mut text = writer.render.out;
-        if told.cut {
+        if statistics.cut {
             text.push_str("\n; … cut here: ask for one of the objects in it instead.\n");
         }
-        T3d { text, told, warnings: writer.warnings }
+        T3d { text, told: statistics, warnings: writer.warnings }
     }
 
     /// The subobjects of each export.
@@ -81,8 +81,10 @@ impl Package<'_> {
         let exports = &self.header.exports;
         let mut children = vec![Vec::new(); exports.len()];
         for (position, export) in exports.iter().enumerate() {
-            if let Some(inside) = export.outer.export().and_then(|outer| children.get_mut(outer)) {
-                inside.push(Index::of_export(position));
+            if let Some(subobjects) =
+                export.outer.export().and_then(|outer| children.get_mut(outer))
+            {
+                subobjects.push(Index::of_export(position));
             }
         }
         children
@@ -103,7 +105,7 @@ struct Writer<'p, 'a> {
     name: &'p str,
     children: Vec<Vec<Index>>,
     render: Render<'p, 'a>,
-    told: T3dStatistics,
+    statistics: T3dStatistics,
     warnings: Vec<String>,
 }
 
@@ -115,8 +117,8 @@ impl Writer<'_, '_> {
         }
         let header = &self.package.header;
         let object = self.package.object(index);
-        self.told.objects += 1;
-        self.told.undecoded += object.undecoded;
+        self.statistics.objects += 1;
+        self.statistics.undecoded += object.undecoded;
         for warning in object.warnings.iter().take(8) {
             self.warnings.push(format!("{}: {warning}", header.path_within(index)));
         }
@@ -128,8 +130,8 @@ impl Writer<'_, '_> {
         self.render.out.push_str(" ExportPath=");
         self.render.quoted(&self.render.reference(index));
         self.render.out.push('\n');
-        let inside = self.children.get_mut(position).map(std::mem::take).unwrap_or_default();
-        for child in inside {
+        let subobjects = self.children.get_mut(position).map(std::mem::take).unwrap_or_default();
+        for child in subobjects {
             self.object(child, depth + 1);
         }
         for property in &object.properties {
@@ -142,7 +144,7 @@ impl Writer<'_, '_> {
             self.rows(rows, depth + 1);
         }
         if let Some((at, bytes)) = object.native {
-            self.told.native_bytes += bytes;
+            self.statistics.native_bytes += bytes;
             self.line(
                 depth + 1,
                 &format!("; {bytes} bytes of its class at byte {at} are not decoded\n"),
@@ -163,7 +165,7 @@ impl Writer<'_, '_> {
         if self.render.is_full() {
             return;
         }
-        self.told.properties += 1;
+        self.statistics.properties += 1;
         let name = self.render.label(&property.name);
         let items = property.value.items();
         for (position, item) in items.iter().enumerate() {
@@ -191,7 +193,7 @@ impl Writer<'_, '_> {
                     if self.render.is_full() {
                         return;
                     }
-                    self.told.rows += 1;
+                    self.statistics.rows += 1;
                     self.line(depth, "Row(");
                     self.label(&Label::Name(*name));
                     self.render.out.push_str(")=");
@@ -207,7 +209,7 @@ impl Writer<'_, '_> {
                     if self.render.is_full() {
                         return;
                     }
-                    self.told.rows += 1;
+                    self.statistics.rows += 1;
                     self.entry(depth, "Entry", key, text);
                 }
                 for (key, kind, remark) in &strings.remarks {
@@ -233,7 +235,7 @@ impl Writer<'_, '_> {
         if self.render.is_full() {
             return;
         }
-        self.told.pins += 1;
+        self.statistics.pins += 1;
         self.line(depth, &format!("CustomProperties Pin (PinId={},PinName=", pin.id));
         self.label(&pin.name);
         if pin.friendly != Text::Empty {

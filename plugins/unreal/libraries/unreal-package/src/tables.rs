@@ -9,7 +9,7 @@ use crate::{
 use std::borrow::Cow;
 
 /// Maximum length of a name that engines write (`NAME_SIZE`), in bytes of UTF-8.
-const MAX_NAME: usize = 1024 * 3;
+const MAX_NAME_BYTES: usize = 1024 * 3;
 
 /// A reference to the name table; a `number` other than 0 appends `_` and `number` - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,15 +109,15 @@ pub fn names_from<'a>(
     summary: &Summary<'_>,
 ) -> Result<Vec<Cow<'a, str>>, CursorStop> {
     let what = "names";
-    let hashes = summary.versions.ue4 >= ue4::NAME_HASHES;
-    let count = cursor.checked_count(what, summary.names.count, if hashes { 8 } else { 4 })?;
+    let has_hashes = summary.versions.ue4 >= ue4::NAME_HASHES;
+    let count = cursor.checked_count(what, summary.names.count, if has_hashes { 8 } else { 4 })?;
     let mut names = Vec::with_capacity(count);
     for _ in 0..count {
         let name = cursor.string(what)?;
-        if name.len() > MAX_NAME {
+        if name.len() > MAX_NAME_BYTES {
             return Err(cursor.damaged(what));
         }
-        if hashes {
+        if has_hashes {
             cursor.skip(what, 4)?;
         }
         names.push(name);
@@ -127,9 +127,9 @@ pub fn names_from<'a>(
 
 pub fn imports(whole: &Cursor<'_>, summary: &Summary<'_>) -> Result<Vec<Import>, CursorStop> {
     let what = "imports";
-    let least = import_size(summary);
+    let size = import_size(summary);
     let mut cursor = whole.from(what, summary.imports.offset.into())?;
-    let count = cursor.checked_count(what, summary.imports.count, least)?;
+    let count = cursor.checked_count(what, summary.imports.count, size)?;
     let mut imports = Vec::with_capacity(count);
     for _ in 0..count {
         imports.push(Import {
@@ -138,7 +138,7 @@ pub fn imports(whole: &Cursor<'_>, summary: &Summary<'_>) -> Result<Vec<Import>,
             outer: Index::read(&mut cursor, what)?,
             name: Name::read(&mut cursor, what)?,
         });
-        cursor.skip(what, least - 28)?;
+        cursor.skip(what, size - 28)?;
     }
     Ok(imports)
 }
@@ -187,8 +187,8 @@ pub fn export(cursor: &mut Cursor<'_>, summary: &Summary<'_>) -> Result<Export, 
         + if five >= ue5::OPTIONAL { 4 } else { 0 }
         + if four >= ue4::PRELOAD { 20 } else { 0 };
     cursor.skip(what, rest)?;
-    let tagged = summary.flags & crate::summary::flags::UNVERSIONED_PROPERTIES == 0;
-    let script = if five >= ue5::SCRIPT_OFFSETS && tagged {
+    let is_tagged = summary.flags & crate::summary::flags::UNVERSIONED_PROPERTIES == 0;
+    let script = if five >= ue5::SCRIPT_OFFSETS && is_tagged {
         let (start, end) = (cursor.u64(what)?, cursor.u64(what)?);
         (start < end && end <= size).then_some((start, end))
     } else {

@@ -48,51 +48,55 @@ impl Tag {
             return Ok(None);
         }
         if layout.ue5 >= ue5::COMPLETE_TYPE_NAMES {
-            return complete(cursor, name).map(Some);
+            return read_complete_tag(cursor, name).map(Some);
         }
-        short(header, layout, cursor, name).map(Some)
+        read_old_tag(header, layout, cursor, name).map(Some)
     }
 }
 
 /// Reads a tag since 5.4: the complete type, and flags for optional fields.
-fn complete(cursor: &mut Cursor<'_>, name: Name) -> Result<Tag, CursorStop> {
-    let mut most = MAX_TYPES;
-    let kind = type_name(cursor, &mut most, 0)?;
-    let size = size(cursor)?;
+fn read_complete_tag(cursor: &mut Cursor<'_>, name: Name) -> Result<Tag, CursorStop> {
+    let mut parts_left = MAX_TYPES;
+    let kind = type_name(cursor, &mut parts_left, 0)?;
+    let size = read_size(cursor)?;
     let flags = cursor.u8(WHAT)?;
     let index = if flags & 0x01 != 0 { cursor.u32(WHAT)? } else { 0 };
     if flags & 0x02 != 0 {
         cursor.skip(WHAT, 16)?;
     }
     if flags & 0x04 != 0 {
-        extensions(cursor)?;
+        skip_extensions(cursor)?;
     }
     Ok(Tag { name, kind, size, index, truth: flags & 0x10 != 0, native: Some(flags & 0x08 != 0) })
 }
 
-fn type_name(cursor: &mut Cursor<'_>, most: &mut usize, depth: usize) -> Result<Type, CursorStop> {
+fn type_name(
+    cursor: &mut Cursor<'_>,
+    parts_left: &mut usize,
+    depth: usize,
+) -> Result<Type, CursorStop> {
     let name = Name::read(cursor, WHAT)?;
     let count = cursor.count(WHAT, 12)?;
-    if depth > crate::MAX_DEPTH || count >= *most {
+    if depth > crate::MAX_DEPTH || count >= *parts_left {
         return Err(cursor.damaged(WHAT));
     }
-    *most -= count;
+    *parts_left -= count;
     let mut inner = Vec::with_capacity(count);
     for _ in 0..count {
-        inner.push(type_name(cursor, most, depth + 1)?);
+        inner.push(type_name(cursor, parts_left, depth + 1)?);
     }
     Ok(Type { name, inner })
 }
 
 /// Reads a tag until 5.3: the name of the type, then fields that depend on it.
-fn short(
+fn read_old_tag(
     header: &Header<'_>,
     layout: &Layout,
     cursor: &mut Cursor<'_>,
     name: Name,
 ) -> Result<Tag, CursorStop> {
     let mut kind = Type { name: Name::read(cursor, WHAT)?, inner: Vec::new() };
-    let size = size(cursor)?;
+    let size = read_size(cursor)?;
     let index = cursor.u32(WHAT)?;
     let mut truth = false;
     let has_containers = layout.ue4 >= ue4::SET_AND_MAP;
@@ -121,12 +125,12 @@ fn short(
         cursor.skip(WHAT, 16)?;
     }
     if layout.ue5 >= ue5::TAG_EXTENSIONS {
-        extensions(cursor)?;
+        skip_extensions(cursor)?;
     }
     Ok(Tag { name, kind, size, index, truth, native: None })
 }
 
-fn extensions(cursor: &mut Cursor<'_>) -> Result<(), CursorStop> {
+fn skip_extensions(cursor: &mut Cursor<'_>) -> Result<(), CursorStop> {
     let flags = cursor.u8(WHAT)?;
     if flags & 0x02 != 0 {
         // The kind of override, and whether the override is experimental.
@@ -138,7 +142,7 @@ fn extensions(cursor: &mut Cursor<'_>) -> Result<(), CursorStop> {
     Ok(())
 }
 
-fn size(cursor: &mut Cursor<'_>) -> Result<usize, CursorStop> {
+fn read_size(cursor: &mut Cursor<'_>) -> Result<usize, CursorStop> {
     let size = cursor.i32(WHAT)?;
     usize::try_from(size).map_err(|_| cursor.damaged(WHAT))
 }

@@ -43,14 +43,14 @@ impl<'a> Package<'a> {
             let class = crate::visible(&index.string(what)?, 256, false).into_owned();
             let object = crate::visible(&index.string(what)?, 1024, false).into_owned();
             let offset = index.i32(what)?;
-            let mut at = whole.from(what, offset.into())?;
-            found.extend(picture(&mut at, class, object)?);
+            let mut data = whole.from(what, offset.into())?;
+            found.extend(read_thumbnail(&mut data, class, object)?);
         }
         Ok(())
     }
 }
 
-fn picture<'a>(
+fn read_thumbnail<'a>(
     cursor: &mut Cursor<'a>,
     class: String,
     object: String,

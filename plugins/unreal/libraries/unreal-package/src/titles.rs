@@ -12,7 +12,7 @@ use crate::{
 use std::borrow::Cow;
 
 /// Node classes with a property that names their subject: class, property, kind, prefix of the title.
-const ABOUT: &[(&str, &str, NodeKind, &str)] = &[
+const SUBJECTS: &[(&str, &str, NodeKind, &str)] = &[
     ("K2Node_CallParentFunction", "FunctionReference", NodeKind::Call, "Call parent "),
     ("K2Node_CallFunction", "FunctionReference", NodeKind::Call, "Call "),
     ("K2Node_CallArrayFunction", "FunctionReference", NodeKind::Call, "Call "),
@@ -54,7 +54,7 @@ const ABOUT: &[(&str, &str, NodeKind, &str)] = &[
 ];
 
 /// Node classes with a fixed description.
-const ALWAYS: &[(&str, &str)] = &[
+const FIXED_TITLES: &[(&str, &str)] = &[
     ("K2Node_IfThenElse", "Branch"),
     ("K2Node_ExecutionSequence", "Sequence"),
     ("K2Node_FunctionEntry", "Entry"),
@@ -94,14 +94,14 @@ impl Title {
         if let Some(title) = about(render, header, &class, object) {
             return title;
         }
-        let always = ALWAYS.iter().find(|(name, _)| *name == class).map(|(_, text)| *text);
+        let fixed = FIXED_TITLES.iter().find(|(name, _)| *name == class).map(|(_, text)| *text);
         let short = class.strip_prefix("K2Node_").or_else(|| class.strip_prefix("EdGraphNode_"));
         let kind = match class.as_ref() {
             "K2Node_Knot" => NodeKind::Reroute,
             "EdGraphNode_Comment" => NodeKind::Comment,
             _ => NodeKind::Other,
         };
-        let text = always.unwrap_or_else(|| short.unwrap_or(&class));
+        let text = fixed.unwrap_or_else(|| short.unwrap_or(&class));
         Self { text: visible(text, 256, false).into_owned(), kind, subject: String::new() }
     }
 }
@@ -113,7 +113,7 @@ pub fn about(
     class: &str,
     object: &Object<'_>,
 ) -> Option<Title> {
-    let (_, property, kind, words) = ABOUT.iter().find(|(name, ..)| *name == class)?;
+    let (_, property, kind, words) = SUBJECTS.iter().find(|(name, ..)| *name == class)?;
     let value = object.get(header, property).or_else(|| older(header, object, property))?;
     let subject = subject(render, header, value)?;
     Some(Title { text: format!("{words}{subject}"), kind: *kind, subject })

@@ -2,23 +2,23 @@
 
 use std::borrow::Cow;
 
-/// The text without control and invisible characters, at most `most` characters and then `…`. Line
-/// ends and tabs are kept if `lines` is set, and otherwise become spaces.
-pub fn visible(text: &str, most: usize, lines: bool) -> Cow<'_, str> {
-    let keeps = |c: char| !is_hidden(c) && (lines || !matches!(c, '\n' | '\t'));
-    if text.len() <= most && text.chars().all(keeps) {
+/// The text without control and invisible characters, at most `max_chars` characters and then `…`.
+/// Line ends and tabs are kept if `keep_lines` is set, and otherwise become spaces.
+pub fn visible(text: &str, max_chars: usize, keep_lines: bool) -> Cow<'_, str> {
+    let is_kept = |c: char| !is_hidden(c) && (keep_lines || !matches!(c, '\n' | '\t'));
+    if text.len() <= max_chars && text.chars().all(is_kept) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::new();
     let mut kept = 0;
     for c in text.chars() {
-        if kept == most {
+        if kept == max_chars {
             shown.push('…');
             break;
         }
         match c {
             '\r' => continue,
-            '\n' | '\t' if !lines => shown.push(' '),
+            '\n' | '\t' if !keep_lines => shown.push(' '),
             c if is_hidden(c) => continue,
             c => shown.push(c),
         }

@@ -36,33 +36,37 @@ impl<'a> Package<'a> {
             list.iter().filter_map(Value::object).collect()
         };
         let name = |object| visible(&header.object_name(object), 256, false).into_owned();
-        let all = (0..header.exports.len()).map(Index::of_export);
-        let within: Vec<Index> =
-            all.filter(|index| header.outer(*index) == tree).take(MAX_WIDGETS).collect();
-        let known: HashSet<Index> = within.iter().copied().collect();
+        let indices = (0..header.exports.len()).map(Index::of_export);
+        let widget_indices: Vec<Index> =
+            indices.filter(|index| header.outer(*index) == tree).take(MAX_WIDGETS).collect();
+        let known: HashSet<Index> = widget_indices.iter().copied().collect();
         // For each widget, the widgets in its slots, in their order.
         let mut children: HashMap<Index, Vec<Index>> = HashMap::new();
-        let mut is_child: HashMap<Index, Index> = HashMap::new();
-        for widget in &within {
+        let mut parents: HashMap<Index, Index> = HashMap::new();
+        for widget in &widget_indices {
             for slot in objects(&self.object(*widget), "Slots") {
                 let content = self.object(slot).get(header, "Content").and_then(Value::object);
                 if let Some(content) = content.filter(|content| known.contains(content)) {
                     children.entry(*widget).or_default().push(content);
-                    is_child.insert(content, *widget);
+                    parents.insert(content, *widget);
                 }
             }
         }
         let mut widgets = Vec::new();
-        let mut open: Vec<Index> =
-            within.iter().rev().filter(|widget| !is_child.contains_key(widget)).copied().collect();
-        while let Some(widget) = open.pop() {
+        let mut to_visit: Vec<Index> = widget_indices
+            .iter()
+            .rev()
+            .filter(|widget| !parents.contains_key(widget))
+            .copied()
+            .collect();
+        while let Some(widget) = to_visit.pop() {
             widgets.push(Component {
                 name: name(widget),
                 class: visible(&header.class_path(widget, ""), 1024, false).into_owned(),
-                parent: is_child.get(&widget).map_or_else(String::new, |parent| name(*parent)),
+                parent: parents.get(&widget).map_or_else(String::new, |parent| name(*parent)),
             });
             // Each widget is listed once, even if the file has it in two slots.
-            open.extend(children.remove(&widget).unwrap_or_default().into_iter().rev());
+            to_visit.extend(children.remove(&widget).unwrap_or_default().into_iter().rev());
         }
         widgets
     }

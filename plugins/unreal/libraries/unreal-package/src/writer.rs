@@ -160,7 +160,7 @@ impl DraftPackage {
             self.imports.push(entry);
             self.imports.len() - 1
         });
-        Index(-i32::try_from(position + 1).expect("they are few"))
+        Index(-i32::try_from(position + 1).expect("a draft has few imports"))
     }
 
     /// Adds an export of a class such as `/Script/Engine.EdGraph`.
@@ -181,27 +181,27 @@ impl DraftPackage {
     }
 
     /// Sets a property of an object.
-    pub fn set(&mut self, object: Index, name: &str, worth: DraftValue) -> &mut Self {
-        self.piece(object).properties.push((name.to_owned(), worth));
+    pub fn set(&mut self, object: Index, name: &str, value: DraftValue) -> &mut Self {
+        self.object_mut(object).properties.push((name.to_owned(), value));
         self
     }
 
     /// Adds native data to an object.
     pub fn native(&mut self, object: Index, bytes: &[u8]) -> &mut Self {
-        self.piece(object).native.extend_from_slice(bytes);
+        self.object_mut(object).native.extend_from_slice(bytes);
         self
     }
 
     /// Makes an object consist of native data only.
     pub fn raw(&mut self, object: Index, bytes: &[u8]) -> &mut Self {
-        self.piece(object).is_raw = true;
+        self.object_mut(object).is_raw = true;
         self.native(object, bytes)
     }
 
     /// Makes an object a node with these pins. For versions with pins as separate objects, links to
     /// nodes whose pins are added later are dropped.
     pub fn pins(&mut self, node: Index, pins: &[DraftPin]) -> &mut Self {
-        let piece = self.piece(node);
+        let piece = self.object_mut(node);
         piece.is_node = true;
         piece.pins = pins.to_vec();
         if !self.layout().pins_in_nodes {
@@ -263,7 +263,7 @@ impl DraftPackage {
         self
     }
 
-    fn piece(&mut self, object: Index) -> &mut DraftObject {
+    fn object_mut(&mut self, object: Index) -> &mut DraftObject {
         let position = object.export().expect("it is an object of this package");
         &mut self.exports[position]
     }
@@ -276,23 +276,23 @@ impl DraftPackage {
             self.names.push(text.to_owned());
             self.names.len() - 1
         });
-        Name { index: u32::try_from(index).expect("they are few"), number }
+        Name { index: u32::try_from(index).expect("a draft has few names"), number }
     }
 }
 
 /// Splits a trailing number from a name: `Door_3` becomes `Door` and 4. Without a number, the
 /// second part is 0.
 fn split_number(text: &str) -> (&str, u32) {
-    let plain = (text, 0);
-    let Some((before, digits)) = text.rsplit_once('_') else { return plain };
+    let unsplit = (text, 0);
+    let Some((before, digits)) = text.rsplit_once('_') else { return unsplit };
     if before.is_empty() || (digits.starts_with('0') && digits != "0") {
-        return plain;
+        return unsplit;
     }
     match digits.parse::<u32>() {
         Ok(number) if number < 1_000_000 && digits.bytes().all(|b| b.is_ascii_digit()) => {
             (before, number + 1)
         }
-        Ok(_) | Err(_) => plain,
+        Ok(_) | Err(_) => unsplit,
     }
 }
 

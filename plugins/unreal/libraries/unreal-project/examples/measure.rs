@@ -19,11 +19,11 @@ use unreal_project::{
 };
 
 /// Number of packages in one folder.
-const IN_FOLDER: usize = 20;
+const PACKAGES_PER_FOLDER: usize = 20;
 /// The event graph in the packages that `blueprint` writes.
 const EVENT_GRAPH: ObjectIndex = ObjectIndex(3);
 /// Number of nodes added to each Blueprint.
-const NODES: usize = 20;
+const NODES_PER_BLUEPRINT: usize = 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -39,13 +39,13 @@ fn write_project(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder.join("Content"))?;
     fs::write(folder.join("Measured.uproject"), "{}")?;
     let versions = ["4.27", "5.1", "5.4", "5.6"].map(Profile::of);
-    let path = |number: usize| format!("Area{}/BP_Thing{number:06}", number / IN_FOLDER);
+    let path = |number: usize| format!("Area{}/BP_Thing{number:06}", number / PACKAGES_PER_FOLDER);
     for number in 0..count {
         let file = folder.join("Content").join(path(number)).with_extension("uasset");
-        if number % IN_FOLDER == 0 {
+        if number % PACKAGES_PER_FOLDER == 0 {
             fs::create_dir_all(file.parent().ok_or("a file is in a folder")?)?;
         }
-        let first = number / IN_FOLDER * IN_FOLDER;
+        let first = number / PACKAGES_PER_FOLDER * PACKAGES_PER_FOLDER;
         let parent = match number == first {
             true => "/Script/Engine.Actor".to_owned(),
             false => format!("/Game/{}.BP_Thing{first:06}_C", path(first)),
@@ -63,15 +63,15 @@ fn write_project(folder: &Path, count: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Adds nodes, so that the file of a Blueprint has about 15 KB, as the file of a small real
-/// Blueprint has.
+/// Adds nodes, so that the file of a Blueprint has about 15 KB, like the file of a small real
+/// Blueprint.
 fn add_nodes(draft: &mut DraftPackage, number: usize) {
     let graph = EVENT_GRAPH;
     let member = |name: String| {
         let name = vec![("MemberName".to_owned(), DraftValue::Name(name))];
         DraftValue::Struct("MemberReference".to_owned(), name)
     };
-    for step in 0..NODES {
+    for step in 0..NODES_PER_BLUEPRINT {
         let seed = number * 7 + step;
         let (class, property, subject) = match step % 3 {
             0 => ("K2Node_CallFunction", "FunctionReference", format!("DoThing{}", seed % 500)),
@@ -109,10 +109,10 @@ fn measure(folder: &Path) -> Result<(), Box<dyn Error>> {
     println!("{} packages, {} bytes", cold.index.entries().len(), bytes.len());
     time("from bytes", load);
     let walked = cold.index.walked;
-    let long = Duration::from_secs(3600);
+    let one_hour = Duration::from_secs(3600);
     for (name, trusted, folders) in [
-        ("trusted", long, long),
-        ("folders looked at", Duration::ZERO, long),
+        ("trusted", one_hour, one_hour),
+        ("folders looked at", Duration::ZERO, one_hour),
         ("every file looked at", Duration::ZERO, Duration::ZERO),
     ] {
         let policy = TrustPolicy { trusted, folders };

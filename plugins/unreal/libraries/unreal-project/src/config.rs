@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Maximum size of a file that is used, in bytes.
-const MAX_SIZE: u64 = 8 << 20;
+const MAX_FILE_BYTES: u64 = 8 << 20;
 /// Maximum number of files.
 const MAX_FILES: usize = 256;
 
@@ -111,8 +111,8 @@ impl Config {
 /// Reads a file; `None` if it is larger than the limit. No more than the limit and one byte is read.
 fn read_small(file: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    fs::File::open(file)?.take(MAX_SIZE + 1).read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= MAX_SIZE).then_some(bytes))
+    fs::File::open(file)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= MAX_FILE_BYTES).then_some(bytes))
 }
 
 /// Applies a line to the values of its key.
@@ -127,15 +127,15 @@ fn apply(setting: &Setting, values: &mut Vec<(String, usize)>) {
     }
 }
 
-fn ini_files(folder: &Path, deeper: usize, files: &mut Vec<PathBuf>) {
+fn ini_files(folder: &Path, levels: usize, files: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut entries: Vec<_> = entries.flatten().collect();
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let Ok(kind) = entry.file_type() else { continue };
         let path = entry.path();
-        if kind.is_dir() && deeper > 0 {
-            ini_files(&path, deeper - 1, files);
+        if kind.is_dir() && levels > 0 {
+            ini_files(&path, levels - 1, files);
         } else if !kind.is_dir()
             && path.extension().is_some_and(|end| end.eq_ignore_ascii_case("ini"))
         {
@@ -169,14 +169,14 @@ pub(crate) fn lines_of(file: &str, text: &str) -> Vec<Setting> {
             _ => (' ', key),
         };
         let value = value.trim();
-        let bare = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        let unquoted = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
         settings.push(Setting {
             file: file.to_owned(),
             line: position + 1,
             section: section.clone(),
             operator,
             key: key.to_owned(),
-            value: bare.unwrap_or(value).to_owned(),
+            value: unquoted.unwrap_or(value).to_owned(),
         });
     }
     settings

@@ -119,40 +119,40 @@ impl Contents {
         let wanted = candidates(index);
         let mut old = old.unwrap_or_default();
         let entries = index.entries();
-        let same = old.held.len() == wanted.len()
+        let is_same = old.held.len() == wanted.len()
             && old
                 .held
                 .iter()
                 .zip(&wanted)
                 .all(|(held, (at, key))| held.fits(&entries[*at as usize], *key));
-        if same {
+        if is_same {
             old.held.iter_mut().zip(&wanted).for_each(|(held, (at, _))| held.entry = *at);
             return UpdatedContents { contents: old, changed: false, read: 0, left: 0 };
         }
-        let known: HashMap<u64, usize> =
+        let positions: HashMap<u64, usize> =
             old.held.iter().enumerate().map(|(position, held)| (held.key, position)).collect();
         let known = |at: u32, key: u64| {
-            let held = old.held.get(*known.get(&key)?)?;
+            let held = old.held.get(*positions.get(&key)?)?;
             // With fewer packages than before, there may be room again.
             (held.fits(&entries[at as usize], key) && held.state != State::Full).then_some(*held)
         };
         let to_read = wanted.iter().filter(|(at, key)| known(*at, *key).is_none()).count();
         let mut new = Self::default();
-        let mut carried = RecordCopier { old: &old, ids: vec![u32::MAX; old.strings.len()] };
-        let (mut read, mut left, mut going) = (0, 0, true);
+        let mut copier = RecordCopier { old: &old, ids: vec![u32::MAX; old.strings.len()] };
+        let (mut read, mut left, mut may_go_on) = (0, 0, true);
         let (disk, mut buffer) = (Disk::default(), Vec::new());
         for (at, key) in wanted {
             let entry = &entries[at as usize];
             let (size, modified) = (entry.size, entry.modified);
             let start = new.stream.len();
             let (state, faulty) = if let Some(held) = known(at, key) {
-                carried.over(&held, &mut new);
+                copier.copy(&held, &mut new);
                 (held.state, held.faulty)
             } else if new.is_full() {
                 (State::Full, 0)
             } else {
-                going = going && (read % 16 != 0 || go_on(read, to_read));
-                if going {
+                may_go_on = may_go_on && (read % 16 != 0 || go_on(read, to_read));
+                if may_go_on {
                     read += 1;
                     let path = project.dir.join(index.text(entry.file));
                     let into = (&mut new.strings, &mut new.stream);
@@ -192,7 +192,7 @@ impl Contents {
 
 /// The packages that may hold graphs: their position in the index, and their key.
 fn candidates(index: &Index) -> Vec<(u32, u64)> {
-    let mut kinds: HashMap<Id, bool> = HashMap::new();
+    let mut has_graphs_by_class: HashMap<Id, bool> = HashMap::new();
     let mut wanted = Vec::new();
     for (at, entry) in (0..).zip(index.entries()) {
         let is_readable = matches!(entry.state, entry::State::Read | entry::State::Partly);
@@ -201,9 +201,10 @@ fn candidates(index: &Index) -> Vec<(u32, u64)> {
         }
         let has_graph = || {
             let mut assets = index.assets_of(entry).iter();
-            let mut kind =
-                |class| *kinds.entry(class).or_insert_with(|| may_have_graphs(index, class));
-            assets.any(|asset| kind(asset.class))
+            let mut has_graphs = |class| {
+                *has_graphs_by_class.entry(class).or_insert_with(|| may_have_graphs(index, class))
+            };
+            assets.any(|asset| has_graphs(asset.class))
         };
         if entry.is_map || { has_graph }() {
             let mut hasher = DefaultHasher::new();
@@ -229,7 +230,7 @@ struct RecordCopier<'o> {
 }
 
 impl RecordCopier<'_> {
-    fn over(&mut self, held: &IndexedPackage, new: &mut Contents) {
+    fn copy(&mut self, held: &IndexedPackage, new: &mut Contents) {
         let mut rest = self.old.records(held);
         while let Some(mut record) = Record::next(&mut rest) {
             for Id(number) in &mut record.ids {

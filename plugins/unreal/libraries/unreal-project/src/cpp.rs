@@ -17,11 +17,11 @@ const MAX_FOLDERS: usize = 10_000;
 /// Maximum depth of folders.
 const MAX_DEPTH: usize = 24;
 /// Maximum size of a header that is read, in bytes.
-const MAX_SIZE: u64 = 4 << 20;
+const MAX_HEADER_BYTES: u64 = 4 << 20;
 /// Maximum number of words of a class, and of its parent, that are read between `class` and the body.
 const MAX_WORDS: usize = 64;
 /// Folders that contain no headers of the project.
-const NOT_THERE: &[&str] =
+const SKIPPED_FOLDERS: &[&str] =
     &["Binaries", "Config", "Content", "DerivedDataCache", "Intermediate", "Resources", "Saved"];
 
 /// A class declared in C++.
@@ -55,7 +55,7 @@ pub fn without_prefix(name: &str) -> &str {
 }
 
 /// The path of a class outside of the project, by its name in C++. The module in the path is a guess.
-fn outside(name: &str) -> String {
+fn guessed_path(name: &str) -> String {
     match without_prefix(name) {
         "" => String::new(),
         short @ ("Object" | "Interface") => format!("/Script/CoreUObject.{short}"),
@@ -95,7 +95,7 @@ impl CppClasses {
             old.headers.iter().map(|header| (header.file.as_str(), header)).collect();
         let (disk, mut new) = (Disk::default(), Self::default());
         let mut walk = Walk { disk: &disk, project, headers: Vec::new(), folders: 0, cut: false };
-        walk.folder("", "", false, 0);
+        walk.list_folder("", "", false, 0);
         let mut found = walk.headers;
         new.cut = walk.cut;
         found.sort_by(|one, other| one.file.cmp(&other.file));
@@ -148,7 +148,7 @@ impl CppClasses {
             own.iter().map(|class| (class.name.as_str(), class.path())).collect();
         let parent = |class: &CppClass| match by_name.get(class.parent.as_str()) {
             Some(path) => path.clone(),
-            None => outside(&class.parent),
+            None => guessed_path(&class.parent),
         };
         let parents: Vec<String> = own.iter().map(parent).collect();
         own.into_iter().zip(parents).collect()
@@ -164,8 +164,8 @@ impl CppClasses {
 
     /// Parses serialized classes; `None` if the bytes have another form.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let kept: (u32, bool, Vec<Kept>) = serde_json::from_slice(bytes).ok()?;
-        let (VERSION, cut, headers) = kept else { return None };
+        let stored: (u32, bool, Vec<StoredHeader>) = serde_json::from_slice(bytes).ok()?;
+        let (VERSION, cut, headers) = stored else { return None };
         let headers = headers.into_iter().map(|(file, module, size, modified, classes)| {
             HeaderFile { file, module, size, modified, classes }
         });
@@ -174,7 +174,7 @@ impl CppClasses {
 }
 
 /// The serialized form of a header: path, module, size, time, classes.
-type Kept = (String, String, u64, u64, Vec<Declared>);
+type StoredHeader = (String, String, u64, u64, Vec<Declared>);
 
 /// A class that a header declares: name, parent and line.
 type Declared = (String, String, u32);
@@ -201,7 +201,7 @@ struct Walk<'p> {
 impl Walk<'_> {
     /// Lists the headers in a folder. `inside` is the folder relative to the project: empty, or
     /// `Source/MyGame/`.
-    fn folder(&mut self, inside: &str, module: &str, is_source: bool, depth: usize) {
+    fn list_folder(&mut self, inside: &str, module: &str, is_source: bool, depth: usize) {
         self.folders += 1;
         if depth > MAX_DEPTH || self.folders > MAX_FOLDERS {
             self.cut = true;
@@ -216,17 +216,17 @@ impl Walk<'_> {
         for entry in &entries {
             let name = &entry.name;
             if entry.kind == Kind::Folder {
-                let leads =
+                let may_lead =
                     is_source || depth > 0 || ["Source", "Plugins"].contains(&name.as_str());
-                let is_hidden = name.starts_with('.') || NOT_THERE.contains(&name.as_str());
-                if leads && !is_hidden {
+                let is_hidden = name.starts_with('.') || SKIPPED_FOLDERS.contains(&name.as_str());
+                if may_lead && !is_hidden {
                     folders.push(name.clone());
                 }
             } else if is_source
                 && name.ends_with(".h")
                 && let Some(found) = open.stat(name).filter(|found| found.is_file)
             {
-                if found.size > MAX_SIZE || self.headers.len() >= MAX_HEADERS {
+                if found.size > MAX_HEADER_BYTES || self.headers.len() >= MAX_HEADERS {
                     self.cut = true;
                     continue;
                 }
@@ -244,7 +244,7 @@ impl Walk<'_> {
             // Without a `.Build.cs`, the module has the name of the folder in `Source`.
             let module = if is_source && module.is_empty() { name.clone() } else { module.clone() };
             let is_source = is_source || name == "Source";
-            self.folder(&format!("{inside}{name}/"), &module, is_source, depth + 1);
+            self.list_folder(&format!("{inside}{name}/"), &module, is_source, depth + 1);
         }
     }
 }
@@ -259,7 +259,7 @@ fn classes(text: &str) -> Vec<Declared> {
             if let Some(rest) = text[at + macro_name.len()..].trim_start().strip_prefix('(')
                 && is_word
                 && let Some(rest) = after_parentheses(rest)
-                && let Some((name, parent)) = declared(rest)
+                && let Some((name, parent)) = parse_class(rest)
             {
                 let line = text[..text.len() - rest.len()].matches('\n').count();
                 let before = rest.find(name).map_or(0, |at| rest[..at].matches('\n').count());
@@ -272,8 +272,8 @@ fn classes(text: &str) -> Vec<Declared> {
     found
 }
 
-/// The text behind the parenthesis that closes the one opened before `text`; `None` if it is never
-/// closed.
+/// The text after the closing parenthesis whose opening parenthesis is before `text`; `None` if it
+/// is missing.
 fn after_parentheses(text: &str) -> Option<&str> {
     let mut depth = 1;
     for (at, c) in text.char_indices() {
@@ -290,7 +290,7 @@ fn after_parentheses(text: &str) -> Option<&str> {
 }
 
 /// Name and parent of `class MYGAME_API ADoor final : public AActor, public IKnock {`.
-fn declared(text: &str) -> Option<(&str, &str)> {
+fn parse_class(text: &str) -> Option<(&str, &str)> {
     let head = text.trim_start().strip_prefix("class")?;
     let head = &head[..head.find(['{', ';'])?];
     let colon = head

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::{borrow::Cow, fs, io, path::Path};
 
 /// Maximum size of a descriptor, in bytes.
-const MAX_SIZE: u64 = 4 << 20;
+const MAX_DESCRIPTOR_BYTES: u64 = 4 << 20;
 
 /// The engine of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Descriptor {
     ///
     /// When the file cannot be read, is larger than 4 MiB or is not a JSON object.
     pub fn read(path: &Path) -> io::Result<Self> {
-        if fs::metadata(path)?.len() > MAX_SIZE {
+        if fs::metadata(path)?.len() > MAX_DESCRIPTOR_BYTES {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is larger than 4 MiB"));
         }
         Self::parse(&fs::read(path)?)
@@ -106,14 +106,14 @@ fn association(text: &str) -> Association {
 /// Decodes text: UTF-16 if it begins with a byte order mark of UTF-16, or else UTF-8. Invalid parts
 /// are replaced.
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
-    let units = |bytes: &[u8], read: fn([u8; 2]) -> u16| {
+    let decode_utf16 = |bytes: &[u8], read: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| read([pair[0], pair[1]])).collect();
         Cow::Owned(String::from_utf16_lossy(&units))
     };
     match bytes {
         [0xEF, 0xBB, 0xBF, rest @ ..] => String::from_utf8_lossy(rest),
-        [0xFF, 0xFE, rest @ ..] => units(rest, u16::from_le_bytes),
-        [0xFE, 0xFF, rest @ ..] => units(rest, u16::from_be_bytes),
+        [0xFF, 0xFE, rest @ ..] => decode_utf16(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => decode_utf16(rest, u16::from_be_bytes),
         rest => String::from_utf8_lossy(rest),
     }
 }

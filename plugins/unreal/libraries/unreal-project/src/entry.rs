@@ -8,11 +8,11 @@ use std::{borrow::Cow, collections::HashMap, path::Path};
 use unreal_package::{DependencyKind, Fault, Header, Index as Object, flags};
 
 /// Bytes of a file read first: enough for most headers.
-const FIRST: usize = 16 * 1024;
+const FIRST_BYTES: usize = 16 * 1024;
 /// Maximum size of a header, in bytes.
-const MAX_HEADER: u64 = 64 << 20;
+const MAX_HEADER_BYTES: u64 = 64 << 20;
 /// Maximum length of a tag's value, in bytes; longer values are left out.
-const MAX_TAG: usize = 1024;
+const MAX_TAG_BYTES: usize = 1024;
 
 /// The result of reading a package.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -157,18 +157,20 @@ pub fn read(
 ) -> HeaderData {
     let Ok(mut file) = disk.file(path) else { return of_state(State::Unreadable) };
     buffer.clear();
-    let mut want = usize::try_from(size).unwrap_or(usize::MAX).min(FIRST);
+    let mut wanted_len = usize::try_from(size).unwrap_or(usize::MAX).min(FIRST_BYTES);
     loop {
-        if file.start(want, buffer).is_err() {
+        if file.start(wanted_len, buffer).is_err() {
             return of_state(State::Unreadable);
         }
         // The file may have shrunk since it was listed. If fewer bytes than wanted are read, the
         // file ends there.
-        let len = if buffer.len() < want { buffer.len() as u64 } else { size };
+        let len = if buffer.len() < wanted_len { buffer.len() as u64 } else { size };
         match Header::read(buffer, len) {
             Ok(header) => return of_header(&header, strings),
-            Err(Fault::NeedMore { bytes }) if bytes <= MAX_HEADER && bytes > want as u64 => {
-                want = usize::try_from(bytes).unwrap_or(usize::MAX);
+            Err(Fault::NeedMore { bytes })
+                if bytes <= MAX_HEADER_BYTES && bytes > wanted_len as u64 =>
+            {
+                wanted_len = usize::try_from(bytes).unwrap_or(usize::MAX);
             }
             Err(fault) => return of_state(State::from(&fault)),
         }
@@ -208,7 +210,8 @@ fn of_header(header: &Header<'_>, strings: &mut Strings) -> HeaderData {
     let objects = outermost(header);
     for asset in &header.assets {
         let mut tag = |key| {
-            let value = asset.tag(key).filter(|value| value.len() <= MAX_TAG && *value != "None");
+            let value =
+                asset.tag(key).filter(|value| value.len() <= MAX_TAG_BYTES && *value != "None");
             value.map_or(Id(0), |value| strings.add(value))
         };
         let (parent, native_parent) = (tag("ParentClass"), tag("NativeParentClass"));

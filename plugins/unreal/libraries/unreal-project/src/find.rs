@@ -15,7 +15,7 @@ const MAX_DEPTH: usize = 3;
 /// Maximum number of folders searched.
 const MAX_FOLDERS: usize = 2_000;
 /// Folders that contain no projects.
-const NOT_THERE: &[&str] = &[
+const SKIPPED_FOLDERS: &[&str] = &[
     "Content",
     "Binaries",
     "Intermediate",
@@ -130,19 +130,19 @@ pub fn find(path: &Path) -> Result<Project, NoProject> {
         return Ok(Project::of(path.to_owned()));
     }
     for dir in path.ancestors() {
-        if let Some(found) = here(dir, "uproject") {
-            return one(found);
+        if let Some(found) = files_with_extension(dir, "uproject") {
+            return only_project(found);
         }
     }
     let mut below = Vec::new();
-    let mut looked = 0;
-    look_below(path, 0, &mut looked, &mut below);
+    let mut searched = 0;
+    look_below(path, 0, &mut searched, &mut below);
     if !below.is_empty() {
-        return one(below);
+        return only_project(below);
     }
     for dir in path.ancestors() {
-        if let Some(found) = here(dir, "uplugin") {
-            return one(found);
+        if let Some(found) = files_with_extension(dir, "uplugin") {
+            return only_project(found);
         }
     }
     if path.join("Content").is_dir() {
@@ -176,7 +176,7 @@ pub fn find_among(roots: &[PathBuf]) -> Result<Project, NoProject> {
     Err(NoProject::Several { found: several })
 }
 
-fn one(mut found: Vec<PathBuf>) -> Result<Project, NoProject> {
+fn only_project(mut found: Vec<PathBuf>) -> Result<Project, NoProject> {
     found.sort();
     found.dedup();
     match found.len() {
@@ -186,7 +186,7 @@ fn one(mut found: Vec<PathBuf>) -> Result<Project, NoProject> {
 }
 
 /// The files of a folder with the extension `end`; `None` if there are none.
-fn here(dir: &Path, end: &str) -> Option<Vec<PathBuf>> {
+fn files_with_extension(dir: &Path, end: &str) -> Option<Vec<PathBuf>> {
     let entries = fs::read_dir(dir).ok()?;
     let files = entries.flatten().map(|entry| entry.path());
     let found: Vec<PathBuf> = files
@@ -195,9 +195,9 @@ fn here(dir: &Path, end: &str) -> Option<Vec<PathBuf>> {
     (!found.is_empty()).then_some(found)
 }
 
-fn look_below(dir: &Path, depth: usize, looked: &mut usize, found: &mut Vec<PathBuf>) {
+fn look_below(dir: &Path, depth: usize, searched: &mut usize, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(dir) else { return };
-    *looked += 1;
+    *searched += 1;
     let mut folders = Vec::new();
     for entry in entries.flatten() {
         let Ok(kind) = entry.file_type() else { continue };
@@ -205,7 +205,7 @@ fn look_below(dir: &Path, depth: usize, looked: &mut usize, found: &mut Vec<Path
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if kind.is_dir() {
-            if !NOT_THERE.contains(&name.as_ref()) && !name.starts_with('.') {
+            if !SKIPPED_FOLDERS.contains(&name.as_ref()) && !name.starts_with('.') {
                 folders.push(path);
             }
         } else if path.extension().is_some_and(|end| end == "uproject") {
@@ -214,8 +214,8 @@ fn look_below(dir: &Path, depth: usize, looked: &mut usize, found: &mut Vec<Path
     }
     folders.sort();
     for folder in folders {
-        if depth < MAX_DEPTH && *looked < MAX_FOLDERS {
-            look_below(&folder, depth + 1, looked, found);
+        if depth < MAX_DEPTH && *searched < MAX_FOLDERS {
+            look_below(&folder, depth + 1, searched, found);
         }
     }
 }

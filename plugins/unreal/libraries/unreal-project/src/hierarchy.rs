@@ -76,7 +76,7 @@ pub fn hierarchy(index: &Index, cpp: &CppClasses, root: Option<&str>) -> Option<
             if class.kind == ClassKind::Outside && has_own
                 || class.kind != ClassKind::Outside && is_top
             {
-                all.below(key, 0, false, &mut BTreeSet::new(), &mut found.classes);
+                all.add_derived(key, 0, false, &mut BTreeSet::new(), &mut found.classes);
             }
         }
         return Some(found);
@@ -92,7 +92,7 @@ pub fn hierarchy(index: &Index, cpp: &CppClasses, root: Option<&str>) -> Option<
         found.ancestors.push(parent.path.clone());
         above = parent.parent.as_ref();
     }
-    all.below(key, 0, true, &mut BTreeSet::new(), &mut found.classes);
+    all.add_derived(key, 0, true, &mut BTreeSet::new(), &mut found.classes);
     Some(found)
 }
 
@@ -117,7 +117,7 @@ impl ClassesByKey {
                 all.add(&path, ClassKind::Blueprint, parent, None);
             }
         }
-        all.outsiders();
+        all.add_outside_classes();
         all
     }
 
@@ -129,15 +129,15 @@ impl ClassesByKey {
 
     /// Adds the outside classes from which classes of the project derive, and the ancestors of
     /// these outside classes.
-    fn outsiders(&mut self) {
+    fn add_outside_classes(&mut self) {
         let parents: Vec<String> =
             self.classes.values().filter_map(|class| class.parent.clone()).collect();
         // Paths that the project writes come first, since they have capitals. The table of native
         // classes is in lower case.
         let mut above: Vec<String> =
-            parents.iter().filter_map(|path| self.outsider(path)).collect();
+            parents.iter().filter_map(|path| self.add_outside_class(path)).collect();
         while let Some(path) = above.pop() {
-            above.extend(self.outsider(&path));
+            above.extend(self.add_outside_class(&path));
         }
         // All classes are known now, so the keys of the parents can be set.
         let keys: Vec<(String, String)> = self
@@ -160,7 +160,7 @@ impl ClassesByKey {
 
     /// Adds a class outside of the project, and returns its parent. `None` if the class is already
     /// known, or has no known parent.
-    fn outsider(&mut self, path: &str) -> Option<String> {
+    fn add_outside_class(&mut self, path: &str) -> Option<String> {
         if self.classes.contains_key(&key(path))
             || self.classes.contains_key(&path.to_ascii_lowercase())
         {
@@ -186,12 +186,12 @@ impl ClassesByKey {
     }
 
     /// Adds a class and the classes that derive from it. Derived classes outside of the project are
-    /// added only if `whole`.
-    fn below(
+    /// added only if `with_outside`.
+    fn add_derived(
         &self,
         key: &str,
         depth: usize,
-        whole: bool,
+        with_outside: bool,
         above: &mut BTreeSet<String>,
         found: &mut Vec<ClassNode>,
     ) {
@@ -207,8 +207,8 @@ impl ClassesByKey {
             declared: class.declared.clone(),
         });
         for child in self.children_of(key) {
-            if whole || self.kind(child) != ClassKind::Outside {
-                self.below(child, depth + 1, whole, above, found);
+            if with_outside || self.kind(child) != ClassKind::Outside {
+                self.add_derived(child, depth + 1, with_outside, above, found);
             }
         }
         above.remove(key);

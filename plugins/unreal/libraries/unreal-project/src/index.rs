@@ -57,12 +57,13 @@ impl Index {
     /// names that differ only in case, an exact match is preferred.
     pub fn position(&self, package: &str) -> Option<usize> {
         let lookup = self.lookup.get_or_init(|| {
-            let names = self.entries.iter().map(|entry| folded(self.text(entry.package)));
+            let names =
+                self.entries.iter().map(|entry| hash_without_case(self.text(entry.package)));
             let mut lookup: Vec<(u64, u32)> = names.zip(0..).collect();
             lookup.sort_unstable();
             lookup
         });
-        let wanted = folded(package);
+        let wanted = hash_without_case(package);
         let first = lookup.partition_point(|(hash, _)| *hash < wanted);
         let candidates = lookup[first..].iter().take_while(|(hash, _)| *hash == wanted);
         let candidates = candidates.map(|(_, position)| *position as usize);
@@ -123,7 +124,7 @@ fn extend<T>(all: &mut Vec<T>, more: Vec<T>) -> (u32, u32) {
     (from, len)
 }
 
-fn folded(package: &str) -> u64 {
+fn hash_without_case(package: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(package.to_ascii_lowercase().as_bytes());
     hasher.finish()

@@ -11,9 +11,9 @@ const MAX_COMPONENTS: usize = 64;
 /// Maximum number of properties of one object that are listed.
 const MAX_PROPERTIES: usize = 40;
 /// Maximum length of a property with its value, in characters.
-const MAX_PROPERTY: usize = 240;
+const MAX_PROPERTY_CHARS: usize = 240;
 /// Properties that are not listed: they are shown in another way, or only the editor needs them.
-const TOLD: &[&str] = &[
+const UNLISTED: &[&str] = &[
     "ActorLabel",
     "FolderPath",
     "FolderGuid",
@@ -65,8 +65,8 @@ impl ActorParts {
     /// Reads the parts of an actor; `name` is the name of the package.
     pub(crate) fn of(package: &Package<'_>, actor: Object, name: &str) -> Self {
         let header = &package.header;
-        let all = (0..header.exports.len()).map(Object::of_export);
-        let own: Vec<Object> = all.filter(|object| header.outer(*object) == actor).collect();
+        let objects = (0..header.exports.len()).map(Object::of_export);
+        let own: Vec<Object> = objects.filter(|object| header.outer(*object) == actor).collect();
         let mut components: Vec<Object> =
             own.iter().copied().filter(|object| is_component(package, *object)).collect();
         let more_components = components.len().saturating_sub(MAX_COMPONENTS);
@@ -75,7 +75,7 @@ impl ActorParts {
         let component = |object: &Object| {
             let read = package.object(*object);
             let parent = read.get(header, "AttachParent").and_then(Value::object);
-            let line = |text: &str, most| visible(text, most, false).into_owned();
+            let line = |text: &str, max_chars| visible(text, max_chars, false).into_owned();
             Component {
                 name: line(&header.object_name(*object), 512),
                 class: line(&header.class_path(*object, name), 1024),
@@ -110,16 +110,16 @@ fn difference(
     package: &Package<'_>,
     object: Object,
     name: &str,
-    is_told: impl Fn(&Property<'_>, &str) -> bool,
+    is_listed: impl Fn(&Property<'_>, &str) -> bool,
 ) -> ObjectDifference {
     let header = &package.header;
     let read = package.object(object);
     let mut difference = ObjectDifference::default();
     let mut more = 0_usize;
     for property in &read.properties {
-        let mut render = Render::new(header, name, MAX_PROPERTY);
+        let mut render = Render::new(header, name, MAX_PROPERTY_CHARS);
         let key = render.label(&property.name);
-        if TOLD.contains(&key.as_str()) || !is_told(property, &key) {
+        if UNLISTED.contains(&key.as_str()) || !is_listed(property, &key) {
             continue;
         }
         if difference.properties.len() == MAX_PROPERTIES {
@@ -130,7 +130,7 @@ fn difference(
         let index =
             if property.index > 0 { format!("({})", property.index) } else { String::new() };
         let line = format!("{key}{index}={}", render.out);
-        difference.properties.push(visible(&line, MAX_PROPERTY, false).into_owned());
+        difference.properties.push(visible(&line, MAX_PROPERTY_CHARS, false).into_owned());
     }
     let left_out = &mut difference.left_out;
     left_out.extend((more > 0).then(|| format!("{more} more properties")));

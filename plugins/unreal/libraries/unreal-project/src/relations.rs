@@ -14,9 +14,9 @@ use std::{
 };
 use unreal_package::DependencyKind;
 
-/// Maximum size of a source file that is searched, in bytes. `MAX_SOURCES` is the maximum number of
-/// such files.
-const MAX_SOURCE: u64 = 1 << 20;
+/// Maximum size of a source file that is searched, in bytes.
+const MAX_SOURCE_BYTES: u64 = 1 << 20;
+/// Maximum number of source files that are searched.
 const MAX_SOURCES: usize = 5_000;
 
 /// Marks a name without an entry in the index.
@@ -75,14 +75,14 @@ pub struct Relations<'i> {
     /// For each entry, its referencers: their position, and the position of the link.
     referencers: Vec<Vec<(u32, u32)>>,
     /// Referencers of packages outside the project, by name in lower case.
-    elsewhere: HashMap<String, Vec<(u32, u32)>>,
+    outside_referencers: HashMap<String, Vec<(u32, u32)>>,
 }
 
 impl<'i> Relations<'i> {
     /// Computes the relations of an index.
     pub fn of(index: &'i Index) -> Self {
         let mut referencers = vec![Vec::new(); index.entries().len()];
-        let mut elsewhere: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
+        let mut outside_referencers: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
         let mut targets = vec![None; index.strings.len()];
         for (from, entry) in (0..).zip(index.entries()) {
             for (by, link) in (0..).zip(index.links_of(entry)) {
@@ -95,13 +95,16 @@ impl<'i> Relations<'i> {
                 match referencers.get_mut(position as usize) {
                     Some(referencers) => referencers.push((from, by)),
                     None => {
-                        elsewhere.entry(package.to_ascii_lowercase()).or_default().push((from, by));
+                        outside_referencers
+                            .entry(package.to_ascii_lowercase())
+                            .or_default()
+                            .push((from, by));
                     }
                 }
             }
         }
         let targets = targets.into_iter().map(|target| target.unwrap_or(NONE)).collect();
-        Self { index, targets, referencers, elsewhere }
+        Self { index, targets, referencers, outside_referencers }
     }
 
     /// The position of a link's package.
@@ -119,15 +122,15 @@ impl<'i> Relations<'i> {
         native: bool,
     ) -> Vec<Relation> {
         let index = self.index;
-        let own = index.text(entry.package);
+        let own_name = index.text(entry.package);
         let links = index.links_of(entry).iter();
         let links = links.filter(|link| wanted.contains(&link.strength));
         let found: Vec<Relation> = links
             .map(|link| self.relation(link))
             .filter(|relation| native || !relation.package.starts_with("/Script/"))
-            .filter(|relation| relation.package != own)
+            .filter(|relation| relation.package != own_name)
             .collect();
-        once(found)
+        sorted_and_distinct(found)
     }
 
     fn relation(&self, link: &Link) -> Relation {
@@ -154,7 +157,7 @@ impl<'i> Relations<'i> {
     pub fn referencers(&self, package: &str, wanted: &[DependencyKind]) -> Vec<Relation> {
         let mut found = Vec::new();
         self.collect(package, wanted, None, 0, &mut found);
-        once(found)
+        sorted_and_distinct(found)
     }
 
     fn collect(
@@ -168,7 +171,7 @@ impl<'i> Relations<'i> {
         let index = self.index;
         let known = match index.position(package) {
             Some(to) => Some(&self.referencers[to]),
-            None => self.elsewhere.get(&package.to_ascii_lowercase()),
+            None => self.outside_referencers.get(&package.to_ascii_lowercase()),
         };
         for (from, by) in known.into_iter().flatten() {
             let entry = &index.entries()[*from as usize];
@@ -191,19 +194,19 @@ impl<'i> Relations<'i> {
     }
 
     /// The transitive dependencies of a package, each package once at its smallest depth. At most
-    /// `most` packages; also returns whether the tree is complete.
+    /// `max_nodes` packages; also returns whether the tree is complete.
     pub fn tree(
         &self,
         package: &str,
         wanted: &[DependencyKind],
         native: bool,
         max_depth: usize,
-        most: usize,
+        max_nodes: usize,
     ) -> (Vec<TreeNode>, bool) {
         let mut nodes: Vec<TreeNode> =
             vec![TreeNode { package: package.to_owned(), depth: 0, dependencies: Vec::new() }];
         let mut seen = HashSet::from([package.to_ascii_lowercase()]);
-        let (mut at, mut whole) = (0, true);
+        let (mut at, mut is_complete) = (0, true);
         while at < nodes.len() {
             let depth = nodes[at].depth;
             let entry = self.index.find(&nodes[at].package);
@@ -213,10 +216,10 @@ impl<'i> Relations<'i> {
             names.dedup();
             for name in &names {
                 if depth >= max_depth {
-                    whole = false;
+                    is_complete = false;
                 } else if seen.insert(name.to_ascii_lowercase()) {
-                    if nodes.len() >= most {
-                        whole = false;
+                    if nodes.len() >= max_nodes {
+                        is_complete = false;
                         continue;
                     }
                     let node =
@@ -227,7 +230,7 @@ impl<'i> Relations<'i> {
             nodes[at].dependencies = names;
             at += 1;
         }
-        (nodes, whole)
+        (nodes, is_complete)
     }
 
     /// The unused packages in the folder `path`, without redirectors. Maps, external actors,
@@ -260,8 +263,8 @@ impl<'i> Relations<'i> {
         let mut found = Vec::new();
         for (position, entry) in index.entries().iter().enumerate() {
             let package = index.text(entry.package);
-            let inside = is_within(package, &folder);
-            if used[position] || !inside || index.redirected(entry).is_some() {
+            let is_inside = is_within(package, &folder);
+            if used[position] || !is_inside || index.redirected(entry).is_some() {
                 continue;
             }
             let from = self.referencers[position].iter().map(|(from, _)| *from as usize);
@@ -318,7 +321,7 @@ impl<'i> Relations<'i> {
         let index = self.index;
         let folder = path.trim_end_matches('/').to_ascii_lowercase();
         let (mut broken, mut unknown) = (Vec::new(), 0);
-        let referencers = self.elsewhere.values().flatten();
+        let referencers = self.outside_referencers.values().flatten();
         for (from, by) in referencers {
             let entry = &index.entries()[*from as usize];
             let package = index.text(entry.package);
@@ -360,7 +363,7 @@ fn is_within(package: &str, folder: &str) -> bool {
 
 /// Sorts relations and removes duplicates. A build dependency is dropped if there is another kind
 /// of dependency.
-fn once(mut relations: Vec<Relation>) -> Vec<Relation> {
+fn sorted_and_distinct(mut relations: Vec<Relation>) -> Vec<Relation> {
     relations.sort();
     relations.dedup_by(|second, first| {
         second.package == first.package
@@ -380,7 +383,7 @@ fn source_files(folder: &Path, depth: usize, files: &mut Vec<std::path::PathBuf>
         if kind.is_dir() {
             source_files(&path, depth + 1, files);
         } else if path.extension().is_some_and(|end| end == "cpp" || end == "h" || end == "cs")
-            && entry.metadata().is_ok_and(|found| found.len() <= MAX_SOURCE)
+            && entry.metadata().is_ok_and(|found| found.len() <= MAX_SOURCE_BYTES)
         {
             files.push(path);
         }

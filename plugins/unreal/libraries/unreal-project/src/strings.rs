@@ -63,8 +63,8 @@ impl Strings {
         if text.is_empty() {
             return Some(Id(0));
         }
-        self.prepare();
-        let place = self.place(text);
+        self.grow_table();
+        let place = self.slot_of(text);
         (self.table[place] != 0).then(|| Id(self.table[place]))
     }
 
@@ -81,13 +81,13 @@ impl Strings {
         };
         self.text.push_str(text);
         self.ends.push(end);
-        let place = self.place_of_free(text);
+        let place = self.free_slot_of(text);
         self.table[place] = number;
         Id(number)
     }
 
     /// Makes room in the table for one more string.
-    fn prepare(&mut self) {
+    fn grow_table(&mut self) {
         if self.table.len() > self.ends.len() * 2 {
             return;
         }
@@ -97,12 +97,12 @@ impl Strings {
             let start = self.ends[number - 1] as usize;
             let end = self.ends[number] as usize;
             let hash = self.hasher.hash_one(&self.text[start..end]);
-            let place = self.free(hash);
+            let place = self.free_slot(hash);
             self.table[place] = id;
         }
     }
 
-    fn free(&self, hash: u64) -> usize {
+    fn free_slot(&self, hash: u64) -> usize {
         let mask = self.table.len() - 1;
         let mut place = usize::try_from(hash & mask as u64).unwrap_or(0);
         while self.table[place] != 0 {
@@ -111,12 +111,12 @@ impl Strings {
         place
     }
 
-    fn place_of_free(&self, text: &str) -> usize {
-        self.free(self.hasher.hash_one(text))
+    fn free_slot_of(&self, text: &str) -> usize {
+        self.free_slot(self.hasher.hash_one(text))
     }
 
     /// The slot of a string in the table, or the slot to insert it.
-    fn place(&self, text: &str) -> usize {
+    fn slot_of(&self, text: &str) -> usize {
         let mask = self.table.len() - 1;
         let mut place = usize::try_from(self.hasher.hash_one(text) & mask as u64).unwrap_or(0);
         while self.table[place] != 0 && self.get(Id(self.table[place])) != text {

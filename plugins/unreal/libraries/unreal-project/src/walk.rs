@@ -36,17 +36,17 @@ pub struct Walk {
     pub cut: bool,
 }
 
-/// Lists the files of the mount points, sorted by package. For the folders in `looked`, only the
+/// Lists the files of the mount points, sorted by package. For the folders in `stat_only`, only the
 /// times of modification are recorded.
-pub fn walk(disk: &Disk, project: &Path, mounts: &[Mount], looked: &[String]) -> Walk {
+pub fn walk(disk: &Disk, project: &Path, mounts: &[Mount], stat_only: &[String]) -> Walk {
     let mut walk = Walk::default();
-    for folder in looked {
+    for folder in stat_only {
         let path = project.join(folder);
         let modified = disk.folder(&path).stat("").map_or(0, |found| found.modified);
         walk.folders.push((folder.clone(), modified));
     }
     for mount in mounts {
-        walk.folder(disk, project, mount, "", 0);
+        walk.walk_folder(disk, project, mount, "", 0);
     }
     walk.files.sort_by(|a, b| a.package.cmp(&b.package).then(a.file.cmp(&b.file)));
     walk
@@ -55,16 +55,23 @@ pub fn walk(disk: &Disk, project: &Path, mounts: &[Mount], looked: &[String]) ->
 impl Walk {
     /// Lists a folder and its subfolders. `inside` is the folder within the mount: empty, or
     /// `Doors/`.
-    fn folder(&mut self, disk: &Disk, project: &Path, mount: &Mount, inside: &str, depth: usize) {
+    fn walk_folder(
+        &mut self,
+        disk: &Disk,
+        project: &Path,
+        mount: &Mount,
+        inside: &str,
+        depth: usize,
+    ) {
         // Only one folder is open at a time, whatever the depth.
-        for folder in self.one(disk, project, mount, inside, depth).unwrap_or_default() {
-            self.folder(disk, project, mount, &folder, depth + 1);
+        for folder in self.list_folder(disk, project, mount, inside, depth).unwrap_or_default() {
+            self.walk_folder(disk, project, mount, &folder, depth + 1);
         }
     }
 
     /// Lists the files of one folder, and returns its subfolders. `None` if the folder cannot be
     /// read, or a limit is reached.
-    fn one(
+    fn list_folder(
         &mut self,
         disk: &Disk,
         project: &Path,
@@ -120,6 +127,6 @@ impl Walk {
 /// The name of a package file without its extension; `None` for other files.
 fn stem(name: &str) -> Option<&str> {
     let (stem, end) = name.rsplit_once('.')?;
-    let fits = end.eq_ignore_ascii_case("uasset") || end.eq_ignore_ascii_case("umap");
-    (fits && !stem.is_empty()).then_some(stem)
+    let is_package = end.eq_ignore_ascii_case("uasset") || end.eq_ignore_ascii_case("umap");
+    (is_package && !stem.is_empty()).then_some(stem)
 }

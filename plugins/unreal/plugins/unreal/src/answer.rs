@@ -18,7 +18,7 @@ pub enum SourceKind {
 /// Maximum number of results of one call.
 pub const MAX_PAGE: usize = 5_000;
 /// Maximum length of a tag's value that is shown, in characters.
-const MAX_TAG: usize = 2_000;
+const MAX_TAG_CHARS: usize = 2_000;
 
 /// The default length of a page.
 pub fn hundred() -> u32 {
@@ -110,18 +110,18 @@ impl Names {
 pub fn tags(asset: &unreal_package::Asset<'_>) -> Map<String, Value> {
     let tags = asset.tags.iter().filter(|(key, _)| is_plain(key));
     tags.map(|(key, value)| {
-        let value = unreal_package::visible(value, MAX_TAG, true).into_owned();
+        let value = unreal_package::visible(value, MAX_TAG_CHARS, true).into_owned();
         (shown(key), value.into())
     })
     .collect()
 }
 
 /// The tags of an asset that people can read, as the editor sends them.
-pub fn tags_told(told: &Value) -> Map<String, Value> {
-    let tags = told.as_object().into_iter().flatten().filter(|(key, _)| is_plain(key));
+pub fn tags_told(sent: &Value) -> Map<String, Value> {
+    let tags = sent.as_object().into_iter().flatten().filter(|(key, _)| is_plain(key));
     tags.map(|(key, value)| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        (shown(key), unreal_package::visible(&text, MAX_TAG, true).into_owned().into())
+        (shown(key), unreal_package::visible(&text, MAX_TAG_CHARS, true).into_owned().into())
     })
     .collect()
 }

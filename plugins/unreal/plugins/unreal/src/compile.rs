@@ -9,13 +9,13 @@ use portcullis_plugin::prelude::*;
 use serde_json::Value;
 
 /// Maximum length of a build's log in an answer, in characters.
-const MAX_LOG: usize = 4_000;
+const MAX_LOG_CHARS: usize = 4_000;
 /// Maximum number of lines of errors, and of warnings.
 const MAX_LINES: usize = 100;
 /// Seconds that a compilation may take, if the call has as much time.
 const MAX_SECONDS: u64 = 290;
 /// Time of the call kept for the answer, in seconds.
-const RESERVE: u64 = 5;
+const RESERVE_SECONDS: u64 = 5;
 
 about_project! {
     /// Have the editor compile the project's C++ code while it runs (Live Coding), and return the compiler's errors and warnings. You are asked first. New classes and changed headers need a build with the editor closed.
@@ -65,11 +65,11 @@ impl Tool for CompileCode {
         ))?;
         request.background()?;
         let mut answer = match editor.seen.kind {
-            Kind::UnrealMcpServer => by_plugin(&editor)?,
+            Kind::UnrealMcpServer => compile_with_plugin(&editor)?,
             Kind::Epic => {
                 let said =
                     editor.write_epic("LiveCodingToolset", "CompileLiveCoding", &json!({}))?;
-                by_epic(Reply::of("CompileLiveCoding", &said).raw("")?)
+                parse_epic_answer(Reply::of("CompileLiveCoding", &said).raw("")?)
             }
         };
         answer.as_of = editor.as_of();
@@ -78,16 +78,16 @@ impl Tool for CompileCode {
 }
 
 /// Compiles with UnrealMCPServer. Its tool returns when the compilation or the timeout ends.
-fn by_plugin(editor: &Editor<'_>) -> Result<Compiled, Fault> {
+fn compile_with_plugin(editor: &Editor<'_>) -> Result<Compiled, Fault> {
     const TOOL: &str = "request_editor_compile";
     let left = editor.request.remaining().map_or(MAX_SECONDS, |left| left.as_secs());
-    let seconds = left.saturating_sub(RESERVE).clamp(1, MAX_SECONDS);
-    let told = match editor.write(TOOL, &json!({ "timeoutSeconds": seconds })) {
-        Ok(told) => told,
-        Err(Fault::Failed(said)) => return Err(Fault::Failed(value::why(&said))),
+    let seconds = left.saturating_sub(RESERVE_SECONDS).clamp(1, MAX_SECONDS);
+    let result = match editor.write(TOOL, &json!({ "timeoutSeconds": seconds })) {
+        Ok(result) => result,
+        Err(Fault::Failed(message)) => return Err(Fault::Failed(value::why(&message))),
         Err(fault) => return Err(fault),
     };
-    let reply = Reply::of(TOOL, &told);
+    let reply = Reply::of(TOOL, &result);
     let status = reply.text("status")?;
     let mut warnings = Vec::new();
     if status == "timeout" {
@@ -98,10 +98,10 @@ fn by_plugin(editor: &Editor<'_>) -> Result<Compiled, Fault> {
     Ok(Compiled {
         success: reply.flag("bSuccess")?,
         status,
-        compiler_errors: lines(&told["errors"]),
-        compiler_warnings: lines(&told["warnings"]),
-        log: end(told["buildLog"].as_str().unwrap_or_default()),
-        error: value::text(&told, "error"),
+        compiler_errors: lines(&result["errors"]),
+        compiler_warnings: lines(&result["warnings"]),
+        log: end(result["buildLog"].as_str().unwrap_or_default()),
+        error: value::text(&result, "error"),
         source: SourceKind::Live,
         as_of: String::new(),
         warnings,
@@ -109,13 +109,13 @@ fn by_plugin(editor: &Editor<'_>) -> Result<Compiled, Fault> {
 }
 
 /// Parses the answer of Epic's server: a text that begins with `Result: ` and the result's name, or with `Error: `.
-fn by_epic(said: &str) -> Compiled {
+fn parse_epic_answer(said: &str) -> Compiled {
     let first = said.lines().next().unwrap_or_default();
     let status = first.strip_prefix("Result: ").unwrap_or("NotAvailable").trim();
     let success = matches!(status, "Success" | "NoChanges");
-    let is = |line: &&str, words: [&str; 2]| words.iter().any(|word| line.contains(word));
-    let of = |words: [&str; 2]| {
-        let found = said.lines().filter(|line| is(line, words));
+    let contains = |line: &&str, words: [&str; 2]| words.iter().any(|word| line.contains(word));
+    let lines_with = |words: [&str; 2]| {
+        let found = said.lines().filter(|line| contains(line, words));
         found.take(MAX_LINES).map(shown).collect()
     };
     let error = match first.strip_prefix("Error: ") {
@@ -126,8 +126,8 @@ fn by_epic(said: &str) -> Compiled {
     Compiled {
         success,
         status: shown(status),
-        compiler_errors: of(["): error ", "): fatal error "]),
-        compiler_warnings: of(["): warning "; 2]),
+        compiler_errors: lines_with(["): error ", "): fatal error "]),
+        compiler_warnings: lines_with(["): warning "; 2]),
         log: end(said),
         error,
         source: SourceKind::Live,
@@ -136,15 +136,15 @@ fn by_epic(said: &str) -> Compiled {
     }
 }
 
-fn lines(told: &Value) -> Vec<String> {
-    let lines = told.as_array().into_iter().flatten().filter_map(Value::as_str);
+fn lines(result: &Value) -> Vec<String> {
+    let lines = result.as_array().into_iter().flatten().filter_map(Value::as_str);
     lines.take(MAX_LINES).map(shown).collect()
 }
 
 /// The last characters of a log, which tell the result of the build.
 fn end(log: &str) -> String {
-    let start = log.char_indices().rev().nth(MAX_LOG - 1).map_or(0, |(start, _)| start);
-    unreal_package::visible(log.get(start..).unwrap_or_default(), MAX_LOG, true).into_owned()
+    let start = log.char_indices().rev().nth(MAX_LOG_CHARS - 1).map_or(0, |(start, _)| start);
+    unreal_package::visible(log.get(start..).unwrap_or_default(), MAX_LOG_CHARS, true).into_owned()
 }
 
 #[cfg(test)]
@@ -153,23 +153,23 @@ mod tests {
 
     #[test]
     fn texts_of_epic_s_server() {
-        let done = by_epic("Result: NoChanges");
+        let done = parse_epic_answer("Result: NoChanges");
         assert!(done.success && done.error.is_empty(), "{}", done.status);
-        let failed = by_epic(
+        let failed = parse_epic_answer(
             "Result: Failure\n\nCompile Output:\nBuilding\n\nCompiler Diagnostics:\n\
              A.cpp(3): error C2065: x\nA.cpp(4): warning C4101: y",
         );
         assert!(!failed.success && failed.error.contains("`Failure`"), "{}", failed.error);
         assert_eq!(failed.compiler_errors, ["A.cpp(3): error C2065: x"]);
         assert_eq!(failed.compiler_warnings, ["A.cpp(4): warning C4101: y"]);
-        let absent = by_epic("Error: Live Coding module is not loaded.");
+        let absent = parse_epic_answer("Error: Live Coding module is not loaded.");
         assert_eq!((absent.success, absent.status.as_str()), (false, "NotAvailable"));
         assert_eq!(absent.error, "Live Coding module is not loaded.");
     }
 
     #[test]
     fn of_a_long_log_the_end_is_shown() {
-        let log = format!("{}\nthe end", "x".repeat(2 * MAX_LOG));
-        assert!(end(&log).ends_with("the end") && end(&log).chars().count() <= MAX_LOG);
+        let log = format!("{}\nthe end", "x".repeat(2 * MAX_LOG_CHARS));
+        assert!(end(&log).ends_with("the end") && end(&log).chars().count() <= MAX_LOG_CHARS);
     }
 }

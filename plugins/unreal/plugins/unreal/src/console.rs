@@ -15,9 +15,9 @@ use std::{
 };
 
 /// Maximum time to wait for a command's output in the log, which the editor writes in a thread of its own.
-const PRINTING: Duration = Duration::from_millis(1_500);
+const MAX_WAIT: Duration = Duration::from_millis(1_500);
 /// Pause between two looks at the log.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum number of entries of the log in an answer.
 const MAX_PRINTED: usize = 100;
 
@@ -185,8 +185,8 @@ impl Tool for ConsoleCommand {
                 }
                 Ok(Json(answer))
             }
-            Err(Fault::Failed(said)) => {
-                answer.error = value::why(&said);
+            Err(Fault::Failed(message)) => {
+                answer.error = value::why(&message);
                 Err(failed(&answer))
             }
             Err(fault) => Err(Failure::from(fault)),
@@ -204,19 +204,19 @@ impl LogMark {
     /// Notes the end of the editor's log. Fails, with the reason, if the log cannot be read from
     /// here.
     fn set(editor: &Editor<'_>) -> Result<Self, String> {
-        let told = log_file::told(editor).map_err(|fault| fault.to_string())?;
-        let path = editor.path_here(&told);
+        let reported_path = log_file::told(editor).map_err(|fault| fault.to_string())?;
+        let path = editor.path_here(&reported_path);
         let length = fs::metadata(&path).map_err(|error| error.to_string())?.len();
         Ok(Self { path, length })
     }
 
     /// The entries that were added to the log since the mark. Waits until no further entries are
-    /// added, at most for `PRINTING`. If no entry is added at all, it waits for the whole of
-    /// `PRINTING`.
+    /// added, at most for `MAX_WAIT`. If no entry is added at all, it waits for the whole of
+    /// `MAX_WAIT`.
     fn printed(&self) -> Result<Vec<String>, String> {
         let (started, mut last) = (Instant::now(), self.length);
-        while started.elapsed() < PRINTING {
-            std::thread::sleep(LOOK);
+        while started.elapsed() < MAX_WAIT {
+            std::thread::sleep(LOOK_INTERVAL);
             let length = fs::metadata(&self.path).map_err(|error| error.to_string())?.len();
             if length == last && length > self.length {
                 break;
@@ -268,12 +268,13 @@ impl Verdict {
 /// Whether a command, in lower case, only displays something.
 fn is_harmless(command: &str) -> bool {
     let words: Vec<&str> = command.split_whitespace().collect();
-    let plain = |word: &str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.".contains(&b));
+    let is_plain =
+        |word: &str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.".contains(&b));
     match words.as_slice() {
         ["stat", what] => STATISTICS.contains(what),
-        ["obj", "list", class] => class.strip_prefix("class=").is_some_and(plain),
+        ["obj", "list", class] => class.strip_prefix("class=").is_some_and(is_plain),
         // A variable without a value is read, not set. All names with these prefixes are variables.
-        [name] if name.starts_with("showflag.") || name.starts_with("sg.") => plain(name),
+        [name] if name.starts_with("showflag.") || name.starts_with("sg.") => is_plain(name),
         [name] if VARIABLES.contains(name) => true,
         words => LISTS.contains(&words.join(" ").as_str()),
     }

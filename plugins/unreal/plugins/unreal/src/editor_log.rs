@@ -15,11 +15,11 @@ use std::{
 };
 
 /// Maximum number of bytes read from the end of the file.
-const MAX_READ: u64 = 4 << 20;
+const MAX_READ_BYTES: u64 = 4 << 20;
 /// Maximum number of entries asked of Epic's server, before they are chosen by severity.
 const MAX_ASKED: u32 = 1_000;
 /// Maximum length of an entry that is shown, in characters.
-const MAX_ENTRY: usize = 2_000;
+const MAX_ENTRY_CHARS: usize = 2_000;
 
 /// The least severity of the listed entries.
 #[data]
@@ -93,11 +93,11 @@ impl SourceQuery for EditorLog {
                     "pattern": wanted,
                     "maxEntries": MAX_ASKED,
                 });
-                let told = editor.epic_now("LogsToolset", "GetLogEntries", &arguments)?;
-                let told = Reply::of("GetLogEntries", &told).list("")?;
+                let listed = editor.epic_now("LogsToolset", "GetLogEntries", &arguments)?;
+                let listed = Reply::of("GetLogEntries", &listed).list("")?;
                 let entries: Result<Vec<String>, Fault> =
-                    told.iter().map(|entry| entry.raw("").map(str::to_owned)).collect();
-                let is_cut = told.len() >= MAX_ASKED as usize;
+                    listed.iter().map(|entry| entry.raw("").map(str::to_owned)).collect();
+                let is_cut = listed.len() >= MAX_ASKED as usize;
                 (String::new(), entries?, is_cut)
             }
             Kind::UnrealMcpServer => {
@@ -168,7 +168,7 @@ impl EditorLog {
 
 /// An entry of a log as it is shown: over several lines, without invisible characters.
 pub fn shown_entry(entry: &str) -> String {
-    unreal_package::visible(entry, MAX_ENTRY, true).into_owned()
+    unreal_package::visible(entry, MAX_ENTRY_CHARS, true).into_owned()
 }
 
 /// A regular expression that finds a text and ignores case, in ICU's syntax, which Epic's server
@@ -198,12 +198,12 @@ impl Tail {
     ///
     /// The file cannot be opened or read.
     pub fn read(path: &Path) -> std::io::Result<Self> {
-        let start = File::open(path)?.metadata()?.len().saturating_sub(MAX_READ);
+        let start = File::open(path)?.metadata()?.len().saturating_sub(MAX_READ_BYTES);
         let mut tail = Self::after(path, start)?;
         if start > 0 {
             // The first line may be incomplete.
-            let whole = tail.text.find('\n').map_or(tail.text.len(), |end| end + 1);
-            tail.text.drain(..whole);
+            let line_start = tail.text.find('\n').map_or(tail.text.len(), |end| end + 1);
+            tail.text.drain(..line_start);
         }
         Ok(tail)
     }
@@ -217,7 +217,7 @@ impl Tail {
         let mut file = File::open(path)?;
         let _position = file.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::new();
-        let _length = file.take(MAX_READ).read_to_end(&mut bytes)?;
+        let _length = file.take(MAX_READ_BYTES).read_to_end(&mut bytes)?;
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_start_matches('\u{feff}').to_owned();
         Ok(Self { text, is_cut: start > 0 })
@@ -258,10 +258,10 @@ impl<'e> Head<'e> {
             }
             (rest, has_time) = (after, true);
         }
-        let named = rest.split_once(": ").filter(|(category, _)| {
+        let category = rest.split_once(": ").filter(|(category, _)| {
             !category.is_empty() && category.chars().all(|c| c.is_alphanumeric() || c == '_')
         });
-        match named {
+        match category {
             Some((category, message)) => Some(Self { category, severity: severity(message) }),
             // Some entries have a time and no category, since the display of their category is switched off.
             None => has_time.then(Self::default),

@@ -201,7 +201,7 @@ where
                     "the editor exported an empty text: this answer is from the files, without unsaved changes",
                 ));
             }
-            let (content, cut) = told_by_editor(content, asked.max_chars());
+            let (content, cut) = cut_editor_text(content, asked.max_chars());
             Ok(Text { content, warnings: cut.into_iter().collect(), told: None })
         }
         // Newer versions of UnrealMCPServer export Blueprints to files only, not into answers.
@@ -216,7 +216,7 @@ where
     };
     let warnings = editor.warnings(None);
     let from = Origin { source: SourceKind::Live, as_of: editor.as_of(), warnings };
-    ended(asked, made, from).map_err(Fault::from)
+    finish(asked, made, from).map_err(Fault::from)
 }
 
 /// Makes the answer with the text that is reconstructed from the files.
@@ -226,10 +226,10 @@ where
 {
     let warnings = offline.warnings_and(None);
     let from = Origin { source: SourceKind::Offline, as_of: offline.as_of.clone(), warnings };
-    ended(asked, asked.reconstruct(offline), from)
+    finish(asked, asked.reconstruct(offline), from)
 }
 
-fn ended<E>(asked: &E, made: Result<Text, String>, from: Origin) -> Result<E::Answer, Failure>
+fn finish<E>(asked: &E, made: Result<Text, String>, from: Origin) -> Result<E::Answer, Failure>
 where
     E: Exports<Answer: Serialize>,
 {
@@ -239,15 +239,16 @@ where
 }
 
 /// The text from the editor, cut to the length limit in characters, and a warning if it was cut.
-fn told_by_editor(content: &str, most: u32) -> (String, Option<String>) {
-    let most = (most as usize).min(MAX_TEXT);
-    let whole = unreal_package::visible(content, usize::MAX, true);
-    let length = whole.chars().count();
-    if length <= most {
-        return (whole.into_owned(), None);
+fn cut_editor_text(content: &str, max_chars: u32) -> (String, Option<String>) {
+    let max_chars = (max_chars as usize).min(MAX_TEXT);
+    let visible = unreal_package::visible(content, usize::MAX, true);
+    let length = visible.chars().count();
+    if length <= max_chars {
+        return (visible.into_owned(), None);
     }
-    let warning = format!("the text is cut after {most} of {length} characters: see `maxChars`");
-    (unreal_package::visible(&whole, most, true).into_owned(), Some(warning))
+    let warning =
+        format!("the text is cut after {max_chars} of {length} characters: see `maxChars`");
+    (unreal_package::visible(&visible, max_chars, true).into_owned(), Some(warning))
 }
 
 #[cfg(test)]
@@ -256,14 +257,14 @@ mod tests {
 
     #[test]
     fn the_text_of_the_editor_is_cut_by_characters() {
-        assert_eq!(told_by_editor("Größe", 5), ("Größe".to_owned(), None));
-        let (text, warning) = told_by_editor("Größen", 5);
+        assert_eq!(cut_editor_text("Größe", 5), ("Größe".to_owned(), None));
+        let (text, warning) = cut_editor_text("Größen", 5);
         assert_eq!(text, "Größe…");
         assert_eq!(
             warning.as_deref(),
             Some("the text is cut after 5 of 6 characters: see `maxChars`")
         );
         // Characters that are not shown do not count.
-        assert_eq!(told_by_editor("Größe\r\n\u{202e}", 6), ("Größe\n".to_owned(), None));
+        assert_eq!(cut_editor_text("Größe\r\n\u{202e}", 6), ("Größe\n".to_owned(), None));
     }
 }

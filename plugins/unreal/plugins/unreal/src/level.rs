@@ -9,7 +9,7 @@ use portcullis_plugin::prelude::*;
 use unreal_project::{Actor, Component, ObjectDifference};
 
 /// Maximum size of the actors on a page with components, as JSON, in bytes: about 2,000 tokens.
-const PAGE: usize = 6_000;
+const PAGE_BYTES: usize = 6_000;
 
 about_project! {
     #[paged]
@@ -112,7 +112,7 @@ impl SourceQuery for LevelActors {
         )?;
         let actors = list.actors.into_iter().map(ActorInfo::of);
         let actors: Vec<ActorInfo> = match self.with_components {
-            true => within(PAGE, actors)?,
+            true => within(PAGE_BYTES, actors)?,
             false => actors.collect(),
         };
         let shown_count = actors.len();
@@ -200,9 +200,9 @@ fn cut(actor: &mut ActorInfo, bytes: usize) -> Result<(), Failure> {
         }
     }
     let left_out = [(components, "components"), (properties, "properties")];
-    let told = left_out.into_iter().filter(|(number, _)| *number > 0).map(|(number, what)| {
+    let notes = left_out.into_iter().filter(|(number, _)| *number > 0).map(|(number, what)| {
         format!("{number} {what}, for which the page has no room: see export_asset")
     });
-    actor.left_out.extend(told);
+    actor.left_out.extend(notes);
     Ok(())
 }

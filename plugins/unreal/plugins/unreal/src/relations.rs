@@ -276,16 +276,16 @@ impl SourceQuery for DependencyTree {
 
     fn ask_files(&self, _request: &Request<'_>, offline: &Offline) -> Result<Tree, Failure> {
         let name = package(offline, &self.asset_path)?;
-        let most = match self.max_results as usize {
+        let max_nodes = match self.max_results as usize {
             0 => MAX_PAGE,
-            most => most.min(MAX_PAGE),
+            limit => limit.min(MAX_PAGE),
         };
-        let (nodes, whole) = Relations::of(&offline.index).tree(
+        let (nodes, is_whole) = Relations::of(&offline.index).tree(
             &name,
             &strengths(self.hard, self.soft),
             self.script,
             self.max_depth as usize,
-            most,
+            max_nodes,
         );
         let tree: Vec<TreeNode> = nodes
             .into_iter()
@@ -301,7 +301,7 @@ impl SourceQuery for DependencyTree {
             total_nodes: tree.len(),
             max_depth_reached: tree.iter().map(|node| node.depth).max().unwrap_or_default(),
             tree,
-            cut: !whole,
+            cut: !is_whole,
             error: String::new(),
             source: SourceKind::Offline,
             warnings: offline.warnings_and(None),

@@ -52,8 +52,8 @@ impl Place<'_> {
         format!("{} of {}", self.kind, self.folder.display())
     }
 
-    /// The cache key of a piece. Generations alternate between two keys: a new generation overwrites the one
-    /// before the previous. So the cache does not fill, and a reader of the previous one can finish.
+    /// The cache key of a piece. Even and odd generations have different keys, so that a reader of the previous
+    /// generation can finish. A new generation overwrites the last but one, so that the cache does not fill.
     fn piece_key(&self, generation: u64, piece: u64) -> String {
         format!("{} of {}, {}, {piece}", self.kind, self.folder.display(), generation % 2)
     }

@@ -39,15 +39,16 @@ impl<'s> Report<'s, '_, '_> {
         value: &Value,
         instance: &Value,
     ) {
-        for (position, (property, asked)) in value.as_object().into_iter().flatten().enumerate() {
-            let Value::Array(asked) = asked else { continue };
+        for (position, (property, required)) in value.as_object().into_iter().flatten().enumerate()
+        {
+            let Value::Array(required) = required else { continue };
             if instance.get(property).is_none() {
                 continue;
             }
-            let asked: Vec<&str> = asked.iter().filter_map(Value::as_str).collect();
-            for (number, missing) in asked.iter().enumerate() {
+            let required: Vec<&str> = required.iter().filter_map(Value::as_str).collect();
+            for (number, missing) in required.iter().enumerate() {
                 if instance.get(missing).is_none() {
-                    let words = wording::of_dependency(property, missing, &asked);
+                    let words = wording::of_dependency(property, missing, &required);
                     self.say(base, &[0, position, number], keyword, words);
                 }
             }
@@ -116,16 +117,17 @@ impl<'s> Report<'s, '_, '_> {
             Dialect::Draft202012 => trail.place.schema.get(name),
             Dialect::Draft07 => None,
         };
-        let one = json!(1);
-        let (at_least, at_most) = (limit("minContains").unwrap_or(&one), limit("maxContains"));
-        let (least, most) = (at_least.as_f64(), at_most.and_then(Value::as_f64));
+        let default_minimum = json!(1);
+        let (at_least, at_most) =
+            (limit("minContains").unwrap_or(&default_minimum), limit("maxContains"));
+        let (minimum, maximum) = (at_least.as_f64(), at_most.and_then(Value::as_f64));
         let mut found = 0.0;
         let items = trail.instance.as_array().map_or(0, Vec::len);
         // Not every item has to match, so that these errors are no root causes.
         let blame = mem::replace(&mut self.blame, Blame::Nothing);
         for index in 0..items {
             // Ajv stops counting as soon as the result is certain.
-            if most.is_some_and(|most| found > most || least > Some(most)) {
+            if maximum.is_some_and(|maximum| found > maximum || minimum > Some(maximum)) {
                 break;
             }
             if !self.say_part(base, trail, "contains", &index.to_string(), index)? {
@@ -158,7 +160,7 @@ impl<'s> Report<'s, '_, '_> {
             instance_path: &format!("{}/{}", base.instance_path, escaped(key)),
         };
         let nested = entries(self.documents, start)?;
-        let any = !nested.is_empty();
+        let has_errors = !nested.is_empty();
         for entry in nested {
             let order = [base.order, &[position], &entry.order].concat();
             if self.said.insert(order.clone()) {
@@ -167,6 +169,6 @@ impl<'s> Report<'s, '_, '_> {
                 self.entries.push(Entry { order, error: entry.error, cause });
             }
         }
-        Ok(any)
+        Ok(has_errors)
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Minimum length of every block except the last, in bytes. Longer blocks compress better, and take longer to
 /// inflate.
-const BLOCK: usize = 64 * 1024;
+const MIN_BLOCK_BYTES: usize = 64 * 1024;
 
 /// A symbol to be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Written {
     pub library: u32,
     /// The module that exports the symbol.
     pub module: Option<String>,
-    /// The keys by which the symbol is found: lower case, with dots.
+    /// The keys by which the symbol is key_table: lower case, with dots.
     pub keys: Vec<String>,
     /// The content, in the form of `api.json`.
     pub content: Map<String, Value>,
@@ -35,33 +35,35 @@ pub fn make(
 ) -> Result<Vec<u8>, String> {
     let mut texts = Texts::default();
     let mut blocks = Blocks { level, ..Blocks::default() };
-    let mut places: Vec<usize> = Vec::new();
+    let mut symbol_table: Vec<usize> = Vec::new();
     let mut keys: BTreeMap<String, usize> = BTreeMap::new();
     let count = symbols.len();
     for (number, symbol) in symbols.into_iter().enumerate() {
         let Written { name, library, module, keys: names, content } = symbol;
-        places.extend(texts.add(&name));
-        places.extend(texts.add(&module.unwrap_or_default()));
-        places.push(library as usize);
-        places.extend(blocks.add(Value::Object(content).to_string().as_bytes()));
+        symbol_table.extend(texts.add(&name));
+        symbol_table.extend(texts.add(&module.unwrap_or_default()));
+        symbol_table.push(library as usize);
+        symbol_table.extend(blocks.add(Value::Object(content).to_string().as_bytes()));
         for key in names {
             keys.entry(key).or_insert(number);
         }
     }
     blocks.close();
     let title = [texts.add(name), texts.add(version)].concat();
-    let named: Vec<usize> = libraries
+    let library_table: Vec<usize> = libraries
         .iter()
         .flat_map(|(name, version)| [texts.add(name), texts.add(version)].concat())
         .collect();
-    let found: Vec<usize> = keys
+    let key_table: Vec<usize> = keys
         .iter()
         .flat_map(|(key, number)| [texts.add(key).as_slice(), &[*number]].concat())
         .collect();
     let counts =
         vec![libraries.len(), blocks.table.len() / 3, count, keys.len(), texts.bytes.len()];
     let mut bytes = MAGIC.to_vec();
-    for number in [counts, title, named, blocks.table, places, found].into_iter().flatten() {
+    for number in
+        [counts, title, library_table, blocks.table, symbol_table, key_table].into_iter().flatten()
+    {
         let number = u32::try_from(number).map_err(|_| "there are too many symbols")?;
         bytes.extend_from_slice(&number.to_le_bytes());
     }
@@ -101,7 +103,7 @@ struct Blocks {
 impl Blocks {
     /// Adds a symbol. Returns its block, its offset there, and its length.
     fn add(&mut self, symbol: &[u8]) -> [usize; 3] {
-        if self.open.len() >= BLOCK {
+        if self.open.len() >= MIN_BLOCK_BYTES {
             self.close();
         }
         let place = [self.table.len() / 3, self.open.len(), symbol.len()];

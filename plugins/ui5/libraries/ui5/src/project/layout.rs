@@ -40,19 +40,19 @@ fn source(
     project: &Project,
     configuration: &Value,
     key: &str,
-    usual: &str,
+    default: &str,
 ) -> Result<String, String> {
     let paths = configuration.pointer("/resources/configuration/paths");
-    let set = paths.and_then(|paths| paths.get(key)).and_then(Value::as_str);
-    let source = set.filter(|source| !source.is_empty()).unwrap_or(usual);
+    let configured = paths.and_then(|paths| paths.get(key)).and_then(Value::as_str);
+    let source = configured.filter(|source| !source.is_empty()).unwrap_or(default);
     check_directory(project, source)?;
     Ok(source.to_owned())
 }
 
 fn check_directory(project: &Project, source: &str) -> Result<(), String> {
     // A configuration must not lead outside the project.
-    let stays = !Path::new(source).is_absolute() && !source.split('/').any(|part| part == "..");
-    if stays && Path::new(&join(&project.directory, source)).is_dir() {
+    let is_inside = !Path::new(source).is_absolute() && !source.split('/').any(|part| part == "..");
+    if is_inside && Path::new(&join(&project.directory, source)).is_dir() {
         return Ok(());
     }
     Err(format!(
@@ -149,7 +149,7 @@ fn check_library(project: &Project, source: &str) -> Result<(), String> {
     let name = &project.name;
     let sources = join(&project.directory, source);
     let mut found = Found::default();
-    look(&sources, "", &mut found).map_err(|error| {
+    find_files(&sources, "", &mut found).map_err(|error| {
         format!(
             "Failed to detect namespace for project {name}: {}",
             in_words_of_node(&error, "scandir", &sources)
@@ -164,7 +164,7 @@ fn check_library(project: &Project, source: &str) -> Result<(), String> {
         let text = read(&join(&join(&sources, folder), ".library")).ok()?;
         Some((element(&text, "name")?.to_owned(), folder))
     });
-    let Some((namespace, folder)) = leading(project, manifest, dot_library)? else {
+    let Some((namespace, folder)) = choose_namespace(project, manifest, dot_library)? else {
         return match only(&found.library_scripts) {
             Some(folder) if !folder.is_empty() => Ok(()),
             Some(_) | None => Err(format!(
@@ -190,7 +190,7 @@ fn check_library(project: &Project, source: &str) -> Result<(), String> {
 }
 
 /// The namespace of a library, and the folder of the file that declares it.
-fn leading<'f>(
+fn choose_namespace<'f>(
     project: &Project,
     manifest: Option<(String, &'f str)>,
     dot_library: Option<(String, &'f str)>,
@@ -208,16 +208,16 @@ fn leading<'f>(
             slash(dot_library.1)
         )
     };
-    let failed = format!("Failed to detect namespace for project {}: ", project.name);
+    let prefix = format!("Failed to detect namespace for project {}: ", project.name);
     match depth(manifest.1).cmp(&depth(dot_library.1)) {
         std::cmp::Ordering::Less => Err(format!(
-            "{failed}Found a manifest.json on a higher directory level than the .library file. It \
+            "{prefix}Found a manifest.json on a higher directory level than the .library file. It \
              should be on the same or a lower level. Note that a manifest.json on a lower level will be \
              ignored.\n{}",
             paths("higher than")
         )),
         std::cmp::Ordering::Equal if manifest.1 != dot_library.1 => Err(format!(
-            "{failed}Found a manifest.json on the same directory level but in a different directory than \
+            "{prefix}Found a manifest.json on the same directory level but in a different directory than \
              the .library file. They should be in the same directory.\n{}",
             paths("different to")
         )),
@@ -243,7 +243,7 @@ fn only(folders: &[String]) -> Option<&str> {
     }
 }
 
-fn look(directory: &str, folder: &str, found: &mut Found) -> std::io::Result<()> {
+fn find_files(directory: &str, folder: &str, found: &mut Found) -> std::io::Result<()> {
     found.directories += 1;
     if found.directories > MAX_DIRECTORIES {
         return Err(std::io::Error::other("there are too many directories in it"));
@@ -254,7 +254,7 @@ fn look(directory: &str, folder: &str, found: &mut Found) -> std::io::Result<()>
         let kind = entry.file_type()?;
         if kind.is_dir() && name != "node_modules" {
             let inner = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
-            look(&join(directory, &name), &inner, found)?;
+            find_files(&join(directory, &name), &inner, found)?;
         } else if kind.is_file() {
             let list = match name.as_str() {
                 "manifest.json" => &mut found.manifests,

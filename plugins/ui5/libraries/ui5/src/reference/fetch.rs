@@ -12,11 +12,11 @@ use std::{
 };
 use ui5_data::{CORE, Data, THEIRS, api_address, list_address};
 
-/// Minimum speed of a download that has taken longer than [`WHILE`], in bytes per second.
-const SLOWEST: u64 = 2_000;
+/// Minimum speed of a download that has taken longer than [`GRACE_PERIOD`], in bytes per second.
+const MIN_BYTES_PER_SECOND: u64 = 2_000;
 
 /// Time during which no download counts as too slow.
-const WHILE: Duration = Duration::from_secs(10);
+const GRACE_PERIOD: Duration = Duration::from_secs(10);
 
 /// Maximum size of a list of libraries, in bytes; far above real ones.
 const MAX_LIST_BYTES: u64 = 8 * 1024 * 1024;
@@ -59,7 +59,7 @@ pub fn fetch(
     if is_done() {
         return Ok(());
     }
-    let fetched = into(base, staging, &mut lock, patience, request).and_then(|()| {
+    let fetched = download_all(base, staging, &mut lock, patience, request).and_then(|()| {
         // A directory without an index is the remains of an interrupted download.
         remove(target)?;
         fs::rename(staging, target).map_err(|error| {
@@ -71,7 +71,7 @@ pub fn fetch(
 }
 
 /// Downloads everything into a new directory.
-fn into(
+fn download_all(
     base: &str,
     directory: &Path,
     lock: &mut Lock,
@@ -83,16 +83,16 @@ fn into(
     fs::create_dir_all(directory).map_err(|error| {
         Failure::Disk(format!("Failed to create {}: {error}", directory.display()))
     })?;
-    let mut left = MAX_TOTAL_BYTES;
+    let mut bytes_left = MAX_TOTAL_BYTES;
     for (number, library) in libraries.iter().enumerate() {
         if request.cancelled() {
             return Err(Failure::Disk(stopped(number, libraries.len())));
         }
         request.progress(number as f64, libraries.len() as f64, library);
         let path = directory.join(format!("{library}.api.json"));
-        let download = Download { path: &path, most: MAX_API_BYTES.min(left), patience };
+        let download = Download { path: &path, max_bytes: MAX_API_BYTES.min(bytes_left), patience };
         let size = download.run(&api_address(base, library), library == CORE, lock, request)?;
-        left = left.saturating_sub(size);
+        bytes_left = bytes_left.saturating_sub(size);
     }
     request.progress(libraries.len() as f64, libraries.len() as f64, "indexing");
     lock.touch();
@@ -115,7 +115,7 @@ fn libraries(base: &str, patience: Duration) -> Result<Vec<String>, Failure> {
 struct Download<'p> {
     path: &'p Path,
     /// Maximum size of the file, in bytes.
-    most: u64,
+    max_bytes: u64,
     /// Maximum time without a byte from the server.
     patience: Duration,
 }
@@ -135,15 +135,16 @@ impl Download<'_> {
             // A redirect has a body too.
             let mut file = fs::File::create(self.path)
                 .map(std::io::BufWriter::new)
-                .map_err(|error| fetched::Failure::Local(self.unwritten(&error)))?;
+                .map_err(|error| fetched::Failure::Local(self.write_failure(&error)))?;
             size = 0;
             let response = self.send(address, &mut file, &mut size, lock, request)?;
-            file.flush().map_err(|error| fetched::Failure::Local(self.unwritten(&error)))?;
+            file.flush().map_err(|error| fetched::Failure::Local(self.write_failure(&error)))?;
             Ok(response)
         });
         let response = response.map_err(Failure::Cdn)?;
         if response.status == 404 && !is_required {
-            fs::remove_file(self.path).map_err(|error| Failure::Disk(self.unwritten(&error)))?;
+            fs::remove_file(self.path)
+                .map_err(|error| Failure::Disk(self.write_failure(&error)))?;
             return Ok(0);
         }
         fetched::check(response.status, url)
@@ -172,18 +173,19 @@ impl Download<'_> {
             file.write_all(piece)
         };
         let goes_on = |waited: Duration| {
-            let is_slow = waited > WHILE && received.get() < SLOWEST * waited.as_secs();
+            let is_slow =
+                waited > GRACE_PERIOD && received.get() < MIN_BYTES_PER_SECOND * waited.as_secs();
             !is_slow && waited.saturating_sub(last.get()) < self.patience
         };
         let sent = http::Request::get(address)
             .timeout(self.patience)
-            .max_bytes(self.most)
+            .max_bytes(self.max_bytes)
             .send_watched(take, goes_on);
         *size = received.get();
         sent.map_err(|error| fetched::unanswered(&error, address, self.patience))
     }
 
-    fn unwritten(&self, error: &std::io::Error) -> String {
+    fn write_failure(&self, error: &std::io::Error) -> String {
         format!("Failed to write {}: {error}", self.path.display())
     }
 }

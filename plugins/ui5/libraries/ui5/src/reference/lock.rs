@@ -85,21 +85,21 @@ fn create(path: &Path) -> io::Result<()> {
     fs::File::create_new(path).map(|_| ())
 }
 
-/// Removes an abandoned lock. This takes a second lock, and checks again under it.
+/// Removes an abandoned lock. Takes a second lock, the guard, and checks again while it is held.
 fn remove_stale(path: &Path) {
     if !is_stale(path) {
         return;
     }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".STALE");
-    let beside = PathBuf::from(beside);
-    if create(&beside).is_ok() {
+    let mut guard = path.as_os_str().to_owned();
+    guard.push(".STALE");
+    let guard = PathBuf::from(guard);
+    if create(&guard).is_ok() {
         if is_stale(path) {
             let _ = fs::remove_file(path);
         }
-        let _ = fs::remove_file(&beside);
-    } else if is_stale(&beside) {
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&guard);
+    } else if is_stale(&guard) {
+        let _ = fs::remove_file(&guard);
     }
 }
 

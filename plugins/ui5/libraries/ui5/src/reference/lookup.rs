@@ -50,14 +50,14 @@ impl From<String> for Miss {
 
 /// Looks up a symbol, a member of a symbol, or a module. Ignores case; `/`, `#` and `.` are equal.
 pub fn find(data: &mut Source, query: &str) -> Result<Found, Miss> {
-    match look(data, query) {
+    match look_up(data, query) {
         // A damaged index may be the reason.
-        Err(_) if data.mend()? => look(data, query),
+        Err(_) if data.mend()? => look_up(data, query),
         found => found,
     }
 }
 
-fn look(data: &mut Source, query: &str) -> Result<Found, Miss> {
+fn look_up(data: &mut Source, query: &str) -> Result<Found, Miss> {
     let wanted = normalise(query);
     let (symbol, field) = split(data, &wanted)?;
     let Some(symbol) = symbol else {
@@ -187,7 +187,7 @@ fn part(
     names: &mut Vec<String>,
 ) -> Option<Map<String, Value>> {
     let kind = symbol.get("kind").and_then(Value::as_str).unwrap_or_default();
-    let of_kind = |kind: &str, part: Option<&Map<String, Value>>| {
+    let with_kind = |kind: &str, part: Option<&Map<String, Value>>| {
         let mut content = Map::new();
         content.insert("kind".to_owned(), kind.into());
         content.extend(part.into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
@@ -195,11 +195,11 @@ fn part(
     };
     if kind == "class" && field == "constructor" {
         let constructor = symbol.get("constructor").and_then(Value::as_object);
-        return Some(of_kind("constructor", constructor));
+        return Some(with_kind("constructor", constructor));
     }
     for (place, kind) in lists(kind) {
         let mut list = Some(symbol);
-        let (path, last) = place.rsplit_once('/').expect("they begin with one");
+        let (path, last) = place.rsplit_once('/').expect("each place begins with a slash");
         if let Some(member) = path.strip_prefix('/') {
             list = symbol.get(member).and_then(Value::as_object);
         }
@@ -207,7 +207,7 @@ fn part(
         for part in parts.into_iter().flatten().filter_map(Value::as_object) {
             let name = part.get("name").and_then(Value::as_str).unwrap_or_default();
             if name.to_lowercase() == field {
-                return Some(of_kind(kind, Some(part)));
+                return Some(with_kind(kind, Some(part)));
             }
             let is_private = matches!(
                 part.get("visibility").and_then(Value::as_str),

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 const MAX_ENTRIES: usize = 500;
 
 /// Maximum length of a state of support or a date, in bytes.
-const MAX_TEXT: usize = 60;
+const MAX_TEXT_BYTES: usize = 60;
 
 /// The entries of `version.json` that have a version. Fails if there is no latest version.
 pub fn versions(content: &Map<String, Value>) -> Result<Map<String, Value>, String> {
@@ -77,7 +77,7 @@ fn is_number(text: &str) -> bool {
 /// Whether the text is short and consists of letters, digits and the punctuation of dates: `Out of
 /// Maintenance`, `Long-term Maintenance, Q4/2030`.
 fn is_plain(text: &str) -> bool {
-    (1..=MAX_TEXT).contains(&text.len())
+    (1..=MAX_TEXT_BYTES).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" ,.()/-".contains(&byte))
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 const TABLE: &str = include_str!("../../../../resources/versions.json");
 
 fn table() -> Value {
-    serde_json::from_str(TABLE).expect("it is made by a program")
+    serde_json::from_str(TABLE).expect("the table is valid JSON")
 }
 
 /// The content of `version.json`.
@@ -15,7 +15,7 @@ pub fn entries(framework: Framework) -> Map<String, Value> {
     match table()[framework.name()].take() {
         Value::Object(entries) => entries,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            unreachable!("it has both frameworks")
+            unreachable!("the table has both frameworks")
         }
     }
 }
@@ -33,10 +33,11 @@ pub fn facts_date() -> String {
 /// The table's values for [`super::dates`].
 pub fn dates() -> Map<String, Value> {
     let table = table();
-    let ends = table["endOfMaintenance"].as_object().expect("it has them");
+    let ends =
+        table["endOfMaintenance"].as_object().expect("the table has the ends of maintenance");
     ends.iter().map(|(minor, end)| (minor.clone(), json!({ "endOfMaintenance": end }))).collect()
 }
 
 fn text(key: &str) -> String {
-    table()[key].as_str().expect("it is dated").to_owned()
+    table()[key].as_str().expect("the table has this date").to_owned()
 }

@@ -4,10 +4,10 @@
 use crate::service::{metadata::Metadata, property::Property, version::ODataVersion};
 
 /// Maximum number of columns if the call names none.
-const AT_MOST: usize = 5;
+const MAX_COLUMNS: usize = 5;
 
 /// Maximum number of entity sets to suggest if the call names none.
-const SETS_NAMED: usize = 20;
+const MAX_SETS: usize = 20;
 
 /// An entity set and the properties to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub fn plan(
         }
     }
     if let Some(metadata) = metadata {
-        let Some(found) = metadata.set(set) else {
+        let Some(entity_set) = metadata.set(set) else {
             return Err(format!(
                 "The provided OData {} entity set '{set}' does not exist in the service metadata. \
                  Please check the entity set name and ensure it is correct or omit it to generate \
@@ -86,7 +86,7 @@ pub fn plan(
         };
         let mut unknown = Vec::new();
         properties.retain_mut(|property| {
-            let known = found.properties.iter().find(|known| known.name == property.name);
+            let known = entity_set.properties.iter().find(|known| known.name == property.name);
             match known {
                 Some(known) => property.clone_from(known),
                 None => unknown.push(property.name.clone()),
@@ -100,7 +100,7 @@ pub fn plan(
             ));
         }
         if properties.is_empty() {
-            properties = found.properties.iter().take(AT_MOST).cloned().collect();
+            properties = entity_set.properties.iter().take(MAX_COLUMNS).cloned().collect();
         }
     }
     planned.columns = Some(Columns { set: set.to_owned(), properties });
@@ -108,6 +108,6 @@ pub fn plan(
 }
 
 fn name_sets(metadata: &Metadata) -> Option<String> {
-    let names: Vec<&str> = metadata.set_names().take(SETS_NAMED).collect();
+    let names: Vec<&str> = metadata.set_names().take(MAX_SETS).collect();
     (!names.is_empty()).then(|| format!("The service has the entity sets {}.", names.join(", ")))
 }

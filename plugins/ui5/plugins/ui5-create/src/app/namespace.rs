@@ -49,9 +49,9 @@ impl Namespace {
 
     /// The name for `ui5.yaml` and `package.json`, whose rules for names are stricter.
     pub fn project(&self) -> String {
-        let starts_well = self.0.starts_with(|c: char| c.is_ascii_lowercase());
+        let is_start_valid = self.0.starts_with(|c: char| c.is_ascii_lowercase());
         let is_taken = matches!(self.0.as_str(), "node_modules" | "favicon.ico");
-        if starts_well && self.0.len() >= 3 && !is_taken {
+        if is_start_valid && self.0.len() >= 3 && !is_taken {
             self.0.clone()
         } else {
             format!("app-{}", self.0)

@@ -50,7 +50,7 @@ const PARTS: &[Template] = &[
 
 /// All files of the card.
 pub fn of(card_type: CardType, destinations: &[Destination]) -> Vec<File> {
-    let more = match card_type {
+    let type_files = match card_type {
         CardType::Component => COMPONENT,
         CardType::WebPage => WEB_PAGE,
         CardType::Adaptive
@@ -64,7 +64,9 @@ pub fn of(card_type: CardType, destinations: &[Destination]) -> Vec<File> {
     let name = card_type.name();
     let destinations: Vec<_> = destinations
         .iter()
-        .map(|of| json!({ "name": of.name, "default_url": of.default_url }))
+        .map(|destination| {
+            json!({ "name": destination.name, "default_url": destination.default_url })
+        })
         .collect();
     let values = json!({
         "card_type": name,
@@ -73,5 +75,5 @@ pub fn of(card_type: CardType, destinations: &[Destination]) -> Vec<File> {
         "manifest_version": versions::manifest_of_card(),
     });
     // A card runs with the UI5 version of its host: no template depends on a version.
-    render(&[COMMON, more].concat(), PARTS, &Version::new(1, 0, 0), &values)
+    render(&[COMMON, type_files].concat(), PARTS, &Version::new(1, 0, 0), &values)
 }

@@ -44,7 +44,7 @@ impl Metadata {
             return Err("the answer is XML, but no OData metadata".to_owned());
         }
         let mut types = HashMap::new();
-        for entity_type in named(document.root(), "EntityType") {
+        for entity_type in elements(document.root(), "EntityType") {
             let Some(name) = entity_type.attribute("Name") else {
                 continue;
             };
@@ -52,9 +52,10 @@ impl Metadata {
                 types.insert(format!("{namespace}.{name}"), EntityType::read(entity_type));
             }
         }
-        let sets = named(document.root(), "EntitySet").filter_map(|set| {
+        let sets = elements(document.root(), "EntitySet").filter_map(|set| {
             let name = set.attribute("Name")?;
-            let properties = set.attribute("EntityType").map(|of| properties_of(of, &types));
+            let properties =
+                set.attribute("EntityType").map(|type_name| properties_of(type_name, &types));
             Some(EntitySet { name: name.to_owned(), properties: properties.unwrap_or_default() })
         });
         Ok(Self { spoken: MetadataVersion::of(document.root_element()), sets: sets.collect() })
@@ -84,14 +85,15 @@ impl<'x> EntityType<'x> {
     }
 }
 
-/// Whether a name from a service is safe in files and answers. Services are untrusted, so that the rule is
-/// that of the arguments.
+/// Whether a name from a service is safe in files and answers. Services are untrusted, so that their names
+/// follow the rule for arguments.
 pub fn is_plain(name: &str) -> bool {
     (1..=128).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Collections, complex types, binary data and geographic data do not fit.
+/// Whether values of a type fit into a cell. Collections, complex types, binary data and geographic data do
+/// not fit.
 fn fits_into_a_cell(edm_type: &str) -> bool {
     edm_type.strip_prefix("Edm.").is_some_and(|name| {
         !matches!(name, "Stream" | "Binary")
@@ -100,7 +102,7 @@ fn fits_into_a_cell(edm_type: &str) -> bool {
     })
 }
 
-fn named<'x>(root: Node<'x, 'x>, name: &'static str) -> impl Iterator<Item = Node<'x, 'x>> {
+fn elements<'x>(root: Node<'x, 'x>, name: &'static str) -> impl Iterator<Item = Node<'x, 'x>> {
     root.descendants().filter(move |node| node.tag_name().name() == name)
 }
 

@@ -34,11 +34,11 @@ impl ODataVersion {
     /// The version that the path of a URL suggests: a part named `v2` or `v4`, or the paths of SAP Gateway.
     pub fn suggested_by(path: &str) -> Option<Self> {
         let path = path.to_ascii_lowercase();
-        let has = |name: &str| path.split('/').any(|part| part == name);
-        if path.starts_with("/sap/opu/odata4/") || has("v4") {
+        let has_part = |name: &str| path.split('/').any(|part| part == name);
+        if path.starts_with("/sap/opu/odata4/") || has_part("v4") {
             return Some(Self::V4);
         }
-        (path.starts_with("/sap/opu/odata/") || has("v2")).then_some(Self::V2)
+        (path.starts_with("/sap/opu/odata/") || has_part("v2")).then_some(Self::V2)
     }
 }
 
@@ -62,12 +62,12 @@ impl MetadataVersion {
     /// In OData 4, the attribute `Version` of the root is the version of OData. In all older versions, it is
     /// `1.0`, and attributes of `edmx:DataServices` name the version. Prefixes do not matter.
     pub fn of(root: Node<'_, '_>) -> Self {
-        let edmx = attribute(root, "Version").unwrap_or_default().trim();
-        match edmx.split_once('.').map_or(edmx, |(major, _)| major) {
+        let version = attribute(root, "Version").unwrap_or_default().trim();
+        match version.split_once('.').map_or(version, |(major, _)| major) {
             "4" => Self::Known { version: ODataVersion::V4, also_v3: false },
             "1" => Self::of_data_services(root),
             "" => Self::Other("no version of OData".to_owned()),
-            _ => Self::Other(format!("the version {}", shown(edmx))),
+            _ => Self::Other(format!("the version {}", shown(version))),
         }
     }
 
@@ -106,8 +106,8 @@ fn attribute<'x>(node: Node<'x, '_>, name: &str) -> Option<&'x str> {
 
 /// A value from a service for a message: at most 20 characters, and only harmless ones.
 fn shown(text: &str) -> String {
-    let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-    format!("'{}'", text.chars().filter(plain).take(20).collect::<String>())
+    let is_harmless = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    format!("'{}'", text.chars().filter(is_harmless).take(20).collect::<String>())
 }
 
 /// The version to create an app for.
@@ -122,27 +122,27 @@ pub struct ServiceVersion {
 /// Decides on the version: by the metadata, or else by the caller, or else by the path of the URL. Fails
 /// if the service speaks neither V2 nor V4.
 pub fn settle(
-    spoken: Option<&MetadataVersion>,
-    named: Option<ODataVersion>,
+    from_metadata: Option<&MetadataVersion>,
+    from_argument: Option<ODataVersion>,
     path: &str,
 ) -> Result<ServiceVersion, String> {
     let settled = |version: ODataVersion, note: String| Ok(ServiceVersion { version, note });
-    match (spoken, named, ODataVersion::suggested_by(path)) {
+    match (from_metadata, from_argument, ODataVersion::suggested_by(path)) {
         (Some(MetadataVersion::Other(what)), _, _) => Err(format!(
             "The metadata of the OData service name {what}. UI5 has models for OData V2 and V4. Please \
              give the URL of the service in one of these versions, or omit it to create an app without \
              an OData model. Nothing was written."
         )),
-        (Some(MetadataVersion::Known { version, also_v3 }), named, _) => {
+        (Some(MetadataVersion::Known { version, also_v3 }), _, _) => {
             let mut note =
                 format!("The service speaks OData {} (found in its metadata).", version.name());
             if *also_v3 {
                 note.push_str(" It speaks OData 3.0 as well, for which UI5 has no model.");
             }
-            if let Some(named) = named.filter(|named| named != version) {
+            if let Some(unused) = from_argument.filter(|argument| argument != version) {
                 note.push_str(&format!(
                     " The argument oDataVersion names {}, which is not used.",
-                    named.name()
+                    unused.name()
                 ));
             }
             settled(*version, note)

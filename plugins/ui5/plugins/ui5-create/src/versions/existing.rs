@@ -25,14 +25,14 @@ pub fn check(
     listed.dedup();
     let is_same_minor =
         |version: &&Version| (version.major, version.minor) == (wanted.major, wanted.minor);
-    let patch = listed.iter().rfind(is_same_minor);
-    if patch.is_some_and(|newest| wanted <= newest) {
+    let newest_patch = listed.iter().rfind(is_same_minor);
+    if newest_patch.is_some_and(|newest| wanted <= newest) {
         return Ok(None);
     }
     let Some(latest) = listed.last() else {
         return Ok(None);
     };
-    let why = match patch {
+    let why = match newest_patch {
         Some(newest) => {
             format!("the newest patch of {}.{} is {newest}", wanted.major, wanted.minor)
         }

@@ -94,7 +94,7 @@ impl<'b> Pack<'b> {
         let mut rest = bytes.strip_prefix(MAGIC).ok_or("it is not a documentation pack")?;
         let mut areas: [&[u8]; AREAS] = [&[]; AREAS];
         for area in &mut areas {
-            let (offset, length) = (number(&mut rest), number(&mut rest));
+            let (offset, length) = (read_u32(&mut rest), read_u32(&mut rest));
             let range = offset.zip(length).and_then(|(start, length)| {
                 bytes.get(start as usize..(start as usize).checked_add(length as usize)?)
             });
@@ -102,7 +102,7 @@ impl<'b> Pack<'b> {
         }
         let mut strings = areas[0];
         let mut next =
-            || string(&mut strings).map(str::to_owned).ok_or("it does not say what it is");
+            || read_string(&mut strings).map(str::to_owned).ok_or("it does not say what it is");
         let about = About {
             name: next()?,
             title: next()?,
@@ -111,8 +111,8 @@ impl<'b> Pack<'b> {
             left_out: next()?,
             address: next()?,
         };
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if about.name.is_empty() || !about.name.chars().all(plain) {
+        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if about.name.is_empty() || !about.name.chars().all(is_allowed) {
             return Err("its name is not of lower case letters, digits and -");
         }
         let pack = Self { areas, about };
@@ -136,7 +136,11 @@ impl<'b> Pack<'b> {
     pub fn entry(&self, page: u32) -> Option<Entry<'_>> {
         let [strings, ..] = self.record(page)?;
         let mut rest = self.areas[2].get(strings as usize..)?;
-        Some(Entry { id: string(&mut rest)?, title: string(&mut rest)?, key: string(&mut rest)? })
+        Some(Entry {
+            id: read_string(&mut rest)?,
+            title: read_string(&mut rest)?,
+            key: read_string(&mut rest)?,
+        })
     }
 
     /// The number of the page with that id.
@@ -149,7 +153,7 @@ impl<'b> Pack<'b> {
     pub fn text(&self, page: u32) -> Option<String> {
         let [_, block, start, length] = self.record(page)?;
         let mut record = self.areas[7].get((block as usize).checked_mul(8)?..)?;
-        let (offset, size) = (number(&mut record)? as usize, number(&mut record)? as usize);
+        let (offset, size) = (read_u32(&mut record)? as usize, read_u32(&mut record)? as usize);
         let compressed = self.areas[8].get(offset..)?;
         let limit = size.min(MAX_PAGE.max(BLOCK));
         let block = decompress_to_vec_with_limit(compressed, limit).ok()?;
@@ -161,9 +165,9 @@ impl<'b> Pack<'b> {
     pub fn place(&self, section: u32) -> Option<Place> {
         let mut record = self.areas[3].get((section as usize).checked_mul(12)?..)?;
         Some(Place {
-            page: number(&mut record)?,
-            start: number(&mut record)?,
-            words: number(&mut record)?,
+            page: read_u32(&mut record)?,
+            start: read_u32(&mut record)?,
+            words: read_u32(&mut record)?,
         })
     }
 
@@ -175,7 +179,7 @@ impl<'b> Pack<'b> {
     fn read_postings(&self, mut list: &[u8]) -> Vec<(u32, u32)> {
         let mut found = Vec::new();
         let mut section = 0_u32;
-        while let Some((distance, weight)) = leb(&mut list).zip(leb(&mut list)) {
+        while let Some((distance, weight)) = read_leb(&mut list).zip(read_leb(&mut list)) {
             let Some(next) = section.checked_add(distance) else { break };
             if next as usize >= self.section_count() {
                 break;
@@ -191,7 +195,7 @@ impl<'b> Pack<'b> {
         let groups = self.areas[4].len() / 8;
         let first = |group: usize| {
             let mut terms = self.group(group)?.0;
-            let (_, length) = (byte(&mut terms)?, byte(&mut terms)?);
+            let (_, length) = (read_byte(&mut terms)?, read_byte(&mut terms)?);
             terms.get(..length as usize)
         };
         let mut low = 0;
@@ -203,10 +207,10 @@ impl<'b> Pack<'b> {
         let (mut terms, mut offset) = self.group(low)?;
         let mut current = Vec::new();
         for _ in 0..GROUP {
-            let (shared, length) = (byte(&mut terms)?, byte(&mut terms)?);
+            let (shared, length) = (read_byte(&mut terms)?, read_byte(&mut terms)?);
             current.truncate(shared as usize);
             current.extend_from_slice(terms.split_off(..length as usize)?);
-            let length = leb(&mut terms)? as usize;
+            let length = read_leb(&mut terms)? as usize;
             let end = offset.checked_add(length)?;
             if current == term.as_bytes() {
                 return self.areas[6].get(offset..end);
@@ -219,30 +223,30 @@ impl<'b> Pack<'b> {
     /// The bytes of the terms from a group on, and the offset of the group's postings.
     fn group(&self, group: usize) -> Option<(&[u8], usize)> {
         let mut record = self.areas[4].get(group.checked_mul(8)?..)?;
-        let (terms, postings) = (number(&mut record)?, number(&mut record)?);
+        let (terms, postings) = (read_u32(&mut record)?, read_u32(&mut record)?);
         Some((self.areas[5].get(terms as usize..)?, postings as usize))
     }
 
     fn record(&self, page: u32) -> Option<[u32; 4]> {
         let mut record = self.areas[1].get((page as usize).checked_mul(16)?..)?;
-        let mut next = || number(&mut record);
+        let mut next = || read_u32(&mut record);
         Some([next()?, next()?, next()?, next()?])
     }
 }
 
-fn number(bytes: &mut &[u8]) -> Option<u32> {
+fn read_u32(bytes: &mut &[u8]) -> Option<u32> {
     let number = bytes.split_off(..4)?;
     Some(u32::from_le_bytes(number.try_into().ok()?))
 }
 
-fn byte(bytes: &mut &[u8]) -> Option<u8> {
+fn read_byte(bytes: &mut &[u8]) -> Option<u8> {
     bytes.split_off_first().copied()
 }
 
-fn leb(bytes: &mut &[u8]) -> Option<u32> {
+fn read_leb(bytes: &mut &[u8]) -> Option<u32> {
     let mut number = 0_u32;
     for shift in [0, 7, 14, 21, 28] {
-        let byte = byte(bytes)?;
+        let byte = read_byte(bytes)?;
         number |= u32::from(byte & 0x7f) << shift;
         if byte < 0x80 {
             return Some(number);
@@ -251,7 +255,7 @@ fn leb(bytes: &mut &[u8]) -> Option<u32> {
     None
 }
 
-fn string<'s>(bytes: &mut &'s [u8]) -> Option<&'s str> {
-    let length = leb(bytes)?;
+fn read_string<'s>(bytes: &mut &'s [u8]) -> Option<&'s str> {
+    let length = read_leb(bytes)?;
     std::str::from_utf8(bytes.split_off(..length as usize)?).ok()
 }

@@ -50,7 +50,7 @@ pub fn pack(about: &About, pages: &[Page]) -> Vec<u8> {
     };
     for (number, page) in pages.iter().enumerate() {
         assert!(page.text.len() <= MAX_PAGE, "{} is too large", page.id);
-        index.add(size(number), page);
+        index.add(to_u32(number), page);
         if !block.is_empty() && block.len() + page.text.len() > BLOCK {
             close(&mut block);
             block_number += 1;
@@ -64,13 +64,14 @@ pub fn pack(about: &About, pages: &[Page]) -> Vec<u8> {
         block.push_str(&page.text);
     }
     close(&mut block);
-    let mut told = Vec::new();
+    let mut about_bytes = Vec::new();
     let About { name, title, state, licence, left_out, address } = about;
     for string in [name, title, state, licence, left_out, address] {
-        put_string(&mut told, string);
+        put_string(&mut about_bytes, string);
     }
     let (starts, terms, postings) = index.encode();
-    let areas = [told, table, strings, index.sections, starts, terms, postings, blocks, text];
+    let areas =
+        [about_bytes, table, strings, index.sections, starts, terms, postings, blocks, text];
     let mut bytes = MAGIC.to_vec();
     let mut offset = MAGIC.len() + 8 * areas.len();
     for area in &areas {
@@ -85,7 +86,7 @@ pub fn pack(about: &About, pages: &[Page]) -> Vec<u8> {
 impl Index {
     fn add(&mut self, page: u32, Page { title, text, .. }: &Page) {
         let (in_text, in_heading, in_first, in_others) = WEIGHTS;
-        let mut of_title = in_first;
+        let mut title_weight = in_first;
         for section in markdown::sections(text) {
             let number = self.count;
             let mut words = 0;
@@ -103,9 +104,9 @@ impl Index {
             if section.heading != title {
                 count(section.heading, in_heading);
             }
-            count(title, of_title);
-            of_title = in_others;
-            for value in [page, size(section.start), words] {
+            count(title, title_weight);
+            title_weight = in_others;
+            for value in [page, to_u32(section.start), words] {
                 self.sections.extend(value.to_le_bytes());
             }
             self.count += 1;
@@ -136,19 +137,19 @@ impl Index {
                 put_leb(&mut postings, *weight);
                 section = *next;
             }
-            put_leb(&mut terms, size(postings.len() - start));
+            put_leb(&mut terms, to_u32(postings.len() - start));
             before = term;
         }
         (starts, terms, postings)
     }
 }
 
-fn size(value: usize) -> u32 {
-    u32::try_from(value).expect("a pack has less than 4 GB")
+fn to_u32(value: usize) -> u32 {
+    u32::try_from(value).expect("a pack has less than 4 GiB")
 }
 
 fn put(bytes: &mut Vec<u8>, value: usize) {
-    bytes.extend(size(value).to_le_bytes());
+    bytes.extend(to_u32(value).to_le_bytes());
 }
 
 fn put_leb(bytes: &mut Vec<u8>, mut value: u32) {
@@ -160,6 +161,6 @@ fn put_leb(bytes: &mut Vec<u8>, mut value: u32) {
 }
 
 fn put_string(bytes: &mut Vec<u8>, string: &str) {
-    put_leb(bytes, size(string.len()));
+    put_leb(bytes, to_u32(string.len()));
     bytes.extend(string.as_bytes());
 }

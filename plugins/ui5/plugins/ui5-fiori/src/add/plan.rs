@@ -44,10 +44,10 @@ impl PagePlan {
             PageType::ObjectPage => object_page(wanted, manifest, &pages)?,
         };
         let template = wanted.page_type.template();
-        let same = |page: &&Page| {
+        let is_same = |page: &&Page| {
             page.template == template && page.shows.as_deref() == Some(&plan.context_path)
         };
-        if let Some(page) = pages.iter().find(same) {
+        if let Some(page) = pages.iter().find(is_same) {
             return Err(format!(
                 "The app has such a page already: '{}' shows {}. Nothing was written.",
                 page.name, plan.context_path
@@ -63,18 +63,18 @@ impl PagePlan {
             manifest.targets().any(|(target, _)| target == name)
                 || manifest.routes().iter().any(|route| route["name"] == name)
         };
-        let first = plan.name.clone();
+        let base_name = plan.name.clone();
         let mut number = 2_u32;
         while is_taken(&plan.name) {
-            plan.name = format!("{first}{number}");
+            plan.name = format!("{base_name}{number}");
             number += 1;
         }
         plan.columns = add_to_columns(&plan, manifest)?;
         Ok(plan)
     }
 
-    /// Edits the content of the manifest. Fails if a value on the path to an edited member is not an object, or if the parent page
-    /// has this navigation already.
+    /// Edits the content of the manifest. Fails if a value on the path to an edited member is not an object, or
+    /// if the parent page has this navigation already.
     pub fn apply(&self, content: &mut Value) -> Result<(), String> {
         let libraries = object_at(content, &["sap.ui5", "dependencies", "libs"])?;
         libraries.entry("sap.fe.templates").or_insert_with(|| json!({}));
@@ -193,8 +193,8 @@ fn object_page(wanted: &AddPage, manifest: &Manifest, pages: &[Page]) -> Result<
                 parent.name
             ));
         }
-        let fits = wanted.entity_set.as_ref().is_none_or(|named| *named == set);
-        if wanted.navigation_property.is_some() || !fits {
+        let is_set_possible = wanted.entity_set.as_ref().is_none_or(|named| *named == set);
+        if wanted.navigation_property.is_some() || !is_set_possible {
             return Err(format!(
                 "The page '{}' lists {path}, so an object page that follows it shows one entity of {set}. \
                  Omit navigationProperty, and omit entitySet or name '{set}'. Nothing was written.",

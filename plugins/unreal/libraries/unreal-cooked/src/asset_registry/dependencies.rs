@@ -36,9 +36,13 @@ pub struct Node {
 
 /// The dependencies of a package, sorted by name. Each package is listed once, as hard if one of
 /// its dependencies is hard.
-pub fn of(registry: &Registry<'_>, package: &str, need: DependencyDirection) -> Vec<Dependency> {
-    let is_it = |name: Name| registry.name(name).eq_ignore_ascii_case(package);
-    let at = registry.nodes.iter().position(|node| node.package.is_some_and(is_it));
+pub fn of(
+    registry: &Registry<'_>,
+    package: &str,
+    direction: DependencyDirection,
+) -> Vec<Dependency> {
+    let is_searched = |name: Name| registry.name(name).eq_ignore_ascii_case(package);
+    let at = registry.nodes.iter().position(|node| node.package.is_some_and(is_searched));
     let Some((at, node)) = at.map(|at| (at, &registry.nodes[at])) else {
         return Vec::new();
     };
@@ -46,16 +50,16 @@ pub fn of(registry: &Registry<'_>, package: &str, need: DependencyDirection) -> 
     let dependency = |(at, is_hard): (u32, bool)| {
         name(at).map(|name| Dependency { package: name.into_owned(), is_hard })
     };
-    let mut found: Vec<Dependency> = match need {
+    let mut found: Vec<Dependency> = match direction {
         DependencyDirection::Needs => node.needs.iter().copied().filter_map(dependency).collect(),
         DependencyDirection::NeededBy => {
-            let strength = |by: u32| {
+            let is_hard_for = |by: u32| {
                 let needs = registry.nodes.get(by as usize).map(|node| node.needs.as_slice());
                 needs.unwrap_or_default().iter().any(|(to, is_hard)| *to as usize == at && *is_hard)
             };
             // Each node counts once, since a hostile file can repeat nodes.
             let by: BTreeSet<u32> = node.needed_by.iter().copied().collect();
-            by.into_iter().filter_map(|by| dependency((by, strength(by)))).collect()
+            by.into_iter().filter_map(|by| dependency((by, is_hard_for(by)))).collect()
         }
     };
     found.sort_by(|a, b| (&a.package, b.is_hard).cmp(&(&b.package, a.is_hard)));
@@ -90,12 +94,12 @@ impl Reader<'_, '_> {
     /// Reads a node since 4.26: numbers of nodes, with bits for the kind of each dependency.
     fn node(&mut self) -> Result<Node, Fault> {
         let package = self.identifier()?;
-        let packages = self.numbers()?;
+        let packages = self.read_counted_u32s()?;
         let flags = self.flags(packages.len(), 5)?;
-        self.numbers()?;
-        let managed = self.numbers()?;
+        self.read_counted_u32s()?;
+        let managed = self.read_counted_u32s()?;
         self.flags(managed.len(), if self.version >= version::COOK_RULE { 3 } else { 1 })?;
-        let needed_by = self.numbers()?;
+        let needed_by = self.read_counted_u32s()?;
         let needs = packages.iter().enumerate();
         let needs = needs.map(|(at, node)| (*node, is_hard(bits(&flags, at * 5, 5))));
         Ok(Node { package, needs: needs.collect(), needed_by })
@@ -109,13 +113,13 @@ impl Reader<'_, '_> {
         let (hard, soft, names, managed) = (count()?, count()?, count()?, count()?);
         let hard_managed = if self.version >= version::HARD_MANAGE { count()? } else { 0 };
         let referencers = count()?;
-        let needs = self.some(hard)?.into_iter().map(|node| (node, true));
+        let needs = self.read_u32s(hard)?.into_iter().map(|node| (node, true));
         let mut needs: Vec<(u32, bool)> = needs.collect();
-        needs.extend(self.some(soft)?.into_iter().map(|node| (node, false)));
-        self.some(names)?;
-        self.some(managed)?;
-        self.some(hard_managed)?;
-        Ok(Node { package, needs, needed_by: self.some(referencers)? })
+        needs.extend(self.read_u32s(soft)?.into_iter().map(|node| (node, false)));
+        self.read_u32s(names)?;
+        self.read_u32s(managed)?;
+        self.read_u32s(hard_managed)?;
+        Ok(Node { package, needs, needed_by: self.read_u32s(referencers)? })
     }
 
     /// Reads the identifier of a node (`FAssetIdentifier`). `None` unless it has the name of a
@@ -131,12 +135,13 @@ impl Reader<'_, '_> {
         Ok(if bits == 1 { names[0] } else { None })
     }
 
-    fn numbers(&mut self) -> Result<Vec<u32>, Fault> {
+    /// Reads a count, and then as many numbers.
+    fn read_counted_u32s(&mut self) -> Result<Vec<u32>, Fault> {
         let count = self.cursor.count("dependencies", 4)?;
-        self.some(count)
+        self.read_u32s(count)
     }
 
-    fn some(&mut self, count: usize) -> Result<Vec<u32>, Fault> {
+    fn read_u32s(&mut self, count: usize) -> Result<Vec<u32>, Fault> {
         let bytes = count.checked_mul(4).ok_or_else(|| self.cursor.damaged("dependencies"))?;
         let bytes = self.cursor.take("dependencies", bytes)?;
         let words = bytes.chunks_exact(4);
@@ -145,7 +150,7 @@ impl Reader<'_, '_> {
 
     /// Reads `width` bits for each of `count` dependencies, in words of 32 bits.
     fn flags(&mut self, count: usize, width: usize) -> Result<Vec<u32>, Fault> {
-        self.some((count * width).div_ceil(32))
+        self.read_u32s((count * width).div_ceil(32))
     }
 }
 
@@ -157,7 +162,7 @@ fn bits(words: &[u32], first: usize, count: usize) -> u32 {
 
 /// Whether one of the combinations of properties is hard (`FPropertyCombinationPack3`). Numbers
 /// below 8 are one combination; its bit 0 means hard. Numbers from 8 on are lists of combinations;
-/// all lists but 11 (game alone, build alone) have a hard one.
+/// all lists but 11 (game alone, build alone) contain a hard combination.
 fn is_hard(packed: u32) -> bool {
     if packed < 8 { packed & 1 == 1 } else { packed != 11 }
 }

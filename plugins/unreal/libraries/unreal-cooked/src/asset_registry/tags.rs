@@ -96,8 +96,9 @@ impl<'a> Store<'a> {
         match tags {
             Tags::Inline { start, count } => self.inline(start, count, names).unwrap_or_default(),
             Tags::Stored { is_numberless, first, count } => {
-                let all = if is_numberless { &self.plain_pairs } else { &self.pairs };
-                let pairs = all.get(first..first + count).unwrap_or_default().iter().take(MAX_TAGS);
+                let stored = if is_numberless { &self.plain_pairs } else { &self.pairs };
+                let pairs =
+                    stored.get(first..first + count).unwrap_or_default().iter().take(MAX_TAGS);
                 pairs.map(|(key, value)| (text(names, *key), self.value(*value, names))).collect()
             }
         }
@@ -190,30 +191,30 @@ impl<'a> Tables<'a, '_> {
         if !BEGIN.contains(&begin) {
             return Err(self.cursor.damaged(what).into());
         }
-        let texts_first = begin == BEGIN[1];
+        let are_texts_first = begin == BEGIN[1];
         let mut counts = [0; 11];
         for count in &mut counts {
             // A first check only: each table checks its count again where it begins.
             *count = self.cursor.count(what, 1)?;
         }
         let mut store = Store::default();
-        if texts_first {
+        if are_texts_first {
             self.cursor.skip(what, 4)?;
-            store.texts = self.texts(counts[4])?;
+            store.texts = self.read_texts(counts[4])?;
         }
-        store.plain_names = self.table(counts[0], 4, Self::name)?;
-        store.names = self.table(counts[1], 4, Self::name)?;
-        store.plain_paths = self.table(counts[2], 12, Self::path)?;
-        store.paths = self.table(counts[3], 12, Self::path)?;
-        if !texts_first {
-            store.texts = self.texts(counts[4])?;
+        store.plain_names = self.read_table(counts[0], 4, Self::name)?;
+        store.names = self.read_table(counts[1], 4, Self::name)?;
+        store.plain_paths = self.read_table(counts[2], 12, Self::path)?;
+        store.paths = self.read_table(counts[3], 12, Self::path)?;
+        if !are_texts_first {
+            store.texts = self.read_texts(counts[4])?;
         }
-        store.narrow.offsets = self.bytes(counts[5], 4)?;
-        store.wide.offsets = self.bytes(counts[6], 4)?;
-        store.narrow.characters = self.bytes(counts[7], 1)?;
-        store.wide.characters = self.bytes(counts[8], 2)?;
-        store.plain_pairs = self.table(counts[9], 8, Self::pair)?;
-        store.pairs = self.table(counts[10], 8, Self::pair)?;
+        store.narrow.offsets = self.read_bytes(counts[5], 4)?;
+        store.wide.offsets = self.read_bytes(counts[6], 4)?;
+        store.narrow.characters = self.read_bytes(counts[7], 1)?;
+        store.wide.characters = self.read_bytes(counts[8], 2)?;
+        store.plain_pairs = self.read_table(counts[9], 8, Self::pair)?;
+        store.pairs = self.read_table(counts[10], 8, Self::pair)?;
         match self.cursor.u32(what)? {
             END => Ok(store),
             _ => Err(self.cursor.damaged(what).into()),
@@ -223,25 +224,25 @@ impl<'a> Tables<'a, '_> {
     /// Skips to the next multiple of 16 bytes, in versions that align tables.
     fn align(&mut self) -> Result<(), Fault> {
         if self.version >= version::MAPPED_TAGS {
-            let over = self.cursor.at() % 16;
-            self.cursor.skip("alignment", if over == 0 { 0 } else { 16 - over as usize })?;
+            let excess = self.cursor.at() % 16;
+            self.cursor.skip("alignment", if excess == 0 { 0 } else { 16 - excess as usize })?;
         }
         Ok(())
     }
 
-    fn table<T>(
+    fn read_table<T>(
         &mut self,
         count: usize,
-        least: usize,
+        min_bytes: usize,
         item: fn(&mut Self) -> Result<T, Fault>,
     ) -> Result<Vec<T>, Fault> {
         self.align()?;
         let count = i32::try_from(count).unwrap_or(-1);
-        let count = self.cursor.checked_count("tags", count, least)?;
+        let count = self.cursor.checked_count("tags", count, min_bytes)?;
         (0..count).map(|_| item(self)).collect()
     }
 
-    fn bytes(&mut self, count: usize, size: usize) -> Result<&'a [u8], Fault> {
+    fn read_bytes(&mut self, count: usize, size: usize) -> Result<&'a [u8], Fault> {
         self.align()?;
         let bytes = count.checked_mul(size).ok_or_else(|| self.cursor.damaged("tags"))?;
         Ok(self.cursor.take("tags", bytes)?)
@@ -268,8 +269,8 @@ impl<'a> Tables<'a, '_> {
         Ok((self.name()?, self.cursor.u32("tags")?))
     }
 
-    fn texts(&mut self, count: usize) -> Result<Vec<Cow<'a, str>>, Fault> {
-        self.table(count, 4, |tables| {
+    fn read_texts(&mut self, count: usize) -> Result<Vec<Cow<'a, str>>, Fault> {
+        self.read_table(count, 4, |tables| {
             if tables.version < version::UTF8_TEXTS {
                 return Ok(tables.cursor.string("texts")?);
             }

@@ -25,7 +25,7 @@ struct Block {
 }
 
 impl Toc<'_> {
-    /// Reads the first bytes of a chunk, at most `most`.
+    /// Reads the first bytes of a chunk, at most `max_bytes`.
     ///
     /// # Errors
     ///
@@ -33,7 +33,7 @@ impl Toc<'_> {
     pub fn start(
         &self,
         chunk: &Chunk,
-        most: u64,
+        max_bytes: u64,
         files: &mut dyn Partitions,
     ) -> Result<Vec<u8>, Fault> {
         let what = "the data";
@@ -41,16 +41,16 @@ impl Toc<'_> {
             return Err(Fault::Encrypted { what, key: self.key.to_string() });
         }
         let size = u64::from(self.block_size);
-        let want = usize::try_from(chunk.size.min(most)).unwrap_or(usize::MAX);
+        let wanted_len = usize::try_from(chunk.size.min(max_bytes)).unwrap_or(usize::MAX);
         let (mut at, skip) = (chunk.offset / size, (chunk.offset % size) as usize);
         let mut bytes = Vec::new();
-        while bytes.len() < skip.saturating_add(want) {
+        while bytes.len() < skip.saturating_add(wanted_len) {
             let block = self.block(at).ok_or(Fault::NoBlock { number: at })?;
             self.unpack(&block, &mut bytes, files)?;
             at += 1;
         }
         bytes.drain(..skip);
-        bytes.truncate(want);
+        bytes.truncate(wanted_len);
         Ok(bytes)
     }
 
@@ -58,17 +58,21 @@ impl Toc<'_> {
     ///
     /// # Errors
     ///
-    /// As for [`Toc::start`], and when the chunk has more than `most` bytes.
+    /// As for [`Toc::start`], and when the chunk has more than `max_bytes` bytes.
     pub fn whole(
         &self,
         chunk: &Chunk,
-        most: u64,
+        max_bytes: u64,
         files: &mut dyn Partitions,
     ) -> Result<Vec<u8>, Fault> {
-        if chunk.size > most {
-            return Err(Fault::TooLarge { what: chunk.kind.words(), bytes: chunk.size, most });
+        if chunk.size > max_bytes {
+            return Err(Fault::TooLarge {
+                what: chunk.kind.words(),
+                bytes: chunk.size,
+                most: max_bytes,
+            });
         }
-        self.start(chunk, most, files)
+        self.start(chunk, max_bytes, files)
     }
 
     fn block(&self, at: u64) -> Option<Block> {

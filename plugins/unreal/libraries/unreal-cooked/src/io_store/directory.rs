@@ -7,10 +7,10 @@ use unreal_package::Cursor;
 /// The index that stands for "none".
 const NONE: u32 = u32::MAX;
 /// Maximum length of a file's path, in bytes.
-const MAX_PATH: usize = 4_096;
+const MAX_PATH_BYTES: usize = 4_096;
 /// Maximum size of all paths together, in bytes: a hostile directory can repeat a long folder in
 /// each path.
-const MAX_PATHS: usize = 64 << 20;
+const MAX_PATHS_BYTES: usize = 64 << 20;
 
 /// A file of a container: its path and its chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub fn read(bytes: &[u8], chunks: usize) -> Result<Vec<PackedFile>, Fault> {
     let end = cursor.at();
     let damaged = || Fault::Damaged { what: "directory", at: end };
     let mut walk = Walk { folders, files, names, chunks, found: Vec::new(), bytes: 0 };
-    walk.all(&mount).ok_or_else(damaged)?;
+    walk.run(&mount).ok_or_else(damaged)?;
     Ok(walk.found)
 }
 
@@ -84,11 +84,11 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn all(&mut self, mount: &str) -> Option<()> {
+    fn run(&mut self, mount: &str) -> Option<()> {
         // The first folder is the root. It has no name.
-        let mut open = vec![(0_u32, mount.trim_end_matches('/').to_owned())];
+        let mut to_visit = vec![(0_u32, mount.trim_end_matches('/').to_owned())];
         let mut steps = 0;
-        while let Some((at, parent)) = open.pop() {
+        while let Some((at, parent)) = to_visit.pop() {
             if self.folders.is_empty() && at == 0 {
                 break;
             }
@@ -102,18 +102,18 @@ impl Walk<'_> {
                 name => join(&parent, self.names.get(name as usize)?)?,
             };
             let (child, sibling, file) = (folder.child, folder.sibling, folder.file);
-            self.files(file, &path)?;
+            self.add_files(file, &path)?;
             if sibling != NONE {
-                open.push((sibling, parent));
+                to_visit.push((sibling, parent));
             }
             if child != NONE {
-                open.push((child, path));
+                to_visit.push((child, path));
             }
         }
         Some(())
     }
 
-    fn files(&mut self, first: u32, folder: &str) -> Option<()> {
+    fn add_files(&mut self, first: u32, folder: &str) -> Option<()> {
         let mut at = first;
         while at != NONE {
             let file = self.files.get(at as usize)?;
@@ -122,7 +122,7 @@ impl Walk<'_> {
             self.bytes += path.len();
             if chunk >= self.chunks
                 || self.found.len() >= self.files.len()
-                || self.bytes > MAX_PATHS
+                || self.bytes > MAX_PATHS_BYTES
             {
                 return None;
             }
@@ -135,7 +135,7 @@ impl Walk<'_> {
 
 fn join(folder: &str, name: &str) -> Option<String> {
     let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-    (path.len() <= MAX_PATH).then_some(path)
+    (path.len() <= MAX_PATH_BYTES).then_some(path)
 }
 
 /// The name of the package in a file, such as `/Game/Doors/BP_Door` for

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use unreal_package::Cursor;
 
 /// Size of an entry of the export map, in bytes.
-const EXPORT: usize = 72;
+const EXPORT_BYTES: usize = 72;
 /// Maximum depth of nested objects.
 const MAX_NESTING: usize = 64;
 /// The kind of a reference is in its two highest bits.
@@ -76,21 +76,22 @@ impl<'a> PackageHeader<'a> {
     /// When the header is damaged.
     pub fn read(bytes: &'a [u8], is_ue5: bool, scripts: &ScriptObjects<'_>) -> Result<Self, Fault> {
         let mut cursor = Cursor::new(bytes, bytes.len() as u64);
-        let (places, names) = if is_ue5 { ue5(&mut cursor)? } else { ue4(&mut cursor, bytes)? };
+        let (fields, names) =
+            if is_ue5 { read_ue5(&mut cursor)? } else { read_ue4(&mut cursor, bytes)? };
         let mut header = Self {
             name: String::new(),
-            flags: places.flags,
-            versions: places.versions,
+            flags: fields.flags,
+            versions: fields.versions,
             exports: Vec::new(),
-            imports: places.exports.saturating_sub(places.imports) / 8,
+            imports: fields.exports.saturating_sub(fields.imports) / 8,
             imported_packages: Vec::new(),
             names,
             is_ue5,
         };
-        header.name = header.text(places.name, scripts);
+        header.name = header.text(fields.name, scripts);
         let what = "exports";
-        let count = places.end_of_exports.saturating_sub(places.exports) / EXPORT;
-        let mut cursor = cursor.from(what, places.exports as i64)?;
+        let count = fields.end_of_exports.saturating_sub(fields.exports) / EXPORT_BYTES;
+        let mut cursor = cursor.from(what, fields.exports as i64)?;
         for _ in 0..count {
             cursor.skip(what, 8)?;
             let size = cursor.u64(what)?;
@@ -102,7 +103,7 @@ impl<'a> PackageHeader<'a> {
             let name = header.text(name, scripts);
             header.exports.push(PackageExport { name, size, flags, outer, class });
         }
-        if let Some(at) = places.imported_packages {
+        if let Some(at) = fields.imported_packages {
             header.imported_packages = imported_packages(&cursor, at)?;
         }
         Ok(header)
@@ -176,29 +177,29 @@ type Start<'a> = (HeaderFields, Vec<Cow<'a, str>>);
 /// Reads the start of a header of Unreal Engine 5. Headers have more fields since 5.3, and later
 /// engines add two offsets before the names. The header does not state its layout, so all layouts
 /// are tried. The right layout leads to a name table, which has the id of its hash algorithm.
-fn ue5<'a>(cursor: &mut Cursor<'a>) -> Result<Start<'a>, Fault> {
+fn read_ue5<'a>(cursor: &mut Cursor<'a>) -> Result<Start<'a>, Fault> {
     let what = "package header";
     let has_versions = cursor.u32(what)? != 0;
     cursor.skip(what, 4)?;
     let name = (cursor.u32(what)?, cursor.u32(what)?);
     let flags = cursor.u32(what)?;
     cursor.skip(what, 8)?;
-    let (imports, exports) = (offset(cursor)?, offset(cursor)?);
-    let end_of_exports = offset(cursor)?;
+    let (imports, exports) = (read_offset(cursor)?, read_offset(cursor)?);
+    let end_of_exports = read_offset(cursor)?;
     for (rest, cells) in [(12, 0), (12, 8), (4, 0), (4, 8)] {
         let mut at = cursor.clone();
-        let Ok(versions) = versions(&mut at, rest, has_versions) else { continue };
+        let Ok(versions) = read_versions(&mut at, rest, has_versions) else { continue };
         if at.skip(what, cells).is_err() || !names::is_batch(at.clone()) {
             continue;
         }
         let imported_packages = if rest == 12 {
             cursor.skip(what, 8)?;
-            Some(offset(cursor)?)
+            Some(read_offset(cursor)?)
         } else {
             None
         };
         let names = names::batch(&mut at)?;
-        let places = HeaderFields {
+        let fields = HeaderFields {
             name,
             flags,
             versions,
@@ -207,13 +208,13 @@ fn ue5<'a>(cursor: &mut Cursor<'a>) -> Result<Start<'a>, Fault> {
             end_of_exports,
             imported_packages,
         };
-        return Ok((places, names));
+        return Ok((fields, names));
     }
     Err(cursor.damaged("names").into())
 }
 
 /// Skips the rest of the summary, `rest` bytes, and reads the versions behind it.
-fn versions(
+fn read_versions(
     cursor: &mut Cursor<'_>,
     rest: usize,
     has_versions: bool,
@@ -232,24 +233,25 @@ fn versions(
 }
 
 /// The start of a header of 4.26 or 4.27.
-fn ue4<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Start<'a>, Fault> {
+fn read_ue4<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Start<'a>, Fault> {
     let what = "package header";
     let name = (cursor.u32(what)?, cursor.u32(what)?);
     cursor.skip(what, 8)?;
     let flags = cursor.u32(what)?;
     cursor.skip(what, 4)?;
-    let (names, size) = (offset(cursor)?, offset(cursor)?);
+    let (names, size) = (read_offset(cursor)?, read_offset(cursor)?);
     cursor.skip(what, 8)?;
-    let (imports, exports, end_of_exports) = (offset(cursor)?, offset(cursor)?, offset(cursor)?);
+    let (imports, exports, end_of_exports) =
+        (read_offset(cursor)?, read_offset(cursor)?, read_offset(cursor)?);
     let table = names.checked_add(size).and_then(|end| bytes.get(names..end));
     let names = names::sequence(table.ok_or_else(|| cursor.damaged("names"))?)?;
     let (versions, imported_packages) = (None, None);
-    let places =
+    let fields =
         HeaderFields { name, flags, versions, imports, exports, end_of_exports, imported_packages };
-    Ok((places, names))
+    Ok((fields, names))
 }
 
-fn offset(cursor: &mut Cursor<'_>) -> Result<usize, Fault> {
+fn read_offset(cursor: &mut Cursor<'_>) -> Result<usize, Fault> {
     let offset = cursor.i32("offset")?;
     usize::try_from(offset).map_err(|_| cursor.damaged("offset").into())
 }

@@ -45,12 +45,13 @@ impl<'a> Packages<'a> {
     /// When the data are damaged or of a newer version.
     pub fn read(bytes: &'a [u8], is_ue5: bool) -> Result<Self, Fault> {
         let mut cursor = Cursor::new(bytes, bytes.len() as u64);
-        let layout = if is_ue5 { ue5(&mut cursor)? } else { ue4(&mut cursor)? };
+        let layout = if is_ue5 { read_ue5(&mut cursor)? } else { read_ue4(&mut cursor)? };
         let count = cursor.count("packages", 8)?;
         let ids = cursor.take("packages", count * 8)?;
         let size = cursor.count("entries of the packages", 1)?;
         let entries = cursor.take("entries of the packages", size)?;
-        if count.saturating_mul(layout.0) > entries.len() {
+        let (entry_size, _) = layout;
+        if count.saturating_mul(entry_size) > entries.len() {
             return Err(cursor.damaged("entries of the packages").into());
         }
         Ok(Self { ids, entries, layout })
@@ -106,7 +107,7 @@ fn ids(bytes: &[u8]) -> impl Iterator<Item = PackageId> {
 }
 
 /// Reads a header of Unreal Engine 5 up to the ids, and returns the layout of its entries.
-fn ue5(cursor: &mut Cursor<'_>) -> Result<(usize, usize), Fault> {
+fn read_ue5(cursor: &mut Cursor<'_>) -> Result<(usize, usize), Fault> {
     if cursor.u32(WHAT)? != MAGIC {
         return Err(Fault::Unknown(WHAT));
     }
@@ -123,7 +124,7 @@ fn ue5(cursor: &mut Cursor<'_>) -> Result<(usize, usize), Fault> {
 }
 
 /// Reads a header of 4.26 or 4.27 up to the ids, and returns the layout of its entries.
-fn ue4(cursor: &mut Cursor<'_>) -> Result<(usize, usize), Fault> {
+fn read_ue4(cursor: &mut Cursor<'_>) -> Result<(usize, usize), Fault> {
     cursor.skip("id of the container", 8)?;
     cursor.skip("number of packages", 4)?;
     for what in ["names", "hashes of the names"] {

@@ -27,7 +27,7 @@ impl<'a> ScriptObjects<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Self, Fault> {
         let mut cursor = Cursor::new(bytes, bytes.len() as u64);
         let names = names::batch(&mut cursor)?;
-        Self::objects(cursor, names)
+        Self::read_objects(cursor, names)
     }
 
     /// Reads the chunks of 4.26 and 4.27: the script objects and the global names.
@@ -37,10 +37,10 @@ impl<'a> ScriptObjects<'a> {
     /// When the data are damaged.
     pub fn read_ue4(bytes: &'a [u8], names: &'a [u8]) -> Result<Self, Fault> {
         let cursor = Cursor::new(bytes, bytes.len() as u64);
-        Self::objects(cursor, names::sequence(names)?)
+        Self::read_objects(cursor, names::sequence(names)?)
     }
 
-    fn objects(mut cursor: Cursor<'_>, names: Vec<Cow<'a, str>>) -> Result<Self, Fault> {
+    fn read_objects(mut cursor: Cursor<'_>, names: Vec<Cow<'a, str>>) -> Result<Self, Fault> {
         let what = "script objects";
         let count = cursor.count(what, 32)?;
         let mut objects = HashMap::with_capacity(count);

@@ -6,13 +6,14 @@ use unreal_package::{Cursor, Guid};
 
 const MAGIC: &[u8; 16] = b"-==--==--==--==-";
 const WHAT: &str = "an IoStore table of contents";
-const HEADER: usize = 144;
+/// Size of the header, in bytes.
+const HEADER_BYTES: usize = 144;
 /// The newest known version (`EIoStoreTocVersion::ContainerEncryptionMethod`).
 const NEWEST: u8 = 10;
 /// Maximum size of a block, in bytes: the entry of a block stores the size in three bytes.
-const MAX_BLOCK: u32 = 1 << 24;
+const MAX_BLOCK_BYTES: u32 = 1 << 24;
 /// Size of an initialisation vector of the encryption, in bytes.
-const INITIALISATION_VECTOR: usize = 12;
+const INITIALISATION_VECTOR_BYTES: usize = 12;
 
 /// Versions that change the layout (`EIoStoreTocVersion`).
 mod version {
@@ -159,29 +160,30 @@ impl<'a> Toc<'a> {
             }
         }
         cursor.skip("version", 3)?;
-        let (mut toc, counts) = header(&mut cursor, version)?;
+        let (mut toc, counts) = read_header(&mut cursor, version)?;
         let mut cursor = Cursor::new(bytes, bytes.len() as u64);
-        cursor.skip("header", HEADER)?;
-        toc.tables(&mut cursor, &counts)?;
+        cursor.skip("header", HEADER_BYTES)?;
+        toc.read_tables(&mut cursor, &counts)?;
         Ok(toc)
     }
 
     /// Reads the tables behind the header.
-    fn tables(&mut self, cursor: &mut Cursor<'a>, counts: &Counts) -> Result<(), Fault> {
-        self.ids = take(cursor, "chunk ids", counts.chunks, 12)?;
-        self.places = take(cursor, "places of the chunks", counts.chunks, 10)?;
-        take(cursor, "hash seeds", counts.seeds, 4)?;
-        take(cursor, "chunks without hash", counts.overflow, 4)?;
-        self.blocks = take(cursor, "blocks", counts.blocks, 12)?;
-        take(cursor, "initialisation vectors", counts.vectors, INITIALISATION_VECTOR)?;
-        let methods = take(cursor, "compression methods", counts.methods, counts.method_length)?;
+    fn read_tables(&mut self, cursor: &mut Cursor<'a>, counts: &Counts) -> Result<(), Fault> {
+        self.ids = take_table(cursor, "chunk ids", counts.chunks, 12)?;
+        self.places = take_table(cursor, "places of the chunks", counts.chunks, 10)?;
+        take_table(cursor, "hash seeds", counts.seeds, 4)?;
+        take_table(cursor, "chunks without hash", counts.overflow, 4)?;
+        self.blocks = take_table(cursor, "blocks", counts.blocks, 12)?;
+        take_table(cursor, "initialisation vectors", counts.vectors, INITIALISATION_VECTOR_BYTES)?;
+        let methods =
+            take_table(cursor, "compression methods", counts.methods, counts.method_length)?;
         if counts.method_length > 0 {
             self.methods = methods.chunks_exact(counts.method_length).map(method).collect();
         }
         if self.flags & flag::SIGNED != 0 {
             let hash = cursor.count("signatures", 2)?;
-            take(cursor, "signatures", hash, 2)?;
-            take(cursor, "hashes of the blocks", counts.blocks, 20)?;
+            take_table(cursor, "signatures", hash, 2)?;
+            take_table(cursor, "hashes of the blocks", counts.blocks, 20)?;
         }
         let is_indexed =
             self.version >= version::DIRECTORY_INDEX && self.flags & flag::INDEXED != 0;
@@ -208,12 +210,13 @@ impl<'a> Toc<'a> {
     pub fn chunk(&self, at: usize) -> Option<Chunk> {
         let id = self.ids.chunks_exact(12).nth(at)?;
         let place = self.places.chunks_exact(10).nth(at)?;
-        let big = |bytes: &[u8]| bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        let big_endian =
+            |bytes: &[u8]| bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
         Some(Chunk {
             id: little(&id[..8]),
             kind: ChunkKind::of(id[11], self.is_ue5()),
-            offset: big(&place[..5]),
-            size: big(&place[5..]),
+            offset: big_endian(&place[..5]),
+            size: big_endian(&place[5..]),
         })
     }
 
@@ -244,9 +247,9 @@ impl<'a> Toc<'a> {
 }
 
 /// Reads the header behind the version.
-fn header<'a>(cursor: &mut Cursor<'a>, version: u8) -> Result<(Toc<'a>, Counts), Fault> {
+fn read_header<'a>(cursor: &mut Cursor<'a>, version: u8) -> Result<(Toc<'a>, Counts), Fault> {
     let header = cursor.u32("size of the header")?;
-    if header as usize != HEADER {
+    if header as usize != HEADER_BYTES {
         return Err(cursor.damaged("size of the header").into());
     }
     let mut count = |what| cursor.u32(what).map(|count| count as usize);
@@ -254,7 +257,7 @@ fn header<'a>(cursor: &mut Cursor<'a>, version: u8) -> Result<(Toc<'a>, Counts),
     let block_entry = count("size of a block's entry")?;
     let (methods, method_length) = (count("number of methods")?, count("length of a method")?);
     let block_size = cursor.u32("size of a block")?;
-    if block_entry != 12 || !(1..=MAX_BLOCK).contains(&block_size) {
+    if block_entry != 12 || !(1..=MAX_BLOCK_BYTES).contains(&block_size) {
         return Err(cursor.damaged("size of a block").into());
     }
     let directory = cursor.u32("size of the directory")? as usize;
@@ -285,22 +288,22 @@ fn header<'a>(cursor: &mut Cursor<'a>, version: u8) -> Result<(Toc<'a>, Counts),
         places: &[],
         blocks: &[],
     };
-    let since = |since: u8, count: usize| if version >= since { count } else { 0 };
+    let count_since = |first: u8, count: usize| if version >= first { count } else { 0 };
     let counts = Counts {
         chunks,
         blocks,
         methods,
         method_length,
         directory,
-        seeds: since(version::PERFECT_HASH, seeds),
-        overflow: since(version::PERFECT_HASH_WITH_OVERFLOW, overflow),
-        vectors: since(version::ENCRYPTION_METHOD, vectors),
+        seeds: count_since(version::PERFECT_HASH, seeds),
+        overflow: count_since(version::PERFECT_HASH_WITH_OVERFLOW, overflow),
+        vectors: count_since(version::ENCRYPTION_METHOD, vectors),
     };
     Ok((toc, counts))
 }
 
 /// Takes a table of `count` entries of `size` bytes.
-fn take<'a>(
+fn take_table<'a>(
     cursor: &mut Cursor<'a>,
     what: &'static str,
     count: usize,

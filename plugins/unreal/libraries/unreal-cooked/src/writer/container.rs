@@ -4,7 +4,8 @@ use super::{ByteWriter, place};
 use flate2::{Compression, write::ZlibEncoder};
 use std::io::Write;
 
-const BLOCK: usize = 1024;
+/// Size of a block before compression, in bytes.
+const BLOCK_SIZE: usize = 1024;
 /// Marks references to script objects and to objects of other packages.
 const SCRIPT: u64 = 1 << 62;
 const IMPORT: u64 = 2 << 62;
@@ -25,6 +26,7 @@ pub struct Container {
     /// Maximum size of a `.ucas` file, in bytes; 0 for one file of any size.
     pub partition_size: u64,
     packages: Vec<Draft>,
+    /// The chunks: id, number of the kind, data, and path.
     chunks: Vec<(u64, u8, Vec<u8>, Option<String>)>,
 }
 
@@ -57,7 +59,11 @@ impl Container {
     /// object that is the asset's class. `imports` are ids and names of packages. In Unreal Engine
     /// 5, the part's class is in the first imported package.
     pub fn package(&mut self, id: u64, name: &str, class: u64, imports: &[(u64, &str)]) {
-        let data = if self.is_ue5() { self.ue5(name, class, imports) } else { ue4(name, class) };
+        let data = if self.is_ue5() {
+            self.ue5_package(name, class, imports)
+        } else {
+            ue4_package(name, class)
+        };
         let folder = name.trim_start_matches("/Game/");
         let path = format!("MyGame/Content/{folder}.uasset");
         self.chunks.push((id, if self.is_ue5() { 1 } else { 2 }, data, Some(path)));
@@ -76,7 +82,7 @@ impl Container {
     }
 
     /// The header of a package of Unreal Engine 5, and its data.
-    fn ue5(&self, name: &str, class: u64, imports: &[(u64, &str)]) -> Vec<u8> {
+    fn ue5_package(&self, name: &str, class: u64, imports: &[(u64, &str)]) -> Vec<u8> {
         let asset = name.rsplit('/').next().unwrap_or(name);
         let names = vec![name.to_owned(), asset.to_owned(), "Part".to_owned()];
         let is_new = self.header_version >= 3;
@@ -94,58 +100,58 @@ impl Container {
             imported.u32(0);
         });
         let header = bundles + if is_new { imported.0.len() } else { 0 };
-        let mut ink = ByteWriter::default();
-        ink.u32(0).count(header).u32(0).u32(0).u32(0x8000_0200).count(header);
-        ink.count(import_map).count(import_map).count(exports).count(bundles);
+        let mut writer = ByteWriter::default();
+        writer.u32(0).count(header).u32(0).u32(0).u32(0x8000_0200).count(header);
+        writer.count(import_map).count(import_map).count(exports).count(bundles);
         if is_new {
-            ink.count(bundles).count(bundles).count(bundles);
+            writer.count(bundles).count(bundles).count(bundles);
         } else {
-            ink.count(bundles);
+            writer.count(bundles);
         }
         if self.header_version >= 5 {
-            ink.count(bundles).count(bundles);
+            writer.count(bundles).count(bundles);
         }
-        ink.bytes(&table.0).u64(SCRIPT | class);
-        export(&mut ink, 1, NONE, SCRIPT | class);
-        export(&mut ink, 2, 0, if imports.is_empty() { NONE } else { IMPORT });
+        writer.bytes(&table.0).u64(SCRIPT | class);
+        export(&mut writer, 1, NONE, SCRIPT | class);
+        export(&mut writer, 2, 0, if imports.is_empty() { NONE } else { IMPORT });
         if is_new {
-            ink.bytes(&imported.0);
+            writer.bytes(&imported.0);
         }
-        ink.bytes(&[7; 100]);
-        ink.0
+        writer.bytes(&[7; 100]);
+        writer.0
     }
 
     /// The data of the container header.
     fn header(&self) -> Vec<u8> {
-        let mut ink = ByteWriter::default();
+        let mut writer = ByteWriter::default();
         let (size, field) = match (self.is_ue5(), self.header_version) {
             (false, _) => (32, 24),
             (true, ..3) => (24, 8),
             (true, 3..) => (16, 0),
         };
         if self.is_ue5() {
-            ink.u32(0x496F_436E).u32(self.header_version).u64(1);
+            writer.u32(0x496F_436E).u32(self.header_version).u64(1);
             if self.header_version < 2 {
-                ink.count(self.packages.len());
+                writer.count(self.packages.len());
             }
         } else {
-            ink.u64(1).count(self.packages.len()).u32(0).u32(0);
+            writer.u64(1).count(self.packages.len()).u32(0).u32(0);
         }
-        ink.count(self.packages.len());
+        writer.count(self.packages.len());
         self.packages.iter().for_each(|package| {
-            ink.u64(package.id);
+            writer.u64(package.id);
         });
         let (mut entries, mut lists) = (vec![0; size * self.packages.len()], Vec::new());
         for (at, package) in self.packages.iter().enumerate() {
-            let view = at * size + field;
-            let offset = entries.len() + lists.len() - view;
+            let list_at = at * size + field;
+            let offset = entries.len() + lists.len() - list_at;
             let mut list = ByteWriter::default();
             list.count(package.imports.len()).count(offset);
-            entries[view..view + 8].copy_from_slice(&list.0);
+            entries[list_at..list_at + 8].copy_from_slice(&list.0);
             package.imports.iter().for_each(|id| lists.extend(id.to_le_bytes()));
         }
-        ink.count(entries.len() + lists.len()).bytes(&entries).bytes(&lists);
-        ink.0
+        writer.count(entries.len() + lists.len()).bytes(&entries).bytes(&lists);
+        writer.0
     }
 
     /// The `.utoc` file and the `.ucas` files.
@@ -163,9 +169,9 @@ impl Container {
             places.bytes(&big(offset)[3..]).bytes(&big(bytes.len())[3..]);
             // The container header is never compressed.
             let is_plain = *kind == 6 || *kind == 10;
-            for block in bytes.chunks(BLOCK) {
+            for block in bytes.chunks(BLOCK_SIZE) {
                 let packed = match self.method {
-                    Some("Zlib") if !is_plain => zlib(block),
+                    Some("Zlib") if !is_plain => compress(block),
                     _ => block.to_vec(),
                 };
                 let at = self.append(&mut data, &packed);
@@ -174,13 +180,13 @@ impl Container {
                 blocks.bytes(&packed.len().to_le_bytes()[..3]);
                 blocks.bytes(&block.len().to_le_bytes()[..3]).bytes(&[method]);
             }
-            offset += bytes.len().div_ceil(BLOCK) * BLOCK;
+            offset += bytes.len().div_ceil(BLOCK_SIZE) * BLOCK_SIZE;
         }
         let directory = directory(chunks.iter().map(|(.., path)| path.as_deref()));
         let mut toc = ByteWriter::default();
         toc.bytes(b"-==--==--==--==-").bytes(&[self.version, 0, 0, 0]).u32(144);
         toc.count(chunks.len()).count(blocks.0.len() / 12).u32(12);
-        toc.count(self.method.iter().len()).u32(32).count(BLOCK);
+        toc.count(self.method.iter().len()).u32(32).count(BLOCK_SIZE);
         toc.count(directory.len()).count(data.len()).u64(1).bytes(&[0; 16]);
         let flags = 8 | u8::from(self.method.is_some()) | u8::from(self.encrypted) << 1;
         let vectors = if self.version >= 10 && self.encrypted { 2 } else { 0 };
@@ -221,41 +227,41 @@ impl Default for Container {
 }
 
 /// Writes an entry of the export map.
-fn export(ink: &mut ByteWriter, name: u32, outer: u64, class: u64) {
-    ink.u64(0).u64(50).u32(name).u32(0).u64(outer).u64(class);
-    ink.u64(NONE).u64(NONE).u64(0).u32(1).u32(0);
+fn export(writer: &mut ByteWriter, name: u32, outer: u64, class: u64) {
+    writer.u64(0).u64(50).u32(name).u32(0).u64(outer).u64(class);
+    writer.u64(NONE).u64(NONE).u64(0).u32(1).u32(0);
 }
 
 /// The header of a package of 4.26 or 4.27, with its own names, and its data.
-fn ue4(name: &str, class: u64) -> Vec<u8> {
+fn ue4_package(name: &str, class: u64) -> Vec<u8> {
     let asset = name.rsplit('/').next().unwrap_or(name);
     let mut names = ByteWriter::default();
     names.sequence(&[name.to_owned(), asset.to_owned(), "Part".to_owned()]);
     let import_map = 64 + names.0.len();
     let exports = import_map + 8;
     let bundles = exports + 2 * 72;
-    let mut ink = ByteWriter::default();
-    ink.u64(0).u64(0).u32(0x8000_0200).count(bundles);
-    ink.u32(64).count(names.0.len()).u32(0).u32(0);
-    ink.count(import_map).count(exports).count(bundles).count(bundles).u32(0).u32(0);
-    ink.bytes(&names.0).u64(SCRIPT | class);
-    export(&mut ink, 1, NONE, SCRIPT | class);
-    export(&mut ink, 2, 0, SCRIPT | class);
-    ink.bytes(&[7; 100]);
-    ink.0
+    let mut writer = ByteWriter::default();
+    writer.u64(0).u64(0).u32(0x8000_0200).count(bundles);
+    writer.u32(64).count(names.0.len()).u32(0).u32(0);
+    writer.count(import_map).count(exports).count(bundles).count(bundles).u32(0).u32(0);
+    writer.bytes(&names.0).u64(SCRIPT | class);
+    export(&mut writer, 1, NONE, SCRIPT | class);
+    export(&mut writer, 2, 0, SCRIPT | class);
+    writer.bytes(&[7; 100]);
+    writer.0
 }
 
 /// The data of script objects. Each object is given as its hash, the hash of its outer (0 for
 /// none), and its name.
 pub fn script_objects(objects: &[(u64, u64, &str)]) -> Vec<u8> {
     let names: Vec<String> = objects.iter().map(|(.., name)| (*name).to_owned()).collect();
-    let mut ink = ByteWriter::default();
-    ink.names(&names).count(objects.len());
+    let mut writer = ByteWriter::default();
+    writer.names(&names).count(objects.len());
     for (at, (hash, outer, _)) in objects.iter().enumerate() {
         let outer = if *outer == 0 { NONE } else { SCRIPT | outer };
-        ink.count(at).u32(0).u64(SCRIPT | hash).u64(outer).u64(NONE);
+        writer.count(at).u32(0).u64(SCRIPT | hash).u64(outer).u64(NONE);
     }
-    ink.0
+    writer.0
 }
 
 /// The directory of chunks with paths: one folder for each part of a path.
@@ -284,23 +290,24 @@ fn directory<'p>(paths: impl Iterator<Item = Option<&'p str>>) -> Vec<u8> {
         files.push([place(&mut names, name), folders[at][3], u32::try_from(chunk).unwrap_or(NONE)]);
         folders[at][3] = file;
     }
-    let mut ink = ByteWriter::default();
-    ink.string("../../../").count(folders.len());
+    let mut writer = ByteWriter::default();
+    writer.string("../../../").count(folders.len());
     folders.iter().flatten().for_each(|word| {
-        ink.u32(*word);
+        writer.u32(*word);
     });
-    ink.count(files.len());
+    writer.count(files.len());
     files.iter().flatten().for_each(|word| {
-        ink.u32(*word);
+        writer.u32(*word);
     });
-    ink.count(names.len());
+    writer.count(names.len());
     names.iter().for_each(|name| {
-        ink.string(name);
+        writer.string(name);
     });
-    ink.0
+    writer.0
 }
 
-fn zlib(bytes: &[u8]) -> Vec<u8> {
+/// Compresses with zlib.
+fn compress(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
     written.unwrap_or_default()

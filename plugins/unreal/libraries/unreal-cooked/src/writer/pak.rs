@@ -54,11 +54,11 @@ impl DraftPak {
         }
         let (offset, size) = (file.0.len() as u64, index.0.len() as u64);
         file.bytes(&index.0);
-        self.footer(&mut file, offset, size);
+        self.write_footer(&mut file, offset, size);
         file.0
     }
 
-    fn footer(&self, file: &mut ByteWriter, offset: u64, size: u64) {
+    fn write_footer(&self, file: &mut ByteWriter, offset: u64, size: u64) {
         if self.version >= 7 {
             file.bytes(&self.key.unwrap_or_default());
         }
@@ -87,12 +87,12 @@ impl DraftPak {
         index.string(&self.mount).count(self.files.len());
         for file in &self.files {
             index.string(&format!("{}{}", file.folder, file.name));
-            self.entry(&mut index, file);
+            self.write_entry(&mut index, file);
         }
         index
     }
 
-    fn entry(&self, index: &mut ByteWriter, file: &DraftFile) {
+    fn write_entry(&self, index: &mut ByteWriter, file: &DraftFile) {
         index.u64(0).u64(file.stored).u64(file.size);
         match self.version == 8 && self.is_4_22 {
             true => index.bytes(&[u8::try_from(file.method).unwrap_or(u8::MAX)]),
@@ -112,18 +112,18 @@ impl DraftPak {
 
     /// The index since 4.26. The folders of the index are written to `file` first.
     fn index(&self, file: &mut ByteWriter) -> ByteWriter {
-        let (mut encoded, mut whole, mut folders) =
+        let (mut encoded, mut unencoded, mut folders) =
             (ByteWriter::default(), ByteWriter::default(), ByteWriter::default());
         let mut deleted = 0;
         folders.count(self.files.len());
         for file in &self.files {
             let place = if file.flags & 2 != 0 {
-                self.entry(&mut whole, file);
+                self.write_entry(&mut unencoded, file);
                 deleted += 1;
                 -deleted
             } else {
                 let place = i32::try_from(encoded.0.len()).unwrap_or(i32::MAX);
-                Self::encoded_entry(&mut encoded, file);
+                Self::write_encoded_entry(&mut encoded, file);
                 place
             };
             // Each file has a folder of its own, so folders occur more than once.
@@ -140,19 +140,19 @@ impl DraftPak {
             false => index.u32(1).u64(offset).u64(size).bytes(&[0; 20]),
         };
         index.count(encoded.0.len()).bytes(&encoded.0);
-        index.u32(deleted.unsigned_abs()).bytes(&whole.0);
+        index.u32(deleted.unsigned_abs()).bytes(&unencoded.0);
         index
     }
 
     /// Writes an encoded entry: numbers have eight bytes only where four are too few.
-    fn encoded_entry(encoded: &mut ByteWriter, file: &DraftFile) {
+    fn write_encoded_entry(encoded: &mut ByteWriter, file: &DraftFile) {
         let fits = |number: u64| u32::try_from(number).is_ok();
         let bit = |is_set: bool, bit: u32| u32::from(is_set) << bit;
         let mut bits = 0x3F | 1 << 6 | bit(file.flags & 1 != 0, 22) | file.method << 23;
         bits |= bit(fits(file.stored), 29) | bit(fits(file.size), 30) | bit(true, 31);
         encoded.u32(bits).u32(0x2_0000).u32(0);
         let mut number = |number: u64| {
-            let _ink = match u32::try_from(number) {
+            let _written = match u32::try_from(number) {
                 Ok(short) => encoded.u32(short),
                 Err(_) => encoded.u64(number),
             };

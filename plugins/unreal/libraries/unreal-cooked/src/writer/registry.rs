@@ -54,116 +54,117 @@ impl DraftRegistry {
     }
 
     fn body(&self, names: &mut Vec<String>, offset: usize) -> Vec<u8> {
-        let mut ink = ByteWriter::default();
+        let mut writer = ByteWriter::default();
         if self.version >= 8 {
-            self.store(&mut ink, names, offset);
+            self.store(&mut writer, names, offset);
         }
-        ink.count(self.assets.len());
+        writer.count(self.assets.len());
         let mut first = 0;
         for asset in &self.assets {
-            self.asset(&mut ink, names, asset, &mut first);
+            self.asset(&mut writer, names, asset, &mut first);
         }
         let nodes = self.nodes(names);
         if self.version >= 7 {
-            ink.u64(nodes.len() as u64);
+            writer.u64(nodes.len() as u64);
         }
-        ink.bytes(&nodes).count(self.assets.len());
+        writer.bytes(&nodes).count(self.assets.len());
         for asset in &self.assets {
-            self.name(&mut ink, names, &asset.package);
-            ink.u64(asset.size);
-            self.details(&mut ink, names);
+            self.name(&mut writer, names, &asset.package);
+            writer.u64(asset.size);
+            self.details(&mut writer, names);
         }
-        ink.0
+        writer.0
     }
 
-    fn name(&self, ink: &mut ByteWriter, names: &mut Vec<String>, name: &str) {
-        ink.u32(place(names, name));
+    fn name(&self, writer: &mut ByteWriter, names: &mut Vec<String>, name: &str) {
+        writer.u32(place(names, name));
         if self.version < 8 {
-            ink.u32(0);
+            writer.u32(0);
         }
     }
 
     fn class(
         &self,
-        ink: &mut ByteWriter,
+        writer: &mut ByteWriter,
         names: &mut Vec<String>,
         (package, class): &(String, String),
     ) {
         if self.version >= 14 {
-            self.name(ink, names, package);
+            self.name(writer, names, package);
         }
-        self.name(ink, names, class);
+        self.name(writer, names, class);
     }
 
     fn asset(
         &self,
-        ink: &mut ByteWriter,
+        writer: &mut ByteWriter,
         names: &mut Vec<String>,
         asset: &DraftAsset,
         first: &mut usize,
     ) {
         let (folder, name) = asset.package.rsplit_once('/').unwrap_or(("", &asset.package));
         if self.version < 15 {
-            self.name(ink, names, &format!("{}.{name}", asset.package));
+            self.name(writer, names, &format!("{}.{name}", asset.package));
         }
-        self.name(ink, names, folder);
-        self.class(ink, names, &asset.class);
-        self.name(ink, names, &asset.package);
-        self.name(ink, names, name);
+        self.name(writer, names, folder);
+        self.class(writer, names, &asset.class);
+        self.name(writer, names, &asset.package);
+        self.name(writer, names, name);
         if self.version >= 15 {
             // Each asset names its outer if editor-only data are not filtered out.
-            self.name(ink, names, "None");
+            self.name(writer, names, "None");
         }
         if self.version < 8 {
-            ink.count(asset.tags.len());
+            writer.count(asset.tags.len());
             for (key, value) in &asset.tags {
-                self.name(ink, names, key);
-                ink.string(value);
+                self.name(writer, names, key);
+                writer.string(value);
             }
         } else {
-            ink.u64(1 << 63 | (asset.tags.len() as u64) << 32 | *first as u64).u32(1);
+            writer.u64(1 << 63 | (asset.tags.len() as u64) << 32 | *first as u64).u32(1);
             *first += asset.tags.len();
             // A bundle with one asset.
-            self.name(ink, names, "Bundle");
-            ink.u32(1);
-            self.class(ink, names, &asset.class);
-            ink.string("");
+            self.name(writer, names, "Bundle");
+            writer.u32(1);
+            self.class(writer, names, &asset.class);
+            writer.string("");
         }
-        ink.u32(1).u32(0).u32(0x8000_0200);
+        writer.u32(1).u32(0).u32(0x8000_0200);
     }
 
     /// The tags of all assets: plain strings, which assets do not share.
-    fn store(&self, ink: &mut ByteWriter, names: &mut Vec<String>, offset: usize) {
-        let tags: Vec<&(String, String)> = self.assets.iter().flat_map(|a| &a.tags).collect();
-        let align = |ink: &mut ByteWriter| {
-            while self.version >= 24 && !(offset + ink.0.len()).is_multiple_of(16) {
-                ink.bytes(&[0]);
+    fn store(&self, writer: &mut ByteWriter, names: &mut Vec<String>, offset: usize) {
+        let tags: Vec<&(String, String)> =
+            self.assets.iter().flat_map(|asset| &asset.tags).collect();
+        let align = |writer: &mut ByteWriter| {
+            while self.version >= 24 && !(offset + writer.0.len()).is_multiple_of(16) {
+                writer.bytes(&[0]);
             }
         };
-        let text: Vec<u8> = tags.iter().flat_map(|(_, v)| v.bytes().chain([0])).collect();
-        align(ink);
-        ink.u32(0x1234_5679);
+        let text: Vec<u8> = tags.iter().flat_map(|(_, value)| value.bytes().chain([0])).collect();
+        align(writer);
+        writer.u32(0x1234_5679);
         for count in [0, 0, 0, 0, 0, tags.len(), 0, text.len(), 0, tags.len(), 0] {
-            ink.count(count);
+            writer.count(count);
         }
-        ink.u32(0);
-        (0..6).for_each(|_| align(ink));
+        writer.u32(0);
+        (0..6).for_each(|_| align(writer));
         let mut at = 0;
         for (_, value) in &tags {
-            ink.count(at);
+            writer.count(at);
             at += value.len() + 1;
         }
-        align(ink);
-        align(ink);
-        ink.bytes(&text);
-        align(ink);
+        align(writer);
+        align(writer);
+        writer.bytes(&text);
+        align(writer);
         for (at, (key, _)) in tags.iter().enumerate() {
-            self.name(ink, names, key);
+            self.name(writer, names, key);
             // The kind 0 is a string of single bytes.
-            ink.count(at << 3);
+            writer.count(at << 3);
         }
-        align(ink);
-        ink.u32(0x8765_4321);
+        align(writer);
+        writer.u32(0x8765_4321);
     }
 
     /// The graph: a node for each package in `needs`.
@@ -177,33 +178,33 @@ impl DraftRegistry {
             }
         }
         let at = |name: &str| packages.iter().position(|known| *known == name).unwrap_or(0);
-        let mut ink = ByteWriter::default();
-        ink.count(packages.len());
+        let mut writer = ByteWriter::default();
+        writer.count(packages.len());
         for package in &packages {
             let mut needs: Vec<(usize, bool)> = Vec::new();
-            let of = self.needs.iter().filter(|(from, ..)| from == package);
-            needs.extend(of.map(|(_, to, is_hard)| (at(to), *is_hard)));
+            let dependencies = self.needs.iter().filter(|(from, ..)| from == package);
+            needs.extend(dependencies.map(|(_, to, is_hard)| (at(to), *is_hard)));
             needs.sort_by_key(|(_, is_hard)| !is_hard);
-            let by = self.needs.iter().filter(|(_, to, _)| to == package);
-            let by: Vec<usize> = by.map(|(from, ..)| at(from)).collect();
-            ink.bytes(&[1]);
-            self.name(&mut ink, names, package);
-            let list = |ink: &mut ByteWriter| {
+            let referencers = self.needs.iter().filter(|(_, to, _)| to == package);
+            let referencers: Vec<usize> = referencers.map(|(from, ..)| at(from)).collect();
+            writer.bytes(&[1]);
+            self.name(&mut writer, names, package);
+            let list = |writer: &mut ByteWriter| {
                 needs.iter().for_each(|(node, _)| {
-                    ink.count(*node);
+                    writer.count(*node);
                 })
             };
             if self.version < 7 {
                 let hard = needs.iter().filter(|(_, is_hard)| *is_hard).count();
-                ink.count(hard).count(needs.len() - hard).u32(0).u32(0);
+                writer.count(hard).count(needs.len() - hard).u32(0).u32(0);
                 if self.version >= 5 {
-                    ink.u32(0);
+                    writer.u32(0);
                 }
-                ink.count(by.len());
-                list(&mut ink);
+                writer.count(referencers.len());
+                list(&mut writer);
             } else {
-                ink.count(needs.len());
-                list(&mut ink);
+                writer.count(needs.len());
+                list(&mut writer);
                 // Five bits for each dependency: hard and game, or game alone.
                 let bits = needs
                     .iter()
@@ -211,40 +212,40 @@ impl DraftRegistry {
                     .map(|(at, (_, is_hard))| (if *is_hard { 3_u64 } else { 2 }) << (at * 5));
                 let bits = bits.fold(0, |sum, bits| sum | bits);
                 let words = (needs.len() * 5).div_ceil(32) * 4;
-                ink.bytes(&bits.to_le_bytes()[..words]);
-                ink.u32(0).u32(0).count(by.len());
+                writer.bytes(&bits.to_le_bytes()[..words]);
+                writer.u32(0).u32(0).count(referencers.len());
             }
-            by.iter().for_each(|node| {
-                ink.count(*node);
+            referencers.iter().for_each(|node| {
+                writer.count(*node);
             });
         }
-        ink.0
+        writer.0
     }
 
     /// Writes the fields of a package after its size.
-    fn details(&self, ink: &mut ByteWriter, names: &mut Vec<String>) {
-        ink.bytes(&[0; 20][..if self.version >= 20 { 20 } else { 16 }]);
+    fn details(&self, writer: &mut ByteWriter, names: &mut Vec<String>) {
+        writer.bytes(&[0; 20][..if self.version >= 20 { 20 } else { 16 }]);
         if self.version >= 6 {
-            ink.u32(1).bytes(&[5; 16]);
+            writer.u32(1).bytes(&[5; 16]);
         }
         if self.version >= 13 {
-            ink.u32(1).bytes(&[6; 32]);
+            writer.u32(1).bytes(&[6; 32]);
         }
         if self.version >= 9 {
-            ink.u32(522);
+            writer.u32(522);
             if self.version >= 11 {
-                ink.u32(1017);
+                writer.u32(1017);
             }
-            ink.u32(0).u32(0x200).u32(1).bytes(&[3; 20]);
+            writer.u32(0).u32(0x200).u32(1).bytes(&[3; 20]);
         }
         if self.version >= 10 {
-            ink.u32(1);
-            self.name(ink, names, "Actor");
+            writer.u32(1);
+            self.name(writer, names, "Actor");
         }
         if self.version >= 19 {
-            ink.u32(6).bytes(b"uasset");
+            writer.u32(6).bytes(b"uasset");
         } else if self.version >= 17 {
-            ink.string("uasset");
+            writer.string("uasset");
         }
     }
 }

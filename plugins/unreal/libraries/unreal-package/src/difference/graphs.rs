@@ -8,30 +8,30 @@ use crate::{
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Maximum length of a node's title in a change's place, in characters.
-const MAX_TITLE: usize = 80;
+const MAX_TITLE_CHARS: usize = 80;
 
 impl Difference {
     pub(super) fn graphs(&mut self, before: &[Graph], after: &[Graph]) {
         let (old, new) = (numbered(before), numbered(after));
-        let known: HashMap<GraphKey<'_>, &Graph> = new.iter().copied().collect();
-        let gone: HashSet<GraphKey<'_>> = old.iter().map(|(key, _)| *key).collect();
+        let new_graphs: HashMap<GraphKey<'_>, &Graph> = new.iter().copied().collect();
+        let old_keys: HashSet<GraphKey<'_>> = old.iter().map(|(key, _)| *key).collect();
         for (key, graph) in old {
-            match known.get(&key) {
-                Some(other) => self.graph(graph, other),
+            match new_graphs.get(&key) {
+                Some(other) => self.compare_graph(graph, other),
                 None => self.only(Part::Graph, "", &graph.name, Some(&size(graph)), None),
             }
         }
-        for (_, graph) in new.iter().filter(|(key, _)| !gone.contains(key)) {
+        for (_, graph) in new.iter().filter(|(key, _)| !old_keys.contains(key)) {
             self.only(Part::Graph, "", &graph.name, None, Some(&size(graph)));
         }
     }
 
-    fn graph(&mut self, before: &Graph, after: &Graph) {
+    fn compare_graph(&mut self, before: &Graph, after: &Graph) {
         let copied = copied_guids([before, after]);
         let (old, new) = (Keys::of(before, &copied), Keys::of(after, &copied));
         for (key, node) in &old.nodes {
             match new.nodes.get(key) {
-                Some(other) => self.node(&after.name, node, other),
+                Some(other) => self.compare_node(&after.name, node, other),
                 None => self.only(Part::Node, &after.name, &label(node), Some(&node.class), None),
             }
         }
@@ -43,9 +43,9 @@ impl Difference {
         self.all(Part::Link, &after.name, &old.links(&new), &new.links(&new));
     }
 
-    fn node(&mut self, graph: &str, before: &Node, after: &Node) {
+    fn compare_node(&mut self, graph: &str, before: &Node, after: &Node) {
         let place = format!("{graph}: {}", label(after));
-        let known = self.changes.len();
+        let count_before = self.changes.len();
         // The title of a comment node is its comment, which is compared anyway.
         let is_comment = after.class == "EdGraphNode_Comment";
         let title = if is_comment { &after.title } else { &before.title };
@@ -58,7 +58,7 @@ impl Difference {
             self.one(Part::Node, &place, name, old.clone(), new.clone());
         }
         self.all(Part::Pin, &place, &pins(before), &pins(after));
-        let is_same = self.changes.len() == known;
+        let is_same = self.changes.len() == count_before;
         self.moved += usize::from(is_same && before.position != after.position);
     }
 }
@@ -93,7 +93,7 @@ fn size(graph: &Graph) -> String {
 }
 
 fn label(node: &Node) -> String {
-    let mut title: String = node.title.chars().take(MAX_TITLE).collect();
+    let mut title: String = node.title.chars().take(MAX_TITLE_CHARS).collect();
     if title.len() < node.title.len() {
         title.push('…');
     }
@@ -104,12 +104,12 @@ fn label(node: &Node) -> String {
 fn pins(node: &Node) -> BTreeMap<String, String> {
     let mut pins = BTreeMap::new();
     for pin in &node.pins {
-        let way = if pin.output { "output" } else { "input" };
+        let direction = if pin.output { "output" } else { "input" };
         let value = match pin.value.is_empty() || !pin.links.is_empty() {
             true => String::new(),
             false => format!(" = {}", pin.value),
         };
-        pins.insert(format!("{way} {}", pin.name), format!("{}{value}", pin.kind));
+        pins.insert(format!("{direction} {}", pin.name), format!("{}{value}", pin.kind));
     }
     pins
 }

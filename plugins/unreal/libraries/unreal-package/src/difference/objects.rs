@@ -56,18 +56,18 @@ const LEFT_OUT: &[&str] = &[
 impl Difference {
     pub(super) fn objects(&mut self, before: &Package<'_>, after: &Package<'_>, package: &str) {
         let (old, new) = (paths(before), paths(after));
-        let known: HashMap<&str, Index> =
+        let new_paths: HashMap<&str, Index> =
             new.iter().map(|(path, index)| (path.as_str(), *index)).collect();
-        let gone: HashMap<&str, Index> =
+        let old_paths: HashMap<&str, Index> =
             old.iter().map(|(path, index)| (path.as_str(), *index)).collect();
         for (path, index) in &old {
-            match known.get(path.as_str()) {
+            match new_paths.get(path.as_str()) {
                 Some(other) => self.object(path, (before, *index), (after, *other), package),
                 None => self.only_object(path, before, *index, true),
             }
         }
         for (path, index) in &new {
-            if !gone.contains_key(path.as_str()) {
+            if !old_paths.contains_key(path.as_str()) {
                 self.only_object(path, after, *index, false);
             }
         }
@@ -91,8 +91,8 @@ impl Difference {
         (after, new): (&Package<'_>, Index),
         package: &str,
     ) {
-        let class = |of: &Package<'_>, index| {
-            crate::visible(&of.header.class_name(index), 256, false).into_owned()
+        let class = |version: &Package<'_>, index| {
+            crate::visible(&version.header.class_name(index), 256, false).into_owned()
         };
         self.one(Part::Object, "", path, class(before, old), class(after, new));
         let (older, newer) = (before.object(old), after.object(new));
@@ -105,9 +105,9 @@ impl Difference {
         let (rows_before, rows_after) =
             (rows(before, &older, package), rows(after, &newer, package));
         self.rows(path, &rows_before, &rows_after);
-        let data = |of: &Package<'_>, object: &Object<'_>| {
-            let bytes = object.native.and_then(|(at, len)| of.bytes_of(at, len))?;
-            let is_nothing = bytes.len() <= NOTHING && bytes.iter().all(|byte| *byte == 0);
+        let data = |version: &Package<'_>, object: &Object<'_>| {
+            let bytes = object.native.and_then(|(at, len)| version.bytes_of(at, len))?;
+            let is_nothing = bytes.len() <= MAX_EMPTY_BYTES && bytes.iter().all(|byte| *byte == 0);
             (!is_nothing).then(|| bytes.to_vec())
         };
         self.data(path, data(before, &older).as_deref(), data(after, &newer).as_deref());
@@ -136,19 +136,19 @@ impl Difference {
 
     /// Compares the data behind the objects in the file, such as the pixels of a texture.
     fn payloads(&mut self, before: &Package<'_>, after: &Package<'_>) {
-        let behind = |of: &Package<'_>| {
-            let ends = of.header.exports.iter().map(|export| export.offset + export.size);
+        let behind = |version: &Package<'_>| {
+            let ends = version.header.exports.iter().map(|export| export.offset + export.size);
             let end = ends.max().unwrap_or_default();
             // The last four bytes are the magic number of packages.
-            let len = of.len().saturating_sub(end).saturating_sub(4);
-            of.bytes_of(end, len).map(<[u8]>::to_vec).filter(|bytes| !bytes.is_empty())
+            let len = version.len().saturating_sub(end).saturating_sub(4);
+            version.bytes_of(end, len).map(<[u8]>::to_vec).filter(|bytes| !bytes.is_empty())
         };
         self.data("behind the objects", behind(before).as_deref(), behind(after).as_deref());
     }
 }
 
 /// Maximum size, in bytes, of data that count as none if all bytes are 0: an empty list, or a flag that is not set.
-const NOTHING: usize = 16;
+const MAX_EMPTY_BYTES: usize = 16;
 
 /// Whether the engine makes objects of this class from other data: from graphs when it compiles a
 /// Blueprint, or from comments.
@@ -182,8 +182,8 @@ fn paths(package: &Package<'_>) -> Vec<(String, Index)> {
 /// The properties of an object as texts.
 fn texts(package: &Package<'_>, object: &Object<'_>, name: &str) -> BTreeMap<String, String> {
     let properties = object.properties.iter();
-    let of = properties.map(|property| text(package, property, name));
-    of.filter(|(label, _)| !LEFT_OUT.contains(&label.as_str())).collect()
+    let labelled = properties.map(|property| text(package, property, name));
+    labelled.filter(|(label, _)| !LEFT_OUT.contains(&label.as_str())).collect()
 }
 
 fn text(package: &Package<'_>, property: &Property<'_>, name: &str) -> (String, String) {

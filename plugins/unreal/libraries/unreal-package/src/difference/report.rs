@@ -3,11 +3,11 @@
 use super::{Change, Difference};
 
 impl Difference {
-    /// The changes from `offset` on, at most `most`, as Markdown.
-    pub fn markdown(&self, offset: usize, most: usize) -> String {
+    /// The changes from `offset` on, at most `max_changes`, as Markdown.
+    pub fn markdown(&self, offset: usize, max_changes: usize) -> String {
         let mut out = String::new();
         let mut place = None;
-        for change in self.changes.iter().skip(offset).take(most) {
+        for change in self.changes.iter().skip(offset).take(max_changes) {
             if place != Some(change.place.as_str()) {
                 place = Some(&change.place);
                 if !change.place.is_empty() {

@@ -64,7 +64,7 @@ const LEFT_OUT: &[&str] = &[
 
 /// Properties with the name of an expression's subject, the kind of the expression, and the words before this name in the
 /// title.
-const ABOUT: &[(&str, NodeKind, &str)] = &[
+const SUBJECTS: &[(&str, NodeKind, &str)] = &[
     ("ParameterName", NodeKind::Parameter, "Parameter "),
     ("MaterialFunction", NodeKind::Call, "Call "),
     ("InputName", NodeKind::Input, "Input "),
@@ -74,8 +74,8 @@ const ABOUT: &[(&str, NodeKind, &str)] = &[
     ("Description", NodeKind::Other, ""),
 ];
 
-/// Expressions with titles that omit the class, since the words of `ABOUT` tell the class.
-const TELLING: &[&str] = &[
+/// Expressions with titles that omit the class, since the words of `SUBJECTS` tell the class.
+const TITLES_WITHOUT_CLASS: &[&str] = &[
     "Comment",
     "FunctionInput",
     "FunctionOutput",
@@ -101,7 +101,7 @@ impl<'a> Package<'a> {
     /// The graphs of the materials and material functions of this package; `package` is its name.
     pub(super) fn material_graphs(&self, package: &str) -> Vec<Graph> {
         let header = &self.header;
-        let mut inside: BTreeMap<i32, Vec<Index>> = BTreeMap::new();
+        let mut by_owner: BTreeMap<i32, Vec<Index>> = BTreeMap::new();
         for index in (0..header.exports.len()).map(Index::of_export) {
             let class = header.class_name(index);
             let is_default = index
@@ -109,13 +109,13 @@ impl<'a> Package<'a> {
                 .and_then(|position| header.exports.get(position))
                 .is_some_and(|export| export.is_class_default());
             if class == "Material" && !is_default {
-                inside.entry(index.0).or_default();
+                by_owner.entry(index.0).or_default();
             } else if class.starts_with("MaterialExpression") && header.outer(index).0 > 0 {
-                inside.entry(header.outer(index).0).or_default().push(index);
+                by_owner.entry(header.outer(index).0).or_default().push(index);
             }
         }
         let render = Render::new(header, package, usize::MAX);
-        inside
+        by_owner
             .into_iter()
             .map(|(owner, expressions)| self.material_graph(Index(owner), &expressions, &render))
             .collect()
@@ -138,9 +138,9 @@ impl<'a> Package<'a> {
         };
         let mut inputs = Vec::new();
         if graph.class == "Material" {
-            let (root, ends) = self.material(owner, render);
+            let (root, node_inputs) = self.material(owner, render);
             graph.nodes.push(root);
-            inputs.push(ends);
+            inputs.push(node_inputs);
         }
         for index in expressions {
             let object = self.object(*index);
@@ -148,9 +148,9 @@ impl<'a> Package<'a> {
             inputs.push(self.inputs(&object, render));
             graph.nodes.push(self.expression(*index, &object, render));
         }
-        for (position, ends) in inputs.into_iter().enumerate() {
-            for input in ends {
-                link(&mut graph.nodes, &nodes, position, input);
+        for (position, node_inputs) in inputs.into_iter().enumerate() {
+            for input in node_inputs {
+                add_link(&mut graph.nodes, &nodes, position, input);
             }
         }
         graph.nodes.iter_mut().for_each(|node| node.pins.sort_by_key(|pin| pin.output));
@@ -165,12 +165,12 @@ impl<'a> Package<'a> {
         let name = visible(&header.object_name(index), MAX_NAME, false).into_owned();
         let mut inputs = self.inputs(&object, render);
         let mut fault = object.warnings.first().map(ToString::to_string);
-        if let Some(more) = object.get(header, "EditorOnlyData").and_then(Value::object)
-            && more.export().is_some()
+        if let Some(editor_only) = object.get(header, "EditorOnlyData").and_then(Value::object)
+            && editor_only.export().is_some()
         {
-            let more = self.object(more);
-            inputs.extend(self.inputs(&more, render));
-            fault = fault.or_else(|| more.warnings.first().map(ToString::to_string));
+            let editor_only = self.object(editor_only);
+            inputs.extend(self.inputs(&editor_only, render));
+            fault = fault.or_else(|| editor_only.warnings.first().map(ToString::to_string));
         }
         let node = Node {
             title: format!("Material {name}"),
@@ -188,17 +188,17 @@ impl<'a> Package<'a> {
         let class = visible(&header.class_name(index), 256, false).into_owned();
         let number = |name| object.get(header, name).and_then(Value::number).unwrap_or_default();
         let short = class.strip_prefix("MaterialExpression").unwrap_or(&class);
-        let about = ABOUT.iter().find_map(|(property, kind, words)| {
+        let about = SUBJECTS.iter().find_map(|(property, kind, words)| {
             let value = object.get(header, property)?;
             let subject = titles::subject(render, header, value)?;
             Some((*property, Title { text: format!("{words}{subject}"), kind: *kind, subject }))
         });
         let mut pins = self.settings(object, render);
-        if let Some((told, _)) = &about {
-            pins.retain(|pin| pin.name != *told);
+        if let Some((shown_in_title, _)) = &about {
+            pins.retain(|pin| pin.name != *shown_in_title);
         }
         let title = match about {
-            Some((_, about)) if TELLING.contains(&short) => about,
+            Some((_, about)) if TITLES_WITHOUT_CLASS.contains(&short) => about,
             Some((_, about)) => Title { text: format!("{} ({short})", about.text), ..about },
             None => Title {
                 text: short.to_owned(),
@@ -235,22 +235,23 @@ impl<'a> Package<'a> {
     fn settings(&self, object: &Object<'a>, render: &Render<'_, 'a>) -> Vec<NodePin> {
         let header = &self.header;
         let properties = object.properties.iter();
-        let told = properties.filter(|property| {
+        let listed = properties.filter(|property| {
             let name = render.label(&property.name);
             !LEFT_OUT.contains(&name.as_str()) && !has_inputs(&property.value, header, 0)
         });
-        told.map(|property| {
-            let mut text = Render::new(header, "", MAX_VALUE);
-            text.value(&property.value);
-            let mut name = render.label(&property.name);
-            if property.index > 0 {
-                name.push_str(&format!("[{}]", property.index));
-            }
-            let value = text.out.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-            let value = value.unwrap_or(&text.out).to_owned();
-            NodePin { name, value, ..NodePin::default() }
-        })
-        .collect()
+        listed
+            .map(|property| {
+                let mut text = Render::new(header, "", MAX_VALUE);
+                text.value(&property.value);
+                let mut name = render.label(&property.name);
+                if property.index > 0 {
+                    name.push_str(&format!("[{}]", property.index));
+                }
+                let value = text.out.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+                let value = value.unwrap_or(&text.out).to_owned();
+                NodePin { name, value, ..NodePin::default() }
+            })
+            .collect()
     }
 
     /// The inputs of an expression or a material.
@@ -284,16 +285,16 @@ impl<'a> Package<'a> {
         }
         for (position, item) in value.items().iter().enumerate() {
             // An item of a list has the input's name as a member, or within its member `Input`.
-            let own = ["InputName", "Input"].iter().find_map(|member| {
+            let own_name = ["InputName", "Input"].iter().find_map(|member| {
                 let value = get(item.fields(), header, member)?;
                 let value = get(value.fields(), header, "InputName").unwrap_or(value);
                 titles::subject(render, header, value)
             });
-            let own = own.or_else(|| {
+            let own_name = own_name.or_else(|| {
                 titles::subject(render, header, get(item.fields(), header, "InputName")?)
             });
-            let own = own.unwrap_or_else(|| format!("{name}[{position}]"));
-            self.inputs_of(item, &own, render, depth + 1, inputs);
+            let own_name = own_name.unwrap_or_else(|| format!("{name}[{position}]"));
+            self.inputs_of(item, &own_name, render, depth + 1, inputs);
         }
         if value.items().is_empty() {
             for member in value.fields() {
@@ -369,7 +370,7 @@ impl Outputs {
 }
 
 /// Adds an input pin to a node, and the link to the pins at both ends.
-fn link(
+fn add_link(
     nodes: &mut [Node],
     places: &HashMap<Index, (usize, Outputs)>,
     position: usize,

@@ -65,8 +65,8 @@ impl<'a> Package<'a> {
                 let nodes = rigs.nodes.get(graph).map_or(&[][..], Vec::as_slice);
                 let mut nodes: Vec<Node> =
                     nodes.iter().map(|node| self.rig_node(*node, &rigs, &render)).collect();
-                self.link(&mut nodes, rigs.links.get(graph).map_or(&[][..], Vec::as_slice));
-                nodes.iter_mut().for_each(|node| node.pins.retain(is_told));
+                self.add_links(&mut nodes, rigs.links.get(graph).map_or(&[][..], Vec::as_slice));
+                nodes.iter_mut().for_each(|node| node.pins.retain(is_kept));
                 let is_function = header.object_name(header.outer(header.outer(*graph)))
                     == "RigVMFunctionLibrary";
                 Graph {
@@ -147,26 +147,27 @@ impl<'a> Package<'a> {
             }
             let object = self.object(*index);
             let text = |name| object.get(header, name).and_then(Value::string);
-            let own = visible(&header.object_name(*index), MAX_NAME, false).into_owned();
-            let name = if path.is_empty() { own.clone() } else { format!("{path}.{own}") };
+            let own_name = visible(&header.object_name(*index), MAX_NAME, false).into_owned();
+            let name =
+                if path.is_empty() { own_name.clone() } else { format!("{path}.{own_name}") };
             let kind = text("CPPType").map(|kind| visible(kind, MAX_NAME, false).into_owned());
             let kind = kind.unwrap_or_default();
-            let way = object.get(header, "Direction").and_then(Value::name);
-            let way = way.map(|way| header.name(way)).unwrap_or_default();
-            let way = way.rsplit("::").next().unwrap_or_default();
+            let direction = object.get(header, "Direction").and_then(Value::name);
+            let direction = direction.map(|direction| header.name(direction)).unwrap_or_default();
+            let direction = direction.rsplit("::").next().unwrap_or_default();
             let pin = NodePin {
                 label: String::new(),
                 name: name.clone(),
-                output: way == "Output",
+                output: direction == "Output",
                 kind: if kind.ends_with("ExecuteContext") { "exec".to_owned() } else { kind },
                 value: String::new(),
                 is_default: false,
-                hidden: way == "Hidden",
+                hidden: direction == "Hidden",
                 links: Vec::new(),
             };
             let at = pins.len();
             pins.push(pin.clone());
-            if way == "IO" {
+            if direction == "IO" {
                 pins.push(NodePin { output: true, ..pin });
             }
             let members = if path.matches('.').count() < MAX_DEPTH {
@@ -180,7 +181,7 @@ impl<'a> Package<'a> {
                 Some(_) | None => String::new(),
             };
             if !value.is_empty() {
-                values.push(format!("{own}={value}"));
+                values.push(format!("{own_name}={value}"));
             }
             if let Some(pin) = pins.get_mut(at) {
                 pin.value = value.chars().take(MAX_VALUE).collect();
@@ -190,7 +191,7 @@ impl<'a> Package<'a> {
     }
 
     /// Adds the links to the pins at both ends.
-    fn link(&self, nodes: &mut [Node], links: &[Index]) {
+    fn add_links(&self, nodes: &mut [Node], links: &[Index]) {
         let positions: HashMap<String, usize> = nodes
             .iter()
             .enumerate()
@@ -200,7 +201,7 @@ impl<'a> Package<'a> {
             let link = self.object(*index);
             let end = |name| {
                 let path = link.get(&self.header, name).and_then(Value::string)?;
-                let (node, pin) = split(path)?;
+                let (node, pin) = split_pin_path(path)?;
                 Some((*positions.get(node)?, pin.to_owned()))
             };
             let (Some((from, out)), Some((to, into))) =
@@ -234,7 +235,7 @@ impl<'a> Package<'a> {
             text.map(|text| visible(text, MAX_VALUE, true).into_owned()).filter(|t| !t.is_empty())
         };
         let pin = |name: &str| pins.iter().find(|pin| pin.name == name);
-        let own = || visible(&header.object_name(index), MAX_NAME, false).into_owned();
+        let own_name = || visible(&header.object_name(index), MAX_NAME, false).into_owned();
         let about = |words: &str, kind, subject: String| Title {
             text: format!("{words} {subject}"),
             kind,
@@ -267,20 +268,20 @@ impl<'a> Package<'a> {
                     let path = render.soft_path(path);
                     Some(path.rsplit(['.', ':']).next().unwrap_or_default().to_owned())
                 };
-                about("Call", NodeKind::Call, header_name().or_else(path).unwrap_or_else(own))
+                about("Call", NodeKind::Call, header_name().or_else(path).unwrap_or_else(own_name))
             }
             "FunctionEntry" => other("Entry".to_owned()),
             "FunctionReturn" => other("Return".to_owned()),
             "Reroute" => Title { kind: NodeKind::Reroute, ..other("Reroute".to_owned()) },
-            "Collapse" | "Aggregate" => other(format!("Graph {}", own())),
+            "Collapse" | "Aggregate" => other(format!("Graph {}", own_name())),
             "InvokeEntry" => {
                 let name = pin("EntryName").map_or_else(String::new, |pin| pin.value.clone());
                 about("Call", NodeKind::Call, name)
             }
             kind @ ("Branch" | "If" | "Select" | "Enum" | "Array") => other(kind.to_owned()),
             _ => {
-                let title = text("NodeTitle").or_else(|| unit(object, header));
-                other(title.unwrap_or_else(own))
+                let title = text("NodeTitle").or_else(|| unit_function(object, header));
+                other(title.unwrap_or_else(own_name))
             }
         }
     }
@@ -288,7 +289,7 @@ impl<'a> Package<'a> {
 
 /// The function of a node that is implemented in C++: `GetTransform` of
 /// `/Script/ControlRig.RigUnit_GetTransform` (until 5.0) or of `FRigUnit_GetTransform::Execute`.
-fn unit(object: &Object<'_>, header: &crate::Header<'_>) -> Option<String> {
+fn unit_function(object: &Object<'_>, header: &crate::Header<'_>) -> Option<String> {
     let structure = object.get(header, "ScriptStruct").and_then(Value::object);
     let name = match structure {
         Some(structure) => header.object_name(structure).into_owned(),
@@ -303,19 +304,19 @@ fn unit(object: &Object<'_>, header: &crate::Header<'_>) -> Option<String> {
             text.strip_prefix('F').unwrap_or(text).to_owned()
         }
     };
-    let short = ["RigUnit_", "RigVMFunction_", "RigVMDispatch_"];
-    let short = short.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
+    let prefixes = ["RigUnit_", "RigVMFunction_", "RigVMDispatch_"];
+    let short = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
     (!short.is_empty()).then(|| visible(short, MAX_NAME, false).into_owned())
 }
 
 /// Splits the path of a pin into the node's name and the pin's path: `GetTransform` and `Item.Name`. An injected node
 /// is named after its place: `Node.Pin|Injected.Value`.
-fn split(path: &str) -> Option<(&str, &str)> {
+fn split_pin_path(path: &str) -> Option<(&str, &str)> {
     path.rsplit('|').next().unwrap_or(path).split_once('.')
 }
 
 /// Whether a pin is kept. The pin of a structure's member is kept only if it is linked, since the
 /// structure's value contains the value of the member.
-fn is_told(pin: &NodePin) -> bool {
+fn is_kept(pin: &NodePin) -> bool {
     !pin.name.contains('.') || !pin.links.is_empty()
 }

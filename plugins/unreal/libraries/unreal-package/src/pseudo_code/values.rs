@@ -1,7 +1,8 @@
 //! Writes values in a short form.
 
 /// Maximum length of a value, in characters.
-const MAX_VALUE: usize = 100;
+const MAX_VALUE_CHARS: usize = 100;
+
 /// A value in a short form: without the class of an object, and without trailing zeros of numbers.
 pub fn value(text: &str, kind: &str) -> String {
     if text.is_empty() || text == "None" {
@@ -9,13 +10,13 @@ pub fn value(text: &str, kind: &str) -> String {
     }
     let object = text.split_once('\'').and_then(|(_, path)| path.strip_suffix('\''));
     if let Some(path) = object.filter(|path| path.starts_with('/')) {
-        return shortened(path.split(['.', ':']).next().unwrap_or(path), MAX_VALUE);
+        return shortened(path.split(['.', ':']).next().unwrap_or(path), MAX_VALUE_CHARS);
     }
     let is_text = ["string", "text", "FString", "FText"].contains(&kind);
     if is_text {
-        format!("\"{}\"", shortened(text, MAX_VALUE))
+        format!("\"{}\"", shortened(text, MAX_VALUE_CHARS))
     } else {
-        shortened(&trimmed(text), MAX_VALUE)
+        shortened(&trimmed(text), MAX_VALUE_CHARS)
     }
 }
 
@@ -40,9 +41,9 @@ fn trimmed(text: &str) -> String {
 }
 
 /// A text on one line, cut to a number of characters.
-pub fn shortened(text: &str, most: usize) -> String {
+pub fn shortened(text: &str, max_chars: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(most) {
+    match line.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }

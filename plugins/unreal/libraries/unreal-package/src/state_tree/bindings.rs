@@ -32,9 +32,9 @@ impl Bindings {
         let header = &package.header;
         let names = names(package, data);
         let fields = |from, key: &str| get(from, header, key).map_or(&[][..], Value::fields);
-        let all = get(fields(&data.properties, "EditorBindings"), header, "PropertyBindings");
+        let stored = get(fields(&data.properties, "EditorBindings"), header, "PropertyBindings");
         let mut bindings: HashMap<Guid, Vec<Binding>> = HashMap::new();
-        for binding in all.map_or(&[][..], Value::items) {
+        for binding in stored.map_or(&[][..], Value::items) {
             let end = |keys: [&str; 2]| {
                 let path = keys.into_iter().map(|key| fields(binding.fields(), key));
                 path.into_iter().find(|path| !path.is_empty()).and_then(|path| end(package, path))
@@ -58,8 +58,8 @@ impl Bindings {
 
     /// Puts the bindings of a task or condition before its values. Stored values that are bound are
     /// left out.
-    pub(super) fn put_into(&self, values: &mut Vec<String>, of: Guid) {
-        let bound = self.0.get(&of).map_or(&[][..], Vec::as_slice);
+    pub(super) fn put_into(&self, values: &mut Vec<String>, owner: Guid) {
+        let bound = self.0.get(&owner).map_or(&[][..], Vec::as_slice);
         for Binding { target, .. } in bound {
             values.retain(|value| value.split_once('=').is_none_or(|(key, _)| key != target));
         }
@@ -96,8 +96,8 @@ fn names(package: &Package<'_>, data: &Object<'_>) -> HashMap<Guid, String> {
     for list in ["Evaluators", "GlobalTasks"] {
         add(data.get(header, list).map_or(&[][..], Value::items));
     }
-    let all = (0..header.exports.len()).map(Index::of_export);
-    for state in all.filter(|index| header.class_name(*index) == "StateTreeState") {
+    let objects = (0..header.exports.len()).map(Index::of_export);
+    for state in objects.filter(|index| header.class_name(*index) == "StateTreeState") {
         let state = package.object(state);
         for list in ["Tasks", "EnterConditions"] {
             add(state.get(header, list).map_or(&[][..], Value::items));

@@ -26,17 +26,17 @@ impl DraftPackage {
         rows: &[(&str, Vec<(String, DraftValue)>)],
         kind: Option<u8>,
     ) -> &mut Self {
-        let mut ink = ByteWriter::default();
-        ink.len(rows.len());
+        let mut writer = ByteWriter::default();
+        writer.len(rows.len());
         if let Some(kind) = kind {
-            ink.u8(kind);
+            writer.u8(kind);
         }
         for (name, properties) in rows {
             let name = self.name(name);
-            ink.name(name);
-            self.properties(&mut ink, properties);
+            writer.name(name);
+            self.properties(&mut writer, properties);
         }
-        self.native(table, &ink.0)
+        self.native(table, &writer.0)
     }
 
     /// Adds entries to an object, as a StringTable stores them. `remark` is the name and the text
@@ -48,24 +48,24 @@ impl DraftPackage {
         entries: &[(&str, &str)],
         remark: Option<(&str, &str)>,
     ) -> &mut Self {
-        let mut ink = ByteWriter::default();
-        ink.string(namespace);
-        ink.len(entries.len());
+        let mut writer = ByteWriter::default();
+        writer.string(namespace);
+        writer.len(entries.len());
         for (key, source) in entries {
-            ink.string(key);
-            ink.string(source);
+            writer.string(key);
+            writer.string(source);
         }
         match (entries.first(), remark) {
             (Some((key, _)), Some((kind, remark))) => {
-                ink.len(1);
-                ink.string(key);
-                ink.len(1);
+                writer.len(1);
+                writer.string(key);
+                writer.len(1);
                 let kind = self.name(kind);
-                ink.name(kind);
-                ink.string(remark);
+                writer.name(kind);
+                writer.string(remark);
             }
-            _ => ink.len(0),
+            _ => writer.len(0),
         }
-        self.native(table, &ink.0)
+        self.native(table, &writer.0)
     }
 }

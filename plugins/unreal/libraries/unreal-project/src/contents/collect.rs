@@ -15,10 +15,10 @@ use unreal_package::{
 };
 
 /// Maximum size of a package that is read, in bytes.
-const MAX_SIZE: u64 = 64 << 20;
+const MAX_PACKAGE_BYTES: u64 = 64 << 20;
 /// Number of bytes of a map that are read first. Most maps have no graph, so that the rest need not
 /// be read.
-const FIRST: u64 = 64 << 10;
+const FIRST_BYTES: u64 = 64 << 10;
 
 /// Reads a package and appends its records to the stream. Returns the state and the number of nodes
 /// that were read only in part. `buffer` is reused between calls.
@@ -28,7 +28,7 @@ pub fn collect(
     package: &str,
     entry: &Entry,
     buffer: &mut Vec<u8>,
-    into: (&mut Strings, &mut Vec<u8>),
+    (strings, stream): (&mut Strings, &mut Vec<u8>),
 ) -> (State, u32) {
     let Ok(mut file) = disk.file(path) else { return (State::Unreadable, 0) };
     if entry.is_map {
@@ -40,7 +40,7 @@ pub fn collect(
     } else {
         buffer.clear();
     }
-    if entry.size > MAX_SIZE {
+    if entry.size > MAX_PACKAGE_BYTES {
         return (State::TooLarge, 0);
     }
     let size = usize::try_from(entry.size).unwrap_or(usize::MAX);
@@ -53,7 +53,7 @@ pub fn collect(
             let state = if contents.cut { State::Partly } else { State::Collected };
             let nodes = contents.graphs.iter().flat_map(|graph| &graph.nodes);
             let faulty = nodes.filter(|node| node.faulty).count();
-            write(&contents, into.0, into.1);
+            write(&contents, strings, stream);
             (state, u32::try_from(faulty).unwrap_or(u32::MAX))
         }
         Err(_) => (State::Unreadable, 0),
@@ -63,16 +63,18 @@ pub fn collect(
 /// Whether a map has nodes, by its header; `None` if the header cannot be read.
 fn may_have_nodes(file: &mut File, size: u64, buffer: &mut Vec<u8>) -> Option<bool> {
     buffer.clear();
-    let mut want = size.min(FIRST);
+    let mut wanted_len = size.min(FIRST_BYTES);
     loop {
-        file.start(usize::try_from(want).ok()?, buffer).ok()?;
-        let len = if (buffer.len() as u64) < want { buffer.len() as u64 } else { size };
+        file.start(usize::try_from(wanted_len).ok()?, buffer).ok()?;
+        let len = if (buffer.len() as u64) < wanted_len { buffer.len() as u64 } else { size };
         match Header::read(buffer, len) {
             Ok(header) => {
-                let mut all = (0..header.exports.len()).map(Object::of_export);
-                return Some(all.any(|object| header.is_node(object)));
+                let mut objects = (0..header.exports.len()).map(Object::of_export);
+                return Some(objects.any(|object| header.is_node(object)));
             }
-            Err(Fault::NeedMore { bytes }) if bytes <= MAX_SIZE && bytes > want => want = bytes,
+            Err(Fault::NeedMore { bytes }) if bytes <= MAX_PACKAGE_BYTES && bytes > wanted_len => {
+                wanted_len = bytes;
+            }
             Err(_) => return None,
         }
     }
@@ -122,8 +124,8 @@ fn role_code(role: &str) -> u8 {
     u8::try_from(position).unwrap_or_default()
 }
 
-/// The kind of declaration that a graph with this role code is: `function` or `macro`. `None` for
-/// other roles.
+/// The kind of declaration of a graph with this role code: `function` or `macro`. `None` for other
+/// roles.
 pub fn declares(code: u8) -> Option<&'static str> {
     ROLES.get(usize::from(code)).copied().filter(|role| matches!(*role, "function" | "macro"))
 }

@@ -19,9 +19,9 @@ impl Matching {
         let joined = Some(joined.as_str()).filter(|joined| *joined != term);
         for needle in [Some(term), joined].into_iter().flatten().filter(|n| !n.is_empty()) {
             if exact {
-                found.equal(strings, needle);
+                found.add_equal(strings, needle);
             } else {
-                found.containing(strings, needle.as_bytes());
+                found.add_containing(strings, needle.as_bytes());
             }
         }
         found
@@ -44,13 +44,13 @@ impl Matching {
         }
     }
 
-    fn equal(&mut self, strings: &Strings, needle: &str) {
+    fn add_equal(&mut self, strings: &Strings, needle: &str) {
         let mut start = 0;
         for (number, end) in strings.ends.iter().enumerate() {
             let end = *end as usize;
-            let same = end - start == needle.len()
+            let is_equal = end - start == needle.len()
                 && strings.text.get(start..end).is_some_and(|t| t.eq_ignore_ascii_case(needle));
-            if same && number > 0 {
+            if is_equal && number > 0 {
                 self.set(number);
             }
             start = end;
@@ -59,7 +59,7 @@ impl Matching {
 
     /// Searches the text of all strings at once with the algorithm of Boyer, Moore and Horspool:
     /// the last byte of each window gives the distance to the next window.
-    fn containing(&mut self, strings: &Strings, needle: &[u8]) {
+    fn add_containing(&mut self, strings: &Strings, needle: &[u8]) {
         let text = strings.text.as_bytes();
         let last = needle.len() - 1;
         let mut skips = [needle.len(); 256];

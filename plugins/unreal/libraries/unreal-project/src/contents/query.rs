@@ -125,7 +125,7 @@ impl Contents {
         for held in &self.held {
             let Some(entry) = index.entries().get(held.entry as usize) else { continue };
             if scope.has(index, entry) || scope.names(index, entry) {
-                search.package(held, entry);
+                search.search_package(held, entry);
             }
         }
         search.found.unsearched.sort_unstable_by_key(|(state, _)| *state as u8);
@@ -151,7 +151,7 @@ struct Place<'c> {
 }
 
 impl<'c> Search<'c> {
-    fn package(&mut self, held: &IndexedPackage, entry: &'c Entry) {
+    fn search_package(&mut self, held: &IndexedPackage, entry: &'c Entry) {
         let found = &mut self.found;
         if held.state == State::Collected || held.state == State::Partly {
             found.searched += 1;
@@ -170,12 +170,12 @@ impl<'c> Search<'c> {
         let mut rest = self.contents.records(held);
         let mut place = Place::default();
         while let Some(record) = Record::next(&mut rest) {
-            self.record(entry, &mut place, record);
+            self.search_record(entry, &mut place, record);
         }
         self.found.packages += usize::from(self.found.total > before);
     }
 
-    fn record(&mut self, entry: &'c Entry, place: &mut Place<'c>, record: Record<'c>) {
+    fn search_record(&mut self, entry: &'c Entry, place: &mut Place<'c>, record: Record<'c>) {
         let [first, second, third, ..] = record.ids;
         match record.tag {
             Tag::Graph => {
@@ -189,7 +189,7 @@ impl<'c> Search<'c> {
             }
             Tag::Node => {
                 place.node = Some(record);
-                self.node(entry, place, &record);
+                self.search_node(entry, place, &record);
             }
             Tag::Pin => {
                 if self.matching.has(second) {
@@ -219,7 +219,7 @@ impl<'c> Search<'c> {
         }
     }
 
-    fn node(&mut self, entry: &'c Entry, place: &Place<'c>, record: &Record<'c>) {
+    fn search_node(&mut self, entry: &'c Entry, place: &Place<'c>, record: &Record<'c>) {
         let [name, class, title, subject, owner, comment] = record.ids;
         let has = |id: Id| self.matching.has(id);
         let code = record.extra.first().copied().unwrap_or_default();
@@ -244,15 +244,15 @@ impl<'c> Search<'c> {
         let names = (title, owner);
         if let Some((kind, word, text)) = action {
             // The node is already counted as a node. It is listed only once.
-            let as_node = part.is_some() && self.wanted & ContentKind::Node.bit() != 0;
+            let is_listed_as_node = part.is_some() && self.wanted & ContentKind::Node.bit() != 0;
             self.count(kind);
-            if as_node || self.wanted & kind.bit() != 0 {
-                self.list(entry, place, kind, (word, text), names);
+            if is_listed_as_node || self.wanted & kind.bit() != 0 {
+                self.list_hit(entry, place, kind, (word, text), names);
             }
         } else if let Some((text, word)) = part
             && self.wanted & ContentKind::Node.bit() != 0
         {
-            self.list(entry, place, ContentKind::Node, (word, text), names);
+            self.list_hit(entry, place, ContentKind::Node, (word, text), names);
         }
     }
 
@@ -274,11 +274,11 @@ impl<'c> Search<'c> {
     ) {
         self.count(kind);
         if self.wanted & kind.bit() != 0 {
-            self.list(entry, place, kind, what, names);
+            self.list_hit(entry, place, kind, what, names);
         }
     }
 
-    fn list(
+    fn list_hit(
         &mut self,
         entry: &'c Entry,
         place: &Place<'c>,
@@ -287,8 +287,8 @@ impl<'c> Search<'c> {
         (title, owner): (Id, Id),
     ) {
         self.found.total += 1;
-        let (offset, most) = self.page;
-        if self.found.total <= offset || self.found.hits.len() >= most {
+        let (offset, max_hits) = self.page;
+        if self.found.total <= offset || self.found.hits.len() >= max_hits {
             return;
         }
         let [name, _, node_title, ..] = place.node.map_or([Id(0); 6], |node| node.ids);

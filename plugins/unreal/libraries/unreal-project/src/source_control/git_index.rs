@@ -6,7 +6,7 @@ use std::{fs::Metadata, time::UNIX_EPOCH};
 
 /// Size in bytes of the fields before a name: times, device, inode, mode, owner, size, object,
 /// flags.
-const FIXED: usize = 62;
+const FIXED_LEN: usize = 62;
 /// The flag for two more bytes of flags.
 const EXTENDED: u16 = 0x4000;
 
@@ -22,22 +22,22 @@ pub enum Tracked {
 }
 
 /// Looks up a file by its path in the repository. `None` if the index cannot be read.
-pub fn tracked(index: &[u8], name: &str, found: &Metadata) -> Option<Tracked> {
+pub fn tracked(index: &[u8], name: &str, metadata: &Metadata) -> Option<Tracked> {
     let rest = index.strip_prefix(b"DIRC")?;
-    let (version, rest) = number(rest)?;
-    let (count, mut rest) = number(rest)?;
+    let (version, rest) = read_u32(rest)?;
+    let (count, mut rest) = read_u32(rest)?;
     if !(2..=4).contains(&version) {
         return None;
     }
     let mut path = Vec::new();
     for _ in 0..count {
-        let fixed = rest.get(..FIXED)?;
+        let fixed = rest.get(..FIXED_LEN)?;
         let flags = u16::from_be_bytes([fixed[60], fixed[61]]);
-        let before = if flags & EXTENDED == 0 { FIXED } else { FIXED + 2 };
+        let before = if flags & EXTENDED == 0 { FIXED_LEN } else { FIXED_LEN + 2 };
         let after = rest.get(before..)?;
         let len = if version == 4 {
-            // Names are compressed against the previous name.
-            let (cut, after_cut) = variable(after)?;
+            // A name is stored as the number of bytes to cut from the previous name, and the bytes to append.
+            let (cut, after_cut) = read_varint(after)?;
             path.truncate(path.len().checked_sub(cut)?);
             let end = after_cut.iter().position(|byte| *byte == 0)?;
             path.extend_from_slice(&after_cut[..end]);
@@ -49,31 +49,31 @@ pub fn tracked(index: &[u8], name: &str, found: &Metadata) -> Option<Tracked> {
             (before + end) / 8 * 8 + 8
         };
         if path == name.as_bytes() {
-            return Some(compared(fixed, found));
+            return Some(compare(fixed, metadata));
         }
         rest = rest.get(len..)?;
     }
     Some(Tracked::No)
 }
 
-fn compared(fixed: &[u8], found: &Metadata) -> Tracked {
-    let field = |at: usize| number(&fixed[at..]).map_or(0, |(number, _)| number);
-    let modified = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+fn compare(fixed: &[u8], metadata: &Metadata) -> Tracked {
+    let field = |at: usize| read_u32(&fixed[at..]).map_or(0, |(number, _)| number);
+    let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let (seconds, nanoseconds) =
         modified.map_or((0, 0), |time| (time.as_secs() as u32, time.subsec_nanos()));
-    let is_same_size = field(36) == found.len() as u32;
+    let is_same_size = field(36) == metadata.len() as u32;
     // Not every git stores nanoseconds.
     let is_same_time = field(8) == seconds && (field(12) == 0 || field(12) == nanoseconds);
     if is_same_size && is_same_time { Tracked::Same } else { Tracked::Changed }
 }
 
-fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {
+fn read_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (number, rest) = bytes.split_first_chunk()?;
     Some((u32::from_be_bytes(*number), rest))
 }
 
-/// An integer of variable length; the highest bit marks all bytes but the last.
-fn variable(bytes: &[u8]) -> Option<(usize, &[u8])> {
+/// Reads an integer of variable length; the highest bit marks all bytes but the last.
+fn read_varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut value: usize = 0;
     for (at, byte) in bytes.iter().enumerate().take(5) {
         value = (value << 7) | usize::from(byte & 0x7F);
@@ -93,7 +93,7 @@ mod tests {
     fn what_is_cut_off_is_no_index() {
         let found = std::fs::metadata(".").expect("it is there");
         let mut index = b"DIRC\0\0\0\x02\0\0\0\x01".to_vec();
-        index.extend([0; FIXED]);
+        index.extend([0; FIXED_LEN]);
         index.extend(b"Content/A.uasset\0\0");
         for len in 0..index.len() {
             let read = tracked(&index[..len], "Content/A.uasset", &found);
@@ -110,8 +110,8 @@ mod tests {
     #[test]
     fn numbers_of_several_bytes() {
         for (bytes, value) in [(&[0x05][..], 5), (&[0x80, 0x00], 128), (&[0x81, 0x01], 257)] {
-            assert_eq!(variable(bytes), Some((value, &[][..])), "{bytes:?}");
+            assert_eq!(read_varint(bytes), Some((value, &[][..])), "{bytes:?}");
         }
-        assert_eq!((variable(&[0xFF; 9]), variable(&[0x80])), (None, None));
+        assert_eq!((read_varint(&[0xFF; 9]), read_varint(&[0x80])), (None, None));
     }
 }

@@ -17,11 +17,11 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
         methods.into_iter().filter(|name| !name.is_empty()).map(str::to_owned).collect();
     let encrypted = pak.files.iter().filter(|file| file.is_encrypted).count();
     found.encrypted = Some(pak.encrypted_index.is_some() || encrypted > 0);
-    found.warnings = limits(&pak, encrypted);
+    found.warnings = warnings(&pak, encrypted);
     let mut files: Vec<&PakFile> = pak.files.iter().collect();
     if let Some(wanted) = wanted.filter(|_| pak.encrypted_index.is_none()) {
         files.retain(|file| {
-            package_of(&file.path).is_some_and(|it| it.eq_ignore_ascii_case(wanted))
+            package_of(&file.path).is_some_and(|name| name.eq_ignore_ascii_case(wanted))
         });
         let name = files.first().and_then(|file| package_of(&file.path));
         let name = name.ok_or_else(|| absent(path, wanted))?;
@@ -38,29 +38,29 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
 }
 
 /// Warnings about facts that the index does not tell.
-fn limits(pak: &Pak, encrypted: usize) -> Vec<String> {
-    let mut limits = Vec::new();
+fn warnings(pak: &Pak, encrypted: usize) -> Vec<String> {
+    let mut warnings = Vec::new();
     if let Some(key) = &pak.encrypted_index {
-        limits.push(format!(
+        warnings.push(format!(
             "the index is encrypted with the key {key}: names and sizes of files need this key"
         ));
     }
     if pak.unnamed > 0 {
-        limits.push(format!(
+        warnings.push(format!(
             "the index has hashes in place of the names of its {} files, so they cannot be listed",
             pak.unnamed
         ));
     }
     if encrypted > 0 {
-        limits.push(format!("the data of {encrypted} files are encrypted"));
+        warnings.push(format!("the data of {encrypted} files are encrypted"));
     }
     let deleted = pak.files.iter().filter(|file| file.is_deleted).count();
     if deleted > 0 {
-        limits.push(format!(
+        warnings.push(format!(
             "{deleted} files of other archives are deleted by this one: their class is \"deleted\""
         ));
     }
-    limits
+    warnings
 }
 
 fn item(file: &PakFile) -> CookedItem {

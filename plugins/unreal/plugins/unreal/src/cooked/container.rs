@@ -17,28 +17,31 @@ use unreal_cooked::{
 };
 
 /// Number of bytes of a package that are read before the size of its header is known.
-const START: u64 = 64;
+const FIRST_BYTES: u64 = 64;
 /// Maximum size of a package's header, in bytes.
-const MAX_HEADER: u64 = 16 << 20;
+const MAX_HEADER_BYTES: u64 = 16 << 20;
 
 /// The `.ucas` files beside a table of contents.
-struct Data(PathBuf);
+struct Data {
+    /// Path of the table of contents.
+    toc_path: PathBuf,
+}
 
 impl Partitions for Data {
     fn read(&mut self, partition: u64, offset: u64, len: usize) -> io::Result<Vec<u8>> {
-        let stem = self.0.file_stem().unwrap_or_default().to_string_lossy();
+        let stem = self.toc_path.file_stem().unwrap_or_default().to_string_lossy();
         let name = match partition {
             0 => format!("{stem}.ucas"),
             number => format!("{stem}_s{number}.ucas"),
         };
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
-        let mut file = File::open(self.0.with_file_name(&name)).map_err(named)?;
-        file.seek(SeekFrom::Start(offset)).map_err(named)?;
+        let with_name = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
+        let mut file = File::open(self.toc_path.with_file_name(&name)).map_err(with_name)?;
+        file.seek(SeekFrom::Start(offset)).map_err(with_name)?;
         let mut bytes = Vec::new();
-        file.take(len as u64).read_to_end(&mut bytes).map_err(named)?;
+        file.take(len as u64).read_to_end(&mut bytes).map_err(with_name)?;
         if bytes.len() < len {
             let short = "it ends before the data that the .utoc says";
-            return Err(named(io::Error::new(io::ErrorKind::UnexpectedEof, short)));
+            return Err(with_name(io::Error::new(io::ErrorKind::UnexpectedEof, short)));
         }
         Ok(bytes)
     }
@@ -53,10 +56,10 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
     found.format_version = Some(toc.version.into());
     found.compression.clone_from(&toc.methods);
     found.encrypted = Some(toc.is_encrypted());
-    found.warnings = limits(&toc);
+    found.warnings = warnings(&toc);
     match wanted {
         None => found.items = files(&toc),
-        Some(wanted) => one(&mut found, &toc, path, wanted)?,
+        Some(wanted) => add_package(&mut found, &toc, path, wanted)?,
     }
     Ok(found)
 }
@@ -74,26 +77,26 @@ fn engine(version: u8) -> &'static str {
 }
 
 /// Warnings about parts of a container that cannot be read.
-fn limits(toc: &Toc<'_>) -> Vec<String> {
-    let mut limits = Vec::new();
+fn warnings(toc: &Toc<'_>) -> Vec<String> {
+    let mut warnings = Vec::new();
     if toc.is_encrypted() {
-        limits.push(format!(
+        warnings.push(format!(
             "the container is encrypted with the key {}: names of files and all data need this \
              key; chunks are shown by their ids",
             toc.key
         ));
     } else if toc.files.is_empty() {
-        limits
+        warnings
             .push("the container has no names of files: chunks are shown by their ids".to_owned());
     }
-    let unknown = |method: &&String| !method.eq_ignore_ascii_case("Zlib");
-    if let Some(method) = toc.methods.iter().find(unknown) {
-        limits.push(format!(
+    let is_unsupported = |method: &&String| !method.eq_ignore_ascii_case("Zlib");
+    if let Some(method) = toc.methods.iter().find(is_unsupported) {
+        warnings.push(format!(
             "data that are compressed with {method} cannot be unpacked here: of such packages \
              their names, sizes and dependencies are known, not their objects"
         ));
     }
-    limits
+    warnings
 }
 
 /// All files, and the chunks without a name.
@@ -117,8 +120,13 @@ fn files(toc: &Toc<'_>) -> Vec<CookedItem> {
 }
 
 /// Adds one package to `found`: its objects as items, and its dependencies.
-fn one(found: &mut CookedFacts, toc: &Toc<'_>, path: &Path, wanted: &str) -> Result<(), Failure> {
-    let mut data = Data(path.to_owned());
+fn add_package(
+    found: &mut CookedFacts,
+    toc: &Toc<'_>,
+    path: &Path,
+    wanted: &str,
+) -> Result<(), Failure> {
+    let mut data = Data { toc_path: path.to_owned() };
     let mut names: HashMap<PackageId, String> = HashMap::new();
     for file in &toc.files {
         let chunk = toc.chunk(file.chunk).filter(|chunk| chunk.kind == ChunkKind::Package);
@@ -126,11 +134,11 @@ fn one(found: &mut CookedFacts, toc: &Toc<'_>, path: &Path, wanted: &str) -> Res
             names.insert(PackageId(chunk.id), name);
         }
     }
-    let is_it = |id: PackageId| {
-        let name = names.get(&id).is_some_and(|name| name.eq_ignore_ascii_case(wanted));
-        name || id.to_string().eq_ignore_ascii_case(wanted)
+    let is_wanted = |id: PackageId| {
+        let has_name = names.get(&id).is_some_and(|name| name.eq_ignore_ascii_case(wanted));
+        has_name || id.to_string().eq_ignore_ascii_case(wanted)
     };
-    let chunk = toc.chunks().find(|c| c.kind == ChunkKind::Package && is_it(PackageId(c.id)));
+    let chunk = toc.chunks().find(|c| c.kind == ChunkKind::Package && is_wanted(PackageId(c.id)));
     let chunk = chunk.ok_or_else(|| absent(path, wanted))?;
     let id = PackageId(chunk.id);
     let name = |id: PackageId| match names.get(&id) {
@@ -147,7 +155,7 @@ fn one(found: &mut CookedFacts, toc: &Toc<'_>, path: &Path, wanted: &str) -> Res
         Ok(None) => found.warnings.push("the container has no list of its packages".to_owned()),
         Err(fault) => found.warnings.push(format!("the dependencies are unknown: {fault}")),
     }
-    if let Err(fault) = objects(found, &mut package, toc, &chunk, &mut data) {
+    if let Err(fault) = add_objects(found, &mut package, toc, &chunk, &mut data) {
         found.warnings.push(format!("the objects are unknown: {fault}"));
     }
     found.package = Some(package);
@@ -161,17 +169,17 @@ fn container_header(toc: &Toc<'_>, data: &mut Data) -> Result<Option<Vec<u8>>, F
 
 /// Adds the objects of a package to `found`, and the names of the packages that it needs to
 /// `package`.
-fn objects(
+fn add_objects(
     found: &mut CookedFacts,
     package: &mut CookedPackage,
     toc: &Toc<'_>,
     chunk: &Chunk,
     data: &mut Data,
 ) -> Result<(), Fault> {
-    let start = toc.start(chunk, START, data)?;
-    let size = PackageHeader::size(&start, toc.is_ue5()).unwrap_or(MAX_HEADER);
-    let bytes = toc.start(chunk, size.min(MAX_HEADER), data)?;
-    let global = data.0.with_file_name("global.utoc");
+    let start = toc.start(chunk, FIRST_BYTES, data)?;
+    let size = PackageHeader::size(&start, toc.is_ue5()).unwrap_or(MAX_HEADER_BYTES);
+    let bytes = toc.start(chunk, size.min(MAX_HEADER_BYTES), data)?;
+    let global = data.toc_path.with_file_name("global.utoc");
     let scripts = match ScriptData::read(&global) {
         Ok(scripts) => scripts,
         Err(why) => {
@@ -212,7 +220,7 @@ impl ScriptData {
     fn read(global: &Path) -> Result<Self, Failure> {
         let bytes = whole(global)?;
         let toc = Toc::read(&bytes).or_fail(failing(global))?;
-        let mut data = Data(global.to_owned());
+        let mut data = Data { toc_path: global.to_owned() };
         let mut chunk = |kind| {
             let chunk = toc.chunks().find(|chunk| chunk.kind == kind);
             chunk.map(|chunk| toc.whole(&chunk, MAX_FILE, &mut data)).transpose()

@@ -34,7 +34,7 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
     let depends_on = needs.collect();
     found.package = Some(CookedPackage { name, depends_on, ..CookedPackage::default() });
     found.warnings = header.warnings.iter().map(ToString::to_string).collect();
-    found.warnings.extend(limits(header, path));
+    found.warnings.extend(warnings(header, path));
     if let Some(wanted) = wanted {
         found
             .warnings
@@ -44,22 +44,22 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
 }
 
 /// Warnings about parts of a package that cannot be read.
-fn limits(header: &Header<'_>, path: &Path) -> Vec<String> {
-    let mut limits = Vec::new();
+fn warnings(header: &Header<'_>, path: &Path) -> Vec<String> {
+    let mut warnings = Vec::new();
     if !header.summary.is_cooked() {
-        limits.push(
+        warnings.push(
             "the package is not cooked: export_asset and query_asset show more of it".to_owned(),
         );
     }
     if header.summary.flags & flags::UNVERSIONED_PROPERTIES != 0 {
-        limits.push(
+        warnings.push(
             "its values are stored without names: only who has the game's mappings (.usmap) can \
              read them"
                 .to_owned(),
         );
     }
     if header.summary.is_cooked() && !path.with_extension("uexp").exists() {
-        limits.push("its data (.uexp) are not beside it: only the header is here".to_owned());
+        warnings.push("its data (.uexp) are not beside it: only the header is here".to_owned());
     }
-    limits
+    warnings
 }

@@ -21,7 +21,7 @@ pub enum Risk {
 }
 
 /// Prefixes of the names of the engine's own toolsets.
-const ENGINE: &[&str] = &[
+const ENGINE_TOOLSETS: &[&str] = &[
     "AutomationTestToolset.",
     "ConfigSettingsToolset.",
     "DataRegistryToolset.",
@@ -43,7 +43,7 @@ const ENGINE: &[&str] = &[
 ];
 
 /// The first words of the names of tools that only read.
-const READING: &[&str] = &["can", "exists", "find", "get", "has", "is", "list", "search"];
+const READING_VERBS: &[&str] = &["can", "exists", "find", "get", "has", "is", "list", "search"];
 
 /// Toolsets that run scripts or console commands, or click in the editor's windows.
 const DENIED_SETS: &[&str] = &["ConsoleToolset", "ProgrammaticToolset", "SlateInspectorToolset"];
@@ -60,11 +60,11 @@ impl Risk {
         if DENIED_SETS.iter().any(is_in) || DENIED_WORDS.iter().any(has) {
             return Self::Denied;
         }
-        let is_of_engine = ENGINE.iter().any(|start| toolset.starts_with(start));
+        let is_of_engine = ENGINE_TOOLSETS.iter().any(|start| toolset.starts_with(start));
         let first = words.first().map_or("", String::as_str);
         // A tool such as `get_or_create_…` does not only read.
-        let is_plain = !words.iter().any(|word| matches!(word.as_str(), "or" | "and"));
-        match is_of_engine && is_plain && READING.contains(&first) {
+        let is_single = !words.iter().any(|word| matches!(word.as_str(), "or" | "and"));
+        match is_of_engine && is_single && READING_VERBS.contains(&first) {
             true => Self::Read,
             false => Self::Change,
         }
@@ -94,8 +94,8 @@ fn words(name: &str) -> Vec<String> {
 /// Whether the operator allows a tool: a pattern of the setting `epic-tools` fits its full name, or the last part of
 /// its toolset's name with its own name, such as `AssetTools.delete`. In a pattern, `*` stands for any text.
 pub fn is_granted(toolset: &str, tool: &str) -> bool {
-    let set = settings::get("epic-tools").unwrap_or_default();
-    let patterns = set.split([',', ' ']).map(str::trim).filter(|pattern| !pattern.is_empty());
+    let setting = settings::get("epic-tools").unwrap_or_default();
+    let patterns = setting.split([',', ' ']).map(str::trim).filter(|pattern| !pattern.is_empty());
     let short = toolset.rsplit('.').next().unwrap_or(toolset);
     let names = [format!("{toolset}.{tool}"), format!("{short}.{tool}")];
     let mut fitting = patterns.filter(|pattern| names.iter().any(|name| fits(pattern, name)));

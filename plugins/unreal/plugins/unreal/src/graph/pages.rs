@@ -17,7 +17,7 @@ impl PageRoom {
         match asked.max_results {
             None => Self { items: usize::MAX, bytes: FIRST },
             Some(0) => Self { items: usize::MAX, bytes: MAX_TEXT },
-            Some(most) => Self { items: most as usize, bytes: MAX_TEXT },
+            Some(max_items) => Self { items: max_items as usize, bytes: MAX_TEXT },
         }
     }
 

@@ -3,9 +3,9 @@
 use super::names::AssetName;
 use crate::offline::Offline;
 
-/// The path of an asset's class, from the files. `told` is the class as Epic's server names it: `StaticMesh`, or for a
-/// Blueprint its generated class, `BP_Door_C`. `None` if the files do not know the asset, or know another class.
-pub fn path(files: Option<&Offline>, name: &AssetName, told: &str) -> Option<String> {
+/// The path of an asset's class, from the files. `reported` is the class as Epic's server names it: `StaticMesh`, or
+/// for a Blueprint its generated class, `BP_Door_C`. `None` if the files do not know the asset, or know another class.
+pub fn path(files: Option<&Offline>, name: &AssetName, reported: &str) -> Option<String> {
     let index = &files?.index;
     let entry = index.find(name.package())?;
     let asset = index
@@ -14,18 +14,20 @@ pub fn path(files: Option<&Offline>, name: &AssetName, told: &str) -> Option<Str
         .find(|asset| index.text(asset.path).eq_ignore_ascii_case(name.object()))?;
     let class = index.text(asset.class);
     let bare = class.rsplit('.').next().unwrap_or_default();
-    let made = told.strip_suffix("_C").is_some_and(|made| made.eq_ignore_ascii_case(name.object()));
-    let fits = bare.eq_ignore_ascii_case(told) || (made && bare.ends_with("Blueprint"));
-    fits.then(|| crate::answer::shown(class))
+    let is_generated =
+        reported.strip_suffix("_C").is_some_and(|stem| stem.eq_ignore_ascii_case(name.object()));
+    let is_same =
+        bare.eq_ignore_ascii_case(reported) || (is_generated && bare.ends_with("Blueprint"));
+    is_same.then(|| crate::answer::shown(class))
 }
 
 /// The warning about classes without a path; `None` if there are no such classes.
 pub fn warning(names: &[String]) -> Option<String> {
-    let some: Vec<&str> = names.iter().take(5).map(String::as_str).collect();
+    let shown: Vec<&str> = names.iter().take(5).map(String::as_str).collect();
     (!names.is_empty()).then(|| {
         format!(
             "Epic's server names classes without their paths, and the files do not know these: {}",
-            some.join(", ")
+            shown.join(", ")
         )
     })
 }

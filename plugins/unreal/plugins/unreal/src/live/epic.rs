@@ -15,10 +15,13 @@ pub const READING: Duration = Duration::from_secs(30);
 
 /// The full names of the server's toolsets. If the server has no meta-tools, toolsets are the
 /// prefixes of its tools' names.
-pub fn toolsets(wire: EditorConnection<'_>, seen: &EditorServer) -> Result<Vec<String>, Fault> {
-    let mut found: Vec<String> = if seen.tools.contains_key("call_tool") {
+pub fn toolsets(
+    connection: EditorConnection<'_>,
+    server: &EditorServer,
+) -> Result<Vec<String>, Fault> {
+    let mut found: Vec<String> = if server.tools.contains_key("call_tool") {
         let params = json!({ "name": "list_toolsets", "arguments": {} });
-        let headers = seen.headers();
+        let headers = server.headers();
         let what = "looking for the editor";
         let message = Message {
             method: "tools/call",
@@ -28,16 +31,16 @@ pub fn toolsets(wire: EditorConnection<'_>, seen: &EditorServer) -> Result<Vec<S
             what,
             number: 91,
         };
-        let said = value::of_tool(&wire.request(&message)?.result)?;
-        let said = said.as_str().ok_or_else(|| {
+        let answer = value::of_tool(&connection.request(&message)?.result)?;
+        let answer = answer.as_str().ok_or_else(|| {
             Fault::Misshapen("list_toolsets".to_owned(), "it is not a text".to_owned())
         })?;
         // A toolset is a line `- NAME: DESCRIPTION`.
-        let names = said.lines().filter_map(|line| line.trim().strip_prefix("- "));
+        let names = answer.lines().filter_map(|line| line.trim().strip_prefix("- "));
         let names = names.filter_map(|line| line.split([':', ' ']).next());
         names.filter(|name| name.contains('.')).map(str::to_owned).collect()
     } else {
-        let sets = seen.tools.keys().filter_map(|name| Some(name.rsplit_once('.')?.0.to_owned()));
+        let sets = server.tools.keys().filter_map(|name| Some(name.rsplit_once('.')?.0.to_owned()));
         sets.collect()
     };
     found.sort_unstable();
@@ -46,13 +49,18 @@ pub fn toolsets(wire: EditorConnection<'_>, seen: &EditorServer) -> Result<Vec<S
 }
 
 /// The parameters of a call to a tool; `set` is the full name of its toolset, or the last part of that name.
-pub fn call(seen: &EditorServer, set: &str, tool: &str, arguments: &Value) -> Result<Value, Fault> {
-    let of_name = |full: &&String| *full == set || full.rsplit('.').next() == Some(set);
+pub fn call(
+    server: &EditorServer,
+    set: &str,
+    tool: &str,
+    arguments: &Value,
+) -> Result<Value, Fault> {
+    let has_name = |full: &&String| *full == set || full.rsplit('.').next() == Some(set);
     // The editor registers toolsets one by one while it starts, so a toolset may be missing at
     // first.
     let full =
-        seen.toolsets.iter().find(of_name).ok_or_else(|| Fault::Starting(format!("`{set}`")))?;
-    Ok(if seen.tools.contains_key("call_tool") {
+        server.toolsets.iter().find(has_name).ok_or_else(|| Fault::Starting(format!("`{set}`")))?;
+    Ok(if server.tools.contains_key("call_tool") {
         let arguments = json!({ "toolset_name": full, "tool_name": tool, "arguments": arguments });
         json!({ "name": "call_tool", "arguments": arguments })
     } else {
@@ -61,16 +69,16 @@ pub fn call(seen: &EditorServer, set: &str, tool: &str, arguments: &Value) -> Re
 }
 
 /// The parameters of the call that describes a toolset; `None` if the server has no such tool.
-pub fn describe(seen: &EditorServer, toolset: &str) -> Option<Value> {
+pub fn describe(server: &EditorServer, toolset: &str) -> Option<Value> {
     const TOOL: &str = "describe_toolset";
     let arguments = json!({ "toolset_name": toolset });
-    seen.tools.contains_key(TOOL).then(|| json!({ "name": TOOL, "arguments": arguments }))
+    server.tools.contains_key(TOOL).then(|| json!({ "name": TOOL, "arguments": arguments }))
 }
 
 /// The description of a toolset in the form of `describe_toolset`, made from names and arguments in the list of tools.
-pub fn described(seen: &EditorServer, toolset: &str) -> Value {
-    let of_set = |name: &str| name.rsplit_once('.').is_some_and(|(set, _)| set == toolset);
-    let tools = seen.tools.iter().filter(|(name, _)| of_set(name)).map(|(name, arguments)| {
+pub fn described(server: &EditorServer, toolset: &str) -> Value {
+    let is_in_set = |name: &str| name.rsplit_once('.').is_some_and(|(set, _)| set == toolset);
+    let tools = server.tools.iter().filter(|(name, _)| is_in_set(name)).map(|(name, arguments)| {
         let properties: serde_json::Map<String, Value> =
             arguments.iter().map(|argument| (argument.clone(), json!({}))).collect();
         json!({ "name": name, "inputSchema": { "type": "object", "properties": properties } })
@@ -81,9 +89,9 @@ pub fn described(seen: &EditorServer, toolset: &str) -> Value {
 /// The `returnValue` in a tool's answer, which has the form `{"returnValue": …}`. A tool without a
 /// result answers with an empty object, and the value is `null`.
 pub fn returned(result: &Value, tool: &str) -> Result<Value, Fault> {
-    let mut told = value::of_tool(result)?;
+    let mut answer = value::of_tool(result)?;
     let misshapen = |why: &str| Fault::Misshapen(tool.to_owned(), why.to_owned());
-    let object = told.as_object_mut().ok_or_else(|| misshapen("it is not a JSON object"))?;
+    let object = answer.as_object_mut().ok_or_else(|| misshapen("it is not a JSON object"))?;
     match object.remove("returnValue") {
         Some(returned) => Ok(returned),
         None if object.is_empty() => Ok(Value::Null),
@@ -93,11 +101,14 @@ pub fn returned(result: &Value, tool: &str) -> Result<Value, Fault> {
 
 /// The absolute folder of the open project, from the refusal to read a file outside of this folder.
 /// `None` if the refusal does not name the folder.
-pub fn project(wire: EditorConnection<'_>, seen: &EditorServer) -> Result<Option<String>, Fault> {
+pub fn project(
+    connection: EditorConnection<'_>,
+    server: &EditorServer,
+) -> Result<Option<String>, Fault> {
     // A relative path begins at the engine's binaries, which the tool refuses to read.
     let arguments = json!({ "file_path": "which-project.txt" });
-    let params = call(seen, "AssetTools", "read_file", &arguments)?;
-    let headers = seen.headers();
+    let params = call(server, "AssetTools", "read_file", &arguments)?;
+    let headers = server.headers();
     let message = Message {
         method: "tools/call",
         params,
@@ -106,8 +117,8 @@ pub fn project(wire: EditorConnection<'_>, seen: &EditorServer) -> Result<Option
         what: "looking for the editor",
         number: 92,
     };
-    match value::of_tool(&wire.request(&message)?.result) {
-        Err(Fault::Failed(said)) => Ok(place::of_refusal(&said)),
+    match value::of_tool(&connection.request(&message)?.result) {
+        Err(Fault::Failed(refusal)) => Ok(place::of_refusal(&refusal)),
         Err(fault) => Err(fault),
         Ok(_) => Ok(None),
     }

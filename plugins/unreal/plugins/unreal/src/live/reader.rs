@@ -8,7 +8,8 @@ pub struct Reader<'i> {
     id: &'i str,
     bytes: Vec<u8>,
     /// Number of bytes already parsed as lines of a stream.
-    seen: usize,
+    parsed_len: usize,
+    /// The data lines of the current event.
     data: Vec<u8>,
     answer: Option<Value>,
     progress: Vec<Progress>,
@@ -28,7 +29,7 @@ impl<'i> Reader<'i> {
         Self {
             id,
             bytes: Vec::new(),
-            seen: 0,
+            parsed_len: 0,
             data: Vec::new(),
             answer: None,
             progress: Vec::new(),
@@ -39,7 +40,7 @@ impl<'i> Reader<'i> {
     pub fn take(&mut self, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
         if self.is_stream() {
-            self.lines();
+            self.parse_lines();
         }
     }
 
@@ -59,7 +60,7 @@ impl<'i> Reader<'i> {
         if self.is_stream() {
             // The last event may lack its empty line.
             self.bytes.extend_from_slice(b"\n\n");
-            self.lines();
+            self.parse_lines();
             return self.answer.ok_or_else(|| "the stream ended without the answer".to_owned());
         }
         let value: Value = serde_json::from_slice(&self.bytes).map_err(|error| {
@@ -83,13 +84,14 @@ impl<'i> Reader<'i> {
         first.is_some_and(|byte| byte.is_ascii_lowercase() || *byte == b':')
     }
 
-    fn lines(&mut self) {
-        while let Some(len) = self.bytes[self.seen..].iter().position(|byte| *byte == b'\n') {
-            let line = self.bytes[self.seen..self.seen + len].to_vec();
-            self.seen += len + 1;
+    /// Parses the lines of a stream that are complete.
+    fn parse_lines(&mut self) {
+        while let Some(len) = self.bytes[self.parsed_len..].iter().position(|byte| *byte == b'\n') {
+            let line = self.bytes[self.parsed_len..self.parsed_len + len].to_vec();
+            self.parsed_len += len + 1;
             let line = line.strip_suffix(b"\r").unwrap_or(&line);
             if line.is_empty() {
-                self.event();
+                self.finish_event();
             } else if let Some(data) = line.strip_prefix(b"data:") {
                 if !self.data.is_empty() {
                     self.data.push(b'\n');
@@ -99,7 +101,8 @@ impl<'i> Reader<'i> {
         }
     }
 
-    fn event(&mut self) {
+    /// Takes the event whose data lines have been parsed.
+    fn finish_event(&mut self) {
         let data = std::mem::take(&mut self.data);
         let Ok(value) = serde_json::from_slice::<Value>(&data) else { return };
         if value["method"] == "notifications/progress" {

@@ -5,7 +5,7 @@ use crate::answer::shown;
 use serde_json::Value;
 
 /// Maximum length of a failure message that is shown, in characters.
-const MAX_FAILURE: usize = 4_000;
+const MAX_FAILURE_CHARS: usize = 4_000;
 
 /// The result of a tool: its structured content, or else its text parsed as JSON, or else the text
 /// itself. A result with `isError` is a fault.
@@ -13,7 +13,9 @@ pub fn of_tool(result: &Value) -> Result<Value, Fault> {
     let first = result["content"].as_array().and_then(|content| content.first());
     let text = first.and_then(|item| item["text"].as_str()).unwrap_or_default();
     if result["isError"] == true {
-        return Err(Fault::Failed(unreal_package::visible(text, MAX_FAILURE, true).into_owned()));
+        return Err(Fault::Failed(
+            unreal_package::visible(text, MAX_FAILURE_CHARS, true).into_owned(),
+        ));
     }
     if result["structuredContent"].is_object() {
         return Ok(result["structuredContent"].clone());
@@ -97,11 +99,11 @@ impl<'v> Reply<'v> {
     /// is accepted and cut off.
     pub fn number(self, key: &str) -> Result<usize, Fault> {
         let number = self.get(key);
-        let whole = number.as_u64().or_else(|| {
+        let integer = number.as_u64().or_else(|| {
             number.as_f64().filter(|number| *number >= 0.0).map(|number| number as u64)
         });
-        let whole = whole.ok_or_else(|| self.misshapen(key, "a number"))?;
-        Ok(usize::try_from(whole).unwrap_or(usize::MAX))
+        let integer = integer.ok_or_else(|| self.misshapen(key, "a number"))?;
+        Ok(usize::try_from(integer).unwrap_or(usize::MAX))
     }
 }
 
@@ -111,10 +113,10 @@ pub fn text(value: &Value, key: &str) -> String {
 }
 
 /// The reason of a tool's failure: the `error` in its result, or the whole text.
-pub fn why(said: &str) -> String {
-    let parsed: Option<Value> = serde_json::from_str(said).ok();
+pub fn why(message: &str) -> String {
+    let parsed: Option<Value> = serde_json::from_str(message).ok();
     let error = parsed.as_ref().and_then(|value| value["error"].as_str());
-    shown(error.filter(|error| !error.is_empty()).unwrap_or(said))
+    shown(error.filter(|error| !error.is_empty()).unwrap_or(message))
 }
 
 #[cfg(test)]

@@ -22,22 +22,22 @@ struct Question {
     /// The member with the list in the answer of `tool`.
     list: &'static str,
     /// The end of the names of the arguments of `tool`.
-    which: &'static str,
-    epic: &'static str,
+    argument_suffix: &'static str,
+    epic_tool: &'static str,
 }
 
 const DEPENDENCIES: Question = Question {
     tool: "get_asset_dependencies",
     list: "dependencies",
-    which: "Dependencies",
-    epic: "get_dependencies",
+    argument_suffix: "Dependencies",
+    epic_tool: "get_dependencies",
 };
 
 const REFERENCES: Question = Question {
     tool: "get_asset_references",
     list: "references",
-    which: "References",
-    epic: "get_referencers",
+    argument_suffix: "References",
+    epic_tool: "get_referencers",
 };
 
 /// The dependencies of an asset, from the editor.
@@ -109,9 +109,9 @@ pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> 
         ));
     }
     let name = AssetName::read(&asked.asset_path)?;
-    let most = match asked.max_results as usize {
+    let max_nodes = match asked.max_results as usize {
         0 => MAX_PAGE,
-        most => most.min(MAX_PAGE),
+        limit => limit.min(MAX_PAGE),
     };
     let root = TreeNode { asset_path: shown(name.package()), depth: 0, dependencies: Vec::new() };
     let (mut nodes, mut seen) = (vec![root], HashSet::from([name.package().to_ascii_lowercase()]));
@@ -127,13 +127,13 @@ pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> 
                      this answer is from the files, without unsaved changes",
                 ));
             }
-            nodes[at].dependencies = below(asked, editor, &package, at == 0)?;
+            nodes[at].dependencies = dependencies_in_tree(asked, editor, &package, at == 0)?;
         }
         for name in nodes[at].dependencies.clone() {
             if depth >= asked.max_depth as usize {
                 cut = true;
             } else if seen.insert(name.to_ascii_lowercase()) {
-                if nodes.len() >= most {
+                if nodes.len() >= max_nodes {
                     cut = true;
                     continue;
                 }
@@ -158,7 +158,7 @@ pub fn tree(asked: &DependencyTree, editor: &Editor<'_>) -> Result<Tree, Fault> 
 
 /// The dependencies of one package of a tree. A package that the editor does not know counts as a
 /// package without dependencies, unless it is the root of the tree.
-fn below(
+fn dependencies_in_tree(
     asked: &DependencyTree,
     editor: &Editor<'_>,
     package: &str,
@@ -216,21 +216,25 @@ impl Question {
         strength: &str,
     ) -> Result<Vec<Detail>, Fault> {
         let mut arguments = json!({ "assetPath": name.path() });
-        for (kind, is_it) in [("Hard", strength == "hard"), ("Soft", strength == "soft")] {
-            arguments[format!("bInclude{kind}{}", self.which)] = json!(is_it);
+        for (kind, is_included) in [("Hard", strength == "hard"), ("Soft", strength == "soft")] {
+            arguments[format!("bInclude{kind}{}", self.argument_suffix)] = json!(is_included);
         }
         match editor.read(self.tool, &arguments) {
-            Ok(result) => Ok(of_list(Reply::of(self.tool, &result).texts(self.list)?, strength)),
-            Err(Fault::Failed(said)) => Err(Fault::Failed(value::why(&said))),
+            Ok(result) => Ok(details_of(Reply::of(self.tool, &result).texts(self.list)?, strength)),
+            Err(Fault::Failed(message)) => Err(Fault::Failed(value::why(&message))),
             Err(fault) => Err(fault),
         }
     }
 
     fn ask_epic(&self, editor: &Editor<'_>, name: &AssetName) -> Result<Vec<Detail>, Fault> {
-        match editor.epic("AssetTools", self.epic, &json!({ "asset_path": name.package() })) {
-            Ok(returned) => Ok(of_list(Reply::of(self.epic, &returned).texts("")?, "unknown")),
+        match editor.epic("AssetTools", self.epic_tool, &json!({ "asset_path": name.package() })) {
+            Ok(returned) => {
+                Ok(details_of(Reply::of(self.epic_tool, &returned).texts("")?, "unknown"))
+            }
             // This message means that the list is empty.
-            Err(Fault::Failed(said)) if said.contains("'NoneType' object is not iterable") => {
+            Err(Fault::Failed(message))
+                if message.contains("'NoneType' object is not iterable") =>
+            {
                 Ok(Vec::new())
             }
             Err(fault) => Err(fault),
@@ -248,7 +252,7 @@ fn unknown_strengths(editor: &Editor<'_>, hard: bool, soft: bool) -> Option<Stri
 
 /// Makes details from the editor's list. The list has paths of objects if the editor's registry
 /// knows them, and otherwise names of packages.
-fn of_list(paths: Vec<String>, strength: &str) -> Vec<Detail> {
+fn details_of(paths: Vec<String>, strength: &str) -> Vec<Detail> {
     let detail = |path: String| Detail {
         package: package_of(&path).to_owned(),
         strength: strength.to_owned(),

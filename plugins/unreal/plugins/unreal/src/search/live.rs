@@ -21,11 +21,11 @@ pub fn blueprints(asked: &SearchBlueprints, editor: &Editor<'_>) -> Result<Found
         "packagePath": asked.package_path,
         "bRecursive": asked.recursive,
     });
-    let pages_there = add_page(editor, "search_blueprints", page, &mut arguments);
+    let is_paged = add_page(editor, "search_blueprints", page, &mut arguments);
     let result = editor.read("search_blueprints", &arguments)?;
     let reply = Reply::of("search_blueprints", &result);
     let found = reply.list("results")?.into_iter().map(blueprint).collect::<Result<_, _>>()?;
-    let (results, total) = cut(page, found, reply, pages_there)?;
+    let (results, total) = cut_page(page, found, reply, is_paged)?;
     Ok(FoundBlueprints {
         total_results: results.len(),
         results,
@@ -46,11 +46,11 @@ pub fn blueprints(asked: &SearchBlueprints, editor: &Editor<'_>) -> Result<Found
 
 fn blueprint(found: Reply<'_>) -> Result<FoundBlueprint, Fault> {
     let matches = found.list("matches")?.into_iter();
-    let matched = |one: Reply<'_>| -> Result<Match, Fault> {
+    let matched = |entry: Reply<'_>| -> Result<Match, Fault> {
         Ok(Match {
-            r#type: one.text("type")?,
-            location: one.text("location")?,
-            context: one.text("context")?,
+            r#type: entry.text("type")?,
+            location: entry.text("location")?,
+            context: entry.text("context")?,
         })
     };
     Ok(FoundBlueprint {
@@ -66,23 +66,23 @@ fn blueprint(found: Reply<'_>) -> Result<FoundBlueprint, Fault> {
 /// Adds the page to the arguments if the server supports paging. Returns whether it does; only
 /// newer versions do.
 fn add_page(editor: &Editor<'_>, tool: &str, page: Page, arguments: &mut Value) -> bool {
-    let pages = editor.offers(tool, Some("maxResults")) && editor.offers(tool, Some("offset"));
-    if pages {
+    let can_page = editor.offers(tool, Some("maxResults")) && editor.offers(tool, Some("offset"));
+    if can_page {
         arguments["maxResults"] = json!(page.most());
         arguments["offset"] = json!(page.offset);
     }
-    pages
+    can_page
 }
 
-/// The page of the results, and the total number of results. With `pages_there`, the server has cut
+/// The page of the results, and the total number of results. With `is_paged`, the server has cut
 /// the page already.
-fn cut<T>(
+fn cut_page<T>(
     page: Page,
     found: Vec<T>,
     reply: Reply<'_>,
-    pages_there: bool,
+    is_paged: bool,
 ) -> Result<(Vec<T>, usize), Fault> {
-    if pages_there {
+    if is_paged {
         let seen = page.offset + found.len();
         let more = usize::from(reply.flag("hasMore")?);
         let total = reply.number("totalCount")?.max(seen + more);
@@ -95,9 +95,9 @@ fn cut<T>(
 /// The assets that the editor finds.
 pub fn assets(asked: &SearchAssets, editor: &Editor<'_>) -> Result<FoundAssets, Fault> {
     let page = Page::new(asked.offset, asked.max_results);
-    let (assets, total, more) = match editor.seen.kind {
-        Kind::UnrealMcpServer => of_plugin(asked, editor, page)?,
-        Kind::Epic => of_epic(asked, editor, page)?,
+    let (assets, total, warnings) = match editor.seen.kind {
+        Kind::UnrealMcpServer => plugin_assets(asked, editor, page)?,
+        Kind::Epic => epic_assets(asked, editor, page)?,
     };
     Ok(FoundAssets {
         count: assets.len(),
@@ -107,13 +107,13 @@ pub fn assets(asked: &SearchAssets, editor: &Editor<'_>) -> Result<FoundAssets, 
         has_more: page.has_more(total),
         source: SourceKind::Live,
         as_of: editor.as_of(),
-        warnings: editor.warnings(more),
+        warnings: editor.warnings(warnings),
     })
 }
 
 type Found = (Vec<FoundAsset>, usize, Vec<String>);
 
-fn of_plugin(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Found, Fault> {
+fn plugin_assets(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Found, Fault> {
     if asked.package_names.iter().any(|name| name.contains('*'))
         || asked.class_paths.iter().any(|class| !class.starts_with('/'))
     {
@@ -129,7 +129,7 @@ fn of_plugin(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Fo
         "bRecursive": asked.recursive,
         "bIncludeTags": asked.include_tags,
     });
-    let pages_there = add_page(editor, "search_assets", page, &mut arguments);
+    let is_paged = add_page(editor, "search_assets", page, &mut arguments);
     let result = match editor.read("search_assets", &arguments) {
         Err(Fault::Failed(why)) if why.starts_with("Error: Searching /Game") => {
             return Err(Fault::Unsupported(
@@ -154,11 +154,11 @@ fn of_plugin(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Fo
         })
     };
     let found = reply.list("assets")?.into_iter().map(asset).collect::<Result<_, _>>()?;
-    let (assets, total) = cut(page, found, reply, pages_there)?;
+    let (assets, total) = cut_page(page, found, reply, is_paged)?;
     Ok((assets, total, Vec::new()))
 }
 
-fn of_epic(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Found, Fault> {
+fn epic_assets(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Found, Fault> {
     if !asked.package_names.is_empty() || asked.include_tags || asked.class_paths.len() > 1 {
         return Err(Fault::Unsupported(
             "Epic's server finds assets by folder and one class alone: this answer is from the files",
@@ -184,7 +184,7 @@ fn of_epic(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Foun
     packages.dedup();
     let total = packages.len();
     let packages = page.of(packages);
-    let unasked = class.is_empty() && packages.len() > MAX_CLASSES;
+    let has_unasked = class.is_empty() && packages.len() > MAX_CLASSES;
     let files = editor.files();
     let (mut assets, mut unknown) = (Vec::new(), Vec::new());
     for (number, path) in packages.into_iter().enumerate() {
@@ -192,18 +192,18 @@ fn of_epic(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Foun
         let class = match class {
             "" if number < MAX_CLASSES => {
                 let asset = json!({ "asset_path": name.package() });
-                let told = editor.epic("AssetTools", "get_asset_class", &asset)?;
-                let told = Reply::of("get_asset_class", &told).text("")?;
-                classes::path(files.as_ref(), &name, &told).unwrap_or_else(|| {
-                    unknown.push(told.clone());
-                    told
+                let reported_class = editor.epic("AssetTools", "get_asset_class", &asset)?;
+                let reported_class = Reply::of("get_asset_class", &reported_class).text("")?;
+                classes::path(files.as_ref(), &name, &reported_class).unwrap_or_else(|| {
+                    unknown.push(reported_class.clone());
+                    reported_class
                 })
             }
             class => class.to_owned(),
         };
-        assets.push(found(&name, class));
+        assets.push(found_asset(&name, class));
     }
-    let unasked = unasked.then(|| {
+    let unasked = has_unasked.then(|| {
         format!("only the first {MAX_CLASSES} were asked for their class: name one in classPaths")
     });
     let left_out = "Epic's server leaves out the packages of actors".to_owned();
@@ -211,7 +211,7 @@ fn of_epic(asked: &SearchAssets, editor: &Editor<'_>, page: Page) -> Result<Foun
     Ok((assets, total, warnings.collect()))
 }
 
-fn found(name: &AssetName, class_path: String) -> FoundAsset {
+fn found_asset(name: &AssetName, class_path: String) -> FoundAsset {
     FoundAsset {
         exists: true,
         asset_path: name.path(),
