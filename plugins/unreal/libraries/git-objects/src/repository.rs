@@ -412,7 +412,7 @@ fn with_alternates(objects: PathBuf) -> Result<Vec<PathBuf>, Fault> {
     while let Some(folder) = folders.get(at).cloned().filter(|_| folders.len() < MAX_ALTERNATES) {
         let named = read_text(&folder.join("info/alternates"))?.unwrap_or_default();
         for line in named.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            let other = self::resolve_folder(&folder, line)?;
+            let other = resolve_folder(&folder, line)?;
             if !folders.contains(&other) {
                 folders.push(other);
             }
