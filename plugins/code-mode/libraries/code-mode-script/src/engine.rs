@@ -110,13 +110,17 @@ pub fn run(
     beginning: RunSeed,
     surroundings: impl HostFunctions + 'static,
 ) -> Result<String, ProgramError> {
-    let engine = match PREPARED.take() {
+    let mut engine = match PREPARED.take() {
         Some(engine) => engine,
         None => Engine::new()?,
     };
     HOST_FUNCTIONS.set(Some(Box::new(surroundings)));
     let outcome = engine.run(program, beginning);
     HOST_FUNCTIONS.set(None);
+    if cfg!(target_family = "wasm") {
+        // The instance ends with its call, and its memory with it: freeing what the engine holds would only take time.
+        std::mem::forget(engine);
+    }
     outcome
 }
 
@@ -136,9 +140,9 @@ impl Engine {
         Ok(Self { context, clock, prelude })
     }
 
-    fn run(mut self, program: &str, beginning: RunSeed) -> Result<String, ProgramError> {
+    fn run(&mut self, program: &str, beginning: RunSeed) -> Result<String, ProgramError> {
         self.clock.0.set(beginning.milliseconds);
-        let Self { context, clock, prelude } = &mut self;
+        let Self { context, clock, prelude } = self;
         prelude.seed(beginning.seed, context).map_err(|error| fault(&error.to_string()))?;
         run_in(context, clock, prelude, program)
     }
