@@ -9,15 +9,18 @@ use crate::support::client::{Client, Era, Event};
 use crate::support::home::Home;
 use crate::support::{PATIENCE, stand_in};
 
+/// What code mode needs: a section of a plugin replaces all of its defaults.
+const GRANT: &str = "[plugins.code-mode.grants.tools]\ncall = [\"*\"]\n";
+
 /// A home with plugins, and the server `odd`. Limits are so far away that only cancelling ends a run within a test.
-fn home() -> Home {
+fn home(grants: &str) -> Home {
     let home = Home::with(&["echo", "greedy"], "");
     let program = stand_in();
     home.configure(&format!(
         "[plugins.echo]\n[plugins.greedy]\n\
          [upstreams.odd]\nprefix = \"odd\"\ncommand = {program:?}\nargs = [\"stdio\", \"all\"]\n\
          [limits]\nwall-ms = 1_000_000\ncpu-ms = 1_000_000\n\
-         [plugins.code-mode.limits]\nwall-ms = 1_000_000\n"
+         [plugins.code-mode.limits]\nwall-ms = 1_000_000\n{grants}"
     ));
     home
 }
@@ -59,7 +62,7 @@ fn wait_until(client: &mut Client, what: &str, mut is_done: impl FnMut(&mut Clie
 #[test]
 fn progress_and_log_records_of_called_tools_reach_the_client() {
     for era in Era::BOTH {
-        let home = home();
+        let home = home(GRANT);
         let mut client = Client::start(&home, era);
         let code = "await tools.echo.report({});\nawait tools.odd.progress({ steps: 3 });\n\
                     console.warn('from the program');\nreturn 1";
@@ -91,14 +94,14 @@ fn progress_and_log_records_of_called_tools_reach_the_client() {
 #[test]
 fn a_run_that_is_cancelled_cancels_the_calls_of_its_tools() {
     for era in Era::BOTH {
-        let home = home();
+        let home = home(GRANT);
         let mut client = Client::start(&home, era);
         client.text("odd_seen", json!({}));
         // When the report has come, the other calls have begun.
         let code = "const never = [tools.greedy.spin({ how: 'sleep' }), tools.odd.hang({})];\n\
                     await tools.odd.seen({});\nawait tools.echo.report({});\nawait Promise.all(never)";
         let id = begin(&mut client, era, code);
-        client.hear(|told| told["params"]["message"] == "report: done");
+        client.hear_before(id, |told| told["params"]["message"] == "report: done");
         client.cancel(id);
         wait_until(&mut client, "the plugin's call goes on", |_| {
             let outcomes = home.outcomes();
@@ -111,4 +114,13 @@ fn a_run_that_is_cancelled_cancels_the_calls_of_its_tools() {
         assert!(!client.has_reply(id), "a cancelled request has no answer");
         assert_eq!(client.text("echo", json!({ "text": "still here" })), "still here");
     }
+}
+
+#[test]
+#[should_panic(expected = "the reply came first: -32602 unknown tool: run_code")]
+fn a_run_that_is_refused_is_answered_and_nobody_waits_for_its_progress() {
+    let home = home("");
+    let mut client = Client::start(&home, Era::Modern);
+    let id = begin(&mut client, Era::Modern, "return await tools.echo.report({})");
+    client.hear_before(id, |told| told["params"]["message"] == "report: done");
 }
