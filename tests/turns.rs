@@ -22,8 +22,8 @@ const SERVERS: [(&str, &str); 6] = [
     ("filesystem", "filesystem"),
     ("git", "commits"),
     ("github", "github"),
+    ("linter", "linter"),
     ("memory", "memory"),
-    ("ui5", "ui5"),
 ];
 
 #[derive(Deserialize)]
@@ -165,8 +165,7 @@ fn programs_take_a_tenth_of_the_tokens() {
     let home = Home::with(&["warehouse"], "");
     let editor = editor(&home);
     let mut config = with_editor(&editor, Server::NewerPlugin);
-    // The stand-in of UI5's server has the name of a tool of this plugin.
-    config += "[plugins.warehouse]\n[plugins.ui5-linter]\nenabled = false\n";
+    config += "[plugins.warehouse]\n";
     for (name, shop) in SERVERS {
         let program = stand_in();
         config +=

@@ -1,5 +1,4 @@
-//! Servers that people use at work, with much data: each follows the source of the server that it stands for, which
-//! its module names. The data are made from numbers, so that they are always the same.
+//! Servers that people use at work, with much data: each follows the server that it stands for, which its module names. The data are made from numbers, so that they are always the same.
 
 mod commits;
 mod files;

@@ -35,8 +35,8 @@ pub fn of(options: &[String]) -> Option<Box<dyn Shop>> {
             "fetch" => Some(Box::new(Pages)),
             "filesystem" => Some(Box::<Files>::default()),
             "github" => Some(Box::new(Repository)),
+            "linter" => Some(Box::new(Linter)),
             "memory" => Some(Box::new(Graph)),
-            "ui5" => Some(Box::new(Linter)),
             _ => None,
         }
     })

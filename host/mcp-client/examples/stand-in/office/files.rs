@@ -15,7 +15,7 @@ pub struct Files(Mutex<BTreeMap<String, String>>);
 /// A module of 60 lines. Some lines say what is left to do.
 fn source(number: usize) -> String {
     let line = |line: usize| match (line * 7 + number) % 29 {
-        0 => format!("    // TODO: handle case {line} of module {number}"),
+        0 => format!("    // LATER: handle case {line} of module {number}"),
         _ => format!(
             "    total_{line} = total_{} + lines[{line}].amount * rate({number});",
             line.saturating_sub(1)

@@ -1,4 +1,5 @@
-//! The UI5 MCP server (`src/tools/run_ui5_linter` of `UI5/mcp-server`): findings in a project's files, with context.
+//! A linter of apps: findings in a project's files, each with its rule and severity, and context on request. Its answers have
+//! the form and size of those of a linter's server that people use for web apps.
 
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ fn file(app: usize, file: usize) -> Value {
         json!({
             "ruleId": rule, "severity": if line.is_multiple_of(3) { 2 } else { 1 }, "line": line * 11 + 3, "column": 5,
             "message": format!("{text} ({app}, {line})"),
-            "messageDetails": "See the documentation of UI5 for what to use in its place, and since which version it is there.",
+            "messageDetails": "See the documentation of the framework for what to use in its place, and since which version it is there.",
         })
     };
     let messages: Vec<_> = (1..=(app + file) % 5 + 2).map(message).collect();
@@ -32,10 +33,10 @@ fn file(app: usize, file: usize) -> Value {
 impl Shop for Linter {
     fn tools(&self) -> Vec<Value> {
         let mut tool = tool(
-            "run_ui5_linter",
-            "Run UI5 linter on a project to find usages of deprecated APIs and other potential issues.",
+            "run_linter",
+            "Run the linter on a project to find usages of deprecated APIs and other potential issues.",
             json!({
-                "projectDir": {"type": "string", "description": "Root directory of the UI5 project to analyze. Must be an absolute path."},
+                "projectDir": {"type": "string", "description": "Root directory of the project to analyze. Must be an absolute path."},
                 "provideContextInformation": {"type": "boolean", "default": true, "description": "Whether to include supplementary information in the output."},
             }),
             &["projectDir"],
@@ -50,7 +51,7 @@ impl Shop for Linter {
     }
 
     fn call(&self, tool: &str, arguments: &Value) -> Option<Value> {
-        if tool != "run_ui5_linter" {
+        if tool != "run_linter" {
             return None;
         }
         let project = text_of(arguments, "projectDir");
@@ -65,7 +66,7 @@ impl Shop for Linter {
             let guide = "Replace the API by the one that its documentation names. ".repeat(20);
             found["contextInformation"] = json!({
                 "ruleDescriptions": rules, "apiReferences": [], "documentationResources": [],
-                "migrationGuides": [{"title": "Migration", "text": guide, "uri": "ui5://guides/migration"}],
+                "migrationGuides": [{"title": "Migration", "text": guide, "uri": "linter://guides/migration"}],
             });
         }
         Some(structured(found))
