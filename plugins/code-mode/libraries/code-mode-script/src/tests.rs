@@ -187,7 +187,7 @@ fn errors_have_a_name_a_message_and_a_place() {
         ("return b;", "ReferenceError: b is not defined"),
         (
             "tools.a.lost()",
-            "TypeError: tools.a has no \"lost\"; it has a_list, a_fail, a_late, fail",
+            "TypeError: tools.a has no \"lost\"; it has a_list, a_fail, fail, a_late",
         ),
         ("tools.a.list(1)", "TypeError: the arguments of a_list are one object"),
     ] {
