@@ -57,7 +57,11 @@ pub(super) fn error_text(answer: &Result<GuestAnswer, ProtocolError>) -> Option<
         Ok(GuestAnswer::Tool(result)) if result.is_error => {
             let texts = result.content.iter().filter_map(|content| match &content.body {
                 ContentBody::Text(text) => Some(text.as_str()),
-                _ => None,
+                ContentBody::Image(_)
+                | ContentBody::Audio(_)
+                | ContentBody::Resource(_)
+                | ContentBody::Link(_)
+                | ContentBody::Other(_) => None,
             });
             Some(texts.collect::<Vec<_>>().join("\n"))
         }
