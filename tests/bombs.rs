@@ -53,7 +53,8 @@ fn bomb(bytes: usize) -> Vec<u8> {
     [b"\0asm\x0d\0\x01\0".to_vec(), section(1, &module)].concat()
 }
 
-fn drop_bomb(home: &Home, name: &str, bytes: usize) {
+/// Installs a valid component that takes long to compile.
+pub fn drop_bomb(home: &Home, name: &str, bytes: usize) {
     fs::write(home.plugins().join(format!("{name}.wasm")), bomb(bytes)).expect("a home");
 }
 

@@ -101,6 +101,25 @@ fn a_guest_that_looks_out_for_the_end_may_tidy_up() {
 }
 
 #[test]
+fn a_guest_that_gives_up_at_its_time_limit_has_timed_out() {
+    let config = CONFIG.replace("wall-ms = 1_000_000", "wall-ms = 5_000");
+    let home = Home::with(&["echo", "greedy"], &config);
+    let mut client = Client::start(&home, Era::Legacy);
+    let failing = client.begin("tidy", json!({"fails": true}));
+    let tidying = client.begin("tidy", json!({}));
+    let failed = text_of(&client.reply(failing));
+    assert_eq!(
+        failed,
+        "error: `greedy` was stopped after 5000 ms (`wall-ms`); it said: it is half done"
+    );
+    assert_eq!(text_of(&client.reply(tidying)), "tidied up", "an answer is an answer");
+    let mut outcomes = outcomes(&mut client, &home, 2);
+    outcomes.sort_unstable();
+    let tidy = |outcome: &str| ("tidy".to_owned(), outcome.to_owned());
+    assert_eq!(outcomes, [tidy("done"), tidy("timed-out")]);
+}
+
+#[test]
 fn the_end_of_stdin_is_the_end_whatever_guests_do() {
     for era in Era::BOTH {
         let home = home();

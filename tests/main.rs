@@ -37,6 +37,8 @@ mod plugins;
 mod processes;
 mod protocol;
 mod report;
+mod run_loading;
+mod run_notices;
 mod runs;
 mod secrets;
 mod secured;

@@ -14,7 +14,8 @@ mod deeds;
 mod news;
 mod revisions;
 
-const UPROJECT: &str = "{\"FileVersion\": 3, \"EngineAssociation\": \"5.6\"}";
+/// The text of a project file.
+pub const UPROJECT: &str = "{\"FileVersion\": 3, \"EngineAssociation\": \"5.6\"}";
 
 /// A home with a project as its only root.
 fn game(config: &str) -> Home {
@@ -39,7 +40,7 @@ fn editor(home: &Home, server: Server) -> Editor {
 }
 
 /// The guide's configuration for an editor, with console commands.
-fn with_editor(editor: &Editor, server: Server) -> String {
+pub fn with_editor(editor: &Editor, server: Server) -> String {
     let setting = if server == Server::Epic { "epic-url" } else { "editor-url" };
     format!(
         "roots = [\"$FILES/MyGame\"]\n[plugins.unreal.grants]\n\

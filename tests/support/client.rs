@@ -219,15 +219,33 @@ impl Client {
     /// Waits for a message that is not a reply and matches.
     pub fn hear(&mut self, what: impl Fn(&Value) -> bool) -> Value {
         loop {
-            let told = self.events.iter().find_map(|event| match event {
-                Event::Told(told) if what(told) => Some(told.clone()),
-                Event::Told(_) | Event::Asked(..) => None,
-            });
-            if let Some(told) = told {
+            if let Some(told) = self.heard(&what) {
                 return told;
             }
             self.listen();
         }
+    }
+
+    /// Waits for a message that matches and comes before the reply to this request. Panics if the reply comes first: the
+    /// message will not come.
+    pub fn hear_before(&mut self, id: i64, what: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            if let Some(told) = self.heard(&what) {
+                return told;
+            }
+            if let Some(reply) = self.replies.get(&id) {
+                panic!("the reply came first: {}", text_of(reply));
+            }
+            self.listen();
+        }
+    }
+
+    /// A message that is not a reply, has arrived and matches.
+    fn heard(&self, what: impl Fn(&Value) -> bool) -> Option<Value> {
+        self.events.iter().find_map(|event| match event {
+            Event::Told(told) if what(told) => Some(told.clone()),
+            Event::Told(_) | Event::Asked(..) => None,
+        })
     }
 
     /// Reads the next message.

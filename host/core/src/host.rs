@@ -256,8 +256,12 @@ impl Host {
 
     /// Publishes the plugins that are loaded so far, and discards the catalog that lacks some of them.
     fn publish_plugins(&self, plugins: Plugins) {
-        self.loading.add(plugins);
-        let was_shown = self.shown.lock().take().is_some();
+        let was_shown = {
+            // Locked first: who waits for these plugins never gets a catalog without them.
+            let mut shown = self.shown.lock();
+            self.loading.add(plugins);
+            shown.take().is_some()
+        };
         if was_shown {
             for list in [ListKind::Tools, ListKind::Prompts, ListKind::Resources] {
                 self.shared_state.tell(Broadcast::List(list));
@@ -279,6 +283,12 @@ impl Host {
             None => Box::pin(shown.tools.get_or_init(make)).await,
         };
         (shown.catalog.clone(), tools.clone())
+    }
+
+    /// The catalog with all plugins. Waits until each of them is loaded, and makes the definitions of their tools.
+    pub async fn whole_catalog(self: &Arc<Self>) -> Arc<Catalog> {
+        self.loaded(|plugins| plugins.complete).await;
+        self.tools().await.0
     }
 
     /// Discards the catalog and notifies clients, if an upstream server's list differs from the one in the catalog.

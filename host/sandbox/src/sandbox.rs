@@ -27,6 +27,7 @@ pub use component_info::{
     missing,
 };
 pub use guest_failure::GuestFailure;
+use guest_failure::error_text;
 pub use linked_component::Feature;
 use linked_component::LinkedComponent;
 use prepared::{InstanceMaker, NextInstance, PreparedInstance};
@@ -378,7 +379,11 @@ impl Plugin {
         });
         let (answer, remains) = self.run_bounded(work, wall, &output).await?;
         self.log_output(&output);
+        let is_told_to_stop = remains.0.store.data().is_told_to_stop();
         self.clean_up(remains, next_maker);
+        if let Some(text) = error_text(&answer).filter(|_| is_told_to_stop) {
+            return Err(GuestFailure::GaveUp(text));
+        }
         answer.map_err(GuestFailure::Protocol)
     }
 

@@ -18,12 +18,15 @@ use serde_json::Value;
 
 pub use wit::{Beginning, Completion, Failure, Outcome};
 
-/// The names of the tools that the plugin may call, each with the operator's name for its source.
+/// The names of the tools that the plugin may call, each with the operator's name for its source. The first time: of
+/// the tools that are known. Asked again, waits until all plugins are loaded: a tool may be one of a plugin that is still
+/// being compiled.
 pub fn names() -> Vec<(String, String)> {
     host::names()
 }
 
-/// The tools with these names, or all tools if the list is empty. Unknown names are left out.
+/// The tools with these names, or all tools that are known if the list is empty. If a name is not known, waits until all
+/// plugins are loaded. Names that are unknown then are left out.
 pub fn describe(names: &[String]) -> Vec<Callable> {
     host::describe(names).into_iter().map(Into::into).collect()
 }

@@ -23,7 +23,9 @@ use super::client::BoxFuture;
 use super::inner_call::client::step;
 use super::inner_call::{CallEnd, calls_tools, made, unknown};
 use crate::bindings::portcullis::plugin::tool_calls::{Completion, Outcome};
-use crate::capabilities::tools::{CallPermit, Started, ToolCalls, ToolRequest};
+use crate::capabilities::tools::{
+    AllTools, CallPermit, KnownTools, Started, ToolCalls, ToolRequest,
+};
 use crate::catalog::Catalog;
 use crate::definitions::entries;
 use crate::sandbox::SharedState;
@@ -38,8 +40,10 @@ const MAX_RUNNING: usize = 8;
 
 /// The tools that a plugin can call, and its calls in earlier rounds.
 pub struct InnerCalls {
-    /// The tools and their sources.
+    /// The tools and their sources, as far as plugins are loaded.
     pub catalog: Arc<Catalog>,
+    /// Waits for the plugins that are still being loaded. `None`: all plugins are loaded.
+    pub all: Option<WholeCatalog>,
     /// State that all calls share, with the definitions of the tools.
     pub shared: Arc<SharedState>,
     /// Whether the client cannot call the tool of this name. The plugin cannot call such a tool, either.
@@ -49,6 +53,10 @@ pub struct InnerCalls {
     /// The client's answers to the questions of calls, by the number of the call.
     pub rounds: BTreeMap<u32, InnerRound>,
 }
+
+/// Waits until all plugins are loaded, and returns the catalog with their tools. The definitions of these tools are
+/// then in the shared state.
+pub type WholeCatalog = Arc<dyn Fn() -> BoxFuture<'static, Arc<Catalog>> + Send + Sync>;
 
 /// Returns whether a client cannot call the tool of this name.
 pub type Excludes = Arc<dyn Fn(&Catalog, &str) -> bool + Send + Sync>;
@@ -60,6 +68,7 @@ impl InnerCalls {
         shared.set_tools(entries(&catalog));
         Self {
             catalog,
+            all: None,
             shared: Arc::new(shared),
             is_excluded: Arc::new(|_, _| false),
             journal: Journal::default(),
@@ -113,6 +122,7 @@ struct Finished {
 pub(super) struct InnerCallServer<'a> {
     run: OuterCall<'a>,
     catalog: Arc<Catalog>,
+    all: Option<WholeCatalog>,
     shared: Arc<SharedState>,
     is_excluded: Excludes,
     journal: Journal,
@@ -133,18 +143,16 @@ pub(super) struct InnerCallServer<'a> {
 impl<'a> InnerCallServer<'a> {
     /// The server, and the guest's access to it.
     pub fn new(calls: InnerCalls, run: OuterCall<'a>) -> (Self, ToolCalls) {
-        let InnerCalls { catalog, shared, is_excluded, journal, rounds } = calls;
+        let InnerCalls { catalog, all, shared, is_excluded, journal, rounds } = calls;
         let (sender, requests) = unbounded_channel();
-        let (known, excludes) = (catalog.clone(), is_excluded.clone());
-        let is_callable = move |name: &str| {
-            let found = known.tool(name).filter(|_| !excludes(&known, name));
-            found.is_some_and(|tool| !calls_tools(tool.source()))
-        };
+        let known = known_tools(catalog.clone(), &shared, is_excluded.clone());
+        let all_tools = all.clone().map(|all| all_tools(all, shared.clone(), is_excluded.clone()));
         let replayed = journal.started().into();
-        let guest = ToolCalls::new(sender, shared.tools(), Arc::new(is_callable), replayed);
+        let guest = ToolCalls::new(sender, known, all_tools, replayed);
         let server = Self {
             run,
             catalog,
+            all,
             shared,
             is_excluded,
             journal,
@@ -304,17 +312,39 @@ impl<'a> InnerCallServer<'a> {
     /// Makes a call.
     fn make(&self, queued: Queued) -> BoxFuture<'a, Finished> {
         let Queued { call, tool, arguments, permit, round } = queued;
-        let (run, catalog, shared) = (self.run, self.catalog.clone(), self.shared.clone());
-        if (self.is_excluded)(&catalog, &tool) {
-            // For the plugin as for the client, there is no such tool.
-            let end = unknown(&tool);
-            return Box::pin(std::future::ready(Finished { call, tool, permit, end }));
-        }
+        let (run, mut catalog, shared) = (self.run, self.catalog.clone(), self.shared.clone());
+        let (is_excluded, all) = (self.is_excluded.clone(), self.all.clone());
         Box::pin(async move {
-            let end = made(run, &catalog, &shared, (call, &tool, &arguments), round).await;
+            if let Some(all) = all.filter(|_| catalog.tool(&tool).is_none()) {
+                // It may be a tool of a plugin that is still being compiled.
+                catalog = all().await;
+            }
+            let end = if is_excluded(&catalog, &tool) {
+                // For the plugin as for the client, there is no such tool.
+                unknown(&tool)
+            } else {
+                made(run, &catalog, &shared, (call, &tool, &arguments), round).await
+            };
             Finished { call, tool, permit, end }
         })
     }
+}
+
+/// The tools of a catalog, for a guest.
+fn known_tools(catalog: Arc<Catalog>, shared: &SharedState, is_excluded: Excludes) -> KnownTools {
+    let is_callable = move |name: &str| {
+        let found = catalog.tool(name).filter(|_| !is_excluded(&catalog, name));
+        found.is_some_and(|tool| !calls_tools(tool.source()))
+    };
+    KnownTools { entries: shared.tools(), is_callable: Arc::new(is_callable) }
+}
+
+/// The tools of the catalog with all plugins, for a guest that waits for them.
+fn all_tools(all: WholeCatalog, shared: Arc<SharedState>, is_excluded: Excludes) -> AllTools {
+    Arc::new(move || {
+        let (all, shared, is_excluded) = (all(), shared.clone(), is_excluded.clone());
+        Box::pin(async move { known_tools(all.await, &shared, is_excluded) })
+    })
 }
 
 async fn wait_until(until: Option<(Instant, u32)>) {

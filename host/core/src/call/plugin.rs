@@ -321,6 +321,13 @@ fn explain(
             };
             CallFailure::TimedOut(format!("`{name}` was stopped after {ms} ms (`{limit}`)"))
         }
+        sandbox::GuestFailure::GaveUp(mut text) => {
+            guest_paths::show(directories, &mut text);
+            let text = portcullis_sanitize::line(&text, 1000);
+            let ms = wall.as_millis();
+            let said = if text.is_empty() { text } else { format!("; it said: {text}") };
+            CallFailure::TimedOut(format!("`{name}` was stopped after {ms} ms (`wall-ms`){said}"))
+        }
         sandbox::GuestFailure::Limit(hit) => {
             CallFailure::PluginFailed(format!("`{name}` was stopped: {hit}"))
         }

@@ -1,7 +1,8 @@
-//! Realistic servers without faults: `weather`, `database`, `fifty`.
+//! Realistic servers without faults: `weather`, `database`, `fifty`, and those of `office`.
 
 use serde_json::{Value, json};
 
+use crate::office::{Commits, Files, Graph, Linter, Pages, Repository};
 use crate::{database::Database, fifty::Fifty, weather::Weather};
 
 /// The tools and resources of a realistic server.
@@ -30,9 +31,26 @@ pub fn of(options: &[String]) -> Option<Box<dyn Shop>> {
             "weather" => Some(Box::new(Weather)),
             "database" => Some(Box::<Database>::default()),
             "fifty" => Some(Box::new(Fifty)),
+            "commits" => Some(Box::new(Commits)),
+            "fetch" => Some(Box::new(Pages)),
+            "filesystem" => Some(Box::<Files>::default()),
+            "github" => Some(Box::new(Repository)),
+            "linter" => Some(Box::new(Linter)),
+            "memory" => Some(Box::new(Graph)),
             _ => None,
         }
     })
+}
+
+/// A result that is a text.
+pub fn text(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}]})
+}
+
+/// The definition of a tool. `properties` are its arguments, of which `required` have to be given.
+pub fn tool(name: &str, description: &str, properties: Value, required: &[&str]) -> Value {
+    json!({"name": name, "description": description,
+        "inputSchema": {"type": "object", "properties": properties, "required": required}})
 }
 
 /// A result with structured content, and the same content as text.

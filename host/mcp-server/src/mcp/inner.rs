@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use portcullis_core::call::inner::{
-    Excludes, InnerAsk, InnerCalls, InnerQuestions, InnerRound, Journal,
+    Excludes, InnerAsk, InnerCalls, InnerQuestions, InnerRound, Journal, WholeCatalog,
 };
 use portcullis_core::call::{CallFailure, Decision, ToolCall};
 use portcullis_core::host::Host;
@@ -45,7 +45,13 @@ impl Exchange {
             // This does not happen: `Journals::load` has replaced the digest by the journal.
             KeptJournal::Stored(_) => Journal::default(),
         };
-        InnerCalls { catalog, shared: host.shared_state.clone(), is_excluded, journal, rounds }
+        let waiting = host.clone();
+        let whole: WholeCatalog = Arc::new(move || {
+            let host = waiting.clone();
+            Box::pin(async move { host.whole_catalog().await })
+        });
+        let all = (!catalog.plugins.complete).then_some(whole);
+        InnerCalls { catalog, all, shared: host.shared_state.clone(), is_excluded, journal, rounds }
     }
 
     /// The questions of the tools that the plugin has called. If the client cannot answer a question, the call

@@ -234,6 +234,14 @@ impl Server {
         visible
     }
 
+    /// Whether there is a tool of this name. Waits for the plugins that are still being loaded, if no other has it.
+    async fn has_tool(&self, visible: &Visible, name: &str) -> bool {
+        let is_known = visible.catalog.tool(name).is_some();
+        is_known
+            || (!visible.catalog.plugins.complete
+                && self.shared.host.whole_catalog().await.tool(name).is_some())
+    }
+
     /// Serves a call of `search_tools`. For `call_tool`, returns the parameters of the call of the named tool, or
     /// an error if there is no such tool. If the client does not search tools, returns `params` unchanged.
     pub(super) async fn search_or_call(
@@ -255,7 +263,7 @@ impl Server {
         }
         let mut params = params;
         match parsed::<CallArguments>(params.arguments.take()) {
-            Ok(CallArguments { name, .. }) if visible.catalog.tool(&name).is_none() => {
+            Ok(CallArguments { name, .. }) if !self.has_tool(&visible, &name).await => {
                 ControlFlow::Break(unknown_tool_answer(&visible, &name))
             }
             Ok(CallArguments { name, arguments }) => {

@@ -1,17 +1,20 @@
-//! Measures Portcullis against a minimal native server: `just bench`.
+//! Measures Portcullis against a minimal native server, and programs in code mode against plain calls: `just bench`.
 //!
 //! Both servers are driven by the same code over the same kinds of pipe and socket, in turns, so
 //! that other load of the machine affects both alike. The native server does nothing but answer.
 //! Portcullis checks the arguments, asks the gate, makes a fresh instance, records the call in its
 //! audit and checks the answer.
+//!
+//! With the argument `programs`, only programs are measured; this needs no native server.
 
+mod programs;
 mod report;
 mod server;
 
 use std::time::{Duration, Instant};
 
 use report::{Goal, Report};
-use server::{Era, Http, Servers, Stdio, manifest_call};
+use server::{Era, Http, Portcullis, Servers, Stdio, manifest_call};
 
 const STARTS: usize = 30;
 const WARM_UP: usize = 500;
@@ -25,8 +28,12 @@ const VALIDATIONS: usize = 200;
 
 fn main() {
     // `cargo bench` passes this argument. `cargo test --benches` does not, and nothing is measured.
-    if !std::env::args().any(|argument| argument == "--bench") {
+    let is_given = |name: &str| std::env::args().any(|argument| argument == name);
+    if !is_given("--bench") {
         return;
+    }
+    if is_given("programs") {
+        return programs::measure(&Portcullis::build());
     }
     let servers = Servers::build();
     let mut report = Report::begin();
@@ -38,12 +45,13 @@ fn main() {
     http(&servers, &mut report);
     validation(&servers, &mut report);
     report.print();
+    programs::measure(&servers.portcullis);
 }
 
 /// The very first start, which compiles the guest and reads its manifest.
 fn first_start(servers: &Servers, report: &mut Report) {
     let began = Instant::now();
-    let mut session = Stdio::start(servers.portcullis(), Era::Legacy);
+    let mut session = Stdio::start(servers.portcullis.server(), Era::Legacy);
     session.list_tools();
     report.alone("first start ever, to the list of tools", began.elapsed());
 }
@@ -117,7 +125,7 @@ fn http(servers: &Servers, report: &mut Report) {
 
 fn validation(servers: &Servers, report: &mut Report) {
     let project = tempfile::tempdir().expect("a folder for a project");
-    let server = servers.portcullis().with_root(project.path());
+    let server = servers.portcullis.server().with_root(project.path());
     let request = manifest_call(project.path());
     let mut session = Stdio::start(server, Era::Legacy);
     session.list_tools();

@@ -117,13 +117,15 @@ fn at_quantile(sorted: &[Duration], quantile: f64) -> Duration {
     sorted[index.min(sorted.len() - 1)]
 }
 
-fn time(time: Duration) -> String {
+/// A time for people.
+pub fn time(time: Duration) -> String {
     let us = time.as_secs_f64() * 1e6;
     if us < 1000.0 { format!("{us:.1} us") } else { format!("{:.2} ms", us / 1000.0) }
 }
 
+/// The load of the machine.
 #[expect(clippy::disallowed_methods, reason = "the load is in a file of the system's")]
-fn load() -> String {
+pub fn load() -> String {
     match std::fs::read_to_string("/proc/loadavg") {
         Ok(text) => text.split(' ').take(2).collect::<Vec<_>>().join(", "),
         Err(_) => "unknown".into(),

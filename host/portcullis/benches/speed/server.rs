@@ -63,49 +63,62 @@ fn command(program: &Path) -> Command {
     Command::new(program)
 }
 
-/// Both servers, and a temporary home folder for them.
+const ANY_PORT: &str = "127.0.0.1:0";
+
+fn server(program: &Path, home: &Path, args: &[&str], http: &[&str]) -> Server {
+    Server {
+        program: program.to_owned(),
+        args: args.iter().map(OsString::from).collect(),
+        http: http.iter().map(OsString::from).collect(),
+        home: home.to_owned(),
+    }
+}
+
+/// Portcullis with the plugin `echo`, and a temporary home folder for it.
+pub struct Portcullis {
+    server: Server,
+    home: TempDir,
+}
+
+impl Portcullis {
+    /// Builds the guest, which cargo has not built for a benchmark.
+    pub fn build() -> Self {
+        let home = tempfile::tempdir().expect("a folder for a home");
+        let config = configure(home.path());
+        let config = config.to_str().expect("a temporary folder has a plain name");
+        let (stdio, http) =
+            (["serve", "--config", config], ["serve", "--config", config, "--http", ANY_PORT]);
+        let program = Path::new(env!("CARGO_BIN_EXE_portcullis"));
+        Self { server: server(program, home.path(), &stdio, &http), home }
+    }
+
+    /// How it is started.
+    pub fn server(&self) -> Server {
+        self.server.clone()
+    }
+}
+
+/// Both servers.
 pub struct Servers {
     native: Server,
-    portcullis: Server,
-    _home: TempDir,
+    /// Portcullis.
+    pub portcullis: Portcullis,
 }
 
 impl Servers {
     /// Builds what cargo has not built for a benchmark: the native server, and the guest.
     pub fn build() -> Self {
-        let portcullis = Path::new(env!("CARGO_BIN_EXE_portcullis"));
+        let portcullis = Portcullis::build();
         cargo(&["build", "--release", "--package", "portcullis", "--example", "native-echo"]);
-        let folder = portcullis.parent().expect("a binary lies in a folder").join("examples");
-        let native = folder.join(format!("native-echo{}", env::consts::EXE_SUFFIX));
-        let home = tempfile::tempdir().expect("a folder for a home");
-        let config = configure(home.path());
-        let server = |program: &Path, args: &[&str], http: &[&str]| Server {
-            program: program.to_owned(),
-            args: args.iter().map(OsString::from).collect(),
-            http: http.iter().map(OsString::from).collect(),
-            home: home.path().to_owned(),
-        };
-        let config = config.to_str().expect("a temporary folder has a plain name");
-        let any = "127.0.0.1:0";
-        Self {
-            native: server(&native, &[], &[any]),
-            portcullis: server(
-                portcullis,
-                &["serve", "--config", config],
-                &["serve", "--config", config, "--http", any],
-            ),
-            _home: home,
-        }
+        let folder = portcullis.server.program.parent().expect("a binary lies in a folder");
+        let native = folder.join(format!("examples/native-echo{}", env::consts::EXE_SUFFIX));
+        let native = server(&native, portcullis.home.path(), &[], &[ANY_PORT]);
+        Self { native, portcullis }
     }
 
     /// Both servers, the native one first.
     pub fn both(&self) -> [Server; 2] {
-        [self.native.clone(), self.portcullis.clone()]
-    }
-
-    /// Portcullis.
-    pub fn portcullis(&self) -> Server {
-        self.portcullis.clone()
+        [self.native.clone(), self.portcullis.server()]
     }
 }
 
@@ -160,14 +173,17 @@ fn line(message: &Value) -> Vec<u8> {
     line
 }
 
+/// The line of a call of a tool.
+pub fn call(era: Era, tool: &str, arguments: &Value) -> Vec<u8> {
+    line(&request(1, era, "tools/call", json!({"name": tool, "arguments": arguments})))
+}
+
 /// Writes a manifest into this project, and returns a call of `run_manifest_validation` on it.
 #[expect(clippy::disallowed_methods, reason = "a benchmark may write to its own folder")]
 pub fn manifest_call(project: &Path) -> Vec<u8> {
     let path = project.join("manifest.json");
     std::fs::write(&path, include_str!("manifest.json")).expect("the project can be written to");
-    let arguments = json!({"manifestPath": path});
-    let params = json!({"name": "run_manifest_validation", "arguments": arguments});
-    line(&request(1, Era::Legacy, "tools/call", params))
+    call(Era::Legacy, "run_manifest_validation", &json!({"manifestPath": path}))
 }
 
 /// A server, and a client of it over stdin and stdout.
@@ -217,7 +233,12 @@ impl Stdio {
 
     fn read(&mut self) {
         self.answer.clear();
-        self.output.read_until(b'\n', &mut self.answer).expect("the server answers");
+        // A notification comes when a plugin has been compiled.
+        while self.answer.is_empty() || holds(&self.answer, br#""method":"#) {
+            self.answer.clear();
+            let length = self.output.read_until(b'\n', &mut self.answer);
+            assert_ne!(length.expect("the server answers"), 0, "the server has ended");
+        }
         is_result(&self.answer);
     }
 
@@ -336,9 +357,12 @@ impl Drop for Http {
     }
 }
 
+fn holds(answer: &[u8], text: &[u8]) -> bool {
+    answer.windows(text.len()).any(|window| window == text)
+}
+
 /// Panics unless the answer is a result: a fast error must not count as a fast answer.
 fn is_result(answer: &[u8]) {
-    let holds = |text: &[u8]| answer.windows(text.len()).any(|window| window == text);
-    let failed = holds(br#""isError":true"#) || !holds(br#""result":"#);
+    let failed = holds(answer, br#""isError":true"#) || !holds(answer, br#""result":"#);
     assert!(!failed, "no result: {}", String::from_utf8_lossy(answer));
 }

@@ -2,14 +2,16 @@
 
 use portcullis_engine::LimitHit;
 
-use super::RefusedComponent;
-use crate::bindings::types::Error as ProtocolError;
+use super::{GuestAnswer, RefusedComponent};
+use crate::bindings::types::{ContentBody, Error as ProtocolError};
 
 /// Why a guest returned no answer.
 #[derive(Debug)]
 pub enum GuestFailure {
     /// A time limit was reached: its name in `portcullis.toml`.
     TimedOut(&'static str),
+    /// The guest was told that `wall-ms` is nearly reached, and then failed, with this text.
+    GaveUp(String),
     /// Another limit was reached.
     Limit(LimitHit),
     /// The guest trapped or exited, with this message.
@@ -26,7 +28,11 @@ impl GuestFailure {
     /// Whether the host remembers this failure and does not try the component again with the same limits.
     pub(super) fn is_lasting(&self) -> bool {
         match self {
-            Self::TimedOut(_) | Self::Limit(_) | Self::Crashed(_) | Self::Unusable(_) => true,
+            Self::TimedOut(_)
+            | Self::GaveUp(_)
+            | Self::Limit(_)
+            | Self::Crashed(_)
+            | Self::Unusable(_) => true,
             Self::Protocol(_) | Self::Host(_) => false,
         }
     }
@@ -37,9 +43,29 @@ impl GuestFailure {
             Self::Unusable(why) => format!("not a runnable component: {why}"),
             Self::Crashed(why) => format!("it failed while it described itself: {why}"),
             Self::TimedOut(limit) => format!("describing itself took longer than `{limit}`"),
+            Self::GaveUp(text) => format!("describing itself took longer than `wall-ms`: {text}"),
             Self::Limit(hit) => format!("while it described itself, {hit}"),
             Self::Protocol(error) => format!("it could not describe itself: {}", error.message),
             Self::Host(why) => why,
         })
+    }
+}
+
+/// The text of a guest's error. `None`: the guest did not fail.
+pub(super) fn error_text(answer: &Result<GuestAnswer, ProtocolError>) -> Option<String> {
+    match answer {
+        Ok(GuestAnswer::Tool(result)) if result.is_error => {
+            let texts = result.content.iter().filter_map(|content| match &content.body {
+                ContentBody::Text(text) => Some(text.as_str()),
+                ContentBody::Image(_)
+                | ContentBody::Audio(_)
+                | ContentBody::Resource(_)
+                | ContentBody::Link(_)
+                | ContentBody::Other(_) => None,
+            });
+            Some(texts.collect::<Vec<_>>().join("\n"))
+        }
+        Ok(_) => None,
+        Err(error) => Some(error.message.clone()),
     }
 }

@@ -108,6 +108,8 @@ pub struct InstanceState {
     http: Http,
     deadline: Instant,
     wall: Duration,
+    /// Whether the guest was told to stop because its time is nearly over.
+    is_told_to_stop: bool,
     notices_left: u32,
     /// How many JSON pointers into kept results of tools may still be resolved in this call.
     pub(crate) paths_left: u32,
@@ -162,6 +164,7 @@ impl InstanceState {
             http_ctx: WasiHttpCtx::new(),
             deadline: Instant::now() + wall,
             wall,
+            is_told_to_stop: false,
             notices_left: limits.notifications.get(),
             paths_left: crate::capabilities::catalog::MAX_PATHS,
         }
@@ -180,6 +183,11 @@ impl InstanceState {
     /// The time at which the call must have ended.
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
+    }
+
+    /// Whether the guest was told to stop because its time is nearly over.
+    pub(super) fn is_told_to_stop(&self) -> bool {
+        self.is_told_to_stop
     }
 
     /// Notifies all clients, within the call's limit of notifications.
@@ -358,7 +366,9 @@ impl request::HostRequest for InstanceState {
         // In the last tenth of its time, the guest is told to stop as if the call were cancelled, so that it can
         // clean up.
         let is_near_end = self.deadline.saturating_duration_since(Instant::now()) < self.wall / 10;
-        Ok(is_near_end || self.call.cancelled.load(Ordering::Relaxed))
+        let is_cancelled = self.call.cancelled.load(Ordering::Relaxed);
+        self.is_told_to_stop |= is_near_end && !is_cancelled;
+        Ok(is_near_end || is_cancelled)
     }
 
     async fn remaining(&mut self, _: CurrentRequest) -> Result<Option<u64>> {

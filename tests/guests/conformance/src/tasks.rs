@@ -54,7 +54,8 @@ impl Tool for SlowCompute {
         let steps = (self.seconds.clamp(0.0, 60.0) * 20.0) as u32;
         for step in 0..steps {
             if request.cancelled() {
-                return Err(Failure::new("cancelled"));
+                // The host says why.
+                return Err(Failure::new(""));
             }
             request.progress(f64::from(step), f64::from(steps), "computing");
             sleep(Duration::from_millis(50));

@@ -45,7 +45,11 @@ impl Tool for Spin {
 
 /// Looks out for the end and tidies up.
 #[arguments]
-struct Tidy {}
+struct Tidy {
+    /// Whether there is no answer then.
+    #[serde(default)]
+    fails: bool,
+}
 
 impl Tool for Tidy {
     const NAME: &'static str = "tidy";
@@ -54,6 +58,9 @@ impl Tool for Tidy {
     fn call(self, request: &Request) -> Result<&'static str, Failure> {
         while !request.cancelled() {
             std::thread::sleep(Duration::from_millis(1));
+        }
+        if self.fails {
+            return Err(Failure::new("it is half done"));
         }
         Ok("tidied up")
     }

@@ -1,6 +1,7 @@
 //! Requests of a guest to the pipeline, which are sent over a channel. The pipeline serves them while it runs the
 //! plugin's call.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -97,15 +98,29 @@ pub fn digest_of(text: &str) -> String {
     portcullis_checked_files::digest(text.as_bytes())
 }
 
+/// The tools that exist, and which of them plugins can call.
+#[derive(Clone)]
+pub struct KnownTools {
+    /// The tools of all sources.
+    pub entries: Arc<[Entry]>,
+    /// Whether plugins can call the tool of this name at all, whatever is granted.
+    pub is_callable: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+}
+
+/// Waits until all plugins are loaded, and returns the tools that exist then.
+pub type AllTools = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = KnownTools> + Send>> + Send + Sync>;
+
 /// The state of the capability `tools` in one round: the tools, the channel to the pipeline, and the calls so far.
 #[derive(Clone)]
 pub struct ToolCalls {
     /// The channel for requests to the pipeline.
     pub requests: UnboundedSender<ToolRequest>,
-    /// The tools of all sources.
-    pub tools: Arc<[Entry]>,
-    /// Whether plugins can call the tool of this name at all, whatever is granted.
-    pub is_callable: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// The tools that are known so far.
+    pub(super) known: KnownTools,
+    /// Some plugins are still being loaded. `None`: all tools are known.
+    pub(super) all: Option<AllTools>,
+    /// Whether the guest has asked for the names of the tools before.
+    pub(super) is_listed: bool,
     /// The calls of earlier rounds, which this round has to repeat.
     pub replayed: Arc<[Started]>,
     /// The number of calls that were started in this round. `None`: the run has not begun.
@@ -116,10 +131,10 @@ impl ToolCalls {
     /// The state before a run begins.
     pub fn new(
         requests: UnboundedSender<ToolRequest>,
-        tools: Arc<[Entry]>,
-        is_callable: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+        known: KnownTools,
+        all: Option<AllTools>,
         replayed: Arc<[Started]>,
     ) -> Self {
-        Self { requests, tools, is_callable, replayed, started: None }
+        Self { requests, known, all, is_listed: false, replayed, started: None }
     }
 }

@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 use wasmtime::bail;
 use wasmtime::component::{HasSelf, Linker};
 
-use super::calls::{Started, ToolCalls, ToolRequest, digest_of};
+use super::calls::{KnownTools, Started, ToolCalls, ToolRequest, digest_of};
 use super::effect;
 use super::grant::{ToolAsk, ToolUse};
 use crate::bindings::portcullis::plugin::catalog::Entry;
@@ -27,8 +27,19 @@ impl InstanceState {
             return Vec::new();
         };
         let plugin = self.gate.trail().plugin();
-        let may = |name: &str| granted.has(name) && wanted.has(name) && (calls.is_callable)(name);
-        calls.tools.iter().filter(|entry| entry.source != *plugin && may(&entry.name)).collect()
+        let KnownTools { entries, is_callable } = &calls.known;
+        let may = |name: &str| granted.has(name) && wanted.has(name) && is_callable(name);
+        entries.iter().filter(|entry| entry.source != *plugin && may(&entry.name)).collect()
+    }
+
+    /// Waits until all plugins are loaded, if some are not.
+    async fn wait_for_all_tools(&mut self) {
+        let waiting = self.call.tool_calls.as_mut().and_then(|calls| calls.all.take());
+        let Some(all) = waiting else { return };
+        let known = all().await;
+        if let Some(calls) = &mut self.call.tool_calls {
+            calls.known = known;
+        }
     }
 
     /// The state of the capability, and the number for the next call of the run. An error if the run has not begun.
@@ -49,11 +60,23 @@ fn callable(entry: &Entry) -> Callable {
 
 impl tool_calls::Host for InstanceState {
     async fn names(&mut self) -> wasmtime::Result<Vec<(String, String)>> {
+        let calls = self.call.tool_calls.as_mut();
+        // Who asks again lacks a tool, which may be one of a plugin that is still being compiled.
+        if calls.is_some_and(|calls| std::mem::replace(&mut calls.is_listed, true)) {
+            self.wait_for_all_tools().await;
+        }
         let tools = self.callable_tools().into_iter();
         Ok(tools.map(|entry| (entry.name.clone(), entry.source.clone())).collect())
     }
 
     async fn describe(&mut self, names: Vec<String>) -> wasmtime::Result<Vec<Callable>> {
+        let is_missing = {
+            let known = self.callable_tools();
+            names.iter().any(|name| !known.iter().any(|entry| entry.name == *name))
+        };
+        if is_missing {
+            self.wait_for_all_tools().await;
+        }
         let is_named = |entry: &&Entry| names.is_empty() || names.contains(&entry.name);
         Ok(self.callable_tools().into_iter().filter(is_named).map(callable).collect())
     }

@@ -13,7 +13,7 @@ use wasmtime::component::Linker;
 use super::{InvalidWant, Registered};
 use crate::sandbox::InstanceState;
 
-pub use calls::{CallPermit, Started, ToolCalls, ToolRequest, digest_of};
+pub use calls::{AllTools, CallPermit, KnownTools, Started, ToolCalls, ToolRequest, digest_of};
 pub use grant::{Pattern, ToolAsk, ToolUse, ToolsGrant};
 
 impl Registered for ToolsGrant {

@@ -1,7 +1,7 @@
 // What a program finds around it: `tools`, `console`, and random numbers that are the same in each round. The engine
-// calls this function once, before the program. Built-ins that are used later are kept here, because the program may
-// change them.
-(function (names, seeds, start, log, search, describe) {
+// calls this function once, before the program is known. Built-ins that are used later are kept here, because the
+// program may change them.
+(function (names, start, log, search, describe) {
   "use strict";
   const stringify = JSON.stringify;
   const parse = JSON.parse;
@@ -12,9 +12,6 @@
   const OwnTypeError = TypeError;
   const OwnError = Error;
   const { create, freeze, defineProperty } = Object;
-  const replace = Function.prototype.call.bind(String.prototype.replace);
-  const startsWith = Function.prototype.call.bind(String.prototype.startsWith);
-  const slice = Function.prototype.call.bind(String.prototype.slice);
   const pending = create(null);
 
   class ToolError extends Error {
@@ -46,8 +43,14 @@
     });
   }
 
-  function guarded(target, what, list) {
-    return new OwnProxy(freeze(target), {
+  function show(object, name, value, enumerable) {
+    defineProperty(object, name, { __proto__: null, value, enumerable, configurable: true });
+  }
+
+  // An object that the program can only read. A name that it lacks is an error that says which names there are.
+  function guarded(target, what) {
+    return new OwnProxy(target, {
+      __proto__: null,
       get(_, key) {
         if (typeof key === "symbol" || has(target, key)) {
           return target[key];
@@ -55,8 +58,17 @@
         if (key === "then" || key === "toJSON") {
           return undefined;
         }
-        throw new OwnTypeError(what + " has no " + stringify(key) + "; it has " + list());
+        completeTools();
+        if (has(target, key)) {
+          return target[key];
+        }
+        throw new OwnTypeError(what + " has no " + stringify(key) + "; it has " + listed(target));
       },
+      set: () => false,
+      defineProperty: () => false,
+      deleteProperty: () => false,
+      setPrototypeOf: () => false,
+      preventExtensions: () => false,
     });
   }
 
@@ -72,55 +84,56 @@
     return count > 40 ? all + " and " + (count - 40) + " more" : all === "" ? "nothing" : all;
   }
 
-  function identifier(name) {
-    const plain = replace(name, /[^A-Za-z0-9_$]/g, "_");
-    return replace(plain, /^(?=[0-9])/, "_");
+  // The objects behind `tools` and `tools.<source>`. They are made when the program first uses `tools`: most of the
+  // time of a short program would go into them. Every name is there as it is; plainer names, which are not enumerable,
+  // stand beside those that are no identifiers or begin with the name of their source.
+  const tools = create(null);
+  const sources = create(null);
+  let shownTools;
+  let isComplete = false;
+
+  function addNames(layout) {
+    for (const source in layout.sources) {
+      if (!has(layout.sources, source)) {
+        continue;
+      }
+      const { names, plainer } = layout.sources[source];
+      const target = (sources[source] ??= create(null));
+      for (const name in names) {
+        if (has(names, name)) {
+          show(target, name, (given) => call(name, given), true);
+        }
+      }
+      for (const alias in plainer) {
+        if (has(plainer, alias)) {
+          show(target, alias, target[plainer[alias]], false);
+        }
+      }
+      show(tools, source, guarded(target, "tools." + source), true);
+    }
+    for (const alias in layout.plainer) {
+      if (has(layout.plainer, alias)) {
+        show(tools, alias, tools[layout.plainer[alias]], false);
+      }
+    }
+    for (const name in helpers) {
+      if (!has(tools, name)) {
+        show(tools, name, helpers[name], false);
+      }
+    }
   }
 
-  // Every name is there as it is. A name that is no identifier, or that begins with the name of its source, has a
-  // shorter or plainer name beside it, unless another tool has that.
-  const sources = create(null);
-  const all = parse(names);
-  for (let index = 0; index < all.length; index += 1) {
-    const [name, source] = all[index];
-    sources[source] ??= create(null);
-    sources[source][name] = (given) => call(name, given);
-  }
-  for (let index = 0; index < all.length; index += 1) {
-    const [name, source] = all[index];
-    const beginnings = [source + "_", identifier(source) + "_"];
-    const aliases = [identifier(name)];
-    for (let place = 0; place < beginnings.length; place += 1) {
-      const beginning = beginnings[place];
-      if (startsWith(name, beginning) && name.length > beginning.length) {
-        aliases[aliases.length] = identifier(slice(name, beginning.length));
-      }
-    }
-    for (let place = 0; place < aliases.length; place += 1) {
-      const alias = aliases[place];
-      if (!has(sources[source], alias)) {
-        defineProperty(sources[source], alias, { value: sources[source][name], enumerable: false });
-      }
+  // A tool that is not known may be one of a plugin that is still being compiled: the host then waits for it.
+  function completeTools() {
+    if (!isComplete) {
+      isComplete = true;
+      addNames(parse(names()));
     }
   }
-  const tools = create(null);
-  for (const source in sources) {
-    const shown = guarded(sources[source], "tools." + source, () => listed(sources[source]));
-    tools[source] = shown;
-    const alias = identifier(source);
-    if (!has(sources, alias) && !has(tools, alias)) {
-      defineProperty(tools, alias, { value: shown, enumerable: false });
-    }
-  }
-  const helpers = {
-    search: (query, limit) => parse(search(text(query), limit === undefined ? 8 : +limit)),
-    describe: (wanted) => describe(stringify(typeof wanted === "string" ? [wanted] : wanted)),
-  };
-  for (const name in helpers) {
-    if (!has(tools, name)) {
-      defineProperty(tools, name, { value: helpers[name], enumerable: false });
-    }
-  }
+
+  const helpers = create(null);
+  helpers.search = (query, limit) => parse(search(text(query), limit === undefined ? 8 : +limit));
+  helpers.describe = (wanted) => describe(stringify(typeof wanted === "string" ? [wanted] : wanted));
 
   function shown(value) {
     if (typeof value === "string") {
@@ -152,7 +165,8 @@
   }
 
   // sfc32, a small generator by Chris Doty-Humphrey that passes the usual tests.
-  let [a, b] = seeds;
+  let a = 0;
+  let b = 0;
   let c = 0x9e3779b9;
   let counter = 1;
   function random() {
@@ -164,19 +178,31 @@
     c |= 0;
     return (sum >>> 0) / 4294967296;
   }
-  for (let round = 0; round < 12; round += 1) {
-    random();
-  }
   defineProperty(Math, "random", { value: random });
 
   delete globalThis.eval;
   delete globalThis.Function;
-  defineProperty(globalThis, "tools", { value: guarded(tools, "tools", () => listed(sources)) });
+  defineProperty(globalThis, "tools", {
+    get() {
+      if (shownTools === undefined) {
+        addNames(parse(names()));
+        shownTools = guarded(tools, "tools");
+      }
+      return shownTools;
+    },
+  });
   defineProperty(globalThis, "console", { value: freeze(console) });
   defineProperty(globalThis, "ToolError", { value: ToolError });
 
   return {
     toJson,
+    seed(low, high) {
+      a = low;
+      b = high;
+      for (let round = 0; round < 12; round += 1) {
+        random();
+      }
+    },
     settle(number, kind, answer) {
       const { error, resolve, reject } = pending[number];
       delete pending[number];

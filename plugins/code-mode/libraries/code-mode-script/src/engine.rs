@@ -16,6 +16,7 @@ use boa_engine::{
     Source,
 };
 
+use crate::names::layout;
 use crate::{FinishedCall, HostFunctions, ProgramError, RunSeed};
 
 /// The script that defines the program's globals: `tools`, `console` and a repeatable `Math.random`.
@@ -80,7 +81,25 @@ impl HostHooks for EvalDisabled {
     }
 }
 
-/// Runs a JavaScript program and returns its value as JSON. `tools` are names of tools, each with its source.
+/// An engine that is ready to run one program.
+struct Engine {
+    context: Context,
+    clock: Rc<ScriptClock>,
+    prelude: Prelude,
+}
+
+thread_local! {
+    /// The engine for the next program on this thread, if it was made in advance.
+    static PREPARED: RefCell<Option<Engine>> = const { RefCell::new(None) };
+}
+
+/// Makes the engine of the next program on this thread in advance. This takes longer than many programs do.
+pub fn prepare() {
+    // A failure occurs again when the program runs, and is reported there.
+    PREPARED.set(Engine::new().ok());
+}
+
+/// Runs a JavaScript program and returns its value as JSON.
 ///
 /// # Errors
 ///
@@ -88,18 +107,20 @@ impl HostHooks for EvalDisabled {
 /// engine.
 pub fn run(
     program: &str,
-    tools: &[(String, String)],
     beginning: RunSeed,
     surroundings: impl HostFunctions + 'static,
 ) -> Result<String, ProgramError> {
-    HOST_FUNCTIONS.set(Some(Box::new(surroundings)));
-    let clock = Rc::new(ScriptClock(Cell::new(beginning.milliseconds)));
-    let context = Context::builder().clock(clock.clone()).host_hooks(Rc::new(EvalDisabled)).build();
-    let outcome = match context {
-        Ok(mut context) => run_in(&mut context, &clock, program, tools, beginning),
-        Err(error) => Err(fault(&error.to_string())),
+    let mut engine = match PREPARED.take() {
+        Some(engine) => engine,
+        None => Engine::new()?,
     };
+    HOST_FUNCTIONS.set(Some(Box::new(surroundings)));
+    let outcome = engine.run(program, beginning);
     HOST_FUNCTIONS.set(None);
+    if cfg!(target_family = "wasm") {
+        // The instance ends with its call, and its memory with it: freeing what the engine holds would only take time.
+        std::mem::forget(engine);
+    }
     outcome
 }
 
@@ -108,16 +129,31 @@ fn fault(message: &str) -> ProgramError {
     ProgramError { name: "InternalError".into(), message: message.into(), place: None }
 }
 
+impl Engine {
+    fn new() -> Result<Self, ProgramError> {
+        let clock = Rc::new(ScriptClock(Cell::new(0)));
+        let builder = Context::builder().clock(clock.clone()).host_hooks(Rc::new(EvalDisabled));
+        let mut context = builder.build().map_err(|error| fault(&error.to_string()))?;
+        context.runtime_limits_mut().set_recursion_limit(MAX_DEPTH);
+        let prelude = Prelude::new(&mut context)
+            .map_err(|error| fault(&format!("preparing the engine: {error}")))?;
+        Ok(Self { context, clock, prelude })
+    }
+
+    fn run(&mut self, program: &str, beginning: RunSeed) -> Result<String, ProgramError> {
+        self.clock.0.set(beginning.milliseconds);
+        let Self { context, clock, prelude } = self;
+        prelude.seed(beginning.seed, context).map_err(|error| fault(&error.to_string()))?;
+        run_in(context, clock, prelude, program)
+    }
+}
+
 fn run_in(
     context: &mut Context,
     clock: &ScriptClock,
+    prelude: &Prelude,
     program: &str,
-    tools: &[(String, String)],
-    beginning: RunSeed,
 ) -> Result<String, ProgramError> {
-    context.runtime_limits_mut().set_recursion_limit(MAX_DEPTH);
-    let prelude = prepare(context, tools, beginning.seed)
-        .map_err(|error| fault(&format!("preparing the program: {error}")))?;
     let function = format!("(async () => {{\n{program}\n}})");
     let source = Source::from_bytes(&function).with_path(Path::new(PROGRAM));
     let begun = context.eval(source).and_then(|function| {
@@ -161,33 +197,6 @@ struct Prelude {
     object: JsObject,
 }
 
-fn prepare(context: &mut Context, tools: &[(String, String)], seed: u64) -> JsResult<Prelude> {
-    let prelude = context.eval(Source::from_bytes(PRELUDE))?;
-    let prelude = prelude
-        .as_callable()
-        .ok_or_else(|| JsNativeError::typ().with_message("the prelude is not a function"))?;
-    let names = serde_json::to_string(tools).map_err(JsError::from_rust)?;
-    let half = |bits: u64| {
-        let low = u32::try_from(bits & 0xffff_ffff).unwrap_or(0);
-        JsValue::from(low.cast_signed())
-    };
-    let seeds = [half(seed), half(seed >> 32)];
-    let seeds = boa_engine::object::builtins::JsArray::from_iter(seeds, context);
-    let arguments = [
-        JsString::from(names.as_str()).into(),
-        seeds.into(),
-        function(context, start),
-        function(context, log),
-        function(context, search),
-        function(context, describe),
-    ];
-    let object = prelude.call(&JsValue::undefined(), &arguments, context)?;
-    let object = object
-        .as_object()
-        .ok_or_else(|| JsNativeError::typ().with_message("the prelude returned no object"))?;
-    Ok(Prelude { object: object.clone() })
-}
-
 type Native = fn(&JsValue, &[JsValue], &mut Context) -> JsResult<JsValue>;
 
 fn function(context: &Context, native: Native) -> JsValue {
@@ -196,6 +205,11 @@ fn function(context: &Context, native: Native) -> JsValue {
 
 fn text_at(arguments: &[JsValue], place: usize, context: &mut Context) -> JsResult<String> {
     Ok(arguments.get_or_undefined(place).to_string(context)?.to_std_string_lossy())
+}
+
+fn names(_: &JsValue, _: &[JsValue], _: &mut Context) -> JsResult<JsValue> {
+    let tools = with_host_functions(|around| around.names())?;
+    Ok(JsString::from(layout(&tools).as_str()).into())
 }
 
 fn start(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
@@ -227,6 +241,30 @@ fn describe(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResu
 }
 
 impl Prelude {
+    fn new(context: &mut Context) -> JsResult<Self> {
+        let prelude = context.eval(Source::from_bytes(PRELUDE))?;
+        let prelude = prelude
+            .as_callable()
+            .ok_or_else(|| JsNativeError::typ().with_message("the prelude is not a function"))?;
+        let natives: [Native; 5] = [names, start, log, search, describe];
+        let arguments = natives.map(|native| function(context, native));
+        let object = prelude.call(&JsValue::undefined(), &arguments, context)?;
+        let object = object
+            .as_object()
+            .ok_or_else(|| JsNativeError::typ().with_message("the prelude returned no object"))?;
+        Ok(Self { object: object.clone() })
+    }
+
+    /// Sets the seed of the program's random numbers.
+    fn seed(&self, seed: u64, context: &mut Context) -> JsResult<()> {
+        let half = |bits: u64| {
+            let low = u32::try_from(bits & 0xffff_ffff).unwrap_or(0);
+            JsValue::from(low.cast_signed())
+        };
+        self.call("seed", &[half(seed), half(seed >> 32)], context)?;
+        Ok(())
+    }
+
     fn call(&self, name: &str, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
         let function = self.object.get(PropertyKey::from(JsString::from(name)), context)?;
         let function = function

@@ -4,12 +4,15 @@
 //! TypeScript, and [`engine`] runs the rest. Only `engine` knows the JavaScript engine.
 
 pub mod engine;
+mod names;
 pub mod types;
 
 use std::fmt;
 
 /// The functions outside the engine that a program can call.
 pub trait HostFunctions {
+    /// The names of the tools, each with its source. Asked again, waits for tools that were not known before.
+    fn names(&mut self) -> Vec<(String, String)>;
     /// Starts a call of a tool and returns its number. The arguments are a JSON object.
     fn start(&mut self, tool: &str, arguments: &str) -> u32;
     /// Waits until a call has ended. `None`: no call is under way.
@@ -79,19 +82,18 @@ pub fn without_fences(text: &str) -> &str {
     }
 }
 
-/// Runs a program. `tools` are the names of the tools, each with its source. Returns the value as JSON.
+/// Runs a program. Returns the value as JSON.
 ///
 /// # Errors
 ///
 /// See [`types::removed`] and [`engine::run`].
 pub fn run(
     program: &str,
-    tools: &[(String, String)],
     beginning: RunSeed,
     surroundings: impl HostFunctions + 'static,
 ) -> Result<String, ProgramError> {
     let program = types::removed(without_fences(program))?;
-    engine::run(&program, tools, beginning, surroundings)
+    engine::run(&program, beginning, surroundings)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::*;
 #[derive(Default)]
 struct Seen {
     calls: Vec<(String, String)>,
+    asked: u32,
     lines: Vec<String>,
 }
 
@@ -17,9 +18,23 @@ struct Seen {
 struct Tools {
     seen: Rc<RefCell<Seen>>,
     ended: VecDeque<FinishedCall>,
+    /// How often the names were asked for.
+    asked: u32,
 }
 
 impl HostFunctions for Tools {
+    fn names(&mut self) -> Vec<(String, String)> {
+        self.asked += 1;
+        self.seen.borrow_mut().asked = self.asked;
+        let mut names =
+            vec![("a_list", "a"), ("a_fail", "a"), ("list-all", "my-server"), ("1st", "my-server")];
+        if self.asked > 1 {
+            // Tools of plugins that were still being compiled.
+            names.extend([("a_late", "a"), ("fail", "a"), ("late-one", "late")]);
+        }
+        names.into_iter().map(|(name, source)| (name.to_owned(), source.to_owned())).collect()
+    }
+
     fn start(&mut self, tool: &str, arguments: &str) -> u32 {
         let mut seen = self.seen.borrow_mut();
         let call = u32::try_from(seen.calls.len()).unwrap();
@@ -52,11 +67,9 @@ impl HostFunctions for Tools {
 
 fn played(program: &str) -> (Result<String, ProgramError>, Rc<RefCell<Seen>>) {
     let seen = Rc::new(RefCell::new(Seen::default()));
-    let tools = Tools { seen: seen.clone(), ended: VecDeque::new() };
-    let names = [("a_list", "a"), ("a_fail", "a"), ("list-all", "my-server"), ("1st", "my-server")];
-    let names = names.map(|(name, source)| (name.to_owned(), source.to_owned()));
+    let tools = Tools { seen: seen.clone(), ended: VecDeque::new(), asked: 0 };
     let beginning = RunSeed { milliseconds: 1000, seed: 7 };
-    (run(program, &names, beginning, tools), seen)
+    (run(program, beginning, tools), seen)
 }
 
 fn value(program: &str) -> String {
@@ -101,6 +114,38 @@ fn tools_have_their_names_and_plainer_ones_beside_them() {
 }
 
 #[test]
+fn names_are_asked_for_when_they_are_needed_and_again_when_one_is_missing() {
+    for (program, expected, asked) in [
+        ("return 1", "1", 0),
+        ("return typeof tools.a.list", r#""function""#, 1),
+        ("return tools.then === undefined && tools.a[Symbol.iterator] === undefined", "true", 1),
+        ("return await tools.a.late({ n: 1 })", r#"{"n":1}"#, 2),
+        ("return await tools.late.late_one({ n: 2 })", r#"{"n":2}"#, 2),
+        (
+            "const before = tools.a; tools.late; return await before.a_late({ n: 3 })",
+            r#"{"n":3}"#,
+            2,
+        ),
+        // A tool that is known late keeps its name; the alias of another stood there before.
+        ("tools.late; return await tools.a.fail({})", "{}", 2),
+        ("return Object.keys(tools)", r#"["a","my-server"]"#, 1),
+    ] {
+        let (outcome, seen) = played(program);
+        assert_eq!(outcome.as_deref(), Ok(expected), "{program}");
+        assert_eq!(seen.borrow().asked, asked, "{program}");
+    }
+}
+
+#[test]
+fn an_engine_that_was_made_in_advance_runs_one_program() {
+    let program = "globalThis.left = 1; return [Math.random(), Date.now(), typeof tools.a.list]";
+    let fresh = value(program);
+    engine::prepare();
+    assert_eq!(value(program), fresh, "time and seed are those of the run");
+    assert_eq!(value("return typeof left"), r#""undefined""#, "nothing is left of it");
+}
+
+#[test]
 fn calls_may_end_in_any_order() {
     let all = "return await Promise.all([1, 2, 3].map((n) => tools.a.list({ n })))";
     assert_eq!(value(all), r#"[{"n":1},{"n":2},{"n":3}]"#);
@@ -131,7 +176,7 @@ fn errors_have_a_name_a_message_and_a_place() {
         ("\nthrow new RangeError('too far')", "RangeError: too far", 2),
         ("const a = ;", "SyntaxError: ", 1),
         ("let x = 1;\nlet y: = 2;", "SyntaxError: ", 2),
-        ("tools.b.list()", "TypeError: tools has no \"b\"; it has a, my-server", 1),
+        ("tools.b.list()", "TypeError: tools has no \"b\"; it has a, my-server, late", 1),
     ] {
         let message = error(program);
         assert!(message.starts_with(start), "{program}: {message}");
@@ -140,7 +185,10 @@ fn errors_have_a_name_a_message_and_a_place() {
     // The engine does not know the place of every error.
     for (program, start) in [
         ("return b;", "ReferenceError: b is not defined"),
-        ("tools.a.lost()", "TypeError: tools.a has no \"lost\"; it has a_list, a_fail"),
+        (
+            "tools.a.lost()",
+            "TypeError: tools.a has no \"lost\"; it has a_list, a_fail, fail, a_late",
+        ),
         ("tools.a.list(1)", "TypeError: the arguments of a_list are one object"),
     ] {
         let message = error(program);

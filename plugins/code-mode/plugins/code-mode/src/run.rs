@@ -72,11 +72,10 @@ impl Tool for RunCode {
 
     fn call(self, request: &Request) -> Result<Json<RunOutcome>, Failure> {
         let begun = tool_calls::begin(&self.code, self.timeout_ms).map_err(Failure::new)?;
-        let names = tool_calls::names();
         let beginning = RunSeed { milliseconds: begun.milliseconds, seed: begun.seed };
         let seen = Rc::new(RefCell::new(RunLog::default()));
         let around = HostBridge { seen: seen.clone(), now: begun.milliseconds, open: Vec::new() };
-        let outcome = code_mode_script::run(&self.code, &names, beginning, around);
+        let outcome = code_mode_script::run(&self.code, beginning, around);
         let seen = seen.take();
         for (level, line) in &seen.lines {
             request.log(level_of(level), line.as_str());
@@ -173,6 +172,10 @@ struct HostBridge {
 }
 
 impl HostFunctions for HostBridge {
+    fn names(&mut self) -> Vec<(String, String)> {
+        tool_calls::names()
+    }
+
     fn start(&mut self, tool: &str, arguments: &str) -> u32 {
         let call = tool_calls::start(tool, arguments);
         self.open.push((call, tool.to_owned(), self.now));
