@@ -7,7 +7,7 @@ use crate::families::RESERVED_URIS;
 use crate::lock::{Claim, Lock};
 use crate::plugins::Plugins;
 use crate::sandbox::Origin;
-use crate::upstreams::{UpstreamOffer, views};
+use crate::upstreams::{Addresses, HOST_SCHEME, UpstreamOffer, views};
 use portcullis_name_collisions::uris::{self, Owners, UriSpace};
 use portcullis_name_collisions::{Remark, SourceNames};
 
@@ -140,26 +140,36 @@ pub(super) type UriRealms = HashMap<String, usize>;
 /// Templates, each with its source's index.
 pub(super) type Templates = BTreeSet<(usize, String)>;
 
-/// The owners of URIs, the templates that own their space, and the realms. Claims that are refused are added to
-/// `remarks`.
+/// Who owns which URIs.
+#[derive(Default)]
+pub(super) struct Owned {
+    /// The owners of URIs.
+    pub(super) uris: Owners,
+    /// The templates that own their space.
+    pub(super) templates: Templates,
+    pub(super) realms: UriRealms,
+    /// The claims of each upstream server.
+    pub(super) addresses: Vec<Addresses>,
+}
+
+/// Decides who owns which URIs. Claims that are refused are added to `remarks`.
 pub(super) fn owned(
     plugins: &Plugins,
     upstreams: &[UpstreamOffer],
     ranks: &Ranks,
     remarks: &mut Vec<Remark>,
-) -> (Owners, Templates, UriRealms) {
+) -> Owned {
     let own = plugins.loaded.iter().map(|loaded| loaded.plugin.name.clone());
     let names: Vec<Arc<str>> =
         own.chain(upstreams.iter().map(|offer| offer.source.name.clone())).collect();
-    let mut owners = Owners::default();
-    claim_views(plugins, upstreams, &names, &mut owners, remarks);
+    let mut owned = Owned::default();
+    owned.addresses.resize_with(upstreams.len(), Addresses::default);
+    claim_views(plugins, upstreams, &names, &mut owned.uris, remarks);
     let mut all = spaces(plugins, upstreams);
     all.sort_by_key(|(at, shown)| match shown {
         Ok((_, space, _)) => ranks.rank(*at, "uri", space.text()),
         Err(_) => LAST,
     });
-    let mut templates = Templates::new();
-    let mut realms = UriRealms::new();
     for (at, shown) in all {
         let whose = &names[at];
         let mut remark = |text| remarks.push(Remark { source: whose.clone(), text });
@@ -174,29 +184,47 @@ pub(super) fn owned(
                 continue;
             }
         };
+        let shown = portcullis_sanitize::line(&text, 200);
+        if space.text().starts_with(HOST_SCHEME) {
+            remark(format!(
+                "the resource {shown} of `{whose}` is hidden: URIs of this scheme are the host's own"
+            ));
+            continue;
+        }
         let realm = uris::realm(space.text());
-        match owners.claim(space, at) {
-            Ok(()) => {
+        let addresses =
+            at.checked_sub(plugins.loaded.len()).and_then(|at| owned.addresses.get_mut(at));
+        match (owned.uris.claim(space.clone(), at), addresses) {
+            (Ok(()), addresses) => {
                 let arrived = ranks.rank(at, "source", "");
                 if let Some(realm) = realm {
-                    let first = realms.entry(realm).or_insert(arrived);
+                    let first = owned.realms.entry(realm).or_insert(arrived);
                     *first = arrived.min(*first);
                 }
                 if is_template {
-                    templates.insert((at, text));
+                    owned.templates.insert((at, text));
+                }
+                if let Some(addresses) = addresses {
+                    addresses.grant(space);
                 }
             }
-            Err(owner) => {
-                let uri = portcullis_sanitize::line(&text, 200);
+            (Err(owner), addresses) => {
+                let outcome = match addresses {
+                    Some(addresses) => {
+                        addresses.refuse(space);
+                        "has another URI"
+                    }
+                    None => "is hidden",
+                };
                 remark(format!(
-                    "the resource {uri} of `{whose}` is hidden: `{}` was there first with URIs of that \
+                    "the resource {shown} of `{whose}` {outcome}: `{}` was there first with URIs of that \
                      beginning",
                     names[owner]
                 ));
             }
         }
     }
-    (owners, templates, realms)
+    owned
 }
 
 /// Gives each upstream server the URIs of its views, which the host has rewritten.

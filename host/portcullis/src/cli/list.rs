@@ -33,7 +33,7 @@ pub struct ToolsArgs {
 }
 
 /// Prints for each tool whether clients see it, and why.
-fn why(
+async fn why(
     context: &CommandContext,
     catalog: &Catalog,
     args: &ToolsArgs,
@@ -45,7 +45,12 @@ fn why(
     } else {
         Projects::default()
     };
-    let judged = listing::judged(&selection, catalog, &projects);
+    let definitions = context.host()?.with_views(catalog).await;
+    let definition = |name: &str| definitions.iter().find(|tool| tool["name"] == name);
+    let judged: Vec<_> = listing::judged(&selection, catalog, &projects)
+        .into_iter()
+        .map(|(name, tool, why)| (name, tool, why.with_views(definition(name))))
+        .collect();
     let place = |why: &VisibilityReason| match why.place() {
         Visibility::Listed => "listed",
         Visibility::Unlisted => "unlisted",
@@ -85,7 +90,7 @@ pub(super) async fn tools(
 ) -> anyhow::Result<CommandEnd> {
     let catalog = context.catalog().await?;
     if args.why {
-        return why(context, &catalog, args);
+        return Box::pin(why(context, &catalog, args)).await;
     }
     let selection = args.selection.selections(context)?.choose(Requester::default())?;
     let judged = listing::judged(&selection, &catalog, &Projects::unknown()).into_iter();
