@@ -218,7 +218,8 @@ fn a_command_says_which_tools_the_plugin_of_views_keeps_from_models() {
     for (settings, place, reason) in [
         ("", "unlisted", "neither to models nor to views"),
         (
-            "[plugins.ui.settings]\nmodel-tool = \"true\"\n[plugins.ui.grants.catalog]\nread = [\"tools\"]\n",
+            "[plugins.ui.settings]\nmodel-tool = \"true\"\n[plugins.ui.grants.catalog]\nread = [\"tools\"]\n\
+             [plugins.ui.grants.store]\nbytes = 1_000_000\n[plugins.ui.grants.cache]\nbytes = 1_000_000\n",
             "listed",
             "it is for every project",
         ),
@@ -259,8 +260,7 @@ fn a_list_that_is_too_large_is_searched_unless_the_client_searches_itself() {
             let is_searched = tools == 2;
             assert_eq!(has(&names, "search_tools"), is_searched, "{names:?}");
             if is_searched {
-                let found =
-                    client.text("search_tools", json!({"query": "thing with the number 7"}));
+                let found = client.text("search_tools", json!({"query": "tool_07"}));
                 assert!(found.contains("one_tool_07") && found.contains("two_tool_07"), "{found}");
                 let call = json!({"name": "two_tool_07", "arguments": {}});
                 assert!(client.text("call_tool", call).contains("tool_07"));

@@ -364,8 +364,7 @@ fn progress_after_a_question_has_the_token_of_the_new_request() {
             "requestState": asked["result"]["requestState"],
         }),
     );
-    let told = client
-        .hear(|told| told["method"] == "notifications/progress" && told["params"]["progress"] == 1);
+    let told = client.hear(|told| told["method"] == "notifications/progress");
     assert_eq!(told["params"]["progressToken"], "second", "{told}");
     assert!(text_of(&client.reply(second)).contains("accept"));
 }

@@ -11,6 +11,7 @@ mod inner_call;
 mod output;
 mod plugin;
 mod traced;
+mod unknown_tool;
 pub mod upstream;
 
 use std::fmt;

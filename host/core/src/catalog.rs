@@ -212,11 +212,11 @@ impl Catalog {
         self.upstream_of_alias(uri).or_else(|| self.upstream_at(self.uris.of(uri)?))
     }
 
-    /// The server that `wrap` wraps, if all tools are its own.
+    /// The server that `wrap` wraps, if there is no other source but the plugins that make its views.
     pub fn wrapped_alone(&self) -> Option<&UpstreamOffer> {
         let [offer] = self.upstreams.as_slice() else { return None };
-        let is_own = |(_, tool): (&str, CatalogTool<'_>)| matches!(tool, CatalogTool::Upstream(..));
-        (offer.source.is_wrapped() && self.tools().all(is_own)).then_some(offer)
+        let makes_views = |one: &Arc<LoadedPlugin>| one.features.contains(&Feature::Views);
+        (offer.source.is_wrapped() && self.plugins.loaded.iter().all(makes_views)).then_some(offer)
     }
 
     /// The upstream server whose resource or template has this alias.

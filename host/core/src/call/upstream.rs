@@ -6,7 +6,6 @@
 
 mod defaults;
 mod resource_uris;
-mod unknown_tool;
 
 use std::time::Duration;
 
@@ -19,6 +18,7 @@ use serde_json::{Value, json};
 use super::client::{Client, Notification};
 use super::{
     Call, CallFailure, ProtocolError, SourceAnswer, ToolCall, Work, check_arguments, consent,
+    unknown_tool,
 };
 use crate::bindings::Subject;
 use crate::sandbox::CallNotification;
@@ -77,11 +77,12 @@ pub(super) fn digest_of<'a>(offered: &'a UpstreamOffer, work: &Work) -> &'a str 
     }
 }
 
+/// The tool of a call, if clients see it. Tools that are held back or switched off are never called.
 fn tool_of<'a>(
     offered: &'a UpstreamOffer,
     call: &ToolCall,
 ) -> Option<&'a portcullis_mcp_client::UpstreamTool> {
-    let at = offered.presented.iter().position(|tool| tool.name == call.name)?;
+    let (at, _) = offered.tools().find(|(_, tool)| tool.name == call.name)?;
     offered.listing.tools.get(at)
 }
 
@@ -112,6 +113,7 @@ pub(super) async fn serve(
     {
         consent = Some(consent::question(&tool.name, &server.name, &request.params));
     }
+    let method = request.method.clone();
     let rounds = Rounds { offered, upstream, request, consent, client: call.client };
     // Boxed because this future is large: unboxed, it would enlarge the future of every call.
     let served = Box::pin(rounds.serve(call.resumed)).await;
@@ -122,7 +124,7 @@ pub(super) async fn serve(
     }
     match served {
         Ok(SourceAnswer::Upstream(mut result)) => {
-            resource_uris::show(offered, &call.work, &mut result);
+            resource_uris::show(offered, &method, &mut result);
             Ok(SourceAnswer::Upstream(result))
         }
         Err(CallFailure::Protocol(error)) => {

@@ -172,59 +172,71 @@ pub(super) fn owned(
     });
     for (at, shown) in all {
         let whose = &names[at];
-        let mut remark = |text| remarks.push(Remark { source: whose.clone(), text });
-        let (text, space, is_template) = match shown {
-            Ok(shown) => shown,
-            Err(NoSpace(text)) => {
-                let text = portcullis_sanitize::line(&text, 200);
-                remark(format!(
-                    "the resource template {text} of `{whose}` is hidden: it does not begin with a scheme \
-                     of its own, so it would answer for everybody's resources"
-                ));
-                continue;
-            }
+        let refused = match shown {
+            Err(NoSpace(text)) => Some(format!(
+                "the resource template {} of `{whose}` is hidden: it does not begin with a scheme of its own, so it \
+                 would answer for everybody's resources",
+                portcullis_sanitize::line(&text, 200)
+            )),
+            Ok((text, space, _)) if space.text().starts_with(HOST_SCHEME) => Some(format!(
+                "the resource {} of `{whose}` is hidden: URIs of this scheme are the host's own",
+                portcullis_sanitize::line(&text, 200)
+            )),
+            Ok(claim) => owned.claim(plugins, ranks, at, claim).err().map(|refused| {
+                format!(
+                    "the resource {} of `{whose}` {}: `{}` was there first with URIs of that beginning",
+                    portcullis_sanitize::line(&refused.text, 200),
+                    if refused.has_alias { "has another URI" } else { "is hidden" },
+                    names[refused.owner]
+                )
+            }),
         };
-        let shown = portcullis_sanitize::line(&text, 200);
-        if space.text().starts_with(HOST_SCHEME) {
-            remark(format!(
-                "the resource {shown} of `{whose}` is hidden: URIs of this scheme are the host's own"
-            ));
-            continue;
-        }
-        let realm = uris::realm(space.text());
-        let addresses =
-            at.checked_sub(plugins.loaded.len()).and_then(|at| owned.addresses.get_mut(at));
-        match (owned.uris.claim(space.clone(), at), addresses) {
-            (Ok(()), addresses) => {
-                let arrived = ranks.rank(at, "source", "");
-                if let Some(realm) = realm {
-                    let first = owned.realms.entry(realm).or_insert(arrived);
-                    *first = arrived.min(*first);
-                }
-                if is_template {
-                    owned.templates.insert((at, text));
-                }
-                if let Some(addresses) = addresses {
-                    addresses.grant(space);
-                }
-            }
-            (Err(owner), addresses) => {
-                let outcome = match addresses {
-                    Some(addresses) => {
-                        addresses.refuse(space);
-                        "has another URI"
-                    }
-                    None => "is hidden",
-                };
-                remark(format!(
-                    "the resource {shown} of `{whose}` {outcome}: `{}` was there first with URIs of that \
-                     beginning",
-                    names[owner]
-                ));
-            }
-        }
+        remarks.extend(refused.map(|text| Remark { source: whose.clone(), text }));
     }
     owned
+}
+
+/// A claim on URIs that another source owns.
+struct Refused {
+    /// The URI or the template.
+    text: String,
+    /// The owner's index.
+    owner: usize,
+    /// Whether clients know what was claimed by an alias.
+    has_alias: bool,
+}
+
+impl Owned {
+    /// Grants the claim of a source, unless another source was there first.
+    fn claim(
+        &mut self,
+        plugins: &Plugins,
+        ranks: &Ranks,
+        at: usize,
+        (text, space, is_template): UriClaim,
+    ) -> Result<(), Refused> {
+        let of_upstream = at.checked_sub(plugins.loaded.len());
+        let addresses = of_upstream.and_then(|at| self.addresses.get_mut(at));
+        if let Err(owner) = self.uris.claim(space.clone(), at) {
+            let has_alias = addresses.is_some();
+            if let Some(addresses) = addresses {
+                addresses.refuse(space);
+            }
+            return Err(Refused { text, owner, has_alias });
+        }
+        if let Some(realm) = uris::realm(space.text()) {
+            let arrived = ranks.rank(at, "source", "");
+            let first = self.realms.entry(realm).or_insert(arrived);
+            *first = arrived.min(*first);
+        }
+        if is_template {
+            self.templates.insert((at, text));
+        }
+        if let Some(addresses) = addresses {
+            addresses.grant(space);
+        }
+        Ok(())
+    }
 }
 
 /// Gives each upstream server the URIs of its views, which the host has rewritten.

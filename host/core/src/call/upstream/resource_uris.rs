@@ -2,28 +2,23 @@
 
 use serde_json::Value;
 
-use crate::call::Work;
 use crate::upstreams::UpstreamOffer;
 
-/// Replaces the URIs in a result: those of the contents of a resource, and those of resources and links in the content of
-/// tools and prompts that have an alias, because another source owns their URIs.
-pub fn show(offered: &UpstreamOffer, work: &Work, result: &mut Value) {
-    match work {
-        Work::Resource(_) => {
+/// Replaces the URIs in the result of a request: those of the contents of a resource, and those of resources and links
+/// in the content of tools and prompts that have an alias, because another source owns their URIs.
+pub fn show(offered: &UpstreamOffer, method: &str, result: &mut Value) {
+    match method {
+        "resources/read" => {
             for content in items(result.get_mut("contents")) {
                 show_uri(content, |own| Some(offered.shown_uri(own)));
             }
         }
-        Work::Tool(_) => show_blocks(offered, items(result.get_mut("content"))),
-        Work::Prompt { .. } => {
+        "tools/call" => show_blocks(offered, items(result.get_mut("content"))),
+        "prompts/get" => {
             let messages = items(result.get_mut("messages"));
             show_blocks(offered, messages.filter_map(|message| message.get_mut("content")));
         }
-        Work::Resources(_)
-        | Work::Version(_)
-        | Work::Completion { .. }
-        | Work::Views
-        | Work::Job(_) => {}
+        _ => {}
     }
 }
 

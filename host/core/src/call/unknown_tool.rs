@@ -6,7 +6,7 @@
 use portcullis_mcp_client::Object;
 use serde_json::{Value, json};
 
-use crate::call::{CallFailure, SourceAnswer};
+use super::{CallFailure, SourceAnswer};
 
 /// A name that no tool has.
 const NOBODYS: &str = "portcullis-no-such-tool";
