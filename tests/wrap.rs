@@ -169,3 +169,19 @@ fn a_tool_that_is_not_listed_does_not_run_behind_wrap() {
     let refused = client.text("seen", json!({}));
     assert_eq!(refused, "-32602 no tool seen");
 }
+
+#[test]
+fn the_tools_of_a_large_server_are_listed_as_they_are() {
+    let home = Home::new();
+    let server = stand_in();
+    for era in Era::BOTH {
+        for (options, expected) in [(&[][..], 100), (&["--tools", "search"], 2)] {
+            let arguments =
+                [&["wrap"], options, &["--", server.as_str(), "stdio", "hundred"]].concat();
+            let mut client = Client::start_with(&home, &arguments, era, json!({}));
+            let tools = tools(&mut client);
+            assert_eq!(tools.len(), expected, "{era:?} {options:?}");
+            assert_eq!(tools[0]["name"] == "search_tools", expected == 2, "{}", tools[0]);
+        }
+    }
+}

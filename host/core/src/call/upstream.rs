@@ -77,7 +77,7 @@ pub(super) fn digest_of<'a>(offered: &'a UpstreamOffer, work: &Work) -> &'a str 
     }
 }
 
-/// The tool of a call, if clients see it. Tools that are held back or switched off are never called.
+/// The tool of a call, among those that clients see.
 fn tool_of<'a>(
     offered: &'a UpstreamOffer,
     call: &ToolCall,

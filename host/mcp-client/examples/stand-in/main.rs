@@ -1,9 +1,9 @@
 //! A server for tests, which supports all revisions and transports of MCP, and misbehaves on demand:
-//! `stand-in stdio|http|sse [OPTION]…`. Over HTTP, it prints its URL on stdout. With `weather`, `database` or `fifty`,
-//! it behaves like a common server, and never misbehaves.
+//! `stand-in stdio|http|sse [OPTION]…`. Over HTTP, it prints its URL on stdout. With `weather`, `database`, `fifty` or
+//! `hundred`, it behaves like a common server, and never misbehaves.
 
 mod database;
-mod fifty;
+mod many;
 mod pipes;
 mod script;
 mod shop;

@@ -1,8 +1,8 @@
-//! Realistic servers without faults: `weather`, `database`, `fifty`.
+//! Realistic servers without faults: `weather`, `database`, `fifty`, `hundred`.
 
 use serde_json::{Value, json};
 
-use crate::{database::Database, fifty::Fifty, weather::Weather};
+use crate::{database::Database, many::Many, weather::Weather};
 
 /// The tools and resources of a realistic server.
 pub trait Shop: Send + Sync {
@@ -29,7 +29,8 @@ pub fn of(options: &[String]) -> Option<Box<dyn Shop>> {
         match option.as_str() {
             "weather" => Some(Box::new(Weather)),
             "database" => Some(Box::<Database>::default()),
-            "fifty" => Some(Box::new(Fifty)),
+            "fifty" => Some(Box::new(Many(50))),
+            "hundred" => Some(Box::new(Many(100))),
             _ => None,
         }
     })
