@@ -22,6 +22,7 @@ const world = mkdtempSync(join(tmpdir(), 'portcullis-servers-'));
 const folder = join(world, 'folder');
 const repository = join(world, 'repository');
 mkdirSync(folder);
+mkdirSync(join(world, 'mongodb'));
 writeFileSync(join(folder, 'a.txt'), 'one\ntwo\n');
 mkdirSync(repository);
 const git = (...args) => execFileSync('git', ['-C', repository, '-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args]);
@@ -98,6 +99,25 @@ const SERVERS = {
     requests: [call('sequentialthinking', { thought: 'a', nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 })],
   },
   context7: { command: script('@upstash/context7-mcp/dist/index.js'), requests: [] },
+  // Its tools need an account; its lists do not.
+  firecrawl: { command: script('firecrawl-mcp/dist/index.js'), env: { FIRECRAWL_API_KEY: 'fc-none' }, requests: [] },
+  mongodb: {
+    command: script('mongodb-mcp-server/dist/esm/index.js', '--telemetry', 'disabled'),
+    env: { HOME: join(world, 'mongodb') },
+    requests: [
+      call('list-connections', {}),
+      call('find', { connectionId: 'none', database: 'a', collection: 'b' }),
+    ],
+  },
+  motherduck: {
+    command: program('mcp-server-motherduck', '--db-path', ':memory:', '--read-write'),
+    requests: [
+      call('execute_query', { sql: "create or replace table city as select 1 as id, 'Köln' as name" }),
+      call('execute_query', { sql: 'select * from city' }),
+      call('execute_query', { sql: 'select * from none' }),
+      call('list_columns', { table: 'city' }),
+    ],
+  },
   git: {
     command: program('mcp-server-git', '--repository', repository),
     requests: [
@@ -207,7 +227,8 @@ function home(name, servers) {
 
 function wrapped(path, era) {
   const env = { HOME: path, XDG_CACHE_HOME: '', XDG_CONFIG_HOME: '', XDG_DATA_HOME: '', XDG_STATE_HOME: '' };
-  const command = [binary, '--config', join(path, 'portcullis.toml'), 'serve'];
+  // Without `all`, long lists are offered by search.
+  const command = [binary, '--config', join(path, 'portcullis.toml'), 'serve', '--tools', 'all'];
   return new Client(command, { era, env, roots: [`file://${folder}`] });
 }
 
