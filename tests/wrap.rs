@@ -160,6 +160,18 @@ fn a_wrapped_server_speaks_of_wrong_calls_in_its_own_words() {
 }
 
 #[test]
+fn a_wrapped_server_may_ask_before_it_says_that_a_tool_is_unknown() {
+    for era in Era::BOTH {
+        let home = Home::new();
+        let program = stand_in();
+        let arguments = ["wrap", "--", program.as_str(), "stdio", "legacy", "curious"];
+        let mut client = Client::start_with(&home, &arguments, era, json!({"roots": {}}));
+        client.answers = [("roots/list".to_owned(), json!({"roots": []}))].into();
+        assert_eq!(client.text("nothing", json!({})), "-32602 no tool nothing", "{era:?}");
+    }
+}
+
+#[test]
 fn a_tool_that_is_not_listed_does_not_run_behind_wrap() {
     let home = Home::new();
     let program = stand_in();

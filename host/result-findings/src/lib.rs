@@ -144,4 +144,5 @@ fn is_binary(holder: &Value, name: &str) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests may read files")]
 mod tests;

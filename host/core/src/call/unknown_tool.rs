@@ -41,6 +41,8 @@ pub fn answer(
             });
             Err(CallFailure::Protocol(error))
         }
+        // Some servers ask for the client's roots before they answer anything.
+        Ok(questions @ SourceAnswer::UpstreamQuestions { .. }) => Ok(questions),
         Ok(_) => Err(CallFailure::Unknown(format!("unknown tool: {name}"))),
         Err(failure) => Err(failure),
     }

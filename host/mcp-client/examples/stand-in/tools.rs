@@ -10,6 +10,10 @@ use crate::script::{Call, Server};
 impl Server {
     /// The result of a tool call, or a JSON-RPC error. `None`: the tool never answers.
     pub async fn tool(self: &Arc<Self>, call: Call) -> Option<Result<Value, Value>> {
+        if self.is("curious") && !call.modern {
+            // Like servers that want to know the roots before their first answer.
+            self.ask(&call.out, "roots/list", json!({})).await;
+        }
         let arguments = &call.params["arguments"];
         let notify = |method: &str, params: Value| {
             let message = json!({"jsonrpc": "2.0", "method": method, "params": params});

@@ -54,9 +54,9 @@ impl Server {
             if params.name == results::READ && selection.bounds_results() {
                 return Ok(self.read_result(params.arguments, &caller));
             }
-            let arguments = params.arguments.unwrap_or_default();
+            let arguments = params.arguments.take().unwrap_or_default();
             record_attempt(&catalog, &params.name, arguments, cx);
-            return self.unknown_tool(&catalog, &params.name, cx).await;
+            return self.unknown_tool(&catalog, params, cx).await;
         };
         let arguments = Arc::new(Value::Object(params.arguments.unwrap_or_default()));
         let request = SourceRequest {
@@ -291,9 +291,10 @@ impl Server {
     async fn unknown_tool(
         &self,
         catalog: &Catalog,
-        name: &str,
+        params: CallToolRequestParams,
         cx: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let name: &str = &params.name;
         let held = catalog.upstreams.iter().any(|upstream| upstream.holds(name));
         let Some(offer) = catalog.wrapped_alone().filter(|_| !held) else {
             return Err(unknown_tool_error(catalog, name));
@@ -305,8 +306,8 @@ impl Server {
             name,
             arguments: no_arguments(),
             has_paths: false,
-            state: None,
-            responses: None,
+            state: params.request_state.as_deref(),
+            responses: params.input_responses,
         };
         match Box::pin(self.serve(request, cx)).await {
             Ok(RequestResult::Upstream(result)) => Ok(self.passed_on(result)),
