@@ -27,7 +27,7 @@ clients: _build
 # Compare public MCP servers with the same servers behind the built binary (needs npm, python and git)
 servers: _build
     cd tests/servers && python3 -m venv .venv && .venv/bin/pip install --quiet --disable-pip-version-check --requirement requirements.txt
-    cd tests/servers && npm ci --ignore-scripts && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm test
+    cd tests/servers && npm ci --ignore-scripts --omit=optional && PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" npm test
 
 # Publish to, list, fetch from and update from Debian's registry on this machine (needs the package docker-registry)
 registry: _build

@@ -9,6 +9,7 @@ use crate::support::client::{Client, Era, text_of};
 use crate::support::home::Home;
 use crate::support::http;
 use crate::support::process::Process;
+use crate::support::stand_in;
 
 /// A UI5 tool that needs a project, one that needs none, and an Unreal tool.
 const UI5: &str = "run_ui5_linter";
@@ -209,6 +210,66 @@ fn a_command_says_of_each_tool_why_it_is_listed() {
     assert!(only.contains(UNREAL) && !only.contains(UI5), "{only}");
     let shown = home.run(&["tools", "--why", "--root", &root]);
     assert!(shown.stdout.contains("not listed, can be called"), "{shown:?}");
+}
+
+#[test]
+fn a_command_says_which_tools_the_plugin_of_views_keeps_from_models() {
+    let home = Home::new();
+    for (settings, place, reason) in [
+        ("", "unlisted", "neither to models nor to views"),
+        (
+            "[plugins.ui.settings]\nmodel-tool = \"true\"\n[plugins.ui.grants.catalog]\nread = [\"tools\"]\n\
+             [plugins.ui.grants.store]\nbytes = 1_000_000\n[plugins.ui.grants.cache]\nbytes = 1_000_000\n",
+            "listed",
+            "it is for every project",
+        ),
+    ] {
+        home.configure(settings);
+        let mut client = Client::start(&home, Era::Legacy);
+        assert_eq!(has(&names(&mut client), "_ui"), place == "listed", "{settings}");
+        client.end();
+        let ran = home.run(&["tools", "--why", "--json"]);
+        let said: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
+        let tools = said["tools"].as_array().expect("a list");
+        let tool = tools.iter().find(|tool| tool["name"] == "_ui").expect("it is there");
+        assert_eq!(tool["place"], place, "{tool}");
+        assert!(tool["why"].to_string().contains(reason), "{tool}");
+    }
+}
+
+#[test]
+fn a_list_that_is_too_large_is_searched_unless_the_client_searches_itself() {
+    let home = Home::new();
+    let server = |name: &str| {
+        let program = stand_in();
+        format!(
+            "[upstreams.{name}]\nprefix = \"{name}\"\ncommand = {program:?}\nargs = [\"stdio\", \"fifty\"]\n"
+        )
+    };
+    for (servers, client, tools) in [
+        (&["one"][..], "blackbox", 50),
+        (&["one", "two"], "blackbox", 2),
+        (&["one", "two"], "claude-code", 100),
+    ] {
+        let sections: String = servers.iter().map(|name| server(name)).collect();
+        home.configure(&format!("[host]\nbundled = false\n{sections}"));
+        for era in Era::BOTH {
+            let mut client = Client::named(client, &mut home.command(&["serve"]), era, json!({}));
+            let names = names(&mut client);
+            assert_eq!(names.len(), tools, "{names:?}");
+            let is_searched = tools == 2;
+            assert_eq!(has(&names, "search_tools"), is_searched, "{names:?}");
+            if is_searched {
+                let found = client.text("search_tools", json!({"query": "tool_07"}));
+                assert!(found.contains("one_tool_07") && found.contains("two_tool_07"), "{found}");
+                let call = json!({"name": "two_tool_07", "arguments": {}});
+                assert!(client.text("call_tool", call).contains("tool_07"));
+            }
+        }
+        let ran = home.run(&["tools", "--why", "--json", "--client", client]);
+        let said: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
+        assert_eq!(said["searched"], tools == 2, "{servers:?} {client}");
+    }
 }
 
 #[test]

@@ -118,6 +118,9 @@ fn a_server_that_cannot_start_is_said_to_the_client() {
     let said = reply["result"]["instructions"].as_str().unwrap_or_default();
     assert!(said.contains("`none` could not be started"), "{reply}");
     assert!(!said.contains("/no/such"), "paths of this machine are not for models: {said}");
+    client.end();
+    let doctor = home.run(&["doctor"]);
+    assert!(doctor.stdout.contains("`none`") && doctor.stdout.contains("/no/such"), "{doctor:?}");
 }
 
 #[test]

@@ -309,7 +309,7 @@ fn commands_show_other_servers_and_record_what_they_are_asked() {
     let audit: Value = serde_json::from_str(&audit.stdout).expect("JSON");
     assert_eq!(audit["upstreams"][0]["state"], "connected", "{audit}");
     let checked = home.run(&["check"]);
-    assert!(checked.stdout.contains("upstream `odd`, tools: 12"), "{checked:?}");
+    assert!(checked.stdout.contains("upstream `odd`, tools: 13"), "{checked:?}");
     configure(&home, "/no/such/program", &[], "");
     let listed = home.run(&["plugin", "list", "--json"]);
     let listed: Value = serde_json::from_str(&listed.stdout).expect("JSON");

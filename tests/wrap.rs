@@ -130,3 +130,70 @@ fn servers_are_named_after_what_was_typed() {
         assert_eq!(last["plugin"], expected);
     }
 }
+
+#[test]
+fn a_wrapped_server_speaks_of_wrong_calls_in_its_own_words() {
+    for era in Era::BOTH {
+        for (server, unknown, invalid) in [
+            (
+                "weather",
+                "error: MCP error -32602: Tool nothing not found",
+                "error: MCP error -32602: Input validation error: Invalid arguments for tool \
+                 get_current_weather: expected string at city",
+            ),
+            ("all", "-32602 no tool nothing", ""),
+        ] {
+            let home = Home::new();
+            let program = stand_in();
+            let arguments = ["wrap", "--", program.as_str(), "stdio", server];
+            let mut client = Client::start_with(&home, &arguments, era, json!({}));
+            assert_eq!(client.text("nothing", json!({})), unknown, "{server} {era:?}");
+            if !invalid.is_empty() {
+                assert_eq!(client.text("get_current_weather", json!({"city": 7})), invalid);
+            }
+            client.end();
+            let audit = home.audit();
+            let unknown = audit.iter().find(|record| record["tool"] == "nothing");
+            assert!(unknown.is_some(), "the call is on record: {audit:?}");
+        }
+    }
+}
+
+#[test]
+fn a_wrapped_server_may_ask_before_it_says_that_a_tool_is_unknown() {
+    for era in Era::BOTH {
+        let home = Home::new();
+        let program = stand_in();
+        let arguments = ["wrap", "--", program.as_str(), "stdio", "legacy", "curious"];
+        let mut client = Client::start_with(&home, &arguments, era, json!({"roots": {}}));
+        client.answers = [("roots/list".to_owned(), json!({"roots": []}))].into();
+        assert_eq!(client.text("nothing", json!({})), "-32602 no tool nothing", "{era:?}");
+    }
+}
+
+#[test]
+fn a_tool_that_is_not_listed_does_not_run_behind_wrap() {
+    let home = Home::new();
+    let program = stand_in();
+    // Without the option `all`, this server runs `seen` and does not list it.
+    let arguments = ["wrap", "--", program.as_str(), "stdio"];
+    let mut client = Client::start_with(&home, &arguments, Era::Legacy, json!({}));
+    let refused = client.text("seen", json!({}));
+    assert_eq!(refused, "-32602 no tool seen");
+}
+
+#[test]
+fn the_tools_of_a_large_server_are_listed_as_they_are() {
+    let home = Home::new();
+    let server = stand_in();
+    for era in Era::BOTH {
+        for (options, expected) in [(&[][..], 100), (&["--tools", "search"], 2)] {
+            let arguments =
+                [&["wrap"], options, &["--", server.as_str(), "stdio", "hundred"]].concat();
+            let mut client = Client::start_with(&home, &arguments, era, json!({}));
+            let tools = tools(&mut client);
+            assert_eq!(tools.len(), expected, "{era:?} {options:?}");
+            assert_eq!(tools[0]["name"] == "search_tools", expected == 2, "{}", tools[0]);
+        }
+    }
+}

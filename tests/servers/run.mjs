@@ -1,9 +1,10 @@
 // Servers that nobody here wrote, compared with the same servers behind the built binary:
-// `npm ci && npm test [-- BINARY]`. The Python servers are those of `requirements.txt` in `.venv`.
+// `npm ci && npm test [-- BINARY]`. The Python servers are those of `requirements.txt` in `.venv`. Servers of browsers
+// need Chromium: `CHROMIUM`, or `chromium` on the path.
 //
 // Each server is asked directly, and through Portcullis: alone and all at once, cold (nothing is known of the server)
-// and warm, by clients of both eras. Lists have to be equal item by item, and answers field by field. Prints a line
-// for each comparison.
+// and warm, by clients of both eras. Lists have to be equal item by item, and answers field by field. Behind `wrap`,
+// the answers to unknown tools and to wrong arguments have to be the server's own. Prints a line for each comparison.
 
 import { strict as assert } from 'node:assert';
 import { execFileSync } from 'node:child_process';
@@ -21,6 +22,7 @@ const world = mkdtempSync(join(tmpdir(), 'portcullis-servers-'));
 const folder = join(world, 'folder');
 const repository = join(world, 'repository');
 mkdirSync(folder);
+mkdirSync(join(world, 'mongodb'));
 writeFileSync(join(folder, 'a.txt'), 'one\ntwo\n');
 mkdirSync(repository);
 const git = (...args) => execFileSync('git', ['-C', repository, '-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args]);
@@ -36,12 +38,28 @@ const pages = createServer((request, response) => {
   response.end(isPage ? '<html><body><h1>Title</h1><p>Some text.</p></body></html>' : '');
 });
 await new Promise((resolve) => pages.listen(0, '127.0.0.1', resolve));
+const database = join(world, 'cities.db');
+execFileSync(join(here, '.venv/bin/python'), ['-c', `
+import sqlite3
+with sqlite3.connect(${JSON.stringify(database)}) as database:
+    database.execute('create table city (id integer primary key, name text)')
+    database.execute("insert into city (name) values ('Paris'), ('Köln')")
+`]);
+
+/** The program of Chromium. */
+function chromium() {
+  return process.env.CHROMIUM ?? execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim();
+}
+
 const page = `http://127.0.0.1:${pages.address().port}/page`;
 
 const script = (name, ...args) => [process.execPath, join(here, 'node_modules', name), ...args];
 const program = (name, ...args) => [join(here, '.venv/bin', name), ...args];
 const official = (name, ...args) => script(`@modelcontextprotocol/server-${name}/dist/index.js`, ...args);
 const call = (name, args) => ['tools/call', { name, arguments: args }];
+
+/** A request whose answer has times or random names in it: only whether it succeeds is compared. */
+const varying = ([method, params]) => [method, params, 'varies'];
 
 /** The servers, each with requests that have the same answer each time. */
 const SERVERS = {
@@ -81,6 +99,25 @@ const SERVERS = {
     requests: [call('sequentialthinking', { thought: 'a', nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 })],
   },
   context7: { command: script('@upstash/context7-mcp/dist/index.js'), requests: [] },
+  // Its tools need an account; its lists do not.
+  firecrawl: { command: script('firecrawl-mcp/dist/index.js'), env: { FIRECRAWL_API_KEY: 'fc-none' }, requests: [] },
+  mongodb: {
+    command: script('mongodb-mcp-server/dist/esm/index.js', '--telemetry', 'disabled'),
+    env: { HOME: join(world, 'mongodb') },
+    requests: [
+      call('list-connections', {}),
+      call('find', { connectionId: 'none', database: 'a', collection: 'b' }),
+    ],
+  },
+  motherduck: {
+    command: program('mcp-server-motherduck', '--db-path', ':memory:', '--read-write'),
+    requests: [
+      call('execute_query', { sql: "create or replace table city as select 1 as id, 'Köln' as name" }),
+      call('execute_query', { sql: 'select * from city' }),
+      call('execute_query', { sql: 'select * from none' }),
+      call('list_columns', { table: 'city' }),
+    ],
+  },
   git: {
     command: program('mcp-server-git', '--repository', repository),
     requests: [
@@ -99,6 +136,34 @@ const SERVERS = {
   fetch: {
     command: program('mcp-server-fetch', '--ignore-robots-txt'),
     requests: [call('fetch', { url: page }), call('fetch', { url: page, raw: true, max_length: 10 })],
+  },
+  sqlite: {
+    command: program('database-mcp-sqlite', '--dsn', database),
+    requests: [
+      call('execute_sql', { sql: 'select * from city' }),
+      call('execute_sql', { sql: 'drop table city' }),
+      call('search_objects', {}),
+      call('search_objects', { table: 'city' }),
+    ],
+  },
+  playwright: {
+    command: script('@playwright/mcp/cli.js', '--headless', '--isolated', '--no-sandbox', '--executable-path', chromium(), '--output-dir', join(world, 'playwright')),
+    requests: [
+      varying(call('browser_navigate', { url: page })),
+      call('browser_evaluate', { function: '() => 6 * 7' }),
+      call('browser_evaluate', { function: '() => document.body.innerText' }),
+      call('browser_tabs', { action: 'list' }),
+      call('browser_click', { element: 'none', target: 'e999' }),
+    ],
+  },
+  chrome: {
+    command: script('chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js', '--headless', '--isolated', '--executablePath', chromium(), '--chromeArg=--no-sandbox', '--no-usage-statistics'),
+    requests: [
+      call('new_page', { url: page }),
+      call('list_pages', {}),
+      call('evaluate_script', { pageId: 2, function: '() => document.body.innerText' }),
+      call('evaluate_script', { pageId: 99, function: '() => 1' }),
+    ],
   },
 };
 
@@ -129,13 +194,18 @@ function plain(reply) {
   return reply.error ? { error: reply.error.message } : rest;
 }
 
+/** What is compared of an answer. */
+function compared(reply, varies) {
+  return varies ? { failed: reply.error !== undefined || reply.result.isError === true } : plain(reply);
+}
+
 /** What a session shows of one server. */
 async function shown(client, { requests }) {
   const begun = await client.begin();
   const lists = {};
   for (const [method, key] of LISTS) lists[key] = await client.list(method, key);
   const answers = [];
-  for (const [method, params] of requests) answers.push(plain(await client.request(method, params)));
+  for (const [method, params, varies] of requests) answers.push(compared(await client.request(method, params), varies));
   for (const { uri } of lists.resources.slice(0, 3)) answers.push(plain(await client.request('resources/read', { uri })));
   return { begun, lists, answers };
 }
@@ -157,7 +227,8 @@ function home(name, servers) {
 
 function wrapped(path, era) {
   const env = { HOME: path, XDG_CACHE_HOME: '', XDG_CONFIG_HOME: '', XDG_DATA_HOME: '', XDG_STATE_HOME: '' };
-  const command = [binary, '--config', join(path, 'portcullis.toml'), 'serve'];
+  // Without `all`, long lists are offered by search.
+  const command = [binary, '--config', join(path, 'portcullis.toml'), 'serve', '--tools', 'all'];
   return new Client(command, { era, env, roots: [`file://${folder}`] });
 }
 
@@ -201,6 +272,31 @@ async function compare(name, server) {
 /** Capabilities that do not pass through, and why. */
 const ABSENT = { tasks: 'tasks of 2025-11-25 are not those of 2026-07-28' };
 
+/** One server behind `wrap`: unknown tools and wrong arguments are answered in the server's own words. */
+async function inOwnWords(server, { lists }) {
+  const { command, env = {} } = SERVERS[server];
+  const strict = lists.tools.find(({ inputSchema }) => Object.values(inputSchema.properties ?? {}).some(({ default: one }) => one === undefined)
+    && inputSchema.required?.length > 0 && inputSchema.required.every((name) => inputSchema.properties[name]?.default === undefined));
+  const wrong = [call('no-such-tool', {}), ...(strict ? [call(strict.name, {})] : [])];
+  const answers = async (client) => {
+    await client.begin();
+    await client.list('tools/list', 'tools');
+    const all = [];
+    for (const [method, params] of wrong) all.push(plain(await client.request(method, params)));
+    return all;
+  };
+  const own = { ...env, HOME: join(world, `wrapped-${server}`), XDG_CACHE_HOME: '', XDG_CONFIG_HOME: '', XDG_DATA_HOME: '', XDG_STATE_HOME: '' };
+  mkdirSync(own.HOME);
+  const names = ['PATH', ...Object.keys(env)].flatMap((name) => ['--env', name]);
+  const direct = await session(new Client(command, { era: 'legacy', env }), answers);
+  for (const era of ['legacy', 'modern']) {
+    await check(`${server} behind wrap, ${era}: ${wrong.length} wrong calls`, async () => {
+      const through = new Client([binary, 'wrap', ...names, '--', ...command], { era, env: own });
+      assert.deepEqual(await session(through, answers), direct);
+    });
+  }
+}
+
 /** All servers behind one host: each tool is there, and each request has its server's answer. */
 async function together(servers, direct) {
   const path = home('all', servers);
@@ -214,8 +310,8 @@ async function together(servers, direct) {
         }
       }
       await Promise.all(servers.map(async (server) => {
-        for (const [at, [method, params]] of SERVERS[server].requests.entries()) {
-          const answer = plain(await client.request(method, params));
+        for (const [at, [method, params, varies]] of SERVERS[server].requests.entries()) {
+          const answer = compared(await client.request(method, params), varies);
           assert.deepEqual(answer, direct[server].answers[at], `${server}: ${params.name}`);
         }
       }));
@@ -230,7 +326,10 @@ try {
     if (!existsSync(file)) throw new Error(`${file} is not installed`);
   }
   const direct = {};
-  for (const name of servers) direct[name] = await compare(name, name);
+  for (const name of servers) {
+    direct[name] = await compare(name, name);
+    await inOwnWords(name, direct[name]);
+  }
   await together(servers, direct);
 } finally {
   pages.close();

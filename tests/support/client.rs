@@ -43,6 +43,8 @@ pub enum Event {
 pub struct Client {
     process: Process,
     era: Era,
+    /// The name by which the client introduces itself.
+    name: &'static str,
     capabilities: Value,
     next_id: i64,
     /// The requests sent, for repetition in the next round.
@@ -73,10 +75,16 @@ impl Client {
 
     /// Starts a client with these capabilities, and the server of this command.
     pub fn of(command: &mut Command, era: Era, capabilities: Value) -> Self {
+        Self::named("blackbox", command, era, capabilities)
+    }
+
+    /// Starts a client with this name and these capabilities, and the server of this command.
+    pub fn named(name: &'static str, command: &mut Command, era: Era, capabilities: Value) -> Self {
         let process = Process::start(command);
         let mut client = Self {
             process,
             era,
+            name,
             capabilities,
             next_id: 0,
             sent: HashMap::new(),
@@ -90,7 +98,7 @@ impl Client {
             let params = json!({
                 "protocolVersion": era.version(),
                 "capabilities": client.capabilities,
-                "clientInfo": {"name": "blackbox", "version": "1"},
+                "clientInfo": {"name": name, "version": "1"},
             });
             let id = client.request("initialize", params);
             let reply = client.reply(id);
@@ -133,7 +141,7 @@ impl Client {
         for (key, value) in [
             ("protocolVersion", json!(self.era.version())),
             ("clientCapabilities", self.capabilities.clone()),
-            ("clientInfo", json!({"name": "blackbox", "version": "1"})),
+            ("clientInfo", json!({"name": self.name, "version": "1"})),
         ] {
             meta.insert(format!("io.modelcontextprotocol/{key}"), value);
         }

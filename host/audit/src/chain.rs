@@ -145,6 +145,8 @@ struct LineFields<'a> {
     duration_us: Option<u64>,
     bytes_in: Option<u64>,
     bytes_out: Option<u64>,
+    #[serde(default)]
+    findings: Vec<String>,
     before: Option<String>,
     user: Option<String>,
     reason: Option<String>,
@@ -183,6 +185,7 @@ impl LineFields<'_> {
                 duration_us: self.duration_us?,
                 bytes_in: self.bytes_in?,
                 bytes_out: self.bytes_out?,
+                findings: self.findings,
             },
             "approval" => {
                 Event::Approval { before: self.before, user: self.user?, reason: self.reason? }

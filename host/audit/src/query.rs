@@ -28,6 +28,8 @@ pub struct Query {
     pub request: Option<String>,
     /// Only denials.
     pub only_denied: bool,
+    /// Only calls in whose results something was found.
+    pub only_findings: bool,
 }
 
 /// The selected records.
@@ -88,6 +90,7 @@ impl Query {
             && self.request.as_deref().is_none_or(|wanted| is_part_of(&record.request, wanted))
             && matches(&self.capability, capability)
             && (!self.only_denied || verdict == Some(Verdict::Denied))
+            && (!self.only_findings || has_findings(&record.event))
             && self.host.as_deref().is_none_or(|host| has_host(&record.event, host))
     }
 }
@@ -97,6 +100,16 @@ impl Query {
 fn is_part_of(request: &str, wanted: &str) -> bool {
     let rest = request.strip_prefix(wanted);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Whether a record is of a call in whose result something was found.
+fn has_findings(event: &Event) -> bool {
+    match event {
+        Event::Call { findings, .. } => !findings.is_empty(),
+        Event::Ask { .. } | Event::Outcome { .. } | Event::More { .. } | Event::Approval { .. } => {
+            false
+        }
+    }
 }
 
 /// Whether the subject of a record names this host.

@@ -94,6 +94,10 @@ pub enum Event {
         bytes_in: u64,
         /// Size of the answer in bytes.
         bytes_out: u64,
+        /// The rules that found secrets, hidden text or instructions to models in the result of an upstream server,
+        /// by their names.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        findings: Vec<String>,
     },
     /// A component, or the tools of an upstream server, were approved. The record's digest is the approved one.
     Approval {

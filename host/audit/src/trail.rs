@@ -164,7 +164,13 @@ impl Trail {
     /// The audit cannot be written. The call must then be refused.
     pub fn begin_call(&self, bytes_in: u64) -> io::Result<OngoingCall> {
         self.0.audit.ready()?;
-        Ok(OngoingCall { trail: self.clone(), started: Instant::now(), bytes_in, has_ended: false })
+        Ok(OngoingCall {
+            trail: self.clone(),
+            started: Instant::now(),
+            bytes_in,
+            findings: Vec::new(),
+            has_ended: false,
+        })
     }
 }
 
@@ -293,10 +299,16 @@ pub struct OngoingCall {
     trail: Trail,
     started: Instant,
     bytes_in: u64,
+    findings: Vec<String>,
     has_ended: bool,
 }
 
 impl OngoingCall {
+    /// Adds the names of the rules that found something in the call's result.
+    pub fn add_findings(&mut self, rules: impl IntoIterator<Item = String>) {
+        self.findings.extend(rules);
+    }
+
     /// Records how the call ended.
     ///
     /// # Errors
@@ -312,7 +324,7 @@ impl OngoingCall {
         self.write(verdict, outcome.into(), bytes_out)
     }
 
-    fn write(&self, verdict: Verdict, outcome: String, bytes_out: u64) -> io::Result<()> {
+    fn write(&mut self, verdict: Verdict, outcome: String, bytes_out: u64) -> io::Result<()> {
         let duration_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.trail.0.write_counts()?;
         self.trail.0.write(Event::Call {
@@ -321,6 +333,7 @@ impl OngoingCall {
             duration_us,
             bytes_in: self.bytes_in,
             bytes_out,
+            findings: std::mem::take(&mut self.findings),
         })
     }
 }

@@ -11,6 +11,7 @@ mod inner_call;
 mod output;
 mod plugin;
 mod traced;
+mod unknown_tool;
 pub mod upstream;
 
 use std::fmt;
@@ -384,11 +385,15 @@ async fn recorded(source: Source<'_>, call: Call<'_>) -> Result<SourceAnswer, Ca
     let (input, size) = input_of(&call.work);
     let begun = trail.begin_call(size);
     let begun = begun.and_then(|ongoing| record(&trail, &call.decisions).map(|()| ongoing));
-    let ongoing = begun.map_err(|error| {
+    let mut ongoing = begun.map_err(|error| {
         tracing::error!("the audit cannot be written, so the call is refused: {error}");
         CallFailure::Host("the host cannot write its audit, so the call is refused".into())
     })?;
-    let served = serve(source, &trail, call, (input, size)).await;
+    let mut served = serve(source, &trail, call, (input, size)).await;
+    if let Ok(SourceAnswer::Upstream(result)) = &mut served {
+        let findings = portcullis_result_findings::mark(result);
+        ongoing.add_findings(findings.into_iter().map(|one| one.rule.to_owned()));
+    }
     let recorded = match &served {
         Ok(answered) => ongoing.end(Verdict::Allowed, answered.outcome(), answered.size()),
         Err(failure) => ongoing.end(failure.verdict(), failure.code(), 0),

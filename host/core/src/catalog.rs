@@ -10,8 +10,8 @@ use crate::lock::Lock;
 use crate::plugins::{LoadedPlugin, PluginTool, Plugins};
 use crate::sandbox::Feature;
 use crate::source::Source;
-use crate::upstreams::{UpstreamOffer, views};
-use owners::{Ranks, Templates, UriRealms};
+use crate::upstreams::{UpstreamOffer, server_and_uri};
+use owners::{Owned, Ranks, Templates, UriRealms};
 use portcullis_mcp_client::{Object, UpstreamPrompt, UpstreamState, UpstreamTool};
 use portcullis_name_collisions::uris::{self, Owners};
 use portcullis_name_collisions::{Names, Remark, SourceNames};
@@ -103,7 +103,11 @@ impl<'a> CatalogPrompt<'a> {
 impl Catalog {
     /// The catalog of these plugins and upstream servers. The lock file decides who owns a name or URI. New claims are
     /// added to the lock file.
-    pub async fn new(plugins: Arc<Plugins>, upstreams: Vec<UpstreamOffer>, lock: &Lock) -> Self {
+    pub async fn new(
+        plugins: Arc<Plugins>,
+        mut upstreams: Vec<UpstreamOffer>,
+        lock: &Lock,
+    ) -> Self {
         let mut remarks = Vec::new();
         let of_plugins = plugins.loaded.iter().map(|loaded| {
             let shown = loaded.tools.iter().enumerate().filter(|(_, tool)| tool.is_on);
@@ -134,7 +138,11 @@ impl Catalog {
             |at, name| ranks.of_name(at, "prompt", name),
             &mut remarks,
         );
-        let (uris, templates, realms) = owners::owned(&plugins, &upstreams, &ranks, &mut remarks);
+        let Owned { uris, templates, realms, addresses } =
+            owners::owned(&plugins, &upstreams, &ranks, &mut remarks);
+        for (offer, addresses) in upstreams.iter_mut().zip(addresses) {
+            offer.addresses = Arc::new(addresses);
+        }
         for offer in &upstreams {
             let name = &offer.source.name;
             let held = offer.held.iter().map(|held| Remark {
@@ -201,17 +209,31 @@ impl Catalog {
         self.prompts.iter().map(|(name, source, place)| (name, self.prompt_at(source, place)))
     }
 
-    /// The upstream server that owns this URI.
+    /// The upstream server that owns this URI, or whose alias it is.
     pub fn upstream_owner(&self, uri: &str) -> Option<&UpstreamOffer> {
-        self.upstream_at(self.uris.of(uri)?)
+        self.upstream_of_alias(uri).or_else(|| self.upstream_at(self.uris.of(uri)?))
+    }
+
+    /// The server that `wrap` wraps, if there is no other source but the plugins that make its views.
+    pub fn wrapped_alone(&self) -> Option<&UpstreamOffer> {
+        let [offer] = self.upstreams.as_slice() else { return None };
+        let makes_views = |one: &Arc<LoadedPlugin>| one.features.contains(&Feature::Views);
+        (offer.source.is_wrapped() && self.plugins.loaded.iter().all(makes_views)).then_some(offer)
+    }
+
+    /// The upstream server whose resource or template has this alias.
+    fn upstream_of_alias(&self, alias: &str) -> Option<&UpstreamOffer> {
+        let (server, own) = server_and_uri(alias)?;
+        let offer = self.upstreams.iter().find(|offer| *offer.source.name == *server)?;
+        offer.has_alias(own).then_some(offer)
     }
 
     fn upstream_at(&self, source: usize) -> Option<&UpstreamOffer> {
         self.upstreams.get(source.checked_sub(self.plugins.loaded.len())?)
     }
 
-    /// The resources (`key` is `uri`) or templates (`uriTemplate`) of upstream servers, as clients see them.
-    /// Resources and templates whose URIs another source owns are left out.
+    /// The resources (`key` is `uri`) or templates (`uriTemplate`) of upstream servers, as clients see them: those
+    /// whose URIs another source owns have aliases.
     pub fn listed_by_upstreams<'a>(
         &'a self,
         key: &'a str,
@@ -220,16 +242,16 @@ impl Catalog {
         let first = self.plugins.loaded.len();
         self.upstreams.iter().zip(first..).flat_map(move |(offer, source)| {
             let all = which(offer).iter().cloned();
-            let outward = move |mut object: Object| {
-                views::rewrite_resource(&offer.source.name, &mut object);
-                object
-            };
-            all.map(outward).filter(move |object| {
-                let address = object.get(key).and_then(|address| address.as_str());
-                address.is_some_and(|address| match key {
-                    "uri" => self.uris.of(address) == Some(source),
-                    _ => self.templates.contains(&(source, address.to_owned())),
-                })
+            all.filter_map(move |mut object| {
+                let own = object.get(key)?.as_str()?;
+                let shown = offer.shown_uri(own);
+                let is_listed = offer.has_alias(own)
+                    || match key {
+                        "uri" => self.uris.of(&shown) == Some(source),
+                        _ => self.templates.contains(&(source, shown.clone())),
+                    };
+                object.insert(key.to_owned(), shown.into());
+                is_listed.then_some(object)
             })
         })
     }
@@ -242,9 +264,9 @@ impl Catalog {
         })
     }
 
-    /// Whether any source owns this URI.
+    /// Whether any source owns this URI, or has it as an alias.
     pub fn owns(&self, uri: &str) -> bool {
-        self.uris.of(uri).is_some()
+        self.uris.of(uri).is_some() || self.upstream_of_alias(uri).is_some()
     }
 
     /// Whether a plugin may list a resource that its manifest does not name: the plugin owns the URI or arrived
@@ -265,8 +287,11 @@ impl Catalog {
         first.is_none_or(|first| self.arrived[source] <= *first)
     }
 
-    /// The source that owns this template.
+    /// The source that owns this template, or whose alias it is.
     pub fn template(&self, template: &str) -> Option<Source<'_>> {
+        if let Some(offer) = self.upstream_of_alias(template) {
+            return Some(Source::Upstream(offer));
+        }
         let is_template = |(_, one): &&(usize, String)| one == template;
         let (source, _) = self.templates.iter().find(is_template)?;
         self.source_at(*source)
@@ -297,6 +322,9 @@ impl Catalog {
     /// order of their arrival. Upstream servers that run and may use the URI are asked last, because one of their
     /// tools may have named the URI.
     pub fn resource(&self, uri: &str) -> Vec<Source<'_>> {
+        if let Some(offer) = self.upstream_of_alias(uri) {
+            return vec![Source::Upstream(offer)];
+        }
         let owner = self.uris.of(uri);
         let is_asked = |at: &usize| {
             let lists = self.plugins.loaded[*at].features.contains(&Feature::Resources);

@@ -146,21 +146,14 @@ impl Host {
 
     /// Passes an upstream server's event on to the clients that it concerns.
     fn forward_upstream_event(&self, event: UpstreamEvent) {
-        let UnassignedNotification { method, mut params } = match event {
+        let UnassignedNotification { method, params } = match event {
             UpstreamEvent::OfferChanged => return self.discard_if_changed(),
             UpstreamEvent::Notice(notice) => notice,
         };
-        // Sending fails if no client listens. That does not matter.
-        match method.as_str() {
-            "notifications/resources/updated" => {
-                if let Some(Value::String(uri)) = params.remove("uri") {
-                    self.shared_state.tell(Broadcast::Resource(uri));
-                }
-            }
-            "notifications/message" => {
-                let _nobody = self.logs.send(params);
-            }
-            _ => {}
+        // Sessions that are subscribed to resources hear of changes from their own connections.
+        if method == "notifications/message" {
+            // Sending fails if no client listens. That does not matter.
+            let _nobody = self.logs.send(params);
         }
     }
 

@@ -13,11 +13,10 @@ pub mod families;
 pub mod host;
 pub mod listing;
 pub mod lock;
-mod pattern;
 pub mod plugins;
 pub mod projects;
 pub mod schema;
 pub mod source;
 pub mod upstreams;
 
-pub use portcullis_sandbox::{bindings, capabilities, gate, sandbox};
+pub use portcullis_sandbox::{bindings, capabilities, gate, pattern, sandbox};

@@ -23,6 +23,7 @@ use policy::Policies;
 use sessions::Connections;
 use summary::endpoint;
 
+mod addresses;
 mod command_line_server;
 pub mod config;
 pub(crate) mod parked;
@@ -32,11 +33,12 @@ mod sessions;
 mod summary;
 pub mod views;
 
+pub(crate) use addresses::{Addresses, HOST_SCHEME, server_and_uri};
 pub use command_line_server::{CommandLineServer, name_of};
 pub use config::Config;
 pub use policy::ToolConfig;
 pub use review::UpstreamReview;
-pub use sessions::{Owner, Sharing};
+pub use sessions::{NoConnection, Owner, Sharing};
 pub use summary::Summary;
 
 /// How long a client may take to answer a question. The client may have to ask its user.
@@ -131,7 +133,7 @@ impl Schemas {
 pub enum UpstreamEvent {
     /// The lists of the server have changed.
     OfferChanged,
-    /// A notification that belongs to no known request.
+    /// A notification that belongs to no known request, on the first connection.
     Notice(UnassignedNotification),
 }
 
@@ -146,6 +148,8 @@ pub struct UpstreamOffer {
     pub presented: Arc<Vec<UpstreamTool>>,
     /// Tools that are held back, because they are new or have changed since the approval.
     pub held: Vec<HeldTool>,
+    /// Which of the server's URIs belong to another source. Empty until the offer is part of a catalog.
+    pub(crate) addresses: Arc<Addresses>,
 }
 
 impl UpstreamOffer {
@@ -332,7 +336,13 @@ impl Upstreams {
             }
         }
         let presented = listing.tools.iter().map(|tool| source.policies.presented(tool)).collect();
-        UpstreamOffer { source: source.clone(), listing, presented: Arc::new(presented), held }
+        UpstreamOffer {
+            source: source.clone(),
+            listing,
+            presented: Arc::new(presented),
+            held,
+            addresses: Arc::default(),
+        }
     }
 
     /// Connects to the servers of which nothing is known yet, and reports the events of all servers, until
@@ -433,6 +443,11 @@ impl UpstreamSource {
             let text = tool.definition.get("inputSchema").map(ToString::to_string);
             text.unwrap_or_else(|| "true".into())
         })
+    }
+
+    /// Whether the server was given on the command line, so that its clients spoke with it alone before.
+    pub fn is_wrapped(&self) -> bool {
+        self.typed.is_some()
     }
 
     /// As [`approval_command`](Self::approval_command), but for clients: without the server's arguments, which may

@@ -313,6 +313,10 @@ impl<S: ServerHandler> Router<S> {
             // The same response as for a session that does not exist.
             return Err(text_response(StatusCode::NOT_FOUND, "Not Found: Session not found"));
         }
+        let ends_session = parts.method == Method::DELETE;
+        if ends_session && session.is_some_and(|id| !self.sessions.is_open(id)) {
+            return Err(text_response(StatusCode::NOT_FOUND, "Not Found: Session not found"));
+        }
         let is_json = request_body::is_json(&parts.headers);
         let posted = match parts.method {
             Method::POST => Some(Envelope::of(&body)?),
@@ -330,10 +334,15 @@ impl<S: ServerHandler> Router<S> {
         parts.extensions.extend(extension(principal));
         let copy = body.clone();
         let served = self.streamable.handle(Request::from_parts(parts, Full::new(body)));
-        let response = match opening {
+        let mut response = match opening {
             Some(opening) => opening.during(served).await,
             None => served.await,
         };
+        if ends_session && response.status() == StatusCode::ACCEPTED {
+            // The session has ended now, and the SDKs of Python and TypeScript respond with this status. Python's
+            // client takes any other than 200 and 204 for a failure.
+            *response.status_mut() = StatusCode::OK;
+        }
         match posted {
             // rmcp responds with this status to JSON that is not a message.
             Some(envelope)

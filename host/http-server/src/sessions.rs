@@ -64,6 +64,11 @@ impl Sessions {
         self.open.read().get(id).is_some_and(|session| session.principal.as_ref() != principal)
     }
 
+    /// Whether there is a session with this id.
+    pub(crate) fn is_open(&self, id: &str) -> bool {
+        self.open.read().contains_key(id)
+    }
+
     fn streams(&self, id: &SessionId) -> Result<Arc<Streams>, SessionError> {
         self.open.read().get(id).map(|session| session.streams.clone()).ok_or(SessionError::Ended)
     }

@@ -179,7 +179,14 @@ mod tests {
 
     fn call(duration_us: u64) -> Event {
         let (verdict, outcome) = (Verdict::Allowed, "done".into());
-        Event::Call { verdict, outcome, duration_us, bytes_in: 1, bytes_out: 2 }
+        Event::Call {
+            verdict,
+            outcome,
+            duration_us,
+            bytes_in: 1,
+            bytes_out: 2,
+            findings: Vec::new(),
+        }
     }
 
     #[test]

@@ -9,4 +9,5 @@
 pub mod bindings;
 pub mod capabilities;
 pub mod gate;
+pub mod pattern;
 pub mod sandbox;

@@ -132,6 +132,7 @@ proptest! {
             },
             _ => Event::Call {
                 verdict, outcome: capability, duration_us: count, bytes_in: 0, bytes_out: count,
+                findings: if with { vec![subject] } else { Vec::new() },
             },
         };
         let record = Record {

@@ -5,6 +5,7 @@
 //! the question as a result, and answers in a new request. The open request to the server is parked until then.
 
 mod defaults;
+mod resource_uris;
 
 use std::time::Duration;
 
@@ -17,11 +18,12 @@ use serde_json::{Value, json};
 use super::client::{Client, Notification};
 use super::{
     Call, CallFailure, ProtocolError, SourceAnswer, ToolCall, Work, check_arguments, consent,
+    unknown_tool,
 };
 use crate::bindings::Subject;
 use crate::sandbox::CallNotification;
+use crate::upstreams::UpstreamOffer;
 use crate::upstreams::parked::ParkedRequest;
-use crate::upstreams::{UpstreamOffer, views};
 use defaults::with_defaults;
 
 /// Maximum number of rounds of questions in one request.
@@ -75,11 +77,12 @@ pub(super) fn digest_of<'a>(offered: &'a UpstreamOffer, work: &Work) -> &'a str 
     }
 }
 
+/// The tool of a call, among those that clients see.
 fn tool_of<'a>(
     offered: &'a UpstreamOffer,
     call: &ToolCall,
 ) -> Option<&'a portcullis_mcp_client::UpstreamTool> {
-    let at = offered.presented.iter().position(|tool| tool.name == call.name)?;
+    let (at, _) = offered.tools().find(|(_, tool)| tool.name == call.name)?;
     offered.listing.tools.get(at)
 }
 
@@ -110,21 +113,23 @@ pub(super) async fn serve(
     {
         consent = Some(consent::question(&tool.name, &server.name, &request.params));
     }
+    let method = request.method.clone();
     let rounds = Rounds { offered, upstream, request, consent, client: call.client };
     // Boxed because this future is large: unboxed, it would enlarge the future of every call.
-    match Box::pin(rounds.serve(call.resumed)).await {
+    let served = Box::pin(rounds.serve(call.resumed)).await;
+    if let Work::Tool(tool) = &call.work
+        && tool_of(offered, tool).is_none()
+    {
+        return unknown_tool::answer(&tool.name, served);
+    }
+    match served {
         Ok(SourceAnswer::Upstream(mut result)) => {
-            if let Work::Resource(_) = call.work {
-                let contents = result["contents"].as_array_mut().into_iter().flatten();
-                for content in contents.filter_map(Value::as_object_mut) {
-                    views::rewrite_resource(&server.name, content);
-                }
-            }
+            resource_uris::show(offered, &method, &mut result);
             Ok(SourceAnswer::Upstream(result))
         }
         Err(CallFailure::Protocol(error)) => {
             let Work::Resource(uri) = &call.work else { return Err(CallFailure::Protocol(error)) };
-            Err(CallFailure::Protocol(as_not_found(error, &server_uri(offered, uri))))
+            Err(CallFailure::Protocol(as_not_found(error, &offered.own_uri(uri))))
         }
         other => other,
     }
@@ -159,6 +164,9 @@ async fn check_unchanged(
     let listing = listing.map_err(|fault| CallFailure::Upstream(fault.to_string()))?;
     let Work::Tool(wanted) = &call.work else { return Ok(()) };
     let listed = tool_of(offered, wanted).map(|tool| (&tool.wire_name, &tool.digest));
+    if listed.is_none() && server.is_wrapped() {
+        return Ok(());
+    }
     if listing.tools.iter().any(|tool| Some((&tool.wire_name, &tool.digest)) == listed) {
         return Ok(());
     }
@@ -177,7 +185,12 @@ fn request_of(offered: &UpstreamOffer, work: &Work) -> Result<(&'static str, Obj
     };
     let (method, params) = match work {
         Work::Tool(call) => {
-            let tool = tool_of(offered, call).ok_or_else(|| unknown("tool", &call.name))?;
+            let Some(tool) = tool_of(offered, call) else {
+                return match offered.source.is_wrapped() {
+                    true => Ok(("tools/call", unknown_tool::probe())),
+                    false => Err(unknown("tool", &call.name)),
+                };
+            };
             let arguments = match offered.source.policies.of(tool) {
                 Some(policy) => policy.apply(&call.arguments).map_err(|refusal| {
                     CallFailure::Denied(format!("`{}`: {refusal}", call.name))
@@ -185,8 +198,11 @@ fn request_of(offered: &UpstreamOffer, work: &Work) -> Result<(&'static str, Obj
                 None => (*call.arguments).clone(),
             };
             let arguments = with_defaults(&tool.definition, &arguments);
-            // If the schema is invalid, only the server checks the arguments.
-            if let Ok(schema) = &*offered.source.schema(tool) {
+            // If the schema is invalid, only the server checks the arguments. So does a server behind `wrap`: its clients
+            // get the errors that they know.
+            if !offered.source.is_wrapped()
+                && let Ok(schema) = &*offered.source.schema(tool)
+            {
                 check_arguments(schema, &tool.name, &arguments)?;
             }
             ("tools/call", json!({ "name": tool.wire_name, "arguments": arguments }))
@@ -198,11 +214,13 @@ fn request_of(offered: &UpstreamOffer, work: &Work) -> Result<(&'static str, Obj
             }
             ("prompts/get", params)
         }
-        Work::Resource(uri) => ("resources/read", json!({ "uri": server_uri(offered, uri) })),
+        Work::Resource(uri) => ("resources/read", json!({ "uri": offered.own_uri(uri) })),
         Work::Completion { subject, argument, value, context } => {
             let reference = match subject {
                 Subject::Prompt(name) => json!({ "type": "ref/prompt", "name": prompt(name)? }),
-                Subject::Template(uri) => json!({ "type": "ref/resource", "uri": uri }),
+                Subject::Template(uri) => {
+                    json!({ "type": "ref/resource", "uri": offered.own_uri(uri) })
+                }
             };
             let mut params =
                 json!({ "ref": reference, "argument": { "name": argument, "value": value } });
@@ -222,11 +240,6 @@ fn request_of(offered: &UpstreamOffer, work: &Work) -> Result<(&'static str, Obj
 
 fn object(pairs: &[(String, String)]) -> Object {
     pairs.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect()
-}
-
-/// The URI that the server uses for a resource. Clients see the server's views under rewritten URIs.
-fn server_uri(offered: &UpstreamOffer, uri: &str) -> String {
-    views::inward(&offered.source.name, uri).unwrap_or_else(|| uri.to_owned())
 }
 
 /// Maps the error of 2026-07-28 for a missing resource to the code -32002, for clients of every revision.

@@ -7,7 +7,7 @@ use crate::families::RESERVED_URIS;
 use crate::lock::{Claim, Lock};
 use crate::plugins::Plugins;
 use crate::sandbox::Origin;
-use crate::upstreams::{UpstreamOffer, views};
+use crate::upstreams::{Addresses, HOST_SCHEME, UpstreamOffer, views};
 use portcullis_name_collisions::uris::{self, Owners, UriSpace};
 use portcullis_name_collisions::{Remark, SourceNames};
 
@@ -142,63 +142,103 @@ pub(super) type UriRealms = HashMap<String, usize>;
 /// Templates, each with its source's index.
 pub(super) type Templates = BTreeSet<(usize, String)>;
 
-/// The owners of URIs, the templates that own their space, and the realms. Claims that are refused are added to
-/// `remarks`.
+/// Who owns which URIs.
+#[derive(Default)]
+pub(super) struct Owned {
+    /// The owners of URIs.
+    pub(super) uris: Owners,
+    /// The templates that own their space.
+    pub(super) templates: Templates,
+    pub(super) realms: UriRealms,
+    /// The claims of each upstream server.
+    pub(super) addresses: Vec<Addresses>,
+}
+
+/// Decides who owns which URIs. Claims that are refused are added to `remarks`.
 pub(super) fn owned(
     plugins: &Plugins,
     upstreams: &[UpstreamOffer],
     ranks: &Ranks,
     remarks: &mut Vec<Remark>,
-) -> (Owners, Templates, UriRealms) {
+) -> Owned {
     let own = plugins.loaded.iter().map(|loaded| loaded.plugin.name.clone());
     let names: Vec<Arc<str>> =
         own.chain(upstreams.iter().map(|offer| offer.source.name.clone())).collect();
-    let mut owners = Owners::default();
-    claim_views(plugins, upstreams, &names, &mut owners, remarks);
+    let mut owned = Owned::default();
+    owned.addresses.resize_with(upstreams.len(), Addresses::default);
+    claim_views(plugins, upstreams, &names, &mut owned.uris, remarks);
     let mut all = spaces(plugins, upstreams);
     all.sort_by_key(|(at, claim)| match claim {
         Ok((_, space, _)) => ranks.rank(*at, "uri", space.text()),
         Err(_) => LAST,
     });
-    let mut templates = Templates::new();
-    let mut realms = UriRealms::new();
     for (at, claim) in all {
-        let source = &names[at];
-        let mut remark = |text| remarks.push(Remark { source: source.clone(), text });
-        let (text, space, is_template) = match claim {
-            Ok(claim) => claim,
-            Err(NoSpace(text)) => {
-                let text = portcullis_sanitize::line(&text, 200);
-                remark(format!(
-                    "the resource template {text} of `{source}` is hidden: it does not begin with a scheme \
-                     of its own, so it would answer for everybody's resources"
-                ));
-                continue;
-            }
+        let whose = &names[at];
+        let refused = match claim {
+            Err(NoSpace(text)) => Some(format!(
+                "the resource template {} of `{whose}` is hidden: it does not begin with a scheme of its own, so it \
+                 would answer for everybody's resources",
+                portcullis_sanitize::line(&text, 200)
+            )),
+            Ok((text, space, _)) if space.text().starts_with(HOST_SCHEME) => Some(format!(
+                "the resource {} of `{whose}` is hidden: URIs of this scheme are the host's own",
+                portcullis_sanitize::line(&text, 200)
+            )),
+            Ok(claim) => owned.claim(plugins, ranks, at, claim).err().map(|refused| {
+                format!(
+                    "the resource {} of `{whose}` {}: `{}` was there first with URIs of that beginning",
+                    portcullis_sanitize::line(&refused.text, 200),
+                    if refused.has_alias { "has another URI" } else { "is hidden" },
+                    names[refused.owner]
+                )
+            }),
         };
-        let realm = uris::realm(space.text());
-        match owners.claim(space, at) {
-            Ok(()) => {
-                let arrived = ranks.rank(at, "source", "");
-                if let Some(realm) = realm {
-                    let first = realms.entry(realm).or_insert(arrived);
-                    *first = arrived.min(*first);
-                }
-                if is_template {
-                    templates.insert((at, text));
-                }
-            }
-            Err(owner) => {
-                let uri = portcullis_sanitize::line(&text, 200);
-                remark(format!(
-                    "the resource {uri} of `{source}` is hidden: `{}` was there first with URIs of that \
-                     beginning",
-                    names[owner]
-                ));
-            }
-        }
+        remarks.extend(refused.map(|text| Remark { source: whose.clone(), text }));
     }
-    (owners, templates, realms)
+    owned
+}
+
+/// A claim on URIs that another source owns.
+struct Refused {
+    /// The URI or the template.
+    text: String,
+    /// The owner's index.
+    owner: usize,
+    /// Whether clients know what was claimed by an alias.
+    has_alias: bool,
+}
+
+impl Owned {
+    /// Grants the claim of a source, unless another source was there first.
+    fn claim(
+        &mut self,
+        plugins: &Plugins,
+        ranks: &Ranks,
+        at: usize,
+        (text, space, is_template): UriClaim,
+    ) -> Result<(), Refused> {
+        let of_upstream = at.checked_sub(plugins.loaded.len());
+        let addresses = of_upstream.and_then(|at| self.addresses.get_mut(at));
+        if let Err(owner) = self.uris.claim(space.clone(), at) {
+            let has_alias = addresses.is_some();
+            if let Some(addresses) = addresses {
+                addresses.refuse(space);
+            }
+            return Err(Refused { text, owner, has_alias });
+        }
+        if let Some(realm) = uris::realm(space.text()) {
+            let arrived = ranks.rank(at, "source", "");
+            let first = self.realms.entry(realm).or_insert(arrived);
+            *first = arrived.min(*first);
+        }
+        if is_template {
+            self.templates.insert((at, text));
+        }
+        if let Some(addresses) = addresses {
+            addresses.grant(space);
+        }
+        Ok(())
+    }
 }
 
 /// Gives each upstream server the URIs of its views, which the host has rewritten.

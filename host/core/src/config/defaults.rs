@@ -18,6 +18,8 @@ pub struct InvalidVariable {
 /// - `${NAME:-DEFAULT}` in a string is the variable's value, or `DEFAULT` if the variable is not set. In
 ///   `${NAME|OTHER:-DEFAULT}`, the first variable that is set counts.
 ///   If the result begins with `~/`, the `~` becomes the user's home directory.
+/// - `${filled NAME|OTHER:-DEFAULT}` is the same, and a variable that is empty counts as not set: POSIX defines the
+///   variables of locales so.
 /// - `${origin NAME:-DEFAULT}` is the origin (scheme, host and port) of the URL in the variable.
 /// - `"${hosts NAME:-DEFAULT}"` as a whole value is a list of hosts, which commas separate in the variable. If the
 ///   variable is set and empty, the list is `["*"]`: all hosts.
@@ -53,6 +55,13 @@ pub fn expand(text: &str) -> Result<String, InvalidVariable> {
             rest = behind.strip_prefix('"').expect("a list is a whole value");
             continue;
         }
+        if let Some(names) = names.strip_prefix("filled ") {
+            let value = first_filled(names, |name| std::env::var(name).ok());
+            expanded += before;
+            expanded += &escaped(&value.unwrap_or_else(|| default.to_owned()));
+            rest = behind;
+            continue;
+        }
         let (is_origin, names) = match names.strip_prefix("origin ") {
             Some(names) => (true, names),
             None => (false, names),
@@ -67,10 +76,20 @@ pub fn expand(text: &str) -> Result<String, InvalidVariable> {
             false => value,
         };
         expanded += before;
-        expanded += &value.replace('\\', "\\\\").replace('"', "\\\"");
+        expanded += &escaped(&value);
         rest = behind;
     }
     Ok(expanded + rest)
+}
+
+/// The text as the content of a string in TOML.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+/// The value of the first variable that is set and not empty.
+fn first_filled(names: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
+    names.split('|').find_map(|name| value(name).filter(|value| !value.is_empty()))
 }
 
 /// The value of the first variable that is set.
@@ -110,6 +129,25 @@ mod tests {
         let text = "a = \"${set PORTCULLIS_TEST_NONE}\"\nb = \"${unset PORTCULLIS_TEST_NONE}\"\n\
                     c = \"${set PATH}\"\nd = \"${unset PATH}\"\n";
         assert_eq!(expand(text).unwrap(), "a = false\nb = true\nc = true\nd = false\n");
+    }
+
+    #[test]
+    fn an_empty_variable_of_a_locale_counts_as_not_set() {
+        const NAMES: &str = "LC_ALL|LC_MESSAGES|LANG";
+        for (variables, expected) in [
+            (&[("LC_ALL", "de"), ("LC_MESSAGES", "fr"), ("LANG", "ja")][..], Some("de")),
+            (&[("LC_ALL", ""), ("LC_MESSAGES", "fr"), ("LANG", "ja")], Some("fr")),
+            (&[("LC_ALL", ""), ("LANG", "ja")], Some("ja")),
+            (&[("LANG", "")], None),
+        ] {
+            let value = |name: &str| {
+                let found = variables.iter().find(|(one, _)| *one == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(first_filled(NAMES, value).as_deref(), expected, "{variables:?}");
+        }
+        let text = "a = \"${filled PORTCULLIS_TEST_NONE:-b}\"";
+        assert_eq!(expand(text).unwrap(), "a = \"b\"");
     }
 
     #[test]

@@ -27,7 +27,7 @@ const MAX_KEPT_BYTES: u64 = 8 * 1024 * 1024;
 
 impl Host {
     /// The tools as clients see them, with their views.
-    pub(super) async fn with_views(&self, catalog: &Catalog) -> Tools {
+    pub async fn with_views(&self, catalog: &Catalog) -> Tools {
         let mut tools: Vec<Value> =
             catalog.tools().map(|(name, tool)| listed_tool(name, tool)).collect();
         self.shared_state.set_tools(entries_of(catalog, &tools));

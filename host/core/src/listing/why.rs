@@ -2,6 +2,10 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
+use crate::host::is_for_models;
+
 /// Whether clients see a tool, and whether they may call it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visibility {
@@ -55,6 +59,12 @@ pub enum VisibilityReason {
         /// The profile or the option that decides.
         by: String,
     },
+    /// A plugin that makes views says that views may call the tool, and models may not.
+    #[error("listed for views: the plugin that makes views does not offer it to models")]
+    ForViews,
+    /// A plugin that makes views says that neither views nor models may call the tool.
+    #[error("not listed: the plugin that makes views offers it neither to models nor to views")]
+    NotOffered,
     /// No project of the family was found.
     #[error("not listed, can be called: no project of `{family}` was found in the roots")]
     NoProject {
@@ -84,6 +94,19 @@ pub enum VisibilityReason {
 }
 
 impl VisibilityReason {
+    /// The reason after the plugin that makes views has had its say about a tool. `definition`: the tool as clients see
+    /// it. `None`: the plugin took the tool out of the list.
+    pub fn with_views(self, definition: Option<&Value>) -> Self {
+        if self.place() != Visibility::Listed {
+            return self;
+        }
+        match definition {
+            None => Self::NotOffered,
+            Some(tool) if !is_for_models(tool) => Self::ForViews,
+            Some(_) => self,
+        }
+    }
+
     /// Whether clients see the tool, and whether they may call it.
     pub fn place(&self) -> Visibility {
         match self {
@@ -93,8 +116,9 @@ impl VisibilityReason {
             | Self::WithoutProject { .. }
             | Self::Named { .. }
             | Self::On { .. }
-            | Self::Code => Visibility::Listed,
-            Self::NoProject { .. } | Self::NoCode => Visibility::Unlisted,
+            | Self::Code
+            | Self::ForViews => Visibility::Listed,
+            Self::NoProject { .. } | Self::NoCode | Self::NotOffered => Visibility::Unlisted,
             Self::NotNamed { .. } | Self::Off { .. } => Visibility::Excluded,
         }
     }

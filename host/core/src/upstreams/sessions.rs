@@ -5,9 +5,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use portcullis_mcp_client::{ClientSettings, Definition, Upstream, UpstreamState};
+use portcullis_mcp_client::{
+    ClientSettings, Definition, UnassignedNotification, Upstream, UpstreamState,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::UpstreamSource;
@@ -35,14 +40,19 @@ pub struct Owner {
     pub end: CancellationToken,
 }
 
+/// The method of a server's notification that a resource has changed.
+const UPDATED: &str = "notifications/resources/updated";
+
 /// Why a session gets no connection.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NoConnection {
+pub enum NoConnection {
+    /// Too many sessions have a connection to this server.
     #[error(
         "{MAX_SESSIONS} sessions use `{0}` already: try again later, or set `share = \"all\"` for this \
          server"
     )]
     TooManySessions(Arc<str>),
+    /// The definition of this server is invalid.
     #[error("`{0}` cannot be connected to for this session: {1}")]
     Definition(Arc<str>, portcullis_mcp_client::DefinitionError),
 }
@@ -74,6 +84,14 @@ impl Connections {
     pub(super) fn others(&self) -> Vec<Upstream> {
         self.owned.lock().others.values().cloned().collect()
     }
+}
+
+/// Whether a resource is the one with the URI `whole`, or within it.
+fn is_within(uri: &str, whole: &str) -> bool {
+    let rest = uri.strip_prefix(whole);
+    rest.is_some_and(|rest| {
+        rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '?', '#'])
+    })
 }
 
 impl UpstreamSource {
@@ -111,6 +129,42 @@ impl UpstreamSource {
         Ok(upstream)
     }
 
+    /// Reports changes of the resource with the server's own URI `own`, and of resources within it: sends each one's
+    /// URI to `changed`, with `shown` in the place of `own`. Ends when the connection or the receiver has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`NoConnection`]: the session gets no connection, so no change is noticed.
+    pub async fn report_changes_of(
+        self: &Arc<Self>,
+        own: &str,
+        shown: &str,
+        owner: &Owner,
+        changed: &mpsc::Sender<String>,
+    ) -> Result<(), NoConnection> {
+        let upstream = self.connection_of(Some(owner))?;
+        let mut notices = upstream.notices();
+        let _subscription = upstream.watch(own);
+        loop {
+            let uri = match notices.recv().await {
+                Ok(UnassignedNotification { method, params }) if method == UPDATED => {
+                    let told = params.get("uri").and_then(Value::as_str).unwrap_or_default();
+                    match told.strip_prefix(own).filter(|_| is_within(told, own)) {
+                        Some(within) => format!("{shown}{within}"),
+                        None => continue,
+                    }
+                }
+                Ok(_) => continue,
+                // The resource may be among those whose notices were lost.
+                Err(RecvError::Lagged(_)) => shown.to_owned(),
+                Err(RecvError::Closed) => return Ok(()),
+            };
+            if changed.send(uri).await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+
     /// Closes a session's connection when the session ends.
     fn watch_end_of(self: &Arc<Self>, owner: &Owner) {
         let (source, owner) = (Arc::downgrade(self), owner.clone());
@@ -126,5 +180,25 @@ impl UpstreamSource {
             let mut owned = source.connections.owned.lock();
             owned.first.take_if(|first| *first == owner.name);
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_concerns_the_resource_itself_and_what_is_within_it() {
+        for (uri, whole, expected) in [
+            ("a://b", "a://b", true),
+            ("a://b/c", "a://b", true),
+            ("a://b?c", "a://b", true),
+            ("a://b/c", "a://b/", true),
+            ("a://bc", "a://b", false),
+            ("a://", "a://b", false),
+            ("", "a://b", false),
+        ] {
+            assert_eq!(is_within(uri, whole), expected, "{uri} {whole}");
+        }
     }
 }

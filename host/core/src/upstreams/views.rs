@@ -18,15 +18,6 @@ pub fn inward(source: &str, uri: &str) -> Option<String> {
     Some(format!("{SCHEME}{rest}"))
 }
 
-/// Rewrites the URI of a resource, a template or a resource's contents.
-pub fn rewrite_resource(source: &str, resource: &mut Map<String, Value>) {
-    for key in ["uri", "uriTemplate"] {
-        if let Some(Value::String(uri)) = resource.get_mut(key) {
-            *uri = outward(source, uri);
-        }
-    }
-}
-
 /// Rewrites the URI of a tool's view.
 pub fn rewrite_tool(source: &str, tool: &mut Map<String, Value>) {
     let Some(meta) = tool.get_mut("_meta") else { return };
@@ -70,8 +61,5 @@ mod tests {
             },
         });
         assert_eq!(tool, expected);
-        let mut resource = json!({"uri": "ui://a", "name": "ui://a"});
-        rewrite_resource("srv", resource.as_object_mut().unwrap());
-        assert_eq!(resource, json!({"uri": "ui://srv/a", "name": "ui://a"}));
     }
 }

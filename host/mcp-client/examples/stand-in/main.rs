@@ -3,7 +3,7 @@
 //! behaves like a common server, and never misbehaves.
 
 mod database;
-mod fifty;
+mod many;
 mod office;
 mod pipes;
 mod script;

@@ -159,9 +159,12 @@ impl Server {
             "resources/templates/list" => {
                 Some(Ok(json!({"resourceTemplates": [{"uriTemplate": "test://{x}", "name": "x"}]})))
             }
-            "resources/read" => Some(Ok(json!({
-                "contents": [{"uri": call.params["uri"], "text": "content", "odd": [null]}],
-            }))),
+            "resources/read" => {
+                let text = self.value("says").unwrap_or("content");
+                Some(Ok(json!({
+                    "contents": [{"uri": call.params["uri"], "text": text, "odd": [null]}],
+                })))
+            }
             "completion/complete" => Some(Ok(json!({"completion": {"values": ["a"]}}))),
             "tools/call" => self.tool(call).await,
             _ => unknown(),
@@ -176,7 +179,10 @@ impl Server {
             "tools/list" => Ok(json!({"tools": shop.tools(), "ttlMs": 60_000})),
             "tools/call" => {
                 let name = params["name"].as_str().unwrap_or_default();
-                shop.call(name, &params["arguments"]).ok_or_else(|| wrong(&params["name"]))
+                // `createToolError` of `server/mcp.ts` of the TypeScript SDK: an unknown tool is a result.
+                let unknown =
+                    || crate::shop::failed(&format!("MCP error -32602: Tool {name} not found"));
+                Ok(shop.call(name, &params["arguments"]).unwrap_or_else(unknown))
             }
             "resources/list" => Ok(json!({"resources": shop.resources()})),
             "resources/templates/list" => Ok(json!({"resourceTemplates": []})),
@@ -218,7 +224,8 @@ impl Server {
         let header = json!({"type": "string", "x-mcp-header": "Region"});
         tools[1]["inputSchema"]["properties"] = json!({"region": header});
         if self.is("all") {
-            let more = ["big", "deep", "die", "garbage", "log", "progress", "seen", "touch"];
+            let more =
+                ["big", "deep", "die", "garbage", "link", "log", "progress", "seen", "touch"];
             tools.extend(more.map(|name| tool(name, "")));
         }
         if self.changed.load(Ordering::Relaxed) {

@@ -1,9 +1,9 @@
-//! Realistic servers without faults: `weather`, `database`, `fifty`, and those of `office`.
+//! Realistic servers without faults: `weather`, `database`, `fifty`, `hundred`, and those of `office`.
 
 use serde_json::{Value, json};
 
 use crate::office::{Commits, Files, Graph, Linter, Pages, Repository};
-use crate::{database::Database, fifty::Fifty, weather::Weather};
+use crate::{database::Database, many::Many, weather::Weather};
 
 /// The tools and resources of a realistic server.
 pub trait Shop: Send + Sync {
@@ -30,7 +30,8 @@ pub fn of(options: &[String]) -> Option<Box<dyn Shop>> {
         match option.as_str() {
             "weather" => Some(Box::new(Weather)),
             "database" => Some(Box::<Database>::default()),
-            "fifty" => Some(Box::new(Fifty)),
+            "fifty" => Some(Box::new(Many(50))),
+            "hundred" => Some(Box::new(Many(100))),
             "commits" => Some(Box::new(Commits)),
             "fetch" => Some(Box::new(Pages)),
             "filesystem" => Some(Box::<Files>::default()),

@@ -10,6 +10,10 @@ use crate::script::{Call, Server};
 impl Server {
     /// The result of a tool call, or a JSON-RPC error. `None`: the tool never answers.
     pub async fn tool(self: &Arc<Self>, call: Call) -> Option<Result<Value, Value>> {
+        if self.is("curious") && !call.modern {
+            // Like servers that want to know the roots before their first answer.
+            self.ask(&call.out, "roots/list", json!({})).await;
+        }
         let arguments = &call.params["arguments"];
         let notify = |method: &str, params: Value| {
             let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
@@ -50,6 +54,10 @@ impl Server {
             }
             "seen" => Ok(content(&self.seen.lock().join("\n"))),
             "meta" => Ok(content(&call.params["_meta"].to_string())),
+            "link" => Ok(json!({"content": [
+                {"type": "resource_link", "uri": "test://one", "name": "one"},
+                {"type": "resource", "resource": {"uri": "test://one", "text": "embedded"}},
+            ]})),
             "touch" => {
                 self.tell("notifications/resources/updated", json!({"uri": "test://one"}));
                 Ok(content("touched"))
@@ -115,7 +123,8 @@ impl Server {
     /// A tool that asks the client for a name, in the way of the client's era.
     async fn ask_tool(&self, call: &Call) -> Result<Value, Value> {
         let method = call.params["arguments"]["method"].as_str().unwrap_or("elicitation/create");
-        let params = json!({"message": "Who are you?", "odd": 1});
+        let asked = call.params["arguments"].get("params").cloned();
+        let params = asked.unwrap_or_else(|| json!({"message": "Who are you?", "odd": 1}));
         if call.modern {
             let Some(answer) = call.params.pointer("/inputResponses/who") else {
                 return Ok(json!({
@@ -130,6 +139,13 @@ impl Server {
             return Ok(content(&answer.to_string()));
         }
         let answer = self.ask(&call.out, method, params).await;
+        if call.params["arguments"]["reports"] == true {
+            let token = &call.params["_meta"]["progressToken"];
+            let params = json!({"progressToken": token, "progress": 1});
+            let method = "notifications/progress";
+            let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
+            let _gone = call.out.send(message);
+        }
         Ok(content(&match answer.get("result") {
             Some(result) => result.to_string(),
             None => answer["error"]["message"].to_string(),

@@ -69,6 +69,11 @@ impl Shop for Weather {
         let city = arguments["city"].as_str().unwrap_or_default();
         let imperial = arguments["units"] == "imperial";
         Some(match tool {
+            // `validateToolInput` of `server/mcp.ts` of the TypeScript SDK.
+            "get_current_weather" if !arguments["city"].is_string() => failed(
+                "MCP error -32602: Input validation error: Invalid arguments for tool get_current_weather: \
+                 expected string at city",
+            ),
             "get_current_weather" if city == "Atlantis" => failed("there is no city \"Atlantis\""),
             "get_current_weather" => structured(json!({
                 "city": city, "temperature": temperature(city, 0, imperial),

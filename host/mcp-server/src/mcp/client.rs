@@ -13,9 +13,10 @@ use portcullis_mcp_client::{Object, RpcError};
 use portcullis_roots::uri_of_path;
 use rmcp::RoleServer;
 use rmcp::model::{
-    InputRequest, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
+    ClientResult, CustomRequest, InputRequest, LoggingLevel, LoggingMessageNotificationParam,
+    ProgressNotificationParam, ServerRequest,
 };
-use rmcp::service::{Peer, RequestContext, ServiceError};
+use rmcp::service::{Peer, RequestContext};
 use serde_json::{Value, json};
 
 use super::Server;
@@ -35,19 +36,6 @@ impl<'a> RequestClient<'a> {
     /// The client that made this request.
     pub fn new(server: &'a Server, caller: &'a Caller, cx: &'a RequestContext<RoleServer>) -> Self {
         Self { server, caller, cx, log_level: server.session.log_level_of(caller) }
-    }
-
-    /// The session that owns connections to upstream servers. Over HTTP, revision 2026-07-28 has no sessions:
-    /// there, all requests of a principal count as one.
-    fn owner(&self) -> Owner {
-        let session = &self.server.session;
-        let is_http = self.cx.extensions.get::<http::request::Parts>().is_some();
-        if self.caller.modern && is_http {
-            let principal = self.caller.principal.as_deref().unwrap_or_default();
-            let end = self.server.shared.host.shutdown.clone();
-            return Owner { name: format!("principal {principal}").into(), end };
-        }
-        Owner { name: Arc::from(&*session.name.0), end: session.end.0.clone() }
     }
 
     fn wants(&self, level: LoggingLevel) -> bool {
@@ -140,7 +128,7 @@ impl Client for RequestClient<'_> {
                 return Err(unsupported_method(method));
             }
             let request = json!({ "method": method, "params": params });
-            let request = serde_json::from_value(request).map_err(|error| {
+            serde_json::from_value::<InputRequest>(request.clone()).map_err(|error| {
                 RpcError::new(RpcError::INTERNAL, format!("this is not a request of MCP: {error}"))
             })?;
             let answer = ask(&self.cx.peer, request, self.gone()).await;
@@ -164,11 +152,29 @@ impl Client for RequestClient<'_> {
         meta.extend(token.map(|token| ("progressToken".to_owned(), json!(token))));
         Forwarded {
             session: Arc::from(&*self.server.session.name.0),
-            owner: Some(self.owner()),
+            owner: Some(self.server.connection_owner(self.caller, self.cx)),
             meta: (!meta.is_empty()).then_some(meta),
             capabilities: json!(self.caller.capabilities).as_object().cloned(),
             log_level: self.log_level.map(level_name),
         }
+    }
+}
+
+impl Server {
+    /// The session that owns connections to upstream servers. Over HTTP, revision 2026-07-28 has no sessions:
+    /// there, all requests of a principal count as one.
+    pub(super) fn connection_owner(
+        &self,
+        caller: &Caller,
+        cx: &RequestContext<RoleServer>,
+    ) -> Owner {
+        let is_http = cx.extensions.get::<http::request::Parts>().is_some();
+        if caller.modern && is_http {
+            let principal = caller.principal.as_deref().unwrap_or_default();
+            let end = self.shared.host.shutdown.clone();
+            return Owner { name: format!("principal {principal}").into(), end };
+        }
+        Owner { name: Arc::from(&*self.session.name.0), end: self.session.end.0.clone() }
     }
 }
 
@@ -189,39 +195,42 @@ pub enum NoAnswer {
     Failed(String),
 }
 
-/// Asks a client of the era with `initialize` one question. Waits for the answer at most for [`ANSWER_TIME`], and
-/// not after `gone` has completed.
+/// Asks a client of the era with `initialize` one question: an object with `method` and `params`, which is sent as it
+/// is. rmcp's own types would change numbers and drop unknown members. Waits for the answer at most for
+/// [`ANSWER_TIME`], and not after `gone` has completed.
 ///
 /// # Errors
 ///
 /// [`NoAnswer`].
 pub async fn ask(
     peer: &Peer<RoleServer>,
-    request: InputRequest,
+    mut request: Value,
     gone: impl Future<Output = ()>,
 ) -> Result<Value, NoAnswer> {
-    let asking = async {
-        match request {
-            InputRequest::Elicitation(request) => {
-                peer.create_elicitation(request.params).await.map(|answer| json!(answer))
-            }
-            InputRequest::CreateMessage(request) => {
-                peer.create_message(request.params).await.map(|answer| json!(answer))
-            }
-            InputRequest::ListRoots(_) => peer.list_roots().await.map(|answer| json!(answer)),
-            // A later version of rmcp may have more kinds.
-            _ => Err(ServiceError::UnexpectedResponse),
-        }
-    };
+    let params = request.get_mut("params").map(Value::take);
+    let method = request["method"].as_str().unwrap_or_default();
+    let asking =
+        peer.send_request(ServerRequest::CustomRequest(CustomRequest::new(method, params)));
     tokio::select! {
         answer = tokio::time::timeout(ANSWER_TIME, asking) => match answer {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(ServiceError::UnexpectedResponse)) => Err(NoAnswer::Malformed),
+            Ok(Ok(answer)) if is_answer_to(method, &answer) => Ok(json!(answer)),
+            Ok(Ok(_)) => Err(NoAnswer::Malformed),
             Ok(Err(error)) => {
                 Err(NoAnswer::Failed(portcullis_sanitize::line(&error.to_string(), 300)))
             }
             Err(_) => Err(NoAnswer::TimedOut),
         },
         () = gone => Err(NoAnswer::Gone),
+    }
+}
+
+/// Whether a client's result is of the kind that a question with this method asks for.
+fn is_answer_to(method: &str, answer: &ClientResult) -> bool {
+    match answer {
+        ClientResult::ElicitResult(_) => method == "elicitation/create",
+        ClientResult::CreateMessageResult(_) => method == "sampling/createMessage",
+        ClientResult::ListRootsResult(_) => method == "roots/list",
+        // A later version of rmcp may have more kinds.
+        ClientResult::EmptyResult(_) | ClientResult::CustomResult(_) | _ => false,
     }
 }

@@ -197,7 +197,7 @@ impl Exchange {
     ) -> Result<(), CallFailure> {
         let mut responses = InputResponses::new();
         for (key, request) in requests {
-            let answer = match client::ask(&cx.peer, request, cx.ct.cancelled()).await {
+            let answer = match client::ask(&cx.peer, json!(request), cx.ct.cancelled()).await {
                 Ok(answer) => answer,
                 // A malformed answer counts as no answer, in both eras.
                 Err(NoAnswer::Malformed) => Value::Null,

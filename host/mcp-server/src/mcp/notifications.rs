@@ -11,18 +11,20 @@ use rmcp::model::{ErrorData, LoggingMessageNotificationParam, ResourceUpdatedNot
 use rmcp::service::{Peer, RequestContext, ServiceError, SubscriptionContext};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Server;
 use super::caller::Caller;
 use super::log_levels::rank;
-use super::session::{Session, Watch};
+use super::session::{ChangedResources, Session, Watch};
 use portcullis_core::bindings::portcullis::plugin::request::ListKind;
 use portcullis_core::call::client::NoClient;
 use portcullis_core::call::{self, Call, PluginAnswer, SourceAnswer, Work};
 use portcullis_core::host::Host;
 use portcullis_core::sandbox::{Broadcast, CallContext};
+use portcullis_core::upstreams::Owner;
 
 /// Interval at which a plugin is asked for the version of a resource that a client is subscribed to.
 const POLL_INTERVAL: Duration = Duration::from_secs(3);
@@ -36,12 +38,18 @@ impl Server {
     pub(super) fn notify_session(&self, peer: Peer<RoleServer>, is_only_session: bool) {
         let mut news = self.shared.host.shared_state.listen();
         let mut logs = self.shared.host.logs.subscribe();
+        let Some(mut changed) = self.session.changed.receiver.lock().take() else { return };
         let session = Arc::downgrade(&self.session);
         let end = self.session.end.0.clone();
         tokio::spawn(async move {
             loop {
                 let one = tokio::select! {
                     one = next(&mut news, &end) => one,
+                    Some(uri) = changed.recv() => {
+                        let changed = ResourceUpdatedNotificationParam::new(uri);
+                        log_failure(peer.notify_resource_updated(changed).await);
+                        continue;
+                    }
                     Some(record) = next(&mut logs, &end), if is_only_session => {
                         let Some(session) = session.upgrade() else { return };
                         let record: Option<LoggingMessageNotificationParam> =
@@ -85,26 +93,33 @@ impl Server {
                 format!("a session may be subscribed to at most {MAX_SUBSCRIPTIONS} resources");
             return Err(ErrorData::invalid_params(why, None));
         }
-        let roots = WatchRoots::of(self, &caller);
+        let watcher = Watcher::of(self, &caller, cx, self.session.changed.sender.clone());
         subscriptions
             .entry(uri)
-            .or_insert_with_key(|uri| start_watch(&self.shared.host, uri.clone(), roots));
+            .or_insert_with_key(|uri| start_watch(&self.shared.host, uri.clone(), watcher));
         Ok(())
     }
 
     /// Sends notifications to a client of 2026-07-28 for its `subscriptions/listen`.
     pub(super) async fn notify_subscriber(&self, subscription: SubscriptionContext) {
         let mut news = self.shared.host.shared_state.listen();
-        let caller = Caller::of(subscription.request_context());
+        let cx = subscription.request_context();
+        let caller = Caller::of(cx);
+        let ChangedResources { sender, receiver } = ChangedResources::default();
+        let Some(mut changed) = receiver.into_inner() else { return };
         let uris = subscription.accepted().resource_subscriptions.iter().flatten();
         let watches: Vec<Watch> = uris
             .take(MAX_SUBSCRIPTIONS)
-            .map(|uri| start_watch(&self.shared.host, uri.clone(), WatchRoots::of(self, &caller)))
+            .map(|uri| {
+                let watcher = Watcher::of(self, &caller, cx, sender.clone());
+                start_watch(&self.shared.host, uri.clone(), watcher)
+            })
             .collect();
         let (sink, shutdown) = (subscription.sink().clone(), self.shared.host.shutdown.clone());
         loop {
             let one = tokio::select! {
                 one = next(&mut news, &shutdown) => one,
+                Some(uri) = changed.recv() => Some(Broadcast::Resource(uri)),
                 () = subscription.cancelled() => None,
             };
             // The sink drops notifications that the client did not subscribe to.
@@ -147,19 +162,30 @@ async fn next<T: Clone>(messages: &mut Receiver<T>, end: &CancellationToken) -> 
     }
 }
 
-/// The current roots of the session that watches a resource.
-struct WatchRoots {
+/// The session that watches a resource.
+struct Watcher {
     session: Weak<Session>,
     has_roots: bool,
+    /// The owner of the connections to upstream servers.
+    owner: Owner,
+    /// Gets the URIs of changed resources of upstream servers.
+    changed: mpsc::Sender<String>,
 }
 
-impl WatchRoots {
-    fn of(server: &Server, caller: &Caller) -> Self {
+impl Watcher {
+    fn of(
+        server: &Server,
+        caller: &Caller,
+        cx: &RequestContext<RoleServer>,
+        changed: mpsc::Sender<String>,
+    ) -> Self {
         let has_roots = caller.capabilities.roots.is_some();
-        Self { session: Arc::downgrade(&server.session), has_roots }
+        let owner = server.connection_owner(caller, cx);
+        Self { session: Arc::downgrade(&server.session), has_roots, owner, changed }
     }
 
-    fn now(&self, operator: &Roots) -> Roots {
+    /// The current roots of the session.
+    fn roots(&self, operator: &Roots) -> Roots {
         match self.session.upgrade() {
             Some(session) => session.last_roots(operator, self.has_roots),
             None => operator.unknown(),
@@ -167,25 +193,35 @@ impl WatchRoots {
     }
 }
 
-fn start_watch(host: &Arc<Host>, uri: String, roots: WatchRoots) -> Watch {
+fn start_watch(host: &Arc<Host>, uri: String, watcher: Watcher) -> Watch {
     let host = host.clone();
     AbortOnDropHandle::new(tokio::spawn(async move {
-        let catalog = host.catalog().await;
-        let watched = catalog.upstream_owner(&uri).map(|one| one.source.upstream.watch(&uri));
-        let mut known = ask_version(&host, &uri, &roots.now(&host.roots)).await;
-        // Without a version, only the source itself can report changes.
-        while known.is_some() {
-            tokio::time::sleep(POLL_INTERVAL).await;
-            let now = ask_version(&host, &uri, &roots.now(&host.roots)).await;
-            if now.is_some() && now != known {
-                host.shared_state.tell(Broadcast::Resource(uri.clone()));
-            }
-            known = now.or(known);
-        }
-        if watched.is_some() {
-            std::future::pending().await
-        }
+        tokio::join!(watch_versions(&host, &uri, &watcher), watch_upstream(&host, &uri, &watcher));
     }))
+}
+
+/// Reports changes of a plugin's resource. Ends if the resource has no version: then only the plugin itself can report
+/// changes.
+async fn watch_versions(host: &Arc<Host>, uri: &str, watcher: &Watcher) {
+    let mut known = ask_version(host, uri, &watcher.roots(&host.roots)).await;
+    while known.is_some() {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        let now = ask_version(host, uri, &watcher.roots(&host.roots)).await;
+        if now.is_some() && now != known {
+            host.shared_state.tell(Broadcast::Resource(uri.to_owned()));
+        }
+        known = now.or(known);
+    }
+}
+
+/// Reports changes of an upstream server's resource, as the session's own connection tells of them.
+async fn watch_upstream(host: &Arc<Host>, uri: &str, watcher: &Watcher) {
+    let catalog = host.catalog().await;
+    let Some(offer) = catalog.upstream_owner(uri) else { return };
+    let (own, Watcher { owner, changed, .. }) = (offer.own_uri(uri), watcher);
+    if let Err(why) = offer.source.report_changes_of(&own, uri, owner, changed).await {
+        tracing::warn!("changes of a resource are not reported to a session: {why}");
+    }
 }
 
 async fn ask_version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<String> {

@@ -22,6 +22,7 @@ use portcullis_core::call::{CallFailure, PluginAnswer, ToolCall, Work};
 use portcullis_core::catalog::Catalog;
 use portcullis_core::plugins::LoadedPlugin;
 use portcullis_core::sandbox::Feature;
+use portcullis_core::source::Source;
 
 /// The error code by which a plugin says that it does not have a resource.
 const NOT_FOUND: i32 = -32002;
@@ -53,9 +54,9 @@ impl Server {
             if params.name == results::READ && selection.bounds_results() {
                 return Ok(self.read_result(params.arguments, &caller));
             }
-            let arguments = params.arguments.unwrap_or_default();
+            let arguments = params.arguments.take().unwrap_or_default();
             record_attempt(&catalog, &params.name, arguments, cx);
-            return Err(unknown_tool(&catalog, &params.name));
+            return self.unknown_tool(&catalog, params, cx).await;
         };
         let arguments = Arc::new(Value::Object(params.arguments.unwrap_or_default()));
         let request = SourceRequest {
@@ -85,9 +86,7 @@ impl Server {
                 {
                     return Ok(self.within_bound(typed, bound, &caller).into());
                 }
-                let mut carrier = CallToolResult::success(Vec::new());
-                carrier.meta = Some(self.shared.raw.wrap(result));
-                Ok(carrier.into())
+                Ok(self.passed_on(result))
             }
             Ok(RequestResult::Plugin(_)) => Err(internal("a tool's answer is of another kind")),
             Ok(RequestResult::InputRequired(questions)) => Ok(questions.into()),
@@ -286,8 +285,47 @@ fn record_attempt(
     }
 }
 
+impl Server {
+    /// The answer to a call of a tool that is unknown or held back. If `wrap` serves one server alone, the answer is in
+    /// the server's own words.
+    async fn unknown_tool(
+        &self,
+        catalog: &Catalog,
+        params: CallToolRequestParams,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let name: &str = &params.name;
+        let held = catalog.upstreams.iter().any(|upstream| upstream.holds(name));
+        let Some(offer) = catalog.wrapped_alone().filter(|_| !held) else {
+            return Err(unknown_tool_error(catalog, name));
+        };
+        let arguments = Arc::new(Value::Object(JsonObject::new()));
+        let request = SourceRequest {
+            source: Source::Upstream(offer),
+            work: Work::Tool(ToolCall { name: name.to_owned(), arguments }),
+            name,
+            arguments: no_arguments(),
+            has_paths: false,
+            state: params.request_state.as_deref(),
+            responses: params.input_responses,
+        };
+        match Box::pin(self.serve(request, cx)).await {
+            Ok(RequestResult::Upstream(result)) => Ok(self.passed_on(result)),
+            Err(RequestFailure::Call(failure @ CallFailure::Protocol(_))) => failed_tool(&failure),
+            Ok(_) | Err(_) => Err(unknown_tool_error(catalog, name)),
+        }
+    }
+
+    /// The result of an upstream server, which passes through rmcp unchanged.
+    fn passed_on(&self, result: Value) -> CallToolResponse {
+        let mut carrier = CallToolResult::success(Vec::new());
+        carrier.meta = Some(self.shared.raw.wrap(result));
+        carrier.into()
+    }
+}
+
 /// The error for a tool that is unknown or held back.
-fn unknown_tool(catalog: &Catalog, name: &str) -> ErrorData {
+fn unknown_tool_error(catalog: &Catalog, name: &str) -> ErrorData {
     let shown = portcullis_sanitize::line(name, 80);
     let held = catalog.upstreams.iter().find(|upstream| upstream.holds(name));
     let why = match held {

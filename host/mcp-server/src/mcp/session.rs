@@ -13,6 +13,7 @@ use portcullis_roots::Roots;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, LoggingLevel};
 use rmcp::service::{Peer, ServiceError};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -33,6 +34,8 @@ pub type Watch = AbortOnDropHandle<()>;
 pub struct Session {
     /// The subscriptions of a client of the era with `initialize`, by URI.
     pub subscriptions: Mutex<HashMap<String, Watch>>,
+    /// The changed resources of upstream servers to which this client is subscribed.
+    pub changed: ChangedResources,
     /// Whether the client has sent `initialize`.
     pub is_initialized: AtomicBool,
     /// Cancelled when the session ends.
@@ -56,6 +59,24 @@ struct KnownRoots {
     /// Counts the client's notifications that its roots have changed. An answer to a request from before such a
     /// notification is out of date.
     changes: u64,
+}
+
+/// Maximum number of changed resources that wait until a client is notified.
+const MAX_CHANGED: usize = 16;
+
+/// The URIs of changed resources, on their way from the watches of a session to its client.
+pub struct ChangedResources {
+    /// For the watches.
+    pub sender: mpsc::Sender<String>,
+    /// For the task that notifies the client, which takes it.
+    pub receiver: Mutex<Option<mpsc::Receiver<String>>>,
+}
+
+impl Default for ChangedResources {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::channel(MAX_CHANGED);
+        Self { sender, receiver: Mutex::new(Some(receiver)) }
+    }
 }
 
 /// A name that no other session has.

@@ -33,7 +33,7 @@ pub struct ToolsArgs {
 }
 
 /// Prints for each tool whether clients see it, and why.
-fn print_why(
+async fn print_why(
     context: &CommandContext,
     catalog: &Catalog,
     args: &ToolsArgs,
@@ -45,7 +45,12 @@ fn print_why(
     } else {
         Projects::default()
     };
-    let judged = listing::judged(&selection, catalog, &projects);
+    let definitions = context.host()?.with_views(catalog).await;
+    let definition = |name: &str| definitions.iter().find(|tool| tool["name"] == name);
+    let judged: Vec<_> = listing::judged(&selection, catalog, &projects)
+        .into_iter()
+        .map(|(name, tool, why)| (name, tool, why.with_views(definition(name))))
+        .collect();
     let place_name = |why: &VisibilityReason| match why.place() {
         Visibility::Listed => "listed",
         Visibility::Unlisted => "unlisted",
@@ -86,7 +91,7 @@ pub(super) async fn tools(
 ) -> anyhow::Result<CommandEnd> {
     let catalog = context.catalog().await?;
     if args.why {
-        return print_why(context, &catalog, args);
+        return Box::pin(print_why(context, &catalog, args)).await;
     }
     let selection = args.selection.selections(context)?.choose(Requester::default())?;
     let judged = listing::judged(&selection, &catalog, &Projects::unknown()).into_iter();

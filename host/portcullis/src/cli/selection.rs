@@ -29,6 +29,13 @@ impl Flags {
         !self.tools.is_empty() || self.profile.is_some()
     }
 
+    /// Lists every tool, if none of these options is given.
+    pub fn list_all_by_default(&mut self) {
+        if !self.is_given() {
+            self.tools.push("all".to_owned());
+        }
+    }
+
     /// The selections of all clients.
     ///
     /// # Errors

@@ -39,6 +39,11 @@ pub struct Args {
 }
 
 impl Args {
+    /// Lists every tool, if no option says which tools clients see.
+    pub(super) fn list_all_by_default(&mut self) {
+        self.selection.list_all_by_default();
+    }
+
     pub(super) async fn run(self, mut context: CommandContext) -> anyhow::Result<CommandEnd> {
         self.views.apply(&mut context.config)?;
         let selections = self.selection.selections(&context)?;

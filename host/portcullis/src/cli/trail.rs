@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "summary")]
     follow: bool,
     /// Show counts and denials of each plugin and server, including those of deleted records
-    #[arg(long, conflicts_with_all = ["since", "until", "host", "capability", "tool", "request", "denied"])]
+    #[arg(long, conflicts_with_all = ["since", "until", "host", "capability", "tool", "request", "denied", "findings"])]
     summary: bool,
     /// Print JSON; records as lines of JSON
     #[arg(long)]
@@ -47,6 +47,7 @@ const EXAMPLES: &str = "\
 Examples:
   portcullis trail --since 7d --denied             what was refused in the last week
   portcullis trail --plugin weather --host api.example
+  portcullis trail --findings                      results of other servers with secrets or instructions
   portcullis trail --follow                        what happens now
   portcullis trail --summary                       counts and denials of all time
   portcullis trail verify                          whether the records are complete and untampered";
@@ -78,6 +79,9 @@ struct Conditions {
     /// Only denials
     #[arg(long)]
     denied: bool,
+    /// Only calls in whose results secrets, hidden text or instructions to models were found
+    #[arg(long)]
+    findings: bool,
 }
 
 #[derive(Subcommand)]
@@ -99,9 +103,17 @@ fn time(text: &str) -> Result<String, portcullis_audit::InvalidTime> {
 
 impl From<Conditions> for Query {
     fn from(conditions: Conditions) -> Self {
-        let Conditions { since, until, plugin, host, capability, tool, request, denied } =
-            conditions;
-        Self { since, until, source: plugin, host, capability, tool, request, only_denied: denied }
+        Self {
+            since: conditions.since,
+            until: conditions.until,
+            source: conditions.plugin,
+            host: conditions.host,
+            capability: conditions.capability,
+            tool: conditions.tool,
+            request: conditions.request,
+            only_denied: conditions.denied,
+            only_findings: conditions.findings,
+        }
     }
 }
 
@@ -230,11 +242,15 @@ fn line(record: &Record, is_json: bool) -> anyhow::Result<String> {
             let subjects = format!("{count} more asks, from {first} to {last}");
             format!("{} {}", ask(*verdict, capability, &subjects), arrow(outcome.as_deref()))
         }
-        Event::Call { verdict, outcome, duration_us, bytes_in, bytes_out } => {
+        Event::Call { verdict, outcome, duration_us, bytes_in, bytes_out, findings } => {
             let took = Duration::from_micros(*duration_us);
             let outcome = visible_line(outcome, 100);
+            let found = match findings.is_empty() {
+                true => String::new(),
+                false => format!(", {} {}", red("found"), visible_line(&findings.join(", "), 500)),
+            };
             format!(
-                "{} call {tool}: {outcome}, {took:.1?}, {bytes_in} B in, {bytes_out} B out",
+                "{} call {tool}: {outcome}, {took:.1?}, {bytes_in} B in, {bytes_out} B out{found}",
                 word(*verdict)
             )
         }

@@ -29,7 +29,7 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) async fn run(self, mut context: CommandContext) -> anyhow::Result<CommandEnd> {
+    pub(super) async fn run(mut self, mut context: CommandContext) -> anyhow::Result<CommandEnd> {
         let upstream = portcullis_core::upstreams::Config::typed(&self.server, &self.variables)?;
         let name = self.name.unwrap_or_else(|| free_name(&self.server, &context));
         if context.config.upstreams.insert(name.clone(), upstream).is_some() {
@@ -42,6 +42,11 @@ impl Args {
                     plugin.enabled = Some(false);
                 }
             }
+        }
+        let is_alone = context.config.upstreams.len() == 1 && !self.with_bundled;
+        if is_alone && context.config.profiles.is_empty() {
+            // The server is listed as it is: a long list is not offered by search.
+            self.serve.list_all_by_default();
         }
         context.config.check()?;
         self.serve.run(context).await

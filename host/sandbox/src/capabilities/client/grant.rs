@@ -10,6 +10,7 @@ use crate::bindings::types;
 use crate::capabilities::short_form::{self, Form, InvalidValue, ShortForms, Table};
 use crate::capabilities::{Capability, Grants, InvalidWant, Named, listed};
 use crate::gate::Ask;
+use crate::pattern;
 
 /// What can be asked of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -51,21 +52,10 @@ pub struct ClientGrant {
 impl ClientGrant {
     /// Whether the operator agreed in the configuration to an action of this kind with this subject.
     pub fn agrees(&self, kind: &str, subject: &str) -> bool {
-        self.agreed.get(kind).is_some_and(|all| all.iter().any(|one| matches(one, subject)))
+        self.agreed
+            .get(kind)
+            .is_some_and(|all| all.iter().any(|one| pattern::matches(one, subject)))
     }
-}
-
-/// Whether a text matches a pattern, in which `*` stands for any text.
-fn matches(pattern: &str, text: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
-    let Some(mut text) = text.strip_prefix(first) else { return false };
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let last = parts.pop().unwrap_or_default();
-    for part in parts {
-        let Some((_, behind)) = text.split_once(part) else { return false };
-        text = behind;
-    }
-    text.ends_with(last)
 }
 
 impl fmt::Display for ClientGrant {

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use crate::capabilities::short_form::{self, Form, InvalidValue, ShortForms, Table};
 use crate::capabilities::{Capability, Grants, InvalidWant, Named, listed};
 use crate::gate::Ask;
+use crate::pattern;
 
 /// Maximum length of the name of a tool in a record, in characters.
 const MAX_NAME: usize = 128;
@@ -20,17 +21,7 @@ pub struct Pattern(String);
 impl Pattern {
     /// Whether a name matches.
     pub fn matches(&self, name: &str) -> bool {
-        let mut parts = self.0.split('*');
-        let first = parts.next().unwrap_or_default();
-        let Some(mut rest) = name.strip_prefix(first) else { return false };
-        let Some(last) = parts.next_back() else { return rest.is_empty() };
-        for part in parts {
-            match rest.find(part) {
-                Some(at) => rest = &rest[at + part.len()..],
-                None => return false,
-            }
-        }
-        rest.ends_with(last)
+        pattern::matches(&self.0, name)
     }
 }
 

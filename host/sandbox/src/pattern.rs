@@ -1,7 +1,7 @@
 //! Matches names with patterns, in which `*` stands for any text.
 
 /// Whether a name fits a pattern. Each `*` of the pattern stands for any text, also for none.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(start) else { return false };
     let (middle, end) = rest.rsplit_once('*').unwrap_or(("", rest));

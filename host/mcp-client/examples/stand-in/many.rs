@@ -1,15 +1,15 @@
-//! Fifty different tools, as a large server offers them.
+//! Many different tools, as a large server offers them.
 
 use serde_json::{Value, json};
 
 use crate::shop::{Shop, structured};
 
-/// Tools named `tool_01` to `tool_50`.
-pub struct Fifty;
+/// This number of tools, named `tool_01` and so on.
+pub struct Many(pub u32);
 
-impl Shop for Fifty {
+impl Shop for Many {
     fn tools(&self) -> Vec<Value> {
-        (1..=50).map(tool).collect()
+        (1..=self.0).map(tool).collect()
     }
 
     fn call(&self, tool: &str, arguments: &Value) -> Option<Value> {

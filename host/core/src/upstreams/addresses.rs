@@ -1,0 +1,101 @@
+//! The URIs by which clients know the resources of an upstream server.
+//!
+//! A URI has one owner. If two servers have resources with the same URI, the owner's resource keeps it. Clients know the
+//! other server's resource by an alias: the URI behind the name of its server.
+
+use portcullis_name_collisions::uris::{Owners, UriSpace};
+
+use super::{UpstreamOffer, views};
+
+/// The beginning of all URIs that the host itself makes.
+pub const HOST_SCHEME: &str = "portcullis:";
+
+/// The beginning of an alias. The name of the server, `/` and the server's own URI follow.
+const ALIASES: &str = "portcullis://upstreams/";
+
+/// The claims of one server on URIs: those that were granted, and those that another source was granted before.
+#[derive(Debug, Default)]
+pub struct Addresses {
+    granted: Owners,
+    refused: Owners,
+}
+
+impl Addresses {
+    /// Notes a claim that was granted.
+    pub(crate) fn grant(&mut self, space: UriSpace) {
+        // Claims of one source do not exclude each other.
+        let _own = self.granted.claim(space, 0);
+    }
+
+    /// Notes a claim that was refused.
+    pub(crate) fn refuse(&mut self, space: UriSpace) {
+        let _own = self.refused.claim(space, 0);
+    }
+
+    fn needs_alias(&self, uri: &str) -> bool {
+        self.granted.of(uri).is_none() && self.refused.of(uri).is_some()
+    }
+}
+
+/// The alias of a server's URI or template.
+pub(crate) fn alias(server: &str, uri: &str) -> String {
+    format!("{ALIASES}{server}/{uri}")
+}
+
+/// The name of the server and its own URI. `None`: the URI is no alias.
+pub(crate) fn server_and_uri(alias: &str) -> Option<(&str, &str)> {
+    alias.strip_prefix(ALIASES)?.split_once('/')
+}
+
+impl UpstreamOffer {
+    /// The URI or template by which clients know one of the server's own.
+    pub fn shown_uri(&self, own: &str) -> String {
+        let name = &self.source.name;
+        if self.addresses.needs_alias(own) { alias(name, own) } else { views::outward(name, own) }
+    }
+
+    /// The server's own URI or template for one that clients know.
+    pub fn own_uri(&self, shown: &str) -> String {
+        match server_and_uri(shown) {
+            Some((server, own)) if *server == *self.source.name => own.to_owned(),
+            Some(_) | None => {
+                views::inward(&self.source.name, shown).unwrap_or_else(|| shown.to_owned())
+            }
+        }
+    }
+
+    /// Whether clients know this URI of the server by its alias.
+    pub(crate) fn has_alias(&self, own: &str) -> bool {
+        self.addresses.needs_alias(own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alias_maps_back_to_its_server_and_uri() {
+        for uri in ["test://one", "test://{x}/{+y}", "file:///a/b?c#d", "Readme"] {
+            assert_eq!(server_and_uri(&alias("srv", uri)), Some(("srv", uri)));
+        }
+        for uri in ["test://one", "portcullis://results/1/2", "portcullis://upstreams/srv"] {
+            assert_eq!(server_and_uri(uri), None, "{uri}");
+        }
+    }
+
+    #[test]
+    fn only_claims_of_others_need_an_alias() {
+        let mut addresses = Addresses::default();
+        addresses.refuse(UriSpace::of_template("test://{x}").unwrap());
+        addresses.grant(UriSpace::of_uri("test://mine"));
+        for (uri, expected) in [
+            ("test://mine", false),
+            ("test://other", true),
+            ("test://{x}", true),
+            ("else://a", false),
+        ] {
+            assert_eq!(addresses.needs_alias(uri), expected, "{uri}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Text that a person does not see and a model reads.
+
+use crate::{Kind, Rule};
+
+/// From this number of invisible characters in a row on, the characters carry text. Persian and emoji need one at a time.
+const MIN_INVISIBLE: usize = 6;
+
+/// From this number of variation selectors in a row on, the selectors carry text. A character has at most one.
+const MIN_SELECTORS: usize = 3;
+
+/// The flag from which the flags of England, Scotland, Wales and others are made, by tags after it.
+const BLACK_FLAG: char = '\u{1f3f4}';
+
+/// The tag that ends such a flag.
+const CANCEL_TAG: char = '\u{e007f}';
+
+/// Maximum number of tags of such a flag, with the last one.
+const MAX_FLAG: usize = 7;
+
+/// The rules that match a text.
+pub(crate) fn rules_in(text: &str) -> Vec<Rule> {
+    if text.is_ascii() && !text.contains('\u{1b}') {
+        return Vec::new();
+    }
+    let matched = [
+        ("invisible-characters", has_run(text, MIN_INVISIBLE, is_invisible)),
+        ("variation-selectors", has_run(text, MIN_SELECTORS, is_selector)),
+        ("unicode-tags", has_tags(text)),
+        ("overridden-direction", text.contains(['\u{202d}', '\u{202e}'])),
+        ("concealed-by-the-terminal", conceals(text)),
+    ];
+    let matched = matched.into_iter().filter(|(_, is_there)| *is_there);
+    matched.map(|(name, _)| Rule { kind: Kind::HiddenText, name }).collect()
+}
+
+/// Whether a character has no width and no effect on the characters around it, or joins or separates them.
+pub(crate) fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}')
+}
+
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+pub(crate) fn is_tag(c: char) -> bool {
+    matches!(c, '\u{e0000}'..='\u{e007f}')
+}
+
+fn has_run(text: &str, length: usize, is_one: impl Fn(char) -> bool) -> bool {
+    let mut run = 0;
+    text.chars().any(|c| {
+        run = if is_one(c) { run + 1 } else { 0 };
+        run >= length
+    })
+}
+
+/// Whether a text has tags that are not part of a flag.
+fn has_tags(text: &str) -> bool {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if is_tag(c) {
+            return true;
+        }
+        if c == BLACK_FLAG {
+            let mut tags = Vec::new();
+            while let Some(tag) = chars.next_if(|next| is_tag(*next)) {
+                tags.push(tag);
+            }
+            let is_flag = tags.len() <= MAX_FLAG && tags.last() == Some(&CANCEL_TAG);
+            if !tags.is_empty() && !is_flag {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// Whether a text has the escape sequence by which terminals conceal text (SGR 8).
+fn conceals(text: &str) -> bool {
+    text.split("\u{1b}[").skip(1).any(|rest| {
+        let parameters = rest.split_once('m').map_or("", |(parameters, _)| parameters);
+        // After 38 and 48, numbers name a colour.
+        let is_colour = parameters.contains("38;") || parameters.contains("48;");
+        parameters.len() < 20 && !is_colour && parameters.split(';').any(|one| one == "8")
+    })
+}
