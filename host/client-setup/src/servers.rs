@@ -49,7 +49,7 @@ pub fn servers(path: &Path) -> Result<Vec<(String, Value)>, Refusal> {
 pub fn is_portcullis(entry: &Value) -> bool {
     ["command", "cmd"].iter().any(|key| {
         let shape = Shape { before: &[], command: key, after: &[] };
-        // The name has no part in the decision.
+        // The server's name does not matter here, so it is left empty.
         shape.portcullis_entry("", entry).is_some()
     })
 }

@@ -29,13 +29,14 @@ pub struct ChildSpec {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Its whole environment. Variables of the user's folders, such as `HOME` and `TMPDIR`, name an empty folder of the
-    /// child's own unless they are set here. On Windows, variables that describe the machine are added.
+    /// Its environment: the child inherits nothing from the host. Added are variables of the user's folders, such as
+    /// `HOME` and `TMPDIR`, which name an empty folder of the child's own unless they are set here; on Windows, also
+    /// variables that describe the machine.
     pub environment: Vec<(OsString, OsString)>,
     /// Its working directory. `None`: its own empty folder. Naming a folder here gives the
     /// child no access to it.
     pub directory: Option<PathBuf>,
-    /// The files that the child may reach beside its own empty folder, and whether it may use the network.
+    /// The files that the child may reach in addition to its own empty folder, and whether it may use the network.
     pub confinement: Confinement,
     /// Its resource limits.
     pub limits: ResourceLimits,
@@ -91,8 +92,8 @@ pub enum Reply {
     Ended,
 }
 
-/// A running child. When this value is dropped, the child and its process group are killed: on Windows, all
-/// processes that it started.
+/// A running child. When this value is dropped, the child is killed, and with it, on Unix, its process group
+/// and, on Windows, all processes that it started.
 pub struct Child {
     group: Group,
     process: tokio::process::Child,
@@ -257,7 +258,7 @@ async fn exchange(
     most: usize,
 ) -> std::io::Result<Option<Vec<u8>>> {
     let write = async {
-        // A broken pipe is no error: the child may end before it has read its input.
+        // Errors of writing are ignored: the child may end before it has read its input.
         if let Some(mut stdin) = stdin {
             let _written = stdin.write_all(input).await;
         }

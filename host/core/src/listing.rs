@@ -259,7 +259,7 @@ pub struct Requester<'a> {
 /// The error for a profile that is for other callers.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("the profile `{0}` is for other callers")]
-pub struct ListingRule(String);
+pub struct ProfileMismatch(String);
 
 impl Selections {
     /// The selections of a configuration. `typed`: the selection for all clients that get no profile by the path or
@@ -291,7 +291,7 @@ impl Selections {
     ///
     /// The path names a profile for other callers; or the caller has a profile, and the path names another profile
     /// that does not name the caller.
-    pub fn choose(&self, asker: Requester<'_>) -> Result<Arc<Selection>, ListingRule> {
+    pub fn choose(&self, asker: Requester<'_>) -> Result<Arc<Selection>, ProfileMismatch> {
         let is_for = |profile: &Profile| {
             asker.principal.is_some_and(|one| profile.principals.iter().any(|name| name == one))
         };
@@ -303,7 +303,7 @@ impl Selections {
             if is_free || is_for(profile) {
                 return Ok(profile.selection.clone());
             }
-            return Err(ListingRule(name.clone()));
+            return Err(ProfileMismatch(name.clone()));
         }
         if let (None, Some(typed)) = (of_caller, &self.typed) {
             return Ok(typed.clone());

@@ -73,7 +73,7 @@ pub fn owns(template: &str, uri: &str) -> bool {
 
 /// The text with its scheme and authority in lower case. `None`: the text has no scheme.
 ///
-/// If the text is the beginning of a URI, the result is the beginning of the result for the whole URI.
+/// A prefix of a URI gives a prefix of the folded URI.
 fn folded(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once(':')?;
     let mut bytes = scheme.bytes();

@@ -1,5 +1,6 @@
-//! Calls of upstream servers. The client's request goes to the server, and the server's result goes to the client. Both
-//! stay unchanged except for names, URIs of views, and fields that only one of MCP's eras has.
+//! Calls of upstream servers. The client's request goes to the server, and the server's result goes to the client. What
+//! the host changes: names, URIs that other sources have too, arguments by the operator's policy, defaults of missing
+//! arguments, and fields that only one of MCP's eras has.
 //!
 //! A server of 2025-11-25 or earlier sends its question while our request is still open. A client of 2026-07-28 gets
 //! the question as a result, and answers in a new request. The open request to the server is parked until then.

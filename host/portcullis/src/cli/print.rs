@@ -45,12 +45,13 @@ fn print_raw(text: &str) -> anyhow::Result<CommandEnd> {
     })
 }
 
-/// Like [`print()`], for a command that continues. `false`: the pipe is closed, so nobody reads further output.
+/// Like [`print()`], for a command that continues. Returns false if the pipe is closed, so that nobody reads
+/// further output.
 ///
 /// # Errors
 ///
 /// Stdout cannot be written.
-pub fn is_read(text: &str) -> anyhow::Result<bool> {
+pub fn print_while_read(text: &str) -> anyhow::Result<bool> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),

@@ -214,7 +214,7 @@ async fn follow(
     let mut new = follower.select(query, limit)?.records;
     loop {
         for record in new.drain(..) {
-            if !super::print::is_read(&line(&record, is_json)?)? {
+            if !super::print::print_while_read(&line(&record, is_json)?)? {
                 return Ok(CommandEnd::Done);
             }
         }

@@ -32,15 +32,15 @@ const MAX_DEPTH: usize = 400;
 const MAX_MESSAGE: usize = 2000;
 
 thread_local! {
-    /// The surroundings of the program that runs on this thread.
+    /// The host functions of the program that runs on this thread.
     static HOST_FUNCTIONS: RefCell<Option<Box<dyn HostFunctions>>> = const { RefCell::new(None) };
 }
 
-/// Calls a function with the surroundings of the running program. Returns a JavaScript error if no program
+/// Calls a function with the host functions of the running program. Returns a JavaScript error if no program
 /// runs.
 fn with_host_functions<T>(use_it: impl FnOnce(&mut dyn HostFunctions) -> T) -> JsResult<T> {
-    HOST_FUNCTIONS.with_borrow_mut(|around| match around {
-        Some(around) => Ok(use_it(&mut **around)),
+    HOST_FUNCTIONS.with_borrow_mut(|functions| match functions {
+        Some(functions) => Ok(use_it(&mut **functions)),
         None => Err(JsNativeError::error().with_message("the run has ended").into()),
     })
 }
@@ -108,13 +108,13 @@ pub fn prepare() {
 pub fn run(
     program: &str,
     beginning: RunSeed,
-    surroundings: impl HostFunctions + 'static,
+    host_functions: impl HostFunctions + 'static,
 ) -> Result<String, ProgramError> {
     let mut engine = match PREPARED.take() {
         Some(engine) => engine,
         None => Engine::new()?,
     };
-    HOST_FUNCTIONS.set(Some(Box::new(surroundings)));
+    HOST_FUNCTIONS.set(Some(Box::new(host_functions)));
     let outcome = engine.run(program, beginning);
     HOST_FUNCTIONS.set(None);
     if cfg!(target_family = "wasm") {
@@ -169,7 +169,7 @@ fn run_in(
     loop {
         context.run_jobs().map_err(|error| prelude.explain(&error, context))?;
         // Calls that the program does not await also run to their end.
-        let next = with_host_functions(|around| around.next())
+        let next = with_host_functions(|functions| functions.next())
             .map_err(|error| fault(&error.to_string()))?;
         let Some(ended) = next else { break };
         clock.0.set(ended.milliseconds.max(clock.0.get()));
@@ -208,18 +208,18 @@ fn text_at(arguments: &[JsValue], place: usize, context: &mut Context) -> JsResu
 }
 
 fn names(_: &JsValue, _: &[JsValue], _: &mut Context) -> JsResult<JsValue> {
-    let tools = with_host_functions(|around| around.names())?;
+    let tools = with_host_functions(|functions| functions.names())?;
     Ok(JsString::from(layout(&tools).as_str()).into())
 }
 
 fn start(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let (tool, given) = (text_at(arguments, 0, context)?, text_at(arguments, 1, context)?);
-    Ok(with_host_functions(|around| around.start(&tool, &given))?.into())
+    Ok(with_host_functions(|functions| functions.start(&tool, &given))?.into())
 }
 
 fn log(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let (level, line) = (text_at(arguments, 0, context)?, text_at(arguments, 1, context)?);
-    with_host_functions(|around| around.log(&level, &line))?;
+    with_host_functions(|functions| functions.log(&level, &line))?;
     Ok(JsValue::undefined())
 }
 
@@ -227,7 +227,7 @@ fn search(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult
     let query = text_at(arguments, 0, context)?;
     let limit = arguments.get_or_undefined(1).to_length(context)?;
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let found = with_host_functions(|around| around.search(&query, limit))?;
+    let found = with_host_functions(|functions| functions.search(&query, limit))?;
     Ok(JsString::from(found.as_str()).into())
 }
 
@@ -236,7 +236,7 @@ fn describe(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResu
     let names: Vec<String> = serde_json::from_str(&names).map_err(|_| {
         JsNativeError::typ().with_message("tools.describe takes a name or an array of names")
     })?;
-    let described = with_host_functions(|around| around.describe(&names))?;
+    let described = with_host_functions(|functions| functions.describe(&names))?;
     Ok(JsString::from(described.as_str()).into())
 }
 

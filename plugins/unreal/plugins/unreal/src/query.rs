@@ -4,7 +4,7 @@ use crate::{
     answer::{Names, SourceKind, shown, tags_told, time},
     live::{Editor, Fault, Kind, classes, names::AssetName, value::Reply},
     offline::Offline,
-    search::Files,
+    search::TagReader,
     source::SourceQuery,
 };
 use portcullis_plugin::prelude::*;
@@ -109,7 +109,7 @@ impl SourceQuery for QueryAsset {
                         answer.class_path = names.class;
                         answer.object_path = names.object_path;
                         answer.tags =
-                            self.include_tags.then(|| Files::default().tags(offline, hit));
+                            self.include_tags.then(|| TagReader::default().tags(offline, hit));
                     }
                 }
                 None if !index.has_mount_of(package) => {

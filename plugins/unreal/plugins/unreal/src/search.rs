@@ -17,7 +17,7 @@ about_project! {
     #[paged]
     /// Search for Blueprint assets by name, by parent class, or by any class they derive from.
     pub struct SearchBlueprints {
-        /// `name`: the term is part of the asset's name. `parent_class`: it is part of the direct parent's path. `all`: either. `inherits`: the Blueprint derives from the class, over however many classes (Actor, ACharacter, BP_Door, /Game/BP_Door, /Script/Engine.Pawn).
+        /// `name`: the term is part of the asset's name. `parent_class`: it is part of the direct parent's path. `all`: either. `inherits`: the Blueprint derives, directly or through other classes, from the class that the term names, such as Actor, BP_Door, /Game/BP_Door or /Script/Engine.Pawn.
         search_type: SearchType,
         /// What to look for. Case does not matter.
         #[schemars(length(min = 1, max = 1024))]
@@ -25,7 +25,7 @@ about_project! {
         /// Only in this folder of packages, such as /Game/Doors. Empty: everywhere.
         #[serde(default)]
         package_path: String,
-        /// Whether also in folders below it.
+        /// Whether folders below the package path are searched, too.
         #[serde(default = "yes", rename = "bRecursive")]
         recursive: bool,
     }
@@ -115,10 +115,10 @@ impl SourceQuery for SearchBlueprints {
             .into_iter()
             .map(|(hit, matched)| self.found(offline, hit, &matched))
             .collect();
-        let guess = (unknown > 0).then(|| {
+        let unknown_note = (unknown > 0).then(|| {
             format!(
-                "{unknown} more may belong here: they derive from classes in C++ of a plugin outside \
-                 of the project, whose ancestors are not known"
+                "{unknown} more Blueprints may match: they derive from C++ classes of an Unreal plugin outside of \
+                 the project, and the ancestors of these classes are not known"
             )
         });
         let Self { search_type, package_path, .. } = self;
@@ -136,7 +136,8 @@ impl SourceQuery for SearchBlueprints {
             offset: page.offset,
             has_more: page.has_more(total),
             source: SourceKind::Offline,
-            warnings: offline.warnings_and(offline.missing([package_path]).chain(guess).chain(cut)),
+            warnings: offline
+                .warnings_and(offline.missing([package_path]).chain(unknown_note).chain(cut)),
             as_of: offline.as_of.clone(),
         })
     }
@@ -253,7 +254,7 @@ impl SourceQuery for SearchAssets {
         });
         let page = Page::new(self.offset, self.max_results);
         let total = hits.len();
-        let mut files = Files::default();
+        let mut files = TagReader::default();
         let assets: Vec<FoundAsset> = page
             .of(hits)
             .into_iter()
@@ -286,13 +287,13 @@ impl SourceQuery for SearchAssets {
 /// Reads the tags of assets. The assets of one package have to follow each other, so that the
 /// package is read once.
 #[derive(Default)]
-pub struct Files {
+pub struct TagReader {
     /// The package that was read last.
     package: String,
     tags: HashMap<String, Map<String, Value>>,
 }
 
-impl Files {
+impl TagReader {
     /// The tags of an asset; empty if its package cannot be read any more.
     pub fn tags(&mut self, offline: &Offline, hit: Hit<'_>) -> Map<String, Value> {
         let index = &offline.index;

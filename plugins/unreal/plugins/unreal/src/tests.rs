@@ -110,7 +110,7 @@ fn blueprints_are_found() {
     assert_eq!((&found["totalCount"], &found["hasMore"]), (&json!(2), &json!(true)));
     let warnings = found["warnings"].to_string();
     assert!(
-        warnings.contains("1 more may belong") && warnings.contains("git lfs pull"),
+        warnings.contains("1 more Blueprints may match") && warnings.contains("git lfs pull"),
         "{warnings}"
     );
 }
