@@ -9,8 +9,8 @@ import { DELETE, FORECAST, WEATHER } from "./tools.mjs";
 
 const answer = (city) => ({ content: [], structuredContent: { ...FORECAST, city } });
 const { good, hostile } = await documents();
-/** In how many hosts the hostile documents are shown: in the one that allows most, or in all. */
-const HOSTS = process.env.ALL ? Object.keys(PROFILES) : ["basic-host"];
+/** The hosts in which the hostile documents are shown: the one that allows most, all with ALL=1, or those that HOSTS names (`HOSTS=claude,goose`). */
+const HOSTS = process.env.ALL ? Object.keys(PROFILES) : (process.env.HOSTS ?? "basic-host").split(",");
 
 test("documents show answers, and call their tool when the user clicks", { timeout: 300_000 }, async (t) => {
 	const hosts = await startHosts(t);

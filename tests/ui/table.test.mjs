@@ -116,6 +116,26 @@ test("tables", { timeout: 300_000 }, async (t) => {
 		await accessible(view);
 	});
 
+	await t.test("a table fades out only where columns go on, and paths are short only where there is no room", { timeout: 60_000 }, async (t) => {
+		const row = (id) => ({ id, path: `/srv/${"folder/".repeat(7)}${id}.tsx`, owner: "Ada Lovelace", note: "checked by hand", state: "open for review" });
+		const view = await show(t, data([row(1), row(2), row(3)]), { viewport: { width: 320, height: 700 } });
+		const [faded, tight] = [view.app.locator(".scroll.on"), view.app.locator(".scroll.tight")];
+		await faded.waitFor();
+		assert.equal(await tight.count(), 1);
+		await view.app.getByRole("button", { name: "Options of Table" }).click();
+		for (const name of ["Owner", "Note", "State"]) {
+			await view.app.getByRole("checkbox", { name }).uncheck();
+		}
+		assert.equal(await faded.count(), 0, "all columns that are left have room");
+		await view.app.getByRole("checkbox", { name: "Owner" }).check();
+		await view.app.getByRole("checkbox", { name: "Note" }).check();
+		await faded.waitFor();
+		await view.host.setViewportSize({ width: 1200, height: 700 });
+		await tight.waitFor({ state: "detached" });
+		assert.equal(await faded.count(), 0);
+		await behaved(view);
+	});
+
 	await t.test("the next page is a click away", { timeout: 60_000 }, async (t) => {
 		const leafing = { ...tool, inputSchema: { type: "object", properties: { q: { type: "string" }, page: { type: "integer", default: 1 } } } };
 		const view = await open(t, hosts, await makePage(leafing));
