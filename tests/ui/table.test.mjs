@@ -103,6 +103,12 @@ test("tables", { timeout: 300_000 }, async (t) => {
 		await behaved(view);
 	});
 
+	await t.test("the numbers at an axis are written alike", { timeout: 60_000 }, async (t) => {
+		const view = await show(t, data([["Jupiter", 142_984], ["Earth", 12_756], ["Mars", 6792]].map(([name, diameter]) => ({ name, diameter }))));
+		await view.app.locator(".chart svg").waitFor();
+		assert.deepEqual(await view.app.locator("svg text[text-anchor=end]").allTextContents(), ["0", "50k", "100k", "150k"]);
+	});
+
 	await t.test("no cell makes a row high, and a page of 320 px holds all", { timeout: 60_000 }, async (t) => {
 		const long = "word ".repeat(200);
 		const view = await show(t, data([{ name: "a", text: long, path: `/srv/${"folder/".repeat(20)}file.tsx`, url: `https://example.com/${"a".repeat(300)}`, tags: ["one tag that is long", "two", "three", "four", "five", "six"], list: Array(50).fill("x") }, { name: "b", text: "short", path: "/srv/a.ts", url: "https://example.com/", tags: [], list: [] }]), {
