@@ -12,7 +12,9 @@ const folder = path.join(path.dirname(fileURLToPath(import.meta.url)), "answers"
 const files = (await readdir(folder)).filter((name) => name.endsWith(".json"));
 
 /** What is wrong with how a page is laid out. */
-function faults() {
+async function faults() {
+	// A view adapts to a new size within the frame that draws it: what is seen before is drawn nowhere.
+	await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 	const found = [];
 	const { scrollWidth, clientWidth } = document.documentElement;
 	scrollWidth > clientWidth && found.push(`the page is ${scrollWidth} wide in ${clientWidth}`);

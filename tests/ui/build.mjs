@@ -77,7 +77,7 @@ async function packed(text) {
 
 /** A script in fewer letters. */
 const small = async (script) =>
-	(await minify(script, { ecma: 2020, compress: { passes: 3 }, format: { ascii_only: false } })).code;
+	(await minify(script, { ecma: 2020, compress: { ecma: 2020, passes: 3, unsafe_arrows: true }, format: { ascii_only: false } })).code;
 
 /** The text within a packed file. */
 export function unpack(file) {
@@ -87,7 +87,7 @@ export function unpack(file) {
 
 /** The looks and the script, deflated, and what puts them into the page. */
 const program = async (style, script) =>
-	`/* runtime.css and runtime.js, deflated; to read them: ${READ} plugins/ui/resources/packed.js */\n` +
+	`/* to read this: ${READ} plugins/ui/resources/packed.js */\n` +
 	`${await packed(`${style}\0${script}`)}.then(t=>{t.split("\\0").map((t,i)=>{const e=document.createElement(i?"script":"style");e.textContent=t;document.head.append(e)})})\n`;
 
 /** The messages of a language, deflated, as a promise of them. */

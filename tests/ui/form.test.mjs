@@ -160,7 +160,7 @@ test("forms", { timeout: 300_000 }, async (t) => {
 		await run(view);
 		await app.getByText(/things need attention/).waitFor();
 		assert.deepEqual((await view.log()).calls, []);
-		await app.getByRole("button", { name: "text", exact: true }).click();
+		await app.getByRole("button", { name: "Text", exact: true }).click();
 		await view.host.keyboard.type("hi");
 		await app.getByLabel("Must").check();
 		await app.getByLabel("Street").fill("Rua 1");
@@ -277,6 +277,15 @@ test("forms", { timeout: 300_000 }, async (t) => {
 			await accessible(view);
 		});
 	}
+
+	await t.test("what needs attention is named by the labels", { timeout: 30_000 }, async (t) => {
+		const size = { type: "integer", maximum: 5 };
+		const view = await show(t, object({ pageSize: size, rows: { type: "array", items: object({ "user_id": size, "7": size }) } }));
+		await view.send("sendToolInput", { arguments: { pageSize: 9, rows: [{ user_id: 1 }, { "user_id": 9, "7": 9 }] } });
+		await run(view);
+		await view.app.locator(".summary li").nth(2).waitFor();
+		assert.deepEqual(await view.app.locator(".summary li button").allTextContents(), ["Page size", "Rows › 2 › 7", "Rows › 2 › User ID"]);
+	});
 
 	await t.test("an empty text is sent when the user says so", { timeout: 30_000 }, async (t) => {
 		const view = await show(t, object({ s: { type: "string" } }, { required: ["s"] }));

@@ -408,7 +408,10 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 		}
 		for (const one of [...all.shapes, ...all.parts]) {
 			if (!wanted.length || wanted.includes(one.name)) {
-				await take(t, hosts, one).catch((error) => console.error(`${one.name}: ${error.message}`));
+				await take(t, hosts, one).catch((error) => {
+					console.error(`${one.name}: ${error.message}`);
+					process.exitCode = 1;
+				});
 			}
 		}
 	} finally {

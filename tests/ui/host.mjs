@@ -134,7 +134,7 @@ export async function open(
 ) {
 	const host = await browser.newPage(options);
 	t.after(() => host.close());
-	host.setDefaultTimeout(20_000);
+	host.setDefaultTimeout(20_000 * Number(process.env.SLOWNESS ?? 1));
 	const violations = [];
 	const requests = [];
 	host.on("console", (message) => {

@@ -7,7 +7,7 @@ import { shipped } from "./build.mjs";
 /** As much of an element as the runtime's display of answers asks for before it stands in a page. */
 class Element {
 	constructor(tag) {
-		Object.assign(this, { tag, tagName: tag.toUpperCase(), children: [], attributes: {}, style: {}, dataset: {} });
+		Object.assign(this, { tag, tagName: tag.toUpperCase(), children: [], attributes: {}, style: {}, dataset: {}, classList: { remove() {}, toggle() {} } });
 	}
 
 	append(...all) {

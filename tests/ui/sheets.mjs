@@ -2,7 +2,7 @@
 // node sheets.mjs FOLDER WIDTH THEME [FILE...]
 //
 // Each answer is WIDTH pixels wide, THEME is `light` or `dark`. With FILEs (`git`, `shapes` …), only the answers of these are
-// taken. A picture ends at 1,100 pixels.
+// taken; `git:log` is one answer of a file. LOCALE=ar-EG shows them to a reader of Arabic. A picture ends at 1,100 pixels.
 
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -19,15 +19,21 @@ if (!theme) {
 const SHEET = { width: 1616, height: 1240 };
 const answers = path.join(path.dirname(fileURLToPath(import.meta.url)), "answers");
 const WIDTH = Number(width);
+const { LOCALE: locale = "en-GB" } = process.env;
+const language = locale.split("-")[0];
 
 /** Pictures of the answers of a file, with their names and heights. */
 async function take(hosts, file) {
 	const taken = [];
+	const of = path.basename(file, ".json");
 	for (const [name, { tool, input, result }] of Object.entries(JSON.parse(await readFile(path.join(answers, file), "utf8")))) {
+		if (wanted.length && !wanted.includes(of) && !wanted.includes(`${of}:${name}`)) {
+			continue;
+		}
 		const ends = [];
-		const view = await open({ after: (end) => ends.push(end) }, hosts, await makePage(tool), {
+		const view = await open({ after: (end) => ends.push(end) }, hosts, await makePage(tool, {}, false, language === "en" ? [] : [language]), {
 			viewport: { width: WIDTH, height: 1100 },
-			context: { theme }
+			context: { theme, locale }
 		});
 		await view.send("sendToolInput", { arguments: input });
 		await view.send("sendToolResult", result);
@@ -35,7 +41,7 @@ async function take(hosts, file) {
 		const box = await view.host.locator("iframe").boundingBox();
 		const height = Math.min(1100, Math.ceil(box.height));
 		const picture = await view.host.screenshot({ clip: { x: 0, y: 0, width: WIDTH, height } });
-		taken.push({ name: `${path.basename(file, ".json")} ${name}`, picture, height: height + 22 });
+		taken.push({ name: `${of} ${name}`, picture, height: height + 22 });
 		await Promise.all(ends.map((end) => end()));
 	}
 	return taken;
@@ -67,7 +73,7 @@ await mkdir(folder, { recursive: true });
 const ends = [];
 try {
 	const hosts = await startHosts({ after: (end) => ends.unshift(end) });
-	const files = (await readdir(answers)).filter((name) => name.endsWith(".json") && (!wanted.length || wanted.includes(path.basename(name, ".json"))));
+	const files = (await readdir(answers)).filter((name) => name.endsWith(".json") && (!wanted.length || wanted.some((one) => one.split(":")[0] === path.basename(name, ".json"))));
 	const taken = [];
 	for (const file of files) {
 		taken.push(...(await take(hosts, file)));
@@ -76,7 +82,7 @@ try {
 	for (const [index, sheet] of sheets(taken).entries()) {
 		await page.setContent(html(sheet));
 		await page.waitForFunction(() => [...document.images].every((one) => one.complete));
-		await writeFile(path.join(folder, `${WIDTH}-${theme}-${String(index + 1).padStart(2, "0")}.png`), await page.screenshot());
+		await writeFile(path.join(folder, `${WIDTH}-${theme}${language === "en" ? "" : `-${language}`}-${String(index + 1).padStart(2, "0")}.png`), await page.screenshot());
 	}
 	console.log(`${taken.length} answers on ${sheets(taken).length} sheets`);
 } finally {

@@ -151,6 +151,19 @@ test("the shell of views", { timeout: 300_000 }, async (t) => {
 		assert.equal(await view.app.getByLabel("שם").evaluate((one) => getComputedStyle(one).direction), "rtl");
 	});
 
+	await part("code, differences and colours run from the left for readers of Arabic too, and prose as it is written", async (t) => {
+		const view = await show(t, reading(object({})), { context: { locale: "ar-EG" } });
+		const said = { warning: "Signature is not verified.", colours: { of_text: "#3366ff" } };
+		await view.send("sendToolResult", { content: [{ type: "text", text: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-}\n+};" }], structuredContent: said });
+		await view.app.locator("pre.diff").waitFor();
+		const styles = (selector) => view.app.locator(selector).first().evaluate((one) => [getComputedStyle(one).direction, getComputedStyle(one).unicodeBidi]);
+		assert.deepEqual(await styles("pre.diff"), ["ltr", "plaintext"]);
+		assert.equal((await styles("pre.diff .add"))[0], "ltr");
+		assert.equal((await styles(".notice"))[1], "plaintext");
+		assert.equal((await styles("span:has(> .swatch)"))[0], "ltr");
+		assert.equal((await styles("main"))[0], "rtl");
+	});
+
 	await part("the host's colours, sizes and fonts", async (t) => {
 		const font = "data:font/woff2;base64,d09GMgABAAAAAA==";
 		const view = await show(t, WEATHER, {

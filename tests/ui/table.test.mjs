@@ -103,6 +103,12 @@ test("tables", { timeout: 300_000 }, async (t) => {
 		await behaved(view);
 	});
 
+	await t.test("the numbers at an axis are written alike", { timeout: 60_000 }, async (t) => {
+		const view = await show(t, data([["Jupiter", 142_984], ["Earth", 12_756], ["Mars", 6792]].map(([name, diameter]) => ({ name, diameter }))));
+		await view.app.locator(".chart svg").waitFor();
+		assert.deepEqual(await view.app.locator("svg text[text-anchor=end]").allTextContents(), ["0", "50k", "100k", "150k"]);
+	});
+
 	await t.test("no cell makes a row high, and a page of 320 px holds all", { timeout: 60_000 }, async (t) => {
 		const long = "word ".repeat(200);
 		const view = await show(t, data([{ name: "a", text: long, path: `/srv/${"folder/".repeat(20)}file.tsx`, url: `https://example.com/${"a".repeat(300)}`, tags: ["one tag that is long", "two", "three", "four", "five", "six"], list: Array(50).fill("x") }, { name: "b", text: "short", path: "/srv/a.ts", url: "https://example.com/", tags: [], list: [] }]), {
@@ -114,6 +120,26 @@ test("tables", { timeout: 300_000 }, async (t) => {
 		assert.ok(await view.app.locator("html").evaluate((root) => root.scrollWidth <= root.clientWidth));
 		assert.equal(await view.app.locator(".path").first().textContent(), `/srv/${"folder/".repeat(20)}file.tsx`);
 		await accessible(view);
+	});
+
+	await t.test("a table fades out only where columns go on, and paths are short only where there is no room", { timeout: 60_000 }, async (t) => {
+		const row = (id) => ({ id, path: `/srv/${"folder/".repeat(7)}${id}.tsx`, owner: "Ada Lovelace", note: "checked by hand", state: "open for review" });
+		const view = await show(t, data([row(1), row(2), row(3)]), { viewport: { width: 320, height: 700 } });
+		const [faded, tight] = [view.app.locator(".scroll.on"), view.app.locator(".scroll.tight")];
+		await faded.waitFor();
+		assert.equal(await tight.count(), 1);
+		await view.app.getByRole("button", { name: "Options of Table" }).click();
+		for (const name of ["Owner", "Note", "State"]) {
+			await view.app.getByRole("checkbox", { name }).uncheck();
+		}
+		assert.equal(await faded.count(), 0, "all columns that are left have room");
+		await view.app.getByRole("checkbox", { name: "Owner" }).check();
+		await view.app.getByRole("checkbox", { name: "Note" }).check();
+		await faded.waitFor();
+		await view.host.setViewportSize({ width: 1200, height: 700 });
+		await tight.waitFor({ state: "detached" });
+		assert.equal(await faded.count(), 0);
+		await behaved(view);
 	});
 
 	await t.test("the next page is a click away", { timeout: 60_000 }, async (t) => {

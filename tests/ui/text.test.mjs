@@ -32,6 +32,13 @@ test("Markdown", () => {
 	assert.equal(element.all("br").length, 1, "newlines are kept");
 });
 
+test("names within a sentence are set as code, a line of code is left alone", () => {
+	assert.deepEqual(texts(made("invalid arguments for `find`: `path` is missing"), "code"), ["find", "path"]);
+	for (const line of ["const a = `x ${b}`;", "=`date`", "a ` alone"]) {
+		assert.ok(made(line).textContent.startsWith(line));
+	}
+});
+
 test("columns without a name are numbered", () => {
 	assert.deepEqual(texts(made("| | B |\n|---|---|\n| x | 1 |\n| y | 2 |"), "th"), ["1", "B"]);
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { modules } from "./modules.mjs";
 
-const { reading, showBytes, showDuration, showPeriod, user } = await modules("values", "dom");
+const { reading, showBytes, showDuration, showPeriod, user } = await modules("more", "values", "dom");
 user.locale = "en-GB";
 user.timeZone = "UTC";
 
@@ -24,6 +24,9 @@ test("bytes and durations are scaled", () => {
 	]) {
 		assert.equal(showDuration(seconds), text);
 	}
+	user.locale = "ar-EG";
+	assert.equal(showDuration(92), "١ min ٣٢ s", "all digits are the reader's");
+	user.locale = "en-GB";
 	assert.equal(showPeriod("P1DT2H30M"), "1 d 2 h 30 min");
 	assert.equal(showPeriod("PT0.5S"), "0.5 s");
 });
@@ -81,6 +84,16 @@ test("a column has one unit and one number of digits", () => {
 	assert.deepEqual(column("score", [0.123456789, 0.5]), ["Score", "0.1235", "0.5000"]);
 	assert.deepEqual(column("rain_mm", [0, 0.1 + 0.2, 3 * 0.6]), ["Rain (mm)", "0.0", "0.3", "1.8"]);
 	assert.deepEqual(column("n", [1, null, 3]), ["N", "1", "—", "3"]);
+});
+
+test("amounts that were sent as texts stand at the right, names that look like numbers do not", () => {
+	const isRight = (...values) => Boolean(reading("x", undefined, values).right);
+	for (const values of [["74 B", null, "137 B"], ["2.50", "1,000.00", "-0.38"], ["12%", "3.5 %"], ["4 ms", "1.2 s"]]) {
+		assert.equal(isRight(...values), true, values.join());
+	}
+	for (const values of [["1.2.0", "1.3.0"], ["2024", "2025"], ["12 B", "none"], ["007", "1.5"], [null, null]]) {
+		assert.equal(isRight(...values), false, values.join());
+	}
 });
 
 test("texts are known by their form", () => {

@@ -21,8 +21,9 @@ export function ticks(low, high) {
 	);
 }
 
-const short = (value) =>
-	showNumber(value, "", { notation: Math.abs(value) >= 1e5 ? "compact" : "standard", maximumFractionDigits: 3 });
+/** A number at an axis, whose numbers are all written as the largest, `most`, is. */
+const short = (value, most) =>
+	showNumber(value, "", { notation: most >= 1e5 ? "compact" : "standard", maximumFractionDigits: 3 });
 
 /** A chart of records, if they are fit for one: numbers that are measured, over time or by names that are all different. */
 export function chartOf(records, columns, ordinal) {
@@ -170,7 +171,7 @@ function picture(records, across, series, on, kind) {
 	const timed = kind === "line" && times.every((time) => time !== undefined);
 	const [first, last] = [Math.min(...times), Math.max(...times)];
 	const scaled = shown.every(({ read }) => read && !read.bare) && shown[0].read.text;
-	const tick = scaled || short;
+	const tick = scaled || ((mark) => short(mark, Math.max(-low, high)));
 	// As wide as the page, so that its letters have the size of others.
 	const width = Math.min(860, Math.max(260, innerWidth - 32));
 	const left = 14 + 7 * Math.max(2, ...marks.map((mark) => tick(mark).length));

@@ -3,6 +3,7 @@
 import { canon, h, isObject } from "./dom.js";
 import { Nodes } from "./nodes.js";
 import { say } from "./say.js";
+import { labelOf } from "./words.js";
 
 /**
  * The form of a tool.
@@ -73,7 +74,7 @@ export function makeForm(schema) {
 							h(
 								"button",
 								{ type: "button", class: "link", onclick: () => at.focus?.() },
-								path.join(" › ") || say("input")
+								path.map((key) => (typeof key === "number" ? key + 1 : labelOf(key))).join(" › ") || say("input")
 							),
 							` ${message}`
 						)

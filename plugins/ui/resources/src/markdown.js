@@ -54,6 +54,8 @@ export function isMarkdown(text) {
 		/^#{1,6} \S.*\n\s*\n/m.test(text) ||
 		/\[[^\]\n]+\]\((https?|mailto):[^)\s]+\)/.test(text) ||
 		/\*\*\S[^*\n]*\*\*/.test(text) ||
+		// Names in a sentence, as errors have them.
+		(lines.length === 1 && /\w `[^`]+`/.test(text) && !/[;{}=$]/.test(text)) ||
 		text.split("\n").some((line, index, all) => line.includes("|") && DASHES.test(all[index + 1] ?? "") && all[index + 1].includes("-|")) ||
 		(/^#{1,6} \S/.test(lines[0] ?? "") && lines.filter((line) => /^#{1,6} \S|^\s*[-*] \S/.test(line)).length > 1) ||
 		(lines.length > 1 && lines.filter((line) => /^\s*([-*•]|\d+[.)]) \S/.test(line)).length * 2 > lines.length)

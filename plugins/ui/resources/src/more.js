@@ -10,13 +10,14 @@ import { pagesOf } from "./paging.js";
 import { parts } from "./parts.js";
 import { readText } from "./texts.js";
 import { isTree, tree } from "./tree.js";
-import { measured } from "./units.js";
+import { areAmounts, measured } from "./units.js";
 import { upload } from "./upload.js";
 
 Object.assign(parts, {
 	shape: (value, view, schema, depth) => (isTree(value) ? tree(value, view, depth) : changeOf(value, view, schema, depth)),
 	text: readText,
 	pictures: (...table) => [chartOf(...table), mapOf(...table)],
+	areAmounts,
 	measured,
 	compare,
 	draw,

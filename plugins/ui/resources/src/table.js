@@ -108,6 +108,7 @@ export function table(records, columns, view, given) {
 		scroll.scrollTop = 0;
 		inner.setAttribute("aria-rowcount", order.length + 1);
 		draw();
+		fit();
 	}
 
 	function row(record, index) {
@@ -204,14 +205,17 @@ export function table(records, columns, view, given) {
 		settle();
 	}
 	// Where columns go on beyond the edge, they fade out there.
-	const goesOn = () => scroll.scrollWidth - scroll.clientWidth - Math.abs(scroll.scrollLeft) > 2;
-	const fade = () => {
-		// Paths and addresses give way first, and stay short.
-		goesOn() && scroll.classList.add("tight");
-		scroll.classList.toggle("on", goesOn());
+	const { classList } = scroll;
+	const hidden = () => scroll.scrollWidth - scroll.clientWidth;
+	const fade = () => classList.toggle("on", hidden() - Math.abs(scroll.scrollLeft) > 2);
+	const fit = () => {
+		// Paths and addresses give way first, as long as there is no room.
+		classList.remove("tight");
+		classList.toggle("tight", hidden() > 2);
+		fade();
 	};
 	scroll.addEventListener("scroll", fade);
-	new ResizeObserver(fade).observe(scroll);
+	new ResizeObserver(fit).observe(scroll);
 	headings();
 	arrange();
 	return h("div", { class: "table" }, records.length > 1 && tools(), scroll);

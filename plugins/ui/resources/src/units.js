@@ -55,3 +55,6 @@ export function measured(given) {
 				})
 		: entries;
 }
+
+/** Whether the values of a column are amounts that were sent as texts: "2.50", "74 B", "12%". */
+export const areAmounts = (values) => values.length > 1 && values.every((value) => /^-?\d[\d,]*(\.\d+|(\.\d+)? ?([kKMGT]?i?B|m?s|%))$/.test(value));

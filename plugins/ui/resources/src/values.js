@@ -1,6 +1,7 @@
 // Reads what a value is, by its name and its form, and shows it as people write such things. The exact value stays in the title.
 
 import { h, has, showNumber, showTime, timeOf } from "./dom.js";
+import { parts } from "./parts.js";
 import { say } from "./say.js";
 import { labelOf, measure, tokens } from "./words.js";
 
@@ -34,7 +35,7 @@ export function showDuration(seconds) {
 	const [[large, name], [small, other]] = [STEPS[place], STEPS[place + 1]];
 	const rounded = Math.round(size / small) * small;
 	const rest = Math.round((rounded % large) / small);
-	return `${seconds < 0 ? "−" : ""}${showNumber(Math.floor(rounded / large))} ${name}${rest ? ` ${rest} ${other}` : ""}`;
+	return `${seconds < 0 ? "−" : ""}${showNumber(Math.floor(rounded / large))} ${name}${rest ? ` ${showNumber(rest)} ${other}` : ""}`;
 }
 
 const PERIOD = /^P(?=\d|T\d)(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/;
@@ -180,7 +181,7 @@ const HEX = /^#([\da-f]{3}|[\da-f]{4}|[\da-f]{6}|[\da-f]{8})$|^(rgb|hsl)a?\([\d.
 function colour(text) {
 	const swatch = h("span", { "class": "swatch", "aria-hidden": "true" });
 	swatch.style.background = text;
-	return h("span", { class: "mono" }, swatch, text);
+	return h("span", { class: "mono", dir: "ltr" }, swatch, text);
 }
 
 /** The kinds of text that are known by their form. */
@@ -294,6 +295,12 @@ export function reading(key, schema, values, records) {
 	};
 	const label = labelOf(key, schema);
 	// A yes needs no verb: "isPrivate" is "Private".
-	return { label: there.some((value) => typeof value === "boolean") ? label.replace(/^Is (.)/, (_, first) => first.toUpperCase()) : label, text: (value) => (timeOf(value) === undefined ? String(value) : showTime(value)), show: one, tagged };
+	return {
+		label: there.some((value) => typeof value === "boolean") ? label.replace(/^Is (.)/, (_, first) => first.toUpperCase()) : label,
+		text: (value) => (timeOf(value) === undefined ? String(value) : showTime(value)),
+		show: one,
+		tagged,
+		right: parts.areAmounts?.(there)
+	};
 }
 
