@@ -79,6 +79,13 @@ impl Modules {
             let name = child.ident.to_string();
             let mut inner = module.clone();
             inner.push(name.clone());
+            // `#[path]` names a file of another crate, which uses nothing of this crate.
+            let is_elsewhere =
+                child.attrs.iter().any(|attribute| attribute.path().is_ident("path"));
+            if is_elsewhere {
+                children.insert(name);
+                continue;
+            }
             if let Some((_, items)) = &child.content {
                 self.add_items(by_path, items, &folder.join(&name), inner, file);
             } else {
