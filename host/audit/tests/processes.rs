@@ -22,7 +22,8 @@ fn limits(segment: u64) -> Limits {
     Limits { segment, total: 20 * segment, settle: Duration::from_secs(1), ..Limits::default() }
 }
 
-/// The child process: prints the subject of each ask after the ask was recorded or refused.
+/// The child process: prints the subject of each ask after the ask was recorded or refused. It ends after its stdin has
+/// ended.
 #[test]
 fn another_process() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
@@ -47,6 +48,7 @@ fn another_process() {
         println!("\n{said} {subject}");
         std::thread::sleep(Duration::from_millis(work[1]));
     }
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
     match audit.end() {
         Ok(()) => println!("\nended"),
         Err(error) => println!("\nnot sealed: {error}"),
@@ -61,7 +63,8 @@ fn itself() -> Command {
 
 fn start(mut command: Command, folder: &Path, asks: u64, pause: u64, segment: u64) -> Child {
     let work = format!("{asks} {pause} {segment}");
-    command.env(FOLDER, folder).env(WORK, work).stdout(Stdio::piped());
+    command.env(FOLDER, folder).env(WORK, work);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
     command.spawn().unwrap()
 }
 
@@ -72,6 +75,7 @@ fn acknowledged(text: &str) -> Vec<String> {
 
 fn end(mut child: Child) -> String {
     let mut text = String::new();
+    drop(child.stdin.take());
     child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     child.wait().unwrap();
     text
@@ -110,8 +114,8 @@ fn twenty_processes_at_once_lose_nothing() {
 fn a_quiet_process_beside_a_busy_one_keeps_its_file() {
     let folder = tempfile::tempdir().unwrap();
     // The busy process writes far more segments than are kept.
-    // The quiet process outlives the busy one also where the disk is slow: a file of a process that ended may be dropped.
-    let quiet = start(itself(), folder.path(), 30, 150, 8 * 1024);
+    // The quiet process runs until the busy one has ended: a file of a process that ended may be dropped.
+    let quiet = start(itself(), folder.path(), 30, 20, 8 * 1024);
     let busy = start(itself(), folder.path(), 4000, 0, 8 * 1024);
     let _busy = end(busy);
     let said = acknowledged(&end(quiet));
