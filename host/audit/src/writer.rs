@@ -73,10 +73,10 @@ pub(crate) struct Writer {
     maintenance: Option<Maintenance>,
 }
 
-/// The number of segments that this process has begun.
-static SEGMENTS_BEGUN: AtomicU64 = AtomicU64::new(0);
+/// The number in the next name of a segment that this process tries.
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// How long the first process of a folder waits for the lock of the index.
+/// How long a process that creates the index waits for its lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How often the writer checks that its file still exists.
@@ -103,7 +103,7 @@ impl Writer {
                     "the audit's file {} was deleted by another program: its records are lost",
                     destination.folder.join(file_name(&segment.name)).display()
                 );
-                self.close_without_seal();
+                self.close();
             }
         }
         if self.segment.is_none() {
@@ -128,7 +128,8 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// The record cannot be written. The file then has at most an incomplete line, until the next append.
+    /// The record cannot be written. The file may then end with an incomplete line, which the next append
+    /// removes.
     pub fn append(&mut self, destination: &Destination, record: &impl Serialize) -> io::Result<()> {
         loop {
             self.ready(destination)?;
@@ -157,13 +158,13 @@ impl Writer {
         segment.append(&self.line)?;
         let (first, name) = (segment.first, segment.name.clone());
         let end = SegmentEnd { lines: lines + 1, last: segment.chain.last, sealed: true };
-        self.close_without_seal();
+        self.close();
         self.send(destination, Job::Ended { segment: name, first, end });
         Ok(())
     }
 
-    /// Closes the segment without a seal.
-    fn close_without_seal(&mut self) {
+    /// Closes the segment. It writes no seal: that is what `seal` does.
+    fn close(&mut self) {
         if let Some(Segment { name, chain, .. }) = self.segment.take() {
             self.previous = Some(PreviousSegment { segment: name, last: chain.last });
         }
@@ -204,7 +205,7 @@ impl Writer {
         let stamp = time.replace(['-', ':'], "");
         let (name, mut file) = loop {
             // The name differs from those of all earlier segments, archived ones included.
-            let number = SEGMENTS_BEGUN.fetch_add(1, Ordering::Relaxed);
+            let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
             let name = format!("{stamp}-{pid}-{number}");
             match (destination.create)(&destination.folder.join(file_name(&name))) {
                 Ok(file) => break (name, file),
@@ -236,7 +237,7 @@ impl Writer {
     }
 }
 
-/// Creates the index of a folder that has none, before the first segment. So if segments exist without an index,
+/// Creates the index if the folder has none; called before each segment. So if segments exist without an index,
 /// the index was removed, or could not be created.
 fn create_index(folder: &Path) {
     if exists(&folder.join(INDEX)) {

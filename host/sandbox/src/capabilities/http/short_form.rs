@@ -27,7 +27,7 @@ impl ShortForms for HttpGrant {
         ("argument:localhost", "GET from this host at any port, if an argument names it"),
         (
             "argument:GET+POST@.example",
-            "these methods at the subdomains of a host that a call names",
+            "these methods at a subdomain of this host, if an argument names it",
         ),
         ("net:10.0.0.0/8", "granted hosts may have addresses of this network, which is not public"),
     ];
@@ -232,7 +232,7 @@ struct Rule {
     hosts: Vec<String>,
     /// Empty: the rule names no methods, and has the default.
     methods: Vec<String>,
-    /// Whether `hosts` and `methods` are keys of the grant itself.
+    /// Whether `hosts` and `methods` are keys of the grant itself. Ignored for `arguments`.
     is_first: bool,
 }
 
@@ -307,7 +307,8 @@ fn set_rules_in(table: &mut Table, list: &str, rules: Vec<Rule>) {
 
 /// Grants methods at one host. Other hosts keep their methods.
 fn add_methods(rules: &mut Vec<Rule>, origin: &str, mut methods: Vec<String>) {
-    // A rule with only this host gets the methods. A rule that names no methods stays as it is written.
+    // A rule with only this host gets the methods. A rule that names no methods gets none: at most, the host is
+    // added to it.
     let own_rule =
         rules.iter_mut().find(|rule| !rule.methods.is_empty() && rule.has_only_host(origin));
     if let Some(own_rule) = own_rule {

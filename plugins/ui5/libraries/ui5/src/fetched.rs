@@ -25,12 +25,12 @@ const MAX_ADDRESS_BYTES: usize = 2048;
 /// The reason why there is no resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The host did not answer completely, or may not be asked.
+    /// The server did not answer completely, or may not be asked.
     Silent(String),
-    /// The host answered, but not with the resource.
+    /// The server answered, but not with the resource.
     Answer(String),
-    /// The host is not the cause: the answer could not be stored, the call was cancelled, or a host to which
-    /// the first host redirects did not answer.
+    /// The first server is not known to be the cause. For example, the request is invalid, the answer could
+    /// not be stored, the call was cancelled, or the request after a redirect failed.
     Local(String),
 }
 
@@ -101,7 +101,10 @@ pub fn unanswered(error: &http::Error, url: &str, patience: Duration) -> Failure
 }
 
 /// The kind of failure for an error of a request.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the other codes are about the connection")]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "other codes: no whole answer, or a denied request"
+)]
 fn kind(error: &http::Error) -> fn(String) -> Failure {
     match &error.reason {
         Reason::GivenUp | Reason::Interrupted(_) => Failure::Silent,
@@ -119,8 +122,8 @@ fn kind(error: &http::Error) -> fn(String) -> Failure {
     }
 }
 
-/// Sends a request, and follows redirects: `send` is called with each address. The host checks each address
-/// against the plugin's grants. The final response may have any status except a redirect.
+/// Sends a request, and follows redirects: `send` is called with each address. Portcullis checks each
+/// address against the plugin's grants. The final response may have any status except a redirect.
 pub fn follow(
     url: &str,
     mut send: impl FnMut(&str) -> Result<Response, Failure>,
@@ -128,7 +131,7 @@ pub fn follow(
     let mut address = url.to_owned();
     for _ in 0..=MAX_REDIRECTS {
         let response = send(&address).map_err(|failure| match failure {
-            // The host of the redirect is silent, not the host of the URL.
+            // A failure after a redirect is not held against the URL's server.
             Failure::Silent(why) | Failure::Local(why) if address != url => {
                 Failure::Local(format!("{why}, to which {url} redirects"))
             }

@@ -114,7 +114,8 @@ fn constant(name: &str, ue5: i32) -> Option<NativeLayout> {
 }
 
 impl Layout {
-    /// Reads a structure of that name. `None` if no native serialization of the structure is known.
+    /// Reads a structure of that name. `None` if the structure has no known native serialization in
+    /// packages of this version.
     pub fn native<'a>(
         &self,
         cursor: &mut Cursor<'a>,
