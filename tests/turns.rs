@@ -16,7 +16,9 @@ use crate::unreal::{UPROJECT, with_editor};
 /// The share of the bytes of plain calls that programs may have, in the median of the tasks.
 const MAX_SHARE: f64 = 0.10;
 
-/// The stand-ins of `host/mcp-client/examples/stand-in/office`, by the names that the operator gives them.
+/// The stand-ins of `host/mcp-client/examples/stand-in/office`, by the names that the operator gives them. Each file names
+/// its source. The linter follows the input and output schema of `run_ui5_linter` of the UI5 MCP server
+/// (`src/tools/run_ui5_linter` of `UI5/mcp-server`); its findings are made up.
 const SERVERS: [(&str, &str); 6] = [
     ("fetch", "fetch"),
     ("filesystem", "filesystem"),

@@ -148,4 +148,7 @@ fn a_confined_server_reaches_what_is_granted() {
     let listed = home.run(&["plugin", "list"]);
     assert!(listed.stdout.contains("confined; reads"), "{listed:?}");
     assert!(listed.stdout.contains("; no network"), "{listed:?}");
+    let audit = home.run(&["audit", "one"]);
+    assert!(audit.stdout.contains("confined; reads"), "{audit:?}");
+    assert!(!audit.stdout.contains("nothing confines it"), "{audit:?}");
 }

@@ -424,6 +424,11 @@ async fn what_a_registry_lists_is_bounded() {
         };
         assert_eq!((names.len(), is_cut), expected);
     }
+    let tags = Reply::new(200, json!({ "tags": ["1"] }).to_string())
+        .with("link", "</v2/org/a/tags/list?last=1>; rel=\"next\"");
+    registry.state().faults.insert("/v2/org/a/tags/list".into(), tags);
+    let Listed::Tags { names, is_cut } = listed("org/a").await.unwrap() else { panic!("tags") };
+    assert_eq!((names.len(), is_cut), (20, true));
     registry.state().faults.insert("/v2/_catalog".into(), Reply::new(404, ""));
     assert_eq!(listed("").await.unwrap(), Listed::Nothing);
 }

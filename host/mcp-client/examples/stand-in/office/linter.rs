@@ -1,12 +1,12 @@
-//! A linter of apps: findings in a project's files, each with its rule and severity, and context on request. Its answers have
-//! the form and size of those of a linter's server that people use for web apps.
+//! A linter of apps: findings in a project's files, each with its rule and severity, and context on request. `tests/turns.rs`
+//! names the server whose tool this one follows: the host's own code names no plugin family.
 
 use serde_json::{Value, json};
 
 use super::text_of;
 use crate::shop::{Shop, structured, tool};
 
-/// The linter of twelve apps, `/work/apps/app-0` to `app-11`.
+/// The linter of twelve apps, `/code/apps/app-0` to `app-11`.
 pub struct Linter;
 
 const RULES: [(&str, &str); 4] = [
