@@ -265,7 +265,9 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, Refusal> {
     };
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return Err(failed(io::Error::other("it is no regular file, or is larger than 64 MiB")));
+        return Err(failed(io::Error::other(
+            "it is not a regular file, or it is larger than 64 MiB",
+        )));
     }
     io::read_to_string(file).map(Some).map_err(failed)
 }

@@ -52,14 +52,13 @@ impl Resource {
         }
         // The header of a token with `"alg": "none"` is not decoded: jsonwebtoken has no such algorithm.
         let header = decode_header(token)
-            .map_err(|error| unreadable("the token is no JWT that can be accepted", &error))?;
+            .map_err(|error| unreadable("the token is not an acceptable JWT", &error))?;
         let (algorithm, id) = check_header(&header)?;
         let issuer = insecure_decode_claims::<UnverifiedClaims>(token)
             .map_err(|error| unreadable("the token names no issuer", &error))?
             .iss;
         let keys = self.issuers.iter().find(|keys| keys.issuer == issuer);
-        let keys =
-            keys.ok_or(AuthError::InvalidToken("the token is of an issuer that is not known"))?;
+        let keys = keys.ok_or(AuthError::InvalidToken("the issuer of the token is not known"))?;
         let mut validation = Validation::new(algorithm);
         validation.leeway = LEEWAY_SECONDS;
         validation.validate_nbf = true;

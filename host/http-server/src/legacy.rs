@@ -130,7 +130,7 @@ impl Legacy {
             return envelope.unreadable(body);
         };
         if !session.admits(&message) {
-            return envelope.invalid("a request with this id still waits for its answer");
+            return envelope.invalid("another request with this id has no answer yet");
         }
         let accepted =
             text_response(StatusCode::ACCEPTED, "accepted: the answer comes on the stream");

@@ -261,9 +261,9 @@ async fn tokens_with_wrong_signatures_are_refused() {
         (format!("{head}.{}.{signature}", part(&other)), "signature of the token is wrong"),
         (format!("{message}."), "signature of the token is wrong"),
         (format!("{message}.{}", encode([0; 64])), "signature of the token is wrong"),
-        (message.to_owned(), "no JWT"),
-        (format!("{}.{}.", part(&none), part(&claims())), "no JWT"),
-        (format!("{}.{}.{signature}", part(&none), part(&claims())), "no JWT"),
+        (message.to_owned(), "not an acceptable JWT"),
+        (format!("{}.{}.", part(&none), part(&claims())), "not an acceptable JWT"),
+        (format!("{}.{}.{signature}", part(&none), part(&claims())), "not an acceptable JWT"),
         (format!("{hmac_message}.{hmac_signature}"), "not signed with"),
         (setup.sign("EdDSA", &header("RS256"), &claims()), "wrong"),
         (setup.sign("EdDSA", &json!({"alg": "EdDSA", "kid": "ES256"}), &claims()), "not known"),
@@ -271,7 +271,7 @@ async fn tokens_with_wrong_signatures_are_refused() {
         (setup.sign("EdDSA", &json!({"alg": "EdDSA", "typ": "logout+jwt"}), &claims()), "access"),
         (setup.sign("EdDSA", &embedded, &claims()), "key that is not known"),
         ("x".repeat(20_000), "too long"),
-        ("..".to_owned(), "no JWT"),
+        ("..".to_owned(), "not an acceptable JWT"),
     ] {
         setup.refused(&token, 401, challenge).await;
     }

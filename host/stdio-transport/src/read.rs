@@ -92,7 +92,7 @@ fn not_a_message(line: &[u8], error: &serde_json::Error) -> Read {
         }
         Ok(value) => {
             let why = if value.is_array() {
-                "batches are not part of this protocol".to_owned()
+                "batches are not supported".to_owned()
             } else {
                 format!("this is not a JSON-RPC message: {error}")
             };

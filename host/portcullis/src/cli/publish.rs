@@ -23,7 +23,7 @@ pub struct Args {
     /// The component
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where to: `oci://HOST/REPOSITORY:TAG`
+    /// The reference under which it is published: `oci://HOST/REPOSITORY:TAG`
     #[arg(value_name = "REFERENCE")]
     to: String,
     /// An annotation of the artifact, such as `org.opencontainers.image.source=https://…` (repeatable)

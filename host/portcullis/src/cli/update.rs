@@ -27,10 +27,10 @@ pub struct Args {
     /// The plugins; without names, all that were fetched
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Say what is newer and change nothing. Exit code 1: something is
+    /// Report newer components and change nothing. Exit code 1: there are some
     #[arg(long, conflicts_with_all = ["reason", "yes"])]
     check: bool,
-    /// From here instead of from where it is from; later updates come from here, too
+    /// Fetch from this source instead of the recorded one. Later updates use it, too
     #[arg(long, value_name = "SOURCE")]
     from: Option<String>,
     /// The reason, which is kept with the approval and in the audit

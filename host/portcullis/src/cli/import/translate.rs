@@ -37,7 +37,7 @@ const TOKEN_PREFIXES: [&str; 8] =
 ///
 /// The reason why the entry cannot be translated.
 pub(super) fn translate(entry: &Value) -> Result<Translated, String> {
-    let entry = entry.as_object().ok_or("it is no table of keys")?;
+    let entry = entry.as_object().ok_or("it is not an object")?;
     let mut server = Translated::default();
     let mut rest = entry.clone();
     let mut take = |names: &[&str]| names.iter().find_map(|name| rest.shift_remove(*name));
@@ -116,7 +116,7 @@ impl Translated {
                 Value::String(text) => text.clone(),
                 Value::Number(_) | Value::Bool(_) => value.to_string(),
                 Value::Null | Value::Array(_) | Value::Object(_) => {
-                    return Err(format!("`{table}.{key}` is no text"));
+                    return Err(format!("`{table}.{key}` is not a string"));
                 }
             };
             if let Some(name) = variable(&value) {
@@ -155,7 +155,7 @@ impl Translated {
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str, String> {
-    value.as_str().ok_or_else(|| format!("`{key}` is no text"))
+    value.as_str().ok_or_else(|| format!("`{key}` is not a string"))
 }
 
 fn is_nothing(value: &Value) -> bool {
@@ -301,9 +301,9 @@ mod tests {
     #[test]
     fn what_cannot_be_translated_is_said() {
         for (entry, expected) in [
-            (json!([]), "no table"),
+            (json!([]), "not an object"),
             (json!({}), "neither"),
-            (json!({ "command": 1 }), "`command` is no text"),
+            (json!({ "command": 1 }), "`command` is not a string"),
             (json!({ "command": "./a" }), "relative path"),
             (json!({ "command": "a", "cwd": "b" }), "`cwd` is relative"),
             (json!({ "command": "a", "type": "http" }), "`command`, and its `type`"),
@@ -314,7 +314,7 @@ mod tests {
                 json!({ "command": "a", "env": { "A": "${env:PORTCULLIS_TEST_NONE}" } }),
                 "PORTCULLIS_TEST_NONE, which is not set",
             ),
-            (json!({ "command": "a", "env": { "A": [] } }), "`env.A` is no text"),
+            (json!({ "command": "a", "env": { "A": [] } }), "`env.A` is not a string"),
         ] {
             let why = translate(&entry).unwrap_err();
             assert!(why.contains(expected), "{entry}: {why}");

@@ -17,7 +17,8 @@ use crate::gate::Ask;
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "Unchecked")]
 pub struct HttpGrant {
-    /// To where, with which methods. A grant has at least one rule, or hosts that a call may name.
+    /// The hosts, with the methods of the requests to each. A grant has at least one rule, or hosts that a call may
+    /// name.
     pub rules: Vec<HttpRule>,
     /// Hosts that a call may name in its arguments. Always empty in wants.
     pub arguments: Vec<ArgumentRule>,
