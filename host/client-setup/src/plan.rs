@@ -33,7 +33,7 @@ pub enum Refusal {
         cause: io::Error,
     },
     /// The file does not have the format of its client's configuration.
-    #[error("{} cannot be parsed, so it is left as it is: {cause}\n  hint: correct it there, and run the command again", path.display())]
+    #[error("{} cannot be parsed, so it is not changed: {cause}\n  hint: correct the file, and run the command again", path.display())]
     Unparsable {
         /// The file.
         path: PathBuf,
@@ -41,7 +41,7 @@ pub enum Refusal {
         cause: Unparsable,
     },
     /// The file has something else in the place of its servers.
-    #[error("`{key}` in {} is not a collection of servers, so the file is left as it is", path.display())]
+    #[error("`{key}` in {} is not a collection of servers, so the file is not changed", path.display())]
     NoServers {
         /// The file.
         path: PathBuf,

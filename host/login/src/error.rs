@@ -66,7 +66,7 @@ impl fmt::Display for LoginNeeded {
 #[derive(Debug, Error)]
 pub enum LoginError {
     /// The grant is `client-credentials`: this machine is authenticated, not a person.
-    #[error("nobody has to log in: `grant` is `client-credentials`")]
+    #[error("no login is needed: `grant` is `client-credentials`")]
     NotForPersons,
     /// The settings contradict each other or the login.
     #[error(transparent)]

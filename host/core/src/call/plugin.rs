@@ -94,7 +94,8 @@ fn ended_by_calls(
     end: inner::RoundEnd,
     server: Option<inner::InnerCallServer<'_>>,
 ) -> Result<SourceAnswer, CallFailure> {
-    let server = server.ok_or_else(|| CallFailure::Host("nobody serves these calls".into()))?;
+    let server = server
+        .ok_or_else(|| CallFailure::Host("the calls of a plugin cannot be served here".into()))?;
     match end {
         inner::RoundEnd::Questions(asks) => {
             let journal = server.into_journal();

@@ -67,7 +67,9 @@ pub(super) fn judge(
     });
     let mut remarks: Vec<_> = refusing.collect();
     if imports_sockets(imports) {
-        remarks.push(format!("`{name}` imports sockets, which refuse: they are granted to nobody"));
+        remarks.push(format!(
+            "`{name}` imports sockets, and their use is denied: no plugin can be granted sockets"
+        ));
     }
     Ok((policy, manifest, remarks))
 }
@@ -90,7 +92,7 @@ fn lacking_text(
                 capability.remedy(name)
             ),
             Missing::Unknown(interface) => {
-                format!("it imports {interface}, which this host offers to nobody")
+                format!("it imports {interface}, which this host does not offer")
             }
         })
         .collect();

@@ -222,7 +222,7 @@ impl RecordedFacts {
         let is_offered_to_nobody =
             |import: &&Import| !Capability::ALL.iter().any(|one| is_of(import, *one));
         let refused = granted_imports(&info.imports).filter(is_offered_to_nobody).map(|import| {
-            format!("it imports {}, which this host offers to nobody", import.interface)
+            format!("it imports {}, which this host does not offer", import.interface)
         });
         PluginFacts {
             name: name.clone(),

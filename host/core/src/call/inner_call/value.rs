@@ -53,7 +53,7 @@ fn error(blocks: &[Value]) -> Outcome {
         text.truncate(end);
         text.push('…');
     }
-    let text = if text.is_empty() { "the tool failed and said nothing".into() } else { text };
+    let text = if text.is_empty() { "the tool failed without a message".into() } else { text };
     Outcome::Failed(failure("tool-error", text))
 }
 
@@ -129,6 +129,6 @@ mod tests {
         let Outcome::Failed(silent) = of_upstream(json!({ "isError": true })) else {
             panic!("it failed")
         };
-        assert_eq!(silent.message, "the tool failed and said nothing");
+        assert_eq!(silent.message, "the tool failed without a message");
     }
 }

@@ -102,7 +102,7 @@ impl<'b> Pack<'b> {
         }
         let mut strings = areas[0];
         let mut next =
-            || read_string(&mut strings).map(str::to_owned).ok_or("it does not say what it is");
+            || read_string(&mut strings).map(str::to_owned).ok_or("its description is incomplete");
         let about = About {
             name: next()?,
             title: next()?,
