@@ -20,7 +20,7 @@ pub const BACKUP: &str = ".portcullis-backup";
 /// Maximum size of a configuration file, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Why a file is left as it is.
+/// Why a file is not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The file cannot be read.
@@ -40,7 +40,7 @@ pub enum Refusal {
         /// The place and the reason.
         cause: Unparsable,
     },
-    /// The file has something else in the place of its servers.
+    /// The key of the servers has a value of another type.
     #[error("`{key}` in {} is not a collection of servers, so the file is not changed", path.display())]
     NoServers {
         /// The file.

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_used_is_named() {
+    fn logins_that_are_not_used_are_named() {
         for (text, expected) in [
             (r#"{"credsStore":"pass"}"#, "docker-credential-pass"),
             (

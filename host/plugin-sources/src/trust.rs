@@ -1,4 +1,4 @@
-//! What the operator demands of the sources of plugins: `[plugin-sources]` in `portcullis.toml`.
+//! The operator's requirements for the sources of plugins: `[plugin-sources]` in `portcullis.toml`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub struct SourceConfig {
 /// What was verified about a component, beyond its digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verified {
-    /// `portcullis.toml` demands nothing of this source.
+    /// `portcullis.toml` has no requirements for this source.
     NotDemanded,
     /// The component is signed by a key of the operator.
     Key {

@@ -102,7 +102,8 @@ fn ended_by_calls(
             Ok(SourceAnswer::InnerQuestions(inner::InnerQuestions { journal, asks }))
         }
         inner::RoundEnd::TimedOut(ms) => {
-            let why = format!("the run was stopped after {ms} ms, its own time limit");
+            let why =
+                format!("the run was stopped after {ms} ms, the time limit that it set for itself");
             Err(server.explain(CallFailure::TimedOut(why)))
         }
     }
@@ -326,7 +327,7 @@ fn explain(
             guest_paths::show(directories, &mut text);
             let text = portcullis_sanitize::line(&text, 1000);
             let ms = wall.as_millis();
-            let said = if text.is_empty() { text } else { format!("; it said: {text}") };
+            let said = if text.is_empty() { text } else { format!("; its message: {text}") };
             CallFailure::TimedOut(format!("`{name}` was stopped after {ms} ms (`wall-ms`){said}"))
         }
         sandbox::GuestFailure::Limit(hit) => {

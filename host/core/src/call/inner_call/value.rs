@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn structure_comes_before_json_before_text_before_blocks() {
+    fn structured_content_is_preferred_to_json_text_and_blocks() {
         let text = |text: &str| json!({ "type": "text", "text": text });
         let image = json!({ "type": "image", "data": "AA==", "mimeType": "image/png" });
         for (result, expected) in [
