@@ -1,6 +1,6 @@
-//! Translates the entry of one server from the words of MCP clients into those of `[upstreams.NAME]`.
+//! Translates the entry of one server from the keys of MCP clients into those of `[upstreams.NAME]`.
 //!
-//! The words are those of the clients' documentation, which `host/client-setup/src/clients.rs` names: `command`,
+//! The keys are those of the clients' documentation, which `host/client-setup/src/clients.rs` names: `command`,
 //! `args`, `env`, `cwd`, `url` (Gemini CLI: `httpUrl`, Windsurf: `serverUrl`, goose: `uri`), `headers`, `type`.
 
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(super) struct Translated {
     pub(super) keys: UpstreamKeys,
     /// Secrets: the table, the key in it, and the value.
     pub(super) secrets: Vec<(&'static str, String, String)>,
-    /// What is not translated, and does not matter to the server.
+    /// Remarks for the operator, such as the keys that are not translated.
     pub(super) remarks: Vec<String>,
 }
 
@@ -31,7 +31,7 @@ const TOKEN_PREFIXES: [&str; 8] =
     ["sk-", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "Bearer "];
 
 /// Translates an entry. An entry is translated as a whole, or not at all: a server that lacks a variable would fail in
-/// a way that nobody understands.
+/// a way that is hard to understand.
 ///
 /// # Errors
 ///
@@ -220,7 +220,7 @@ fn replace_variables(text: &str) -> Result<String, String> {
 fn is_secret(key: &str, value: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let is_named = SECRET_WORDS.iter().any(|word| key.contains(word));
-    // Shorter values are not secrets, and cannot be kept out of answers.
+    // Shorter values do not count as secrets: they could not be removed from answers.
     value.len() >= 8 && (is_named || TOKEN_PREFIXES.iter().any(|token| value.starts_with(token)))
 }
 
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_apart_and_the_rest_is_named() {
+    fn secrets_are_separated_and_untranslated_keys_are_named() {
         let entry = json!({
             "command": "a", "args": ["--api-key=0123456789"], "timeout": 5, "description": "b", "alwaysAllow": [],
             "env": { "GITHUB_TOKEN": "0123456789", "MODE": "ghp_0123456789", "KEY_ID": "short" },
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_translated_is_said() {
+    fn entries_that_cannot_be_translated_are_refused_with_the_reason() {
         for (entry, expected) in [
             (json!([]), "not an object"),
             (json!({}), "neither"),
