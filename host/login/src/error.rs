@@ -98,7 +98,7 @@ pub enum LoginError {
     #[error("cannot show the address to open")]
     Show(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Nobody logged in within the time limit.
-    #[error("nobody logged in within ten minutes")]
+    #[error("no login was completed within ten minutes")]
     TimedOut(#[source] tokio::time::error::Elapsed),
     /// The authorization response is refused.
     #[error(transparent)]

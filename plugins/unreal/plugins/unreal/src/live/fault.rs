@@ -107,7 +107,7 @@ impl fmt::Display for Fault {
             Self::Busy(url, limit) => write!(
                 f,
                 "the editor at {url} did not answer within {} s: it is busy, or shows a dialogue \
-                 that waits for somebody",
+                 that waits for an answer",
                 limit.as_secs_f32().ceil()
             ),
             Self::AtWork(url) => {
