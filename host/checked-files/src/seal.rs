@@ -30,7 +30,7 @@ impl SealKey {
         let key = self.key.get_or_init(|| read_or_make(&self.path).ok());
         key.as_ref().ok_or_else(|| {
             let path = self.path.display();
-            io::Error::other(format!("the key {path} can be neither read nor made"))
+            io::Error::other(format!("the key {path} can be neither read nor created"))
         })
     }
 

@@ -111,7 +111,7 @@ pub(super) fn designate(
     // In all other cases, a name in a directory is opened, and this directory must exist.
     let (Some(parent), Some(name)) = (rest.parent(), rest.file_name()) else {
         return Err(match kind {
-            Kind::Directory => Refusal::Malformed("it is a root itself, which exists"),
+            Kind::Directory => Refusal::Malformed("it is a root itself, which already exists"),
             Kind::File | Kind::FileInDirectory => Refusal::NotAFile,
         });
     };

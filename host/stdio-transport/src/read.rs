@@ -40,7 +40,7 @@ pub(crate) fn read(line: &InputLine) -> Read {
         InputLine::Text(line) => line.trim_ascii(),
         InputLine::TooLong(outline) => {
             let why = format!(
-                "the message has {} bytes, and {MAX_LINE} are the most: send less at once",
+                "the message has {} bytes; the maximum is {MAX_LINE}: send smaller messages",
                 outline.bytes()
             );
             return Read::refused(outline, ErrorCode::INVALID_REQUEST, why);

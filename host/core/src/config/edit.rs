@@ -57,7 +57,7 @@ pub enum EditError {
     },
     /// The grant cannot be written so that it has exactly the values asked for.
     #[error(
-        "`{capability}` cannot be granted exactly so in portcullis.toml{}{}; nothing is changed",
+        "`{capability}` cannot be granted in exactly this form in portcullis.toml{}{}; nothing is changed",
         list(" (it would also allow: ", .extra), list(" (it would not allow: ", .missing)
     )]
     Inexact {

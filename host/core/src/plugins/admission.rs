@@ -115,7 +115,9 @@ pub(super) fn tools(definitions: Vec<Definition>) -> Result<Vec<PluginTool>, Str
         let name = &definition.name;
         if !is_tool_name(name) {
             let name = portcullis_sanitize::line(name, 80);
-            return Err(format!("its tool `{name}` has no name that MCP clients take"));
+            return Err(format!(
+                "the name of its tool `{name}` is not one that MCP clients accept"
+            ));
         }
         if tools.iter().any(|tool| tool.definition.name == *name) {
             return Err(format!("it has two tools called `{name}`"));

@@ -108,8 +108,9 @@ impl ShortForms for CatalogGrant {
 pub(super) fn want(wants: &mut Option<CatalogGrant>, target: &str) -> Result<(), InvalidWant> {
     let parts = [Part::Tools, Part::Pointers, Part::Results];
     let part = parts.into_iter().find(|part| part.to_string() == target);
-    let part = part
-        .ok_or(InvalidWant::Unexpected("of the catalog there are tools, pointers and results"))?;
+    let part = part.ok_or(InvalidWant::Unexpected(
+        "the parts of the catalog are tools, pointers and results",
+    ))?;
     let read = Named::add(wants.take().map(|wants| wants.read), part);
     *wants = Some(CatalogGrant { read });
     Ok(())

@@ -94,7 +94,7 @@ pub enum InvalidHttpGrant {
     #[error("the method `{0}` is not written in capitals")]
     LowercaseMethod(String),
     /// There are methods and no hosts.
-    #[error("`methods` has no `hosts` beside it: name them")]
+    #[error("`methods` needs `hosts`: name at least one host")]
     MethodsWithoutHosts,
     /// The grant has none of `hosts`, `rules` and `arguments`.
     #[error("`hosts` is missing: name at least one, or leave out grants.http")]
@@ -331,7 +331,7 @@ impl HttpGrant {
             lines.push(format!("addresses = {addresses:?}"));
         }
         for origin in self.headers.keys() {
-            lines.push(format!("# and the headers for {origin}, as they are there now"));
+            lines.push(format!("# keep the headers for {origin} that are there now"));
         }
         lines.join("\n")
     }
