@@ -98,7 +98,7 @@ impl<'b> Pack<'b> {
             let range = offset.zip(length).and_then(|(start, length)| {
                 bytes.get(start as usize..(start as usize).checked_add(length as usize)?)
             });
-            *area = range.ok_or("it is not whole")?;
+            *area = range.ok_or("it is incomplete")?;
         }
         let mut strings = areas[0];
         let mut next =
