@@ -156,7 +156,7 @@ fn a_page_that_is_not_there_names_similar_ones() {
         refused::<ReadDocs>(&rehearsal, json!({ "page": "routes-1", "section": "colours" }));
     assert!(message.contains("Its sections: Routes; Parameters of routes."), "{message}");
     let message = refused::<ReadDocs>(&rehearsal, json!({ "page": "routes-1", "offset": 5_000 }));
-    assert!(message.contains("behind the end"), "{message}");
+    assert!(message.contains("after the end"), "{message}");
     refused::<ReadDocs>(&rehearsal, json!({ "page": "" }));
 }
 
