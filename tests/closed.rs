@@ -60,7 +60,7 @@ fn the_hosts_environment_and_memory_are_not_read_through_a_root() {
                 assert!(line.contains(refused), "{way}: {line}");
             }
             let is_refused = |line: &str| {
-                line.contains("file system of the kernel") || line.contains("it holds `..`")
+                line.contains("file system of the kernel") || line.contains("it contains `..`")
             };
             assert!(named.lines().all(is_refused), "{named}");
         }

@@ -173,7 +173,7 @@ fn two_calls_for_one_view_pay_once() {
     let both = [client.begin("_ui", anew.clone()), client.begin("_ui", anew)];
     let said = both.map(|id| crate::support::client::text_of(&client.finish(id)));
     assert!(said.iter().all(|one| one.starts_with("UI regenerated")), "{said:?}");
-    assert!(said.iter().any(|one| one.contains("It is a kept one")), "{said:?}");
+    assert!(said.iter().any(|one| one.contains("It was generated before")), "{said:?}");
     assert_eq!(model.asked().len(), 1, "{said:?}");
     // Another tool does not wait for this one.
     model.once(slow);

@@ -110,7 +110,7 @@ fn a_guest_that_gives_up_at_its_time_limit_has_timed_out() {
     let failed = text_of(&client.reply(failing));
     assert_eq!(
         failed,
-        "error: `greedy` was stopped after 5000 ms (`wall-ms`); it said: it is half done"
+        "error: `greedy` was stopped after 5000 ms (`wall-ms`); its message: it is half done"
     );
     assert_eq!(text_of(&client.reply(tidying)), "tidied up", "an answer is an answer");
     let mut outcomes = outcomes(&mut client, &home, 2);

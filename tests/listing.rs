@@ -341,7 +341,7 @@ fn tools_are_found_by_search_and_called_by_name() {
             assert!(refused.starts_with("error: the arguments are wrong"), "{refused}");
         }
         let nothing = client.text("search_tools", json!({"query": "zzzz"}));
-        assert!(nothing.contains("no tool has these words"), "{nothing}");
+        assert!(nothing.contains("no tool matches these words"), "{nothing}");
         client.end();
         let audit = home.audit();
         let called: Vec<_> =

@@ -152,7 +152,11 @@ fn a_plugin_comes_from_a_registry_with_tls_and_a_login_and_a_moved_tag_is_held_b
     listed = home.run(&["plugin", "search", &registry.reference(""), "echo", "--json"]);
     check(&listed, 0, &["\"org/echo\"", "repositories"]);
     registry.state().faults.insert("/v2/_catalog".into(), Reply::new(404, ""));
-    check(&home.run(&["plugin", "search", &registry.reference("")]), 1, &["offers no list"]);
+    check(
+        &home.run(&["plugin", "search", &registry.reference("")]),
+        1,
+        &["does not list its repositories"],
+    );
 }
 
 #[test]
@@ -254,9 +258,9 @@ fn a_component_is_published_after_it_was_shown() {
     assert!(registry.state().blobs.is_empty());
     let published = home.run(&[&publish[..], &["--yes"]].concat());
     check(&published, 0, &["published: "]);
-    check(&home.run(&publish), 0, &["this artifact already"]);
+    check(&home.run(&publish), 0, &["already names this artifact"]);
     let again = home.run(&[&publish[..], &["--annotation", "a=b"]].concat());
-    check(&again, 2, &["is another artifact now", "will be moved"]);
+    check(&again, 2, &["now names another artifact", "will be moved"]);
     let pinned = published.stdout.lines().last().and_then(|line| line.split(' ').next_back());
     check(
         &home.run(&["plugin", "add", pinned.expect("a reference"), "--yes"]),
@@ -280,7 +284,7 @@ fn a_key_that_portcullis_toml_demands_is_demanded() {
     ));
     let reference = registry.reference("org/echo:1");
     let add = ["plugin", "add", &reference, "--yes"];
-    check(&home.run(&add), 2, &["demands more", "is not signed"]);
+    check(&home.run(&add), 2, &["does not meet", "is not signed"]);
     assert!(!installed(&home, "echo").exists());
     signer.sign_with_tag(&registry, "org/echo", &digest, &digest);
     check(&home.run(&add), 0, &["installed: ", "signed", &key]);

@@ -240,5 +240,5 @@ fn nothing_counts_as_approved_where_the_lock_cannot_be_read() {
     fs::write(home.path().join(".local/state/portcullis/portcullis.lock"), "nonsense")
         .expect("a home");
     let listed = home.run(&["plugin", "list"]);
-    assert!(listed.stdout.contains("what is approved cannot be read"), "{listed:?}");
+    assert!(listed.stdout.contains("the approvals cannot be read"), "{listed:?}");
 }

@@ -143,8 +143,8 @@ fn one_that_answers_garbage_is_told_apart_from_one_that_answers() {
         let mut client = Client::start(&home, era);
         assert_eq!(client.text("odd_garbage", json!({})), "clean");
         let text = client.text("odd_deep", json!({}));
-        assert!(text.contains("does not keep to the protocol"), "{text}");
-        assert!(text.contains("tell its authors"), "{text}");
+        assert!(text.contains("violates the protocol"), "{text}");
+        assert!(text.contains("report this to its authors"), "{text}");
         is_served(&mut client);
         assert_eq!(client.text("odd_log", json!({})), "logged");
         // What it said is in the log, and does nothing to a terminal.

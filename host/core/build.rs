@@ -59,7 +59,7 @@ fn families() -> String {
          pub const LOG_LEVELS: &[(&str, &str, &str)] = &{:?};\n\
          /// The plugin that makes views of other tools.\n\
          pub const VIEW_PLUGIN: Option<&str> = {:?};\n\
-         /// The plugin whose tools stand in place of all others where programs call these.\n\
+         /// The plugin whose tools run programs. They replace all other tools in the list if programs call those.\n\
          pub const CODE_PLUGIN: Option<&str> = {:?};\n\
          /// The families.\n\
          pub const FAMILIES: &[Family] = &[{}];\n",

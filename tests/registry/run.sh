@@ -48,7 +48,7 @@ cp "$guests/guest_echo.wasm" "$work/weather.wasm"
 expect 2 "without a login" plugin publish "$work/weather.wasm" "$to:1.0" --yes
 printf '{"auths":{"%s":{"auth":"%s"}}}' "$host" "$(printf 'me:secret' | base64)" > "$HOME/.docker/config.json"
 expect 0 "published: " plugin publish "$work/weather.wasm" "$to:1.0" --yes
-expect 0 "this artifact already" plugin publish "$work/weather.wasm" "$to:1.0" --yes
+expect 0 "already names this artifact" plugin publish "$work/weather.wasm" "$to:1.0" --yes
 expect 0 "$to:1.0" plugin search "$to"
 expect 0 "org/weather" plugin search "oci+http://$host"
 expect 0 "installed: " plugin add "$to:1.0" --yes

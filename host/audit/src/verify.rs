@@ -319,14 +319,14 @@ impl Check {
         let Some(segment) = found.only() else {
             let is_known = state.segments.contains_key(&file.stem);
             if is_known || torn < bytes.len() {
-                self.fault(&file.name, None, "it does not hold exactly one segment");
+                self.fault(&file.name, None, "it does not contain exactly one segment");
             } else {
-                self.remark(&file.name, "it holds no complete line");
+                self.remark(&file.name, "it contains no complete line");
             }
             return;
         };
         if segment.header.segment != file.stem {
-            self.fault(&file.name, Some(1), "it holds a segment with another name");
+            self.fault(&file.name, Some(1), "it contains a segment with another name");
         }
         let known = state.segments.get(&file.stem);
         let end = known.and_then(|known| known.end.as_ref());

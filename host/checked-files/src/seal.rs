@@ -30,7 +30,7 @@ impl SealKey {
         let key = self.key.get_or_init(|| read_or_make(&self.path).ok());
         key.as_ref().ok_or_else(|| {
             let path = self.path.display();
-            io::Error::other(format!("the key {path} can be neither read nor made"))
+            io::Error::other(format!("the key {path} can be neither read nor created"))
         })
     }
 
@@ -77,7 +77,7 @@ impl SealKey {
     }
 }
 
-/// The bytes of a seal in hexadecimal. `None`: the text is no seal.
+/// The bytes of a seal in hexadecimal. `None`: the text is not a seal.
 fn seal_bytes(text: &str) -> Option<Vec<u8>> {
     let is_seal = text.len() == 2 * KEY_BYTES;
     is_seal.then(|| data_encoding::HEXLOWER.decode(text.as_bytes()).ok())?

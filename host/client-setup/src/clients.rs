@@ -1,4 +1,4 @@
-//! The table of clients: one entry for each, with the source of what is said about it.
+//! The table of clients: one entry for each client, with its documentation.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::machine::{Machine, Os};
 pub enum Scope {
     /// One user, in all projects.
     User,
-    /// Everybody who works in one project. Such a file is written only where it is asked for by name.
+    /// All users who work in one project. Such a file is written only if the operator names the client.
     Project,
 }
 
@@ -48,9 +48,9 @@ impl Format {
 /// One client.
 #[derive(Debug)]
 pub struct Client {
-    /// The name that is typed.
+    /// The name on the command line.
     pub id: &'static str,
-    /// The name that is shown.
+    /// The name for display.
     pub name: &'static str,
     /// Who the file is for.
     pub scope: Scope,
@@ -61,7 +61,7 @@ pub struct Client {
     pub(crate) format: Format,
     pub(crate) shape: Shape,
     file: fn(&Machine) -> PathBuf,
-    /// A folder that is there where the client is installed or was used.
+    /// A folder that exists if the client is installed or was used.
     trace: fn(&Machine) -> PathBuf,
 }
 
@@ -124,7 +124,7 @@ pub const CLIENTS: &[Client] = &[
         name: "VS Code",
         scope: Scope::User,
         roots: Roots::Named,
-        reload: "VS Code reads the file by itself: start the server in it",
+        reload: "VS Code reads the file automatically: start the server in it",
         format: Format::Json("servers"),
         shape: TYPED,
         file: |machine| machine.applications().join("Code/User/mcp.json"),
@@ -136,7 +136,7 @@ pub const CLIENTS: &[Client] = &[
         name: "VS Code (this workspace)",
         scope: Scope::Project,
         roots: Roots::Named,
-        reload: "VS Code reads the file by itself: start the server in it",
+        reload: "VS Code reads the file automatically: start the server in it",
         format: Format::Json("servers"),
         shape: TYPED,
         file: |machine| machine.project.join(".vscode/mcp.json"),
@@ -161,7 +161,7 @@ pub const CLIENTS: &[Client] = &[
         name: "Cursor",
         scope: Scope::User,
         roots: Roots::Named,
-        reload: "Cursor reads the file by itself: switch the server on in its settings",
+        reload: "Cursor reads the file automatically: switch the server on in its settings",
         format: Format::Json("mcpServers"),
         shape: PLAIN,
         file: |machine| machine.home.join(".cursor/mcp.json"),
@@ -186,7 +186,7 @@ pub const CLIENTS: &[Client] = &[
         name: "Zed",
         scope: Scope::User,
         roots: Roots::NotNamed,
-        reload: "Zed reads the file by itself",
+        reload: "Zed reads the file automatically",
         format: Format::Json("context_servers"),
         shape: PLAIN,
         file: |machine| zed(machine).join("settings.json"),
@@ -199,7 +199,7 @@ pub const CLIENTS: &[Client] = &[
         name: "JetBrains Junie",
         scope: Scope::User,
         roots: Roots::NotNamed,
-        reload: "Junie reads the file by itself; in AI Assistant, paste the entry at Settings | Tools | AI Assistant | MCP",
+        reload: "Junie reads the file automatically; in AI Assistant, paste the entry at Settings | Tools | AI Assistant | MCP",
         format: Format::Json("mcpServers"),
         shape: PLAIN,
         file: |machine| machine.home.join(".junie/mcp/mcp.json"),
@@ -257,7 +257,7 @@ pub const CLIENTS: &[Client] = &[
         name: "Continue",
         scope: Scope::User,
         roots: Roots::NotNamed,
-        reload: "Continue reads the file by itself",
+        reload: "Continue reads the file automatically",
         format: Format::YamlList("mcpServers"),
         shape: Shape { before: &[("name", FixedField::Name)], command: "command", after: &[] },
         file: |machine| machine.folder("CONTINUE_GLOBAL_DIR", ".continue").join("config.yaml"),

@@ -49,7 +49,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The text with a new entry behind the others. `None`: this cannot be done without changing something else.
+    /// The text with a new entry after the others. `None`: this cannot be done without changing something else.
     pub(crate) fn add(&self, name: &str, entry: &Keys) -> Option<String> {
         let after = match self.format {
             Format::Json(key) => json::add(self.text, key, name, entry),

@@ -10,7 +10,7 @@ pub(crate) type Keys = Map<String, Value>;
 pub struct Server {
     /// The name of its entry.
     pub name: String,
-    /// The whole path of the binary.
+    /// The absolute path of the binary.
     pub command: String,
     /// The arguments of the binary. `None`: an existing entry keeps its arguments, and a new entry gets `serve`.
     pub args: Option<Vec<String>>,
@@ -48,7 +48,7 @@ pub(crate) struct Shape {
     pub(crate) after: &'static [(&'static str, FixedField)],
 }
 
-/// Programs that download a package and start it. The words behind the package's name are its arguments.
+/// Programs that download a package and start it. The words after the package's name are its arguments.
 const LAUNCHERS: [&str; 6] = ["npx", "bunx", "pnpm", "yarn", "uvx", "pipx"];
 
 /// The program's name, and the name of its packages.
@@ -77,7 +77,7 @@ impl Shape {
     }
 
     /// The program and the arguments of an entry, if it starts Portcullis. An entry of a package launcher counts, with
-    /// the arguments behind the package's name.
+    /// the arguments after the package's name.
     pub(crate) fn portcullis_entry(&self, name: &str, entry: &Value) -> Option<PortcullisEntry> {
         let (command, args) = self.parts(entry)?;
         let args_of = |args: &[&str]| args.iter().map(|arg| (*arg).to_owned()).collect();
@@ -101,7 +101,7 @@ impl Shape {
             ["url", "httpUrl", "serverUrl", "uri"].iter().find_map(|key| entry.get(key)?.as_str());
         match (self.parts(entry), address) {
             (Some((command, args)), _) => {
-                // Arguments may hold secrets: the first one is enough to know the program by.
+                // Arguments may hold secrets: the first one is enough to recognise the program.
                 let first =
                     args.iter().find(|arg| !arg.starts_with('-')).copied().unwrap_or_default();
                 format!("{command} {first}").trim_end().chars().take(120).collect()

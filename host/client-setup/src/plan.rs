@@ -20,7 +20,7 @@ pub const BACKUP: &str = ".portcullis-backup";
 /// Maximum size of a configuration file, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Why a file is left as it is.
+/// Why a file is not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The file cannot be read.
@@ -33,15 +33,15 @@ pub enum Refusal {
         cause: io::Error,
     },
     /// The file does not have the format of its client's configuration.
-    #[error("{} cannot be parsed, so it is left as it is: {cause}\n  hint: correct it there, and run the command again", path.display())]
+    #[error("{} cannot be parsed, so it is not changed: {cause}\n  hint: correct the file, and run the command again", path.display())]
     Unparsable {
         /// The file.
         path: PathBuf,
         /// The place and the reason.
         cause: Unparsable,
     },
-    /// The file has something else in the place of its servers.
-    #[error("`{key}` in {} is not a collection of servers, so the file is left as it is", path.display())]
+    /// The key of the servers has a value of another type.
+    #[error("`{key}` in {} is not a collection of servers, so the file is not changed", path.display())]
     NoServers {
         /// The file.
         path: PathBuf,
@@ -265,7 +265,9 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, Refusal> {
     };
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return Err(failed(io::Error::other("it is no regular file, or is larger than 64 MiB")));
+        return Err(failed(io::Error::other(
+            "it is not a regular file, or it is larger than 64 MiB",
+        )));
     }
     io::read_to_string(file).map(Some).map_err(failed)
 }

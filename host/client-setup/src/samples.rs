@@ -82,7 +82,7 @@ models:
   provider: openai
 "#;
 
-/// The files that each client may have, by what is special about them. The key of the servers is in its place.
+/// The files that a client may have, each with a label. They have the key of the client's servers.
 pub(crate) fn samples(client: &Client) -> Vec<(&'static str, String)> {
     let (full, key, others) = of_format(client.format);
     let mut all = vec![("empty", String::new()), ("full", full.to_owned())];

@@ -40,7 +40,7 @@ fn files_beside(path: &Path) -> usize {
         .count()
 }
 
-/// The part of a text before that is not in the text after, where this has one piece more.
+/// The part of the text before a change that is missing in the text after it. The text after it has one piece more.
 fn lost<'a>(after: &str, before: &'a str) -> &'a str {
     let start = after.bytes().zip(before.bytes()).take_while(|(a, b)| a == b).count();
     let rest = before.get(start..).unwrap_or_default();
@@ -50,7 +50,7 @@ fn lost<'a>(after: &str, before: &'a str) -> &'a str {
 }
 
 #[test]
-fn an_entry_is_added_once_and_taken_away_without_a_trace() {
+fn an_entry_is_added_once_and_removed_without_a_trace() {
     for client in CLIENTS {
         for (what, text) in samples(client) {
             let home = tempfile::tempdir().unwrap();
@@ -130,7 +130,7 @@ fn a_file_that_was_absent_is_absent_again() {
 }
 
 #[test]
-fn what_others_write_afterwards_stays() {
+fn later_changes_by_others_stay() {
     for client in CLIENTS {
         for (what, text) in samples(client) {
             let home = tempfile::tempdir().unwrap();
@@ -178,7 +178,7 @@ fn what_others_write_afterwards_stays() {
 }
 
 #[test]
-fn a_file_that_cannot_be_parsed_is_left_alone_and_the_place_is_named() {
+fn a_file_that_cannot_be_parsed_is_not_changed_and_the_place_is_named() {
     for client in CLIENTS {
         let broken = match client.format {
             Format::Json(_) => "{\n  \"a\": 1,\n  oops\n}\n",
@@ -208,7 +208,7 @@ fn a_file_that_cannot_be_parsed_is_left_alone_and_the_place_is_named() {
 }
 
 #[test]
-fn something_else_in_the_place_of_the_servers_is_left_alone() {
+fn a_value_of_another_type_in_place_of_the_servers_is_not_changed() {
     for client in CLIENTS {
         let text = match client.format {
             Format::Json(key) => format!("{{ \"{key}\": [1] }}"),
@@ -235,7 +235,7 @@ fn with(entry: &serde_json::Value) -> String {
 }
 
 #[test]
-fn an_entry_of_before_keeps_what_is_not_about_the_program() {
+fn an_existing_entry_keeps_the_keys_that_setup_does_not_write() {
     let client = Client::named("claude-desktop").unwrap();
     let by_hand = json!({
         "command": "portcullis", "args": ["serve", "--root", "/a"], "env": { "A": "b" }, "disabled": false,
@@ -302,7 +302,7 @@ fn a_file_that_changes_between_the_plan_and_the_writing_is_not_overwritten() {
     for client in CLIENTS {
         let plan = Plan::add(client, &machine, &ours()).unwrap();
         let path = put(client, &machine, "");
-        assert!(plan.write().unwrap_err().is_race(), "a file came into being");
+        assert!(plan.write().unwrap_err().is_race(), "a file was created meanwhile");
         let plan = Plan::add(client, &machine, &ours()).unwrap();
         fs::write(&path, "\n\n").unwrap();
         assert!(plan.write().unwrap_err().is_race());
@@ -312,7 +312,7 @@ fn a_file_that_changes_between_the_plan_and_the_writing_is_not_overwritten() {
 }
 
 #[test]
-fn many_at_once_lose_no_entry() {
+fn concurrent_changes_lose_no_entry() {
     for client in CLIENTS {
         let home = tempfile::tempdir().unwrap();
         let machine = machine(home.path());
@@ -358,7 +358,7 @@ fn links_stay_links_and_backups_are_as_private_as_the_file() {
     let error = Plan::add(client, &machine, &ours()).unwrap_err();
     assert!(
         matches!(error, Refusal::Unreadable { .. }),
-        "a link to nowhere is no missing file: {error}"
+        "a dangling link is not a missing file: {error}"
     );
 }
 
@@ -430,5 +430,5 @@ fn files_are_where_the_clients_look_for_them() {
     assert_eq!(at(Os::Linux, &[("XDG_CONFIG_HOME", "/x")], "goose"), "/x/goose/config.yaml");
     assert_eq!(at(Os::Linux, &[("FLATPAK_XDG_CONFIG_HOME", "/f")], "zed"), "/f/zed/settings.json");
     let ids: std::collections::BTreeSet<_> = CLIENTS.iter().map(|client| client.id).collect();
-    assert_eq!(ids.len(), CLIENTS.len(), "each name is that of one client");
+    assert_eq!(ids.len(), CLIENTS.len(), "each name belongs to one client");
 }

@@ -203,7 +203,7 @@ fn written(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), scalar)
 }
 
-/// A text, in quotes unless it is plain beyond doubt.
+/// A text as a scalar: without quotes only if no parser can read it as another type.
 fn scalar(text: &str) -> String {
     let begins = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/');
     let fits = |letter: char| letter.is_ascii_alphanumeric() || "/._- ".contains(letter);
@@ -233,7 +233,7 @@ fn insert(text: &str, at: usize, lines: &[String]) -> String {
     format!("{before}{between}{}{end}{after}", lines.join(end))
 }
 
-/// The beginning of the line behind an offset. An offset at the beginning of a line is behind the line before.
+/// The beginning of the line after the line of an offset. An offset at the beginning of a line belongs to the line before.
 fn line_after(text: &str, offset: usize) -> Option<usize> {
     if text.get(..offset)?.ends_with('\n') {
         return Some(offset);

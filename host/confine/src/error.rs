@@ -83,7 +83,7 @@ pub enum BecomeError {
     #[error("this command is not meant for users: the host starts it")]
     NotByHost,
     /// The system cannot be told to kill the child when the host ends.
-    #[error("cannot have the child end with the host")]
+    #[error("cannot make the child end with the host")]
     EndWithHost(#[source] io::Error),
     /// The child cannot be confined.
     #[error(transparent)]

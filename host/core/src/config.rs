@@ -81,8 +81,8 @@ pub struct Config {
     #[serde(default)]
     #[schemars(extend("propertyNames" = { "pattern": "^[A-Za-z0-9_-]{1,64}$" }))]
     pub profiles: BTreeMap<String, ProfileConfig>,
-    /// What is demanded of plugins that are fetched, by the registry and repository or the address they come from:
-    /// `HOST/PATH`, `HOST/PATH/*`, `HOST`, or `*`. The longest pattern that matches counts.
+    /// Requirements for fetched plugins, by a pattern for the registry and repository, or for the address: `HOST/PATH`,
+    /// `HOST/PATH/*`, `HOST`, or `*`. The longest pattern that matches counts.
     #[serde(default)]
     #[schemars(extend("propertyNames" = { "pattern": "^(\\*|[^*/]+(/[^*]+)*(/\\*)?)$" }))]
     pub plugin_sources: SourceConfigs,

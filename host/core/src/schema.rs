@@ -13,7 +13,7 @@ const MAX_FAULTS: usize = 10;
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
     /// The text has too many bytes.
-    #[error("it has {0} bytes; {MAX_BYTES} are the most")]
+    #[error("it has {0} bytes; the maximum is {MAX_BYTES}")]
     TooLarge(usize),
     /// The text is not JSON.
     #[error(transparent)]

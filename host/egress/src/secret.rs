@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::{Origin, Secrets};
 
-/// A secret that stands outside of the configuration. The host reads it for each use, and keeps it no longer than
+/// A secret that is kept outside of the configuration. The host reads it for each use, and keeps it no longer than
 /// the call that used it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]

@@ -97,7 +97,7 @@ pub enum ComponentFileError {
     #[error("not a regular file")]
     NotRegular,
     /// The file is too large.
-    #[error("the file has more than {MAX_COMPONENT_BYTES} bytes, the most for a plugin")]
+    #[error("the file has more than {MAX_COMPONENT_BYTES} bytes, the maximum for a plugin")]
     TooLarge,
     /// Another program wrote to the file.
     #[error("the file has changed since the host was started: start the host again")]

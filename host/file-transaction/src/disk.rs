@@ -100,7 +100,7 @@ fn keep_metadata(like: &File, file: &File) -> io::Result<()> {
         rustix::fs::fchown(file, user, group).map_err(|error| {
             io::Error::new(
                 io::Error::from(error).kind(),
-                "it belongs to another user or group, who would lose it",
+                "it belongs to another user or group, which the new file could not keep",
             )
         })?;
     }

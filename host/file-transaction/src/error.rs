@@ -97,7 +97,7 @@ impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Missing => "does not exist",
-            Self::DanglingLink => "is a link to nothing",
+            Self::DanglingLink => "is a link whose target does not exist",
             Self::Link => "is a link, which is not replaced by a file",
             Self::NotRegular => "is not a regular file",
             Self::ReadOnly => "is read-only",

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_component_says_nothing() {
+    fn bytes_that_are_not_a_component_have_no_documentation() {
         assert!(Docs::of_component(b"nonsense").0.is_empty());
     }
 }

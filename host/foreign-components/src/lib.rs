@@ -13,7 +13,7 @@ pub use docs::Docs;
 pub use schema::SchemaError;
 pub use value::ValueError;
 
-/// An exported function that is no tool, because it has no JSON Schema.
+/// An exported function that is not a tool, because it has no JSON Schema.
 #[derive(Debug, thiserror::Error)]
 #[error("{function}")]
 pub struct NoTool {
@@ -62,7 +62,7 @@ pub enum FunctionResult {
     Failed(Option<Value>),
 }
 
-/// The tools of a component, in the order of its exports, and the functions that are no tools.
+/// The tools of a component, in the order of its exports, and the functions that are not tools.
 pub fn tools(engine: &Engine, component: &Component, docs: &Docs) -> (Vec<Tool>, Vec<NoTool>) {
     let (mut tools, mut others) = (Vec::new(), Vec::new());
     for (name, item) in component.component_type().exports(engine) {

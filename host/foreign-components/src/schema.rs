@@ -15,16 +15,16 @@ const MAX_DEPTH: usize = 32;
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
     /// The type is nested too deep.
-    #[error("its type is nested over {MAX_DEPTH} levels")]
+    #[error("its type is nested deeper than {MAX_DEPTH} levels")]
     TooDeep,
     /// The type is a resource.
-    #[error("a resource cannot be said in JSON")]
+    #[error("JSON cannot express a resource")]
     Resource,
     /// The type is a future, a stream or an error context.
-    #[error("what comes later cannot be said in JSON")]
+    #[error("JSON cannot express a future, a stream or an error context")]
     Async,
-    /// The function is a method of a resource.
-    #[error("it belongs to a resource, which JSON cannot hold")]
+    /// The function belongs to a resource: a method, a static function or the constructor.
+    #[error("it belongs to a resource, which JSON cannot express")]
     Method,
     /// A parameter or a field has no schema.
     #[error("`{name}`: {cause}")]

@@ -18,7 +18,7 @@ use wasmtime::component::types::Type;
 #[derive(Debug, thiserror::Error)]
 pub enum ValueError {
     /// The JSON is of another kind.
-    #[error("{expected} is expected, and this is {found}")]
+    #[error("expected {expected}, found {found}")]
     Unexpected {
         /// The form of JSON that the type needs.
         expected: Cow<'static, str>,
@@ -26,13 +26,13 @@ pub enum ValueError {
         found: &'static str,
     },
     /// The JSON is not a list.
-    #[error("a list is expected, not {found}")]
+    #[error("expected a list, found {found}")]
     NotAList {
         /// The kind of the JSON.
         found: &'static str,
     },
     /// JSON has no form for the type.
-    #[error("this cannot be said in JSON")]
+    #[error("JSON cannot express this type")]
     NotInJson,
     /// A field of a record does not fit.
     #[error("{name}: {cause}")]
@@ -141,7 +141,7 @@ fn read_composed(ty: &Type, value: &Value) -> Result<Val, ValueError> {
         }
         Type::Tuple(tuple) => {
             let list = value.as_array().filter(|list| list.len() == tuple.types().len());
-            let list = list.ok_or_else(|| expected("a list of as many as there are types"))?;
+            let list = list.ok_or_else(|| expected("a list with one item for each type"))?;
             let pairs = tuple.types().zip(list);
             Val::Tuple(pairs.map(|(ty, value)| read(&ty, value)).collect::<Result<_, _>>()?)
         }
@@ -325,12 +325,12 @@ mod tests {
             |ty: &Type, value: Value| read(ty, &value).expect_err("it does not fit").to_string();
         assert_eq!(
             why(&Type::U8, json!(256)),
-            "an integer of type u8 is expected, and this is another number"
+            "expected an integer of type u8, found another number"
         );
         assert_eq!(
             why(&Type::Char, json!("ab")),
-            "a single character is expected, and this is another string"
+            "expected a single character, found another string"
         );
-        assert_eq!(why(&Type::Bool, json!(null)), "true or false is expected, and this is null");
+        assert_eq!(why(&Type::Bool, json!(null)), "expected true or false, found null");
     }
 }

@@ -52,14 +52,13 @@ impl Resource {
         }
         // The header of a token with `"alg": "none"` is not decoded: jsonwebtoken has no such algorithm.
         let header = decode_header(token)
-            .map_err(|error| unreadable("the token is no JWT that can be accepted", &error))?;
+            .map_err(|error| unreadable("the token is not an acceptable JWT", &error))?;
         let (algorithm, id) = check_header(&header)?;
         let issuer = insecure_decode_claims::<UnverifiedClaims>(token)
-            .map_err(|error| unreadable("the token names no issuer", &error))?
+            .map_err(|error| unreadable("the token has no issuer", &error))?
             .iss;
         let keys = self.issuers.iter().find(|keys| keys.issuer == issuer);
-        let keys =
-            keys.ok_or(AuthError::InvalidToken("the token is of an issuer that is not known"))?;
+        let keys = keys.ok_or(AuthError::InvalidToken("the issuer of the token is not known"))?;
         let mut validation = Validation::new(algorithm);
         validation.leeway = LEEWAY_SECONDS;
         validation.validate_nbf = true;
@@ -83,7 +82,7 @@ impl Resource {
     /// The caller of a verified token, if the token has the needed scopes.
     fn principal(&self, issuer: String, claims: Claims) -> Result<Principal, AuthError> {
         if claims.sub.is_empty() {
-            return Err(AuthError::InvalidToken("the token names nobody"));
+            return Err(AuthError::InvalidToken("the token has no subject"));
         }
         if !self.scopes.iter().all(|scope| claims.has_scope(scope)) {
             return Err(AuthError::InsufficientScope);
@@ -112,7 +111,7 @@ fn check_header(header: &Header) -> Result<(Algorithm, Option<&str>), AuthError>
     }
     if header.crit.is_some() {
         return Err(AuthError::InvalidToken(
-            "the token has critical headers, which nobody here knows",
+            "the token has critical headers, and none are supported",
         ));
     }
     // Many issuers write only `JWT`, or nothing.

@@ -72,7 +72,7 @@ impl Legacy {
                 tracing::error!("opening a session: asking for random bytes: {why}");
                 return text_response(
                     StatusCode::INTERNAL_SERVER_ERROR,
-                    "there are no random numbers",
+                    "the system has no random numbers",
                 );
             }
         };
@@ -130,7 +130,7 @@ impl Legacy {
             return envelope.unreadable(body);
         };
         if !session.admits(&message) {
-            return envelope.invalid("a request with this id still waits for its answer");
+            return envelope.invalid("another request with this id has no answer yet");
         }
         let accepted =
             text_response(StatusCode::ACCEPTED, "accepted: the answer comes on the stream");
@@ -239,7 +239,7 @@ impl Transport<RoleServer> for SessionTransport {
                         io::Error::new(io::ErrorKind::TimedOut, "the client does not read")
                     }
                     mpsc::error::SendTimeoutError::Closed(_) => {
-                        io::Error::new(io::ErrorKind::BrokenPipe, "the client has gone")
+                        io::Error::new(io::ErrorKind::BrokenPipe, "the client has disconnected")
                     }
                 }
             })

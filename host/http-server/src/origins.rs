@@ -63,8 +63,7 @@ impl Origins {
             Some(Some(origin)) if self.allows(origin) => Ok(()),
             Some(_) => {
                 tracing::warn!("a request from a page of another origin is refused");
-                let why =
-                    "pages of this origin may not call: the server's operator has to allow it";
+                let why = "pages of this origin may not send requests: the server's operator has to allow it";
                 Err(text_response(StatusCode::FORBIDDEN, why))
             }
         }

@@ -100,12 +100,12 @@ impl Envelope {
     }
 
     fn not_json(&self, why: &serde_json::Error) -> HttpResponse {
-        tracing::debug!("a body is no JSON: {why}");
-        rpc_error(PARSE_ERROR, self.id.clone(), &format!("this is no JSON: {why}"))
+        tracing::debug!("the body of a request is not JSON: {why}");
+        rpc_error(PARSE_ERROR, self.id.clone(), &format!("the body is not JSON: {why}"))
     }
 
     fn not_a_message(&self) -> HttpResponse {
-        self.invalid("this is no JSON-RPC message; batches are not part of this protocol")
+        self.invalid("the body is not a JSON-RPC message; batches are not supported")
     }
 
     /// The error for a message that is not accepted now.

@@ -32,7 +32,7 @@ pub(crate) fn bytes_response(
 /// The response to an HTTP method that the path does not support.
 pub(crate) fn method_not_allowed(allowed: &'static str) -> HttpResponse {
     let mut response =
-        text_response(StatusCode::METHOD_NOT_ALLOWED, "this path has no such method");
+        text_response(StatusCode::METHOD_NOT_ALLOWED, "this path does not support this method");
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
     response
 }

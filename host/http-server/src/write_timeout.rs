@@ -35,7 +35,7 @@ impl<S> WriteTimeout<S> {
         let end = Instant::now() + self.timeout;
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(end)));
         ready!(waiting.as_mut().poll(cx));
-        let why = "the client does not read what it is sent";
+        let why = "the client does not read the response";
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)))
     }
 }

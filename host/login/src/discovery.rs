@@ -19,7 +19,7 @@ pub enum DiscoveryError {
     #[error(transparent)]
     Request(#[from] RequestError),
     /// The resource metadata is about another server.
-    #[error("{address} is about {resource:?}, which is another server")]
+    #[error("{address} describes {resource:?}, which is another server")]
     OtherResource {
         /// Where the metadata is.
         address: String,

@@ -66,7 +66,7 @@ impl fmt::Display for LoginNeeded {
 #[derive(Debug, Error)]
 pub enum LoginError {
     /// The grant is `client-credentials`: this machine is authenticated, not a person.
-    #[error("nobody has to log in: `grant` is `client-credentials`")]
+    #[error("no login is needed: `grant` is `client-credentials`")]
     NotForPersons,
     /// The settings contradict each other or the login.
     #[error(transparent)]
@@ -98,7 +98,7 @@ pub enum LoginError {
     #[error("cannot show the address to open")]
     Show(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Nobody logged in within the time limit.
-    #[error("nobody logged in within ten minutes")]
+    #[error("no login was completed within ten minutes")]
     TimedOut(#[source] tokio::time::error::Elapsed),
     /// The authorization response is refused.
     #[error(transparent)]

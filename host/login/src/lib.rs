@@ -384,7 +384,7 @@ impl Login {
             store.write(&StoredLogin { url: self.url.to_string(), wanted: Some(wanted), ..kept })
         };
         if let Err(error) = write.await {
-            tracing::warn!("`{}`: what it requires for a login is not stored: {error}", self.name);
+            tracing::warn!("`{}`: its requirements for a login are not stored: {error}", self.name);
         }
     }
 

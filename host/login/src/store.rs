@@ -274,7 +274,7 @@ mod tests {
     fn a_file_that_cannot_be_read_counts_as_none_and_the_error_says_why() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(folder.path(), "a");
-        assert!(store.load().unwrap().is_none(), "no file is no error");
+        assert!(store.load().unwrap().is_none(), "a missing file is not an error");
         for text in ["", "nonsense", "{}", &format!("{{\"url\": \"{}\"", "x".repeat(1 << 20))] {
             io::Write::write_all(&mut File::create(&store.path).unwrap(), text.as_bytes()).unwrap();
             assert_eq!(store.read("https://a.example/"), None, "{text:.20}");

@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 let answer = match method.as_str() {
                     "roots/list" => Ok(json!({"roots": []})),
                     "elicitation/create" => Ok(json!({"action": "decline"})),
-                    _ => Err(RpcError::new(RpcError::INTERNAL, "nobody is here")),
+                    _ => Err(RpcError::new(RpcError::INTERNAL, "no user can answer")),
                 };
                 call.answer(*key, answer).await?;
             }

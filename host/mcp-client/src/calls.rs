@@ -301,7 +301,8 @@ impl Calls {
                         }
                     }
                     _ => {
-                        let what = format!("{} is not known here", text::line(&method, 100));
+                        let what =
+                            format!("the method {} is not supported", text::line(&method, 100));
                         Err(RpcError::new(RpcError::METHOD_NOT_FOUND, what))
                     }
                 };
@@ -319,9 +320,8 @@ impl Calls {
         origin: Origin,
     ) -> Result<(), &'static str> {
         let mut open = self.open.lock();
-        let call = open
-            .whose(origin)
-            .ok_or("nobody can be asked: the question cannot be assigned to a request in flight")?;
+        let call =
+            open.whose(origin).ok_or("the question cannot be assigned to a request in flight")?;
         if call.asks.len() >= MAX_QUESTIONS || call.asks.iter().any(|(_, asked)| asked == id) {
             return Err("too many questions are unanswered, or one with this id is open already");
         }
@@ -366,7 +366,7 @@ impl Calls {
         };
         if size > HAPPENING_BYTES {
             drop(open);
-            self.warn(&format!("{method} of {size} bytes is not passed on"));
+            self.warn(&format!("{method} of {size} bytes is too large and is dropped"));
             return;
         }
         match call {
@@ -381,7 +381,11 @@ impl Calls {
     /// Logs a fault of the upstream. The number of such lines is limited.
     pub(crate) fn warn(&self, what: &str) {
         if let Some(held) = self.valve.lock().pass() {
-            let held = if held > 0 { format!(" ({held} more like it)") } else { String::new() };
+            let held = if held > 0 {
+                format!(" ({held} earlier warnings suppressed)")
+            } else {
+                String::new()
+            };
             tracing::warn!("upstream `{}`: {}{held}", self.upstream, text::line(what, 300));
         }
     }
@@ -433,14 +437,14 @@ impl OpenRequests {
         // The id names no question, so it names a request of ours. The upstream may end only subscriptions.
         let ours = id.as_u64().filter(|id| self.calls.get(id).is_some_and(|c| c.whose.subscribes));
         if let Some(call) = ours.and_then(|id| self.calls.remove(&id)) {
-            let ended = FaultCause::lost("it has ended this request by itself");
+            let ended = FaultCause::lost("it has ended the subscription");
             let _gone = call.done.send(RequestEnd::Trouble(ended));
         }
     }
 }
 
 fn refusals(asks: &[(QuestionKey, Value)]) -> Vec<Vec<u8>> {
-    let ended = "the request that this belonged to has ended";
+    let ended = "the request that this question belonged to has ended";
     let error = Err(RpcError::new(RpcError::INTERNAL, ended));
     asks.iter().map(|(_, id)| message::answer(id, &error)).collect()
 }

@@ -80,7 +80,7 @@ impl Child {
         if command.confine.is_some() && !confines_files() {
             return Err(FaultCause::NotRunning(
                 format!(
-                    "`confine` asks for what this system cannot enforce; remove `[upstreams.{upstream}.confine]` to \
+                    "this system cannot enforce `confine`; remove `[upstreams.{upstream}.confine]` to \
                      run the program with all rights of the user"
                 )
                 .into(),
@@ -182,7 +182,7 @@ impl Child {
         let said = self.said.lock();
         if !said.is_empty() {
             let last: Vec<&str> = said.iter().map(String::as_str).collect();
-            text += &format!("; it said last: {}", text::line(&last.join(" | "), 500));
+            text += &format!("; its last lines on stderr: {}", text::line(&last.join(" | "), 500));
         }
         text
     }
@@ -206,7 +206,7 @@ fn on_a_thread_that_stays<T: Send + 'static>(work: impl FnOnce() -> T + Send + '
         let _taken = done.send(work());
     };
     thread.send(Box::new(work)).expect("the thread stays");
-    result.recv().expect("what it does does not panic")
+    result.recv().expect("the work does not panic")
 }
 
 fn inherited() -> Vec<(&'static str, OsString)> {
@@ -227,7 +227,7 @@ async fn listen(stderr: ChildStderr, said: StderrTail, upstream: Arc<str>) {
         }
         if let Some(held) = valve.pass() {
             if held > 0 {
-                tracing::info!("upstream `{upstream}`: stderr: ({held} lines left out)");
+                tracing::info!("upstream `{upstream}`: stderr: ({held} earlier lines suppressed)");
             }
             tracing::info!("upstream `{upstream}`: stderr: {line}");
         }

@@ -132,7 +132,7 @@ impl From<ConnectFailure> for FaultCause {
     fn from(failure: ConnectFailure) -> Self {
         match failure {
             ConnectFailure::Refused(error) => Self::protocol(format!(
-                "it refuses: {} (code {})",
+                "it answered with an error: {} (code {})",
                 crate::text::line(&error.message, 200),
                 error.code
             )),

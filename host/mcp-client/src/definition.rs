@@ -100,7 +100,7 @@ pub struct Confine {
     /// Files and directories that the program may also write to: absolute paths or `~/…`. They have to exist.
     #[serde(default)]
     pub writes: Vec<PathBuf>,
-    /// Whether the program may connect to other machines and to other processes. Hosts are not told apart.
+    /// Whether the program may connect to other machines and to other processes. All hosts are allowed, or none.
     #[serde(default)]
     pub network: bool,
 }
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn the_transport_follows_from_what_is_there() {
+    fn the_transport_follows_from_the_keys() {
         assert!(matches!(plan("command = 'npx'").unwrap().target, Target::Command(_)));
         assert!(matches!(plan("url = 'http://x/mcp'").unwrap().target, Target::Either(_)));
         let http = plan("url = 'https://x/'\ntransport = 'http'").unwrap();
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_by_the_name_of_its_key() {
+    fn keys_and_values_that_do_not_fit_are_refused_by_name() {
         for (text, expected) in [
             ("", "`command` or `url` is missing"),
             ("command = 'a'\nurl = 'http://x'", "`command` and `url` exclude"),

@@ -19,7 +19,7 @@ pub enum DefinitionError {
     /// The server has an address, and the key is for programs.
     #[error("`{0}` is for a `command`, and this server has a `url`")]
     ForCommand(&'static str),
-    /// A program has no other transport than stdio.
+    /// A program has only the transport stdio.
     #[error("`transport`: a `command` uses `stdio`; set `url` instead, or leave `transport` out")]
     CommandTransport,
     /// An address has no transport `stdio`.
@@ -43,7 +43,7 @@ pub enum DefinitionError {
     #[error("`{0}`: this user has no home directory")]
     NoHome(&'static str),
     /// An environment variable cannot have this name, or this value.
-    #[error("`env`: {0:?} cannot be a variable with this value")]
+    #[error("`env`: the name or the value of the variable {0:?} is not valid")]
     Variable(String),
     /// The address is not a URL. The message does not repeat it, because it may contain a password.
     #[error("`url` is not a URL")]
@@ -52,7 +52,7 @@ pub enum DefinitionError {
     #[error("`url` is neither http nor https")]
     NotHttp,
     /// The address has a user name or a password.
-    #[error("`url`: a user and a password belong into `headers`, as `Authorization`")]
+    #[error("`url`: write the user and the password in `headers`, as `Authorization`")]
     UserInUrl,
     /// A name is not a header name.
     #[error("`headers`: {name:?} is not the name of a header")]
@@ -75,8 +75,8 @@ pub enum DefinitionError {
     /// The client sets the header itself.
     #[error("`headers`: `{0}` is set by the protocol; leave it out")]
     ProtocolHeader(String),
-    /// A header is there twice, in different spellings.
-    #[error("`headers`: `{0}` is there twice")]
+    /// A header is given twice, in different spellings.
+    #[error("`headers`: `{0}` is given twice")]
     HeaderTwice(String),
     /// The settings of the login cannot be used.
     #[error("`oauth`: its settings cannot be used")]

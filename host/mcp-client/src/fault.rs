@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Why there is no answer. The text names the failed action, the upstream and the cause, and tells what to do if
+/// Why there is no answer. The text names the failed action, the upstream and the cause, and says what to do if
 /// that is known.
 #[derive(Debug, Clone)]
 pub struct Fault {
@@ -36,7 +36,7 @@ pub enum FaultCause {
     TooLarge(usize),
     /// The upstream sent a message that would take too much memory or is nested too deep: the exceeded limit, in words.
     TooManyValues(Box<str>),
-    /// The connection ended while the request was on its way.
+    /// The connection ended while the request was in flight.
     Lost(Box<str>),
     /// The upstream sent something that is not valid MCP.
     Protocol(Box<str>),
@@ -65,44 +65,47 @@ impl fmt::Display for FaultCause {
             Self::Login(what) => f.write_str(what),
             Self::Connecting { again, because } => write!(
                 f,
-                "it is not running: {because}; it is tried again in {} s",
+                "it is not running: {because}; the next attempt is possible in {} s",
                 again.as_secs_f32().ceil()
             ),
             Self::TimedOut(after) => write!(
                 f,
-                "it did not answer within {} s; where that is too short, raise its \
+                "it did not answer within {} s; if that is too short, raise its \
                  `timeout-seconds` (or `start-seconds`, if it is slow to start)",
                 after.as_secs_f32()
             ),
             Self::TooLarge(most) => write!(
                 f,
-                "its answer has more than {most} bytes; ask it for less, or raise its \
+                "its answer has more than {most} bytes; request less data, or raise its \
                  `answer-bytes`"
             ),
             Self::TooManyValues(what) => {
-                write!(f, "its answer was not read: {what}; ask it for less")
+                write!(f, "its answer was not read: {what}; request less data")
             }
             Self::Lost(because) => write!(
                 f,
-                "the connection was lost before it answered: {because}; whether it did what was \
-                 asked is not known; the next request connects anew"
+                "the connection was lost before it answered: {because}; whether the request had \
+                 an effect is not known; the next request connects again"
             ),
             Self::Protocol(because) => {
-                write!(f, "it does not keep to the protocol: {because}; tell its authors")
+                write!(f, "it violates the protocol: {because}; report this to its authors")
             }
             Self::Refused(status @ (401 | 403), text) => write!(
                 f,
-                "it refuses us with HTTP status {status}{}{text}; give it what it wants in \
+                "it refused the request with HTTP status {status}{}{text}; set what it requires in \
                  `headers`, such as `Authorization`",
                 if text.is_empty() { "" } else { ": " }
             ),
             Self::Refused(status, text) => write!(
                 f,
-                "it answered with HTTP status {status}{}{text}; see that its `url` is right",
+                "it answered with HTTP status {status}{}{text}; check its `url`",
                 if text.is_empty() { "" } else { ": " }
             ),
             Self::Busy(most) => {
-                write!(f, "{most} requests wait for it already; let some of them finish first")
+                write!(
+                    f,
+                    "it already has {most} unanswered requests, which is the maximum; try again later"
+                )
             }
             Self::Closed => f.write_str("the host has closed the connection to it"),
         }

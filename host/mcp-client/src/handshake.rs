@@ -42,7 +42,7 @@ pub(crate) async fn probe(channel: &Channel, client: &ClientSettings) -> Result<
             DiscoverResult::Modern(peer) => return Ok(Probe::Settled(peer)),
             DiscoverResult::Again if std::mem::take(&mut again) => {}
             DiscoverResult::Again => {
-                let why = "it refuses the revision that it says it speaks";
+                let why = "it refuses the revision that it claims to support";
                 return Ok(Probe::NotModern(why.to_owned()));
             }
             DiscoverResult::NotModern(why) => return Ok(Probe::NotModern(why)),
@@ -61,12 +61,14 @@ pub(crate) async fn discover(
             DiscoverResult::Modern(peer) => return Ok(peer),
             DiscoverResult::Again => {}
             DiscoverResult::NotModern(why) => {
-                let because = format!("it does not speak {MODERN}: {why}; leave `protocol` out");
+                let because = format!(
+                    "it does not support {MODERN}: {why}; remove `protocol` from its configuration"
+                );
                 return Err(FaultCause::protocol(because));
             }
         }
     }
-    Err(FaultCause::protocol("it refuses the revision that it says it speaks"))
+    Err(FaultCause::protocol("it refuses the revision that it claims to support"))
 }
 
 /// Performs the handshake of the legacy protocol.
@@ -213,7 +215,7 @@ fn welcomed(done: RequestEnd) -> Result<Peer, FaultCause> {
     let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
     let Some(version) = LEGACY.iter().find(|known| **known == version) else {
         let because = format!(
-            "it wants to speak {:?}, which is none of {}",
+            "it selected the revision {:?}, which is not one of {}",
             text::line(version, 40),
             LEGACY.join(", ")
         );

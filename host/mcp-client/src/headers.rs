@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_found_where_they_may_be() {
+    fn arguments_for_headers_are_found() {
         let found = params(json!({"type": "object", "properties": {
             "a": {"type": "string", "x-mcp-header": "Region"},
             "x-mcp-header": {"type": "string"},
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_the_rules_is_refused() {
+    fn schemas_that_break_the_rules_are_refused() {
         let text = |name: Value| json!({"type": "string", "x-mcp-header": name});
         for schema in [
             json!({"x-mcp-header": "A"}),

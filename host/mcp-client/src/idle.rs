@@ -1,4 +1,4 @@
-//! Ends the connection of an upstream that nobody uses, and its child process with it. The next use connects again.
+//! Ends the connection of an unused upstream, and its child process with it. The next use connects again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(crate) fn keep(shared: &Arc<Shared>, connection: &Arc<Connection>) {
                 wait = longest;
                 continue;
             }
-            let unused = FaultCause::lost("it was stopped, because nobody used it");
+            let unused = FaultCause::lost("it was stopped, because it was not used");
             match connection.channel.calls.retire_if_idle(longest, unused) {
                 Ok(()) => return stop(&shared, &connection, longest).await,
                 Err(left) => wait = left,
@@ -38,7 +38,7 @@ pub(crate) fn keep(shared: &Arc<Shared>, connection: &Arc<Connection>) {
 
 async fn stop(shared: &Shared, connection: &Arc<Connection>, idle: Duration) {
     tracing::info!(
-        "upstream `{}` is stopped: nobody used it for {} s",
+        "upstream `{}` is stopped: it was not used for {} s",
         shared.settings.name,
         idle.as_secs()
     );

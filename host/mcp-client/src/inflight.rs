@@ -182,8 +182,9 @@ impl InFlight {
             match self.next().await {
                 Some(Event::Done(done)) => return done,
                 Some(Event::Ask { key, .. }) => {
-                    let nobody = RpcError::new(RpcError::INTERNAL, "nobody can be asked");
-                    self.answer(key, Err(nobody)).await?;
+                    let refusal =
+                        RpcError::new(RpcError::INTERNAL, "questions are not answered here");
+                    self.answer(key, Err(refusal)).await?;
                 }
                 Some(
                     Event::Progress(_)
@@ -197,8 +198,8 @@ impl InFlight {
         }
     }
 
-    /// From now on, progress is reported with the token in these parameters: the client's answers came in a new
-    /// request, which has a token of its own.
+    /// From now on, progress is reported with the token in these parameters. The client sent its answers in a new
+    /// request, which has its own token.
     pub fn continue_with(&mut self, params: &Object) {
         self.token = take_progress_token(&mut params.clone());
     }
@@ -331,7 +332,7 @@ impl InFlight {
             }
             RequestEnd::Answer(Err(error), _) => Ok(RequestOutcome::Error(error)),
             RequestEnd::SessionGone if self.again => return self.once_more(),
-            RequestEnd::SessionGone => Err(FaultCause::lost("it forgets each session at once")),
+            RequestEnd::SessionGone => Err(FaultCause::lost("it forgets each new session")),
             RequestEnd::Trouble(trouble) => Err(trouble),
         };
         Some(self.end(outcome))

@@ -34,13 +34,13 @@ enum ItemError {
     TooDeep,
     #[error("it is not an object")]
     NotAnObject,
-    #[error("the list has more than {LIST_BYTES} bytes with it")]
+    #[error("with it, the list has more than {LIST_BYTES} bytes")]
     ListTooLarge,
     #[error("its name is empty, or longer than {WIRE_NAME} bytes")]
     NameLength,
-    #[error("there is another with its name")]
+    #[error("another item has the same name")]
     SameName,
-    #[error("the name that it would get is already the name of another item")]
+    #[error("the name for clients that was made from its name already belongs to another item")]
     ForgedName,
     #[error("it has no `inputSchema`")]
     NoInputSchema,
@@ -219,7 +219,7 @@ fn named<T>(
 
 /// Whether the rest of a list has room for an item. If so, takes the room.
 fn fits(item: &Value, left: &mut usize) -> bool {
-    let size = serde_json::to_string(item).expect("JSON values have JSON for them").len();
+    let size = serde_json::to_string(item).expect("it consists of JSON values").len();
     let rest = left.checked_sub(size);
     *left = rest.unwrap_or(*left);
     rest.is_some()
@@ -227,7 +227,7 @@ fn fits(item: &Value, left: &mut usize) -> bool {
 
 /// Checks the size and the depth of a schema.
 fn check_schema(key: &'static str, schema: &Object) -> Result<(), ItemError> {
-    let size = serde_json::to_string(schema).expect("JSON values have JSON for them").len();
+    let size = serde_json::to_string(schema).expect("it consists of JSON values").len();
     if size > SCHEMA_BYTES {
         return Err(ItemError::SchemaTooLarge(key));
     }
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_clean_and_the_rest_as_it_came() {
+    fn shown_texts_are_sanitised_and_the_rest_is_unchanged() {
         let tool = one(json!({
             "name": "run\u{e0041} it", "title": "\u{1b}[31mRun\n", "description": "x".repeat(300_000),
             "inputSchema": {"type": "object", "x-odd": {"description": "a\u{202e}b"}, "properties": {
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_listed_is_left_out_with_why() {
+    fn invalid_items_are_left_out_with_a_warning() {
         let nested = (0..70).fold(json!({}), |inner, _| json!({"not": inner}));
         for (definition, why) in [
             (json!(7), "not an object"),
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_are_whole_and_a_list_is_bounded() {
+    fn long_descriptions_are_kept_and_a_list_is_bounded() {
         let tool = |at: usize, size| json!({"name": format!("t{at}"), "description": "d".repeat(size), "inputSchema": {}});
         let long = one(tool(0, 100_000)).unwrap();
         assert_eq!(long.definition["description"].as_str().unwrap().len(), 100_000);
@@ -348,12 +348,12 @@ mod tests {
         let mut warnings = Vec::new();
         let listed = tools(many, false, &mut warnings);
         assert_eq!((listed.len(), warnings.len()), (42, 9));
-        assert_eq!(listed.last().unwrap().name, "t50", "a short one still fits");
+        assert_eq!(listed.last().unwrap().name, "t50", "a short item still fits");
         assert!(warnings[0].contains("more than 4194304 bytes"), "{warnings:?}");
     }
 
     #[test]
-    fn of_two_with_one_name_there_is_one() {
+    fn of_two_items_with_the_same_name_the_first_is_kept() {
         let mut warnings = Vec::new();
         let twin = |title| json!({"name": "a", "title": title, "inputSchema": {}});
         let both = tools(vec![twin("first"), twin("second")], false, &mut warnings);

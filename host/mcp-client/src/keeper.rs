@@ -86,7 +86,7 @@ fn become_program(
         }
     }
     #[cfg(not(target_os = "linux"))]
-    let _only_linux_tells = parent;
+    let _used_on_linux_only = parent;
     if let Some(terms) = terms {
         let Ok(terms) = serde_json::from_str::<Confinement>(terms) else {
             return format!("{SUBCOMMAND} is an internal command of portcullis");
@@ -98,7 +98,7 @@ fn become_program(
     #[cfg(windows)]
     {
         use portcullis_confine::Job;
-        // The host has this process in a job already, but may not have been in time for what is started below.
+        // The host puts this process into a job, too, but perhaps only after the program below was started.
         if let Err(error) = Job::new(&ResourceLimits::default()).and_then(Job::enter) {
             return format!("tying the processes of the server to this one: {error}");
         }
@@ -115,8 +115,8 @@ fn become_program(
     format!("{}: {error}", PathBuf::from(program).display())
 }
 
-/// What to start for a program that is named so. On Windows, names such as `npx` stand for files such as `npx.cmd`, which
-/// the system does not find by itself.
+/// The file to start for the name of a program. On Windows, names such as `npx` mean files such as `npx.cmd`, which the
+/// system does not find by itself.
 pub(crate) fn startable(program: &Path) -> PathBuf {
     let found = if cfg!(windows) { portcullis_confine::find(program) } else { None };
     found.unwrap_or_else(|| program.to_owned())

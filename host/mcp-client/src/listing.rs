@@ -154,9 +154,12 @@ impl Pages<'_> {
             let asked = self.connection.ask(self.client, method, params, self.time).await;
             let (mut page, size) = match asked {
                 Ok((Value::Object(page), size)) => (page, size),
-                Ok(_) => return Err(FaultCause::protocol(format!("{method} answers no object"))),
+                Ok(_) => {
+                    let because = format!("its answer to {method} is not an object");
+                    return Err(FaultCause::protocol(because));
+                }
                 Err(ConnectFailure::Refused(error)) if error.code == RpcError::METHOD_NOT_FOUND => {
-                    self.warnings.push(format!("{method} is not known there"));
+                    self.warnings.push(format!("{method} is not supported"));
                     return Ok(things);
                 }
                 Err(failure) => return Err(failure.into()),
@@ -167,7 +170,9 @@ impl Pages<'_> {
             }
             self.note_freshness(&page);
             let Some(Value::Array(more)) = page.remove(key) else {
-                return Err(FaultCause::protocol(format!("{method} answers no list of {key}")));
+                return Err(FaultCause::protocol(format!(
+                    "its answer to {method} has no list `{key}`"
+                )));
             };
             things.extend(more);
             if things.len() > most {

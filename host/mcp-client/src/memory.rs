@@ -16,7 +16,7 @@ use crate::wire::Era;
 /// Largest size of one remembered record, in bytes. Longer lists are fetched anew in each run.
 const RECORD_BYTES: usize = 8 * 1024 * 1024;
 
-/// Largest size of all remembered records, in bytes. Beyond that, those written longest ago are removed.
+/// Largest size of all remembered records, in bytes. Beyond it, the oldest records are removed.
 const ALL_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A folder with the remembered lists of upstreams.
@@ -81,7 +81,9 @@ impl UpstreamMemory {
     pub(crate) fn recall(&self) -> Option<RememberedUpstream> {
         let record = self.records.read(&self.key).inspect_err(|error| self.warn("read", error));
         let run = serde_json::from_slice(&record.ok()??.value).inspect_err(|error| {
-            tracing::debug!("what is remembered of an upstream is not of this version: {error}");
+            tracing::debug!(
+                "the remembered lists of an upstream have the format of another version: {error}"
+            );
         });
         Some(match run.ok()? {
             LastRun::Failed => RememberedUpstream::Failed,
@@ -117,7 +119,7 @@ impl UpstreamMemory {
     }
 
     fn write(&self, run: &LastRun) {
-        let bytes = serde_json::to_vec(run).expect("JSON values have JSON for them");
+        let bytes = serde_json::to_vec(run).expect("it consists of JSON values");
         if bytes.len() > RECORD_BYTES {
             return;
         }

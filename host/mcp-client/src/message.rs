@@ -53,13 +53,13 @@ pub(crate) enum MessageError {
     NotAMessage,
     #[error("a request with a `method` that is not a string")]
     Method,
-    #[error("an error that is not one of JSON-RPC")]
+    #[error("an error that is not a JSON-RPC error")]
     NotAnError(#[source] serde_json::Error),
     #[error("neither a request nor an answer")]
     Neither,
     #[error("an answer without an id")]
     NoId,
-    #[error("an answer with an id that no request has")]
+    #[error("an answer with an unknown id")]
     UnknownId,
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<Message>, MessageError> {
 /// The members with the entries of list results. Each entry is checked by itself.
 const LISTS: [&str; 4] = ["tools", "prompts", "resources", "resourceTemplates"];
 
-/// Parses JSON. Entries of lists that are nested too deep are left out; any other value that is too deep is an error.
+/// Parses JSON. In a list result, values that are nested too deep become `null`. In any other message, they are an error.
 fn value(bytes: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(bytes).or_else(|error| {
         if !error.to_string().contains("recursion limit") {
@@ -193,7 +193,7 @@ struct Outgoing<'a, I: Serialize> {
 }
 
 fn bytes(message: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(message).expect("JSON values have JSON for them")
+    serde_json::to_vec(message).expect("it consists of JSON values")
 }
 
 /// A request, as bytes.
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_is_told_apart_and_nothing_is_lost() {
+    fn every_kind_of_message_is_recognised_and_nothing_is_lost() {
         let text =
             r#"{"jsonrpc":"2.0","id":7,"result":{"z":1,"content":[{"type":"hologram"}],"a":2}}"#;
         let mut read_one = read(text.as_bytes()).unwrap();
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused() {
+    fn bytes_that_are_not_a_message_are_refused() {
         for text in ["", "{", "7", "null", "[1]", "{}", r#"{"id":1}"#, r#"{"method":1}"#] {
             assert!(read(text.as_bytes()).is_err(), "{text}");
         }
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_too_many_values_is_not_read_and_its_request_is_known() {
+    fn a_message_with_too_many_values_is_not_read_and_its_request_is_known() {
         let many = "{},".repeat(200_000);
         let text = format!(r#"{{"result":[{many}0],"id":9}}"#);
         let refused = |text: &str| check(text.as_bytes()).unwrap_err();
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_list_what_is_too_deep_is_left_out_and_nothing_else_is_changed() {
+    fn entries_of_a_list_that_are_too_deep_are_cut_and_nothing_else_is_changed() {
         let (open, close) = ("{\"not\":".repeat(300), "}".repeat(300));
         let deep = format!("{open}1{close}");
         let list = format!(

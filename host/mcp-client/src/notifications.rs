@@ -95,7 +95,7 @@ impl Follower {
             }
             let now: BTreeSet<_> = wanted.uris.into_keys().collect();
             if peer.takes_subscriptions() {
-                // What failed is asked for again with the next change of what is wanted.
+                // A failed request is repeated when the wanted notifications change the next time.
                 let added: Vec<_> = now.difference(&subscribed).cloned().collect();
                 for uri in added {
                     if self.ask(&connection, "resources/subscribe", json!({"uri": uri})).await {
@@ -116,7 +116,7 @@ impl Follower {
         }
     }
 
-    /// Sends a request whose result has no content. `false`: it failed, which the log says.
+    /// Sends a request whose result has no content. `false`: the request failed, and the error was logged.
     async fn ask(&self, connection: &Connection, method: &str, params: serde_json::Value) -> bool {
         let Settings { name, plan, client, .. } = &*self.settings;
         let answer = connection.ask(client, method, object(params), plan.timeout).await;
@@ -155,7 +155,7 @@ impl Follower {
                 FollowerEnd::Request(RequestEnd::Answer(Err(error), _))
                     if error.code == RpcError::METHOD_NOT_FOUND =>
                 {
-                    self.note("it has no `subscriptions/listen`, so changes are not noticed");
+                    self.note("it does not support `subscriptions/listen`, so its changes are not noticed");
                     return;
                 }
                 FollowerEnd::Request(done) => {
@@ -179,7 +179,7 @@ impl Follower {
 
     /// Waits before the next attempt to subscribe, and doubles the wait.
     async fn pause(&self, wait: &mut Duration, why: &str) {
-        self.note(&format!("no subscription, tried again in {} s: {why}", wait.as_secs()));
+        self.note(&format!("no subscription, next attempt in {} s: {why}", wait.as_secs()));
         sleep(*wait).await;
         *wait = (*wait * 2).min(MAX_RESUBSCRIBE);
     }

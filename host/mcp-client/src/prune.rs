@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_too_deep_is_left_out() {
+    fn only_values_that_are_too_deep_are_removed() {
         let plain = json!({"a": [1, {"b": "}]\"\\"}], "c": null}).to_string();
         assert_eq!(pruned(plain.as_bytes()), plain.as_bytes());
         for depth in [DEPTH - 1, DEPTH, DEPTH + 1, 1000, 200_000] {

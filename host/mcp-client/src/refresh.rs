@@ -55,7 +55,7 @@ pub(crate) fn keep(shared: &Arc<Shared>) {
 async fn once(shared: &Weak<Shared>) -> Option<bool> {
     let shared = shared.upgrade()?;
     shared.outdated();
-    // Nobody has asked for the listing yet, so it need not be refreshed.
+    // The listing was not requested yet, so it need not be refreshed.
     if shared.known_listing().is_none() && shared.settings.plan.refresh.is_none() {
         return Some(true);
     }

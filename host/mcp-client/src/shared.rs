@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     pub(crate) settings: Arc<Settings>,
     pub(crate) slot: Mutex<ConnectionSlot>,
     pub(crate) listing: watch::Sender<Option<Arc<Listing>>>,
-    /// The end of the time for which the listing counts as current. `None`: it is current until the upstream tells of a
+    /// The end of the time for which the listing counts as current. `None`: it is current until the upstream reports a
     /// change.
     fresh_until: Mutex<Option<Instant>>,
     /// Whether the listing was fetched, and not only remembered.
@@ -72,7 +72,7 @@ pub(crate) struct ConnectionSlot {
 
 /// The state of the connection to an upstream.
 pub(crate) enum ConnectionState {
-    /// Not connected: nobody has needed it yet, or the last connection was lost.
+    /// Not connected: the upstream was not needed yet, or the last connection was lost.
     Idle,
     Connecting(Attempt),
     Ready(Arc<Connection>),
@@ -269,7 +269,7 @@ impl Shared {
         }
         let number = self.refreshes.fetch_add(1, Ordering::Relaxed) + 1;
         let fetched = match self.fetch().await {
-            // The connection had been lost before, which shows only when it is used.
+            // The connection was lost earlier, which is noticed only when it is used.
             Err(FaultCause::Lost(_)) => self.fetch().await,
             fetched => fetched,
         };
@@ -278,7 +278,8 @@ impl Shared {
         if has_failed && self.known_listing().is_none() {
             self.remember(|memory| memory.keep_failure()).await;
         }
-        let fetched = fetched.map_err(|trouble| self.fault("listing what is offered", trouble))?;
+        let fetched = fetched
+            .map_err(|trouble| self.fault("listing tools, prompts and resources", trouble))?;
         *last = number;
         for warning in &fetched.listing.warnings {
             tracing::warn!("upstream `{}`: {warning}", self.settings.name);

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_deceives_is_taken_out_and_letters_stay() {
+    fn deceptive_characters_are_removed_and_letters_stay() {
         for (text, expected) in [
             ("a\u{1b}[31;1mred\u{1b}[0m b", "ared b"),
             ("a\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\ b", "alink b"),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_cut_at_characters() {
+    fn texts_are_cut_between_characters() {
         assert_eq!(block(&"中".repeat(9), 3), "中中中…");
         assert_eq!(block("中中中", 3), "中中中");
         assert_eq!(line(" a \n\n b\tc ", 9), "a b c");

@@ -35,7 +35,7 @@ pub struct Upstream(Arc<Shared>);
 /// Whether an upstream is connected.
 #[derive(Debug, Clone)]
 pub enum UpstreamState {
-    /// Not connected: nobody has needed it yet, or the connection was lost.
+    /// Not connected: the upstream was not needed yet, or the connection was lost.
     Idle,
     /// Being started or reached.
     Connecting,

@@ -41,7 +41,7 @@ async fn each_kind_of_question_is_asked_and_answered() {
             assert_eq!(end(asked).await, r#"{"action":"accept"}"#);
         }
         let other = said(&upstream, "ask", json!({"method": "tasks/list"})).await;
-        assert!(other.contains("tasks/list is not known here"), "{other}");
+        assert!(other.contains("the method tasks/list is not supported"), "{other}");
         assert_eq!(said(&upstream, "ping", json!({})).await, "{}");
     })
     .await;
@@ -55,7 +55,9 @@ async fn a_refusal_reaches_the_upstream() {
         let key = question(&mut asked).await;
         asked.answer(key, Err(RpcError::new(-1, "not today"))).await.unwrap();
         assert_eq!(end(asked).await, "\"not today\"");
-        assert!(said(&upstream, "ask", json!({})).await.contains("nobody can be asked"));
+        assert!(
+            said(&upstream, "ask", json!({})).await.contains("questions are not answered here")
+        );
     })
     .await;
 }
@@ -86,7 +88,9 @@ async fn over_one_pipe_with_two_sessions_questions_are_refused() {
         // A log record reaches neither request: it may belong to the other session.
         let mut notices = upstream.notices();
         let mut logging = call(&upstream, "log", json!({}));
-        let Some(Event::Done(Ok(_))) = logging.next().await else { panic!("it is told nothing") };
+        let Some(Event::Done(Ok(_))) = logging.next().await else {
+            panic!("the request gets no notification")
+        };
         assert_eq!(notices.recv().await.unwrap().method, "notifications/message");
         assert!(!other.is_finished());
     })

@@ -104,7 +104,8 @@ async fn lists_are_sanitised() {
         let long = &listing.tools[2].definition;
         let length = |key: &str| long[key].as_str().unwrap().chars().count();
         assert_eq!((length("title"), length("description")), (201, 10_000));
-        for word in ["another with its name", "deeper", "bytes", "not an object", "empty"] {
+        for word in ["another item has the same name", "deeper", "bytes", "not an object", "empty"]
+        {
             let said = listing.warnings.iter().any(|warning| warning.contains(word));
             assert!(said, "{word}: {:?}", listing.warnings);
         }

@@ -67,7 +67,7 @@ async fn a_modern_upstream_notifies_of_changes_on_request() {
 }
 
 #[tokio::test]
-async fn a_subscription_that_fails_is_made_again_unless_there_are_none() {
+async fn a_failed_subscription_is_made_again_unless_the_upstream_has_none() {
     let listens = async |upstream: &Upstream| {
         said(upstream, "seen", json!({})).await.matches("subscriptions/listen").count()
     };
@@ -154,7 +154,7 @@ async fn a_subscription_reaches_its_subscriber() {
             said(&upstream, "touch", json!({})).await;
             let Some(portcullis_mcp_client::Event::Updated(params)) = subscription.next().await
             else {
-                panic!("it is told")
+                panic!("the change is reported")
             };
             assert_eq!(params["uri"], "test://one");
         }
@@ -214,7 +214,7 @@ async fn watched_resources_are_subscribed_in_both_eras_and_on_each_connection() 
 }
 
 #[tokio::test]
-async fn the_level_of_logs_goes_with_each_request_and_changed_roots_are_told() {
+async fn each_request_has_the_log_level_and_changed_roots_are_notified() {
     within(async {
         for (era, level) in [("modern", Some("debug")), ("legacy", None)] {
             let upstream = child(&[era]);

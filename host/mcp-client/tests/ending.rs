@@ -99,7 +99,7 @@ fn grandchild(parent: u32) -> u32 {
             stat.rsplit(')').next()?.split_whitespace().map(str::to_owned).collect();
         (after.get(1)?.parse::<u32>().ok()? == parent).then_some(process)
     });
-    processes.into_iter().next().expect("it has left somebody behind")
+    processes.into_iter().next().expect("it has left a process behind")
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ fn is_locked(file: &Path) -> bool {
     File::open(file).is_ok_and(|file| file.try_lock().is_err())
 }
 
-/// Waits until somebody has the lock of this file, or nobody. A test that waits for too long fails.
+/// Waits until the lock of this file is held (`expected`) or free. A test that waits for too long fails.
 async fn locked(file: &Path, expected: bool) {
     while is_locked(file) != expected {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -25,7 +25,7 @@ async fn locked(file: &Path, expected: bool) {
 }
 
 #[tokio::test]
-async fn what_a_server_left_behind_ends_with_it() {
+async fn processes_that_a_server_left_behind_end_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let program = stand_in::program();
     within(async {
@@ -53,7 +53,7 @@ async fn what_a_server_left_behind_ends_with_it() {
 }
 
 #[tokio::test]
-async fn what_a_server_left_behind_ends_with_a_host_that_is_killed() {
+async fn processes_that_a_server_left_behind_end_with_a_host_that_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let (program, file) = (stand_in::program(), folder.path().join("file"));
     within(async {

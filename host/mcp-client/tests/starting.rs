@@ -101,7 +101,7 @@ async fn after_a_failure_there_is_a_reported_pause() {
         assert!(fault.to_string().contains("/no/such/program"), "{fault}");
         let fault = call(&upstream, "echo", json!({})).outcome().await.unwrap_err();
         assert!(matches!(fault.trouble, FaultCause::Connecting { .. }), "{fault}");
-        assert!(fault.to_string().contains("tried again in 1 s"), "{fault}");
+        assert!(fault.to_string().contains("the next attempt is possible in 1 s"), "{fault}");
         assert!(matches!(upstream.state(), UpstreamState::Resting { .. }));
     })
     .await;

@@ -1,4 +1,4 @@
-//! Fetches a component from its source, whole and checked, into memory.
+//! Fetches a component from its source into memory, and checks it.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -46,15 +46,15 @@ pub struct Fetched {
 /// How components are fetched.
 #[derive(Clone, Copy)]
 pub struct Terms<'a> {
-    /// What the operator demands of sources.
+    /// The operator's requirements for sources.
     pub demands: &'a SourceConfigs,
     /// The logins at registries.
     pub logins: &'a Logins,
-    /// The most bytes that a component may have.
+    /// The maximum size of a component, in bytes.
     pub most: u64,
 }
 
-/// Fetches a component. It is whole, has the digests that name it, and fulfils what the operator demands of the
+/// Fetches a component. It is complete, has the digests that name it, and meets the operator's requirements for the
 /// source. Nothing is written.
 ///
 /// # Errors
@@ -79,8 +79,8 @@ pub async fn fetch(source: &Source, terms: Terms<'_>) -> Result<Fetched, SourceE
     .await
 }
 
-/// The digest by which a source names its component now: for a registry, the digest of the manifest. `None`: only
-/// the component itself can tell.
+/// The digest of the manifest that a registry has for the source now. `None`: the source is not a registry, so only
+/// fetching the component shows whether it changed.
 ///
 /// # Errors
 ///
@@ -217,7 +217,7 @@ async fn from_registry(
     let [layer] = components[..] else {
         let kinds: Vec<_> = manifest.layers.iter().map(|layer| layer.media_type.as_str()).collect();
         return Err(wrong(format!(
-            "it has {} layers of the type `{COMPONENT}` and not one; its layers: {}",
+            "it has {} layers of the type `{COMPONENT}`, and one is needed; its layers: {}",
             components.len(),
             kinds.join(", ")
         )));
@@ -257,7 +257,7 @@ fn checked_component(
         Some(&[0, b'a', b's', b'm', 13, 0, 1, 0]) => {}
         Some(&[0, b'a', b's', b'm', 1, 0, 0, 0]) => {
             return Err(wrong(
-                "it is a core module; `wasm-tools component new` makes components of modules for WASI",
+                "it is a core module; `wasm-tools component new` makes components from modules for WASI",
             ));
         }
         _ => return Err(wrong("it is not a WebAssembly file")),

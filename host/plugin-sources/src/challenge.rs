@@ -44,7 +44,7 @@ fn param(mut rest: &str, wanted: &str) -> Option<String> {
         let (name, after) = rest.trim_start_matches([' ', '\t', ',']).split_once('=')?;
         let after = after.trim_start();
         let (value, behind) = match after.strip_prefix('"') {
-            // Values of registries are addresses, names and scopes: none has a quotation mark of its own.
+            // The values of registries are addresses, names and scopes, and contain no quotation marks.
             Some(quoted) => quoted.split_once('"')?,
             None => after.split_once(',').unwrap_or((after, "")),
         };

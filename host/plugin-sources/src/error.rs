@@ -21,11 +21,11 @@ pub enum SourceError {
         cause: io::Error,
     },
     /// The component, or another part of the artifact, is too large.
-    #[error("{what} has more than {most} bytes, which is the most that is fetched")]
+    #[error("{what} has more than {most} bytes, which is the limit")]
     TooLarge {
         /// The part.
         what: String,
-        /// The most that is fetched, in bytes.
+        /// The limit, in bytes.
         most: u64,
     },
     /// The request failed.
@@ -39,14 +39,14 @@ pub enum SourceError {
     /// The address cannot be used in a request.
     #[error("{0:?} cannot be used as an address")]
     Url(String),
-    /// The server answers with another status than it should.
+    /// The server answers with an unexpected status.
     #[error("{url} answers with HTTP status {status}{said}")]
     Status {
         /// The address, without its query.
         url: String,
         /// The status.
         status: u16,
-        /// What the registry says about it, or nothing.
+        /// The error message of the registry. Empty: there is none.
         said: String,
     },
     /// The answer is a redirect that is not followed.
@@ -66,17 +66,17 @@ pub enum SourceError {
     Login {
         /// The registry.
         registry: String,
-        /// What was asked for.
+        /// The refused action.
         what: String,
         /// What to do.
         hint: String,
     },
-    /// The registry demands a login in a way that cannot be followed.
-    #[error("{registry} demands a login in a way that is not followed: {why}")]
+    /// The registry demands a login in a way that is not supported.
+    #[error("{registry} demands a login in a way that is not supported: {why}")]
     Challenge {
         /// The registry.
         registry: String,
-        /// Why it cannot be followed.
+        /// Why it is not supported.
         why: String,
     },
     /// The file of logins cannot be used.
@@ -88,31 +88,29 @@ pub enum SourceError {
         why: String,
     },
     /// There is no such artifact.
-    #[error("{0} is not there: the registry does not have it, or shows it to others only")]
+    #[error("{0} was not found: it does not exist, or the registry shows it to other users only")]
     Missing(String),
     /// The bytes are not those that the digest names.
     #[error(
-        "{what} has the digest {found} and not {expected}: what the server sends is not what was named; \
-         nothing was taken from it"
+        "{what} has the digest {found}, and the expected digest is {expected}: the server sent something else; \
+         nothing of it was used"
     )]
     WrongDigest {
         /// The part of the artifact.
         what: String,
-        /// The digest that was named.
+        /// The expected digest.
         expected: Digest,
-        /// The digest of what was sent.
+        /// The digest of the bytes that were sent.
         found: Digest,
     },
     /// The part has another size than the manifest says.
-    #[error(
-        "{what} has {found} bytes and not {expected}, as its manifest says; nothing was taken from it"
-    )]
+    #[error("{what} has {found} bytes, and its manifest says {expected}; nothing of it was used")]
     WrongSize {
         /// The part of the artifact.
         what: String,
         /// The size in the manifest.
         expected: u64,
-        /// The size of what was sent.
+        /// The number of bytes that were sent.
         found: u64,
     },
     /// The artifact is not a component.
@@ -141,7 +139,7 @@ pub enum SourceError {
     },
     /// The source is not signed as `portcullis.toml` demands.
     #[error(
-        "{artifact} is not taken, as [plugin-sources.\"{pattern}\"] in portcullis.toml demands more: {cause}"
+        "{artifact} is refused, because it does not meet [plugin-sources.\"{pattern}\"] of portcullis.toml: {cause}"
     )]
     Unverified {
         /// The artifact.

@@ -1,7 +1,7 @@
 //! Components of plugins from files, addresses and OCI registries: fetched, verified and published.
 //!
-//! A component is fetched into memory, whole: each part has the size and the digest that name it, and the whole
-//! fulfils what the operator demands of its source ([`SourceConfigs`]). This crate writes no file.
+//! A component is fetched completely into memory. The size and the digest of each part are checked, and the component
+//! meets the operator's requirements for its source ([`SourceConfigs`]). This crate writes no file.
 //!
 //! A server can lead requests elsewhere: with redirects, with the address that gives tokens, and with the addresses
 //! that its name resolves to. Requests go over HTTPS only, to public addresses or to the host that the operator named;

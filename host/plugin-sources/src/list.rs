@@ -1,11 +1,11 @@
-//! What a registry lists: its repositories, and the tags of a repository.
+//! The lists of a registry: its repositories, and the tags of a repository.
 
 use crate::artifact::{Terms, within};
 use crate::error::SourceError;
 use crate::reference::Location;
 use crate::registry::{NameList, Registry};
 
-/// What a registry lists.
+/// A list of a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listed {
     /// The tags of one repository.
@@ -26,7 +26,7 @@ pub enum Listed {
     Nothing,
 }
 
-/// Asks a registry what it lists: the tags, if the location names a repository, or else the repositories.
+/// Asks a registry for a list: the tags, if the location names a repository, or else the repositories.
 ///
 /// # Errors
 ///
@@ -37,7 +37,8 @@ pub async fn list(location: &Location, terms: Terms<'_>) -> Result<Listed, Sourc
         if !location.repository.is_empty() {
             match registry.tags().await {
                 Ok(Some(NameList { names, is_cut })) => return Ok(Listed::Tags { names, is_cut }),
-                // Some registries demand a login for what they do not have. Then the list of repositories decides.
+                // Some registries demand a login for repositories that they do not have. Then the list of
+                // repositories decides.
                 Ok(None) | Err(SourceError::Login { .. }) => {}
                 Err(error) => return Err(error),
             }

@@ -82,8 +82,9 @@ impl Logins {
             read => read.map_err(|error| wrong(error.to_string()))?,
         };
         // The error's own text could quote a part of the file, which holds secrets.
-        let config: DockerConfig = serde_json::from_slice(&text)
-            .map_err(|error| wrong(format!("line {} is not as docker writes it", error.line())))?;
+        let config: DockerConfig = serde_json::from_slice(&text).map_err(|error| {
+            wrong(format!("line {} does not have the format of docker", error.line()))
+        })?;
         let is_host = |name: &str| {
             let name = name.trim_start_matches("https://").trim_end_matches('/');
             let name =
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_used_is_named() {
+    fn logins_that_are_not_used_are_named() {
         for (text, expected) in [
             (r#"{"credsStore":"pass"}"#, "docker-credential-pass"),
             (

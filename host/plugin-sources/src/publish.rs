@@ -109,11 +109,11 @@ pub async fn published(
     .await
 }
 
-/// Publishes an artifact under a tag. The manifest comes last: until then, nobody sees a part of the artifact.
+/// Publishes an artifact under a tag. The manifest comes last: until then, no part of the artifact is visible.
 ///
 /// # Errors
 ///
-/// [`SourceError`]. The tag is then as it was, unless the registry took the manifest and its answer was lost.
+/// [`SourceError`]. The tag is then as it was, unless the registry accepted the manifest and its answer was lost.
 pub async fn publish(
     location: &Location,
     tag: &str,

@@ -56,7 +56,7 @@ pub enum ReferenceError {
     /// The host is not this machine.
     #[error(
         "`oci+http://` is for registries on this machine only (`localhost` or a loopback address), and \
-         `{0}` is another one: write `oci://`"
+         `{0}` is not this machine: write `oci://`"
     )]
     Remote(String),
     /// The repository is not a name that registries accept.
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_lead_elsewhere_is_refused() {
+    fn invalid_references_are_refused() {
         for text in [
             "oci://",
             "oci://ghcr.io",

@@ -63,7 +63,7 @@ struct Names {
     tags: Option<Vec<String>>,
 }
 
-/// What a registry says in an error.
+/// The body of an error response of a registry.
 #[derive(Deserialize)]
 struct Errors {
     errors: Vec<OneError>,
@@ -150,7 +150,7 @@ impl Registry {
         })?;
         // A server that an answer led to gets no login.
         if Origin::of(&answer.url).ok().as_ref() != Some(&self.requests.origin) {
-            return Err(wrong(format!("{} demands it, another server", shown(&answer.url))));
+            return Err(wrong(format!("another server demands it, {}", shown(&answer.url))));
         }
         let basic = match &self.login {
             Login::Basic(value) => Some(value.clone()),
@@ -353,10 +353,10 @@ impl Registry {
             to: to.to_owned(),
             why,
         };
-        let location = location.ok_or_else(|| refused("", "it names no place for the upload"))?;
+        let location = location.ok_or_else(|| refused("", "it names no address for the upload"))?;
         let mut url = begun.url.join(location).map_err(|_| refused(location, "it is not a URL"))?;
         if Origin::of(&url).ok().as_ref() != Some(&self.requests.origin) {
-            return Err(refused(location, "an upload goes to the registry that was named only"));
+            return Err(refused(location, "uploads go only to the registry that you named"));
         }
         url.query_pairs_mut().append_pair("digest", &digest.to_string());
         let body = Some((bytes.clone(), "application/octet-stream"));
@@ -404,7 +404,7 @@ fn parse<T: for<'a> Deserialize<'a>>(url: &Url, bytes: &[u8]) -> Result<T, Sourc
         .map_err(|error| SourceError::Answer { url: shown(url), why: error.to_string() })
 }
 
-/// The error for an answer with an unexpected status, with what the registry says about it.
+/// The error for an answer with an unexpected status, with the first error message in its body.
 fn status(answer: &Answer) -> SourceError {
     let errors = serde_json::from_slice::<Errors>(&answer.body).map(|all| all.errors);
     let said = errors.unwrap_or_default().into_iter().next();

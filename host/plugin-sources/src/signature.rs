@@ -30,8 +30,8 @@ pub enum SignatureError {
     /// There is no signature.
     #[error("it is not signed (looked for: {0})")]
     None(&'static str),
-    /// There are signatures, and none of them is by the key.
-    #[error("none of its signatures ({seen}) is by the key {}, for this artifact", path.display())]
+    /// There are signatures, and none of them was made with the key.
+    #[error("none of its signatures ({seen}) was made with the key {} for this artifact", path.display())]
     Other {
         /// The number of signatures.
         seen: usize,

@@ -1,4 +1,4 @@
-//! What the operator demands of the sources of plugins: `[plugin-sources]` in `portcullis.toml`.
+//! The operator's requirements for the sources of plugins: `[plugin-sources]` in `portcullis.toml`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 /// The tables `[plugin-sources."PATTERN"]`, by their patterns.
 pub type SourceConfigs = BTreeMap<String, SourceConfig>;
 
-/// What is demanded of plugins from some registries and addresses.
+/// Requirements for plugins from some registries and addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SourceConfig {
@@ -18,17 +18,17 @@ pub struct SourceConfig {
     pub allow: Option<bool>,
     /// A file with a public key, as `cosign generate-key-pair` makes it (ECDSA P-256, PEM): an absolute path.
     /// Plugins from there must be signed with its private key. Signatures without a key (keyless) do not count.
-    /// Default: none; signatures are not looked at.
+    /// Default: none; signatures are not checked.
     pub key: Option<PathBuf>,
     /// The builder that must have made the plugin: `builder.id` in a SLSA provenance that is signed with `key`.
-    /// Default: none; provenance is not looked at.
+    /// Default: none; provenance is not checked.
     pub builder: Option<String>,
 }
 
 /// What was verified about a component, beyond its digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verified {
-    /// `portcullis.toml` demands nothing of this source.
+    /// `portcullis.toml` has no requirements for this source.
     NotDemanded,
     /// The component is signed by a key of the operator.
     Key {

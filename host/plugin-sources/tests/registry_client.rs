@@ -1,4 +1,4 @@
-//! Fetches from, lists and publishes to a registry on this machine that lies, stalls and leads astray.
+//! Tests with a registry on this machine that sends wrong data, stalls, and redirects to other hosts.
 
 #![expect(clippy::disallowed_methods, reason = "keys of the tests are files")]
 
@@ -15,7 +15,7 @@ use portcullis_plugin_sources::{
 use serde_json::{Value, json};
 use stand_in::{COMPONENT, Registry, Reply, Signer, artifact, attach_bundle, sha256};
 
-/// The most bytes of a component in these tests.
+/// The maximum size of a component in these tests, in bytes.
 const MAX_BYTES: u64 = 64 * 1024;
 
 async fn get_with(
@@ -46,7 +46,7 @@ async fn a_component_comes_whole_by_its_tag_and_by_its_digest() {
     assert_eq!(fetched.verified, Verified::NotDemanded);
     get(&registry.reference(&format!("org/weather@{digest}"))).await.unwrap();
     let missing = refusal(&registry.reference("org/weather:2.0")).await;
-    assert!(missing.contains("is not there") && missing.contains("org/weather:2.0"), "{missing}");
+    assert!(missing.contains("was not found") && missing.contains("org/weather:2.0"), "{missing}");
 }
 
 #[tokio::test]
@@ -95,8 +95,8 @@ async fn a_registry_that_lies_about_digests_and_sizes_is_not_believed() {
     let cut = Reply { length: Some(COMPONENT.len()), ..Reply::new(200, &COMPONENT[..10]) };
     for (reply, expected) in [
         (Reply::new(200, other.clone()), "has the digest"),
-        (Reply::new(200, longer), "bytes and not"),
-        (Reply::new(200, &COMPONENT[..10]), "bytes and not"),
+        (Reply::new(200, longer), "bytes, and its manifest says"),
+        (Reply::new(200, &COMPONENT[..10]), "bytes, and its manifest says"),
         (cut, "not valid HTTP"),
         (Reply::new(200, vec![0; MAX_BYTES as usize + 1]), "too long"),
         (Reply::new(500, ""), "500"),
@@ -123,7 +123,7 @@ async fn a_registry_that_lies_about_digests_and_sizes_is_not_believed() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_refused_before_it_is_sent() {
+async fn a_part_that_is_too_large_is_refused_before_it_is_sent() {
     let registry = Registry::start(None);
     let mut layer = registry.blob("a", "application/wasm", COMPONENT);
     layer["size"] = json!(MAX_BYTES + 1);
@@ -150,7 +150,7 @@ async fn what_is_too_large_is_refused_before_it_is_sent() {
 async fn no_answer_leads_to_another_host_of_this_machine_or_a_private_network() {
     let registry = Registry::start(None);
     registry.component("a", "1", COMPONENT);
-    // A service of this machine that nobody may be led to.
+    // A service of this machine that must get no request.
     let secret = TcpListener::bind("127.0.0.1:0").unwrap();
     secret.set_nonblocking(true).unwrap();
     let port = secret.local_addr().unwrap().port();
@@ -177,7 +177,7 @@ async fn no_answer_leads_to_another_host_of_this_machine_or_a_private_network() 
     registry.state().faults.insert("/v2/a/manifests/1".into(), reply);
     let why = refusal(&registry.reference("a:1")).await;
     assert!(why.contains("not allowed"), "{why}");
-    assert!(secret.accept().is_err(), "nobody was led there");
+    assert!(secret.accept().is_err(), "the service got no request");
 }
 
 #[tokio::test]
@@ -233,10 +233,10 @@ async fn only_a_signature_by_the_key_for_this_artifact_counts() {
         let digest = registry.component("org/a", "1", COMPONENT);
         assert!(refused().await.contains("is not signed"));
         other.sign_with_tag(&registry, "org/a", &digest, &digest);
-        assert!(refused().await.contains("is by the key"));
-        // A true signature of mine, of another artifact.
+        assert!(refused().await.contains("was made with the key"));
+        // A valid signature with my key, of another artifact.
         mine.sign_with_tag(&registry, "org/a", &digest, &sha256(b"other"));
-        assert!(refused().await.contains("is by the key"));
+        assert!(refused().await.contains("was made with the key"));
         mine.sign_with_tag(&registry, "org/a", &digest, &digest);
         let verified = get().await.unwrap().verified;
         assert!(matches!(verified, Verified::Key { .. }), "{verified:?}");
@@ -315,7 +315,7 @@ async fn a_builder_is_believed_if_its_provenance_is_signed() {
 }
 
 #[tokio::test]
-async fn a_source_can_be_forbidden_and_a_key_that_is_none_admits_nothing() {
+async fn a_source_can_be_forbidden_and_an_invalid_key_verifies_nothing() {
     let registry = Registry::start(None);
     registry.component("a", "1", COMPONENT);
     let (reference, logins) = (registry.reference("a:1"), Logins::default());
@@ -360,7 +360,7 @@ async fn an_address_can_be_pinned_and_signed() {
 }
 
 #[tokio::test]
-async fn what_is_published_can_be_fetched_and_is_the_same_each_time() {
+async fn a_published_component_can_be_fetched_and_is_the_same_each_time() {
     let registry = Registry::start(None);
     registry.state().login = Some(("me".into(), "secret".into()));
     let logins = Logins {
@@ -389,12 +389,12 @@ async fn what_is_published_can_be_fetched_and_is_the_same_each_time() {
     registry.state().faults.insert("/v2/org/new/blobs/uploads/".into(), away);
     let other = Artifact::new([COMPONENT, b"2"].concat().into(), about());
     let why = publish(&location, "2", &other, terms).await.unwrap_err().to_string();
-    assert!(why.contains("was named only"), "{why}");
+    assert!(why.contains("only to the registry that you named"), "{why}");
     assert_eq!(published(&location, "2", terms).await.unwrap(), None);
 }
 
 #[tokio::test]
-async fn what_a_registry_lists_is_bounded() {
+async fn the_lists_of_a_registry_are_bounded() {
     let registry = Registry::start(None);
     registry.component("org/a", "1", COMPONENT);
     registry.component("other", "1", COMPONENT);

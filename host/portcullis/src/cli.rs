@@ -95,9 +95,9 @@ enum Command {
     Serve(serve::Args),
     /// Write Portcullis into the configuration of MCP clients
     Setup(setup::Args),
-    /// Take MCP servers from a client's file into the configuration, as upstream servers
+    /// Add the MCP servers in a client's file to the configuration, as upstream servers
     Import(import::Args),
-    /// Check the whole installation, and say what mends each fault
+    /// Check the whole installation, and say how to mend each fault
     Doctor(doctor::Args),
     /// Serve the tools of another MCP server, with generated views
     Wrap(wrap::Args),
@@ -115,7 +115,7 @@ enum Command {
     Upstream(login::Upstreams),
     /// Show what each plugin can access and what it did
     Audit(audit::Args),
-    /// Show what plugins and servers did, by the records of the audit
+    /// Show what plugins and servers did, from the records of the audit
     Trail(trail::Args),
     /// Report what plugins and servers can do and did: a page of HTML, JSON or SARIF
     Report(report::Args),
@@ -147,16 +147,16 @@ Examples:
   portcullis plugin add ./weather.wasm             the same, and install it if you agree
   portcullis plugin add oci://ghcr.io/org/weather:1.0 --grant wanted
   portcullis plugin grant weather wanted           grant what it wants
-  portcullis plugin update weather                 what a newer one could do; it is taken if you agree
+  portcullis plugin update weather                 show and install a newer version, if you agree
   portcullis plugin diff weather                   what has changed since it was approved
-  portcullis plugin remove weather                 take everything away";
+  portcullis plugin remove weather                 remove the plugin and its grants";
 
 #[derive(Subcommand)]
 #[command(after_help = PLUGIN_EXAMPLES)]
 enum Plugin {
     /// Install a plugin from a file, an address or a registry: shows what it could do, and asks
     Add(add::Args),
-    /// Replace plugins by newer ones from where they are from: shows what changed, and asks
+    /// Update plugins from where they were fetched: shows what changed, and asks
     Update(update::Args),
     /// Remove a plugin with its grants: shows the change of portcullis.toml and asks
     Remove(remove::Args),
@@ -216,7 +216,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(2);
         }
         Err(error) => {
-            // Help goes to stdout and is not an error. If the help cannot be written, nobody reads it.
+            // Help goes to stdout and is not an error. If it cannot be written, there is nothing else to do.
             let _unread = error.print();
             return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
         }

@@ -108,7 +108,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "denied",
         level: Level::Warning,
-        about: "A plugin asked for something that it was not allowed.",
+        about: "A plugin asked for something and was denied.",
         find: denied,
     },
     Rule {
@@ -132,7 +132,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "contradiction",
         level: Level::Note,
-        about: "A plugin says one thing and can do another.",
+        about: "The manifest of a plugin contradicts what the plugin can do.",
         find: contradiction,
     },
     Rule {
@@ -144,7 +144,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "first-use",
         level: Level::Note,
-        about: "Nobody reviewed a plugin or the tools of a server: they were approved at their first use.",
+        about: "A plugin, or the tools of a server, were approved at their first use, without a review.",
         find: first_use,
     },
 ];
@@ -368,7 +368,7 @@ fn contradiction(facts: &Facts, found: &mut Found<'_>) {
             .filter(|one| !plugin.is_foreign && !one.imports.is_empty() && one.wants.is_empty());
         for capability in unwanted {
             let message = format!(
-                "`{}` imports functions of `{}` and its manifest does not want it: they refuse",
+                "`{}` imports functions of `{}`, which its manifest does not want: these functions always fail",
                 plugin.name, capability.name
             );
             found.add(&plugin.name, message, String::new());

@@ -369,9 +369,8 @@ fn audit(audit: &AuditFacts) -> String {
         ("Deleted records", deleted),
     ]);
     format!(
-        "<p>{verdict}</p>{table}<p>Not proven: that nobody replaced the whole folder. Whoever can write to it can \
+        "<p>{verdict}</p>{table}<p>Not proven: that the whole folder was not replaced. Anyone who can write to it can \
          compute a new chain. Keep the digest elsewhere, and check it later with <code>portcullis trail verify --last \
-         DIGEST</code>. Nor can it be proven that the last lines of a process that runs or was killed are all \
-         there.</p>"
+         DIGEST</code>. Also not proven: that the last lines of a running or killed process are complete.</p>"
     )
 }

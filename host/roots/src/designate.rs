@@ -111,7 +111,7 @@ pub(super) fn designate(
     // In all other cases, a name in a directory is opened, and this directory must exist.
     let (Some(parent), Some(name)) = (rest.parent(), rest.file_name()) else {
         return Err(match kind {
-            Kind::Directory => Refusal::Malformed("it is a root itself, which exists"),
+            Kind::Directory => Refusal::Malformed("it is a root itself, which already exists"),
             Kind::File | Kind::FileInDirectory => Refusal::NotAFile,
         });
     };
@@ -121,7 +121,7 @@ pub(super) fn designate(
     if matches!(intent, Intent::Create) {
         // A file that is created through a link would not be at its path.
         if dir.symlink_metadata(&name).is_ok_and(|metadata| metadata.is_symlink()) {
-            return Err(Refusal::Malformed("a link stands there"));
+            return Err(Refusal::Malformed("it names a link"));
         }
         guard.check_create(&dir, &name).map_err(Refusal::of)?;
         let reach = DesignatedPart::Create { name };
@@ -149,7 +149,7 @@ fn open_dir(root: &Root, rest: &Path) -> Result<(Dir, Guard), Refusal> {
 /// Parses a path argument, which has to be absolute and without `..`.
 pub(super) fn parse(argument: &str) -> Result<PathBuf, Refusal> {
     if argument.contains('\0') {
-        return Err(Refusal::Malformed("it holds a NUL character"));
+        return Err(Refusal::Malformed("it contains a NUL character"));
     }
     if cfg!(windows) {
         return windows_path::normal(argument).map(PathBuf::from);
@@ -162,7 +162,7 @@ pub(super) fn parse(argument: &str) -> Result<PathBuf, Refusal> {
         return Err(Refusal::NotAbsolute);
     }
     if path.components().any(|part| matches!(part, Component::ParentDir)) {
-        return Err(Refusal::Malformed("it holds `..`: write the path without it"));
+        return Err(Refusal::Malformed("it contains `..`: write the path without it"));
     }
     Ok(path.components().collect())
 }

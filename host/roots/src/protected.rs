@@ -21,7 +21,7 @@ impl fmt::Display for ProtectedFile {
             ),
             Self::Kernel(name) => write!(
                 f,
-                "it lies in {name}, a file system of the kernel, which no plugin can reach"
+                "it lies in {name}, a file system of the kernel, which no plugin can access"
             ),
         }
     }

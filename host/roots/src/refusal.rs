@@ -101,14 +101,14 @@ impl fmt::Display for Refusal {
         match self {
             Self::NoRoots => f.write_str("this session has no roots, so no path can be opened"),
             Self::RootsNotListed => {
-                f.write_str("the client has roots and has not said which, so no path can be opened")
+                f.write_str("the client has not listed its roots, so no path can be opened")
             }
             Self::NotAbsolute if cfg!(windows) => {
                 f.write_str("the path is not absolute: it has to begin with a drive, as in C:\\")
             }
             Self::NotAbsolute => f.write_str("the path is not absolute"),
             Self::WindowsPath => {
-                f.write_str("it is a path of Windows, and portcullis runs on another system")
+                f.write_str("it is a Windows path, and portcullis runs on another system")
             }
             Self::Malformed(why) => write!(f, "the path cannot be used: {why}"),
             Self::Outside(roots) => {

@@ -197,7 +197,7 @@ mod unix {
                 &[],
             )
         };
-        assert!(create("new").is_err(), "a link stands there");
+        assert!(create("new").is_err(), "the name is that of a link");
         assert!(create("newer").is_ok());
     }
 }

@@ -39,13 +39,13 @@ pub(super) fn normal(text: &str) -> Result<String, Refusal> {
     // Behind the verbatim prefix, `.` and `..` are names like any other, and `/` is part of a name.
     let is_detour = |name: &str| matches!(name, "." | "..");
     if is_verbatim && (rest.contains('/') || rest.split('\\').any(is_detour)) {
-        return Err(Refusal::Malformed(r"behind `\\?\` it holds `/`, `.` or `..`"));
+        return Err(Refusal::Malformed(r"after `\\?\`, it contains `/`, `.` or `..`"));
     }
     let mut names = Vec::new();
     for name in rest.split(is_separator) {
         match name {
             "" | "." => {}
-            ".." => return Err(Refusal::Malformed("it holds `..`: write the path without it")),
+            ".." => return Err(Refusal::Malformed("it contains `..`: write the path without it")),
             _ => match name_fault(name) {
                 Some(why) => return Err(Refusal::Malformed(why)),
                 None => names.push(name),
@@ -85,7 +85,7 @@ pub(super) fn name_fault(name: &str) -> Option<&'static str> {
         return Some("it names a stream of a file (`:`)");
     }
     if name.contains(|letter: char| letter < ' ' || r#"<>"|?*/\"#.contains(letter)) {
-        return Some("it holds a character that no name on Windows has");
+        return Some("it contains a character that is not allowed in a name on Windows");
     }
     if name.encode_utf16().count() > MAX_NAME_UNITS {
         return Some("a name in it is longer than 255 characters");

@@ -356,7 +356,7 @@ impl Gate {
         match self.trail.record_ask(what, subject, Verdict::Denied, None) {
             Ok(Recorded::Counted) => {}
             Ok(Recorded::Single | Recorded::FirstCounted) => {
-                tracing::warn!("`{plugin}` may not {subject}: `{what}` are granted to nobody");
+                tracing::warn!("`{plugin}` may not {subject}: no plugin can be granted `{what}`");
             }
             Err(error) => {
                 tracing::error!(

@@ -34,11 +34,11 @@ pub const MAX_OPEN_BYTES: usize = 4 * MAX_LINE;
 #[derive(Debug, thiserror::Error)]
 enum Refusal {
     /// An unanswered request has the same id.
-    #[error("a request with this id still waits for its answer")]
+    #[error("another request with this id has no answer yet")]
     SameId,
     /// The unanswered requests have this size in bytes. With the new request, they would exceed the limit.
     #[error(
-        "requests of {0} bytes wait for their answers, and {MAX_OPEN_BYTES} are the most: try again later"
+        "the unanswered requests have {0} bytes, and the limit is {MAX_OPEN_BYTES} bytes: try again later"
     )]
     TooManyBytes(usize),
 }
@@ -153,7 +153,9 @@ async fn write<W: AsyncWrite + Unpin>(
     if let Err(error) = &written
         && !ends.output.is_cancelled()
     {
-        tracing::error!("writing stdout: {error}: nobody gets the answers, so this is the end");
+        tracing::error!(
+            "writing stdout: {error}; closing the session, because the client cannot receive answers"
+        );
         ends.output.cancel();
         ends.input.cancel();
     }

@@ -40,7 +40,7 @@ pub(crate) fn read(line: &InputLine) -> Read {
         InputLine::Text(line) => line.trim_ascii(),
         InputLine::TooLong(outline) => {
             let why = format!(
-                "the message has {} bytes, and {MAX_LINE} are the most: send less at once",
+                "the message has {} bytes; the maximum is {MAX_LINE}: send smaller messages",
                 outline.bytes()
             );
             return Read::refused(outline, ErrorCode::INVALID_REQUEST, why);
@@ -92,7 +92,7 @@ fn not_a_message(line: &[u8], error: &serde_json::Error) -> Read {
         }
         Ok(value) => {
             let why = if value.is_array() {
-                "batches are not part of this protocol".to_owned()
+                "batches are not supported".to_owned()
             } else {
                 format!("this is not a JSON-RPC message: {error}")
             };

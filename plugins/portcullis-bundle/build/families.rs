@@ -149,7 +149,7 @@ pub fn source(families: &[Family]) -> String {
          pub const LOG_LEVELS: &[(&str, &str, &str)] = &{levels:?};\n\
          \n/// The plugin that makes views of other tools.\n\
          pub const VIEW_PLUGIN: Option<&str> = {:?};\n\
-         \n/// The plugin whose tools stand in place of all others where programs call these.\n\
+         \n/// The plugin whose tools run programs. They replace all other tools in the list if programs call those.\n\
          pub const CODE_PLUGIN: Option<&str> = {:?};\n\
          \n/// What tells the projects of the families apart.\n\
          pub const FAMILIES: &[Family] = &[{}];\n",

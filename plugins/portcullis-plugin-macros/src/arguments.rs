@@ -100,7 +100,7 @@ fn is_open(options: TokenStream) -> syn::Result<bool> {
     let span = options.span();
     match syn::parse2::<Ident>(options) {
         Ok(word) if word == "open" => Ok(true),
-        _ => Err(syn::Error::new(span, "the only option is `open`: unknown fields are let pass")),
+        _ => Err(syn::Error::new(span, "the only option is `open`, which accepts unknown fields")),
     }
 }
 

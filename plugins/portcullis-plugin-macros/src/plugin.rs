@@ -210,7 +210,7 @@ impl Parse for Plugin {
 
 fn set_once<T>(key: &Ident, slot: &mut Option<T>, value: T) -> syn::Result<()> {
     if slot.replace(value).is_some() {
-        return Err(syn::Error::new(key.span(), format!("`{key}` is said twice")));
+        return Err(syn::Error::new(key.span(), format!("`{key}` is given twice")));
     }
     Ok(())
 }

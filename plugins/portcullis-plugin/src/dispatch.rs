@@ -180,7 +180,7 @@ fn invalid(message: String) -> Error {
     Error { code: INVALID_PARAMS, message, data: None }
 }
 
-/// The argument whose value stands at that line and column.
+/// The argument whose value is at that line and column.
 fn argument_at(json: &str, line: usize, column: usize) -> Option<String> {
     let before: usize = json.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
     let mut scan = Scan::default();

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn declared_paths_become_the_guests() {
+    fn declared_paths_are_translated_for_the_guest() {
         let declared = [
             declared("/file", None),
             declared("/more/-", None),
@@ -228,7 +228,7 @@ mod tests {
 
     #[cfg(not(windows))]
     #[test]
-    fn elsewhere_arguments_stay_as_they_are() {
+    fn on_other_systems_arguments_do_not_change() {
         let call = json!({"file": "/tmp//a/"});
         assert_eq!(arguments(&call, &[declared("/file", None)], &Roots::default()), None);
     }

@@ -173,7 +173,7 @@ fn end_of(source: Source<'_>, answer: SourceAnswer) -> CallEnd {
             CallEnd::Asks(InnerAsk::Upstream(requests, state))
         }
         (SourceAnswer::Plugin(_) | SourceAnswer::InnerQuestions(_), _) => {
-            CallEnd::failed("broken-promise", "the answer of the tool is of another kind")
+            CallEnd::failed("broken-promise", "the tool returned an answer of the wrong kind")
         }
     }
 }

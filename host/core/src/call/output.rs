@@ -45,7 +45,9 @@ pub(super) fn check(
             }
         }
         (PluginAnswer::Resource(result), _) if result.contents.is_empty() => {
-            return Err(CallFailure::BrokenPromise("it found a resource without contents".into()));
+            return Err(CallFailure::BrokenPromise(
+                "it returned a resource without contents".into(),
+            ));
         }
         _ => {}
     }
@@ -65,7 +67,9 @@ fn check_result(tool: &PluginTool, result: &ToolResult) -> Result<(), CallFailur
             }
         }
         (None, Some(_)) if !result.is_error => {
-            return Err(broken("it promises structured content and has none".into()));
+            return Err(broken(
+                "it has no structured content, although the tool has an output schema".into(),
+            ));
         }
         (None, _) => {}
     }

@@ -94,14 +94,16 @@ fn ended_by_calls(
     end: inner::RoundEnd,
     server: Option<inner::InnerCallServer<'_>>,
 ) -> Result<SourceAnswer, CallFailure> {
-    let server = server.ok_or_else(|| CallFailure::Host("nobody serves these calls".into()))?;
+    let server = server
+        .ok_or_else(|| CallFailure::Host("the calls of a plugin cannot be served here".into()))?;
     match end {
         inner::RoundEnd::Questions(asks) => {
             let journal = server.into_journal();
             Ok(SourceAnswer::InnerQuestions(inner::InnerQuestions { journal, asks }))
         }
         inner::RoundEnd::TimedOut(ms) => {
-            let why = format!("the run was stopped after {ms} ms, its own time limit");
+            let why =
+                format!("the run was stopped after {ms} ms, the time limit that it set for itself");
             Err(server.explain(CallFailure::TimedOut(why)))
         }
     }
@@ -325,7 +327,7 @@ fn explain(
             guest_paths::show(directories, &mut text);
             let text = portcullis_sanitize::line(&text, 1000);
             let ms = wall.as_millis();
-            let said = if text.is_empty() { text } else { format!("; it said: {text}") };
+            let said = if text.is_empty() { text } else { format!("; its message: {text}") };
             CallFailure::TimedOut(format!("`{name}` was stopped after {ms} ms (`wall-ms`){said}"))
         }
         sandbox::GuestFailure::Limit(hit) => {

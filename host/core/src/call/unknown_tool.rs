@@ -1,7 +1,7 @@
-//! Asks a wrapped server for its own words about a tool that it does not list.
+//! Gets the error of a wrapped server for a tool that it does not list.
 //!
-//! The server is never sent the name itself: a tool that is not listed was not approved, so it must not run. The server is
-//! sent a name that nobody has, and the answer gets the name of the call in its place.
+//! The server never gets the name of the tool: a tool that is not listed was not approved, so it must not run. The server
+//! gets a name that no tool has. In the answer, this name is replaced by the name of the tool.
 
 use portcullis_mcp_client::Object;
 use serde_json::{Value, json};
@@ -9,14 +9,15 @@ use serde_json::{Value, json};
 use super::{CallFailure, SourceAnswer};
 
 /// A name that no tool has.
-const NOBODYS: &str = "portcullis-no-such-tool";
+const NO_TOOL: &str = "portcullis-no-such-tool";
 
 /// The parameters of the request, with the name that no tool has.
 pub fn probe() -> Object {
-    Object::from_iter([("name".to_owned(), NOBODYS.into()), ("arguments".to_owned(), json!({}))])
+    Object::from_iter([("name".to_owned(), NO_TOOL.into()), ("arguments".to_owned(), json!({}))])
 }
 
-/// The server's answer about the unknown tool `name`. If the server had a result, the tool is unknown all the same.
+/// The server's answer about the unknown tool `name`. A result without an error becomes the error that the tool is
+/// unknown.
 ///
 /// # Errors
 ///
@@ -31,7 +32,7 @@ pub fn answer(
             Ok(SourceAnswer::Upstream(result))
         }
         Err(CallFailure::Protocol(mut error)) => {
-            error.message = error.message.replace(NOBODYS, name);
+            error.message = error.message.replace(NO_TOOL, name);
             error.data = error.data.map(|data| match serde_json::from_str::<Value>(&data) {
                 Ok(mut data) => {
                     rename(&mut data, name);
@@ -50,7 +51,7 @@ pub fn answer(
 
 fn rename(value: &mut Value, name: &str) {
     match value {
-        Value::String(text) if text.contains(NOBODYS) => *text = text.replace(NOBODYS, name),
+        Value::String(text) if text.contains(NO_TOOL) => *text = text.replace(NO_TOOL, name),
         Value::Array(items) => items.iter_mut().for_each(|item| rename(item, name)),
         Value::Object(members) => {
             members.values_mut().for_each(|member| rename(member, name));
@@ -66,7 +67,7 @@ mod tests {
 
     #[test]
     fn an_error_names_the_tool_of_the_call() {
-        let text = format!("Unknown tool: {NOBODYS}");
+        let text = format!("Unknown tool: {NO_TOOL}");
         let result = json!({ "content": [{ "type": "text", "text": text }], "isError": true });
         let Ok(SourceAnswer::Upstream(result)) = answer("a", Ok(SourceAnswer::Upstream(result)))
         else {
@@ -75,8 +76,8 @@ mod tests {
         assert_eq!(result["content"][0]["text"], "Unknown tool: a");
         let error = ProtocolError {
             code: -32602,
-            message: format!("Tool {NOBODYS} not found"),
-            data: Some(json!({ "tool": NOBODYS }).to_string()),
+            message: format!("Tool {NO_TOOL} not found"),
+            data: Some(json!({ "tool": NO_TOOL }).to_string()),
         };
         let Err(CallFailure::Protocol(error)) = answer("a", Err(CallFailure::Protocol(error)))
         else {
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_of_a_tool_that_nobody_has_is_not_passed_on() {
+    fn a_result_for_an_unknown_tool_is_not_passed_on() {
         let result = SourceAnswer::Upstream(json!({ "content": [] }));
         assert!(matches!(answer("a", Ok(result)), Err(CallFailure::Unknown(_))));
     }

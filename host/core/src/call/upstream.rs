@@ -199,8 +199,8 @@ fn request_of(offered: &UpstreamOffer, work: &Work) -> Result<(&'static str, Obj
                 None => (*call.arguments).clone(),
             };
             let arguments = with_defaults(&tool.definition, &arguments);
-            // If the schema is invalid, only the server checks the arguments. So does a server behind `wrap`: its clients
-            // get the errors that they know.
+            // Only the server checks the arguments if the schema is invalid, or if the server is wrapped: the clients of
+            // a wrapped server get the server's own errors.
             if !offered.source.is_wrapped()
                 && let Ok(schema) = &*offered.source.schema(tool)
             {

@@ -177,7 +177,7 @@ pub(super) fn owned(
         let refused = match claim {
             Err(NoSpace(text)) => Some(format!(
                 "the resource template {} of `{whose}` is hidden: it does not begin with a scheme of its own, so it \
-                 would answer for everybody's resources",
+                 would match the resources of every source",
                 portcullis_sanitize::line(&text, 200)
             )),
             Ok((text, space, _)) if space.text().starts_with(HOST_SCHEME) => Some(format!(
@@ -186,7 +186,7 @@ pub(super) fn owned(
             )),
             Ok(claim) => owned.claim(plugins, ranks, at, claim).err().map(|refused| {
                 format!(
-                    "the resource {} of `{whose}` {}: `{}` was there first with URIs of that beginning",
+                    "the resource {} of `{whose}` {}: `{}` was first to claim URIs with that beginning",
                     portcullis_sanitize::line(&refused.text, 200),
                     if refused.has_alias { "has another URI" } else { "is hidden" },
                     names[refused.owner]
@@ -204,12 +204,12 @@ struct Refused {
     text: String,
     /// The owner's index.
     owner: usize,
-    /// Whether clients know what was claimed by an alias.
+    /// Whether clients see the claimed URIs under an alias.
     has_alias: bool,
 }
 
 impl Owned {
-    /// Grants the claim of a source, unless another source was there first.
+    /// Grants the claim of a source, unless another source claimed the URIs first.
     fn claim(
         &mut self,
         plugins: &Plugins,
@@ -255,7 +255,8 @@ fn claim_views(
         let space = UriSpace::of_template(&format!("{uri}{{+rest}}"));
         let claimed = space.filter(|_| !is_reserved).map(|space| owners.claim(space, at));
         if !matches!(claimed, Some(Ok(()))) {
-            let text = format!("the views of `{}` are hidden: their URIs are another's", names[at]);
+            let text =
+                format!("the views of `{}` are hidden: another source owns their URIs", names[at]);
             remarks.push(Remark { source: names[at].clone(), text });
         }
     }

@@ -82,7 +82,7 @@ impl Config {
             let quoted = if is_bare { pattern.clone() } else { format!("{pattern:?}") };
             let key = format!("plugin-sources.{quoted}");
             if !portcullis_plugin_sources::is_pattern(pattern) {
-                let text = "write HOST/PATH, HOST/PATH/*, HOST or *, without a scheme; `*` stands at the end only";
+                let text = "write HOST/PATH, HOST/PATH/*, HOST or *, without a scheme; `*` may only be at the end";
                 return Err(ConfigError::key(key, Fault::Value(text.to_owned())));
             }
             if source.builder.is_some() && source.key.is_none() {

@@ -47,7 +47,7 @@ pub enum EditError {
     #[error("the configuration is invalid before the edit: correct it first")]
     Before(#[source] ConfigError),
     /// The configuration would be invalid after the edit.
-    #[error("the configuration would be invalid, and is left as it is")]
+    #[error("the configuration would be invalid, so it is not changed")]
     After(#[source] Box<ConfigError>),
     /// A part of the path to the plugin's grants is not a table.
     #[error("`plugins.{plugin}.grants` cannot be edited: write it as tables")]
@@ -57,7 +57,7 @@ pub enum EditError {
     },
     /// The grant cannot be written so that it has exactly the values asked for.
     #[error(
-        "`{capability}` cannot be granted exactly so in portcullis.toml{}{}; nothing is changed",
+        "`{capability}` cannot be granted in exactly this form in portcullis.toml{}{}; nothing is changed",
         list(" (it would also allow: ", .extra), list(" (it would not allow: ", .missing)
     )]
     Inexact {

@@ -74,17 +74,17 @@ pub enum Fault {
         /// The meaning of the key.
         meaning: String,
     },
-    /// A list stands where a table belongs.
-    #[error("a list stands where a table belongs: name the keys of the values")]
+    /// The value is a list, and the key needs a table.
+    #[error("expected a table, found a list: write each value with its key")]
     ListForTable,
     /// A grant has a placeholder of a hint instead of a value.
     #[error("`{0}` is a placeholder: write the value that you grant instead")]
     Placeholder(String),
     /// A path is an example from documentation, such as `/path/to/folder`.
-    #[error("`{0}` is of an example: write the path that you mean instead")]
+    #[error("`{0}` is from an example: write your own path instead")]
     PlaceholderPath(&'static str),
     /// A path has a wildcard.
-    #[error("`{0}` is a pattern: write the folder itself; what is in it belongs to it")]
+    #[error("`{0}` is a pattern: write the folder itself; its contents are included")]
     Pattern(String),
     /// A program is written together with its arguments.
     #[error(

@@ -3,7 +3,7 @@
 
 use toml::Value;
 
-/// The key of the first list that stands in the place of a table.
+/// The key of the first list that is in the place of a table.
 pub(super) fn in_place_of_table(configuration: &toml::Table) -> Option<String> {
     search(configuration, &mut Vec::new())
 }
@@ -13,7 +13,7 @@ fn search<'a>(table: &'a toml::Table, path: &mut Vec<&'a str>) -> Option<String>
         path.push(key);
         let found = match value {
             Value::Table(table) => search(table, path),
-            // No key has a list of lists, so an inner list stands in the place of a table.
+            // No key has a list of lists, so an inner list is in the place of a table.
             Value::Array(values) if is_table(path) || values.iter().any(Value::is_array) => {
                 Some(path.join("."))
             }

@@ -1,6 +1,6 @@
-//! Says how a usual mistake in `portcullis.toml` is mended.
+//! Says how to mend common mistakes in `portcullis.toml`.
 //!
-//! Each function gets the data of the error and returns a sentence. `None`: the mistake is not a usual one. A sentence
+//! Each function gets the data of the error and returns a sentence. `None`: the mistake is not a common one. A sentence
 //! may quote a secret value only as a part of the error, which hides such values.
 
 use serde_json::Value;
@@ -66,7 +66,7 @@ pub(super) fn synonym(key: &str, known: &[String]) -> Option<String> {
     words.map(|(_, own)| (*own).to_owned()).find(|own| is_known(own))
 }
 
-/// The mend of an unknown key: where the key belongs, or another way to have its table.
+/// The mend of an unknown key: where the key belongs, or what replaces its table.
 pub(super) fn of_key(schema: &Value, path: &[String]) -> Option<String> {
     let (key, tables) = path.split_last()?;
     let top = schema["properties"].as_object()?;
@@ -86,7 +86,7 @@ pub(super) fn of_key(schema: &Value, path: &[String]) -> Option<String> {
         ));
     }
     top.contains_key(&own_key).then(|| {
-        format!("`{own_key}` stands at the top of the file: write it before the first [header], as a header holds up to the next one")
+        format!("`{own_key}` belongs at the top of the file: write it before the first [header], because a header applies up to the next one")
     })
 }
 
@@ -97,7 +97,7 @@ pub(super) fn of_type(path: &[String], fault: &Fault) -> Option<String> {
     let text = found.strip_prefix(['"', '\'']).and_then(|text| text.strip_suffix(['"', '\'']));
     match text {
         Some(_) if expected.starts_with("a list") => {
-            Some(format!("also one value stands in brackets: {key} = [\"…\"]"))
+            Some(format!("write a single value in brackets, too: {key} = [\"…\"]"))
         }
         Some(text) if expected.contains("true") => {
             let flag = text.parse::<bool>().ok()?;
@@ -182,7 +182,7 @@ pub(super) fn of_path(path: &str) -> Option<String> {
     let drive = path.as_bytes();
     if drive.first().is_some_and(u8::is_ascii_alphabetic) && drive.get(1) == Some(&b':') {
         return Some(
-            "this is a path of Windows, and this machine has none: write a path of this machine"
+            "this is a Windows path, which this machine cannot have: write a path of this machine"
                 .to_owned(),
         );
     }
@@ -239,7 +239,7 @@ pub(super) fn of_toml(text: &str, line: usize, reason: &str) -> Option<&'static 
     }
     if reason.contains("duplicate key") {
         return Some(
-            "a key and a [header] may stand only once: put what belongs together below one of them",
+            "a key or a [header] may appear only once: keep one of them, and put its values there",
         );
     }
     if found.starts_with("//") || found.starts_with("/*") {
@@ -254,7 +254,7 @@ pub(super) fn of_toml(text: &str, line: usize, reason: &str) -> Option<&'static 
         );
     }
     if matches!(value, "True" | "False" | "yes" | "no" | "on" | "off" | "TRUE" | "FALSE") {
-        return Some("write `true` or `false`, in small letters");
+        return Some("write `true` or `false`, in lower case");
     }
     if !found.contains('=') && found.starts_with('"') && found.contains("\":") {
         return Some("this is JSON: TOML writes KEY = VALUE, without commas between the lines");
@@ -270,10 +270,10 @@ pub(super) fn of_toml(text: &str, line: usize, reason: &str) -> Option<&'static 
     }
     let is_open = |quote: char| value.matches(quote).count() == 1;
     if is_open('"') || is_open('\'') {
-        return Some("a text ends with the quote that it begins with, on the same line");
+        return Some("a string ends with the quote that it begins with, on the same line");
     }
     if value.is_empty() && found.contains('=') {
-        return Some("a value stands behind `=`; a key without a value is left out");
+        return Some("a value follows `=`; leave out a key that has no value");
     }
     if value.ends_with(',') && !value.starts_with('[') {
         return Some("a line ends without a comma");
@@ -281,7 +281,7 @@ pub(super) fn of_toml(text: &str, line: usize, reason: &str) -> Option<&'static 
     let begins_as_text = value
         .starts_with(|letter: char| letter.is_alphabetic() || matches!(letter, '/' | '~' | '.'));
     if found.contains('=') && begins_as_text && !matches!(value, "true" | "false" | "inf" | "nan") {
-        return Some("a text stands in quotes: \"…\"");
+        return Some("a string needs quotes: \"…\"");
     }
     let unit = value.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '_');
     if unit.len() < value.len()

@@ -75,7 +75,7 @@ impl Value {
         is_secret && !self.is_reference(&path)
     }
 
-    /// Whether the value names a variable or a file that holds a secret, and is no secret itself.
+    /// Whether the value names a variable or a file that holds a secret, and is not a secret itself.
     fn is_reference(&self, path: &[&str]) -> bool {
         match path.last() {
             Some(&("env" | "bearer-env")) => {

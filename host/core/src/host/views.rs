@@ -103,7 +103,7 @@ impl Host {
             tokio::time::timeout(MAX_WAIT, call::call(Source::Plugin(loaded), call)).await;
         let why = match declared {
             Ok(Ok(SourceAnswer::Plugin(PluginAnswer::Views(all)))) => return Some(all),
-            Ok(Ok(_)) => "its answer is of another kind".to_owned(),
+            Ok(Ok(_)) => "its answer is of the wrong kind".to_owned(),
             Ok(Err(failure)) => failure.to_string(),
             Err(_) => format!("it takes longer than {} s", MAX_WAIT.as_secs()),
         };

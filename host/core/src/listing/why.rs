@@ -32,7 +32,9 @@ pub enum VisibilityReason {
         at: PathBuf,
     },
     /// The roots are not known, or the search of the roots was not complete.
-    #[error("listed: the roots were not looked at whole, so they may have a project of `{family}`")]
+    #[error(
+        "listed: the roots were not searched completely, so they may contain a project of `{family}`"
+    )]
     Unknown {
         /// The name of the family.
         family: &'static str,
@@ -94,7 +96,7 @@ pub enum VisibilityReason {
 }
 
 impl VisibilityReason {
-    /// The reason after the plugin that makes views has had its say about a tool. `definition`: the tool as clients see
+    /// The reason after the plugin that makes views has decided about a tool. `definition`: the tool as clients see
     /// it. `None`: the plugin took the tool out of the list.
     pub fn with_views(self, definition: Option<&Value>) -> Self {
         if self.place() != Visibility::Listed {

@@ -67,7 +67,9 @@ pub(super) fn judge(
     });
     let mut remarks: Vec<_> = refusing.collect();
     if imports_sockets(imports) {
-        remarks.push(format!("`{name}` imports sockets, which refuse: they are granted to nobody"));
+        remarks.push(format!(
+            "`{name}` imports sockets, and their use is denied: no plugin can be granted sockets"
+        ));
     }
     Ok((policy, manifest, remarks))
 }
@@ -90,7 +92,7 @@ fn lacking_text(
                 capability.remedy(name)
             ),
             Missing::Unknown(interface) => {
-                format!("it imports {interface}, which this host offers to nobody")
+                format!("it imports {interface}, which this host does not offer")
             }
         })
         .collect();
@@ -113,7 +115,9 @@ pub(super) fn tools(definitions: Vec<Definition>) -> Result<Vec<PluginTool>, Str
         let name = &definition.name;
         if !is_tool_name(name) {
             let name = portcullis_sanitize::line(name, 80);
-            return Err(format!("its tool `{name}` has no name that MCP clients take"));
+            return Err(format!(
+                "the name of its tool `{name}` is not one that MCP clients accept"
+            ));
         }
         if tools.iter().any(|tool| tool.definition.name == *name) {
             return Err(format!("it has two tools called `{name}`"));

@@ -55,8 +55,8 @@ pub(super) fn correct(
                 ),
             };
             remarks.push(format!(
-                "the tool `{name}` of `{plugin}` says that it {says}, but {because}: clients are told \
-                 otherwise{advice}"
+                "the tool `{name}` of `{plugin}` says that it {says}, but {because}: clients get the \
+                 opposite hint{advice}"
             ));
         }
     }
@@ -94,7 +94,7 @@ fn apply(
     }
     match effects.reaches {
         Some(because) if hints.open_world == Some(false) => {
-            wrong.push(("deals with nothing outside", because));
+            wrong.push(("reaches nothing outside of the host", because));
             hints.open_world = Some(true);
         }
         None if hints.open_world.is_none() && !is_trusted => hints.open_world = Some(false),

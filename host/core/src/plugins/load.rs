@@ -321,7 +321,7 @@ impl Candidate {
                 "its file has changed since it was approved: to see the difference, run `portcullis plugin diff \
                  {name}`; to approve it, `portcullis plugin approve {name}`"
             )),
-            Err(error) => Err(format!("what is approved cannot be read: {error}")),
+            Err(error) => Err(format!("the approvals cannot be read: {error}")),
         }
     }
 

@@ -42,7 +42,7 @@ pub(crate) fn alias(server: &str, uri: &str) -> String {
     format!("{ALIASES}{server}/{uri}")
 }
 
-/// The name of the server and its own URI. `None`: the URI is no alias.
+/// The name of the server and its own URI. `None`: the URI is not an alias.
 pub(crate) fn server_and_uri(alias: &str) -> Option<(&str, &str)> {
     alias.strip_prefix(ALIASES)?.split_once('/')
 }

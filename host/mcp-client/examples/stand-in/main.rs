@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         // A host with one upstream, for tests that kill the host. The further arguments are the upstream's command.
         "hold" => hold(options).await?,
         // A process that a server leaves behind.
-        "lock" => pipes::keep_lock(options.first().ok_or("lock what?")?)?,
+        "lock" => pipes::keep_lock(options.first().ok_or("the file of the lock is missing")?)?,
         _ => return Err("stdio, http or sse?".into()),
     }
     Ok(())
@@ -38,7 +38,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 async fn hold(command: &[String]) -> Result<(), Box<dyn std::error::Error>> {
     use portcullis_mcp_client::{ClientSettings, Upstream, UpstreamState};
-    let (program, args) = command.split_first().ok_or("hold what?")?;
+    let (program, args) = command.split_first().ok_or("the command is missing")?;
     let definition = serde_json::json!({"command": program, "args": args});
     let mut client = ClientSettings::new("holder", "0");
     client.launcher = Some(std::env::current_exe()?);

@@ -62,7 +62,7 @@ fn leave_a_session_behind(file: &str) {
         r#"setsid sleep 600 </dev/null >/dev/null 2>&1 & echo $! > "$0.new"; mv "$0.new" "$0""#;
     let started = std::process::Command::new("sh").args(["-c", script, file]).status();
     if !started.is_ok_and(|status| status.success()) {
-        eprintln!("nobody could be left behind");
+        eprintln!("the process could not be started");
     }
 }
 
@@ -81,7 +81,7 @@ fn leave_a_lock_behind(file: &str) {
         std::os::windows::process::CommandExt::creation_flags(&mut command, APART);
     }
     if let Err(error) = command.spawn() {
-        eprintln!("nobody could be left behind: {error}");
+        eprintln!("the process could not be started: {error}");
     }
 }
 

@@ -11,7 +11,7 @@ fn entered(calls: &Calls) -> EnteredRequest {
 }
 
 #[test]
-fn a_request_of_the_upstream_that_is_not_read_ends_no_request_of_ours() {
+fn an_unread_request_of_the_upstream_ends_no_request_of_ours() {
     let calls = calls();
     let own = entered(&calls);
     let deep = "[".repeat(100_000);
@@ -42,7 +42,7 @@ fn a_request_of_the_upstream_that_is_not_read_ends_no_request_of_ours() {
 }
 
 #[test]
-fn an_unread_answer_ends_the_request_that_it_can_only_be_about() {
+fn an_unread_answer_ends_the_only_request_that_it_may_answer() {
     let calls = calls();
     let own = entered(&calls);
     calls.too_large(UnreadMessage::Answer(Some(77)), Origin::Request(own.id), 10);

@@ -161,8 +161,8 @@ impl Shared {
             return self.follow(id, response, outgoing.era).await;
         }
         if !is(&response, JSON) {
-            let because = "it answers a request with neither JSON nor events; see that `url` is \
-                that of MCP";
+            let because = "it answers a request with neither JSON nor events; check that `url` is \
+                its MCP endpoint";
             return Err(RequestEnd::Trouble(FaultCause::protocol(because)));
         }
         let read = body(&mut response, requests.most).await;
@@ -171,7 +171,7 @@ impl Shared {
         self.reply(requests.calls.receive(&body, Origin::Request(id))).await;
         if requests.calls.is_open(id) {
             return Err(RequestEnd::Trouble(FaultCause::protocol(
-                "it answers something that was not asked",
+                "its response does not answer the request",
             )));
         }
         Ok(())
@@ -195,7 +195,7 @@ impl Shared {
             let because = loop {
                 let chunk = match response.chunk().await {
                     Ok(Some(chunk)) => chunk,
-                    Ok(None) => break "it ended its events before the answer".to_owned(),
+                    Ok(None) => break "it ended the event stream before the answer".to_owned(),
                     Err(error) => break super::requests::describe(error),
                 };
                 for event in events.feed(&chunk) {
@@ -294,7 +294,9 @@ impl Shared {
     async fn reply(&self, messages: Vec<Vec<u8>>) {
         for message in messages {
             if let Ok(Err(trouble)) = timeout(SEND, self.send(message)).await {
-                self.requests.calls.warn(&format!("a message to it was not taken: {trouble}"));
+                self.requests
+                    .calls
+                    .warn(&format!("a message to it could not be delivered: {trouble}"));
             }
         }
     }

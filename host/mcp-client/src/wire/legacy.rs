@@ -41,12 +41,12 @@ impl Sse {
             return Err(match requests.refusal(response).await {
                 RequestEnd::Trouble(trouble) => trouble,
                 RequestEnd::Answer(..) | RequestEnd::SessionGone => {
-                    FaultCause::protocol("it refuses events")
+                    FaultCause::protocol("it refuses the event stream")
                 }
             });
         }
         if !is(&response, EVENTS) {
-            return Err(FaultCause::protocol("it has no events at its `url`"));
+            return Err(FaultCause::protocol("it does not send an event stream at its `url`"));
         }
         let events = Events::new(requests.most);
         let mut stream = Stream { response, events, read: Vec::new() };
@@ -116,7 +116,9 @@ impl Shared {
     async fn reply(&self, messages: Vec<Vec<u8>>) {
         for message in messages {
             if let Ok(Err(trouble)) = timeout(SEND, self.send(message)).await {
-                self.requests.calls.warn(&format!("a message to it was not taken: {trouble}"));
+                self.requests
+                    .calls
+                    .warn(&format!("a message to it could not be delivered: {trouble}"));
             }
         }
     }
@@ -154,7 +156,7 @@ impl Stream {
                     self.read = self.events.feed(&chunk);
                     self.read.reverse();
                 }
-                Ok(None) => return Err(FaultCause::lost("it ended its events")),
+                Ok(None) => return Err(FaultCause::lost("it ended the event stream")),
                 Err(error) => return Err(FaultCause::lost(super::requests::describe(error))),
             }
         }

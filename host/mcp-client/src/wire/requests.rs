@@ -138,12 +138,12 @@ impl Requests {
 
     /// The error for a request without a response. If the server cannot be reached, the connection ends.
     pub(crate) fn unanswered(&self, error: reqwest::Error) -> FaultCause {
-        let nobody = error.is_connect();
+        let is_unreachable = error.is_connect();
         let because = describe(error);
-        if !nobody {
+        if !is_unreachable {
             return FaultCause::lost(because);
         }
-        let because = format!("{because}; see that it runs, and that its `url` is right");
+        let because = format!("{because}; check that it runs, and check its `url`");
         let trouble = FaultCause::NotRunning(because.into());
         self.calls.retire(trouble.clone());
         trouble

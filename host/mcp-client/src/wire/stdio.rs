@@ -65,7 +65,10 @@ impl Stdio {
     }
 
     pub(crate) async fn place(&self) -> Result<mpsc::Permit<'_, Vec<u8>>, FaultCause> {
-        self.queue.reserve().await.map_err(|_| FaultCause::lost("its process reads no more"))
+        self.queue
+            .reserve()
+            .await
+            .map_err(|_| FaultCause::lost("its process no longer reads its stdin"))
     }
 
     /// Sends a message in the background.

@@ -62,7 +62,7 @@ impl Drop for Web {
 pub fn defined(definition: Value) -> Upstream {
     let definition: Definition = serde_json::from_value(definition).expect("a definition");
     Upstream::new("stand-in", definition, ClientSettings::new("test", "1"))
-        .expect("it holds together")
+        .expect("the definition is valid")
 }
 
 /// An upstream over stdio. `options`: of the server. `more`: further keys of the definition.

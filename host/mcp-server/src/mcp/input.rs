@@ -132,7 +132,7 @@ impl Exchange {
         }
         self.set_state(need.state);
         if need.asks.is_empty() {
-            return Err(CallFailure::BrokenPromise("it needs input and asks nothing".into()));
+            return Err(CallFailure::BrokenPromise("it needs input, and asks no question".into()));
         }
         let mut requests = InputRequests::new();
         for (key, ask) in need.asks {

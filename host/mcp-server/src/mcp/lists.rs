@@ -175,7 +175,7 @@ impl Server {
         };
         let why = match self.serve(request, cx).await {
             Ok(RequestResult::Plugin(PluginAnswer::Resources(page))) => return page,
-            Ok(_) => "its answer is of another kind".to_owned(),
+            Ok(_) => "its answer is of the wrong kind".to_owned(),
             Err(RequestFailure::Call(failure)) => failure.to_string(),
             Err(RequestFailure::State(why)) => why.to_owned(),
             Err(RequestFailure::Host(error)) => portcullis_sanitize::error_chain(&error),

@@ -88,7 +88,7 @@ impl Server {
                 }
                 Ok(self.passed_on(result))
             }
-            Ok(RequestResult::Plugin(_)) => Err(internal("a tool's answer is of another kind")),
+            Ok(RequestResult::Plugin(_)) => Err(internal("a tool's answer is of the wrong kind")),
             Ok(RequestResult::InputRequired(questions)) => Ok(questions.into()),
             Ok(RequestResult::Task(task)) => Ok(task.into()),
             Err(RequestFailure::Call(failure)) => failed_tool(&failure),
@@ -136,7 +136,7 @@ impl Server {
             }
             RequestResult::InputRequired(questions) => Ok(questions.into()),
             RequestResult::Plugin(_) | RequestResult::Task(_) => {
-                Err(internal("a prompt's answer is of another kind"))
+                Err(internal("a prompt's answer is of the wrong kind"))
             }
         }
     }
@@ -180,7 +180,7 @@ impl Server {
                 }
                 Ok(RequestResult::InputRequired(questions)) => return Ok(questions.into()),
                 Ok(RequestResult::Plugin(_) | RequestResult::Task(_)) => {
-                    return Err(internal("a resource's answer is of another kind"));
+                    return Err(internal("a resource's answer is of the wrong kind"));
                 }
                 // This plugin does not have the resource. The next source may have it.
                 Err(RequestFailure::Call(CallFailure::Protocol(error)))
@@ -258,7 +258,7 @@ impl Server {
                 Ok(carrier)
             }
             RequestResult::Plugin(_) | RequestResult::InputRequired(_) | RequestResult::Task(_) => {
-                Err(internal("a completion's answer is of another kind"))
+                Err(internal("a completion's answer is of the wrong kind"))
             }
         }
     }

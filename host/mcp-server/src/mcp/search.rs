@@ -96,12 +96,12 @@ fn definitions(number: usize) -> [Value; 2] {
         json!({
             "name": CALL,
             "title": "Call a tool",
-            "description": format!("Calls a tool that `{SEARCH}` found, and answers what the tool answers."),
+            "description": format!("Calls a tool that `{SEARCH}` found, and returns the tool's result."),
             "inputSchema": {
                 "type": "object",
                 "properties": {
                     "name": { "type": "string", "description": "The name of the tool." },
-                    "arguments": { "type": "object", "description": "Its arguments, by its schema." },
+                    "arguments": { "type": "object", "description": "The arguments, as the tool's schema describes them." },
                 },
                 "required": ["name"],
             },
@@ -286,7 +286,8 @@ fn search_answer(visible: &Visible, search: &SearchArguments) -> CallToolRespons
     let mut answer = json!({ "tools": shown, "of": tools.len() });
     if hits.is_empty() {
         let sources: BTreeSet<&str> = tools.iter().map(|tool| source(visible, tool)).collect();
-        answer["hint"] = "no tool has these words: try others, such as the name of a source".into();
+        answer["hint"] =
+            "no tool matches these words: try others, such as the name of a source".into();
         answer["sources"] = json!(sources);
     }
     convert::text(answer.to_string()).into()

@@ -174,7 +174,7 @@ impl TaskWork {
             SourceAnswer::Upstream(_)
             | SourceAnswer::UpstreamQuestions { .. }
             | SourceAnswer::InnerQuestions(_) => {
-                Err(CallFailure::Host("a task answers as no task does".into()))
+                Err(CallFailure::Host("the answer of a task is of the wrong kind".into()))
             }
         }
     }

@@ -17,7 +17,7 @@ use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
-/// A component of no use: only its first bytes are looked at.
+/// Bytes that begin like a component. Only their beginning is checked.
 pub const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0 a component";
 
 /// The digest of some bytes.
@@ -36,7 +36,7 @@ pub struct Reply {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
-    /// The length that the answer says that it has, if another than that of the body.
+    /// The `Content-Length` of the answer, if it differs from the length of the body.
     pub length: Option<usize>,
     /// Whether nothing is sent after the head until the client gives up.
     pub hangs: bool,
@@ -65,14 +65,14 @@ struct Asked {
     body: Vec<u8>,
 }
 
-/// What the registry has, and what it does wrong.
+/// The content of the registry, and its faults.
 #[derive(Default)]
 pub struct State {
     /// Blobs by `REPOSITORY DIGEST`.
     pub blobs: BTreeMap<String, Vec<u8>>,
     /// Manifests by `REPOSITORY REFERENCE`.
     pub manifests: BTreeMap<String, Vec<u8>>,
-    /// Answers that take the place of the registry's own, by path.
+    /// Answers that replace the registry's own answers, by path.
     pub faults: BTreeMap<String, Reply>,
     /// A user and a password, without which there is no token.
     pub login: Option<(String, String)>,
@@ -109,7 +109,7 @@ impl Registry {
         Self { address, scheme, state }
     }
 
-    /// What the registry has.
+    /// The content of the registry.
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no test panics with it")
     }
@@ -157,7 +157,7 @@ impl Registry {
         self.manifest(repository, tag, &artifact(&config, &[layer]))
     }
 
-    /// What was asked for so far.
+    /// The requests so far.
     pub fn asked(&self) -> Vec<String> {
         self.state().asked.clone()
     }
@@ -425,7 +425,7 @@ pub fn attach_bundle(
     let mut state = registry.state();
     state.manifests.remove(&format!("{repository} attached"));
     if !state.has_referrers {
-        // As the specification demands of clients where the registry has no API of referrers.
+        // The specification requires this of clients if the registry has no referrers API.
         let key = format!("{repository} {}", manifest.replace(':', "-"));
         let index = json!({
             "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",

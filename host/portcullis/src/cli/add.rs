@@ -97,7 +97,7 @@ impl Args {
     }
 }
 
-/// The grants that `portcullis.toml` already has for the plugin of this name. They are in force at once.
+/// The grants that `portcullis.toml` already has for the plugin of this name. They take effect with the installation.
 fn granted_already(context: &CommandContext, name: &str) -> String {
     let Some(plugin) = context.config.plugins.get(name) else { return String::new() };
     let values = Capability::ALL.map(|one| (one, plugin.grants.values(one)));
@@ -113,7 +113,7 @@ fn granted_already(context: &CommandContext, name: &str) -> String {
         return lines;
     }
     format!(
-        "{}: portcullis.toml has [plugins.{name}] already. Then `{name}` may at once:\n{lines}",
+        "{}: portcullis.toml already has [plugins.{name}]. Once installed, `{name}` may:\n{lines}",
         red("warning")
     )
 }
@@ -124,7 +124,7 @@ fn next_steps(inspection: &Inspection, grants: &[String]) -> String {
     if grants.is_empty() && !inspection.wants().is_empty() {
         let name = &inspection.name;
         text += &faint(&format!(
-            "it may do nothing outside of its sandbox yet: `portcullis plugin grant {name} wanted`"
+            "it has no grants yet; to grant what it wants: `portcullis plugin grant {name} wanted`"
         ));
         text += "\n";
     }

@@ -23,7 +23,7 @@ use super::style::{faint, green, red};
 pub struct Target {
     /// The name of the plugin, or of the server in portcullis.toml
     name: String,
-    /// A server that `wrap` serves, given as to `wrap`: a program and its arguments after `--`, or an address
+    /// A server that `wrap` serves: a program and its arguments after `--`, or an address, as for `wrap`
     #[arg(trailing_var_arg = true, value_name = "COMMAND | URL")]
     server: Vec<String>,
     /// Pass this environment variable to such a server (repeatable)

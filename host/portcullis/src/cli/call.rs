@@ -49,7 +49,7 @@ impl Args {
         let Some(tool) = catalog.tool(&self.tool) else {
             let names: Vec<_> = catalog.tools().map(|(name, _)| name).collect();
             let tool = portcullis_sanitize::visible_line(&self.tool, 80);
-            bail!("unknown tool: {tool}; there are: {}", names.join(", "));
+            bail!("unknown tool: {tool}; the tools are: {}", names.join(", "));
         };
         let first_root = context.roots.iter().next().map(Root::path);
         make_absolute(&mut arguments, tool.paths(), first_root);

@@ -24,7 +24,7 @@ pub(super) enum Level {
 #[derive(Debug)]
 pub(super) struct Finding {
     pub(super) level: Level,
-    /// The part of the installation that the finding is about, in a word.
+    /// The part of the installation that the finding is about, in one word.
     pub(super) area: &'static str,
     pub(super) text: String,
     /// The command, or the step, that mends it.
@@ -174,7 +174,7 @@ fn commands(context: &CommandContext, findings: &mut Findings) -> anyhow::Result
         let names = refused.join("`, `");
         let mend = format!("unconfined-commands = {refused:?}");
         let text = format!(
-            "commands that are refused, as this system cannot confine programs: `{names}`. To let them run with all \
+            "commands that are refused, because this system cannot confine programs: `{names}`. To let them run with all \
              rights of the user, write at the top of portcullis.toml: {mend}"
         );
         findings.remark("commands", text, Some(mend));
@@ -216,16 +216,16 @@ fn examine(plugins: &Plugins, findings: &mut Findings) {
                 (Some(granted), None) => findings.remark(
                     "plugins",
                     format!(
-                        "`{name}` is granted `{capability}` ({granted}) and does not want it: it \
-                         cannot use it"
+                        "`{name}` is granted `{capability}` ({granted}) and does not want it: the \
+                         grant has no effect"
                     ),
                     Some(format!("portcullis plugin revoke {name} {capability}")),
                 ),
                 (None, Some(wanted)) => findings.remark(
                     "plugins",
                     format!(
-                        "`{name}` wants `{capability}` ({wanted}) and is not granted it: what needs \
-                         it will be refused"
+                        "`{name}` wants `{capability}` ({wanted}) and is not granted it: its use \
+                         will be refused"
                     ),
                     Some(format!("portcullis plugin grant {name} {capability}=wanted")),
                 ),

@@ -204,7 +204,7 @@ fn host_files(
     own.extend(other_folders.map(|folder| HostFile::folder(folder.clone())));
     own.push(HostFile::series(folders.lock.clone()));
     own.extend(source.map(|file| HostFile::file(file.to_owned())));
-    // Whoever could write a key could sign plugins.
+    // A plugin that could replace a key could make its own signatures valid.
     let keys = config.plugin_sources.values().filter_map(|source| source.key.clone());
     own.extend(keys.map(HostFile::file));
     own.extend(config.secret_files().map(|file| HostFile::file(file).secret()));

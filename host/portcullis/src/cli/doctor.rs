@@ -41,8 +41,7 @@ impl Args {
         proxies(&mut findings);
         match ReadConfig::new(common) {
             Err(error) => {
-                let mend =
-                    "correct the file: `portcullis config path` prints where it is".to_owned();
+                let mend = "correct the file; `portcullis config path` prints its path".to_owned();
                 findings.fault("configuration", error_chain(error.as_ref()), Some(mend));
             }
             Ok(read) => self.with_config(common, read, &mut findings)?,
@@ -209,7 +208,7 @@ fn approvals(file: &Path, findings: &mut Findings) {
     }
 }
 
-/// Programs that commands look for, beside those that they start: such as the linter that Node.js runs.
+/// Programs that commands need in addition to those that they start, such as the linter that Node.js runs.
 fn programs(config: &Config, findings: &mut Findings) -> anyhow::Result<()> {
     for command in config.commands()? {
         // A command without its program has a finding already.
@@ -218,7 +217,7 @@ fn programs(config: &Config, findings: &mut Findings) -> anyhow::Result<()> {
         }
         for (name, install) in command.missing() {
             let text = format!(
-                "command `{}` does not find `{name}` in PATH: it works only where a project has its own",
+                "command `{}` does not find `{name}` in PATH: it works only in projects that have their own",
                 command.name
             );
             findings.remark("commands", text, install);

@@ -13,14 +13,14 @@ pub(super) fn say(context: &CommandContext) {
     for line in lines(context) {
         super::log::note(&line);
     }
-    // The next start is not the first one. Where the folder cannot be made, the audit says why.
+    // The folder shows later starts that they are not the first. If it cannot be created, the audit says why.
     let _made = portcullis_checked_files::create_private_folder(context.audit.folder());
 }
 
 fn lines(context: &CommandContext) -> [String; 5] {
     let families: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
     let roots = if context.roots.is_empty() {
-        "none but the folders that the client names; --root FOLDER allows one".to_owned()
+        "only those that the client names; --root FOLDER adds one".to_owned()
     } else {
         context.roots.to_string()
     };
@@ -35,7 +35,7 @@ fn lines(context: &CommandContext) -> [String; 5] {
         ),
         format!("folders: {roots}"),
         format!(
-            "configuration: {} would be read; `portcullis config show` prints the defaults",
+            "configuration: {} does not exist; `portcullis config show` prints the defaults",
             context.folders.config.display()
         ),
         format!(

@@ -77,7 +77,7 @@ fn short_forms() -> String {
     text
 }
 
-/// What the manifest of a plugin wants.
+/// The wants in the manifest of a plugin.
 struct Wants<'a> {
     all: &'a [Want],
     /// A foreign component has no manifest, so its grants take effect without wants.
@@ -222,7 +222,7 @@ fn unused(
         ))?;
     } else if !uses.is_complete() {
         super::print(&format!(
-            "records of `{name}` were dropped: what it used before is not known\n"
+            "older records of `{name}` were deleted: its earlier uses are not known\n"
         ))?;
     }
     let wants = match &editing.wants {
@@ -431,7 +431,7 @@ fn write(file: &ConfigFile, edit: &Edit) -> anyhow::Result<String> {
         text += "you own the file now: only root could keep its previous owner\n";
     }
     if lost.group {
-        text += "the file has your group now, which may not read it: the group that it had is not yours\n";
+        text += "the file now has your group, without permission to read it: you are not a member of its previous group\n";
     }
     Ok(text)
 }

@@ -166,7 +166,7 @@ fn select(
     Ok((new, left_out))
 }
 
-/// The keys that a server has once its secrets are in files.
+/// The keys of a server whose secrets are in files.
 fn keys_with_references(name: &str, server: &Translated, folder: &Path) -> UpstreamKeys {
     let mut keys = server.keys.clone();
     for (table, key, _) in &server.secrets {

@@ -111,7 +111,7 @@ pub fn imports_text(imports: &[Import]) -> String {
     for import in granted_imports(imports) {
         let capability = Capability::ALL.into_iter().find(|one| is_of(import, *one));
         let needs = capability.map_or_else(
-            || red("this host offers it to nobody"),
+            || red("this host does not offer it"),
             |one| faint(&format!("needs `{one}`")),
         );
         let _ = writeln!(text, "  imports  {}: {needs}", visible_line(&import.interface, 200));

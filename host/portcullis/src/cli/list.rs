@@ -22,10 +22,10 @@ pub struct ToolsArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Say of each tool whether clients see it, and why
+    /// Say for each tool whether clients see it, and why
     #[arg(long)]
     why: bool,
-    /// With --why, as if a client had this name
+    /// With --why: what a client of this name sees
     #[arg(long, value_name = "NAME", requires = "why")]
     client: Option<String>,
     #[command(flatten)]
@@ -78,8 +78,7 @@ async fn print_why(
         writeln!(text, "{} {source}\n    {why}", green(name))?;
     }
     if is_searched {
-        text +=
-            "\nWhat is listed is offered by search: clients see `search_tools` and `call_tool`.\n";
+        text += "\nClients find the listed tools by search: they see only `search_tools` and `call_tool`.\n";
     }
     super::print(&text)
 }

@@ -33,7 +33,7 @@ impl Upstreams {
         if let Some(url) = url {
             let typed = portcullis_core::upstreams::Config::typed(std::slice::from_ref(url), &[])?;
             if context.config.upstreams.insert(name.clone(), typed).is_some() {
-                bail!("[upstreams.{name}] has an address already: leave {url} out");
+                bail!("[upstreams.{name}] is already in portcullis.toml: leave {url} out");
             }
             context.config.check()?;
         }
@@ -55,7 +55,7 @@ impl Upstreams {
                 let deleted = login.forget().await;
                 let was_deleted =
                     deleted.with_context(|| format!("cannot delete the login at `{name}`"))?;
-                let outcome = if was_deleted { "deleted" } else { "there was none" };
+                let outcome = if was_deleted { "deleted" } else { "none was stored" };
                 super::print(&format!("the login at `{name}`: {outcome}\n"))?;
             }
         }
@@ -81,7 +81,7 @@ async fn log_in(name: &str, upstream: &Upstream, login: &Login) -> anyhow::Resul
     let issuer = portcullis_sanitize::visible_line(&authorized.issuer, 200);
     super::print(&format!("{} at {issuer}{scopes}\n", green("logged in")))?;
     if !authorized.renews {
-        super::print("the token cannot be renewed: when it ends, log in again\n")?;
+        super::print("the token cannot be renewed: when it expires, log in again\n")?;
     }
     let listing = upstream.refresh().await?;
     super::print(&format!("`{name}` has {} tools\n", listing.tools.len()))?;

@@ -27,7 +27,7 @@ enum Service {
     Ollama,
 }
 
-/// What shows a view.
+/// The standard by which a client shows a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum ViewStandard {
     /// MCP Apps, which all clients with views know
@@ -45,7 +45,7 @@ pub struct Flags {
     /// Improve views with a model of this service; needs --model
     #[arg(long, value_name = "SERVICE", help_heading = "Models")]
     provider: Option<Service>,
-    /// The model, as the service calls it
+    /// The name of the model at the service
     #[arg(long, value_name = "NAME", help_heading = "Models")]
     model: Option<String>,
     /// URL of the service, if it is not the usual one
@@ -57,13 +57,13 @@ pub struct Flags {
     /// What models are asked to do in all views, such as "large numbers, in Dutch"
     #[arg(long, value_name = "TEXT", help_heading = "Models")]
     prompt: Option<String>,
-    /// A file with such a prompt; --prompt follows it
+    /// A file with such a prompt; the text of --prompt is added after it
     #[arg(long, value_name = "FILE", help_heading = "Models")]
     prompt_file: Option<PathBuf>,
-    /// What shows the views
+    /// The standard by which clients show the views
     #[arg(long, value_name = "STANDARD", help_heading = "Models", default_value = "mcp-apps")]
     standard: ViewStandard,
-    /// Offer the client's model the tool `_ui`, with which it changes views; a --provider does, too
+    /// Offer the tool `_ui` to the client's model, which changes views with it; --provider does, too
     #[arg(long, help_heading = "Models")]
     ui_tool: bool,
     /// Refused: other programs of the machine could read the key
@@ -202,7 +202,7 @@ impl Flags {
         let parts = parts.into_iter().flatten().map(str::trim).filter(|part| !part.is_empty());
         let prompt = parts.collect::<Vec<_>>().join("\n");
         if prompt.len() > MAX_PROMPT_BYTES {
-            bail!("the prompt has {} bytes; {MAX_PROMPT_BYTES} is the most", prompt.len());
+            bail!("the prompt has {} bytes; the maximum is {MAX_PROMPT_BYTES}", prompt.len());
         }
         if !prompt.is_empty() {
             plugin.settings.insert("prompt".into(), prompt);

@@ -45,8 +45,8 @@ fn print_raw(text: &str) -> anyhow::Result<CommandEnd> {
     })
 }
 
-/// Like [`print()`], for a command that continues. Returns false if the pipe is closed, so that nobody reads
-/// further output.
+/// Like [`print()`], for a command that continues. Returns false if the pipe is closed, so that no further
+/// output is read.
 ///
 /// # Errors
 ///

@@ -23,7 +23,7 @@ pub struct Args {
     /// The component
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where to: `oci://HOST/REPOSITORY:TAG`
+    /// The reference under which it is published: `oci://HOST/REPOSITORY:TAG`
     #[arg(value_name = "REFERENCE")]
     to: String,
     /// An annotation of the artifact, such as `org.opencontainers.image.source=https://…` (repeatable)
@@ -85,7 +85,7 @@ impl Args {
         let warning = match &before {
             Some(before) if *before == artifact.digest => {
                 return super::print(&format!(
-                    "{target} is this artifact already: nothing to publish\n"
+                    "{target} already names this artifact: nothing to publish\n"
                 ));
             }
             Some(before) => moved_warning(&target, before),
@@ -106,7 +106,10 @@ impl Args {
 }
 
 fn moved_warning(target: &str, before: &Digest) -> String {
-    format!("{}: {target} is another artifact now ({before}), and will be moved\n", red("warning"))
+    format!(
+        "{}: {target} now names another artifact ({before}), and the tag will be moved\n",
+        red("warning")
+    )
 }
 
 /// The description of the artifact. Its creation time is always the same, so that publishing a component again gives

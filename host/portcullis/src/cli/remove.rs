@@ -16,10 +16,10 @@ use super::style::faint;
 pub struct Args {
     /// The plugin's name
     name: String,
-    /// Leave its section of portcullis.toml: a plugin that gets this name later has these grants
+    /// Keep its section of portcullis.toml: a plugin that gets this name later has these grants
     #[arg(long)]
     keep_grants: bool,
-    /// Remove what the plugin stored and cached, too
+    /// Also remove the data that the plugin stored and cached
     #[arg(long)]
     data: bool,
     #[command(flatten)]

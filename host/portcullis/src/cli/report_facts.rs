@@ -219,10 +219,10 @@ impl RecordedFacts {
             let facts = self.capability("", capability, &info.imports, wants);
             is_about_something(&facts).then_some(facts)
         });
-        let is_offered_to_nobody =
+        let is_not_offered =
             |import: &&Import| !Capability::ALL.iter().any(|one| is_of(import, *one));
-        let refused = granted_imports(&info.imports).filter(is_offered_to_nobody).map(|import| {
-            format!("it imports {}, which this host offers to nobody", import.interface)
+        let refused = granted_imports(&info.imports).filter(is_not_offered).map(|import| {
+            format!("it imports {}, which this host does not offer", import.interface)
         });
         PluginFacts {
             name: name.clone(),

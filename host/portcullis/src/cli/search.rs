@@ -1,4 +1,4 @@
-//! `portcullis plugin search`: what a registry lists.
+//! `portcullis plugin search`: prints a list of a registry.
 
 use portcullis_plugin_sources::{Listed, Location, list};
 use portcullis_sanitize::visible_line;
@@ -16,7 +16,7 @@ pub struct Args {
     /// A registry, `oci://HOST`; or a repository, `oci://HOST/REPOSITORY`, to list its tags
     #[arg(value_name = "REGISTRY")]
     location: String,
-    /// Only names that contain this
+    /// Only names that contain this word
     #[arg(value_name = "WORD")]
     word: Option<String>,
     /// Print JSON
@@ -25,7 +25,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Exit code 1: the registry lists nothing that fits.
+    /// Exit code 1: the registry lists no matching name.
     pub(super) async fn run(self, context: &CommandContext) -> anyhow::Result<CommandEnd> {
         let location = Location::parse(&self.location)?;
         let logins = sources::logins();
@@ -38,8 +38,8 @@ impl Args {
             Listed::Repositories { names, is_cut } => ("repositories", names, is_cut),
             Listed::Nothing => {
                 super::log::note(&format!(
-                    "{} offers no list of its repositories, as most public registries do not; a repository that you \
-                     name is listed with its tags: `portcullis plugin search oci://HOST/REPOSITORY`",
+                    "{} does not list its repositories, like most public registries; to list the tags of a \
+                     repository, name it: `portcullis plugin search oci://HOST/REPOSITORY`",
                     location.host
                 ));
                 return Ok(CommandEnd::Failed);
@@ -58,7 +58,7 @@ impl Args {
             if is_cut {
                 super::print(&format!(
                     "{}\n",
-                    faint("the registry has more, which were not read")
+                    faint("the list is cut: the registry has more names")
                 ))?;
             }
         }

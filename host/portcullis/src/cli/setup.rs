@@ -1,4 +1,4 @@
-//! `portcullis setup`: writes Portcullis into the configuration files of MCP clients, or takes it out.
+//! `portcullis setup`: adds Portcullis to the configuration files of MCP clients, or removes it.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -26,7 +26,7 @@ Examples:
   portcullis setup claude-desktop --root ~/projects --name sandbox
   portcullis setup vscode-workspace                .vscode/mcp.json in the working directory
   portcullis setup --dry-run                       what would be written
-  portcullis setup --remove                        take Portcullis out of all clients";
+  portcullis setup --remove                        remove Portcullis from all clients";
 
 /// Arguments of `setup`.
 #[derive(clap::Args)]
@@ -43,7 +43,7 @@ pub struct Args {
     /// The name of the entry
     #[arg(long, default_value = "portcullis")]
     name: String,
-    /// Take the entry out. A file is then as it was before, unless something else changed in it
+    /// Remove the entry. The file is then as it was before, unless something else changed in it
     #[arg(long, conflicts_with = "with")]
     remove: bool,
     /// Show the changes and write nothing
@@ -61,7 +61,7 @@ impl Args {
         if clients.is_empty() {
             let all: Vec<_> = CLIENTS.iter().map(|client| client.id).collect();
             super::print(&format!(
-                "no client was found on this machine\nname one, and its file is made: {}\n",
+                "no client was found on this machine\nname one, and setup creates its file: {}\n",
                 all.join(", ")
             ))?;
             return Ok(CommandEnd::Failed);
@@ -216,7 +216,7 @@ impl Args {
             return String::new();
         }
         format!(
-            "  {} names no folders to servers, so tools can open no files until you name one:\n  \
+            "  {} does not tell servers its folders, so tools can open no files until you name a folder:\n  \
              portcullis setup {} --root FOLDER\n",
             client.name, client.id
         )

@@ -106,7 +106,7 @@ pub fn survive_file_limits() -> anyhow::Result<()> {
 pub fn exit_after(timeout: Duration) {
     std::thread::spawn(move || {
         std::thread::sleep(timeout);
-        // Logging blocks if nobody reads stderr. A blocked log must not delay the exit.
+        // Logging blocks if stderr is not read. A blocked log must not delay the exit.
         let (logged, done) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             tracing::error!("shutdown timed out after {} s; exiting", timeout.as_secs_f32());

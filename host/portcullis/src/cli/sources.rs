@@ -121,7 +121,7 @@ pub fn provenance_text(from: &Provenance, fetched: &Fetched) -> String {
         None => format!(
             "  signed   {} {}\n",
             red("not verified"),
-            faint("(portcullis.toml demands no signature of this source: [plugin-sources])")
+            faint("(portcullis.toml requires no signature for this source: [plugin-sources])")
         ),
     };
     for remark in &fetched.remarks {

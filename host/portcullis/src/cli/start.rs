@@ -73,7 +73,7 @@ fn run(common: &Common, context: CommandContext, command: Command) -> anyhow::Re
             }
         }
     });
-    // A thread may still be in a blocking read that nobody waits for.
+    // A thread may still be in a blocking read whose result is not needed.
     runtime.shutdown_background();
     if let Err(error) = audit.end() {
         tracing::error!("the audit of this process could not be sealed: {error}");

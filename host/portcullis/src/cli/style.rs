@@ -7,17 +7,17 @@ fn coloured(text: &str, colour: AnsiColor) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Text about something wrong, in red. The escape sequences are removed where the output is not a terminal.
+/// Text about a problem, in red. The escape sequences are removed where the output is not a terminal.
 pub fn red(text: &str) -> String {
     coloured(text, AnsiColor::Red)
 }
 
-/// Text about something right, in green. The escape sequences are removed where the output is not a terminal.
+/// Text about a success, or a name, in green. The escape sequences are removed where the output is not a terminal.
 pub fn green(text: &str) -> String {
     coloured(text, AnsiColor::Green)
 }
 
-/// Text of less weight, dimmed. The escape sequences are removed where the output is not a terminal.
+/// Less important text, dimmed. The escape sequences are removed where the output is not a terminal.
 pub fn faint(text: &str) -> String {
     let style = Style::new().dimmed();
     format!("{style}{text}{style:#}")

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn telemetry_is_off_until_somebody_asks_and_the_configuration_wins() {
+    fn telemetry_is_off_by_default_and_the_configuration_takes_precedence() {
         let (configured, set) = (
             "[host.telemetry]\nendpoint = \"http://configured:4318\"",
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://environment:4318"),

@@ -339,9 +339,9 @@ fn print_summary(folder: &Path, only: Option<&str>, is_json: bool) -> anyhow::Re
 
 /// What verification cannot prove.
 const UNPROVEN: &str = "\
-Not proven: that nobody replaced the whole folder. Whoever can write to it can compute a new chain.
+Not proven: that the whole folder was not replaced. Anyone who can write to it can compute a new chain.
 Keep the digest elsewhere, and give it to `portcullis trail verify --last DIGEST` later.
-Nor can it be proven that the last lines of a process that runs or was killed are all there.";
+Also not proven: that the last lines of a running or killed process are complete.";
 
 /// Verifies the folder. Exit code 1: there are signs of tampering.
 fn verify_folder(folder: &Path, last: Option<&str>, is_json: bool) -> anyhow::Result<CommandEnd> {

@@ -109,7 +109,7 @@ fn components(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
         }
     }
     if files.is_empty() {
-        bail!("there is no file `*.wasm` in {}", path.display());
+        bail!("there are no files `*.wasm` in {}", path.display());
     }
     files.sort_unstable();
     Ok(files)

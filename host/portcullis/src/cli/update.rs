@@ -1,5 +1,5 @@
-//! `portcullis plugin update`: fetches newer components from where plugins are from, shows what changed, asks, and
-//! replaces them.
+//! `portcullis plugin update`: fetches newer components from where plugins were fetched, shows what changed, asks, and
+//! replaces the plugins.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ pub struct Args {
     /// The plugins; without names, all that were fetched
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Say what is newer and change nothing. Exit code 1: something is
+    /// Report newer components and change nothing. Exit code 1: there are some
     #[arg(long, conflicts_with_all = ["reason", "yes"])]
     check: bool,
-    /// From here instead of from where it is from; later updates come from here, too
+    /// Fetch from this source instead of the recorded one. Later updates use it, too
     #[arg(long, value_name = "SOURCE")]
     from: Option<String>,
     /// The reason, which is kept with the approval and in the audit
@@ -71,7 +71,7 @@ impl Args {
             match self.update(&context, &sandbox, &lock, name).await {
                 Ok(true) => {}
                 Ok(false) => end = CommandEnd::Failed,
-                // One plugin whose source is gone does not keep the others from being updated.
+                // The other plugins are updated even if the source of one plugin cannot be reached.
                 Err(error) if names.len() > 1 => {
                     let why =
                         visible(&portcullis_sanitize::error_chain(error.as_ref())).into_owned();
@@ -126,7 +126,7 @@ impl Args {
         super::print(&changes(lock, &installed, &inspection, &fetched, &new))?;
         if let Some(defect) = &inspection.defect {
             bail!(
-                "`{name}` would not be a plugin of this host any more: {}\nnothing was changed",
+                "the new component of `{name}` cannot be a plugin of this host: {}\nnothing was changed",
                 visible(defect)
             );
         }
@@ -172,9 +172,9 @@ impl Args {
         let source = match (&self.from, &from) {
             (Some(text), _) => sources::parse(text)?,
             (None, Some(from)) => sources::parse(&from.source)
-                .with_context(|| format!("where `{name}` is from, by the lock file"))?,
+                .with_context(|| format!("the source of `{name}` in the lock file"))?,
             (None, None) => bail!(
-                "where `{name}` is from is not known, as its file was copied\n  hint: `--from SOURCE` names it"
+                "it is not known where `{name}` was fetched, because its file was copied\n  hint: name a source with `--from SOURCE`"
             ),
         };
         let digest =
@@ -246,7 +246,7 @@ fn changes(
         approved.as_deref().and_then(|digest| lock.description(ApprovalKey::Plugin(name), digest));
     match before.map(|before| differences(&before, &of_component(&inspection.info))) {
         Some(changed) if changed.is_empty() => {
-            text += "  changes  none in what it says, wants and imports: its code is another\n";
+            text += "  changes  none in its manifest and its imports; its code has changed\n";
         }
         Some(changed) => text += &super::approve::differences_text(&changed),
         None => {

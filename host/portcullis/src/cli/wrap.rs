@@ -33,7 +33,9 @@ impl Args {
         let upstream = portcullis_core::upstreams::Config::typed(&self.server, &self.variables)?;
         let name = self.name.unwrap_or_else(|| free_name(&self.server, &context));
         if context.config.upstreams.insert(name.clone(), upstream).is_some() {
-            bail!("portcullis.toml has an [upstreams.{name}] already: give another --name");
+            bail!(
+                "portcullis.toml already has [upstreams.{name}]: choose another name with --name"
+            );
         }
         if !self.with_bundled {
             for (name, plugin) in &mut context.config.plugins {

@@ -79,11 +79,11 @@ impl fmt::Display for Reason {
             Self::Code(code) => write_code(f, code),
             Self::Interrupted(why) => write!(f, "interrupted: {why}"),
             Self::TooLarge(limit) => write!(f, "the body is longer than {limit} bytes"),
-            Self::Sink(why) => write!(f, "the body could not be taken in: {why}"),
-            Self::GivenUp => f.write_str("given up while waiting"),
+            Self::Sink(why) => write!(f, "the body could not be processed: {why}"),
+            Self::GivenUp => f.write_str("cancelled while waiting"),
             Self::Status(status) => write!(f, "status {status}"),
             Self::NotText => f.write_str("the body is not UTF-8 text"),
-            Self::Json(why) => write!(f, "not the JSON it should be: {why}"),
+            Self::Json(why) => write!(f, "not the expected JSON: {why}"),
         }
     }
 }

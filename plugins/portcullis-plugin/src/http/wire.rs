@@ -53,7 +53,7 @@ pub fn send(
         .expect("the response is ready")
         .expect("the response is taken once")
         .map_err(Reason::Code)?;
-    // A server may respond before it has read the whole body. So a failed write is no error if there is a
+    // A server may respond before it has read the whole body. So a failed write is not an error if there is a
     // response. Without a response, the code above has returned an error.
     drop(written);
 

@@ -239,7 +239,7 @@ impl Tool for Promise {
             Lie::Nothing => Ok(Reply::new().text("nothing")),
             Lie::Kind => Ok(right.content(other(r#"{"type":"hologram","data":"x"}"#))),
             Lie::Block => Ok(right.content(other("[1]"))),
-            Lie::Error => Err(Failure::new("no number to be had")),
+            Lie::Error => Err(Failure::new("no number available")),
         }
     }
 }

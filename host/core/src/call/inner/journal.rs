@@ -95,7 +95,7 @@ impl Journal {
         self.completed.push(completion);
     }
 
-    /// Ends a call that has a question which nobody can answer. The plugin gets the failure in the next round.
+    /// Ends a call whose question cannot be answered. The plugin gets the failure in the next round.
     pub fn fail(&mut self, call: u32, kind: &str, message: String) {
         let completion = self.completion_of(call, Outcome::Failed(failure(kind, message)));
         self.add(completion);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_have_a_largest_size_together() {
+    fn the_size_of_all_answers_together_is_bounded() {
         let mut journal = Journal::default();
         let large = || Outcome::Value("x".repeat(MAX_ANSWERS / 2 + 1));
         assert!(matches!(journal.completion_of(0, large()).outcome, Outcome::Value(_)));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_run_says_what_was_done() {
+    fn a_failed_run_lists_the_calls_that_were_made() {
         let mut journal = Journal::default();
         assert_eq!(journal.made(), None);
         for call in 0..22 {

@@ -53,7 +53,7 @@ fn error(blocks: &[Value]) -> Outcome {
         text.truncate(end);
         text.push('…');
     }
-    let text = if text.is_empty() { "the tool failed and said nothing".into() } else { text };
+    let text = if text.is_empty() { "the tool failed without a message".into() } else { text };
     Outcome::Failed(failure("tool-error", text))
 }
 
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn structure_comes_before_json_before_text_before_blocks() {
+    fn structured_content_is_preferred_to_json_text_and_blocks() {
         let text = |text: &str| json!({ "type": "text", "text": text });
         let image = json!({ "type": "image", "data": "AA==", "mimeType": "image/png" });
         for (result, expected) in [
@@ -129,6 +129,6 @@ mod tests {
         let Outcome::Failed(silent) = of_upstream(json!({ "isError": true })) else {
             panic!("it failed")
         };
-        assert_eq!(silent.message, "the tool failed and said nothing");
+        assert_eq!(silent.message, "the tool failed without a message");
     }
 }

@@ -25,7 +25,9 @@ impl<'a> SecretFiles<'a> {
         match existing {
             Some(Ok(text)) if text == secret => {}
             Some(_) => {
-                bail!("{shown} holds another secret already: remove it, and run the command again")
+                bail!(
+                    "{shown} already contains another secret: remove the file, and run the command again"
+                )
             }
             // A new file can be read by its owner only.
             None => replace_durably(&path, secret.as_bytes())

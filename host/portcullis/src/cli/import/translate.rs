@@ -1,6 +1,6 @@
-//! Translates the entry of one server from the words of MCP clients into those of `[upstreams.NAME]`.
+//! Translates the entry of one server from the keys of MCP clients into those of `[upstreams.NAME]`.
 //!
-//! The words are those of the clients' documentation, which `host/client-setup/src/clients.rs` names: `command`,
+//! The keys are those of the clients' documentation, which `host/client-setup/src/clients.rs` names: `command`,
 //! `args`, `env`, `cwd`, `url` (Gemini CLI: `httpUrl`, Windsurf: `serverUrl`, goose: `uri`), `headers`, `type`.
 
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(super) struct Translated {
     pub(super) keys: UpstreamKeys,
     /// Secrets: the table, the key in it, and the value.
     pub(super) secrets: Vec<(&'static str, String, String)>,
-    /// What is not translated, and does not matter to the server.
+    /// Remarks for the operator, such as the keys that are not translated.
     pub(super) remarks: Vec<String>,
 }
 
@@ -31,13 +31,13 @@ const TOKEN_PREFIXES: [&str; 8] =
     ["sk-", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "Bearer "];
 
 /// Translates an entry. An entry is translated as a whole, or not at all: a server that lacks a variable would fail in
-/// a way that nobody understands.
+/// a way that is hard to understand.
 ///
 /// # Errors
 ///
 /// The reason why the entry cannot be translated.
 pub(super) fn translate(entry: &Value) -> Result<Translated, String> {
-    let entry = entry.as_object().ok_or("it is no table of keys")?;
+    let entry = entry.as_object().ok_or("it is not an object")?;
     let mut server = Translated::default();
     let mut rest = entry.clone();
     let mut take = |names: &[&str]| names.iter().find_map(|name| rest.shift_remove(*name));
@@ -116,7 +116,7 @@ impl Translated {
                 Value::String(text) => text.clone(),
                 Value::Number(_) | Value::Bool(_) => value.to_string(),
                 Value::Null | Value::Array(_) | Value::Object(_) => {
-                    return Err(format!("`{table}.{key}` is no text"));
+                    return Err(format!("`{table}.{key}` is not a string"));
                 }
             };
             if let Some(name) = variable(&value) {
@@ -155,7 +155,7 @@ impl Translated {
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str, String> {
-    value.as_str().ok_or_else(|| format!("`{key}` is no text"))
+    value.as_str().ok_or_else(|| format!("`{key}` is not a string"))
 }
 
 fn is_nothing(value: &Value) -> bool {
@@ -220,7 +220,7 @@ fn replace_variables(text: &str) -> Result<String, String> {
 fn is_secret(key: &str, value: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let is_named = SECRET_WORDS.iter().any(|word| key.contains(word));
-    // Shorter values are not secrets, and cannot be kept out of answers.
+    // Shorter values do not count as secrets: they could not be removed from answers.
     value.len() >= 8 && (is_named || TOKEN_PREFIXES.iter().any(|token| value.starts_with(token)))
 }
 
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_apart_and_the_rest_is_named() {
+    fn secrets_are_separated_and_untranslated_keys_are_named() {
         let entry = json!({
             "command": "a", "args": ["--api-key=0123456789"], "timeout": 5, "description": "b", "alwaysAllow": [],
             "env": { "GITHUB_TOKEN": "0123456789", "MODE": "ghp_0123456789", "KEY_ID": "short" },
@@ -299,11 +299,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_translated_is_said() {
+    fn entries_that_cannot_be_translated_are_refused_with_the_reason() {
         for (entry, expected) in [
-            (json!([]), "no table"),
+            (json!([]), "not an object"),
             (json!({}), "neither"),
-            (json!({ "command": 1 }), "`command` is no text"),
+            (json!({ "command": 1 }), "`command` is not a string"),
             (json!({ "command": "./a" }), "relative path"),
             (json!({ "command": "a", "cwd": "b" }), "`cwd` is relative"),
             (json!({ "command": "a", "type": "http" }), "`command`, and its `type`"),
@@ -314,7 +314,7 @@ mod tests {
                 json!({ "command": "a", "env": { "A": "${env:PORTCULLIS_TEST_NONE}" } }),
                 "PORTCULLIS_TEST_NONE, which is not set",
             ),
-            (json!({ "command": "a", "env": { "A": [] } }), "`env.A` is no text"),
+            (json!({ "command": "a", "env": { "A": [] } }), "`env.A` is not a string"),
         ] {
             let why = translate(&entry).unwrap_err();
             assert!(why.contains(expected), "{entry}: {why}");

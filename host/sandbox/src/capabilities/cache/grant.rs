@@ -30,8 +30,8 @@ impl fmt::Display for CacheGrant {
 
 impl ShortForms for CacheGrant {
     const FORMS: &'static [Form] = &[
-        ("1MiB", "keep at most so many bytes in memory; `cache` alone is 1 MB"),
-        ("disk:1MiB", "keep at most so many bytes, also on disk"),
+        ("1MiB", "keep at most this many bytes in memory; `cache` alone is 1 MB"),
+        ("disk:1MiB", "keep at most this many bytes, also on disk"),
     ];
     const BARE: Option<&'static str> = Some("1000000");
     const HAS_ONE_VALUE: bool = true;

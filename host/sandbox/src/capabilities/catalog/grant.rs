@@ -67,7 +67,7 @@ impl fmt::Display for CatalogGrant {
 impl ShortForms for CatalogGrant {
     const FORMS: &'static [Form] = &[(
         "tools,pointers,results",
-        "see the tools of all plugins, what is in their last answers, and those",
+        "see the tools of all plugins, check JSON Pointers in their last answers, read their last answers",
     )];
 
     fn parse(text: &str) -> Result<Vec<String>, InvalidValue> {
@@ -80,7 +80,10 @@ impl ShortForms for CatalogGrant {
 
     fn words(value: &str) -> String {
         match value {
-            "pointers" => "see what is in the last answers of all tools".to_owned(),
+            "pointers" => {
+                "check which JSON Pointers lead to values in the last answers of all tools"
+                    .to_owned()
+            }
             value => format!("see the {value} of all plugins"),
         }
     }
@@ -105,8 +108,9 @@ impl ShortForms for CatalogGrant {
 pub(super) fn want(wants: &mut Option<CatalogGrant>, target: &str) -> Result<(), InvalidWant> {
     let parts = [Part::Tools, Part::Pointers, Part::Results];
     let part = parts.into_iter().find(|part| part.to_string() == target);
-    let part = part
-        .ok_or(InvalidWant::Unexpected("of the catalog there are tools, pointers and results"))?;
+    let part = part.ok_or(InvalidWant::Unexpected(
+        "the parts of the catalog are tools, pointers and results",
+    ))?;
     let read = Named::add(wants.take().map(|wants| wants.read), part);
     *wants = Some(CatalogGrant { read });
     Ok(())

@@ -17,7 +17,8 @@ use crate::gate::Ask;
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(try_from = "Unchecked")]
 pub struct HttpGrant {
-    /// To where, with which methods. A grant has at least one rule, or hosts that a call may name.
+    /// The hosts, with the methods of the requests to each. A grant has at least one rule, or hosts that a call may
+    /// name.
     pub rules: Vec<HttpRule>,
     /// Hosts that a call may name in its arguments. Always empty in wants.
     pub arguments: Vec<ArgumentRule>,
@@ -93,7 +94,7 @@ pub enum InvalidHttpGrant {
     #[error("the method `{0}` is not written in capitals")]
     LowercaseMethod(String),
     /// There are methods and no hosts.
-    #[error("`methods` has no `hosts` beside it: name them")]
+    #[error("`methods` needs `hosts`: name at least one host")]
     MethodsWithoutHosts,
     /// The grant has none of `hosts`, `rules` and `arguments`.
     #[error("`hosts` is missing: name at least one, or leave out grants.http")]
@@ -330,7 +331,7 @@ impl HttpGrant {
             lines.push(format!("addresses = {addresses:?}"));
         }
         for origin in self.headers.keys() {
-            lines.push(format!("# and the headers for {origin}, as they are there now"));
+            lines.push(format!("# keep the headers for {origin} that are there now"));
         }
         lines.join("\n")
     }

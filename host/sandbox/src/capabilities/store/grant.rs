@@ -25,7 +25,8 @@ impl fmt::Display for StoreGrant {
 }
 
 impl ShortForms for StoreGrant {
-    const FORMS: &'static [Form] = &[("1MiB", "keep at most so many bytes; `store` alone is 1 MB")];
+    const FORMS: &'static [Form] =
+        &[("1MiB", "keep at most this many bytes; `store` alone is 1 MB")];
     const BARE: Option<&'static str> = Some("1000000");
     const HAS_ONE_VALUE: bool = true;
 

@@ -61,7 +61,7 @@ fn callable(entry: &Entry) -> Callable {
 impl tool_calls::Host for InstanceState {
     async fn names(&mut self) -> wasmtime::Result<Vec<(String, String)>> {
         let calls = self.call.tool_calls.as_mut();
-        // Who asks again lacks a tool, which may be one of a plugin that is still being compiled.
+        // A guest that asks again did not find a tool. The tool may belong to a plugin that is still being compiled.
         if calls.is_some_and(|calls| std::mem::replace(&mut calls.is_listed, true)) {
             self.wait_for_all_tools().await;
         }
@@ -87,7 +87,7 @@ impl tool_calls::Host for InstanceState {
         milliseconds: Option<u32>,
     ) -> wasmtime::Result<Result<Beginning, String>> {
         let Some(calls) = &mut self.call.tool_calls else {
-            return Ok(Err("tools cannot be called in this place".into()));
+            return Ok(Err("tools cannot be called during this call".into()));
         };
         if calls.started.replace(0).is_some() {
             bail!("its run has begun already");

@@ -12,7 +12,7 @@ fn call(tool: &str) -> ToolAsk {
 }
 
 #[test]
-fn only_the_named_tools_are_within() {
+fn a_grant_covers_only_the_named_tools() {
     let named = grant("call = [\"read_file\"]");
     assert!(call("read_file").is_within(&named));
     for other in ["read_files", "read_fil", "a_read_file", "", "READ_FILE"] {
@@ -37,7 +37,7 @@ fn a_star_stands_for_any_characters() {
 }
 
 #[test]
-fn a_record_says_which_tool_and_keeps_to_one_line() {
+fn a_subject_names_the_tool_on_one_line() {
     let subject = call("a\nb").subject();
     assert_eq!(subject, "call the tool a b as call 0");
     let begin = ToolAsk(ToolUse::Begin(Some("12ab".into())));

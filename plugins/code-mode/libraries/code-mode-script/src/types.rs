@@ -76,7 +76,7 @@ fn hint(message: &str, program: &str) -> String {
     };
     if program.lines().any(is_module) {
         return format!(
-            "{message}; a program has no modules: it is the body of an async function, and `tools` is there"
+            "{message}; a program has no modules: it is the body of an async function, and `tools` is available"
         );
     }
     message.to_owned()
@@ -291,7 +291,7 @@ impl<'a> Visit<'a> for TypeEraser<'_> {
 
     fn visit_module_declaration(&mut self, it: &ModuleDeclaration<'a>) {
         self.refuse(
-            "an import or export: a program has no modules, and `tools` is there",
+            "an import or export: a program has no modules, and `tools` is available",
             it.span().start,
         );
     }
@@ -313,6 +313,6 @@ impl<'a> Visit<'a> for TypeEraser<'_> {
     }
 
     fn visit_ts_import_equals_declaration(&mut self, it: &TSImportEqualsDeclaration<'a>) {
-        self.refuse("an import: `tools` is there", it.span.start);
+        self.refuse("an import: `tools` is available", it.span.start);
     }
 }

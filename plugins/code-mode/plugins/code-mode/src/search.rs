@@ -35,7 +35,7 @@ impl Tool for SearchTools {
         if found.is_empty() {
             let sources = sources(&tools);
             return Ok(format!(
-                "none of {} tools fits; there are tools of: {sources}",
+                "none of {} tools matches; there are tools of: {sources}",
                 tools.len()
             ));
         }

@@ -111,7 +111,7 @@ fn tools_are_found_and_declared() {
     let found = text(host().call::<SearchTools>(json!({ "query": "list rows of orders" })));
     assert!(found.contains("of 3 tools\n- list_rows (shop): Lists the rows"), "{found}");
     let none = text(host().call::<SearchTools>(json!({ "query": "zzz" })));
-    assert_eq!(none, "none of 3 tools fits; there are tools of: shop, web");
+    assert_eq!(none, "none of 3 tools matches; there are tools of: shop, web");
     let declared = text(host().call::<DescribeTools>(json!({ "names": ["list_rows", "lost"] })));
     assert_eq!(
         declared,

@@ -30,7 +30,7 @@ const SLASH: &str =
     "a script has a `/` that can be read in two ways: put parentheses around what is before it";
 
 fn too_long() -> String {
-    format!("its scripts are too long: {MAX_NODES} nodes are the most")
+    format!("its scripts are too long: the maximum is {MAX_NODES} nodes")
 }
 
 /// The scripts of a document, compiled.

@@ -130,7 +130,7 @@ impl fmt::Display for NoViewReason {
             Self::Same(failed) => f.write_str(&failed.why),
             Self::Provider(error) => error.fmt(f),
             Self::Invalid(problems) => {
-                write!(f, "INVALID: what the model wrote cannot be shown: {}", problems.join("; "))
+                write!(f, "INVALID: the model's answer cannot be shown: {}", problems.join("; "))
             }
             Self::Kept(failure) => write!(f, "the view could not be kept: {failure}"),
         }

@@ -88,7 +88,7 @@ fn kind(schema: &Value) -> Option<&str> {
     }
 }
 
-/// The only branch of a union that is not `null`; the schema itself if it is no union.
+/// The only branch of a union that is not `null`; the schema itself if it is not a union.
 fn only_branch(schema: &Value) -> Option<&Value> {
     let Some(branches) = schema.get("anyOf") else { return Some(schema) };
     let mut branches = branches.as_array()?.iter().filter(|branch| kind(branch) != Some("null"));

@@ -211,7 +211,7 @@ fn once(
     })?;
     let said = provider.service.said(&answer)?;
     if said.text.trim().is_empty() {
-        return Err(Error::new(Code::ServerError, "the model said nothing"));
+        return Err(Error::new(Code::ServerError, "the model's answer is empty"));
     }
     Ok(said)
 }

@@ -236,8 +236,11 @@ impl<'s> Check<'s> {
             ("maxProperties", Value::Object(members)) => members.len(),
             _ => return,
         } as u64;
-        let (is_wrong, most) =
-            if keyword == "minItems" { (size < bound, "least") } else { (size > bound, "most") };
+        let (is_wrong, most) = if keyword == "minItems" {
+            (size < bound, "minimum")
+        } else {
+            (size > bound, "maximum")
+        };
         if is_wrong {
             self.wrong(at, format!("has {size}, and {bound} is the {most}"));
         }
@@ -336,7 +339,7 @@ pub mod tests {
             ),
             (
                 with(json!({ "component": "Column", "children": [] })),
-                "/root/children: has 0, and 1 is the least",
+                "/root/children: has 0, and 1 is the minimum",
             ),
             (with(json!({ "component": "Details" })), "/root: lacks `"),
             (
@@ -347,7 +350,7 @@ pub mod tests {
             ),
             (
                 with(json!({ "component": "Metric", "label": "x".repeat(5000), "value": "a" })),
-                "/root/label: has 5000, and 4000 is the most",
+                "/root/label: has 5000, and 4000 is the maximum",
             ),
         ];
         for (specification, expected) in table {

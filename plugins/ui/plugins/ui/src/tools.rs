@@ -152,7 +152,7 @@ fn generate(
         Ok(made) => Ok(format!(
             "UI {word} for tool '{name}'. {}It is {}.",
             if made.from_cache {
-                "It is a kept one. ".to_owned()
+                "It was generated before. ".to_owned()
             } else {
                 format!("Generation took {} ms. ", made.ms)
             },

@@ -92,7 +92,9 @@ impl<'s> Documents<'s> {
         }
         match root.pointer(&pointer) {
             Some(schema) => Ok(Place { document, schema }),
-            None => Err(CannotValidate::new(format!("the reference {reference} leads nowhere"))),
+            None => Err(CannotValidate::new(format!(
+                "the target of the reference {reference} does not exist"
+            ))),
         }
     }
 

@@ -253,7 +253,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
                 Some(words) => self.say(base, &[LAST], keyword, words),
                 None => {
                     return Err(CannotValidate::new(format!(
-                        "nothing is known to say of {keyword}"
+                        "there is no message for the keyword {keyword}"
                     )));
                 }
             },

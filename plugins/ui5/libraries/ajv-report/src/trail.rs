@@ -345,7 +345,10 @@ fn is_violated_itself(
 }
 
 fn lost(site: &Site<'_>) -> CannotValidate {
-    CannotValidate::new(format!("the complaint at {} cannot be retraced", site.evaluation_path))
+    CannotValidate::new(format!(
+        "the schema has no keyword for the error at {}",
+        site.evaluation_path
+    ))
 }
 
 fn tokens(pointer: &str) -> VecDeque<String> {

@@ -188,7 +188,7 @@ impl Opened {
                 "Failed to find indexed symbol '{name}' in API JSON file '{file}'"
             )));
         }
-        let moved = || broken(&self.path, &format!("'{name}' is not where it was"));
+        let moved = || broken(&self.path, &format!("'{name}' is no longer where it was indexed"));
         if start.checked_add((*length).into()).is_none_or(|end| end > self.size) {
             return Err(moved());
         }

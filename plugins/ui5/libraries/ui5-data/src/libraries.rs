@@ -37,7 +37,7 @@ pub fn api_address(base: &str, library: &str) -> String {
 pub fn libraries(list: &[u8]) -> Result<Vec<String>, String> {
     let list = list.strip_prefix(b"\xef\xbb\xbf").unwrap_or(list);
     let list: List = serde_json::from_slice(list)
-        .map_err(|error| format!("it is not the JSON it should be: {error}"))?;
+        .map_err(|error| format!("it is not the expected JSON: {error}"))?;
     let mut known = HashSet::new();
     let names: Vec<String> = list
         .libraries

@@ -50,7 +50,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "csp-unsafe-inline-script",
-        description: "Scripts must not stand in HTML, since a Content Security Policy blocks them: move the \
+        description: "HTML must not contain inline scripts, because a Content Security Policy blocks them: move the \
             code to a module and have `data-sap-ui-on-init` name it.",
         topics: &[CONTENT_SECURITY_POLICY],
     },

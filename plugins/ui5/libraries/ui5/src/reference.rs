@@ -218,8 +218,8 @@ impl Reference {
             return Err(format!("{why}. {bring}"));
         };
         let note = format!(
-            "This is the API reference of {} {version}, the nearest version at hand: that of {} could \
-             not be had. {why}",
+            "This is the API reference of {} {version}, the nearest version at hand: that of {} is \
+             not available. {why}",
             wanted.framework, wanted.version
         );
         let release = Release { framework: wanted.framework, version };

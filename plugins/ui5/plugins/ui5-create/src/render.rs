@@ -86,8 +86,9 @@ fn write_escaped(
 ) -> Result<(), Error> {
     let syntax =
         if let AutoEscape::Custom(name) = state.auto_escape() { Syntax::named(name) } else { None };
-    let syntax = syntax
-        .ok_or_else(|| Error::new(ErrorKind::InvalidOperation, "it has no syntax of ours"))?;
+    let syntax = syntax.ok_or_else(|| {
+        Error::new(ErrorKind::InvalidOperation, "the syntax of this file is not known")
+    })?;
     match value.as_str() {
         Some(text) if value.is_safe() => out.write_str(text)?,
         Some(text) => out.write_str(&syntax.escape(text))?,

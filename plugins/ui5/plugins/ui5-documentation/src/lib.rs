@@ -108,7 +108,9 @@ fn listing(
                     .to_owned()
             }
             count => {
-                format!("There are {count} pages for the query; `offset` {offset} is behind them.")
+                format!(
+                    "There are {count} pages for the query; `offset` {offset} is after the last one."
+                )
             }
         };
     }

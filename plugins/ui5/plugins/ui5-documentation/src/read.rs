@@ -63,7 +63,7 @@ impl Tool for ReadDocs {
         };
         if start > 0 && start >= text.len() {
             return Err(Failure::new(format!(
-                "`offset` {start} is behind the end of the page, which has {} bytes.",
+                "`offset` {start} is after the end of the page, which has {} bytes.",
                 text.len()
             )));
         }

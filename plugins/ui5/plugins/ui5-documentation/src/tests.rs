@@ -115,7 +115,7 @@ fn answers_are_short_and_go_on() {
     assert_eq!((address(&first).len(), address(&second).len()), (5, 2));
     assert!(address(&second).iter().all(|one| !address(&first).contains(one)));
     let behind = search(&rehearsal, json!({ "query": "table", "offset": 9_999 }));
-    assert!(behind.contains("is behind them"), "{behind}");
+    assert!(behind.contains("is after the last one"), "{behind}");
     let none = search(&rehearsal, json!({ "query": "qwrtzpsdfg" }));
     assert!(none.starts_with("No page has a word of the query."), "{none}");
 }
@@ -156,7 +156,7 @@ fn a_page_that_is_not_there_names_similar_ones() {
         refused::<ReadDocs>(&rehearsal, json!({ "page": "routes-1", "section": "colours" }));
     assert!(message.contains("Its sections: Routes; Parameters of routes."), "{message}");
     let message = refused::<ReadDocs>(&rehearsal, json!({ "page": "routes-1", "offset": 5_000 }));
-    assert!(message.contains("behind the end"), "{message}");
+    assert!(message.contains("after the end"), "{message}");
     refused::<ReadDocs>(&rehearsal, json!({ "page": "" }));
 }
 

@@ -145,7 +145,7 @@ fn relative(patterns: &[String], directory: &str) -> Vec<String> {
 plugin! {
     name: "ui5-linter",
     title: "UI5 linter",
-    description: "Has the UI5 linter look at a project, and explains what it finds.",
+    description: "Runs the UI5 linter on a project, and explains its findings.",
     tools: [Lint],
     prompts: [prompt::Fix],
     resources: pages::Pages,

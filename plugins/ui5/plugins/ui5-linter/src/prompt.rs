@@ -40,7 +40,7 @@ impl Prompt for Fix {
 1. Call `get_guidelines`, unless you have done so before, and keep to what it says.
 2. Call `run_ui5_linter` with `projectDir` {project}. Its answer has the most severe findings; where \
              it says that there are more, ask for them with `offset`, or with `detail` `full`.
-3. Look whether there are changes that nobody has committed yet. If there are, ask the user before you go \
+3. Look for uncommitted changes. If there are any, ask the user before you go \
              on. If not, call `run_ui5_linter` with `fix`, which corrects what can be corrected by a machine, and \
              look at what it has changed.
 4. Fix the rest by hand: errors before warnings, and the findings of one rule together. Read the migration \

@@ -39,8 +39,8 @@ impl StandIn {
             )
         };
         format!(
-            "Whether the manifest is valid is not known: the schema of manifest version {version} could \
-             not be had. {why} Checked instead with the schema of {name}, {kind}. Errors found: {errors}."
+            "Whether the manifest is valid is not known: the schema of manifest version {version} is \
+             not available. {why} Checked instead with the schema of {name}, {kind}. Errors found: {errors}."
         )
     }
 }

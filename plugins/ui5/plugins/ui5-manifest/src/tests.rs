@@ -222,7 +222,7 @@ fn without_the_right_schema_nothing_is_called_valid_and_the_nearest_one_checks()
         assert_eq!(report.schema_version.as_deref(), Some(checked_by));
         let note = report.note.expect("it is noted");
         assert!(note.contains(kind) && note.contains("Errors found: 0."), "{note}");
-        let text = format!("the schema of manifest version {version} could not be had. ");
+        let text = format!("the schema of manifest version {version} is not available. ");
         assert!(note.contains(&text), "{note}");
         let mut wrong = least(version);
         wrong["sap.app"]["id"] = 1.into();

@@ -132,7 +132,7 @@ fn read_entries(
         let mut text = Vec::new();
         next(name, Some(*bytes))?.read_to_end(&mut text).map_err(unread)?;
         if text.len() as u64 != *bytes || sha256(&text) != *expected {
-            return Err(format!("{name} is not what it was when the pack was made"));
+            return Err(format!("{name} has changed since the pack was made"));
         }
         keep(item, &text)?;
     }

@@ -308,7 +308,7 @@ fn a_hostile_pack_puts_nothing_anywhere() {
         (&[(api, Regular, b"{}")], "contents.json is not where"),
         (&[first(b"[]")], "cannot be read"),
         (&[first(&good)], "a.api.json is missing"),
-        (&[first(&good), (api, Regular, b"[]")], "is not what it was"),
+        (&[first(&good), (api, Regular, b"[]")], "has changed since the pack was made"),
         (&[first(&good), (api, Symlink, b"{}")], "is not where"),
         (&[first(&good), (api, Link, b"{}")], "is not where"),
         (&[first(&good), ("api/b.api.json", Regular, b"{}")], "is not where"),

@@ -159,7 +159,7 @@ fn standing(project: &Project) -> Result<Option<(Standing, Option<String>)>, Str
 plugin! {
     name: "ui5-project",
     title: "UI5 projects and versions",
-    description: "Says what a UI5 project is and how its version of UI5 stands, without a network as of the day its table was made.",
+    description: "Describes a UI5 project and the maintenance of its UI5 version; without a network, as of the date of a bundled table.",
     tools: [ProjectInfo, VersionInfo],
     prompts: [prompt::Upgrade],
     wants: [

@@ -32,15 +32,15 @@ impl Prompt for Upgrade {
 
 1. Call `get_guidelines`, unless you have done so before, and `get_project_info` for that directory: it says \
              which framework and version the project uses now. Do not change from SAPUI5 to OpenUI5 or back.
-2. Note what works now: the build, the tests, and what `run_ui5_linter` finds. Look whether there are changes \
-             that nobody has committed yet; if there are, ask the user before you go on.
+2. Note what works now: the build, the tests, and what `run_ui5_linter` finds. Look for uncommitted \
+             changes; if there are any, ask the user before you go on.
 3. Name the new version everywhere the old one is named: `framework.version` in `ui5.yaml` (with \
              `ui5 use {named}@VERSION`, if the UI5 CLI is there), the types in `package.json` \
              (`@openui5/types` or `@sapui5/types`), pages that load UI5 from a CDN, and \
              `sap.ui5/dependencies/minUI5Version` in manifest.json, if the application is to need the new version.
 4. Raise `_version` in manifest.json to what belongs to the new version, only as far as `minUI5Version` allows, \
              and call `run_manifest_validation`.
-5. Call `run_ui5_linter`: deprecated API, themes and libraries stand in its findings. Replace what the \
+5. Call `run_ui5_linter`: its findings name deprecated API, themes and libraries. Replace what the \
              old version needed; ask `get_api_reference`, which answers for the project's own version, so from \
              now on for the new one.
 6. If many minor versions lie between the old one and the new one, go in steps over versions with long-term \

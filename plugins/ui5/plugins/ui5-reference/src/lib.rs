@@ -211,7 +211,7 @@ fn listing(
 plugin! {
     name: "ui5-reference",
     title: "UI5 API reference",
-    description: "Looks up symbols of the UI5 API in the version that a project uses, and without a network in the version that comes with it; UI5 Web Components too.",
+    description: "Looks up symbols of the UI5 API in the version that a project uses, or without a network in a bundled version. Also looks up UI5 Web Components.",
     tools: [GetApiReference],
     resources: pages::Pages,
     wants: [

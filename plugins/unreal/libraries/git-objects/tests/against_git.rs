@@ -217,7 +217,10 @@ fn a_path_may_differ_in_case() {
 fn what_is_refused_and_why() {
     let (_held, dir) = repository(&[]);
     assert!(fault(&dir, "nothing").contains("no revision `nothing`"));
-    assert!(fault(&dir, "config").contains("no revision `config`"), "a file that is no reference");
+    assert!(
+        fault(&dir, "config").contains("no revision `config`"),
+        "a file that is not a reference"
+    );
     assert!(fault(&dir, "HEAD~100").contains("before the first commit"));
     assert!(fault(&dir, "HEAD~2^2").contains("before the first commit"));
     assert!(fault(&dir, "main..v1").contains("not a supported revision"));

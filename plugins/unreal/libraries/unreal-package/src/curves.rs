@@ -44,7 +44,7 @@ const MODES: NativeLayout = &[("InterpMode", Field::U8), ("TangentMode", Field::
 const VALUE_SIZE: usize = 24;
 
 impl Layout {
-    /// Reads a structure of that name. `None` if it is no structure of curves, or if this package stores it as tagged
+    /// Reads a structure of that name. `None` if it is not a structure of curves, or if this package stores it as tagged
     /// properties.
     pub fn curve<'a>(
         &self,

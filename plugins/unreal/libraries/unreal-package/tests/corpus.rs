@@ -18,5 +18,5 @@ fn the_corpus_is_read() {
         *(if is_package { &mut read } else { &mut others }) += 1;
     }
     assert_eq!(read, unreal_package::writer::PROFILES.len());
-    assert!(others >= 2, "what is no package is in it as well");
+    assert!(others >= 2, "the corpus also has files that are not packages");
 }

@@ -136,7 +136,7 @@ impl BatchExportAssets {
             && said != moved.len()
         {
             warnings.push(format!(
-                "the editor says that it exported {said} files, and {} came: if it runs on another \
+                "the editor reports {said} exported files, and {} were found: if it runs on another \
                  machine or in a container, the folder has to be the same for both",
                 moved.len()
             ));

@@ -17,7 +17,7 @@ about_project! {
         /// Path of the class, such as /Game/Doors/BP_Door.BP_Door_C; with the editor also /Script/Engine.Actor.
         #[schemars(length(min = 1, max = 2048))]
         class_path: String,
-        /// `T3D`, or another that the editor knows.
+        /// `T3D`, or another format that the editor supports.
         #[serde(default = "crate::export::t3d")]
         #[schemars(length(max = 64))]
         format: String,
@@ -61,10 +61,10 @@ impl Exports for ExportClassDefault {
 
     fn reconstruct(&self, offline: &Offline) -> Result<Text, String> {
         if !self.format.is_empty() && !self.format.eq_ignore_ascii_case("t3d") {
-            return Err("without the editor there is T3D alone".to_owned());
+            return Err("without the editor, T3D is the only format".to_owned());
         }
         let (package, class) = object_path(&self.class_path)
-            .ok_or("this is not a path of a class, such as /Game/Doors/BP_Door.BP_Door_C")?;
+            .ok_or("this is not the path of a class, such as /Game/Doors/BP_Door.BP_Door_C")?;
         if package.starts_with("/Script/") {
             return Err(format!(
                 "{} is a C++ class: only a running editor knows the default values of its objects",

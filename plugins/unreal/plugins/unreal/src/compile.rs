@@ -92,7 +92,7 @@ fn compile_with_plugin(editor: &Editor<'_>) -> Result<Compiled, Fault> {
     let mut warnings = Vec::new();
     if status == "timeout" {
         warnings.push(format!(
-            "the compilation went on after {seconds} s: read_editor_log tells its end"
+            "the compilation is not finished after {seconds} s: read_editor_log shows when it ends"
         ));
     }
     Ok(Compiled {

@@ -122,7 +122,7 @@ impl SourceQuery for ProjectConfig {
     fn ask_editor(&self, editor: &Editor<'_>) -> Result<Configured, Fault> {
         if editor.seen.kind == Kind::Epic {
             return Err(Fault::Unsupported(
-                "Epic's server tells no configuration: this answer is from the files",
+                "Epic's server does not report the configuration: this answer is from the files",
             ));
         }
         let told = editor.read(Self::NAME, &json!({}))?;
@@ -143,7 +143,8 @@ impl SourceQuery for ProjectConfig {
         answer.paths.engine_content_dir = said_paths.text("engineContentDir")?;
         answer.paths.engine_plugins_dir = said_paths.text("enginePluginsDir")?;
         let relative = answer.paths.engine_dir.starts_with("..").then(|| {
-            "the engine's folders are relative to its binaries, as the editor tells them".to_owned()
+            "the engine's folders are relative to its binaries, as the editor reports them"
+                .to_owned()
         });
         (answer.source, answer.as_of) = (SourceKind::Live, editor.as_of());
         answer.warnings.extend(editor.warnings(relative));

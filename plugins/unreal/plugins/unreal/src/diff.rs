@@ -242,7 +242,7 @@ fn text(found: &Difference, answer: &AssetDifference, page: Page) -> String {
         text.push_str(&format!("\n{} nodes were only moved.\n", answer.moved_nodes));
     }
     if answer.is_same {
-        text.push_str("The versions do not differ in what is compared.\n");
+        text.push_str("No differences were found in the compared parts.\n");
     }
     if answer.has_more {
         let next = answer.offset + answer.count;

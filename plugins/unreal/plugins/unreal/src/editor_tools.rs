@@ -206,7 +206,7 @@ impl Tool for CallEditorTool {
         // The editor finds toolsets by their full names only, so that no other names are sent.
         if !editor.seen.toolsets.iter().any(|known| known == toolset) {
             return Err(Failure::new(format!(
-                "the editor has no toolset `{}`: search_editor_tools tells the full names",
+                "the editor has no toolset `{}`: search_editor_tools lists the full names",
                 shown(toolset)
             )));
         }

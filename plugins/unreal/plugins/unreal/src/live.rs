@@ -310,7 +310,7 @@ impl<'r> Editor<'r> {
         }
         match &answered {
             Err(Fault::Cancelled | Fault::Busy(..)) if self.seen.kind == Kind::Epic => {
-                let reason = "nobody waits for it any longer";
+                let reason = "its caller no longer waits for it";
                 let params = json!({ "requestId": wire.id(number), "reason": reason });
                 wire.notify("notifications/cancelled", &params, &headers);
             }

@@ -17,7 +17,7 @@ use unreal_project::Project;
 /// When the editor has no tool that tells the path, or does not answer.
 pub fn told(editor: &Editor<'_>) -> Result<String, Fault> {
     if editor.seen.kind == Kind::Epic || !editor.offers(LogFilePath::NAME, None) {
-        return Err(Fault::Unsupported("the editor does not tell its log file"));
+        return Err(Fault::Unsupported("the editor does not report its log file"));
     }
     let result = editor.read(LogFilePath::NAME, &json!({}))?;
     value::Reply::of(LogFilePath::NAME, &result).text("logFilePath")

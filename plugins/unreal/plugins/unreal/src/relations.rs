@@ -171,7 +171,7 @@ fn strengths(hard: bool, soft: bool) -> Vec<DependencyKind> {
 
 fn details(relations: Vec<Relation>, warnings: &mut Vec<String>) -> (Vec<String>, Vec<Detail>) {
     if relations.len() > MAX_PAGE {
-        warnings.push(format!("only {MAX_PAGE} of {} are told", relations.len()));
+        warnings.push(format!("only {MAX_PAGE} of {} are listed", relations.len()));
     }
     let details: Vec<Detail> = relations
         .into_iter()

@@ -124,7 +124,7 @@ impl Editor<'_> {
             ),
             Some(_) if self.is_identified() => None,
             Some(project) => Some(format!(
-                "the editor at {} does not tell the absolute folder of its project: it was not \
+                "the editor at {} does not report the absolute folder of its project: it was not \
                  checked that it is {}",
                 self.url,
                 project.dir.display()

@@ -140,7 +140,7 @@ fn editors(request: &Request<'_>, project: Option<&Project>) -> Result<Vec<Edito
                     (_, None) => "no project of this session is known to compare with".to_owned(),
                     (Some(theirs), Some(_)) => format!("it has this project open: {theirs}"),
                     (None, Some(_)) => {
-                        "it does not tell the absolute folder of its project: it is \
+                        "it does not report the absolute folder of its project: it is \
                                         asked, and changes nothing"
                             .to_owned()
                     }

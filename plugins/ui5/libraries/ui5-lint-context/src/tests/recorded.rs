@@ -149,7 +149,7 @@ fn api_is_looked_up_first_then_modules_each_once() {
     {
         assert!(names.iter().any(|other| other == name), "{name}");
     }
-    assert!(names.iter().all(|name| !name.starts_with("sap.com")), "an address is no name");
+    assert!(names.iter().all(|name| !name.starts_with("sap.com")), "an address is not a name");
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub enum Failure {
 
 /// Downloads a version's data from `base` into `target`, unless another process has done so in the meantime.
 ///
-/// The data is collected in `staging` and then renamed, so that nobody sees an incomplete directory. A CDN
+/// The data is collected in `staging` and then renamed, so that no process sees an incomplete directory. A CDN
 /// that sends nothing for the time `patience` counts as silent.
 pub fn fetch(
     base: &str,
@@ -122,7 +122,7 @@ struct Download<'p> {
 
 impl Download<'_> {
     /// Returns the size of the file in bytes, or 0 if the server does not have it. Unless
-    /// `is_required`, a missing file is no error.
+    /// `is_required`, a missing file is not an error.
     fn run(
         &self,
         url: &str,

@@ -56,7 +56,7 @@ impl Lock {
             remove_stale(path);
             if begun.elapsed() >= patience || request.cancelled() {
                 return Err(format!(
-                    "somebody else has been at it for {} seconds; try again, or delete {} if nobody is",
+                    "another process has held the lock for {} seconds; try again, or delete {} if no process needs it",
                     begun.elapsed().as_secs(),
                     path.display()
                 ));
@@ -122,7 +122,10 @@ mod tests {
         let held = Lock::take(&path, &request, || false).expect("it is free");
         let wait = Duration::from_millis(1);
         let failure = Lock::take_within(&path, wait, &request, || false).expect_err("it is held");
-        assert!(failure.starts_with("somebody else has been at it for 0 seconds"), "{failure}");
+        assert!(
+            failure.starts_with("another process has held the lock for 0 seconds"),
+            "{failure}"
+        );
         assert!(Lock::take(&path, &request, || true).expect("it is done").is_none());
         drop(held);
         assert!(!path.exists());

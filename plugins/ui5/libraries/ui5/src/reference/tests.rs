@@ -260,7 +260,7 @@ fn answers_that_cannot_be_used() {
     for (status, body, told) in [
         (404, String::new(), "Error: The requested resource does not exist for URL: "),
         (500, String::new(), "returned unexpected status \"500\" for URL: "),
-        (200, "<html>".to_owned(), "not the JSON it should be"),
+        (200, "<html>".to_owned(), "not the expected JSON"),
         (200, library("../x").to_string(), "there cannot be a library named '../x'"),
         (200, library("sap.m").to_string(), "denied by the host"),
     ] {

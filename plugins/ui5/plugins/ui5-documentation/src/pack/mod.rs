@@ -98,11 +98,11 @@ impl<'b> Pack<'b> {
             let range = offset.zip(length).and_then(|(start, length)| {
                 bytes.get(start as usize..(start as usize).checked_add(length as usize)?)
             });
-            *area = range.ok_or("it is not whole")?;
+            *area = range.ok_or("it is incomplete")?;
         }
         let mut strings = areas[0];
         let mut next =
-            || read_string(&mut strings).map(str::to_owned).ok_or("it does not say what it is");
+            || read_string(&mut strings).map(str::to_owned).ok_or("its description is incomplete");
         let about = About {
             name: next()?,
             title: next()?,

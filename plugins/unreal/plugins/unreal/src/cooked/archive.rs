@@ -27,8 +27,8 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
         let name = name.ok_or_else(|| absent(path, wanted))?;
         found.package = Some(CookedPackage { name, ..CookedPackage::default() });
         found.warnings.push(
-            "an archive does not tell what a package needs: unpack the .uasset (UnrealPak FILE -Extract FOLDER), \
-             and inspect that"
+            "an archive does not list the dependencies of a package: unpack its .uasset (UnrealPak FILE -Extract FOLDER), \
+             and inspect this file"
                 .to_owned(),
         );
     }
@@ -37,7 +37,7 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
     Ok(found)
 }
 
-/// Warnings about facts that the index does not tell.
+/// Warnings about facts that the index does not contain.
 fn warnings(pak: &Pak, encrypted: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(key) = &pak.encrypted_index {

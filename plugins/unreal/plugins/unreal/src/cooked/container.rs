@@ -40,7 +40,7 @@ impl Partitions for Data {
         let mut bytes = Vec::new();
         file.take(len as u64).read_to_end(&mut bytes).map_err(with_name)?;
         if bytes.len() < len {
-            let short = "it ends before the data that the .utoc says";
+            let short = "it ends before data that the .utoc lists";
             return Err(with_name(io::Error::new(io::ErrorKind::UnexpectedEof, short)));
         }
         Ok(bytes)

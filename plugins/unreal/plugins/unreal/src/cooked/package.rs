@@ -38,7 +38,7 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
     if let Some(wanted) = wanted {
         found
             .warnings
-            .push(format!("`package` is left out: the file has one package, not {wanted}"));
+            .push(format!("`package` ({wanted}) is ignored: this file has only one package"));
     }
     Ok(found)
 }
@@ -53,13 +53,15 @@ fn warnings(header: &Header<'_>, path: &Path) -> Vec<String> {
     }
     if header.summary.flags & flags::UNVERSIONED_PROPERTIES != 0 {
         warnings.push(
-            "its values are stored without names: only who has the game's mappings (.usmap) can \
-             read them"
+            "the values of its properties are stored without names: only the game's mappings (.usmap) \
+             make them readable"
                 .to_owned(),
         );
     }
     if header.summary.is_cooked() && !path.with_extension("uexp").exists() {
-        warnings.push("its data (.uexp) are not beside it: only the header is here".to_owned());
+        warnings.push(
+            "the file with its objects (.uexp) is missing: only its header is read".to_owned(),
+        );
     }
     warnings
 }

@@ -56,7 +56,7 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
         )));
     }
     let caveat = "the editor's notation leaves out what follows on events of Enhanced Input; \
-        with format json the files tell all pins"
+        with format json, the answer from the files has all pins"
         .to_owned();
     let mut answer = Graphs {
         asset_path: shown(package),

@@ -35,7 +35,7 @@ pub enum Fault {
     InvalidResponse(String, String),
     /// The answer of a tool does not have the required form: the tool, and why.
     Misshapen(String, String),
-    /// The editor at this URL does not tell the absolute folder of its project.
+    /// The editor at this URL does not report the absolute folder of its project.
     Unidentified(String),
     /// The session has ended and has to be started again.
     NoSession,
@@ -107,7 +107,7 @@ impl fmt::Display for Fault {
             Self::Busy(url, limit) => write!(
                 f,
                 "the editor at {url} did not answer within {} s: it is busy, or shows a dialogue \
-                 that waits for somebody",
+                 that waits for an answer",
                 limit.as_secs_f32().ceil()
             ),
             Self::AtWork(url) => {
@@ -141,7 +141,7 @@ impl fmt::Display for Fault {
             }
             Self::Unidentified(url) => write!(
                 f,
-                "nothing was changed: the editor at {url} does not tell the absolute folder of its \
+                "nothing was changed: the editor at {url} does not report the absolute folder of its \
                  project, so that it is not known which project would be changed. Update the \
                  editor's MCP plugin, or start the editor with the absolute path of the .uproject file"
             ),

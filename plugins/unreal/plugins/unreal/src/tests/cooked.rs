@@ -158,7 +158,10 @@ fn an_archive_lists_its_files_and_says_what_needs_a_key() {
         (&one["totalCount"], &one["package"]["name"]),
         (&json!(2), &json!("/Game/Doors/SM_Door"))
     );
-    assert!(one["warnings"].to_string().contains("does not tell what a package needs"), "{one}");
+    assert!(
+        one["warnings"].to_string().contains("does not list the dependencies of a package"),
+        "{one}"
+    );
     assert!(refused(json!({ "file": file, "package": "/Game/No" })).contains("has no package"));
     let file = put("Sealed", &DraftPak { key: Some([1; 16]), ..archive() });
     let sealed = inspect(json!({ "file": file }));

@@ -52,7 +52,7 @@ fn an_editor_that_does_not_tell_its_project_is_asked_and_changes_nothing() {
         let fault = fails::<ImportAsset>(&near, &game, change::import_of(&game));
         assert!(fault.contains("nothing was changed") && fault.contains(&editor.url()), "{fault}");
         let fault = fails::<ConsoleCommand>(&near, &game, json!({ "command": "stat fps" }));
-        assert!(fault.contains("does not tell the absolute folder"), "{fault}");
+        assert!(fault.contains("does not report the absolute folder"), "{fault}");
     }
     // A relative path with another last name belongs to another project.
     editor.tell_project("../../../Other/", "");
