@@ -104,7 +104,7 @@ test("the user is asked in a place that the document cannot move", { timeout: 12
 	await view.host.waitForTimeout(200);
 	assert.equal(await view.app.getByRole("alertdialog").count(), 0, "a click by a script is none");
 	// The times, in milliseconds, at which the question appears and at which it can be agreed to.
-	await view.app.locator("body").evaluate((body) => {
+	await view.app.locator("body").first().evaluate((body) => {
 		globalThis.times = {};
 		new MutationObserver(() => {
 			const yes = body.querySelector(".confirm .danger");
@@ -124,7 +124,7 @@ test("the user is asked in a place that the document cannot move", { timeout: 12
 		return `${x} ${y}`;
 	};
 	// The question makes the page taller. The page scrolls until the host has made its frame as tall.
-	await view.app.locator("html").evaluate(async (page) => {
+	await view.app.locator("html").first().evaluate(async (page) => {
 		while (page.scrollTop || page.scrollHeight > page.clientHeight) {
 			await new Promise(requestAnimationFrame);
 		}
@@ -138,7 +138,7 @@ test("the user is asked in a place that the document cannot move", { timeout: 12
 	await yes.dblclick();
 	await view.host.waitForTimeout(100);
 	assert.equal((await view.log()).calls.length, 1, "one call");
-	const times = await view.app.locator("body").evaluate(() => globalThis.times);
+	const times = await view.app.locator("body").first().evaluate(() => globalThis.times);
 	assert.equal(times.isEnabledAtOnce, false, "not at once");
 	// A moment less than 700, since the observer hears of the question after it has appeared.
 	assert.ok(times.isEnabled - times.appears >= 690, JSON.stringify(times));
