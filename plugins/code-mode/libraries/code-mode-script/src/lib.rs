@@ -11,7 +11,7 @@ use std::fmt;
 
 /// The functions outside the engine that a program can call.
 pub trait HostFunctions {
-    /// The names of the tools, each with its source. Asked again, waits for tools that were not known before.
+    /// The names of the tools, each with its source. The second call waits for plugins that are still being compiled.
     fn names(&mut self) -> Vec<(String, String)>;
     /// Starts a call of a tool and returns its number. The arguments are a JSON object.
     fn start(&mut self, tool: &str, arguments: &str) -> u32;
@@ -48,7 +48,7 @@ pub struct RunSeed {
 /// The reason why a program returned no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ProgramError {
-    /// The name of the error's class, such as `TypeError`. Empty: the program threw something that is no error.
+    /// The name of the error's class, such as `TypeError`. Empty: the program threw a value that is not an `Error`.
     pub name: String,
     /// The message.
     pub message: String,
