@@ -42,7 +42,7 @@ pub fn adapt(pattern: &str) -> String {
     adapted
 }
 
-/// Drops `(?!\.)` before `\/`. The look-ahead has no effect there, since a slash is no dot. Without the
+/// Drops `(?!\.)` before `\/`. The look-ahead has no effect there, since a slash is not a dot. Without the
 /// look-ahead, the only such pattern of the manifest schemas needs no backtracking engine.
 fn without_idle_look_ahead(pattern: &str) -> String {
     pattern.replace(r"(?!\.)\/", r"\/")

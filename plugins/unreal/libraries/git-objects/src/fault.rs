@@ -35,7 +35,7 @@ pub enum Fault {
     /// Several objects begin with these digits.
     #[error("several objects of the git repository begin with {0}: write more digits")]
     Ambiguous(String),
-    /// The revision names an object that is no commit.
+    /// The revision names an object that is not a commit.
     #[error("`{0}` is a {1} in git, not a commit")]
     NotACommit(String, &'static str),
     /// The repository does not have the object.

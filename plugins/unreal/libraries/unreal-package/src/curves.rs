@@ -44,7 +44,7 @@ const MODES: NativeLayout = &[("InterpMode", Field::U8), ("TangentMode", Field::
 const VALUE_SIZE: usize = 24;
 
 impl Layout {
-    /// Reads a structure of that name. `None` if it is no structure of curves, or if this package stores it as tagged
+    /// Reads a structure of that name. `None` if it is not a structure of curves, or if this package stores it as tagged
     /// properties.
     pub fn curve<'a>(
         &self,
@@ -70,7 +70,7 @@ impl Layout {
         }))
     }
 
-    /// Reads the keys of a curve from a list that does not tell the type of its items, as packages until 4.11 have it.
+    /// Reads the keys of a curve from a list that does not state the type of its items, as packages until 4.11 have it.
     /// `None` if the bytes are something else. An item of tagged properties cannot have the size of a key.
     pub fn untyped_keys<'a>(
         &self,
