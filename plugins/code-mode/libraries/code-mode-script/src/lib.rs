@@ -48,7 +48,7 @@ pub struct RunSeed {
 /// The reason why a program returned no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ProgramError {
-    /// The name of the error's class, such as `TypeError`. Empty: the program threw a value that is not an `Error`.
+    /// The name of the error's class, such as `TypeError`. Empty: the program threw a value that is not an error.
     pub name: String,
     /// The message.
     pub message: String,
