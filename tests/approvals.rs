@@ -21,7 +21,7 @@ fn replace_echo(home: &Home, with: &str) {
 }
 
 #[test]
-fn a_component_shows_what_it_could_do_before_it_is_installed() {
+fn audit_shows_what_a_component_could_do_before_it_is_installed() {
     let home = Home::new();
     let file = guests().component("snoop");
     let file = file.to_str().expect("a path is UTF-8");
@@ -44,14 +44,14 @@ fn a_component_shows_what_it_could_do_before_it_is_installed() {
     assert_eq!(one["defect"], Value::Null, "{one}");
     assert_eq!(one["definitions"]["look_at_file"]["inputSchema"]["type"], "object");
     assert_eq!(one["wants"][0]["target"], "arguments");
-    // Nothing was installed or approved by that.
+    // The command installed and approved nothing.
     assert!(!home.path().join(".local/state/portcullis/portcullis.lock").exists());
     let wants = json(&home.run(&["audit", file, "--json"]).stdout);
     assert_eq!(wants, all);
 }
 
 #[test]
-fn a_want_that_depends_on_a_setting_is_no_defect() {
+fn a_want_that_depends_on_a_setting_is_not_a_defect() {
     let home = Home::new();
     let file = guests().component("fetcher");
     let ran = home.run(&["audit", file.to_str().expect("a path is UTF-8")]);
@@ -61,7 +61,7 @@ fn a_want_that_depends_on_a_setting_is_no_defect() {
 }
 
 #[test]
-fn a_folder_is_inspected_and_what_cannot_be_a_plugin_is_refused() {
+fn a_folder_is_inspected_and_files_that_are_not_plugins_are_refused() {
     let home = Home::new();
     let folder = home.files().join("components");
     fs::create_dir_all(&folder).expect("a home");
@@ -86,7 +86,7 @@ fn a_folder_is_inspected_and_what_cannot_be_a_plugin_is_refused() {
 }
 
 #[test]
-fn a_component_is_fetched_from_an_address_and_redirects_are_followed() {
+fn a_component_is_fetched_from_a_url_and_redirects_are_followed() {
     let home = Home::new();
     let folder = home.files().join("web");
     fs::create_dir_all(folder.join("v1")).expect("a home");
@@ -153,7 +153,7 @@ fn a_change_is_shown_and_approved_with_a_reason() {
     assert_eq!(facts["isApproved"], false, "{facts}");
     assert_eq!(facts["approval"]["reason"], "first use", "{facts}");
 
-    // Without a terminal, nobody can be asked.
+    // Without a terminal, the command cannot ask.
     let unasked = home.run(&["plugin", "approve", "echo"]);
     assert_eq!(unasked.code, Some(2), "{unasked:?}");
     assert!(unasked.stderr.contains("--yes"), "{unasked:?}");

@@ -1,5 +1,5 @@
-//! The audit of the built host: floods, kills and many processes lose nothing that was
-//! acknowledged.
+//! The audit of the built host: no acknowledged record is lost by a flood of asks, by killing the host or by many
+//! processes.
 
 use serde_json::json;
 
@@ -11,12 +11,12 @@ const ECHO: &str = "[host]\nbundled = false\n[plugins.echo]\n";
 const SNOOP: &str = "roots = [\"$FILES\"]\n[host]\nbundled = false\n\
                      [plugins.snoop.grants.files]\naccess = \"read\"\n";
 
-/// The calls in the audit.
+/// The number of calls in the audit.
 fn calls(home: &Home) -> usize {
     home.audit().iter().filter(|record| record["event"] == "call").count()
 }
 
-/// What `portcullis audit` counts of a plugin: calls, allowed and denied asks.
+/// The numbers that `portcullis audit` shows for a plugin: calls, allowed asks and denied asks.
 fn counted(home: &Home, plugin: &str) -> (u64, u64, u64) {
     let ran = home.run(&["audit", plugin, "--json"]);
     let whole: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
@@ -40,7 +40,7 @@ fn a_flood_of_asks_hides_no_denial() {
         assert_eq!(text_of(&reply).lines().count() as u64, FLOOD / 3);
     }
     assert_eq!(client.end().code, Some(0));
-    // Each call also asks for its directory, when its argument is opened.
+    // Each call also asks for its directory when its argument is opened.
     assert_eq!(counted(&home, "snoop"), (4, FLOOD + 3, 1));
     assert!(home.run(&["audit", "snoop"]).stdout.contains("read /etc"));
     let size: u64 = std::fs::read_dir(home.audit_folder())
@@ -96,7 +96,7 @@ fn a_server_that_is_killed_has_recorded_what_it_answered() {
 }
 
 #[test]
-fn the_key_of_the_file_that_was_says_what_to_write() {
+fn a_retired_key_is_refused_with_the_key_to_write_instead() {
     let config = "[host]\nbundled = false\naudit-file = \"/var/log/portcullis/audit.jsonl\"\n";
     let home = Home::with(&["echo"], config);
     let ran = home.run(&["tools"]);

@@ -1,4 +1,4 @@
-//! Components that cost too much: they are refused once, and nobody waits for them.
+//! Components that take too long to compile: they are refused once, and no client waits for them.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ fn number(mut value: usize) -> Vec<u8> {
     }
 }
 
-/// Bytes with their length before them.
+/// Bytes with a prefix that is their length.
 fn counted(bytes: &[u8]) -> Vec<u8> {
     [number(bytes.len()), bytes.to_vec()].concat()
 }
@@ -35,8 +35,8 @@ fn section(id: u8, bytes: &[u8]) -> Vec<u8> {
     [vec![id], counted(bytes)].concat()
 }
 
-/// A valid component whose one function has a body of that many bytes: some megabytes keep a compiler busy
-/// for minutes, with gigabytes of memory.
+/// A valid component with one function, whose body has this many bytes. With some megabytes, the compiler needs
+/// minutes and gigabytes of memory.
 fn bomb(bytes: usize) -> Vec<u8> {
     // A loop around `x = x * x + x`, again and again, with a branch each time.
     let step = [0x20, 0, 0x20, 0, 0x7e, 0x20, 0, 0x7c, 0x21, 0, 0x20, 0, 0x50, 0x0d, 0];
@@ -59,16 +59,16 @@ pub fn drop_bomb(home: &Home, name: &str, bytes: usize) {
 }
 
 #[test]
-fn a_bomb_delays_nothing_that_is_bundled_and_is_refused_once() {
+fn a_bomb_does_not_delay_bundled_plugins_and_is_refused_once() {
     let home = Home::with(&[], "");
     drop_bomb(&home, "bomb", 4_000_000);
-    // A single call does not wait for it.
+    // A single call does not wait for the component.
     let began = Instant::now();
     let called = home.run(&["call", "get_guidelines"]);
     assert_eq!(called.code, Some(0), "{called:?}");
     assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
 
-    // Nor does a session: introduction, list and call.
+    // Neither does a session with `initialize`, `tools/list` and `tools/call`.
     let began = Instant::now();
     let mut client = Client::start(&home, Era::Legacy);
     let id = client.request("tools/list", json!({}));
@@ -77,7 +77,7 @@ fn a_bomb_delays_nothing_that_is_bundled_and_is_refused_once() {
     assert!(tools.iter().any(|tool| tool["name"] == "get_guidelines"));
     assert!(!client.text("get_guidelines", json!({})).is_empty());
     assert!(began.elapsed() < AT_ONCE, "{:?}", began.elapsed());
-    // An unknown tool may be one of a component that is still being compiled: the answer waits for that.
+    // An unknown tool may belong to a component that is still being compiled, so the answer waits for the compiler.
     let id = client.request("tools/call", json!({ "name": "boom", "arguments": {} }));
     let unknown = client.reply(id);
     assert!(unknown["error"]["message"].as_str().is_some_and(|why| why.contains("unknown tool")));
@@ -92,7 +92,7 @@ fn a_bomb_delays_nothing_that_is_bundled_and_is_refused_once() {
 }
 
 #[test]
-fn a_refusal_is_forgotten_when_it_is_approved_or_its_file_changes() {
+fn a_refusal_is_forgotten_when_the_plugin_is_approved_or_its_file_changes() {
     let home = Home::with(&[], "[host]\nbundled = false\n");
     let file = home.plugins().join("broken.wasm");
     let again = "This refusal is remembered";
@@ -113,7 +113,7 @@ fn a_refusal_is_forgotten_when_it_is_approved_or_its_file_changes() {
 }
 
 #[test]
-fn plugins_that_are_compiled_later_are_told_of() {
+fn clients_are_notified_of_plugins_that_are_compiled_later() {
     let home = Home::with(&[], "");
     home.install("echo");
     // Without a cache, the plugin has to be compiled first.

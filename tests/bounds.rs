@@ -14,8 +14,8 @@ use crate::support::wire::serve;
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo.limits]\nargument-bytes = 33_554_432\n\
     [http]\nbody-bytes = 8_388_608\n";
 
-/// Memory, in bytes, that a process may take for a message of any size: for the maximum number of values in a
-/// short message, and for a guest that is started for a call.
+/// Memory, in bytes, that a process may take in addition for a message of any size: for the maximum number of values
+/// in a short message, and for a guest that is started for a call.
 const BASE: u64 = 64 << 20;
 
 const MIB: usize = 1 << 20;
@@ -57,9 +57,9 @@ fn bombs(size: usize) -> [(&'static str, String); 5] {
     ]
 }
 
-/// The limit holds for all input of a plugin, and not for arguments of tools alone.
+/// The limit holds for all input of a plugin, not only for arguments of tools.
 #[test]
-fn completions_and_uris_and_cursors_have_the_largest_size_of_arguments() {
+fn completions_uris_and_cursors_have_the_same_maximum_size_as_arguments() {
     let limits = "[plugins.conformance.limits]\nargument-bytes = 1_000\n";
     let config = format!("[host]\nbundled = false\n[plugins.conformance]\n{limits}");
     let home = Home::with(&["conformance"], &config);
@@ -99,14 +99,14 @@ fn a_line_of_many_values_takes_eight_times_its_length_at_most() {
         let grown = peak_memory(process.id()).saturating_sub(before);
         let most = 8 * line.len() as u64;
         assert!(grown < most, "{kind}: {grown} bytes for a line of {}", line.len());
-        // It goes on, and keeps nothing.
+        // The server goes on, and keeps no memory.
         let reply = ask(&mut process, &call("2", "\"small\""));
         assert_eq!(reply["result"]["content"][0]["text"], "small", "{kind}: {reply}");
     }
 }
 
 #[test]
-fn what_is_just_allowed_takes_eight_times_its_length_at_most() {
+fn the_largest_allowed_message_takes_eight_times_its_length_at_most() {
     let home = Home::with(&["echo"], CONFIG);
     // As many values as a message of this length may have, in the forms that take the most memory.
     let most = [
@@ -132,7 +132,7 @@ fn what_is_just_allowed_takes_eight_times_its_length_at_most() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_answered_and_not_kept() {
+fn a_line_that_is_too_long_is_answered_and_its_memory_is_freed() {
     let home = Home::with(&["echo"], CONFIG);
     let mut process = begun(&home);
     let before = peak_memory(process.id());
@@ -173,7 +173,7 @@ fn memory_goes_back_to_the_system() {
         let text = format!("[{}\"{}\"]", "0,".repeat(200_000), "x".repeat(14 * MIB));
         assert_eq!(ask(&mut process, &call(&id.to_string(), &text))["id"], id);
     }
-    // When it is used again, the allocator returns memory that has been free for a second.
+    // The allocator returns memory that has been free for a second, when it is used the next time.
     std::thread::sleep(Duration::from_millis(1500));
     for id in 100..400 {
         ask(&mut process, &call(&id.to_string(), "\"small\""));

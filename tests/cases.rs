@@ -3,28 +3,28 @@
 //! ```text
 //! a-sentence-that-says-what-is-shown/
 //!   portcullis.toml   the user's configuration; every guest it names is installed
-//!   session.jsonl     what is done, line by line
-//!   files/            what there is to work on, if anything
+//!   session.jsonl     the steps, line by line
+//!   files/            files to work on, if any
 //!   plugins/          files for the user's plugin folder, if any
 //!   web/              a web server's files, and `answers.json`, if any: see `support/web.rs`
 //!   expected.snap     replies, audit, stderr, requests to the web and changed files
 //! ```
 //!
-//! In all but the web's files, `$FILES` stands for the folder of a copy of `files`, `$HOME` for the
+//! In all files except those of the web server, `$FILES` stands for the folder of a copy of `files`, `$HOME` for the
 //! user's home, and `$WEB` for the address and port of the web server.
 //!
 //! A line of `session.jsonl` is an MCP message, which is sent unchanged, or one of these:
 //!
 //! ```text
-//! {"client": {"roots": {}}, "era": "legacy"}   what the client declares; both eras unless said
-//! {"answers": {"roots/list": {..}}}            how it answers questions from now on: each time so,
-//!                                              or, with a list, one after the other
+//! {"client": {"roots": {}}, "era": "legacy"}   the client's capabilities, and its era
+//! {"answers": {"roots/list": {..}}}            the client's answers to requests from now on: always this
+//!                                              one, or those of a list one after the other
 //! {"serve": ["--root", "$FILES"]}              ends the server and starts one with these arguments
 //! {"call": "TOOL", "with": {..}}               a call; also "progress": true, "log": "info",
 //!                                              "meta": {..}
 //! {"calls": [{"call": ..}, ..]}                several at once
 //! {"list": true}                               tools/list
-//! {"raw": "{"}                                 a line that is no message, and its reply
+//! {"raw": "{"}                                 a line that is not a message, and its reply
 //! {"run": ["tools"], "stdin": "", "cwd": ".."} a command instead of a session
 //! {"link": ["$FILES/a", "/etc"]}               makes a symbolic link (of `a`, to `/etc`)
 //! {"fifo": "$FILES/pipe"}                      makes a FIFO
@@ -34,7 +34,7 @@
 //!
 //! A case that names no era runs in both, with the same transcript. Adding a test is adding a
 //! folder; `cargo insta review`, or `INSTA_UPDATE=always`, writes its `expected.snap`.
-//! `CASE=part-of-a-name` runs some of them.
+//! `CASE=part-of-a-name` runs some of the cases.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -54,7 +54,7 @@ use crate::support::web::Web;
 use crate::support::{windows, workspace};
 
 #[test]
-fn every_case_comes_to_what_is_expected() {
+fn every_case_has_its_expected_transcript() {
     let mut cases = all();
     if let Ok(part) = std::env::var("CASE") {
         cases.retain(|case| name_of(case).contains(&part));
@@ -97,7 +97,7 @@ fn every_case_comes_to_what_is_expected() {
 }
 
 #[test]
-fn what_does_not_run_on_windows_is_a_case() {
+fn names_of_cases_that_cannot_run_on_windows_exist() {
     let names: BTreeSet<_> = all().iter().map(|case| name_of(case)).collect();
     for case in windows::CANNOT_RUN.iter().flat_map(|(_, cases)| *cases) {
         assert!(names.contains(*case), "there is no case `{case}`");
@@ -268,7 +268,7 @@ impl Stage {
         text
     }
 
-    /// The session, which begins with the first line that needs one.
+    /// The client of the session. The session begins with the first line that needs a client.
     fn client(&mut self) -> &mut Client {
         let serve: Vec<_> = self.serve.iter().map(String::as_str).collect();
         self.client.get_or_insert_with(|| {
@@ -343,7 +343,7 @@ impl Stage {
         }
     }
 
-    /// Changes files, as if somebody else did.
+    /// Changes files, as another program would.
     fn prepare(&self, line: &Line) {
         if let Some((link, target)) = &line.link {
             std::os::unix::fs::symlink(windows::own(target), windows::own(link))

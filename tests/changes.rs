@@ -1,5 +1,5 @@
-//! Tools that write several files write all of them or none: when the host is killed, the quota is used up,
-//! the caller gives up, or somebody else writes at the same time.
+//! Tools that write several files write all of them or none, even if the host is killed, the quota is used up, the
+//! caller cancels, or another process writes at the same time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::client::{Client, Era};
 use crate::support::home::Home;
 
-/// Files by their paths, hidden names among them.
+/// The contents of files by their paths, including files with hidden names.
 type Files = BTreeMap<String, String>;
 
 /// The prefix of the names under which files are written before they are renamed.
@@ -54,7 +54,7 @@ fn files(folder: &Path) -> Files {
     found
 }
 
-/// The arguments for a new app: in a directory of its own, or among the files that are there.
+/// The arguments for a new app: in a directory of its own, or in the directory with the user's files.
 fn app(home: &Home, own_directory: bool, author: &str) -> Value {
     json!({
         "appNamespace": "com.example.app", "basePath": home.files(), "createAppDirectory": own_directory,
@@ -69,7 +69,7 @@ fn home(limits: &str) -> Home {
     home
 }
 
-/// Replaces all files by those that the user has before.
+/// Resets all files to the user's files before the test.
 fn start_again(home: &Home) {
     let _gone = fs::remove_dir_all(home.files());
     fs::create_dir_all(home.files().join("webapp")).expect("a folder");
@@ -100,7 +100,7 @@ fn before_and_after(home: &Home, own_directory: bool) -> (Files, Files) {
     (before, after)
 }
 
-/// Asserts that each file without a hidden name is as before or as after.
+/// Asserts that each file without a hidden name has either its contents before or those after.
 fn assert_whole(seen: &Files, before: &Files, after: &Files) {
     for (name, text) in seen.iter().filter(|(name, _)| !name.contains(HIDDEN)) {
         let is = |files: &Files| files.get(name) == Some(text);
@@ -142,12 +142,12 @@ fn a_host_that_is_killed_leaves_a_whole_app_or_none() {
 }
 
 #[test]
-fn a_host_that_is_killed_leaves_all_files_or_none_among_those_that_are_there() {
+fn a_host_that_is_killed_leaves_all_files_or_none_in_an_existing_directory() {
     killed(false);
 }
 
 #[test]
-fn an_app_for_which_there_is_no_room_leaves_nothing() {
+fn an_app_that_exceeds_a_limit_leaves_no_file() {
     for limit in ["file-write-bytes = 10_000", "file-bytes = 1_000", "file-entries = 20"] {
         let home = home(&format!("\n[plugins.ui5-create.limits]\n{limit}\n"));
         let before = files(&home.files());
@@ -173,7 +173,7 @@ fn a_call_that_is_cancelled_leaves_a_whole_app_or_none() {
         std::thread::sleep(Duration::from_millis(u64::from(round)));
         client.cancel(id);
         client.process().close();
-        // It ends in order: what was begun is finished or undone by then.
+        // Waits for the orderly end of the server: all changes are completed or undone then.
         while client.process().line().is_some() {}
         let left = files(&home.files());
         assert!(left == before || left == after, "{round}: {:?}", left.keys());
@@ -183,7 +183,7 @@ fn a_call_that_is_cancelled_leaves_a_whole_app_or_none() {
 }
 
 #[test]
-fn of_two_apps_at_once_there_is_one() {
+fn of_two_apps_created_at_once_one_is_written() {
     let home = home("");
     for own_directory in [true, false] {
         for _ in 0..8 {

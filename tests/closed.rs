@@ -1,5 +1,5 @@
-//! What stays closed whatever the roots are: the kernel's file systems, the host's own files, and code
-//! that the host did not compile itself.
+//! Tests of what no root opens: the kernel's file systems, the host's own files, and code that the host did not
+//! compile itself.
 #![cfg(unix)]
 
 use std::fs;
@@ -105,7 +105,7 @@ fn the_hosts_own_files_stay_as_they_are_beneath_a_root() {
     let read = |path: &str| fs::read(home.path().join(path)).expect("it is there");
     let before = own.map(read);
     let mut client = Client::start(&home, Era::Legacy);
-    // So that there is an audit.
+    // A call, so that there is an audit.
     let done = change(&mut client, home.path(), json!([{"do": "write", "path": "a", "text": "a"}]));
     assert_eq!(done, ["write a : done"]);
     let evil = "[plugins.writer.grants.process]\n";
@@ -161,7 +161,7 @@ fn the_hosts_own_files_stay_as_they_are_beneath_a_root() {
 }
 
 #[test]
-fn neither_a_root_nor_an_argument_is_a_folder_of_the_hosts() {
+fn neither_a_root_nor_an_argument_can_be_a_folder_of_the_host() {
     let home = Home::with(&["writer"], WRITES);
     let arguments = ["serve", "--root", home.path().to_str().expect("UTF-8")];
     let mut client = Client::start_with(&home, &arguments, Era::Legacy, json!({}));
@@ -177,7 +177,7 @@ fn neither_a_root_nor_an_argument_is_a_folder_of_the_hosts() {
 }
 
 #[test]
-fn a_tree_is_not_moved_deeper_than_a_tree_may_be() {
+fn a_directory_is_not_moved_if_its_contents_would_be_too_deep() {
     let limit = "[limits]\nfile-depth = 8\n";
     let home = Home::with(&["writer"], &format!("roots = [\"$FILES\"]\n{WRITES}{limit}"));
     let mut client = Client::start(&home, Era::Legacy);
@@ -189,12 +189,12 @@ fn a_tree_is_not_moved_deeper_than_a_tree_may_be() {
             {"do": "makeDeep", "bytes": 8},
             {"do": "makeDirectory", "path": "b"},
             {"do": "makeDeep", "path": "b", "bytes": 6},
-            // The directory itself would not lie too deep, but its contents would.
+            // The directory itself would not be too deep, but its contents would.
             {"do": "rename", "path": "b", "to": format!("{deep}b")},
-            // On the same level, or higher up, nothing gets deeper.
+            // On the same level or further up, no file gets deeper.
             {"do": "rename", "path": "b", "to": "c"},
             {"do": "rename", "path": "c/d/d", "to": "up"},
-            // A little deeper is not too deep.
+            // A level deeper is within the limit.
             {"do": "rename", "path": "up", "to": "c/d/e"},
         ]),
     );
@@ -237,7 +237,7 @@ fn compiled_code_that_the_host_did_not_seal_is_not_run() {
             head.as_object_mut().expect("a head").remove("hmac");
         }
         let bytes = [head.to_string().as_bytes(), b"\n", &other].concat();
-        // The file before is shared with other homes, as a hard link.
+        // The old file is a hard link that other homes share, so it is removed before the new one is written.
         fs::remove_file(&path).expect("it is there");
         fs::write(&path, bytes).expect("a home can be written");
         let ran = echo();
@@ -245,7 +245,7 @@ fn compiled_code_that_the_host_did_not_seal_is_not_run() {
         let (_, _, code) = record("echo");
         assert_ne!(code, other, "it was compiled anew");
     }
-    // A lost key, and one that others could read, are made anew.
+    // A new key replaces a lost key, and a key that other users could read.
     let key = home.path().join(".local/state/portcullis/cache.key");
     fs::remove_file(&key).expect("it is there");
     assert!(echo().stdout.contains("hello"));

@@ -21,7 +21,7 @@ fn every_shell_has_completions() {
 }
 
 #[test]
-fn help_is_for_strangers_and_says_everything() {
+fn help_explains_every_command() {
     let home = Home::new();
     let ran = home.run(&["--help"]);
     assert_eq!(ran.code, Some(0));
@@ -36,7 +36,7 @@ fn help_is_for_strangers_and_says_everything() {
 }
 
 #[test]
-fn colours_are_for_terminals() {
+fn colours_are_written_only_to_terminals() {
     let home = Home::with(&["echo", "sockets"], CONFIG);
     for arguments in [&["tools"][..], &["plugin", "list"], &["audit"], &["check"], &["--help"]] {
         let ran = home.run(arguments);
@@ -46,7 +46,7 @@ fn colours_are_for_terminals() {
 }
 
 #[test]
-fn everything_with_json_is_json() {
+fn every_command_with_the_option_json_writes_json() {
     let home = Home::with(&["echo", "sockets"], CONFIG);
     for (arguments, key) in [
         (&["tools", "--json"][..], "tools"),
@@ -102,7 +102,7 @@ fn the_configuration_is_the_one_that_is_named() {
 }
 
 #[test]
-fn a_tilde_in_a_path_of_the_configuration_is_the_users_home() {
+fn a_tilde_in_a_path_of_the_configuration_is_the_home_folder() {
     let home = Home::new();
     home.configure("roots = [\"~\"]\n[host]\naudit-dir = \"~/records\"\n");
     let checked = home.run(&["check"]);
@@ -111,7 +111,7 @@ fn a_tilde_in_a_path_of_the_configuration_is_the_users_home() {
 }
 
 #[test]
-fn audit_shows_a_want_whose_text_is_the_beginning_of_the_grants_text() {
+fn audit_shows_a_want_whose_text_is_a_prefix_of_the_grants_text() {
     let home = Home::with(&["fetcher"], "");
     let audit = |grant: &str| {
         home.configure(&format!(
@@ -148,7 +148,7 @@ fn what_cannot_be_recorded_is_not_done() {
 }
 
 #[test]
-fn the_log_may_be_json_with_the_request_in_it() {
+fn the_log_can_be_json_and_names_the_request() {
     let home = Home::with(&["echo"], CONFIG);
     let call = ["-v", "--log-json", "call", "report", "{}"];
     let ran = home.run(&call);
@@ -173,7 +173,7 @@ fn remedy(said: &str) -> Option<(bool, String)> {
 }
 
 #[test]
-fn what_a_denial_tells_to_write_is_what_allows_it() {
+fn the_configuration_that_a_denial_suggests_allows_the_ask() {
     let home = Home::new();
     home.install("runner");
     let head = format!(
@@ -198,14 +198,14 @@ fn what_a_denial_tells_to_write_is_what_allows_it() {
         let allowed = call(&process, command, false);
         assert!(allowed.stdout.contains(&format!("\n{command}")), "{process}{allowed:?}");
     }
-    // No grant allows what the plugin does not want: the log names no lines to write.
+    // No grant can allow an ask that the plugin does not want, so the log suggests no configuration.
     let unwanted = call(&process, "nothing", false);
     assert!(unwanted.stderr.contains("no grant can allow it"), "{unwanted:?}");
     assert_eq!(remedy(&unwanted.stderr), None, "{unwanted:?}");
 }
 
 #[test]
-fn what_others_can_change_or_read_is_told_with_what_mends_it() {
+fn files_that_others_can_read_or_change_are_reported_with_the_remedy() {
     let home = Home::with(
         &["echo"],
         "[host]\nbundled = false\n[http]\ntoken-file = \"$HOME/token\"\n[plugins.echo]\n",
@@ -247,7 +247,7 @@ fn what_others_can_change_or_read_is_told_with_what_mends_it() {
 }
 
 #[test]
-fn a_secret_in_the_configuration_is_shown_by_no_command() {
+fn no_command_shows_a_secret_of_the_configuration() {
     let home = Home::with(&["echo"], CONFIG);
     let secret = "Bearer pl4nted";
     let wrong = [

@@ -1,9 +1,9 @@
-//! The usual mistakes in `portcullis.toml`, each with its mend, and the fuzz target for the file. Its parser belongs to
-//! the host, so the target is here and not among those of `tests/fuzz`.
+//! Common mistakes in `portcullis.toml`, each with the message that corrects it, and the fuzz target for the file. The
+//! parser of the file belongs to the host, so the target is here and not in `tests/fuzz`.
 
 use portcullis_core::config::Config;
 
-/// Mutations of one run: the defaults of the bundled plugins are read with each.
+/// Number of mutations of one run. It is small, since each mutation also reads the defaults of the bundled plugins.
 const MUTATIONS: u32 = 20_000;
 
 /// Fragments of configurations.
@@ -35,8 +35,8 @@ const WORDS: &[&str] = &[
     "]]",
 ];
 
-/// Reads a configuration. Panics where an inconsistent one is accepted, or one is refused without a message or with a
-/// very long one.
+/// Reads a configuration. Panics if an inconsistent configuration is accepted, or if one is refused without a message
+/// or with a very long message.
 fn target(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Config::parse(text) {
@@ -71,11 +71,11 @@ fn toml_table(text: &str) -> bool {
 }
 
 #[test]
-fn what_is_read_as_a_configuration_holds_together() {
+fn accepted_configurations_are_consistent() {
     assert!(portcullis_fuzz::mutate::run("config", MUTATIONS, target, WORDS) > 0);
 }
 
-/// The usual mistakes: the text, and what the message says about the place, the fault and the mend.
+/// Common mistakes: the text, and parts of the message about the place, the fault and the remedy.
 const MISTAKES: &[(&str, &[&str])] = &[
     // Keys.
     ("rots = [\"/a\"]", &["line 1", "did you mean `roots`?"]),
@@ -127,7 +127,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn usual_mistakes_have_a_message_that_says_the_mend() {
+fn common_mistakes_have_a_message_with_the_remedy() {
     for (text, expected) in MISTAKES {
         let error = Config::parse(text).expect_err(text).to_string();
         for part in *expected {
@@ -137,7 +137,7 @@ fn usual_mistakes_have_a_message_that_says_the_mend() {
 }
 
 #[test]
-fn what_looks_like_a_mistake_and_is_none_is_accepted() {
+fn values_that_only_look_like_mistakes_are_accepted() {
     for text in [
         "roots = [\"~/projects\"]",
         "[upstreams.a]\ncommand = \"/opt/my program\"",

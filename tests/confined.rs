@@ -1,5 +1,5 @@
-//! Programs that run for a call: what a hostile folder must not make of them, with the real git; and a host
-//! that may write no more.
+//! Tests of programs that run for a call: a hostile folder must not make the real git run programs. And a test of a host
+//! that may not write any more.
 #![cfg(unix)]
 
 use std::fs;
@@ -42,7 +42,7 @@ const HOOKS: &[&str] = &[
     "reference-transaction",
 ];
 
-/// A stage: a home with an identity for git, and a folder `files/app`.
+/// The setup of a test: a home with an identity for git, and a folder `files/app`.
 struct Stage {
     home: Home,
     app: PathBuf,
@@ -59,7 +59,7 @@ impl Stage {
         Self { home, app }
     }
 
-    /// Runs git in a folder, as the attacker did.
+    /// Runs git in a folder as an attacker would.
     fn git(&self, folder: &Path, arguments: &[&str]) -> String {
         let ran = Command::new("git")
             .args(arguments)
@@ -72,11 +72,11 @@ impl Stage {
         String::from_utf8_lossy(&ran.stdout).into_owned()
     }
 
-    /// Makes a program that leaves marks of that name when it runs. Returns its path.
+    /// Makes a program that leaves marks with this name when it runs. Returns its path.
     fn trap(&self, name: &str) -> String {
         let trap = self.home.path().join("traps").join(name);
         fs::create_dir_all(trap.parent().expect("it has a folder")).expect("a home");
-        // One in the folder that the call may write to, and one beside the program.
+        // One mark in the folder that the call may write to, and one beside the program.
         let marks = [self.app.join(format!("MARK-{name}")), trap.with_extension("mark")];
         let script =
             format!("#!/bin/sh\ntouch {} {}\ncat\n", marks[0].display(), marks[1].display());
@@ -85,7 +85,7 @@ impl Stage {
         trap.to_str().expect("UTF-8").to_owned()
     }
 
-    /// Makes a folder a hostile repository.
+    /// Makes a folder into a hostile repository.
     fn poison(&self, folder: &Path) {
         self.git(folder, &["init", "--quiet"]);
         for hook in HOOKS {
@@ -143,7 +143,7 @@ impl Stage {
         }
     }
 
-    /// The traps that were sprung.
+    /// The marks of programs that ran.
     fn marks(&self) -> Vec<PathBuf> {
         let folders = [self.app.clone(), self.home.path().join("traps")];
         let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
@@ -156,7 +156,7 @@ impl Stage {
 const ATTRIBUTES: &str = "* filter=evil diff=evil merge=evil working-tree-encoding=UTF-8\n";
 
 #[test]
-fn a_repository_that_is_there_is_left_alone() {
+fn an_existing_repository_is_not_changed() {
     let stage = Stage::new();
     stage.poison(&stage.app);
     let config = stage.app.join(".git/config");
@@ -181,7 +181,7 @@ fn a_repository_that_is_there_is_left_alone() {
 }
 
 #[test]
-fn links_to_a_repository_are_left_alone() {
+fn links_to_a_repository_are_not_followed() {
     let elsewhere = |stage: &Stage| {
         let elsewhere = stage.home.files().join("elsewhere");
         fs::create_dir(&elsewhere).expect("a folder");
@@ -205,10 +205,10 @@ fn links_to_a_repository_are_left_alone() {
 }
 
 #[test]
-fn nothing_around_a_new_repository_decides_what_git_does() {
+fn hostile_files_around_a_new_repository_do_not_influence_git() {
     let stage = Stage::new();
-    // The folder above is a hostile repository, and so is one beneath, with a commit; the folder itself has
-    // attributes, and settings for submodules. Of the user's own settings, none runs anything either.
+    // The folder above is a hostile repository, and so is a folder below, which has a commit. The folder itself has
+    // attributes, and settings for submodules. The user's own settings must not run a program either.
     stage.poison(&stage.home.files());
     let sub = stage.app.join("sub");
     fs::create_dir(&sub).expect("a folder");
@@ -247,7 +247,7 @@ fn nothing_around_a_new_repository_decides_what_git_does() {
 }
 
 #[test]
-fn without_an_identity_no_half_of_a_repository_is_left() {
+fn without_an_identity_no_incomplete_repository_is_left() {
     let stage = Stage::new();
     fs::write(stage.home.path().join(".gitconfig"), "").expect("a home");
     let ran = stage.create();
@@ -257,7 +257,7 @@ fn without_an_identity_no_half_of_a_repository_is_left() {
 }
 
 #[test]
-fn a_limit_of_file_sizes_is_an_error_and_no_end() {
+fn a_limit_of_file_sizes_is_an_error_and_does_not_end_the_host() {
     let home = Home::with(&["echo"], "[host]\nbundled = false\n[plugins.echo]\n");
     let warm = home.run(&["call", "echo", r#"{"text":"hello"}"#]);
     assert_eq!(warm.code, Some(0), "{warm:?}");

@@ -38,8 +38,8 @@ fn post(address: SocketAddr, path: &str, session: Option<&str>, body: &str) -> M
     reply.expect("an answer")
 }
 
-/// Opens a session as soon as there is room for it. Returns its id or, for 2024-11-05, its endpoint
-/// and its stream.
+/// Opens a session as soon as there is room for it. Returns the id of the session; for 2024-11-05, its endpoint and its
+/// stream.
 fn open(address: SocketAddr, sse: bool) -> (String, Option<BufReader<TcpStream>>) {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -69,7 +69,7 @@ fn open(address: SocketAddr, sse: bool) -> (String, Option<BufReader<TcpStream>>
     }
 }
 
-/// Calls in a session of its own, which nobody else may delay.
+/// Asserts that a call in a new session is answered, whatever other clients do.
 fn is_served(address: SocketAddr) {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -78,19 +78,19 @@ fn is_served(address: SocketAddr) {
         if reply.text().contains("still here") {
             return;
         }
-        // On a busy machine a session may be idle for too long before it is used.
+        // On a busy machine, the session may be closed as idle before it is used.
         assert!(Instant::now() < deadline, "{reply:?}");
     }
 }
 
 #[test]
-fn sessions_that_are_opened_and_dropped_leave_nothing() {
+fn sessions_that_are_opened_and_dropped_leave_no_descriptors() {
     let home = Home::with(&["echo"], CONFIG);
     let (process, address) = serve(&home, &[]);
     is_served(address);
     let at_first = descriptors(process.id());
     let mut kept = Vec::new();
-    // Each round opens as many sessions as there is room for: those of the round before must have ended.
+    // Each round opens as many sessions as there is room for, so the sessions of the round before must have ended.
     for round in 0..3 {
         for number in 0..1000 {
             let (endpoint, stream) = open(address, number % 2 == 1);
@@ -114,7 +114,7 @@ fn sessions_that_are_opened_and_dropped_leave_nothing() {
 }
 
 #[test]
-fn clients_that_read_nothing_are_held_up_alone() {
+fn clients_that_read_nothing_delay_no_other_client() {
     let home = Home::with(&["echo"], CONFIG);
     let (process, address) = serve(&home, &[]);
     is_served(address);
@@ -130,7 +130,7 @@ fn clients_that_read_nothing_are_held_up_alone() {
             if sse {
                 post(address, path, session, &initialize());
             }
-            // Far more than any buffer holds, and nobody reads a word of the answers.
+            // The answers are far larger than any buffer, and the client does not read them.
             for id in 1..=30 {
                 slow.push(ask(address, path, session, &echo(id, &large)));
             }
@@ -150,7 +150,7 @@ fn clients_that_read_nothing_are_held_up_alone() {
     is_served(address);
 }
 
-/// Posts, and does not read.
+/// Sends a POST request without reading the response.
 fn ask(address: SocketAddr, path: &str, session: Option<&str>, body: &str) -> TcpStream {
     let mut stream = http::connect(address);
     let mut head = format!("POST {path} HTTP/1.1\r\nhost: {address}\r\n");
@@ -159,13 +159,13 @@ fn ask(address: SocketAddr, path: &str, session: Option<&str>, body: &str) -> Tc
     }
     head += &session.map_or(String::new(), |session| format!("mcp-session-id: {session}\r\n"));
     head += &format!("content-length: {}\r\n\r\n", body.len());
-    // A server that takes no more may close before all is sent.
+    // A server that refuses the request may close the connection before all bytes are sent.
     let _closed = stream.write_all((head + body).as_bytes());
     stream
 }
 
 #[test]
-fn one_session_more_than_there_is_room_for_is_told_so() {
+fn a_session_above_the_maximum_is_refused_with_503() {
     let home =
         Home::with(&["echo"], "[host]\nbundled = false\n[plugins.echo]\n[http]\nsessions = 2\n");
     let (_process, address) = serve(&home, &[]);

@@ -14,7 +14,7 @@ use portcullis_engine::Limits;
 use crate::support::home::Home;
 use crate::support::workspace;
 
-/// Each capability has its page in its folder.
+/// The folder of the capabilities. Each has its page in its own folder.
 const CAPABILITIES: &str = "host/sandbox/src/capabilities";
 
 /// Every document: the README, all that is in `docs`, and the pages of the capabilities.
@@ -63,7 +63,7 @@ fn blocks(text: &str, language: &str) -> Vec<(usize, String)> {
 
 /// Replaces the variables and files that an example names by ones that exist on this machine.
 fn with_secrets_at_hand(code: &str) -> String {
-    // A file of one line, as in a header.
+    // A file with one line, as the value of a header requires.
     let secret = workspace().join("tests/fuzz/corpus/roots/1").display().to_string();
     let replaced = replace_values(code, "env = \"", "PATH");
     replace_values(&replaced, "file = \"", &secret)
@@ -103,13 +103,13 @@ fn every_toml_block_is_a_configuration() {
 }
 
 #[test]
-fn the_first_command_of_the_readme_works_as_it_is_typed() {
+fn the_first_command_of_the_readme_works() {
     let readme = fs::read_to_string(workspace().join("README.md")).expect("there is a README");
     let (_, commands) = blocks(&readme, "sh").into_iter().next().expect("it has commands");
     let first = commands.lines().next().expect("it has a first command");
     let typed = first.strip_prefix("cargo run --release -- ").expect("cargo runs the binary");
     let home = Home::new();
-    // What `cargo run` does, with the binary that these tests have.
+    // Runs the command like `cargo run`, with the binary under test.
     let mut shell = home.command(&[]);
     let script = format!("exec {} {typed}", shell.get_program().display());
     shell = std::process::Command::new("sh");
@@ -129,7 +129,7 @@ fn every_json_block_is_json() {
     for (file, text) in documents() {
         for (line, code) in blocks(&text, "json") {
             let is_json = |code: &str| serde_json::from_str::<serde_json::Value>(code).is_ok();
-            // Or lines of JSON, as the audit has them.
+            // Lines of JSON are valid, too, as in the audit.
             if !is_json(&code) && !code.lines().all(is_json) {
                 faults.push(format!("{}:{line}: this is no JSON", file.display()));
             }
@@ -194,7 +194,7 @@ fn every_capability_has_a_page() {
     }
 }
 
-/// Compares a generated page, or writes it where `UPDATE` is set.
+/// Compares a generated page, or writes it if `UPDATE` is set.
 fn check_page(name: &str, text: &str) {
     let page = workspace().join("docs/reference").join(name);
     if std::env::var_os("UPDATE").is_some() {

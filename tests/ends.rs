@@ -1,4 +1,5 @@
-//! How a server ends: by signals, and when nobody reads what it answers; and that its log is JSON to the end.
+//! Tests of how a server ends: by signals, and when no client reads its answers. And a test that its log is JSON up to
+//! the end.
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader, Write};
@@ -28,8 +29,8 @@ fn kill(process: u32, signal: Signal) {
     kill_process(id, signal).expect("it is ours");
 }
 
-/// SIGHUP; or SIGTERM where these tests were started with SIGHUP ignored, as by `nohup`: a server that they
-/// start ignores SIGHUP, too.
+/// SIGHUP. If these tests were started with SIGHUP ignored, as by `nohup`, then SIGTERM: a server that the tests start
+/// would ignore SIGHUP, too.
 fn hangup() -> Signal {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -37,7 +38,7 @@ fn hangup() -> Signal {
     if ignored.is_some_and(|mask| mask & 1 == 1) { Signal::TERM } else { Signal::HUP }
 }
 
-/// A server in which one call waits.
+/// A server with a call that does not end by itself.
 fn waiting(home: &Home) -> Process {
     let mut client = Client::start(home, Era::Legacy);
     client.begin("spin", json!({"how": "sleep"}));
@@ -188,7 +189,7 @@ fn start_with_a_sleeping_call(child: &mut Child) -> (ChildStdin, BufReader<Child
 }
 
 #[test]
-fn when_nobody_reads_stdout_the_server_ends_and_records_what_it_did() {
+fn when_stdout_is_closed_the_server_ends_and_records_its_calls() {
     let home = home(1_000_000);
     let mut command = home.command(&["serve"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -198,7 +199,7 @@ fn when_nobody_reads_stdout_the_server_ends_and_records_what_it_did() {
     send(&mut stdin, 3, "ping", json!({}));
     let began = Instant::now();
     assert_eq!(ends(child), Some(0));
-    // Nobody could receive the result, so the server does not wait for the call.
+    // No client could receive the result, so the server does not wait for the call.
     assert!(began.elapsed() < Duration::from_millis(2800), "{:?}", began.elapsed());
     assert!(
         home.outcomes().contains(&("spin".into(), "cancelled".into())),
@@ -208,12 +209,12 @@ fn when_nobody_reads_stdout_the_server_ends_and_records_what_it_did() {
     drop(stdin);
 }
 
-/// Fills a pipe of which nobody reads the other end any more, so that every later write to it blocks.
+/// Fills a pipe whose other end is not read any more, so that every later write to it blocks.
 #[cfg(target_os = "linux")]
 fn fill(pipe: &std::io::PipeWriter) {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::OpenOptionsExt;
-    // Opened again, as all duplicates of a descriptor share the flag.
+    // The pipe is opened again, since all duplicates of a descriptor share the flag.
     let flag = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let path = format!("/proc/self/fd/{}", pipe.as_raw_fd());
     let mut again =
@@ -225,7 +226,7 @@ fn fill(pipe: &std::io::PipeWriter) {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_server_whose_shutdown_blocks_is_ended_with_an_exit_code_of_its_own() {
+fn a_server_whose_shutdown_blocks_ends_with_its_own_exit_code() {
     let home = home(1_000_000);
     let (stderr, pipe) = std::io::pipe().expect("a pipe");
     let mut command = home.command(&["serve"]);
@@ -246,7 +247,7 @@ fn a_server_whose_shutdown_blocks_is_ended_with_an_exit_code_of_its_own() {
     });
     let (stdin, stdout) = start_with_a_sleeping_call(&mut child);
     kill(child.id(), Signal::TERM);
-    // The server has taken note of the signal. The end of the call is logged three seconds after it.
+    // By now the server has received the signal. It logs the end of the call three seconds after the signal.
     std::thread::sleep(Duration::from_millis(500));
     stop_reading.store(true, std::sync::atomic::Ordering::Relaxed);
     (&pipe).write_all(b".").expect("somebody reads");
@@ -256,7 +257,7 @@ fn a_server_whose_shutdown_blocks_is_ended_with_an_exit_code_of_its_own() {
     drop((stdin, stdout, stderr));
 }
 
-/// The lines of stderr, each of which is an object.
+/// The lines of stderr as JSON objects. Panics if a line is not an object.
 fn objects(stderr: &str) -> Vec<Value> {
     let parse = |line: &str| {
         let value: Value = serde_json::from_str(line)
@@ -268,7 +269,7 @@ fn objects(stderr: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_log_of_json_is_json_from_the_first_line_to_the_last() {
+fn every_line_of_a_json_log_is_json() {
     let home = home(1000);
     let process =
         Process::start(&mut home.command(&["serve", "--http", "127.0.0.1:0", "--log-json"]));
@@ -291,7 +292,7 @@ fn a_log_of_json_is_json_from_the_first_line_to_the_last() {
         let last = lines.last().unwrap_or_else(|| panic!("{arguments:?}: nothing is said"));
         assert_eq!(last["level"], level, "{arguments:?}: {ran:?}");
     }
-    // What follows `--` is for another program.
+    // Arguments after `--` are for another program.
     let ran = home.run(&["wrap", "--", "/nowhere/at/all", "--log-json"]);
     assert!(serde_json::from_str::<Value>(ran.stderr.lines().next().unwrap_or_default()).is_err());
 }

@@ -1,4 +1,4 @@
-//! Tests of what the families of bundled plugins bring to the host.
+//! Tests of the families of bundled plugins in the host.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ fn mirror(home: &mut Home) -> Web {
 }
 
 #[test]
-fn a_pack_carries_data_to_a_machine_without_a_network() {
+fn a_pack_has_the_data_for_a_machine_without_a_network() {
     let mut home = Home::new();
     let web = mirror(&mut home);
     let data = home.path().join("data");
@@ -47,7 +47,7 @@ fn a_pack_carries_data_to_a_machine_without_a_network() {
     let pack = format!("{root}/ui5.pack");
     let order = json!({"framework": "OpenUI5", "version": "1.136", "out": pack}).to_string();
     for _ in 0..2 {
-        // The second time, the file is replaced.
+        // The second run replaces the file.
         let ran = home.run(&["call", "pack_ui5_data", "--root", root, &order]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
         assert!(ran.stdout.contains("OpenUI5 1.136.5, libraries: 1"), "{ran:?}");

@@ -1,5 +1,5 @@
-//! Tests of options about models that improve views: a provider in one line, what is wrong with such a line, what the tool
-//! `_ui` costs, and what the host tells it about answers that it does not see.
+//! Tests of options about models that generate views: a provider on the command line, errors in these options, when the
+//! tool `_ui` is listed, and what the host tells the plugin about answers that the plugin cannot read.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ fn listed(client: &mut Client) -> Vec<Value> {
 }
 
 #[test]
-fn one_line_sets_a_provider() {
+fn options_set_a_provider() {
     for (dialect, path, header) in DIALECTS {
         let model = Model::that(author("Lovely"));
         let mut home = Home::new();
@@ -60,7 +60,7 @@ fn one_line_sets_a_provider() {
 }
 
 #[test]
-fn what_is_wrong_with_such_a_line_is_said_with_its_mend() {
+fn wrong_options_are_refused_with_the_remedy() {
     let mut home = Home::new();
     home.set("SHORT", "x");
     for (options, expected) in [
@@ -97,7 +97,7 @@ fn what_is_wrong_with_such_a_line_is_said_with_its_mend() {
 }
 
 #[test]
-fn who_does_not_improve_views_pays_nothing_for_it() {
+fn the_ui_tool_is_listed_only_if_it_is_wanted() {
     for era in Era::BOTH {
         let home_of_others = Home::new();
         let mut client = weather(&home_of_others, &[], era);
@@ -115,14 +115,14 @@ fn who_does_not_improve_views_pays_nothing_for_it() {
     }
 }
 
-/// Applies a view of the tool `echo` that shows a path, and returns what is said.
+/// Applies a view of the tool `echo` that shows a path, and returns the text of the result.
 fn show(client: &mut Client, path: &str) -> String {
     let spec = json!({"version": 1, "root": {"component": "Text", "text": {"path": path}}});
     client.text("_ui", json!({"action": "apply", "toolName": "echo", "spec": spec}))
 }
 
 #[test]
-fn the_host_tells_whether_pointers_lead_to_something() {
+fn the_host_tells_whether_pointers_have_targets() {
     let home = Home::new();
     let server = stand_in();
     let arguments = ["wrap", "--ui-tool", "--", &server, "stdio", "all"];
@@ -147,7 +147,7 @@ fn the_host_tells_whether_pointers_lead_to_something() {
 }
 
 #[test]
-fn without_the_grant_nothing_is_told() {
+fn without_the_grant_the_host_tells_nothing_about_answers() {
     let home = Home::new();
     home.configure(&format!("[plugins.ui.settings]\nmodel-tool = \"true\"\n{GRANTS}"));
     let server = stand_in();
@@ -162,7 +162,7 @@ fn without_the_grant_nothing_is_told() {
 }
 
 #[test]
-fn two_calls_for_one_view_pay_once() {
+fn two_calls_for_one_view_lead_to_one_request() {
     let model = Model::that(author("Once"));
     let slow = Turn::Slow(Duration::from_millis(800), specification("Once").to_string());
     model.once(slow.clone());

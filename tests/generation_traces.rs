@@ -48,7 +48,7 @@ fn a_generation_can_be_followed_by_its_id() {
     page(&mut client, &view);
     client.hear(|told| told["method"] == "notifications/tools/list_changed");
     let request = inspected(&mut client)["requestId"].clone();
-    // Again, while a client waits, and without the earlier result.
+    // Generates again, while a client waits, and without the cached result.
     let anew = client.text("_ui", json!({"action": "regenerate", "toolName": "get_forecast"}));
     assert!(anew.starts_with("UI regenerated"), "{anew}");
     let second = inspected(&mut client)["requestId"].clone();
@@ -100,7 +100,7 @@ fn a_generation_can_be_followed_by_its_id() {
 }
 
 #[test]
-fn prompts_answers_and_pages_are_left_for_people() {
+fn prompts_answers_and_pages_are_written_to_folders() {
     let model = Model::that(author("Shown"));
     model.once(Turn::Says("Sorry, Bearer abcdefgh12345678 is all I have.".into()));
     let home = home(&model, "anthropic", "generate = \"asked\"");
@@ -130,7 +130,7 @@ fn prompts_answers_and_pages_are_left_for_people() {
 }
 
 #[test]
-fn nothing_is_kept_where_nothing_is_to_be_kept() {
+fn without_storage_nothing_is_kept() {
     let model = Model::that(author("Kept"));
     let home = home(&model, "chat", "generate = \"asked\"");
     let mut client = weather(&home, &[], Era::Modern);
@@ -166,7 +166,7 @@ fn nothing_is_kept_where_nothing_is_to_be_kept() {
 }
 
 #[test]
-fn the_same_flags_are_there_without_wrapping() {
+fn serve_has_the_same_flags_as_wrap() {
     let home = Home::new();
     let program = stand_in();
     home.configure(&format!(

@@ -1,10 +1,10 @@
-//! `plugin grant` and `plugin revoke`: what they write, what they show, and when they write nothing.
+//! Tests of `plugin grant` and `plugin revoke`: what they write and show, and when they write nothing.
 
 use std::fs;
 
 use crate::support::home::Home;
 
-/// A section that no grant is about: it stays as it is written.
+/// A section without grants, which the commands must not change.
 const CONFIG: &str = "# mine\n[host]\nbundled = false # none of them\n";
 
 fn text(home: &Home) -> String {
@@ -37,7 +37,7 @@ fn a_grant_is_shown_and_written_only_with_consent() {
 }
 
 #[test]
-fn what_the_plugin_does_not_want_is_warned_about() {
+fn a_grant_that_the_plugin_does_not_want_is_warned_about() {
     let config = format!("{CONFIG}[plugins.keeper.grants.store]\nbytes = 1_000_000\n");
     let home = Home::with(&["keeper"], &config);
     let ran = home.run(&["plugin", "grant", "keeper", "http=a.example", "--dry-run"]);
@@ -95,7 +95,7 @@ fn a_wrong_form_and_an_unknown_plugin_are_explained() {
 }
 
 #[test]
-fn a_missing_file_is_made_and_a_bundled_plugin_keeps_its_defaults() {
+fn a_missing_configuration_is_made_and_a_bundled_plugin_keeps_its_default_grants() {
     let home = Home::new();
     let list = home.run(&["plugin", "list", "--json"]);
     let list: serde_json::Value = serde_json::from_str(&list.stdout).expect("JSON");
@@ -115,7 +115,7 @@ fn a_missing_file_is_made_and_a_bundled_plugin_keeps_its_defaults() {
 }
 
 #[test]
-fn the_difference_shows_no_secret() {
+fn the_shown_difference_has_no_secrets() {
     let config = format!(
         "{CONFIG}[upstreams.a]\nurl = \"https://a.example/\"\nheaders.x = \"s3cr3t-value\"\nenabled = false\n"
     );

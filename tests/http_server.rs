@@ -1,4 +1,4 @@
-//! Tests of MCP over HTTP: access checks, size limits, and both generations of MCP.
+//! Tests of MCP over HTTP: access checks, size limits, and both eras of MCP.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n[plugins.greedy]\
 const TYPES: [(&str, &str); 2] =
     [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
 
-/// A server on a port of its own.
+/// A server with its own port.
 struct Front {
     process: Process,
     address: SocketAddr,
@@ -41,7 +41,7 @@ impl Front {
         self.address.to_string()
     }
 
-    /// Posts a body with these headers, beside those that every client sends.
+    /// Posts a body with these headers, and with the headers that every client sends.
     fn post(&self, headers: &[(&str, &str)], body: &str) -> Message {
         let host = self.host();
         let mut all = vec![];
@@ -55,7 +55,7 @@ impl Front {
         reply.expect("an answer")
     }
 
-    /// A modern request, with the headers that belong to it.
+    /// Sends a request of the modern era, with the headers that it requires.
     fn modern(&self, headers: &[(&str, &str)], method: &str, mut params: Value) -> Message {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -118,8 +118,8 @@ fn both_eras_are_served() {
     let session = front.session();
     let reply = front.post(&[("mcp-session-id", &session)], &call(1, &echo("legacy")));
     assert_eq!(message(&reply)["result"]["content"][0]["text"], "legacy", "{reply:?}");
-    // As the SDKs of TypeScript and Python respond: `handleDeleteRequest` of `streamableHttp.ts`, and
-    // `_handle_delete_request` of `streamable_http.py`.
+    // The SDKs for TypeScript and Python respond in the same way: `handleDeleteRequest` in `streamableHttp.ts`, and
+    // `_handle_delete_request` in `streamable_http.py`.
     for expected in [200, 404] {
         let gone = http::request(
             front.address,
@@ -158,7 +158,7 @@ fn each_session_has_an_upstream_server_of_its_own_unless_all_share_it() {
 }
 
 #[test]
-fn a_port_of_this_machine_alone_unless_there_is_a_token() {
+fn without_a_token_the_server_listens_only_on_loopback() {
     let home = Home::with(&["echo"], CONFIG);
     let ran = home.run(&["serve", "--http", "0.0.0.0:0"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
@@ -166,7 +166,7 @@ fn a_port_of_this_machine_alone_unless_there_is_a_token() {
 }
 
 #[test]
-fn a_page_of_another_host_is_not_let_in() {
+fn requests_of_other_hosts_and_origins_are_refused() {
     let front = Front::start("[http]\nallowed-origins = [\"https://app.example\"]\n");
     let port = front.address.port();
     for (name, value, expected) in [
@@ -197,7 +197,7 @@ fn a_page_of_another_host_is_not_let_in() {
 }
 
 #[test]
-fn without_the_token_there_is_nothing_to_see() {
+fn requests_without_the_token_are_refused() {
     let home = Home::with(&["echo", "greedy"], CONFIG);
     let token = "0123456789abcdef-token";
     std::fs::write(home.path().join("token"), format!("{token}\n")).expect("a home");
@@ -218,7 +218,7 @@ fn without_the_token_there_is_nothing_to_see() {
         assert!(reply.header("www-authenticate").is_some(), "{reply:?}");
         assert!(!reply.text().contains("echo"), "{reply:?}");
     }
-    // A token in the URL is refused, as logs would keep it.
+    // A token in the URL is refused, since logs would keep it.
     let line = format!("POST /mcp?token={token}");
     let host = front.host();
     let headers = [("host", host.as_str()), TYPES[0], TYPES[1]];
@@ -234,7 +234,7 @@ fn without_the_token_there_is_nothing_to_see() {
 }
 
 #[test]
-fn a_short_token_is_no_token() {
+fn a_short_token_is_refused_at_start() {
     let home = Home::with(&["echo"], CONFIG);
     std::fs::write(home.path().join("token"), "short").expect("a home");
     let file = home.path().join("token").display().to_string();
@@ -244,7 +244,7 @@ fn a_short_token_is_no_token() {
 }
 
 #[test]
-fn what_is_no_request_of_ours_is_refused_with_the_right_status() {
+fn invalid_requests_are_refused_with_the_right_status() {
     let front = Front::start("");
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     for (headers, body, expected) in [
@@ -280,7 +280,7 @@ fn what_is_no_request_of_ours_is_refused_with_the_right_status() {
 }
 
 #[test]
-fn what_is_no_http_harms_nobody() {
+fn invalid_http_harms_no_other_client() {
     let front = Front::start("");
     let host = front.host();
     let long = "x".repeat(200_000);
@@ -303,7 +303,7 @@ fn what_is_no_http_harms_nobody() {
         ),
     ] {
         let mut stream = http::connect(front.address);
-        // The server may close the connection before it has read all.
+        // The server may close the connection before it has read all bytes.
         let _closed = stream.write_all(bytes.as_bytes());
         let _closed = stream.shutdown(std::net::Shutdown::Write);
         if let Some(reply) = Message::read(&mut BufReader::new(stream)) {
@@ -315,7 +315,7 @@ fn what_is_no_http_harms_nobody() {
 }
 
 #[test]
-fn a_body_has_a_largest_size_and_a_longest_time() {
+fn a_body_has_a_maximum_size_and_a_time_limit() {
     let front = Front::start("[http]\nbody-bytes = 10_000\n");
     let large = "x".repeat(20_000);
     let reply = front.modern(&[], "tools/call", echo(&large));
@@ -333,7 +333,7 @@ fn a_body_has_a_largest_size_and_a_longest_time() {
     }
     let reply = Message::read(&mut BufReader::new(stream)).expect("an answer");
     assert_eq!(reply.status(), 413, "{reply:?}");
-    // An incomplete body and an incomplete head are given up, and delay no other request.
+    // An incomplete body and incomplete headers time out, and delay no other request.
     let mut half = http::connect(front.address);
     half.write_all(format!("{head}1\r\n{{\r\n").as_bytes()).expect("it listens");
     let mut head_only = http::connect(front.address);
@@ -350,7 +350,7 @@ fn a_body_has_a_largest_size_and_a_longest_time() {
 }
 
 #[test]
-fn sessions_and_requests_have_their_number() {
+fn the_number_of_sessions_is_limited() {
     let front = Front::start("[http]\nsessions = 5\n");
     let sessions: Vec<_> = (0..5).map(|_| front.session()).collect();
     for _ in 0..3 {
@@ -360,7 +360,7 @@ fn sessions_and_requests_have_their_number() {
     // The open sessions go on.
     let reply = front.post(&[("mcp-session-id", &sessions[0])], &call(1, &echo("in")));
     assert_eq!(message(&reply)["result"]["content"][0]["text"], "in", "{reply:?}");
-    // The other era has no sessions, so that it needs no room for one.
+    // The modern era has no sessions, so the limit does not apply to it.
     let reply = message(&front.modern(&[], "tools/call", echo("modern")));
     assert_eq!(reply["result"]["content"][0]["text"], "modern", "{reply}");
 
@@ -403,7 +403,7 @@ fn a_client_that_goes_away_cancels_its_call() {
     );
     let mut stream = http::connect(front.address);
     stream.write_all(request.as_bytes()).expect("it listens");
-    // Its call has begun when one that was sent later has been answered.
+    // When a call that was sent later has been answered, the first call has begun.
     message(&front.modern(&[], "tools/call", echo("later")));
     drop(stream);
     let deadline = std::time::Instant::now() + crate::support::PATIENCE;
@@ -431,7 +431,7 @@ fn progress_comes_before_the_answer() {
 }
 
 #[test]
-fn numbers_are_for_those_who_are_let_in() {
+fn metrics_require_the_token() {
     let home = Home::with(&["echo", "greedy"], CONFIG);
     let token = home.file("token");
     std::fs::write(&token, "0123456789abcdef").expect("a home can be written");

@@ -10,7 +10,7 @@ use crate::support::home::Home;
 use crate::support::process::Process;
 use crate::support::web::Web;
 
-/// Limits so far away that only cancelling ends a call within a test.
+/// Limits so high that only cancelling ends a call within a test.
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n[plugins.greedy]\n\
                       [limits]\nwall-ms = 1_000_000\ncpu-ms = 1_000_000\n";
 
@@ -20,14 +20,14 @@ fn home() -> Home {
     Home::with(&["echo", "greedy"], CONFIG)
 }
 
-/// Begins four calls of each kind that does not end.
+/// Begins four calls of each kind that never ends.
 fn keep_busy(client: &mut Client) -> Vec<i64> {
     let ways = WAYS.into_iter().cycle().take(16);
     ways.map(|how| client.begin("spin", json!({"how": how}))).collect()
 }
 
 #[test]
-fn guests_that_never_end_delay_nobody() {
+fn guests_that_never_end_delay_no_other_request() {
     let home = home();
     for era in Era::BOTH {
         let mut client = Client::start(&home, era);
@@ -45,12 +45,12 @@ fn guests_that_never_end_delay_nobody() {
             }
         }
         assert!(!busy.iter().any(|id| client.has_reply(*id)), "they never end by themselves");
-        // Sixty answers. With nobody busy they take milliseconds, and behind a busy one for ever.
+        // These are sixty answers. They take milliseconds if guests do not delay them, and would never come otherwise.
         assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     }
 }
 
-/// Waits until the audit has that many calls, and returns how they ended.
+/// Waits until the audit has this many calls, and returns their outcomes.
 fn outcomes(client: &mut Client, home: &Home, count: usize) -> Vec<(String, String)> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -72,7 +72,7 @@ fn a_call_that_is_cancelled_ends_and_is_recorded() {
             let home = home();
             let mut client = Client::start(&home, era);
             let id = client.begin("spin", json!({"how": how}));
-            // The call is on its way when another one, sent later, has been answered.
+            // When a call that was sent later has been answered, the first call is running.
             assert_eq!(client.text("echo", json!({"text": "a"})), "a");
             client.cancel(id);
             let cancelled = SystemTime::now();
@@ -88,7 +88,7 @@ fn a_call_that_is_cancelled_ends_and_is_recorded() {
 }
 
 #[test]
-fn a_guest_that_looks_out_for_the_end_may_tidy_up() {
+fn a_guest_that_checks_for_cancellation_can_clean_up() {
     let home = home();
     let mut client = Client::start(&home, Era::Legacy);
     let id = client.begin("tidy", json!({}));
@@ -120,7 +120,7 @@ fn a_guest_that_gives_up_at_its_time_limit_has_timed_out() {
 }
 
 #[test]
-fn the_end_of_stdin_is_the_end_whatever_guests_do() {
+fn the_end_of_stdin_ends_the_server_whatever_guests_do() {
     for era in Era::BOTH {
         let home = home();
         let mut client = Client::start(&home, era);
@@ -128,7 +128,7 @@ fn the_end_of_stdin_is_the_end_whatever_guests_do() {
         assert_eq!(client.text("echo", json!({"text": "a"})), "a");
         let (ran, time) = client.into_process().end_timed();
         assert_eq!(ran.code, Some(0), "{ran:?}");
-        // Five seconds are promised; the rest is for a machine with more to do.
+        // The host promises five seconds. The rest allows for a busy machine.
         assert!(time < Duration::from_secs(8), "{era:?}: {time:?}");
         let cancelled = home.outcomes().iter().filter(|(_, how)| how == "cancelled").count();
         assert_eq!(cancelled, busy.len(), "each is recorded: {:?}", home.outcomes());
@@ -148,7 +148,7 @@ fn calls_that_end_by_themselves_are_answered_after_the_end_of_stdin() {
 
 #[cfg(unix)]
 #[test]
-fn a_signal_ends_the_server_in_good_order() {
+fn a_signal_ends_the_server_in_an_orderly_way() {
     use rustix::process::{Pid, Signal, kill_process};
     for signal in [Signal::TERM, Signal::INT] {
         let home = home();
@@ -167,7 +167,7 @@ fn a_signal_ends_the_server_in_good_order() {
 
 #[test]
 fn one_plugins_waiting_calls_leave_room_for_another_plugin() {
-    // All of one plugin's turns are taken, and more calls wait for one.
+    // All slots of one plugin are taken, and more calls wait for a slot.
     let config =
         format!("{CONFIG}[plugins.greedy.limits]\ncalls = 2\n").replace("[plugins.greedy]\n", "");
     let home = Home::with(&["echo", "greedy"], &config);
@@ -177,7 +177,7 @@ fn one_plugins_waiting_calls_leave_room_for_another_plugin() {
     for id in &busy {
         client.cancel(*id);
     }
-    // Those that waited are gone too: the next call has its turn.
+    // The waiting calls are gone too, so the next call gets a slot.
     let done = client.call("forge", json!({"line": "x"}));
     assert_eq!(text_of(&done), "written");
 }
@@ -198,7 +198,7 @@ fn a_connection_of_one_call_is_not_used_by_another() {
         assert!(page.starts_with("200"), "{page}");
         assert_eq!((web.asked().len(), web.connections()), (calls, calls));
     }
-    // Two requests of one call do share a connection: the server would let calls share one too.
+    // Two requests of one call share a connection, so the server would also let calls share one.
     web.answer("/away", json!({"status": 302, "headers": {"location": format!("{base}/page")}}));
     client.text("fetch", json!({"url": format!("{base}/away"), "follow": 3}));
     assert_eq!((web.asked().len(), web.connections()), (5, 4));

@@ -1,4 +1,4 @@
-//! Tests of what is listed to a client: by projects, by profiles, by search, and in how many bytes.
+//! Tests of the list of tools that a client gets: by projects, by profiles, by search, and its size in bytes.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -71,7 +71,7 @@ fn a_project_lists_the_tools_of_its_own_family() {
 }
 
 #[test]
-fn what_is_not_listed_for_want_of_a_project_can_be_called() {
+fn a_tool_that_is_unlisted_without_a_project_can_be_called() {
     let home = Home::new();
     let root = ui5_project(&home, "app");
     let mut client = Client::start_with(&home, &["serve", "--root", &root], Era::Legacy, json!({}));
@@ -81,7 +81,7 @@ fn what_is_not_listed_for_want_of_a_project_can_be_called() {
 }
 
 #[test]
-fn instructions_are_those_of_what_is_listed() {
+fn instructions_are_those_of_the_listed_plugins() {
     let home = Home::new();
     let unreal = instructions(&home, &["serve", "--tools", "unreal"]);
     assert!(unreal.contains("get_blueprint_graph"), "{unreal}");
@@ -99,7 +99,7 @@ fn instructions(home: &Home, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_clients_roots_decide_and_their_change_is_told() {
+fn a_clients_roots_select_the_tools_and_changes_are_notified() {
     let home = Home::new();
     let (app, game) = (ui5_project(&home, "app"), unreal_project(&home, "game"));
     let root = home.file("");
@@ -118,7 +118,7 @@ fn a_clients_roots_decide_and_their_change_is_told() {
 }
 
 #[test]
-fn a_client_that_does_not_answer_for_its_roots_gets_its_list_by_those_of_the_operator() {
+fn a_client_that_does_not_send_its_roots_gets_a_list_by_the_operators_roots() {
     let home = Home::new();
     let root = ui5_project(&home, "app");
     let serve = ["serve", "--root", &root];
@@ -174,7 +174,7 @@ fn options_and_profiles_win_over_projects() {
 }
 
 #[test]
-fn a_name_that_nothing_has_is_refused_with_those_that_there_are() {
+fn an_unknown_family_or_profile_is_refused_with_the_known_names() {
     let home = Home::new();
     let ran = home.run(&["serve", "--tools", "u15"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
@@ -187,7 +187,7 @@ fn a_name_that_nothing_has_is_refused_with_those_that_there_are() {
 }
 
 #[test]
-fn a_command_says_of_each_tool_why_it_is_listed() {
+fn a_command_says_why_each_tool_is_listed() {
     let home = Home::new();
     let root = ui5_project(&home, "app");
     let why = |arguments: &[&str]| {
@@ -213,7 +213,7 @@ fn a_command_says_of_each_tool_why_it_is_listed() {
 }
 
 #[test]
-fn a_command_says_which_tools_the_plugin_of_views_keeps_from_models() {
+fn a_command_says_which_tools_the_ui_plugin_hides_from_models() {
     let home = Home::new();
     for (settings, place, reason) in [
         ("", "unlisted", "neither to models nor to views"),
@@ -352,7 +352,7 @@ fn tools_are_found_by_search_and_called_by_name() {
 }
 
 #[test]
-fn a_search_does_not_lead_out_of_the_profile() {
+fn a_search_finds_only_tools_of_the_profile() {
     let home = Home::new();
     home.configure("[profiles.few]\nfamilies = [\"ui5\"]\noffer = \"search\"\n");
     let serve = ["serve", "--profile", "few"];
@@ -366,7 +366,7 @@ fn a_search_does_not_lead_out_of_the_profile() {
 }
 
 #[test]
-fn a_tool_that_calls_tools_calls_none_that_the_profile_excludes() {
+fn inner_calls_cannot_call_tools_that_the_profile_excludes() {
     let config = "[host]\nbundled = false\n[plugins.echo]\n[plugins.caller.grants.tools]\ncall = [\"*\"]\n\
                   [profiles.few]\nfamilies = [\"caller\"]\n";
     let home = Home::with(&["echo", "caller"], config);
@@ -421,7 +421,7 @@ fn bytes(family: &str) -> Vec<(String, usize)> {
     let mut client =
         Client::start_with(&home, &["serve", "--tools", family], Era::Legacy, json!({}));
     let tools = list(&mut client);
-    // Models do not get `_meta`, in which clients find the views.
+    // `_meta` does not count: clients find the views in it, and models do not get it.
     let size = |tool: &Value| {
         let mut tool = tool.as_object().expect("a definition").clone();
         tool.remove("_meta");
@@ -433,8 +433,8 @@ fn bytes(family: &str) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn definitions_are_small() {
-    // Ten UI5 tools may have 12 kB, and fifteen Unreal tools 16 kB.
+fn definitions_of_tools_are_small() {
+    // The maximum is 12 kB for ten UI5 tools, and 16 kB for fifteen Unreal tools.
     for (family, tools, most) in [("ui5", 10, 12_000), ("unreal", 15, 16_000)] {
         let sizes = bytes(family);
         let sum: usize = sizes.iter().map(|(_, size)| size).sum();
@@ -446,7 +446,7 @@ fn definitions_are_small() {
 }
 
 #[test]
-fn descriptions_are_short_and_there() {
+fn every_tool_has_a_short_description() {
     let home = Home::new();
     let mut client =
         Client::start_with(&home, &["serve", "--tools", "all"], Era::Legacy, json!({}));

@@ -22,7 +22,7 @@ fn task(client: &mut Client, tool: &str, arguments: Value) -> String {
     reply["result"]["taskId"].as_str().expect("a task has an id").to_owned()
 }
 
-/// Polls a task until its status is none of these.
+/// Polls a task until its status is not one of these.
 fn until_not(client: &mut Client, id: &str, states: &[&str]) -> Value {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -37,7 +37,7 @@ fn until_not(client: &mut Client, id: &str, states: &[&str]) -> Value {
 }
 
 #[test]
-fn a_long_call_is_a_task_for_clients_that_know_tasks() {
+fn a_long_call_becomes_a_task_for_clients_that_support_tasks() {
     let home = Home::with(&["conformance"], CONFIG);
     for era in Era::BOTH {
         let mut client = Client::start_with(&home, &["serve"], era, with_tasks());
@@ -55,7 +55,7 @@ fn a_long_call_is_a_task_for_clients_that_know_tasks() {
 }
 
 #[test]
-fn a_task_is_cancelled_and_answered_when_its_client_says_so() {
+fn a_client_can_cancel_a_task_and_answer_its_questions() {
     let home = Home::with(&["conformance"], CONFIG);
     let mut client = Client::start_with(&home, &["serve"], Era::Modern, with_tasks());
     let id = task(&mut client, "slow_compute", json!({"seconds": 60}));
@@ -79,7 +79,7 @@ fn a_task_is_cancelled_and_answered_when_its_client_says_so() {
 }
 
 #[test]
-fn clients_that_know_no_tasks_get_the_answer_or_are_told_what_is_missing() {
+fn clients_without_tasks_get_the_answer_or_an_error_that_names_tasks() {
     let home = Home::with(&["conformance"], CONFIG);
     for era in Era::BOTH {
         let mut client = Client::start(&home, era);
@@ -92,7 +92,7 @@ fn clients_that_know_no_tasks_get_the_answer_or_are_told_what_is_missing() {
     }
 }
 
-/// The methods of the notifications since the last time.
+/// The methods of the notifications since the last call of this function.
 fn told(client: &mut Client) -> Vec<String> {
     let method = |event: &Event| match event {
         Event::Told(message) => message["method"].as_str().map(str::to_owned),
@@ -113,7 +113,7 @@ fn wait_for(client: &mut Client, method: &str) -> Vec<String> {
 }
 
 #[test]
-fn lists_that_change_are_told_to_sessions() {
+fn changed_lists_are_notified_to_sessions() {
     let home = Home::with(&["conformance"], CONFIG);
     let mut client = Client::start(&home, Era::Legacy);
     client.call("test_trigger_tool_change", json!({}));
@@ -123,7 +123,7 @@ fn lists_that_change_are_told_to_sessions() {
 }
 
 #[test]
-fn those_who_listen_hear_what_they_listen_to() {
+fn subscribers_get_the_notifications_that_they_asked_for() {
     let home = Home::with(&["conformance"], CONFIG);
     let mut client = Client::start(&home, Era::Modern);
     let filter = json!({"notifications": {"toolsListChanged": true}});
@@ -136,7 +136,7 @@ fn those_who_listen_hear_what_they_listen_to() {
 }
 
 #[test]
-fn a_resource_that_changes_is_told_to_its_subscribers() {
+fn a_changed_resource_is_notified_to_its_subscribers() {
     let home = Home::with(&["conformance"], CONFIG);
     for era in Era::BOTH {
         let mut client = Client::start(&home, era);

@@ -1,5 +1,5 @@
-//! What only Windows has: drives, spellings of paths, job objects. `tests/platforms/windows.sh` runs these tests, with the
-//! binary of Windows under Wine.
+//! Tests of what only Windows has: drives, spellings of paths, job objects. `tests/platforms/windows.sh` runs these
+//! tests with the Windows binary in Wine.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ fn wait_for(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Whether a process has this text in its command line. Processes of Windows are processes of this system, too.
+/// Whether a process has this text in its command line. In Wine, Windows processes are processes of this system, too.
 fn is_running(text: &str) -> bool {
     let processes = fs::read_dir("/proc").expect("Linux lists processes").flatten();
     let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
@@ -42,7 +42,7 @@ fn is_running(text: &str) -> bool {
 
 #[test]
 #[ignore = "needs Wine: tests/platforms/windows.sh"]
-fn a_path_may_be_spelled_in_all_ways_of_windows() {
+fn a_path_can_be_spelled_in_all_ways_of_windows() {
     let home = with_manifest();
     let path = home.file("App/manifest.json");
     let back = path.replace('/', "\\");
@@ -107,7 +107,7 @@ fn with_upstream(arguments: &[&str]) -> Home {
 
 #[test]
 #[ignore = "needs Wine: tests/platforms/windows.sh"]
-fn what_servers_and_their_children_leave_behind_ends_with_a_host_that_is_killed() {
+fn processes_of_upstream_servers_end_when_the_host_is_killed() {
     let place = tempfile::tempdir().expect("a folder");
     let file = place.path().join("lock");
     let home = with_upstream(&["stubborn", &format!("beside={}", windows::path(&file))]);

@@ -1,4 +1,4 @@
-//! Names and URIs have owners: what is bundled first, and then who was there first.
+//! Tests of the owners of names and URIs: bundled plugins come first, then the source that was there first.
 
 use std::fs;
 
@@ -89,7 +89,7 @@ fn who_was_there_first_keeps_names_and_uris_whatever_files_are_called() {
 }
 
 #[test]
-fn a_tool_that_writes_is_not_said_to_only_read() {
+fn a_tool_that_writes_is_not_listed_as_read_only() {
     let home = Home::with(
         &["usurper"],
         "[host]\nbundled = false\n[plugins.usurper.grants.files]\naccess = \"write\"\n",

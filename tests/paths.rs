@@ -49,7 +49,7 @@ fn no_spelling_of_a_path_outside_is_opened() {
         let refused = text.starts_with("error: ") || text.contains("No such file or directory");
         assert!(refused && !text.contains("content"), "{path:?}: {text}");
     }
-    // The guest itself tries the same, from the directory it has.
+    // The guest itself tries the same paths, from the directory that it has.
     let others = ["../root2/secret.txt", "inner/../../root2/secret.txt", "..\\root2\\secret.txt"];
     let arguments = json!({"directory": format!("{files}/root"), "others": others, "way": "read"});
     let text = client.text("look_into", arguments);
@@ -87,7 +87,7 @@ const SPELLINGS: [&str; 27] = [
 ];
 
 #[test]
-fn a_root_whose_name_is_no_text_is_held_like_any_other() {
+fn a_root_whose_name_is_not_utf8_is_enforced_like_any_other() {
     let home = home();
     let odd = home.files().join(OsStr::from_bytes(b"odd-\xff\xfe"));
     fs::create_dir(&odd).expect("a home");
@@ -101,14 +101,14 @@ fn a_root_whose_name_is_no_text_is_held_like_any_other() {
         let text = look(&mut client, &format!("{}/{name}/in.txt", home.files().display()));
         assert!(text.starts_with("error: "), "{text}");
     }
-    // On the command line it can be named.
+    // On the command line, the root can be named.
     let mut command = home.command(&["call", "surroundings", "--root"]);
     let ran = command.arg(&odd).output().expect("the binary runs");
     assert_eq!(ran.status.code(), Some(0), "{ran:?}");
 }
 
 #[test]
-fn names_that_are_no_text_are_listed_and_nothing_breaks() {
+fn names_that_are_not_utf8_break_nothing_else() {
     let home = home();
     let odd = home.files().join("root").join(OsStr::from_bytes(b"\xff.txt"));
     fs::write(odd, "content").expect("a home");
@@ -116,7 +116,7 @@ fn names_that_are_no_text_are_listed_and_nothing_breaks() {
     let root = home.file("root");
     let list = json!({"directory": root, "others": [""], "way": "list"});
     let text = client.text("look_into", list);
-    // WASI has UTF-8 names only: listing another name fails, and nothing else does.
+    // WASI has only UTF-8 names: listing another name fails, and other operations work.
     assert!(!text.contains("content"), "{text}");
     assert!(look(&mut client, &format!("{root}/a.txt")).contains("content"));
 }

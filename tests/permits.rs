@@ -1,8 +1,8 @@
-//! Tests that do not compile: an effect without its permit, with another permit, or twice with one.
+//! Tests that faulty code does not compile: an effect without its permit, with another permit, or twice with one permit.
 //!
-//! Each folder of a capability has a file `permits.rs` with a call of each of its effects. The calls are compiled
-//! against the crate that this test was built with: as they are, and with each fault. That takes seconds, no
-//! network, and no second build of the dependencies.
+//! Each folder of a capability has a file `permits.rs` with a call of each effect. The calls are compiled against the
+//! crate that this test was built with, both unchanged and with each fault. This takes seconds, and needs neither a
+//! network nor a second build of the dependencies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use portcullis_core::capabilities::Capability;
 
 use crate::support::workspace;
 
-/// What each of the compiled files begins with. `any` stands for arguments that no fault is in.
+/// The beginning of each compiled file. `any` stands for arguments without a fault.
 const PRELUDE: &str = "#![allow(unused, clippy::all)]\n\
     use portcullis_sandbox::gate::Permit;\n\
     use portcullis_sandbox::capabilities::store::StoreAsk as Store;\n\
@@ -28,8 +28,8 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The calls of the effects of every capability, each capability in a module, and how many calls there are.
-/// `change` puts a fault into the line of a call.
+/// The calls of the effects of every capability, each capability in a module, and the number of calls. `change` puts a
+/// fault into the line of a call.
 fn calls(change: impl Fn(&str, &str) -> String) -> (String, usize) {
     let (mut text, mut number) = (PRELUDE.to_owned(), 0);
     for capability in Capability::ALL {
@@ -48,7 +48,7 @@ fn calls(change: impl Fn(&str, &str) -> String) -> (String, usize) {
     (text, number)
 }
 
-/// The library of the sandbox that this test was built with: the newest that is not newer than the test.
+/// The library of the sandbox that this test was built with: the newest one that is not newer than the test.
 fn library(dependencies: &Path, test: &Path) -> PathBuf {
     let changed = |path: &Path| -> SystemTime {
         fs::metadata(path).and_then(|found| found.modified()).expect("a file has a time")
@@ -64,7 +64,7 @@ fn library(dependencies: &Path, test: &Path) -> PathBuf {
     libraries.max_by_key(|path| changed(path)).expect("the sandbox was built before this test")
 }
 
-/// Compiles a library of this text. Returns the codes of the errors, and all output of the compiler.
+/// Compiles this text as a library. Returns the codes of the errors, and all output of the compiler.
 fn compile(text: &str) -> (Vec<String>, String) {
     let test = std::env::current_exe().expect("this test has a path");
     let dependencies = test.parent().expect("it lies beside its dependencies");
@@ -129,7 +129,7 @@ fn no_permit_is_used_twice() {
 }
 
 #[test]
-fn nobody_but_the_gate_makes_a_permit() {
+fn only_the_gate_makes_a_permit() {
     for (code, text) in [
         (
             "E0451",
@@ -140,7 +140,7 @@ fn nobody_but_the_gate_makes_a_permit() {
         ("E0599", "pub fn default() -> Permit<Store> { Permit::default() }"),
         ("E0277", "pub fn from(ask: Store) -> Permit<Store> { ask.into() }"),
     ] {
-        // The name of a field may be changed: then this test would show nothing.
+        // If a field were renamed, this test would fail for another reason. So the names are checked here.
         if code == "E0451" {
             let gate = read(&workspace().join("host/sandbox/src/gate.rs"));
             let fields = ["    ask: ", "    gate: ", "    is_recorded: "];

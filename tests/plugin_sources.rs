@@ -1,4 +1,4 @@
-//! `plugin add`, `update`, `remove`, `search` and `publish`, with a registry on this machine.
+//! Tests of `plugin add`, `update`, `remove`, `search` and `publish`, with a registry on this machine.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::support::registry::{Registry, Reply, sha256};
 
 const CONFIG: &str = "# mine\n[host]\nbundled = false # none of them\n";
 
-/// A home without plugins, which knows how the test plugins are compiled.
+/// A home without plugins, whose cache has the compiled test plugins.
 fn home() -> Home {
     let home = Home::with(&[], CONFIG);
     guests().remember(&home.path().join(".cache/portcullis"));
@@ -43,7 +43,7 @@ fn lock(home: &Home) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
-/// The number of descriptions of approved components that are kept.
+/// The number of stored descriptions of approved components.
 fn descriptions(home: &Home) -> usize {
     let folder = home.path().join(".local/state/portcullis/portcullis.lock.approved");
     let names =
@@ -89,7 +89,7 @@ fn a_plugin_is_shown_and_installed_with_its_grants_only_with_consent() {
 }
 
 #[test]
-fn no_plugin_takes_the_place_of_another() {
+fn add_refuses_names_that_are_taken_or_invalid() {
     let home = Home::with(&["echo"], "");
     let list = home.run(&["plugin", "list", "--json"]);
     let list: Value = serde_json::from_str(&list.stdout).expect("JSON");
@@ -104,7 +104,7 @@ fn no_plugin_takes_the_place_of_another() {
     let text = home.file("text.wasm");
     fs::write(&text, "text").expect("a home");
     check(&home.run(&["plugin", "add", &text, "--yes"]), 2, &["not a WebAssembly file"]);
-    // Grants that are there already are named before they are in force.
+    // Grants that the configuration has already are shown before they take effect.
     home.configure("[plugins.late.grants.store]\nbytes = 5000\n");
     let late = home.run(&["plugin", "add", &file, "--name", "late"]);
     check(&late, 2, &["warning", "[plugins.late] already", "keep up to 5000 bytes"]);
@@ -160,7 +160,7 @@ fn a_plugin_comes_from_a_registry_with_tls_and_a_login_and_a_moved_tag_is_held_b
 }
 
 #[test]
-fn what_is_pinned_or_was_copied_is_updated_from_a_named_source_only() {
+fn pinned_and_copied_plugins_are_updated_only_from_a_named_source() {
     let home = home();
     let registry = Registry::start(None);
     let digest = registry.component("echo", "1", &component("echo"));
@@ -177,7 +177,7 @@ fn what_is_pinned_or_was_copied_is_updated_from_a_named_source_only() {
 }
 
 #[test]
-fn a_removed_plugin_leaves_its_data_and_nothing_else_unless_asked() {
+fn a_removed_plugin_leaves_only_what_the_options_keep() {
     let home = home();
     let file = file("keeper");
     let add = ["plugin", "add", &file, "--name", "keeper", "--grant", "wanted", "--yes"];
@@ -201,7 +201,7 @@ fn a_removed_plugin_leaves_its_data_and_nothing_else_unless_asked() {
 }
 
 #[test]
-fn a_killed_command_leaves_no_part_of_a_plugin() {
+fn a_killed_command_leaves_no_incomplete_plugin() {
     let home = home();
     let registry = Registry::start(None);
     let bytes = component("keeper");
@@ -224,7 +224,7 @@ fn a_killed_command_leaves_no_part_of_a_plugin() {
     assert_eq!(fs::read_dir(home.plugins()).expect("a folder").count(), 0);
     assert!(lock(&home).is_empty() && config(&home) == CONFIG);
     registry.state().faults.clear();
-    // Killed at any time, the plugin is there whole or not at all, and its grants come last.
+    // Whenever the command is killed, the plugin is installed completely or not at all, and its grants are written last.
     let whole = home.run(&add);
     check(&whole, 0, &["installed: "]);
     for step in 0..12 {
@@ -246,7 +246,7 @@ fn a_killed_command_leaves_no_part_of_a_plugin() {
 }
 
 #[test]
-fn a_component_is_published_after_it_was_shown() {
+fn a_component_is_published_only_after_it_was_shown() {
     let home = home();
     let registry = Registry::start(None);
     let (file, to) = (file("echo"), registry.reference("org/echo:0.1.0"));
@@ -271,7 +271,7 @@ fn a_component_is_published_after_it_was_shown() {
 }
 
 #[test]
-fn a_key_that_portcullis_toml_demands_is_demanded() {
+fn a_signature_that_the_configuration_requires_is_required() {
     let home = home();
     let registry = Registry::start(None);
     let digest = registry.component("org/echo", "1", &component("echo"));

@@ -10,7 +10,7 @@ use crate::support::home::{Home, make_fifo};
 
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n";
 
-/// The plugins as `plugin list` has them.
+/// The plugins as `plugin list` lists them.
 fn list(home: &Home) -> Vec<Value> {
     let ran = home.run(&["plugin", "list", "--json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -18,7 +18,7 @@ fn list(home: &Home) -> Vec<Value> {
     list["plugins"].as_array().expect("plugins").clone()
 }
 
-/// Why a plugin is refused.
+/// The reason why a plugin is refused.
 fn refusal(list: &[Value], name: &str) -> String {
     let is_it = |plugin: &&Value| plugin["name"] == name && plugin["state"] == "refused";
     let plugin = list.iter().find(is_it);
@@ -32,7 +32,7 @@ fn assert_echo_works(home: &Home) {
 }
 
 #[test]
-fn what_is_no_component_is_refused_by_name_and_the_rest_goes_on() {
+fn files_that_are_not_components_are_refused_and_other_plugins_work() {
     let home = Home::with(&["echo"], CONFIG);
     let echo = fs::read(guests().component("echo")).expect("it was built");
     let component = [0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0];
@@ -57,17 +57,17 @@ fn what_is_no_component_is_refused_by_name_and_the_rest_goes_on() {
         assert!(!reason.contains("panicked"), "{name}: {reason}");
     }
     assert_echo_works(&home);
-    // `check` finds fault with them, and says which.
+    // `check` reports the refused files by name.
     let checked = home.run(&["check"]);
     assert_eq!(checked.code, Some(1), "{checked:?}");
     assert!(checked.stdout.contains("plugin `half` is refused"), "{checked:?}");
 }
 
 #[test]
-fn components_with_a_few_wrong_bytes_crash_nobody() {
+fn components_with_a_few_wrong_bytes_do_not_crash_the_host() {
     let home = Home::with(&["echo"], CONFIG);
     let echo = fs::read(guests().component("echo")).expect("it was built");
-    // Always the same places, spread over the whole component.
+    // The changed bytes are always the same, spread over the whole component.
     let mut seed = 0x2545_f491_u32;
     for n in 0..12 {
         let mut bytes = echo.clone();
@@ -86,7 +86,7 @@ fn components_with_a_few_wrong_bytes_crash_nobody() {
 }
 
 #[test]
-fn a_component_that_is_too_large_is_not_looked_at() {
+fn a_component_that_is_too_large_is_not_read() {
     let home = Home::with(&["echo"], CONFIG);
     let file = File::create(home.plugins().join("huge.wasm")).expect("a home");
     file.set_len(65 * 1024 * 1024).expect("a home");
@@ -96,7 +96,7 @@ fn a_component_that_is_too_large_is_not_looked_at() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_in_the_plugin_folder_holds_nobody_up() {
+fn special_files_in_the_plugin_folder_delay_nothing() {
     let home = Home::with(&["echo"], CONFIG);
     let plugins = home.plugins();
     make_fifo(&plugins.join("fifo.wasm"));
@@ -111,7 +111,7 @@ fn what_is_no_file_in_the_plugin_folder_holds_nobody_up() {
 }
 
 #[test]
-fn names_that_no_configuration_could_hold_are_refused() {
+fn names_that_a_configuration_cannot_have_are_refused() {
     let home = Home::with(&["echo"], CONFIG);
     let echo = guests().component("echo");
     for name in ["a b", "a.b", "a\"b", "\u{1b}[31mred", "中文", &"x".repeat(65)] {
@@ -127,7 +127,7 @@ fn names_that_no_configuration_could_hold_are_refused() {
 }
 
 #[test]
-fn a_second_tool_of_a_name_gets_its_plugins_name_before_it() {
+fn a_second_tool_with_a_name_gets_its_plugins_name_as_a_prefix() {
     let home = Home::with(&["echo"], CONFIG);
     fs::copy(guests().component("echo"), home.plugins().join("other.wasm")).expect("a home");
     let tools = home.run(&["tools"]);
@@ -142,7 +142,7 @@ fn a_second_tool_of_a_name_gets_its_plugins_name_before_it() {
 }
 
 #[test]
-fn a_prefix_goes_before_every_name_and_what_is_off_is_not_there() {
+fn a_prefix_precedes_every_name_and_tools_can_be_turned_off() {
     let home = Home::with(&["echo"], CONFIG);
     home.configure(
         "[host]\nbundled = false\n[plugins.echo]\nprefix = \"my\"\n\
@@ -158,7 +158,7 @@ fn a_prefix_goes_before_every_name_and_what_is_off_is_not_there() {
 }
 
 #[test]
-fn two_plugins_of_one_name_are_not_confused() {
+fn two_plugins_with_one_name_are_not_confused() {
     let home = Home::with(&["echo"], CONFIG);
     let other = home.path().join("more-plugins");
     fs::create_dir(&other).expect("a home");
@@ -175,7 +175,7 @@ fn two_plugins_of_one_name_are_not_confused() {
 }
 
 #[test]
-fn a_plugin_folder_that_is_not_there_is_said_to_be_missing() {
+fn a_missing_plugin_folder_is_reported() {
     let home = Home::with(&[], "[host]\nbundled = false\nplugin-dirs = [\"$HOME/nowhere\"]\n");
     let checked = home.run(&["check"]);
     assert!(checked.stdout.contains("nowhere"), "{checked:?}");
@@ -187,7 +187,7 @@ fn a_plugin_folder_that_is_not_there_is_said_to_be_missing() {
 }
 
 #[test]
-fn listing_what_is_known_compiles_and_runs_nothing() {
+fn listing_known_tools_compiles_and_runs_nothing() {
     let home = Home::with(&["echo"], CONFIG);
     let compiled = home.path().join(".cache/portcullis/compiled");
     fs::remove_dir_all(&compiled).expect("a home");
@@ -215,16 +215,16 @@ fn a_plugin_whose_file_changes_is_held_back_until_it_is_approved() {
     );
     let approved = home.run(&["plugin", "approve", "echo", "--yes"]);
     assert!(approved.stdout.contains("approved: the plugin `echo`"), "{approved:?}");
-    // The cached information about the file before does not count.
+    // The cached description of the earlier file is not used.
     let tools = home.run(&["tools"]);
     assert!(tools.stdout.contains("(echo)") && !tools.stdout.contains("echo (echo)"), "{tools:?}");
-    // Nor does the earlier approval, when the old file comes back.
+    // Neither is the earlier approval, when the earlier file comes back.
     fs::copy(guests().component("echo"), home.plugins().join("echo.wasm")).expect("a home");
     assert!(home.run(&["plugin", "list"]).stdout.contains("has changed since it was approved"));
 }
 
 #[test]
-fn whoever_writes_a_plugin_need_not_approve_each_change() {
+fn with_follow_changes_a_changed_plugin_needs_no_approval() {
     let config = format!("[host]\nfollow-changes = true\n{}", CONFIG.replace("[host]\n", ""));
     let home = Home::with(&["echo"], &config);
     assert!(home.run(&["tools"]).stdout.contains("echo (echo)"));
@@ -234,7 +234,7 @@ fn whoever_writes_a_plugin_need_not_approve_each_change() {
 }
 
 #[test]
-fn nothing_counts_as_approved_where_the_lock_cannot_be_read() {
+fn nothing_is_approved_if_the_lock_file_cannot_be_read() {
     let home = Home::with(&["echo"], CONFIG);
     assert!(home.run(&["tools"]).stdout.contains("echo (echo)"));
     fs::write(home.path().join(".local/state/portcullis/portcullis.lock"), "nonsense")

@@ -13,7 +13,7 @@ const CONFIG: &str = "[host]\nbundled = false\n\
                       [plugins.keeper.grants.store]\nbytes = 1_000_000_000\n\
                       [plugins.keeper.grants.cache]\nbytes = 1_000_000\ndisk = true\n";
 
-/// A home whose plugin `keeper` may store so much that no quota matters.
+/// A home whose plugin `keeper` has quotas that the tests do not reach.
 fn home() -> Home {
     Home::with(&["keeper"], CONFIG)
 }
@@ -26,7 +26,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn two_processes_count_together() {
+fn two_processes_increment_one_counter() {
     let home = home();
     let mut clients = [Client::start(&home, Era::Legacy), Client::start(&home, Era::Modern)];
     let mut begun = Vec::new();
@@ -43,13 +43,13 @@ fn two_processes_count_together() {
     }
     counted.sort_unstable();
     assert_eq!(counted, (1..=50).collect::<Vec<_>>(), "no two counted the same");
-    // `Home::audit` reads each line as JSON: none was torn by the other process.
+    // `Home::audit` reads each line as JSON, so the processes did not mix their lines.
     let calls = home.audit().iter().filter(|record| record["event"] == "call").count();
     assert_eq!(calls, 50);
 }
 
 #[test]
-fn what_one_process_keeps_another_finds() {
+fn a_process_finds_the_data_that_another_stored() {
     let home = home();
     let keep = json!({"steps": [{"do": "set", "key": "a", "value": "kept"}]});
     assert_eq!(Client::start(&home, Era::Legacy).text("keep", keep), "version 1");
@@ -63,7 +63,7 @@ fn what_one_process_keeps_another_finds() {
 }
 
 #[test]
-fn a_process_that_is_killed_leaves_what_was_there_or_what_was_to_be() {
+fn a_process_that_is_killed_leaves_the_old_or_the_new_value() {
     let home = home();
     let store = home.path().join(".local/share/portcullis/store");
     let set = |bytes: u32| {
@@ -77,7 +77,7 @@ fn a_process_that_is_killed_leaves_what_was_there_or_what_was_to_be() {
         for n in 0..8 {
             client.begin("keep", set(sizes[n % 2]));
         }
-        // The process is killed while it writes, after another number of requests in each round.
+        // The process is killed while it writes, after a different number of requests in each round.
         for _ in 0..round {
             let id = client.request("ping", json!({}));
             client.reply(id);
@@ -99,12 +99,12 @@ fn a_process_that_is_killed_leaves_what_was_there_or_what_was_to_be() {
         .filter(|name| name.len() != 64 && name != ".lock")
         .collect();
     assert_eq!(left, Vec::<String>::new(), "half-written files fill the disk");
-    // An incomplete line does not keep the audit from being read.
+    // The audit can be read although it has an incomplete line.
     assert_eq!(home.run(&["audit", "--json"]).code, Some(0));
 }
 
 #[test]
-fn two_first_starts_at_once_both_serve() {
+fn two_hosts_that_start_first_at_once_both_serve() {
     let home = Home::new();
     for guest in ["echo", "keeper"] {
         fs::copy(guests().component(guest), home.plugins().join(format!("{guest}.wasm")))
@@ -122,7 +122,7 @@ fn two_first_starts_at_once_both_serve() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_kept_is_for_its_owner_alone() {
+fn stored_files_are_readable_only_by_their_owner() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::with(&["keeper"], CONFIG);
     let mut client = Client::start(&home, Era::Legacy);
@@ -156,7 +156,7 @@ fn compiled_code_that_others_could_have_written_is_not_run() {
 }
 
 #[test]
-fn compiled_code_that_was_changed_is_compiled_anew() {
+fn compiled_code_that_was_changed_is_compiled_again() {
     let home = Home::with(&["echo"], "[host]\nbundled = false\n[plugins.echo]\n");
     for file in files(&home.path().join(".cache/portcullis/compiled")) {
         let mut bytes = fs::read(&file).expect("it is there");
@@ -164,7 +164,7 @@ fn compiled_code_that_was_changed_is_compiled_anew() {
         if let Some(byte) = bytes.get_mut(middle) {
             *byte ^= 0xff;
         }
-        // A new file: the one that was there is shared with other homes.
+        // The old file is a hard link that other homes share, so a new file is written.
         fs::remove_file(&file).expect("it is ours");
         fs::write(&file, bytes).expect("it is ours");
     }

@@ -37,7 +37,7 @@ fn initialize(version: &str) -> String {
     .to_string()
 }
 
-/// Asserts that the server answers a request.
+/// Asserts that the server still answers requests.
 fn is_alive(process: &mut Process, era: Era) {
     let reply = match era {
         Era::Legacy => ask(process, r#"{"jsonrpc":"2.0","id":"alive","method":"ping"}"#),
@@ -66,7 +66,7 @@ fn begun(home: &Home, era: Era) -> Process {
 }
 
 #[test]
-fn what_is_no_message_is_answered_with_an_error_and_life_goes_on() {
+fn invalid_messages_are_answered_with_an_error_and_the_session_goes_on() {
     let home = home();
     let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     let deep_arguments = format!(
@@ -111,7 +111,7 @@ fn what_is_no_message_is_answered_with_an_error_and_life_goes_on() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_answered_with_an_error() {
+fn bytes_that_are_not_utf8_are_answered_with_an_error() {
     let mut process = begun(&home(), Era::Legacy);
     process.write(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\xfe\"}\n");
     let reply: Value = serde_json::from_str(&process.line().expect("a reply")).expect("JSON");
@@ -120,7 +120,7 @@ fn bytes_that_are_no_text_are_answered_with_an_error() {
 }
 
 #[test]
-fn parameters_of_another_form_are_invalid_parameters() {
+fn parameters_of_a_wrong_form_are_invalid_parameters() {
     let home = home();
     let table = [
         ("tools/call", json!({})),
@@ -149,14 +149,14 @@ fn parameters_of_another_form_are_invalid_parameters() {
 }
 
 #[test]
-fn every_id_comes_back_as_it_was_sent() {
+fn every_id_is_returned_unchanged() {
     let mut process = begun(&home(), Era::Legacy);
     for id in ["0", "-1", "9007199254740993", "\"\"", "\"a b\"", "\"\\u0000\"", "\"中文\""] {
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         let reply = ask(&mut process, &line);
         assert_eq!(reply["id"].to_string(), id, "{reply}");
     }
-    // A number that an id cannot hold is refused, not rounded.
+    // A number that is too large for an id is refused, not rounded.
     let huge = ask(&mut process, r#"{"jsonrpc":"2.0","id":1e30,"method":"ping"}"#);
     assert_eq!(huge["error"]["code"], -32600, "{huge}");
     is_alive(&mut process, Era::Legacy);
@@ -178,7 +178,7 @@ fn a_request_that_cannot_be_read_is_refused_with_its_id() {
 }
 
 #[test]
-fn a_session_begins_once() {
+fn a_second_initialize_is_refused() {
     let mut process = begun(&home(), Era::Legacy);
     let again = ask(&mut process, &initialize("2025-06-18"));
     assert_eq!(
@@ -190,13 +190,13 @@ fn a_session_begins_once() {
 }
 
 #[test]
-fn a_cursor_that_was_not_given_out_is_refused() {
+fn a_cursor_that_the_server_did_not_issue_is_refused() {
     // The bundled plugins offer something for each list.
     let home = Home::new();
     for era in Era::BOTH {
         let mut client = Client::start(&home, era);
         for method in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
-            // The second would be a place in the list, if it were not sealed.
+            // The second cursor would be a position in the list, if cursors were not sealed.
             for cursor in ["x", "WzEsbnVsbF0", ""] {
                 let id = client.request(method, json!({"cursor": cursor}));
                 let reply = client.reply(id);
@@ -211,8 +211,8 @@ fn a_cursor_that_was_not_given_out_is_refused() {
 }
 
 #[test]
-fn a_resource_that_is_not_there_has_the_code_of_its_revision() {
-    // For `nowhere://`, the plugin fails with another error than that of a missing resource.
+fn a_missing_resource_has_the_error_code_of_the_revision() {
+    // For `nowhere://`, the plugin fails with an error other than that of a missing resource.
     let home = Home::with(&["conformance"], "[plugins.conformance]\n");
     for (era, code) in [(Era::Legacy, -32002), (Era::Modern, -32602)] {
         let mut client = Client::start(&home, era);
@@ -237,7 +237,7 @@ fn duplicate_keys_and_reused_ids_are_answered() {
         let reply = ask(&mut process, line);
         assert!(reply.get("result").is_some() || reply.get("error").is_some(), "{line}: {reply}");
     }
-    // Two at once with one id: each is answered or refused.
+    // Two requests with one id at once: each is answered or refused.
     let line = r#"{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"echo","arguments":{"text":"a"}}}"#;
     process.write(format!("{line}\n{line}\n").as_bytes());
     let mut replies: Vec<Value> = (0..2)
@@ -253,7 +253,7 @@ fn duplicate_keys_and_reused_ids_are_answered() {
 }
 
 #[test]
-fn what_is_nobodys_question_is_passed_over() {
+fn messages_without_a_request_are_ignored() {
     let home = home();
     for era in Era::BOTH {
         let mut process = begun(&home, era);
@@ -279,7 +279,7 @@ fn what_is_nobodys_question_is_passed_over() {
 }
 
 #[test]
-fn before_initialize_requests_are_refused_and_notifications_passed_over() {
+fn before_initialize_requests_are_refused_and_notifications_ignored() {
     let mut process = serve(&home());
     process.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
     process.write(
@@ -298,7 +298,7 @@ fn before_initialize_requests_are_refused_and_notifications_passed_over() {
 }
 
 #[test]
-fn each_version_is_answered_with_one_that_both_speak() {
+fn initialize_is_answered_with_a_version_that_both_support() {
     let home = home();
     for (asked, answered) in [
         ("2024-11-05", "2024-11-05"),
@@ -314,7 +314,7 @@ fn each_version_is_answered_with_one_that_both_speak() {
 }
 
 #[test]
-fn discovery_binds_to_no_era() {
+fn discovery_does_not_select_an_era() {
     let mut process = serve(&home());
     let found = ask(&mut process, &modern("1", "server/discover", json!({})));
     let versions = found["result"]["supportedVersions"].as_array().expect("versions");
@@ -325,7 +325,7 @@ fn discovery_binds_to_no_era() {
 }
 
 #[test]
-fn a_session_that_never_begins_ends_in_good_order() {
+fn a_session_that_never_begins_ends_in_an_orderly_way() {
     let home = home();
     for input in ["", "\n", "{", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#] {
         let mut process = serve(&home);
@@ -337,7 +337,7 @@ fn a_session_that_never_begins_ends_in_good_order() {
 }
 
 #[test]
-fn a_flood_of_requests_is_answered_one_by_one() {
+fn each_request_of_a_flood_is_answered() {
     let mut client = Client::start(&home(), Era::Legacy);
     let ids: Vec<_> = (0..900)
         .map(|n| match n % 2 {
@@ -360,7 +360,7 @@ fn more_calls_than_can_wait_are_refused_at_once() {
     let home = Home::with(&["greedy"], config);
     let mut client = Client::start(&home, Era::Legacy);
     let ids: Vec<_> = (0..600).map(|_| client.begin("spin", json!({"how": "sleep"}))).collect();
-    // It is not defined which of the calls are refused, only how many.
+    // Only the number of refused calls is defined, not which ones.
     let ping = client.request("ping", json!({}));
     client.reply(ping);
     let refused = |client: &Client| ids.iter().filter(|id| client.has_reply(**id)).count();
@@ -376,7 +376,7 @@ fn more_calls_than_can_wait_are_refused_at_once() {
 }
 
 #[test]
-fn a_client_that_reads_no_more_does_not_keep_the_server() {
+fn a_client_that_stops_reading_does_not_keep_the_server_running() {
     let home = home();
     let mut child = home
         .command(&["serve"])

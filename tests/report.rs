@@ -1,4 +1,4 @@
-//! `portcullis report` says of plugins and servers what they can do and did, as a page, as JSON and as SARIF.
+//! Tests of `portcullis report`: it says what plugins and servers can do and did, as an HTML page, as JSON and as SARIF.
 
 use std::fs;
 
@@ -67,7 +67,7 @@ fn a_report_fails_on_the_rules_that_are_named() {
     assert!(failed.code == Some(1) && failed.stderr.contains("unwanted-grant: "), "{failed:?}");
     let wrong = fails("no-such-rule");
     assert!(wrong.code == Some(2) && wrong.stderr.contains("write+network"), "{wrong:?}");
-    // A report that cannot be written leaves nothing.
+    // A report that cannot be written fails with a message.
     let nowhere = home.run(&["report", "--out", "/no/such/folder/report.html"]);
     assert!(nowhere.code == Some(2) && nowhere.stderr.contains("/no/such/folder"), "{nowhere:?}");
 }

@@ -1,5 +1,5 @@
-//! Runs that begin while plugins are still being compiled: a program finds the tools of these plugins, as a direct call does.
-//! The compiler is stopped meanwhile, so that nothing depends on how fast it is.
+//! Tests of runs that begin while plugins are still being compiled: a program finds the tools of these plugins, as a
+//! direct call does. The compiler is stopped meanwhile, so that the tests do not depend on its speed.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -14,10 +14,10 @@ use crate::support::client::{Client, Era, text_of};
 use crate::support::guests::guests;
 use crate::support::home::Home;
 
-/// Bytes of a component that keeps the compiler busy for a second, and is compiled before larger ones.
+/// Size in bytes of a component that takes a second to compile. It is compiled before larger components.
 const SLOW: usize = 120_000;
 
-/// A home in which `echo` has to be compiled, after a component that takes long. `known` are compiled already.
+/// A home in which `echo` has to be compiled, after a slow component. The plugins in `known` are compiled already.
 fn home(known: &[&str], config: &str) -> Home {
     let home = Home::with(&[], config);
     for name in known {
@@ -26,20 +26,20 @@ fn home(known: &[&str], config: &str) -> Home {
     fs::remove_dir_all(home.path().join(".cache/portcullis")).ok();
     let listed = home.run(&["plugin", "list"]);
     assert_eq!(listed.code, Some(0), "{listed:?}");
-    // Not `install`, which brings the compiled code.
+    // `install` is not used, since it also copies the compiled code.
     let echo = home.plugins().join("echo.wasm");
     fs::copy(guests().component("echo"), echo).expect("it was built");
     drop_bomb(&home, "slow", SLOW);
     home
 }
 
-/// The compiler of a host, stopped. It goes on when this is dropped.
+/// The stopped compiler of a host. It continues when this value is dropped.
 struct StoppedCompiler(Pid);
 
 impl StoppedCompiler {
     /// Waits until the host of this client has started a compiler, and stops it.
     fn of(client: &mut Client) -> Self {
-        // The host begins with the first request at the latest.
+        // The host starts the compiler with the first request at the latest.
         client.request("tools/list", json!({}));
         let host = client.process().id();
         let deadline = Instant::now() + PATIENCE;
@@ -56,7 +56,7 @@ impl StoppedCompiler {
 
 impl Drop for StoppedCompiler {
     fn drop(&mut self) {
-        // It has ended if its host has.
+        // The compiler has ended if its host has ended.
         let _gone = kill_process(self.0, Signal::CONT);
     }
 }

@@ -1,5 +1,5 @@
-//! What reaches the client while a program runs: progress and log records of the tools that it calls. What reaches these
-//! tools: that the client has cancelled the run.
+//! Tests of messages during a run: the client gets progress and log records of the tools that the program calls. If the
+//! client cancels the run, these tools are cancelled.
 
 use std::time::Instant;
 
@@ -9,10 +9,10 @@ use crate::support::client::{Client, Era, Event};
 use crate::support::home::Home;
 use crate::support::{PATIENCE, stand_in};
 
-/// What code mode needs: a section of a plugin replaces all of its defaults.
+/// The grants of code mode, which a section of the plugin must repeat, since it replaces all defaults.
 const GRANT: &str = "[plugins.code-mode.grants.tools]\ncall = [\"*\"]\n";
 
-/// A home with plugins, and the server `odd`. Limits are so far away that only cancelling ends a run within a test.
+/// A home with plugins, and the server `odd`. The limits are so high that only cancelling ends a run within a test.
 fn home(grants: &str) -> Home {
     let home = Home::with(&["echo", "greedy"], "");
     let program = stand_in();
@@ -25,7 +25,7 @@ fn home(grants: &str) -> Home {
     home
 }
 
-/// Starts a run whose client wants progress, and log records from `info` on.
+/// Starts a run whose client asks for progress, and for log records of level `info` and above.
 fn begin(client: &mut Client, era: Era, code: &str) -> i64 {
     let mut params = json!({
         "name": "run_code", "arguments": { "code": code }, "_meta": { "progressToken": "mine" },
@@ -49,7 +49,7 @@ fn told(client: &Client, method: &str) -> Vec<Value> {
     client.events.iter().filter_map(of_method).collect()
 }
 
-/// Waits until `is_done`, and makes a request in between, so that the machine is not kept busy.
+/// Waits until `is_done`. Sends a request between checks, so that the loop does not keep the machine busy.
 fn wait_until(client: &mut Client, what: &str, mut is_done: impl FnMut(&mut Client) -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !is_done(client) {
@@ -69,7 +69,7 @@ fn progress_and_log_records_of_called_tools_reach_the_client() {
         let id = begin(&mut client, era, code);
         let reply = client.finish(id);
         assert_eq!(reply["result"]["structuredContent"]["result"], 1, "{reply}");
-        // All of them have come before the answer.
+        // All notifications came before the answer.
         let progress = told(&client, "notifications/progress");
         assert!(progress.iter().all(|one| one["progressToken"] == "mine"), "{era:?}: {progress:?}");
         let steps: Vec<f64> = progress.iter().filter_map(|one| one["progress"].as_f64()).collect();
@@ -97,7 +97,7 @@ fn a_run_that_is_cancelled_cancels_the_calls_of_its_tools() {
         let home = home(GRANT);
         let mut client = Client::start(&home, era);
         client.text("odd_seen", json!({}));
-        // When the report has come, the other calls have begun.
+        // When the client gets the report, the other calls have begun.
         let code = "const never = [tools.greedy.spin({ how: 'sleep' }), tools.odd.hang({})];\n\
                     await tools.odd.seen({});\nawait tools.echo.report({});\nawait Promise.all(never)";
         let id = begin(&mut client, era, code);
@@ -118,7 +118,7 @@ fn a_run_that_is_cancelled_cancels_the_calls_of_its_tools() {
 
 #[test]
 #[should_panic(expected = "the reply came first: -32602 unknown tool: run_code")]
-fn a_run_that_is_refused_is_answered_and_nobody_waits_for_its_progress() {
+fn waiting_for_progress_of_a_refused_run_fails_at_once() {
     let home = home("");
     let mut client = Client::start(&home, Era::Modern);
     let id = begin(&mut client, Era::Modern, "return await tools.echo.report({})");

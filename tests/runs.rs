@@ -1,4 +1,4 @@
-//! Runs: programs that call the tools of other plugins, with questions in the middle and a host that is killed.
+//! Tests of runs: programs that call tools of other plugins, also with questions during the run and a killed host.
 
 use std::fs;
 
@@ -27,7 +27,7 @@ fn run(client: &mut Client, code: &str) -> Value {
     result
 }
 
-/// The calls of a tool that the audit has, with their outcomes.
+/// The outcomes of the calls of a tool in the audit.
 fn calls(home: &Home, tool: &str) -> Vec<String> {
     let records = home.audit().into_iter();
     let of_tool = records.filter(|one| one["event"] == "call" && one["tool"] == tool);
@@ -53,7 +53,7 @@ fn a_program_calls_tools_and_its_value_is_the_answer() {
 }
 
 #[test]
-fn a_program_that_goes_wrong_says_where_and_what_was_done() {
+fn a_failed_program_says_where_and_which_calls_were_made() {
     let home = home();
     let mut client = client(&home, Era::Modern);
     let mut fails = |code: &str| {
@@ -78,7 +78,7 @@ fn a_program_that_goes_wrong_says_where_and_what_was_done() {
 }
 
 #[test]
-fn a_run_that_asks_is_continued_and_no_call_is_made_twice() {
+fn a_run_continues_after_questions_and_no_call_is_made_twice() {
     for era in Era::BOTH {
         let home = home();
         let mut client = client(&home, era);
@@ -116,7 +116,7 @@ fn asked_and_killed(home: &Home, arguments: &Value) -> Value {
     reply["result"].clone()
 }
 
-/// Answers the questions at a new server.
+/// Starts another server, and sends the answers to the questions to it.
 fn answered(home: &Home, arguments: &Value, asked: &Value) -> Value {
     let mut client = client(home, Era::Modern);
     let asks = asked["inputRequests"].as_object().expect("there are questions");
@@ -195,7 +195,7 @@ fn the_definitions_of_code_mode_are_short() {
     let tools = reply["result"]["tools"].as_array().expect("tools");
     let names: Vec<_> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
     assert_eq!(names, ["search_tools", "describe_tools", "run_code"], "these and no others");
-    // A token of such JSON has 3.5 to 4 bytes.
+    // A token of such JSON is 3.5 to 4 bytes long.
     let bytes = reply["result"].to_string().len();
     assert!(bytes < 5_250, "{bytes} bytes are over 1,500 tokens");
     let found = client.text("search_tools", json!({ "query": "add numbers" }));
@@ -205,7 +205,7 @@ fn the_definitions_of_code_mode_are_short() {
 }
 
 #[test]
-fn what_a_client_may_not_call_is_not_there_for_its_programs() {
+fn programs_do_not_see_tools_that_their_client_may_not_call() {
     let home = home();
     let serve = ["serve", "--tools", "code,deeds"];
     let mut client = Client::start_with(&home, &serve, Era::Modern, json!({}));

@@ -21,7 +21,7 @@ fn home(web: &Web, other: &Web) -> Home {
     home.set("API_TOKEN", &format!("Bearer {SECRET}"));
     fs::write(home.path().join("key"), format!("{SECRET}-from-a-file\n")).expect("a home");
     let (base, other) = (format!("http://{}", web.address), format!("http://{}", other.address));
-    // The secret of the file is the web's alone, too.
+    // The secret in the file is also only for `web`.
     home.configure(&format!(
         "[host]\nbundled = false\n\
          [plugins.fetcher.settings]\nbase = \"{base}\"\nother = \"{other}\"\n\
@@ -53,7 +53,7 @@ fn leaks(folder: &Path, except: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_secret_goes_to_its_host_and_to_nobody_else() {
+fn a_secret_is_sent_to_its_host_only() {
     let (web, other) = (Web::start(None), Web::start(None));
     let elsewhere = format!("http://{}/there", other.address);
     web.answer("/page", json!({"body": "public"}));
@@ -65,7 +65,7 @@ fn a_secret_goes_to_its_host_and_to_nobody_else() {
         let mut client = Client::start_with(&home, &["serve", "-vv"], era, json!({}));
         let page = client.call("fetch", json!({"url": format!("{base}/page")}));
         let away = client.call("fetch", json!({"url": format!("{base}/away"), "follow": 3}));
-        // The guest's own header of that name does not count.
+        // The guest's own header with that name is replaced.
         let own = json!({
             "url": format!("{base}/page"), "method": "POST", "body": "x",
             "headers": [{"name": "authorization", "value": "mine"}],
@@ -103,7 +103,7 @@ fn a_secret_goes_to_its_host_and_to_nobody_else() {
 }
 
 #[test]
-fn a_secret_that_is_not_there_is_said_at_start() {
+fn a_missing_secret_is_reported_at_start() {
     let web = Web::start(None);
     let home = home(&web, &web);
     fs::remove_file(home.path().join("key")).expect("a home");
@@ -119,7 +119,7 @@ fn a_secret_that_is_not_there_is_said_at_start() {
 }
 
 #[test]
-fn a_proxy_of_the_operators_is_used_and_asked_for_granted_hosts_alone() {
+fn a_proxy_of_the_operator_is_used_for_granted_hosts_only() {
     let proxy = Web::start(None);
     proxy.answer("http://granted.example/page", json!({"body": "by the proxy"}));
     let mut home = Home::with(&["fetcher"], "");
@@ -151,7 +151,7 @@ fn private_name() -> String {
 }
 
 #[test]
-fn a_granted_name_that_leads_to_a_private_address_is_refused() {
+fn a_granted_name_that_resolves_to_a_private_address_is_refused() {
     let web = Web::start(None);
     let base = format!("http://{}:{}", private_name(), web.address.port());
     let home = Home::with(&["fetcher"], "");
@@ -169,7 +169,7 @@ fn a_granted_name_that_leads_to_a_private_address_is_refused() {
     assert_eq!(web.asked(), Vec::<String>::new());
 }
 
-/// The ways in which [`echo`] sends a header back, by its path.
+/// The encodings in which [`echo`] sends a header back. The path of the request names one.
 const ENCODINGS: [&str; 12] = [
     "plain",
     "capitals",
@@ -205,8 +205,8 @@ fn encoded(encoding: &str, text: &str) -> Vec<u8> {
     encoded.into_bytes()
 }
 
-/// A server that sends the header `authorization` back. Of the path `/ENCODING/SIZE/FIRST`, the first part says how;
-/// the answer comes in a piece of `FIRST` bytes and then pieces of `SIZE` bytes.
+/// A server that sends the header `authorization` back. In the path `/ENCODING/SIZE/FIRST`, `ENCODING` is one of
+/// [`ENCODINGS`]. The answer is sent as a piece of `FIRST` bytes, and then in pieces of `SIZE` bytes.
 fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback address");
     let address = listener.local_addr().expect("a loopback address");
@@ -251,7 +251,7 @@ fn echo() -> SocketAddr {
                 }
                 answer.extend(b"0\r\n\r\n");
             }
-            // A client that has seen enough may be gone.
+            // A client that has read enough may have closed the connection.
             let _gone = stream.write_all(&answer);
         }
     });
@@ -259,7 +259,7 @@ fn echo() -> SocketAddr {
 }
 
 #[test]
-fn a_server_that_sends_a_secret_back_shows_nothing_of_it() {
+fn a_secret_that_a_server_sends_back_is_removed() {
     let address = echo();
     let base = format!("http://{address}");
     let mut home = Home::with(&["fetcher"], "");
@@ -294,7 +294,7 @@ fn a_server_that_sends_a_secret_back_shows_nothing_of_it() {
             }
         }
     }
-    // What the plugin sees of a redirect is where to go next.
+    // Of a redirect, the plugin sees the target.
     let text = client.call("fetch", json!({"url": format!("{base}/location/1/0"), "follow": 1}));
     assert!(!text.to_string().contains(SECRET), "{text}");
     let ran = client.end();

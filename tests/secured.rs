@@ -23,7 +23,7 @@ use crate::support::wire::serve;
 
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n";
 
-/// A certificate for `localhost`, and files of it.
+/// A certificate for `localhost`, and its files.
 pub(crate) struct Certificate {
     certified: CertifiedKey<KeyPair>,
     pub(crate) cert: String,
@@ -100,7 +100,7 @@ fn text(reply: &Message) -> Value {
 }
 
 #[test]
-fn over_tls_by_flags_or_by_the_configuration() {
+fn flags_and_the_configuration_turn_tls_on() {
     for by_flags in [true, false] {
         let home = Home::with(&["echo"], CONFIG);
         let certificate = Certificate::new(home.path());
@@ -128,7 +128,7 @@ fn over_tls_by_flags_or_by_the_configuration() {
 }
 
 #[test]
-fn what_is_no_certificate_is_refused_with_what_to_do() {
+fn invalid_certificates_are_refused_with_the_remedy() {
     let home = Home::with(&["echo"], CONFIG);
     let Certificate { cert, key, .. } = Certificate::new(home.path());
     let beside = home.path().join("beside");
@@ -149,7 +149,7 @@ fn what_is_no_certificate_is_refused_with_what_to_do() {
     }
 }
 
-/// An issuer of access tokens, at an address with TLS.
+/// An issuer of access tokens, which is served over TLS.
 struct Issuer {
     address: String,
     signer: Ed25519KeyPair,
@@ -214,7 +214,7 @@ fn publish(
     stream.flush()
 }
 
-/// A server that trusts an issuer, and listens at every address of this machine.
+/// A server that trusts an issuer, and listens on all addresses of this machine.
 fn guarded(certificate: &Certificate, issuer: &Issuer) -> (Home, Process, SocketAddr) {
     let mut home = Home::with(&["echo"], "");
     home.configure(&format!(
@@ -232,7 +232,7 @@ fn guarded(certificate: &Certificate, issuer: &Issuer) -> (Home, Process, Socket
 }
 
 #[test]
-fn access_tokens_let_in_whom_their_issuer_vouches_for() {
+fn only_valid_access_tokens_of_the_issuer_are_accepted() {
     let files = Home::new();
     let certificate = Certificate::new(files.path());
     let issuer = Issuer::start(&certificate);
@@ -262,14 +262,14 @@ fn access_tokens_let_in_whom_their_issuer_vouches_for() {
     let mut forged = issuer.token(|_| {});
     forged.replace_range(forged.len() - 8.., "AAAAAAAA");
     assert_eq!(send(Some(&forged)).status(), 401);
-    // The record says who it was.
+    // The record has the principal of the token.
     let audit = home.audit();
     let who = format!("{} alice", issuer.address);
     assert!(audit.iter().any(|record| record["principal"] == who.as_str()), "{audit:?}");
 }
 
 #[test]
-fn keys_that_cannot_be_fetched_let_nobody_in() {
+fn without_the_issuers_keys_no_token_is_accepted() {
     let files = Home::new();
     let certificate = Certificate::new(files.path());
     let issuer = Issuer::start(&certificate);

@@ -1,4 +1,4 @@
-//! `portcullis setup`, `import` and `doctor`, and the lines of a first start: as a user runs them.
+//! Tests of `portcullis setup`, `import` and `doctor`, and of the lines of a first start, as a user runs them.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::support::BINARY;
 use crate::support::home::{Home, Ran};
 use crate::support::stand_in;
 
-/// Configurations of clients as they are before, each in its place in a home.
+/// Configurations of clients before the setup, each with its path in a home.
 const BEFORE: &[(&str, &str)] = &[
     (
         ".cursor/mcp.json",
@@ -46,7 +46,7 @@ fn unchanged(home: &Home) -> bool {
     BEFORE.iter().all(|(name, text)| read(home, name) == *text)
 }
 
-/// The files of a folder and all folders in it.
+/// The files in a folder and in its folders.
 fn files(folder: &Path) -> Vec<String> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
@@ -60,7 +60,7 @@ fn files(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn clients_that_are_found_are_set_up_with_consent_and_taken_back() {
+fn found_clients_are_set_up_with_consent_and_can_be_restored() {
     let home = with_clients();
     let root = home.files().display().to_string();
     let setup = ["setup", "--root", &root, "--with", "ui5,ui"];
@@ -114,7 +114,7 @@ fn the_entry_of_a_client_starts_a_server() {
 }
 
 #[test]
-fn one_client_that_cannot_be_set_up_does_not_hinder_the_others() {
+fn a_client_that_cannot_be_set_up_does_not_affect_the_others() {
     let home = with_clients();
     let broken = "{ \"mcpServers\": { oops } }";
     put(&home, ".cursor/mcp.json", broken);
@@ -259,7 +259,7 @@ fn a_file_without_servers_is_not_imported() {
     }
 }
 
-/// The findings of `doctor`: the level, the area and the mend of each.
+/// The findings of `doctor`: the level, the area and the remedy of each.
 fn doctor(home: &Home) -> (Ran, Vec<(String, String, String)>) {
     let ran = home.run(&["doctor", "--json"]);
     let found: Value =
@@ -271,7 +271,7 @@ fn doctor(home: &Home) -> (Ran, Vec<(String, String, String)>) {
 }
 
 #[test]
-fn the_doctor_names_faults_and_their_mends() {
+fn the_doctor_names_faults_and_their_remedies() {
     let home = Home::new();
     home.configure("[host]\nbundled = false\n");
     let (ran, healthy) = doctor(&home);
@@ -312,7 +312,7 @@ fn the_doctor_names_faults_and_their_mends() {
 }
 
 #[test]
-fn a_first_start_without_a_configuration_says_what_is_on() {
+fn a_first_start_without_a_configuration_describes_the_defaults() {
     let home = Home::new();
     let first = home.run(&["serve"]);
     assert_eq!(first.stderr.lines().count(), 5, "{first:?}");

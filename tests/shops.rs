@@ -1,5 +1,5 @@
-//! Tests with realistic servers behind the host, a weather service and a database: every tool has a
-//! view, and nothing else changes.
+//! Tests with realistic upstream servers, a weather service and a database: every tool gets a view, and nothing else
+//! changes.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::support::home::Home;
 use crate::support::process::Process;
 use crate::support::stand_in;
 
-/// How the host gets to know a server.
+/// How the host is told about an upstream server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// `portcullis wrap`.
@@ -29,7 +29,7 @@ const WEATHER: &[(&str, &str)] = &[
     ("show_radar", "{}"),
 ];
 
-/// The order matters: it is one database from the first call to the last.
+/// The order matters, since all calls use the same database.
 const DATABASE: &[(&str, &str)] = &[
     ("list_tables", "{}"),
     ("query", r#"{"table": "orders", "where": "customer = ?", "parameters": [1], "limit": 1}"#),
@@ -47,8 +47,8 @@ fn shows_views() -> Value {
     }})
 }
 
-/// A client of a host with an upstream server called `shop`, and the server's process where it is not the host's
-/// child.
+/// A client of a host with an upstream server called `shop`, and the server's process, if it is not a child of the
+/// host.
 fn behind(
     home: &Home,
     shop: &str,
@@ -104,7 +104,7 @@ fn names(tools: &[Value]) -> BTreeSet<&str> {
     tools.iter().map(|tool| tool["name"].as_str().expect("a name")).collect()
 }
 
-/// A definition without what the host adds to it.
+/// A definition without the members that the host adds.
 fn undressed(tool: &Value) -> Value {
     let mut tool = tool.as_object().expect("a tool").clone();
     if let Some(meta) = tool.get_mut("_meta").and_then(Value::as_object_mut) {
@@ -125,7 +125,7 @@ fn data(page: &str) -> Value {
     serde_json::from_str(&page[start..start + end]).expect("it is JSON")
 }
 
-/// Asserts that each tool has a view, whose data about the tool are those of the server.
+/// Asserts that each tool has a view, and that the view has the server's definition of the tool.
 fn all_have_views(client: &mut Client, expected: &[Value]) {
     let tools = list(client);
     let shown: Vec<_> =
@@ -184,17 +184,17 @@ fn all_is_as_without_us(shop: &str, calls: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_weather_service_has_views_and_is_as_it_was() {
+fn a_weather_service_gets_views_and_nothing_else_changes() {
     all_is_as_without_us("weather", WEATHER);
 }
 
 #[test]
-fn a_database_has_views_and_is_as_it_was() {
+fn a_database_gets_views_and_nothing_else_changes() {
     all_is_as_without_us("database", DATABASE);
 }
 
 #[test]
-fn a_view_that_a_server_brings_passes_with_another_address() {
+fn a_view_of_a_server_is_passed_on_with_another_uri() {
     for over_http in [false, true] {
         for era in Era::BOTH {
             let home = Home::new();
@@ -220,7 +220,7 @@ fn a_view_that_a_server_brings_passes_with_another_address() {
             let mut one = result(&mut direct, "resources/list", json!({}))["resources"][0].clone();
             one["uri"] = ours.into();
             assert!(listed["resources"].as_array().expect("a list").contains(&one), "{listed}");
-            // A call of the page, as the client passes it on.
+            // A call that the page makes, as the client passes it on.
             let call = json!({"city": "Köln"});
             let expected = direct.call("get_current_weather", call.clone());
             assert_eq!(through.call("get_current_weather", call)["result"], expected["result"]);
@@ -230,7 +230,7 @@ fn a_view_that_a_server_brings_passes_with_another_address() {
 
 #[test]
 fn a_view_calls_its_servers_tools_by_their_own_names() {
-    // Clients know the tools by other names than the server's page does.
+    // Clients know the tools by other names than the server's page uses.
     let home = Home::new();
     let program = stand_in();
     home.configure(&format!(
@@ -245,7 +245,7 @@ fn a_view_calls_its_servers_tools_by_their_own_names() {
 }
 
 #[test]
-fn a_switch_shows_the_tool_about_views() {
+fn a_setting_shows_the_ui_tool() {
     let home = Home::new();
     let program = stand_in();
     for (shown, expected) in [("auto", 0), ("true", 1), ("false", 0)] {
@@ -265,7 +265,7 @@ fn a_switch_shows_the_tool_about_views() {
 }
 
 #[test]
-fn fifty_tools_have_fifty_views() {
+fn fifty_tools_get_fifty_views() {
     let home = Home::new();
     for era in Era::BOTH {
         let mut client = behind(&home, "fifty", Way::Wrap, false, era, shows_views()).0;

@@ -1,4 +1,4 @@
-//! Strangers over HTTP: whatever those without a token do, its holder is served.
+//! Tests of HTTP clients without a token: whatever they do, a client with the token is served.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -62,7 +62,7 @@ fn post(
 }
 
 #[test]
-fn a_flood_without_a_token_takes_nothing_from_its_holder() {
+fn a_flood_without_a_token_does_not_affect_clients_with_the_token() {
     let (_home, process, address) = guarded("requests-per-second = 100\n");
     assert_eq!(call(address, Some(TOKEN)), Some(200));
     let over = Arc::new(AtomicBool::new(false));
@@ -82,7 +82,7 @@ fn a_flood_without_a_token_takes_nothing_from_its_holder() {
             })
         })
         .collect();
-    // The strangers have used up their limit.
+    // The clients without a token have used up their limit.
     while refused.load(Ordering::Relaxed) < 10 {
         std::thread::yield_now();
     }
@@ -92,7 +92,7 @@ fn a_flood_without_a_token_takes_nothing_from_its_holder() {
         stranger.join().expect("it is refused in good order");
     }
     assert!(served >= 57, "its holder was served {served} of 60 times");
-    // Refusals are logged, with at most about one line a second.
+    // Refusals are logged, with about one line per second at most.
     let said = process.hear("refused in the last second");
     assert!(said.contains("a request of 127.0.0.1 was refused"), "{said}");
     let lines = said.lines().filter(|line| line.contains("refused")).count();
@@ -101,10 +101,10 @@ fn a_flood_without_a_token_takes_nothing_from_its_holder() {
 }
 
 #[test]
-fn connections_that_say_nothing_keep_nobody_out() {
+fn idle_connections_do_not_keep_other_clients_out() {
     let (_home, _process, address) = guarded("");
     let mut idle: Vec<TcpStream> = Vec::new();
-    // More connections than there may be, three times.
+    // Opens more connections than the maximum, three times.
     for _ in 0..3 {
         idle.extend((0..256).map(|_| http::connect(address)));
         let began = Instant::now();
@@ -115,7 +115,7 @@ fn connections_that_say_nothing_keep_nobody_out() {
 }
 
 #[test]
-fn one_holder_of_a_token_takes_its_share_of_sessions() {
+fn sessions_are_limited_for_each_principal() {
     let (_home, _process, address) = guarded("sessions = 6\n");
     let params = json!({
         "protocolVersion": "2025-11-25", "capabilities": {},
@@ -126,7 +126,7 @@ fn one_holder_of_a_token_takes_its_share_of_sessions() {
     let opened: Vec<_> = (0..6).map(|_| open()).collect();
     assert_eq!(opened[..3], [Some(200); 3]);
     assert_eq!(opened[3..], [Some(503); 3]);
-    // The other era needs no session.
+    // The modern era needs no session.
     assert_eq!(call(address, Some(TOKEN)), Some(200));
     let (_home, _process, address) = guarded("sessions = 6\nsessions-per-principal = 5\n");
     let opened = (0..6).filter(|_| post(address, Some(TOKEN), &[], &body.to_string()) == Some(200));

@@ -21,8 +21,8 @@ use std::time::Duration;
 /// The binary under test.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_portcullis");
 
-/// How long to wait for something that must happen: far longer than it takes on a busy machine. A
-/// test that waits so long has failed.
+/// How long to wait for an expected event: far longer than the event takes on a busy machine. A test that waits so
+/// long has failed.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The server of `host/mcp-client/examples/stand-in`, which is built with the tests.

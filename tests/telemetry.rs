@@ -1,7 +1,7 @@
-//! Tests of what reaches a collector of OpenTelemetry from the binary, and of what does not.
+//! Tests of the data that the binary sends to an OpenTelemetry collector, and of the data that it must not send.
 //!
-//! The collector is written from the OTLP specification (<https://opentelemetry.io/docs/specs/otlp/#otlphttp>): POST of
-//! protobuf to `/v1/traces` and `/v1/logs`. Texts stand in protobuf as they are, so they are searched for as bytes.
+//! The collector follows the OTLP specification (<https://opentelemetry.io/docs/specs/otlp/#otlphttp>): POST of protobuf
+//! to `/v1/traces` and `/v1/logs`. Protobuf contains texts unchanged, so the tests search for them as bytes.
 
 use std::io::{BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -13,7 +13,7 @@ use crate::support::client::{Client, Era};
 use crate::support::home::Home;
 use crate::support::http::Message;
 
-/// A collector that takes everything.
+/// A collector that accepts everything.
 fn collector() -> (SocketAddr, Receiver<Message>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it listens");
@@ -40,7 +40,7 @@ fn home(config: &str) -> Home {
     Home::with(&["echo"], &format!("[host]\nbundled = false\n{config}[plugins.echo]\n"))
 }
 
-/// Calls `echo` with arguments that no collector may get, and ends the server.
+/// Calls `echo` with arguments that a collector must not get, and ends the server.
 fn use_server(home: &Home) {
     let mut client = Client::start(home, Era::Legacy);
     assert_eq!(client.text("echo", json!({"text": "ARGUMENT-1"})), "ARGUMENT-1");
@@ -54,7 +54,7 @@ fn has(message: &Message, text: &[u8]) -> bool {
 }
 
 #[test]
-fn a_collector_gets_names_and_outcomes_and_no_argument() {
+fn a_collector_gets_names_and_outcomes_but_no_arguments() {
     let (address, arrived) = collector();
     let home = home(&format!("[host.telemetry]\nendpoint = \"http://{address}\"\n"));
     use_server(&home);
@@ -77,7 +77,7 @@ fn a_collector_gets_names_and_outcomes_and_no_argument() {
 }
 
 #[test]
-fn nothing_is_sent_unless_somebody_asks_for_it() {
+fn nothing_is_sent_without_a_configuration() {
     let (address, arrived) = collector();
     let mut home = home("");
     use_server(&home);
@@ -91,7 +91,7 @@ fn nothing_is_sent_unless_somebody_asks_for_it() {
 }
 
 #[test]
-fn the_span_of_the_client_is_the_parent() {
+fn the_clients_span_is_the_parent() {
     let (address, arrived) = collector();
     let home = home(&format!("[host.telemetry]\nendpoint = \"http://{address}\"\nlogs = false\n"));
     let mut client = Client::start(&home, Era::Legacy);
@@ -109,7 +109,7 @@ fn the_span_of_the_client_is_the_parent() {
 }
 
 #[test]
-fn a_collector_that_is_down_costs_one_line_of_the_log_and_no_call() {
+fn an_unreachable_collector_is_logged_once_and_fails_no_call() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it listens");
     drop(listener);

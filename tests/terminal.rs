@@ -1,5 +1,5 @@
-//! Untrusted text in the output of commands: control characters are escaped on a terminal, and a program reads the text
-//! unchanged.
+//! Tests of untrusted text in the output of commands: control characters are escaped on a terminal, and a program reads
+//! the text unchanged.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
@@ -15,8 +15,8 @@ use crate::support::home::Home;
 
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n";
 
-/// Sets a title, clears the screen, turns text round, hides it, and colours it by a control character of one
-/// byte: each does something to a terminal or to its reader.
+/// A text that sets the title of a terminal, clears the screen, hides text, reverses it, and colours it by a control
+/// character of one byte.
 const HOSTILE: &str =
     "a\u{1b}]0;title\u{7}\u{1b}[2J\u{1b}[8mb\u{202e}c\u{e0041}\u{200b}\u{9b}31md\re";
 
@@ -24,20 +24,20 @@ const HOSTILE: &str =
 const SEEN: &str =
     "a\\u{1b}]0;title\\u{7}\\u{1b}[2J\\u{1b}[8mb\\u{202e}c\\u{e0041}\\u{200b}\\u{9b}31md\\u{d}e";
 
-/// A pseudoterminal: the side that shows the output, and the side of programs.
+/// A pseudoterminal: the main side, which shows the output, and the side of the programs.
 #[expect(unsafe_code, reason = "without a library for terminals, Linux is asked by numbers")]
 fn terminal() -> (File, File) {
-    /// `TIOCSPTLCK` and `TIOCGPTN` of Linux: to unlock the other side, and to learn its number.
+    /// `TIOCSPTLCK` and `TIOCGPTN` of Linux, which unlock the other side and give its number.
     const UNLOCK: u32 = 0x4004_5431;
     const NUMBER: u32 = 0x8004_5430;
-    /// `O_NOCTTY` of Linux: the terminal is not to become the one of this test.
+    /// `O_NOCTTY` of Linux: the terminal does not become the controlling terminal of the test.
     const NOT_MINE: i32 = 0o400;
     let mut options = File::options();
     options.read(true).write(true).custom_flags(NOT_MINE);
     let main = options.open("/dev/ptmx").expect("this system has terminals");
-    // SAFETY: the number is an integer that is read.
+    // SAFETY: the kernel reads an integer at the pointer.
     unsafe { ioctl(&main, Setter::<UNLOCK, i32>::new(0)) }.expect("a new terminal");
-    // SAFETY: the number is an integer that is written.
+    // SAFETY: the kernel writes an integer to the pointer.
     let number = unsafe { ioctl(&main, Getter::<NUMBER, u32>::new()) }.expect("a new terminal");
     let side = options.open(format!("/dev/pts/{number}")).expect("a new terminal");
     (main, side)
@@ -53,7 +53,7 @@ fn on_terminal(home: &Home, arguments: &[&str]) -> String {
         .stdout(side.try_clone().expect("a file"))
         .stderr(side);
     let mut child = command.spawn().expect("the binary runs");
-    // Reading ends only when nobody has the other side open.
+    // Reading ends only when no process has the other side open.
     drop(command);
     let (mut all, mut piece) = (Vec::new(), [0; 4096]);
     // The end of a terminal is an error.
@@ -65,7 +65,7 @@ fn on_terminal(home: &Home, arguments: &[&str]) -> String {
     String::from_utf8(all).expect("it writes text").replace("\r\n", "\n")
 }
 
-/// Asserts that nothing in it acts but the colours and weights that the host itself gives its texts.
+/// Asserts that a text has no control sequences except the host's own colours and weights.
 fn assert_harmless(written: &str) {
     let own = ["0", "1", "2", "3", "4", "31", "32", "33", "34", "35"];
     let plain = own
@@ -77,7 +77,7 @@ fn assert_harmless(written: &str) {
 }
 
 #[test]
-fn what_a_tool_says_does_nothing_to_a_terminal_and_is_seen() {
+fn texts_of_tools_are_shown_escaped_on_a_terminal() {
     let home = Home::with(&["echo"], CONFIG);
     let arguments = json!({ "text": HOSTILE }).to_string();
     let written = on_terminal(&home, &["call", "echo", &arguments]);
@@ -92,7 +92,7 @@ fn what_a_tool_says_does_nothing_to_a_terminal_and_is_seen() {
 }
 
 #[test]
-fn a_program_reads_what_a_tool_says_byte_for_byte() {
+fn a_program_reads_texts_of_tools_unchanged() {
     let home = Home::with(&["echo"], CONFIG);
     let arguments = json!({ "text": HOSTILE }).to_string();
     let output = home.command(&["call", "echo", &arguments]).output().expect("the binary runs");
@@ -103,7 +103,7 @@ fn a_program_reads_what_a_tool_says_byte_for_byte() {
 }
 
 #[test]
-fn names_errors_and_the_log_do_nothing_to_a_terminal() {
+fn names_errors_and_the_log_are_escaped_on_a_terminal() {
     let home = Home::with(&["echo"], CONFIG);
     let name = "\u{1b}[8mhidden\u{202e}";
     fs::copy(guests().component("echo"), home.plugins().join(format!("{name}.wasm")))
@@ -131,7 +131,7 @@ fn names_errors_and_the_log_do_nothing_to_a_terminal() {
 }
 
 #[test]
-fn a_terminal_is_asked_before_a_grant_is_written() {
+fn a_grant_is_written_only_after_a_yes_on_the_terminal() {
     let home = Home::with(&["echo"], CONFIG);
     for (answer, code, is_written) in [("\n", 1, false), ("n\n", 1, false), ("y\n", 0, true)] {
         let (mut main, side) = terminal();

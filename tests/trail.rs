@@ -1,4 +1,4 @@
-//! `portcullis trail` shows what was recorded, follows it, and finds tampering.
+//! Tests of `portcullis trail`: it shows records, follows new ones, and finds tampering.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::support::process::Process;
 const CONFIG: &str = "[host]\nbundled = false\n[plugins.echo]\n[plugins.snoop]\n\
                       [plugins.snoop.grants.files]\naccess = \"read\"\n";
 
-/// A home in which a call was done, one was denied, and another plugin was called.
+/// A home in whose audit one call is done, one is denied, and one is of another plugin.
 fn home() -> Home {
     let home = Home::with(&["echo", "snoop"], CONFIG);
     fs::write(home.files().join("a.txt"), "a").expect("a home");
@@ -70,7 +70,7 @@ fn records_are_selected() {
 }
 
 #[test]
-fn counts_and_denials_are_summed_up() {
+fn a_summary_has_counts_and_denials() {
     let home = home();
     let text = lines(&home, &["--summary"]).join("\n");
     assert!(text.contains("calls: 2, asks: ") && text.contains("refused asks: 1"), "{text}");
@@ -82,7 +82,7 @@ fn counts_and_denials_are_summed_up() {
 }
 
 #[test]
-fn what_is_written_now_is_followed() {
+fn new_records_are_followed() {
     let home = home();
     let mut follower =
         Process::start(&mut home.command(&["trail", "--follow", "--tool", "echo", "--json"]));
@@ -93,7 +93,7 @@ fn what_is_written_now_is_followed() {
         heard.len()
     };
     assert_eq!(next(), 1, "what was there");
-    // A process that goes on running, and two that end.
+    // Records come from a process that keeps running, and from two that end.
     let mut client = Client::start(&home, Era::Modern);
     client.text("echo", json!({"text": "one"}));
     assert_eq!(next(), 2);
@@ -151,7 +151,7 @@ fn tampering_is_found_and_named() {
 }
 
 #[test]
-fn an_audit_whose_segments_are_all_gone_is_no_new_one() {
+fn an_audit_without_its_segments_is_not_taken_for_a_new_one() {
     let new = Home::new();
     assert_eq!(new.run(&["check"]).code, Some(0), "nothing was recorded yet");
     let home = home();
@@ -167,7 +167,7 @@ fn an_audit_whose_segments_are_all_gone_is_no_new_one() {
 }
 
 #[test]
-fn the_audit_has_the_size_that_the_operator_chose() {
+fn the_audit_keeps_to_the_size_that_the_operator_set() {
     let config = "[host]\nbundled = false\naudit-bytes = 40000\naudit-days = 30\n[plugins.echo]\n";
     let home = Home::with(&["echo"], config);
     let mut client = Client::start(&home, Era::Modern);

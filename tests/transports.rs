@@ -1,4 +1,4 @@
-//! Tests that responses are equal over every transport and in both generations of MCP.
+//! Tests that responses are equal over every transport and in both eras of MCP.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ const CONFIG: &str = "[host]\nbundled = false\n[limits]\nwall-ms = 1_000_000\ncp
     [plugins.echo]\n[plugins.greedy]\n[plugins.conformance.grants.client]\n\
     features = [\"elicitation\", \"sampling\", \"roots\"]\n";
 
-/// A client, and what it has been told and answered.
+/// A client, and the transcript of its session.
 struct Session {
     wire: Wire,
     era: Era,
@@ -39,7 +39,8 @@ impl Session {
         id
     }
 
-    /// The notifications before the answer to a request, and the answer. Questions are answered.
+    /// Waits for the answer to a request, and answers questions. Returns the notifications before the answer, and the
+    /// answer.
     fn until_answered(&mut self, id: i64) -> (Vec<Value>, Value) {
         let mut told = Vec::new();
         loop {
@@ -81,7 +82,7 @@ impl Session {
         self.step("tools/call", json!({"name": tool, "arguments": arguments}));
     }
 
-    /// A whole session.
+    /// Runs a whole session.
     fn live(home: &Home, transport: Transport, era: Era) -> Self {
         let wire = Wire::open(home, transport, era);
         let mut session = Self { wire, era, next_id: 0, transcript: Vec::new() };
@@ -96,7 +97,7 @@ impl Session {
         session.call("echo", json!({"text": 7}));
         session.call("no_such_tool", json!({}));
         if era == Era::Legacy {
-            // In the modern era, HTTP has a header for the name and refuses the request without it.
+            // In the modern era, HTTP requires a header with the tool's name, and refuses the request without it.
             session.step("tools/call", json!({"arguments": {}}));
         }
         session.step("no/such/method", json!({}));
@@ -137,7 +138,7 @@ impl Session {
         self.wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     }
 
-    /// Progress and logs come before the answer that they belong to.
+    /// Asserts that progress and log notifications come before the answer to their request.
     fn report(&mut self) {
         let params = json!({
             "name": "test_tool_with_progress", "arguments": {},
@@ -152,7 +153,7 @@ impl Session {
         self.step("tools/call", params);
     }
 
-    /// A call that would go on for ever ends when it is given up, and others are served.
+    /// Asserts that a call that would never end can be cancelled, and that other calls are answered.
     fn give_up(&mut self, home: &Home) {
         let params = json!({"name": "spin", "arguments": {"how": "code"}});
         let id = self.request("tools/call", params);

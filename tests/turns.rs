@@ -1,5 +1,6 @@
-//! Twenty tasks with recorded turns of a model (`turns/tasks.json`), each played twice: with plain calls and with a program.
-//! Counts what the model writes and reads. The servers are stand-ins, which name the sources that they are written from.
+//! Twenty tasks with recorded turns of a model (`turns/tasks.json`). Each is run twice: with plain calls and with a
+//! program. Counts the bytes that the model writes and reads. The servers are stand-ins. Each names the sources that it
+//! follows.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -13,10 +14,10 @@ use crate::support::home::Home;
 use crate::support::{stand_in, workspace};
 use crate::unreal::{UPROJECT, with_editor};
 
-/// The share of the bytes of plain calls that programs may have, in the median of the tasks.
+/// Maximum of the bytes with a program, as a share of the bytes with plain calls, in the median of the tasks.
 const MAX_SHARE: f64 = 0.10;
 
-/// The stand-ins of `host/mcp-client/examples/stand-in/office`, by the names that the operator gives them. Each file names
+/// The stand-ins of `host/mcp-client/examples/stand-in/office`, by the operator's names for them. Each file names
 /// its source. The linter follows the input and output schema of `run_ui5_linter` of the UI5 MCP server
 /// (`src/tools/run_ui5_linter` of `UI5/mcp-server`); its findings are made up.
 const SERVERS: [(&str, &str); 6] = [
@@ -32,11 +33,11 @@ const SERVERS: [(&str, &str); 6] = [
 #[serde(deny_unknown_fields)]
 struct Task {
     task: String,
-    /// The calls that the task takes without a program.
+    /// The calls of the task without a program.
     plain: Vec<PlainCalls>,
     /// The turns with a program.
     code: Vec<Turn>,
-    /// What the program returns.
+    /// The value that the program must return.
     expected: Value,
 }
 
@@ -55,7 +56,7 @@ struct PlainCalls {
 #[serde(untagged)]
 enum Values {
     List(Vec<Value>),
-    /// The numbers of a range. With `text`, each is put in place of `{}`.
+    /// The numbers of a range. With `text`, each number replaces `{}` in the text.
     Range {
         from: u32,
         to: u32,
@@ -85,7 +86,7 @@ struct Turn {
     arguments: Value,
 }
 
-/// What a task costs: the bytes that the model writes and reads, the calls, and the time that they take.
+/// The cost of a task: the bytes that the model writes and reads, the number of calls, and their time.
 #[derive(Default)]
 struct Cost {
     bytes: usize,
@@ -94,7 +95,7 @@ struct Cost {
 }
 
 impl Cost {
-    /// Makes a call, adds what it costs, and returns the reply.
+    /// Makes a call, adds its cost, and returns the reply.
     fn call(&mut self, client: &mut Client, tool: &str, arguments: &Value) -> Value {
         let began = Instant::now();
         let reply = client.call(tool, arguments.clone());
@@ -123,7 +124,7 @@ fn plain(client: &mut Client, calls: &[PlainCalls]) -> Cost {
     cost
 }
 
-/// The cost of a task with a program. Panics unless the program returns what is expected.
+/// The cost of a task with a program. Panics unless the program returns the expected value.
 fn with_program(client: &mut Client, task: &Task) -> Cost {
     let mut cost = Cost::default();
     let mut last = Value::Null;

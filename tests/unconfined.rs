@@ -1,17 +1,17 @@
-//! Programs on a system that confines nothing: on Linux, the kernel refuses Landlock to the host, as a kernel without
-//! it does.
+//! Tests of programs on a system without confinement. On Linux, a seccomp filter makes the kernel refuse Landlock to the
+//! host, like a kernel that does not support it.
 
 use serde_json::json;
 
 use crate::support::home::{Home, Ran};
 use crate::support::{stand_in, windows};
 
-/// Runs commands of the host where nothing confines files.
+/// Runs commands of the host without confinement of files.
 fn unconfined<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     if windows::wine().is_some() {
         return run();
     }
-    // The filter holds for this thread and the processes that it starts.
+    // The filter applies to this thread and to the processes that it starts.
     let there = || {
         refuse_landlock();
         run()
@@ -52,7 +52,7 @@ fn call(home: &Home) -> Ran {
 }
 
 #[test]
-fn a_command_that_nothing_confines_runs_only_if_the_operator_says_so() {
+fn without_confinement_a_command_runs_only_if_the_operator_allows_it() {
     let strict = home("");
     let refused = call(&strict);
     let lines = "unconfined-commands = [\"shell\"]";
@@ -76,7 +76,7 @@ fn a_command_that_nothing_confines_runs_only_if_the_operator_says_so() {
 }
 
 #[test]
-fn a_server_that_is_to_be_confined_is_not_started_unconfined() {
+fn a_confined_upstream_server_is_not_started_without_confinement() {
     let check = |confine: &str| {
         let home = Home::new();
         home.configure(&format!(

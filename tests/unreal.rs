@@ -61,7 +61,7 @@ fn structured(client: &mut Client, tool: &str, arguments: Value) -> Value {
 }
 
 #[test]
-fn by_default_there_is_the_project_to_read_and_nothing_else() {
+fn by_default_only_the_project_can_be_read() {
     let home = game("");
     let editor = editor(&home, Server::Plugin);
     let mut client = Client::start(&home, Era::Modern);
@@ -81,7 +81,7 @@ fn by_default_there_is_the_project_to_read_and_nothing_else() {
 }
 
 #[test]
-fn an_editor_answers_and_does_what_was_agreed_to() {
+fn an_editor_answers_and_runs_commands_with_consent() {
     for (server, era) in [(Server::Plugin, Era::Modern), (Server::Epic, Era::Legacy)] {
         let home = game("");
         let editor = editor(&home, server);
@@ -115,7 +115,7 @@ fn an_editor_answers_and_does_what_was_agreed_to() {
 }
 
 #[test]
-fn a_client_that_cannot_ask_declines() {
+fn without_elicitation_a_command_is_refused() {
     let home = game("");
     let editor = editor(&home, Server::Plugin);
     home.configure(&with_editor(&editor, Server::Plugin));

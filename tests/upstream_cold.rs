@@ -1,4 +1,4 @@
-//! Tests of upstream servers that are not running: what is known of them is listed, and they are started when they are
+//! Tests of upstream servers that are not running: their known tools are listed, and they are started when they are
 //! used.
 
 use std::fs;
@@ -11,7 +11,7 @@ use crate::support::client::{Client, Era, text_of};
 use crate::support::home::Home;
 use crate::support::stand_in;
 
-/// The section of a server that notes each of its starts in the file `starts`, and takes its options from the file
+/// The section of a server that writes a line to the file `starts` at each start, and reads its options from the file
 /// `options`.
 fn section(name: &str, more: &str) -> String {
     let script = format!("echo {name} >> $HOME/starts; exec \"$0\" stdio $(cat $HOME/options)");
@@ -35,7 +35,7 @@ fn starts(home: &Home) -> Vec<String> {
 }
 
 #[test]
-fn known_servers_are_listed_without_a_start_and_a_call_starts_its_own() {
+fn known_servers_are_listed_without_a_start_and_a_call_starts_only_its_server() {
     let home = home(&[section("one", ""), section("two", "prefix = \"two\"")]);
     let cold = home.run(&["tools"]);
     assert!(cold.stdout.contains("two_echo (two)"), "{cold:?}");
@@ -61,7 +61,7 @@ fn known_servers_are_listed_without_a_start_and_a_call_starts_its_own() {
 }
 
 #[test]
-fn a_tool_that_has_changed_since_the_last_run_is_not_called() {
+fn a_tool_that_changed_since_the_last_run_is_not_called() {
     let home = home(&[section("one", "")]);
     fs::write(home.path().join("options"), "weather").expect("a home");
     let listed = home.run(&["tools", "--json"]);
@@ -76,7 +76,7 @@ fn a_tool_that_has_changed_since_the_last_run_is_not_called() {
 }
 
 #[test]
-fn a_forged_memory_is_not_believed() {
+fn a_forged_cache_entry_is_not_used() {
     let home = home(&[section("one", "")]);
     let listed = home.run(&["tools"]);
     let folder = home.path().join(".cache/portcullis/upstreams");
@@ -90,7 +90,7 @@ fn a_forged_memory_is_not_believed() {
 }
 
 #[test]
-fn a_server_that_nobody_uses_is_stopped_and_starts_again() {
+fn an_idle_server_is_stopped_and_started_again() {
     let home = home(&[section("brief", "idle-seconds = 1"), section("long", "prefix = \"long\"")]);
     let mut client = Client::start(&home, Era::Legacy);
     let call = |client: &mut Client, tool: &str| {
@@ -108,7 +108,7 @@ fn a_server_that_nobody_uses_is_stopped_and_starts_again() {
 }
 
 #[test]
-fn a_server_that_cannot_start_is_said_to_the_client() {
+fn the_client_is_told_about_a_server_that_cannot_start() {
     let home = home(&["[upstreams.none]\ncommand = \"/no/such/program\"\n".to_owned()]);
     let mut client = Client::start(&home, Era::Modern);
     let asked = client.request("tools/list", json!({}));
@@ -125,7 +125,7 @@ fn a_server_that_cannot_start_is_said_to_the_client() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_confined_server_reaches_what_is_granted() {
+fn a_confined_server_can_access_only_granted_files() {
     let home = Home::new();
     for name in ["granted/a", "read-only/a", "other"] {
         let path = home.path().join(name);

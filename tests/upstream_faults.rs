@@ -1,4 +1,4 @@
-//! Tests of misbehaving upstream servers: calls end with clear errors, others are not affected.
+//! Tests of misbehaving upstream servers: calls end with clear errors, and other sources are not affected.
 
 use std::fs;
 use std::io::Write;
@@ -26,7 +26,7 @@ fn configure(home: &Home, command: &str, arguments: &[&str], more: &str) {
     ));
 }
 
-/// Both eras of a client, each with an upstream of one of the eras.
+/// Both eras of clients, each with an upstream server of the other era.
 fn pairs() -> [(Era, &'static str); 2] {
     [(Era::Legacy, "modern"), (Era::Modern, "legacy")]
 }
@@ -40,7 +40,7 @@ fn children(process: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
     let all = threads.filter_map(|thread| {
         let children = thread.expect("a thread").path().join("children");
-        // A thread may end in between.
+        // A thread may have ended since it was listed.
         fs::read_to_string(children).ok()
     });
     let all: Vec<_> = all.collect();
@@ -51,7 +51,7 @@ fn children(process: u32) -> Vec<u32> {
 }
 
 #[test]
-fn one_that_is_killed_in_the_middle_of_a_call_is_started_anew() {
+fn a_server_that_is_killed_during_a_call_is_started_again() {
     for (era, options) in pairs() {
         let home = home(&[options], "");
         let mut client = Client::start(&home, era);
@@ -88,7 +88,7 @@ fn one_that_is_killed_in_the_middle_of_a_call_is_started_anew() {
 }
 
 #[test]
-fn one_that_hangs_is_waited_for_no_longer_than_allowed() {
+fn a_server_that_hangs_times_out() {
     for (era, options) in pairs() {
         let home = home(&[options], "timeout-seconds = 5");
         let mut client = Client::start(&home, era);
@@ -102,7 +102,7 @@ fn one_that_hangs_is_waited_for_no_longer_than_allowed() {
 }
 
 #[test]
-fn one_that_is_slow_to_start_delays_nobody_and_comes_later() {
+fn a_server_that_starts_slowly_delays_nothing_and_is_listed_later() {
     let home = Home::with(&["echo"], "");
     let fifo = home.path().join("start");
     make_fifo(&fifo);
@@ -114,7 +114,7 @@ fn one_that_is_slow_to_start_delays_nobody_and_comes_later() {
     let listed = client.request("tools/list", json!({}));
     let listed = client.reply(listed).to_string();
     assert!(listed.contains("\"echo\"") && !listed.contains("odd_"), "{listed}");
-    // Opening a FIFO waits until its other end is open, too.
+    // Opening a FIFO waits until its other end is open.
     fs::File::options()
         .write(true)
         .open(&fifo)
@@ -137,7 +137,7 @@ fn has_changed(client: &mut Client) {
 }
 
 #[test]
-fn one_that_answers_garbage_is_told_apart_from_one_that_answers() {
+fn invalid_answers_are_reported_as_protocol_errors() {
     for (era, options) in pairs() {
         let home = home(&[options], "");
         let mut client = Client::start(&home, era);
@@ -147,14 +147,14 @@ fn one_that_answers_garbage_is_told_apart_from_one_that_answers() {
         assert!(text.contains("report this to its authors"), "{text}");
         is_served(&mut client);
         assert_eq!(client.text("odd_log", json!({})), "logged");
-        // What it said is in the log, and does nothing to a terminal.
+        // The server's invalid output is in the log, without control characters.
         let said = client.process().stderr();
         assert!(said.contains("upstream `odd`") && !said.contains('\u{1b}'), "{said}");
     }
 }
 
 #[test]
-fn answers_of_fifty_megabytes_are_refused_or_passed_on_and_none_is_kept() {
+fn answers_of_fifty_megabytes_are_refused_or_passed_on_and_not_kept() {
     const BIG: u64 = 50_000_000;
     let home_that_refuses = home(&["legacy"], "");
     let mut client = Client::start(&home_that_refuses, Era::Modern);
@@ -184,7 +184,7 @@ fn answers_of_fifty_megabytes_are_refused_or_passed_on_and_none_is_kept() {
 }
 
 #[test]
-fn tools_that_change_are_told_of_and_held_back() {
+fn changed_tools_are_notified_and_held_back() {
     for options in ["legacy", "modern"] {
         let home = home(&[options], "");
         let mut client = Client::start(&home, Era::Legacy);
@@ -196,7 +196,7 @@ fn tools_that_change_are_told_of_and_held_back() {
         let names: Vec<_> = listed["result"]["tools"].as_array().into_iter().flatten().collect();
         let has = |name: &str| names.iter().any(|tool| tool["name"] == name);
         assert!(has("odd_log"), "{names:?}");
-        // One has changed, one is gone, and one has a name that nobody has approved.
+        // One tool has changed, one is gone, and one has a name that was never approved.
         assert!(!has("odd_echo") && !has("odd_hang") && !has("odd_added"), "{names:?}");
         for held in ["odd_echo", "odd_added"] {
             let text = client.text(held, json!({}));
@@ -212,7 +212,8 @@ fn a_locked_lock_file_delays_no_other_request() {
     let upstream = "[host]\nbundled = false\n[upstreams.odd]\nprefix = \"odd\"\n";
     let upstream = format!("{upstream}command = {:?}\nargs = [\"stdio\"]\n", stand_in());
     let plugin = "[host]\nbundled = false\n[plugins.echo]\n";
-    // What waits for the file: the approval of a plugin, that of another server, and new claims.
+    // Three operations wait for the file: the approval of a plugin, the approval of an upstream server, and new claims of
+    // names.
     for (config, known) in [(plugin, false), (upstream.as_str(), false), (upstream.as_str(), true)]
     {
         let home = if config == plugin { Home::with(&["echo"], "") } else { Home::new() };
@@ -231,7 +232,7 @@ fn a_locked_lock_file_delays_no_other_request() {
         file.lock().expect("nobody else has it");
         let mut client = Client::start(&home, Era::Legacy);
         let listing = client.request("tools/list", json!({}));
-        // The list waits for the lock. Requests that come meanwhile do not.
+        // The list waits for the lock. Requests that arrive meanwhile do not.
         let until = Instant::now() + std::time::Duration::from_millis(1500);
         while Instant::now() < until {
             let ping = client.request("ping", json!({}));
@@ -246,7 +247,7 @@ fn a_locked_lock_file_delays_no_other_request() {
 }
 
 #[test]
-fn what_it_says_of_resources_and_logs_reaches_whom_it_concerns() {
+fn notifications_of_resources_and_logs_reach_the_right_clients() {
     for options in ["legacy", "modern"] {
         let home = home(&[options], "");
         let mut client = Client::start(&home, Era::Legacy);
@@ -260,7 +261,7 @@ fn what_it_says_of_resources_and_logs_reaches_whom_it_concerns() {
         assert_eq!(client.text("odd_log", json!({})), "logged");
         let logs = told(&client, "notifications/message");
         assert_eq!((logs.len(), &logs[0]["data"]), (1, &json!("said")), "{logs:?}");
-        // From now on, only records of the level `error` and above.
+        // From now on, the client gets only log records of the level `error` and above.
         let id = client.request("logging/setLevel", json!({"level": "error"}));
         assert_eq!(client.reply(id)["result"], json!({}));
         if options == "legacy" {
@@ -290,7 +291,7 @@ fn what_it_says_of_resources_and_logs_reaches_whom_it_concerns() {
 }
 
 #[test]
-fn commands_show_other_servers_and_record_what_they_are_asked() {
+fn commands_show_upstream_servers_and_record_calls() {
     let home = home(&["legacy"], "");
     let listed = home.run(&["plugin", "list"]);
     assert!(listed.stdout.contains("odd stand-in 1.0.0, MCP 2025-11-25"), "{listed:?}");

@@ -12,7 +12,7 @@ use crate::support::process::Process;
 use crate::support::web::Web;
 use crate::support::{http, stand_in};
 
-/// The token that the server takes. Another one is issued first.
+/// The token that the server accepts. The issuer issues `FIRST` first.
 const KEY: &str = "key";
 const FIRST: &str = "f1rst-t0ken";
 const RENEWS: &str = "ren3ws-it";
@@ -104,10 +104,10 @@ impl Locked {
 }
 
 #[test]
-fn a_login_is_kept_renewed_and_forgotten() {
+fn a_login_is_stored_renewed_and_removed() {
     let locked = Locked::start("http");
     let call = |arguments: &[&str]| locked.home.run(&[&["call", "log"], arguments].concat());
-    // Nobody has logged in: whoever asks is told which command to run, and no browser is opened.
+    // Without a login, commands and clients are told which command to run, and no browser is opened.
     let ran = locked.home.run(&["plugin", "list"]);
     assert!(ran.stdout.contains("portcullis upstream login odd"), "{ran:?}");
     let mut client = Client::start(&locked.home, Era::Modern);
@@ -143,7 +143,7 @@ fn a_login_is_kept_renewed_and_forgotten() {
 }
 
 #[test]
-fn a_token_that_is_refused_says_which_command_to_run() {
+fn a_refused_token_leads_to_a_message_with_the_command_to_run() {
     let locked = Locked::start("http");
     locked.issue(KEY, 3600);
     locked.log_in();
@@ -163,7 +163,7 @@ fn a_token_that_is_refused_says_which_command_to_run() {
 }
 
 #[test]
-fn the_transport_of_2024_takes_tokens_too() {
+fn the_transport_of_2024_also_uses_tokens() {
     let locked = Locked::start("sse");
     locked.issue(KEY, 3600);
     let (said, code) = locked.log_in();
@@ -174,7 +174,7 @@ fn the_transport_of_2024_takes_tokens_too() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_kept_of_a_login_is_its_owners_alone() {
+fn a_stored_login_is_readable_only_by_its_owner() {
     use std::os::unix::fs::PermissionsExt;
     let locked = Locked::start("http");
     locked.issue(KEY, 3600);

@@ -1,4 +1,4 @@
-//! Tests of upstream servers; a second process of the binary under test is the server.
+//! Tests of upstream servers. A second process of the binary under test is the upstream server.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::support::{PATIENCE, stand_in};
 const INNER: &str = "[host]\nbundled = false\n[plugins.conformance.grants.client]\n\
                      features = [\"elicitation\", \"sampling\", \"roots\"]\n";
 
-/// A home whose server wraps the server of another home. `protocol` is what they speak.
+/// A home whose upstream server is the server of another home. `protocol`: the setting of the protocol between them.
 fn wrapped(protocol: &str) -> (Home, Home) {
     let inner = Home::with(&["conformance", "echo"], &format!("{INNER}[plugins.echo]\n"));
     let outer = Home::new();
@@ -37,7 +37,7 @@ fn result(client: &mut Client, method: &str, params: Value) -> Value {
 }
 
 #[test]
-fn every_list_and_answer_is_as_without_us() {
+fn lists_and_answers_are_the_same_as_without_the_host() {
     let (inner, outer) = wrapped("auto");
     for era in Era::BOTH {
         let mut direct = Client::start(&inner, era);
@@ -62,7 +62,7 @@ fn every_list_and_answer_is_as_without_us() {
 }
 
 #[test]
-fn what_is_asked_reaches_the_client_in_every_pair_of_eras() {
+fn questions_reach_the_client_in_every_pair_of_eras() {
     for protocol in ["legacy", "2026-07-28"] {
         let (_inner, outer) = wrapped(protocol);
         for era in Era::BOTH {
@@ -77,7 +77,7 @@ fn what_is_asked_reaches_the_client_in_every_pair_of_eras() {
 }
 
 #[test]
-fn progress_comes_through_and_calls_are_recorded() {
+fn progress_is_passed_on_and_calls_are_recorded() {
     let (_inner, outer) = wrapped("auto");
     let mut client = Client::start(&outer, Era::Legacy);
     let params = json!({
@@ -129,7 +129,7 @@ fn a_tool_that_has_changed_since_it_was_approved_is_held_back() {
 }
 
 #[test]
-fn a_server_that_does_not_start_is_nobody_elses_trouble() {
+fn a_server_that_does_not_start_affects_no_other_source() {
     let home = Home::with(&["echo"], "");
     home.configure(
         "[host]\nbundled = false\n[plugins.echo]\n[upstreams.none]\ncommand = \"/no/such/program\"\n",
@@ -142,7 +142,7 @@ fn a_server_that_does_not_start_is_nobody_elses_trouble() {
     assert!(checked.stdout.contains("the upstream `none` does not answer"), "{checked:?}");
 }
 
-/// What a call with these arguments comes to under a policy, in both eras: its text and the outcome in the audit.
+/// The reply to a call with these arguments under a policy, and its outcome in the audit, in both eras.
 fn under_policy(
     policy: &str,
     tool: &str,
@@ -171,7 +171,7 @@ fn under_policy(
 }
 
 #[test]
-fn arguments_are_what_the_operator_allows() {
+fn arguments_are_limited_by_the_operators_policy() {
     let policy = "name = \"say\"\nfixed = { to = \"all\" }\ndefaults = { times = 2 }\n\
                   allow = { properties = { times = { maximum = 3 } } }\ndeny = { required = [\"evil\"] }";
     for (arguments, expected, outcome) in [
@@ -190,7 +190,7 @@ fn arguments_are_what_the_operator_allows() {
 }
 
 #[test]
-fn a_call_that_needs_consent_is_made_after_it() {
+fn a_call_that_needs_consent_is_made_only_with_consent() {
     for (answer, expected, outcome) in
         [("accept", "hologram", "done"), ("decline", "did not agree", "denied")]
     {
@@ -201,7 +201,7 @@ fn a_call_that_needs_consent_is_made_after_it() {
     }
 }
 
-/// A home with these upstream servers: their names, and the options of stand-ins.
+/// A home with stand-ins as upstream servers, by their names and options.
 fn behind(servers: &[(&str, &[&str])]) -> Home {
     let home = Home::new();
     let sections = servers.iter().map(|(name, options)| {
@@ -248,7 +248,7 @@ fn secrets_and_instructions_in_a_result_are_marked_and_recorded() {
 }
 
 #[test]
-fn equal_uris_of_two_servers_are_told_apart() {
+fn equal_uris_of_two_servers_are_distinguished() {
     const ALIAS: &str = "portcullis://upstreams/two/test://one";
     let home =
         behind(&[("one", &["legacy", "all", "says=first"]), ("two", &["all", "says=second"])]);
@@ -293,7 +293,7 @@ fn equal_uris_of_two_servers_are_told_apart() {
     assert!(checked.stdout.contains("has another URI"), "{checked:?}");
 }
 
-/// Subscribes to the resource of the second server, and checks that only its changes are told.
+/// Subscribes to the resource of the second server, and checks that only changes of this resource are notified.
 fn changes_reach_their_subscriber(client: &mut Client, alias: &str, touch: [&str; 2]) {
     let updated = |client: &Client| -> Vec<Value> {
         let told = client.events.iter().filter_map(|event| match event {
@@ -316,7 +316,7 @@ fn changes_reach_their_subscriber(client: &mut Client, alias: &str, touch: [&str
 }
 
 #[test]
-fn numbers_of_a_question_reach_the_client_as_they_are() {
+fn numbers_in_a_question_reach_the_client_unchanged() {
     let params = json!({
         "messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}],
         "maxTokens": 17,

@@ -17,13 +17,13 @@ fn tools(client: &mut Client) -> Vec<Value> {
     client.reply(asked)["result"]["tools"].as_array().expect("a list").clone()
 }
 
-/// The `_meta` of a tool, or nothing where it is not listed.
+/// The `_meta` of a tool. `None`: the tool is not listed.
 fn meta(tools: &[Value], name: &str) -> Option<Value> {
     Some(tools.iter().find(|tool| tool["name"] == name)?["_meta"].clone())
 }
 
 #[test]
-fn tools_of_all_plugins_are_dressed() {
+fn tools_of_all_plugins_get_views() {
     let home = Home::with(&["view-assigner", "deeds"], CONFIG);
     for era in Era::BOTH {
         let mut client = Client::start(&home, era);
@@ -40,14 +40,14 @@ fn tools_of_all_plugins_are_dressed() {
 }
 
 #[test]
-fn a_job_is_done_later_and_changes_what_is_listed() {
+fn a_job_runs_later_and_changes_the_list() {
     let home = Home::with(&["view-assigner"], CONFIG);
     let mut client = Client::start(&home, Era::Legacy);
     assert_eq!(
         meta(&tools(&mut client), "sum").unwrap()["ui/resourceUri"],
         "ui://view-assigner/sum/0.html"
     );
-    // The first job fails, which only the log shows.
+    // The first job fails. Only the log shows this.
     let said = client.text("put_off", json!({"jobs": 2}));
     assert_eq!(said, "2 will be done; a huge one: false");
     let deadline = Instant::now() + PATIENCE;
@@ -64,7 +64,7 @@ fn a_job_is_done_later_and_changes_what_is_listed() {
 }
 
 #[test]
-fn jobs_do_not_pile_up() {
+fn the_number_of_waiting_jobs_is_limited() {
     let home = Home::with(&["view-assigner"], CONFIG);
     let mut client = Client::start(&home, Era::Legacy);
     let said = client.text("put_off", json!({"jobs": 5_000}));
@@ -73,7 +73,7 @@ fn jobs_do_not_pile_up() {
 }
 
 #[test]
-fn a_start_runs_nothing_where_nothing_is_new() {
+fn a_start_without_changes_runs_no_plugin() {
     let home = Home::with(&["view-assigner", "deeds"], CONFIG);
     let first = tools(&mut Client::start(&home, Era::Modern));
     let calls = home.audit().len();

@@ -1,4 +1,4 @@
-//! Tests of `portcullis wrap`: another server's tools, with views, without a configuration file.
+//! Tests of `portcullis wrap`: the tools of an upstream server, with views and without a configuration file.
 
 use std::fs;
 
@@ -52,7 +52,7 @@ fn each_tool_of_another_server_has_a_view() {
 }
 
 #[test]
-fn approvals_are_those_of_the_server_that_was_typed() {
+fn approvals_belong_to_the_server_on_the_command_line() {
     let home = Home::new();
     let server = stand_in();
     let names = |options: &[&str]| -> Vec<String> {
@@ -88,7 +88,7 @@ fn approvals_are_those_of_the_server_that_was_typed() {
 }
 
 #[test]
-fn what_the_flags_say_is_done() {
+fn flags_have_their_effects() {
     let home = Home::new();
     let folder = home.files().join("pages");
     fs::create_dir_all(&folder).expect("a home can be written");
@@ -104,7 +104,7 @@ fn what_the_flags_say_is_done() {
 }
 
 #[test]
-fn what_cannot_be_wrapped_is_said() {
+fn invalid_commands_are_refused_with_the_reason() {
     let home = Home::new();
     for (arguments, expected) in [
         (&["wrap"][..], "COMMAND | URL"),
@@ -119,7 +119,7 @@ fn what_cannot_be_wrapped_is_said() {
 }
 
 #[test]
-fn servers_are_named_after_what_was_typed() {
+fn servers_are_named_after_the_command_or_the_option() {
     let home = Home::new();
     for (option, expected) in [(&[][..], "stand-in"), (&["--name", "mine"], "mine")] {
         let mut client = wrapped(&home, option, Era::Legacy);
@@ -132,7 +132,7 @@ fn servers_are_named_after_what_was_typed() {
 }
 
 #[test]
-fn a_wrapped_server_speaks_of_wrong_calls_in_its_own_words() {
+fn errors_of_a_wrapped_server_are_passed_on() {
     for era in Era::BOTH {
         for (server, unknown, invalid) in [
             (
@@ -160,7 +160,7 @@ fn a_wrapped_server_speaks_of_wrong_calls_in_its_own_words() {
 }
 
 #[test]
-fn a_wrapped_server_may_ask_before_it_says_that_a_tool_is_unknown() {
+fn a_wrapped_server_can_ask_before_it_refuses_an_unknown_tool() {
     for era in Era::BOTH {
         let home = Home::new();
         let program = stand_in();
@@ -172,10 +172,10 @@ fn a_wrapped_server_may_ask_before_it_says_that_a_tool_is_unknown() {
 }
 
 #[test]
-fn a_tool_that_is_not_listed_does_not_run_behind_wrap() {
+fn a_tool_that_the_server_does_not_list_cannot_be_called() {
     let home = Home::new();
     let program = stand_in();
-    // Without the option `all`, this server runs `seen` and does not list it.
+    // Without the option `all`, this server does not list the tool `seen`, but runs it.
     let arguments = ["wrap", "--", program.as_str(), "stdio"];
     let mut client = Client::start_with(&home, &arguments, Era::Legacy, json!({}));
     let refused = client.text("seen", json!({}));
@@ -183,7 +183,7 @@ fn a_tool_that_is_not_listed_does_not_run_behind_wrap() {
 }
 
 #[test]
-fn the_tools_of_a_large_server_are_listed_as_they_are() {
+fn all_tools_of_a_large_server_are_listed() {
     let home = Home::new();
     let server = stand_in();
     for era in Era::BOTH {

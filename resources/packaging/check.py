@@ -101,7 +101,7 @@ def check(out: pathlib.Path, folder: pathlib.Path) -> None:
     node.mkdir()
     (node / "package.json").write_text('{"private": true}')
     packages = [file for file in files if file.suffix == ".tgz"]
-    # Offline: the packages of other platforms are optional, and cannot be had.
+    # Offline, since the packages of other platforms are optional and not available.
     run("the npm packages", "npm", "install", "--offline", "--no-audit", "--no-fund", *packages, cwd=node)
     list_tools("the npm packages", [node / "node_modules/.bin/portcullis"], folder)
 

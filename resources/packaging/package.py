@@ -48,7 +48,7 @@ def sums(made: dict[str, bytes]) -> bytes:
 
 
 def write(made: dict[str, bytes], out: pathlib.Path) -> None:
-    """Writes all files, each under another name first, so that no file is ever there half."""
+    """Writes all files. Each is written under another name first, so that no file is ever incomplete."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, contents in made.items():

@@ -1,4 +1,4 @@
-"""The program that is packaged: its facts, its binary, and the files that go with it."""
+"""The program that is packaged: its metadata, its binary, and the files that go with it."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
 class PackagingError(Exception):
-    """A package cannot be made. The text says what was being made, and what is wrong."""
+    """A package cannot be made. The text says which one, and why."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ PLATFORMS = {
 
 @dataclass
 class Product:
-    """One binary for one platform, with the facts that its packages contain."""
+    """One binary for one platform, with the metadata that its packages contain."""
 
     binary: bytes
     platform: Platform
     # Time of the commit, in seconds since 1970. All files in all packages have it, so that packages are reproducible.
     time: int
     commit: str
-    # The namespace in the MCP registry, such as `io.github.owner`. `None`: packages name none.
+    # The namespace in the MCP registry, such as `io.github.owner`. `None`: packages have no name in the registry.
     namespace: str | None
-    # Where the files of the release will be downloaded from. `None`: manifests with addresses are not made.
+    # The URL from which the files of the release will be downloaded. `None`: manifests with URLs are not made.
     download_base: str | None
     # Manual pages and shell completions: path in the package, and contents.
     pages: dict[str, bytes] = field(default_factory=dict)
@@ -93,7 +93,7 @@ def git(*arguments: str) -> str:
 
 
 def load(binary: pathlib.Path, target: str, namespace: str | None, download_base: str | None) -> Product:
-    """Reads the binary, and the facts of the release. The binary is run for its pages if it runs on this machine."""
+    """Reads the binary and the metadata of the release. Runs the binary, which writes its manual pages and completions."""
     if target not in PLATFORMS:
         raise PackagingError(f"`{target}` is not a known target: use one of {', '.join(PLATFORMS)}")
     try:

@@ -15,7 +15,7 @@ import zipfile
 
 HERE = pathlib.Path(__file__).parent
 
-# Writes the pages as the binary does. The comment is what the binary's needed version of the C library is read from.
+# Writes pages like the binary. The packages read the required version of the C library from the comment.
 STAND_IN = """#!/bin/sh
 # GLIBC_2.17 GLIBC_2.34 GLIBC_2.4
 mkdir -p "$2/man" "$2/completions"
@@ -25,7 +25,7 @@ for name in portcullis.bash _portcullis portcullis.fish; do echo "$name" > "$2/c
 
 
 def package(folder: pathlib.Path, name: str, *more: str, target: str = "x86_64-unknown-linux-gnu", text: str = STAND_IN):
-    """Runs `package.py`. Returns how it ended, and the folder with what it made."""
+    """Runs `package.py`. Returns the finished process, and the folder with the files that were made."""
     binary = folder / "portcullis"
     binary.write_text(text)
     binary.chmod(0o755)
@@ -35,7 +35,7 @@ def package(folder: pathlib.Path, name: str, *more: str, target: str = "x86_64-u
 
 
 class Packages(unittest.TestCase):
-    """What is made from one binary."""
+    """Tests of the files that are made from one binary."""
 
     @classmethod
     def setUpClass(cls):
@@ -52,7 +52,7 @@ class Packages(unittest.TestCase):
         cls.temporary.cleanup()
 
     def read(self, suffix: str) -> bytes:
-        """The one file with this end of its name."""
+        """The contents of the one file whose name ends like this."""
         found = [path for path in self.out.iterdir() if path.name.endswith(suffix)]
         self.assertEqual(len(found), 1, suffix)
         return found[0].read_bytes()
@@ -120,10 +120,10 @@ class Packages(unittest.TestCase):
 
 
 class Faults(unittest.TestCase):
-    """What cannot be packaged is said, and nothing is left."""
+    """Tests of failures: the message says the reason, and no file is left."""
 
     def refused(self, *more: str, **options) -> str:
-        """The message of a run that has to fail and to make nothing."""
+        """The message of a run that must fail without making a file."""
         with tempfile.TemporaryDirectory() as folder:
             ended, out = package(pathlib.Path(folder), "out", *more, **options)
             self.assertEqual(ended.returncode, 1, ended.stdout)

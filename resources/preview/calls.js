@@ -1,28 +1,28 @@
-// Which tools a view may call, and whether the person is asked before.
+// Decides which tools a view may call, and whether the user is asked first.
 
 import { Refusal } from "./view.js";
 
-/** Calls of one view at a time, and within a minute. */
+/** Maximum number of calls of one view at a time, and per minute. */
 const AT_ONCE = 8;
 const PER_MINUTE = 120;
 
-/** Who may call a tool; everybody, unless it says so. */
+/** Who may call a tool: the model and views, unless the tool declares its visibility. */
 export const visibleTo = (tool) => {
 	const named = tool._meta?.ui?.visibility;
 	return Array.isArray(named) ? named : ["model", "app"];
 };
 
-/** Where a tool's view is, if it has one; older servers say it at the second place. */
+/** The URI of a tool's view, if the tool has one. Older servers declare it as `ui/resourceUri`. */
 export const viewOf = (tool) => {
 	const named = tool._meta?.ui?.resourceUri ?? tool._meta?.["ui/resourceUri"];
 	return typeof named === "string" ? named : undefined;
 };
 
 /**
- * The tool that a view means. A view of a server behind this one may know its tools by the names they have there: to
- * those, what stands before the name of the view's own tool is put.
+ * The tool that a view means by a name. A view of an upstream server may use the names that the tools have there. Such
+ * a name matches the tool with the same prefix as the view's own tool.
  *
- * @throws `Refusal` where views may not call it, or there is none
+ * @throws `Refusal` if views may not call the tool, or there is no such tool
  */
 export function called(tools, own, name) {
 	const prefixed = (tool) => tool.name.endsWith(name) && own.name.startsWith(tool.name.slice(0, -name.length));
@@ -39,7 +39,7 @@ export function called(tools, own, name) {
 	return meant[0];
 }
 
-/** Whether it is the view's own doing: a person who has just pressed something in the view meant its tool. */
+/** Whether to ask the user before a call: not for read-only tools, and not for the view's own tool right after a click in the view. */
 export const needsConsent = (tool, own, pressed) =>
 	tool.annotations?.readOnlyHint !== true && !(tool.name === own.name && pressed);
 
@@ -48,7 +48,7 @@ export class Allowance {
 	#running = 0;
 	#minute = { since: 0, count: 0 };
 
-	/** Runs a call within what the view may. @throws `Refusal` where it has had its share */
+	/** Runs a call, if the limits allow it. @throws `Refusal` if a limit is reached */
 	async spend(run) {
 		const now = performance.now();
 		if (now - this.#minute.since > 60_000) {

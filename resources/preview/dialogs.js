@@ -1,11 +1,11 @@
-// What the person is asked: whether a view may, and what a server wants to know.
+// Dialogs that ask the user: for consent to actions of a view, and for input that a server requests.
 
 import { Failure } from "./mcp.js";
 import { cut, h, isObject, pretty } from "./text.js";
 
 let last = Promise.resolve();
 
-/** Shows one dialog after the other; `build(done)` makes its content, `done` ends it with what it came to. */
+/** Shows a dialog, after those before it are closed. `build(done)` makes its content, and `done` closes it with a result. */
 function dialog(title, build, none, signal) {
 	const shown = last.then(
 		() =>
@@ -36,7 +36,7 @@ function dialog(title, build, none, signal) {
 
 const button = (label, kind, onclick) => h("button", { type: "button", class: kind, onclick }, label);
 
-/** Asks whether a view may open an address. */
+/** Asks whether a view may open a URL. */
 export const mayOpen = (url, view, signal) =>
 	dialog(
 		"Open this address?",
@@ -82,7 +82,7 @@ export const mayCall = (tool, args, view, signal) =>
 		signal
 	);
 
-/** Answers what the server asks the person during a request. */
+/** Answers a question that the server asks the user during a request. */
 export function answer(question, signal) {
 	const params = isObject(question?.params) ? question.params : {};
 	if (question?.method !== "elicitation/create") {
@@ -110,7 +110,7 @@ const visit = ({ message, url }, signal) =>
 		signal
 	);
 
-/** Opens an address of the web in a tab that knows nothing of this one. False: it is no such address. */
+/** Opens a web URL in a new tab without access to this one. `false`: the URL is not a web URL. */
 export function openTab(url) {
 	if (!isWeb(url)) {
 		return false;
@@ -119,7 +119,7 @@ export function openTab(url) {
 	return true;
 }
 
-/** Whether it is an address that people visit. */
+/** Whether a value is an HTTP or HTTPS URL. */
 export const isWeb = (url) =>
 	typeof url === "string" && URL.canParse(url) && ["http:", "https:"].includes(new URL(url).protocol);
 
@@ -169,7 +169,7 @@ const fill = ({ message, requestedSchema }, signal) =>
 
 let ids = 0;
 
-/** The choices of a schema as values with words, or nothing where it has none. */
+/** The choices of a schema as values with labels; `undefined` if it has none. */
 function choicesOf(schema) {
 	const named = schema.oneOf ?? schema.anyOf;
 	if (Array.isArray(named)) {
@@ -181,7 +181,7 @@ function choicesOf(schema) {
 		: undefined;
 }
 
-/** A field of a form: of the flat schemas that questions have. */
+/** A field of a form, for the flat schemas of elicitation. */
 function field(key, schema, required) {
 	const id = `field-${++ids}`;
 	const many = schema.type === "array" ? choicesOf(isObject(schema.items) ? schema.items : {}) : undefined;
@@ -253,6 +253,6 @@ function entry(schema, preset) {
 		const instant = schema.format === "date-time" && new Date(control.value);
 		return number ? Number(control.value) : instant ? instant.toISOString() : control.value;
 	};
-	// What is no number reads as empty, but is not.
+	// A number field with invalid text has an empty value, but is not empty.
 	return { control, read, empty: () => control.value === "" && !control.validity.badInput };
 }

@@ -1,4 +1,4 @@
-// Answers that no tool should give, to see what a view makes of them. No tool is called for them.
+// Makes hostile answers, to test how a view handles them. No tool is called for them.
 
 import { isObject } from "./text.js";
 
@@ -9,7 +9,7 @@ const LONG = "long ".repeat(40_000);
 const text = (said, more) => ({ content: [{ type: "text", text: said }], ...more });
 const data = (value) => text(JSON.stringify(value), { structuredContent: value });
 
-/** A value as a schema has it, whose texts are all `said`. */
+/** A value that fits a schema, in which all texts are `said`. */
 function filled(schema, said, depth = 0) {
 	if (!isObject(schema) || depth > 6) {
 		return said;
@@ -37,7 +37,7 @@ function filled(schema, said, depth = 0) {
 
 const nested = (levels) => Array.from({ length: levels }).reduce((inner) => ({ inner }), "deep");
 
-/** The kinds, by what they are called. Each makes an answer for an output schema. */
+/** The kinds of hostile answers, by name. Each makes an answer for an output schema. */
 const KINDS = {
 	"markup in every text": (schema) => data(filled(schema, MARKUP)),
 	"text that is turned around": (schema) => data(filled(schema, TURNED)),

@@ -1,17 +1,17 @@
-// The page's MCP client: requests of the revision of 2026-07-28, without a session, to the server of the page.
+// The page's MCP client: requests of revision 2026-07-28, without a session, to the server that serves the page.
 
 import { isObject } from "./text.js";
 
 const REVISION = "2026-07-28";
 const OWN = "io.modelcontextprotocol/";
 
-/** Rounds of questions that a request goes through, as other clients have it. */
+/** Maximum number of rounds of a request, as in other clients. */
 const MAX_ROUNDS = 10;
 
-/** Pages of a list that are asked for. */
+/** Maximum number of pages of a list. */
 const MAX_PAGES = 500;
 
-/** The longest answer that is read, in characters. */
+/** Maximum length of an answer, in characters. */
 const MAX_ANSWER = 64_000_000;
 
 const CAPABILITIES = {
@@ -19,7 +19,7 @@ const CAPABILITIES = {
 	extensions: { [`${OWN}ui`]: { mimeTypes: ["text/html;profile=mcp-app"] } }
 };
 
-/** What the server, or the way to it, has to say instead of an answer. */
+/** An error of the server, or of the connection to it. */
 export class Failure extends Error {
 	constructor(message, code, data) {
 		super(message);
@@ -29,17 +29,17 @@ export class Failure extends Error {
 }
 
 /**
- * Sends a request and sees it through its rounds of questions.
+ * Sends a request, and goes through its rounds of questions.
  *
- * @param more `signal` ends it; `progress` is told how far it is; `ask` answers what the server asks the person;
- *   `schema` is the input schema of the tool that is called
- * @returns its result; throws a `Failure`, or what `signal` was aborted with
+ * @param more `signal` aborts the request; `progress` gets its progress; `ask` answers the server's questions to the
+ *   user; `schema` is the input schema of the called tool
+ * @returns the result; throws a `Failure`, or the reason with which `signal` was aborted
  */
 export async function request(method, params = {}, more = {}) {
 	try {
 		return await rounds(method, params, more);
 	} catch (error) {
-		// Whoever aborts a request says why; the network only that it was aborted.
+		// The signal has the reason of an abort. The network error only says that the request was aborted.
 		more.signal?.throwIfAborted();
 		throw error;
 	}
@@ -78,10 +78,10 @@ export async function list(method, key, more) {
 }
 
 /**
- * Hears the server's news until the stream ends.
+ * Receives notifications of the server until the stream ends.
  *
- * @param uris resources whose changes are wanted
- * @param heard is called with each notification; the first of them says that the server listens
+ * @param uris resources to subscribe to
+ * @param heard is called with each notification; the first one acknowledges the subscription
  */
 export async function listen(uris, heard, signal) {
 	const notifications = { toolsListChanged: true, resourcesListChanged: true, resourceSubscriptions: uris };
@@ -152,7 +152,7 @@ async function post(message, headers, signal) {
 	}
 }
 
-/** The arguments that the tool wants in headers as well (`x-mcp-header`). */
+/** The arguments that the tool also requires as headers (`x-mcp-header`). */
 function marked(schema, given, headers = {}) {
 	for (const [key, one] of Object.entries(isObject(schema?.properties) ? schema.properties : {})) {
 		const value = isObject(given) ? given[key] : undefined;
@@ -167,7 +167,7 @@ function marked(schema, given, headers = {}) {
 	return headers;
 }
 
-/** A value as headers can have it: what would not survive is in Base64, as the specification says. */
+/** A value in a form that headers can hold. Other values are encoded in base64, as the specification says. */
 function headerValue(value) {
 	const survives = /^[\x20-\x7e]*$/.test(value) && value === value.trim() && !/^=\?base64\?.*\?=$/.test(value);
 	const bytes = () => Array.from(new TextEncoder().encode(value), (byte) => String.fromCharCode(byte)).join("");
@@ -202,7 +202,7 @@ function parsed(text, response) {
 			return message;
 		}
 	} catch {
-		// Said below, as for JSON that is no message.
+		// Reported below, like JSON that is not a message.
 	}
 	throw new Failure(`the server answered with what is no message (HTTP status ${response.status})`);
 }

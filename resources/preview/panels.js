@@ -1,9 +1,9 @@
-// What stands beside a view: the list of tools, an answer as text, and the facts of a tool.
+// The panels beside a view: the list of tools, the answer as text, and details of a tool.
 
 import { viewOf, visibleTo } from "./calls.js";
 import { block, bytes, cut, h, isObject, pretty } from "./text.js";
 
-/** Kinds of tools to look for. */
+/** The kinds of tools by which the list can be filtered. */
 const KINDS = {
 	view: (tool) => viewOf(tool) !== undefined,
 	none: (tool) => viewOf(tool) === undefined,
@@ -13,10 +13,10 @@ const KINDS = {
 };
 
 /**
- * Shows the tools that are looked for.
+ * Shows the tools that match a filter.
  *
- * @param wanted `words`, which are all in a tool's name, title or description, and `kind`, one of `KINDS` or empty
- * @param select hears the name of the tool that is chosen
+ * @param wanted the filter: `words`, which must all be in a tool's name, title or description, and `kind`, one of `KINDS` or empty
+ * @param select is called with the name of the selected tool
  */
 export function showTools(place, count, tools, chosen, wanted, select) {
 	const words = wanted.words.toLowerCase().split(/\s+/).filter(Boolean);
@@ -67,7 +67,7 @@ function marksOf(tool) {
 	];
 }
 
-/** An answer as clients without views have it, or why there is none. */
+/** Shows an answer as clients without views show it, or the reason why there is none. */
 export function showAnswer(place, result, failure, waiting) {
 	if (result === undefined) {
 		const words = failure === undefined ? (waiting ?? "None yet.") : `The call failed: ${cut(failure, 2000)}`;
@@ -103,14 +103,14 @@ function shown(item) {
 	);
 }
 
-/** A part that is made when it is opened. */
+/** A part that can be opened. Its content is made when it is opened first. */
 function fold(label, make) {
 	const details = h("details", {}, h("summary", {}, label));
 	details.addEventListener("toggle", () => details.append(make()), { once: true });
 	return details;
 }
 
-/** What is known of a tool and of its view, for those who review it. */
+/** Shows the details of a tool and of its view, for reviewers. */
 export function showFacts(place, tool, page) {
 	if (!tool) {
 		place.replaceChildren();
@@ -136,7 +136,7 @@ export function showFacts(place, tool, page) {
 	);
 }
 
-/** Arguments to begin with: what the schema requires, as it proposes it. */
+/** Example arguments: the required properties, with the values that the schema proposes. */
 export function example(schema, root = schema, depth = 0) {
 	if (!isObject(schema) || depth > 8) {
 		return null;
@@ -170,7 +170,7 @@ export function example(schema, root = schema, depth = 0) {
 	}
 }
 
-/** What a reference within a schema leads to, if it leads anywhere within. */
+/** The target of a reference within a schema, if it is in the same schema. */
 function pointed(root, reference) {
 	const steps = reference.startsWith("#/") ? reference.slice(2).split("/") : [];
 	const name = (step) => step.replaceAll("~1", "/").replaceAll("~0", "~");

@@ -1,4 +1,4 @@
-// The page: a small host for the views of one server, for those who write and those who review them.
+// The page of `portcullis preview`: a small MCP Apps host for the views of one server, for authors and reviewers of views.
 
 import { answer } from "./dialogs.js";
 import { hostile } from "./hostile.js";
@@ -12,10 +12,10 @@ import { viewOf } from "./calls.js";
 const at = (id) => document.getElementById(id);
 const sandbox = document.body.dataset.sandbox;
 
-/** The wait before the server is asked again, at first and at most, in milliseconds. */
+/** The first and the longest delay before the page connects to the server again, in milliseconds. */
 const RETRY = [300, 5000];
 
-/** What the person chose; kept in the address, so that a reload shows the same. */
+/** The user's choices. They are kept in the page's URL, so that a reload shows the same. */
 const chosen = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 chosen.tool ??= document.body.dataset.tool;
 chosen.theme = ["light", "dark", "both"].includes(chosen.theme)
@@ -27,12 +27,12 @@ chosen.width = ["360", "600", "wide"].includes(chosen.width) ? chosen.width : "w
 chosen.locale = LOCALES.includes(chosen.locale) ? chosen.locale : "";
 chosen.host = Object.hasOwn(HOSTS, chosen.host ?? "") ? chosen.host : "specification";
 chosen.answers = chosen.answers === "hostile" ? "hostile" : "real";
-// For pictures: the view alone, without what stands around it.
+// For screenshots: the view alone, without the rest of the page.
 document.body.classList.toggle("bare", chosen.bare === "1");
 
 let tools = [];
 let listed = false;
-/** What is known of each tool by its name: `text` of the arguments, the last `call`. */
+/** The state of each tool by its name: the `text` of the arguments, and the last `call`. */
 const known = new Map();
 const stage = new Stage({ sandbox, tools: () => tools, answered: (result) => showAnswer(at("answer"), result) });
 
@@ -81,7 +81,7 @@ function select(name) {
 	return show();
 }
 
-/** What a call of the tool that is chosen does. */
+/** Shows what effect a call of the selected tool has. */
 function showEffect() {
 	const tool = selected();
 	at("effect").textContent = !tool
@@ -100,7 +100,7 @@ function showList() {
 
 let shows = 0;
 
-/** Shows the view of the tool that is chosen, as it is now. */
+/** Shows the current view of the selected tool. */
 async function show() {
 	const turn = ++shows;
 	const tool = selected();
@@ -137,7 +137,7 @@ async function show() {
 	}
 }
 
-/** Calls the tool that is chosen with what stands in the box. */
+/** Calls the selected tool with the arguments in the text box. */
 async function run() {
 	const tool = selected();
 	let args;
@@ -193,7 +193,7 @@ function showRunning(call) {
 	at("progress").replaceChildren(...(running ? [bar, h("span", {}, cut(message ?? "Running", 500))] : []));
 }
 
-/** Asks for the tools again, and shows what has changed. */
+/** Lists the tools again, and shows changes. */
 async function refresh() {
 	const before = JSON.stringify(tools);
 	const fresh = (await list("tools/list", "tools")).filter((tool) => isObject(tool) && typeof tool.name === "string");
@@ -218,7 +218,7 @@ async function refresh() {
 let refreshing;
 let again = false;
 
-/** One refresh at a time; what is asked for meanwhile is done once, after it. */
+/** Refreshes, one refresh at a time. Further requests during a refresh lead to a single refresh after it. */
 function refreshed() {
 	again = true;
 	refreshing ??= (async () => {
@@ -245,14 +245,14 @@ function connection(state, words) {
 let watched = new AbortController();
 let watchedUri;
 
-/** Listens anew, if the view that is shown is another one. */
+/** Subscribes again, if another view is shown now. */
 function watchOther() {
 	if ((selected() && viewOf(selected())) !== watchedUri) {
 		watched.abort();
 	}
 }
 
-/** Hears the server's news, for as long as the page is there, and finds it again when it was away. */
+/** Receives notifications of the server as long as the page is open. Connects again after the connection was lost. */
 async function follow() {
 	let [wait] = RETRY;
 	for (;;) {
@@ -280,7 +280,7 @@ async function follow() {
 	}
 }
 
-/** A server that was started anew may be another: then the page is fetched anew as well. */
+/** Reloads the page if the server was restarted: the page names the sandbox, whose address then differs. */
 async function renew() {
 	try {
 		const body = new DOMParser().parseFromString(await (await fetch("/")).text(), "text/html").body;
@@ -288,7 +288,7 @@ async function renew() {
 			location.reload();
 		}
 	} catch {
-		// It is away; it will be asked again.
+		// The server is not reachable. The page tries again later.
 	}
 }
 
@@ -313,7 +313,7 @@ for (const key of ["locale", "host", "answers"]) {
 		remember();
 		stage.look(chosen);
 		showEffect();
-		// A policy is that of a page from its beginning.
+		// The policy of a loaded view cannot change, so the view is loaded again.
 		key === "host" && show();
 	});
 }

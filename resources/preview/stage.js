@@ -1,4 +1,4 @@
-// The views of the tool that is shown, in one theme or both, and what is done for them.
+// Shows the view of a tool in one theme or both, and handles the view's requests.
 
 import { Allowance, called, needsConsent } from "./calls.js";
 import { answer, isWeb, mayCall, mayOpen, openTab } from "./dialogs.js";
@@ -10,20 +10,20 @@ import { Refusal, View } from "./view.js";
 
 const MIME_TYPE = "text/html;profile=mcp-app";
 
-/** Beyond this, hosts have been seen to refuse a view; in bytes. */
+/** The size above which some hosts refuse a view, in bytes. */
 const USUAL_SIZE = 1 << 20;
 
-/** Entries that are kept of what a view did, and of what is wrong with it. */
+/** Maximum number of entries in the log of a view's requests, and in the list of its faults. */
 const KEPT = 200;
 
-/** How much is kept of what a view sent and was sent, in characters. */
+/** Maximum length of a request or an answer in the log, in characters. */
 const LONGEST = 200_000;
 
 /**
- * Reads a view.
+ * Loads a view.
  *
- * @param host the kind of host that it is shown in: a name of `HOSTS`
- * @returns `html`, the `policy` it is under, `faults` known beforehand, `words` on its size, its `meta` and `uri`
+ * @param host the kind of host to imitate: a name in `HOSTS`
+ * @returns `html`, the Content Security `policy`, `faults` found before it is shown, its size as `words`, its `meta` and `uri`
  */
 export async function load(uri, ask, host) {
 	if (!uri.startsWith("ui://")) {
@@ -54,12 +54,12 @@ export async function load(uri, ask, host) {
 
 const decoded = (blob) => new TextDecoder().decode(Uint8Array.from(atob(blob), (char) => char.charCodeAt(0)));
 
-/** What the list of resources says of a view that says nothing itself. */
+/** `_meta.ui` of a view in the list of resources, for views whose contents have none. */
 async function listedMeta(uri) {
 	try {
 		return (await list("resources/list", "resources")).find((one) => one.uri === uri)?._meta?.ui;
 	} catch {
-		// A server may have no such list; then nothing is declared.
+		// If the server has no list of resources, nothing is declared.
 		return undefined;
 	}
 }
@@ -75,7 +75,7 @@ export class Stage {
 	#log = { items: document.getElementById("log"), none: document.getElementById("no-log"), count: 0 };
 	#findings = { items: document.getElementById("findings"), none: document.getElementById("no-findings"), count: 0 };
 
-	/** @param around `sandbox`, its address; `tools()`, those of the server; `answered(result)` hears of answers */
+	/** @param around `sandbox`, the sandbox's URL; `tools()`, the tools of the server; `answered(result)` is called with answers */
 	constructor(around) {
 		this.around = around;
 		this.place = document.getElementById("stage");
@@ -88,7 +88,7 @@ export class Stage {
 		});
 	}
 
-	/** Shows a view afresh, with the last call of its tool; nothing, without a tool. */
+	/** Loads a view again, with the last call of its tool. Without a tool, shows nothing. */
 	async show(tool, page, call) {
 		const turn = ++this.#turn;
 		await this.#clear(this.#shown);
@@ -112,7 +112,7 @@ export class Stage {
 	}
 
 	/**
-	 * How views are looked at.
+	 * Changes how views are shown.
 	 *
 	 * @param look `theme` is light, dark or both; `width` in pixels or wide; `locale`; `host`, a name of `HOSTS`; `answers`, the
 	 *   tool's or hostile ones
@@ -133,19 +133,19 @@ export class Stage {
 		this.#shown.forEach((one) => this.#surround(one));
 	}
 
-	/** The person calls a tool: as in a chat, that is a view of its own. */
+	/** Shows a call of the user. As in a chat, each call has a view of its own. */
 	async called(tool, call) {
 		if (this.#tool?.name === tool.name && this.#page) {
 			await this.show(tool, this.#page, call);
 		}
 	}
 
-	/** A call by the person is over. */
+	/** Tells views that a call of the user has ended. */
 	answered(call) {
 		this.#shown.filter((one) => one.call === call).forEach((one) => this.#tellEnd(one));
 	}
 
-	/** Whether the view that is shown is no longer what `read` gives. */
+	/** Whether the shown view differs from the view that `read` gives. */
 	async isStale(read) {
 		const before = this.#page;
 		if (!before) {
@@ -155,7 +155,7 @@ export class Stage {
 			const now = await read(before.uri);
 			return this.#page === before && (now.html !== before.html || now.policy !== before.policy);
 		} catch {
-			// Why it cannot be read is said where it is shown.
+			// Loading the view again shows why it cannot be read.
 			return true;
 		}
 	}
@@ -170,7 +170,7 @@ export class Stage {
 		);
 	}
 
-	/** Makes the views that are not there yet. */
+	/** Makes the views of the chosen themes that are missing. */
 	#fill() {
 		for (const theme of this.#themes) {
 			if (this.#page && !this.#shown.some((one) => one.theme === theme)) {
@@ -199,7 +199,7 @@ export class Stage {
 			always: new Set()
 		};
 		const { id } = this.#call ?? {};
-		// A frame that is moved begins anew; so the lighter one is put where it belongs.
+		// Moving a frame reloads it, so the light view is inserted at its final place.
 		this.place.insertBefore(figure, theme === "light" ? this.place.firstChild : null);
 		this.#dress(one);
 		const host = {
@@ -277,7 +277,7 @@ export class Stage {
 				return this.#logged(one, method, params, () => ({}));
 			case "ui/request-display-mode":
 				return this.#logged(one, method, params, () => {
-					// Nothing covers the page that the person has not pressed for.
+					// A view covers the page only after a click of the user in the view.
 					if (params.mode === "inline" || one.view.pressed) {
 						this.#mode(one, params.mode);
 					}
@@ -310,7 +310,7 @@ export class Stage {
 		);
 	}
 
-	/** Asks the person, one question after the other; who is refused once is not asked about again. */
+	/** Asks the user for consent, one question at a time. After one refusal, all further calls of the view are refused. */
 	#consent(one, tool, args, signal) {
 		const asked = one.consent.then(async () => {
 			const said = one.always.has(tool.name)
@@ -353,7 +353,7 @@ export class Stage {
 		}
 	}
 
-	/** Runs what a view asked for, and shows it with what came of it. */
+	/** Runs a request of a view, and shows the request and its outcome in the log. */
 	async #logged(one, what, given, run) {
 		const outcome = h("span", { class: "outcome" }, "…");
 		const body = h("div", {}, block(cut(pretty(given), LONGEST)));
@@ -391,7 +391,7 @@ export class Stage {
 		this.#add("findings", this.#findings, h("li", {}, h("span", { class: "badge" }, kind), where, words));
 	}
 
-	/** Adds to a list; the oldest go where there are too many. */
+	/** Adds an item to a list. Removes the oldest items if there are too many. */
 	#add(name, words, item) {
 		words.none.hidden = true;
 		words.count += 1;

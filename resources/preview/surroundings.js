@@ -1,8 +1,8 @@
-// What surrounds a view: the policy that it is under, and what the page says of itself as its host.
+// The environment of a view: its Content Security Policy, and the host context.
 
 import { isObject } from "./text.js";
 
-/** What this host does for views, as MCP Apps has it. */
+/** The host capabilities of this page, in the terms of MCP Apps. */
 const CAPABILITIES = {
 	openLinks: {},
 	serverTools: {},
@@ -19,8 +19,8 @@ const INLINE = { "script-src": "'unsafe-inline'", "style-src": "'unsafe-inline'"
 const WIDE = { "img-src": "'self' data: blob:", "media-src": "'self' data: blob:", "font-src": "'self' data:" };
 
 /**
- * Kinds of hosts: what they were seen to allow views, and to do for them. `sources` differ from the specification's; `forms`:
- * a form's event is sent. What no kind has here: an origin of the view's own, `eval`, and scripts of data.
+ * Kinds of hosts, with what they were observed to allow views. `sources`: sources of the policy that differ from the
+ * specification. `forms`: views get `submit` events. Not imitated: an own origin of the view, `eval`, and `data:` scripts.
  */
 export const HOSTS = {
 	"specification": { ...FULL, sources: {} },
@@ -32,20 +32,20 @@ export const HOSTS = {
 	"strict": { capabilities: { openLinks: {}, serverTools: {} }, modes: ["inline"], sources: INLINE }
 };
 
-/** Locales to look at a view in; the first is the browser's. */
+/** The locales to choose from. The empty one is the browser's. */
 export const LOCALES = ["", "en-GB", "de-DE", "fr-FR", "es-ES", "ja-JP", "zh-CN", "ar-EG", "he-IL"];
 
-/** How high a view may be, in pixels. */
+/** Maximum height of a view, in pixels. */
 export const MAX_HEIGHT = 4000;
 
-/** A source of a policy: nothing but an origin, perhaps of all names beneath one. */
+/** A source of a policy: an origin, or an origin with a wildcard for subdomains. */
 const SOURCE = /^(https?|wss?):\/\/(\*\.)?[a-z\d.-]+(:(\d+|\*))?\/?$/i;
 
 /**
- * The policy for a view: what the specification has when nothing is declared, and else what it has for it.
+ * The Content Security Policy for a view, as the specification of MCP Apps defines it for what the view declares.
  *
  * @param declared `_meta.ui.csp` of the resource; @param host one of `HOSTS`
- * @returns `policy`, as the header has it, and `refused`, what was declared and is no origin
+ * @returns `policy`, the value of the header, and `refused`, the declared sources that are not origins
  */
 export function policyOf(declared, { sources: own } = HOSTS.specification) {
 	const refused = [];
@@ -77,7 +77,7 @@ export function policyOf(declared, { sources: own } = HOSTS.specification) {
 	return { policy, refused };
 }
 
-/** What a view is told of its host: where it is, for whom, how it should look. */
+/** The host context that a view gets: display mode, size, locale, theme and tool. */
 export const contextOf = ({ theme, width, height, mode, tool, id, locale, host }) => ({
 	theme,
 	styles: { variables: VARIABLES[theme] },
@@ -93,7 +93,7 @@ export const contextOf = ({ theme, width, height, mode, tool, id, locale, host }
 	toolInfo: { ...(id !== undefined && { id }), tool }
 });
 
-/** In light, in dark. */
+/** The colours in the light and the dark theme. */
 const COLOURS = {
 	"background-primary": ["#ffffff", "#1b1d20"],
 	"background-secondary": ["#f5f6f7", "#25282c"],

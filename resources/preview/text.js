@@ -1,14 +1,14 @@
-// Makes elements from text that nobody trusts.
+// Makes elements from untrusted text.
 
-/** Characters that reorder or hide what stands around them, and controls that no text needs. */
+/** Characters that reorder or hide the text around them, and control characters. */
 const DECEIVING = /[\0-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 const escaped = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Text from outside, fit to be shown: what would deceive is written out. */
+/** Sanitises untrusted text for display: writes deceptive characters as escapes. */
 export const clean = (text) => String(text).replaceAll("\r\n", "\n").replace(DECEIVING, escaped);
 
-/** As `clean`, and at most so many characters. */
+/** Sanitises a text and cuts it to a maximum length. */
 export const cut = (text, most) => {
 	const whole = clean(text);
 	return whole.length <= most ? whole : `${whole.slice(0, most)} … (${whole.length - most} more characters)`;
@@ -19,7 +19,7 @@ export const pretty = (value) => clean(JSON.stringify(value, null, 2) ?? "");
 
 export const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Bytes as people say them. */
+/** A number of bytes for people. */
 export const bytes = (count) =>
 	count < 1000
 		? `${count} B`
@@ -45,7 +45,7 @@ export function h(tag, attributes, ...children) {
 	return element;
 }
 
-/** Text in a box of its own, cut where it is long, with a way to see the rest. */
+/** A text in a box of its own. A long text is cut, with a button that shows the rest. */
 export function block(text, most = 4000) {
 	const whole = clean(text);
 	const shown = h("pre", { tabindex: "0" }, whole.slice(0, most));

@@ -1,9 +1,9 @@
-// One view in its two frames: the host's side of MCP Apps (2026-01-26), and how much a view may say.
+// One view in its two frames: the host's side of MCP Apps (2026-01-26), and limits on the view's messages.
 
 import { HOSTS, MAX_HEIGHT, contextOf } from "./surroundings.js";
 import { bytes, clean, isObject } from "./text.js";
 
-/** What a view may use up before it is cut off. Times are in milliseconds, sizes in characters. */
+/** The limits of a view. A view that exceeds one is removed. Times are in milliseconds, sizes in characters. */
 const LIMITS = {
 	messages: { most: 300, perSecond: 100 },
 	size: { most: 8_000_000, perSecond: 2_000_000 },
@@ -18,7 +18,7 @@ const INVALID_REQUEST = -32600;
 const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
-/** An error that a view is answered with. */
+/** An error that is sent to a view as the answer to a request. */
 export class Refusal extends Error {
 	constructor(message, code = INVALID_PARAMS) {
 		super(message);
@@ -36,7 +36,7 @@ addEventListener("message", (event) => {
 	}
 });
 
-/** Whether a window is one of those within a frame. */
+/** Whether a window is within one of these frames. */
 function within(frames, source, depth = 0) {
 	for (let index = 0; depth < 4 && index < Math.min(frames.length, 20); index++) {
 		if (frames[index] === source || within(frames[index], source, depth + 1)) {
@@ -65,12 +65,12 @@ export class View {
 	/**
 	 * Shows a view.
 	 *
-	 * @param place the element that its frame is put into
-	 * @param sandbox the address of the sandbox, on an origin of its own
-	 * @param page `html` and the `policy` it is under
-	 * @param setting `tool`, `theme`, `width`, `mode`, `locale`, `host` (one of `HOSTS`), `id` of the call that it is for
-	 * @param host what is done for it: `request(method, params, more)` answers it, `noted(method, params)` hears what
-	 *   it says without a question, `fault(kind, text)` what is wrong with it, `state(name, text)` how it is
+	 * @param place the element that gets the view's frame
+	 * @param sandbox the URL of the sandbox, which has an origin of its own
+	 * @param page `html` and its Content Security `policy`
+	 * @param setting `tool`, `theme`, `width`, `mode`, `locale`, `host` (one of `HOSTS`), `id` of the call that the view shows
+	 * @param host callbacks: `request(method, params, more)` answers requests of the view, `noted(method, params)` gets its
+	 *   notifications, `fault(kind, text)` gets its faults, `state(name, text)` gets its state
 	 */
 	constructor(place, sandbox, page, setting, host) {
 		this.#host = host;
@@ -96,17 +96,17 @@ export class View {
 		}, LIMITS.start);
 	}
 
-	/** The kind of host that this page is for the view. */
+	/** The kind of host that this page imitates for the view. */
 	get #kind() {
 		return HOSTS[this.#setting.host];
 	}
 
-	/** Whether a person has just pressed something within the view, and nothing outside of it since. */
+	/** Whether the user's last click or key press was within the view, a moment ago. */
 	get pressed() {
 		return navigator.userActivation.isActive && document.activeElement === this.#frame;
 	}
 
-	/** Takes a message, if it is from this view. */
+	/** Handles a message, if it comes from this view. */
 	sent({ source, origin, data }) {
 		const proxy = this.#frame.contentWindow;
 		if (!proxy || source === null) {
@@ -127,34 +127,34 @@ export class View {
 		return true;
 	}
 
-	/** Tells the view with what its tool was called; once it listens. */
+	/** Sends the arguments of the call to the view, as soon as the view is ready. */
 	input(args) {
 		this.#tell("ui/notifications/tool-input", { arguments: args });
 	}
 
-	/** Tells the view what its tool answered; once it listens. */
+	/** Sends the answer of the tool to the view, as soon as the view is ready. */
 	result(result) {
 		this.#tell("ui/notifications/tool-result", result);
 	}
 
-	/** Tells the view that there will be no answer; once it listens. */
+	/** Tells the view that there will be no answer, as soon as the view is ready. */
 	cancelled(reason) {
 		this.#tell("ui/notifications/tool-cancelled", { reason });
 	}
 
-	/** Tells the view what is different around it. */
+	/** Sends changes of the host context to the view. */
 	surround(setting) {
 		const before = contextOf(this.#setting);
 		Object.assign(this.#setting, setting);
 		const now = contextOf(this.#setting);
 		const changed = Object.entries(now).filter(([key, one]) => JSON.stringify(one) !== JSON.stringify(before[key]));
-		// Before it listens there is nothing to tell: what is around it is said when it asks to begin.
+		// A view that is not ready gets the whole host context in the answer to `ui/initialize`.
 		if (changed.length > 0 && this.#state === "ready") {
 			this.#tell("ui/notifications/host-context-changed", Object.fromEntries(changed));
 		}
 	}
 
-	/** Asks the view to finish, waits a little, and takes it away. */
+	/** Asks the view to finish, waits a little, and removes it. */
 	async close() {
 		if (this.#state === "ready") {
 			this.#state = "closing";
@@ -180,7 +180,7 @@ export class View {
 		this.#frame.remove();
 	}
 
-	/** Takes the view away for what it did. */
+	/** Removes the view because it broke a rule. */
 	#cutOff(why) {
 		if (this.#state !== "gone") {
 			this.#remove();
@@ -189,7 +189,7 @@ export class View {
 		}
 	}
 
-	/** What is wrong with the view, each thing once. */
+	/** Reports a fault of the view, each fault once. */
 	#fault(kind, text) {
 		const key = `${kind} ${text}`;
 		if (!this.#told.has(key) && this.#told.size < 100) {
@@ -198,7 +198,7 @@ export class View {
 		}
 	}
 
-	/** Counts a message. False: the view has had its share. */
+	/** Counts a message. `false`: the view has exceeded a limit. */
 	#spend(data) {
 		let size;
 		try {
@@ -368,7 +368,7 @@ export class View {
 		});
 	}
 
-	/** Nothing is said to a view that has not said that it listens. */
+	/** Sends a notification to the view, as soon as the view is ready. */
 	#tell(method, params) {
 		if (this.#state === "ready") {
 			this.#post({ method, params });

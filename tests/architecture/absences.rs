@@ -24,7 +24,7 @@ impl<'ast> Visit<'ast> for Tests {
     }
 
     fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
-        // As in `proptest! { #[test] fn name(…) {…} }`.
+        // Tests in macros, such as `proptest! { #[test] fn name(…) {…} }`.
         let text = item.mac.tokens.to_string();
         let names = text.split("# [test]").skip(1).filter_map(|after| after.split("fn ").nth(1));
         let name = |text: &str| text.split(['(', ' ']).next().map(str::to_owned);
@@ -32,7 +32,7 @@ impl<'ast> Visit<'ast> for Tests {
     }
 }
 
-/// The cells of each row of the first table in a section of a page, without the head of the table.
+/// The cells of each row of the first table in a section of a page, without the header of the table.
 fn rows(page: &str, section: &str) -> Vec<Vec<String>> {
     let section = page.split(&format!("\n## {section}\n")).nth(1).expect("there is such a section");
     let section = section.split("\n## ").next().expect("a section has an end");

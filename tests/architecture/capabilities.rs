@@ -9,7 +9,7 @@ use crate::support::workspace;
 
 const FOLDER: &str = "host/sandbox/src/capabilities";
 
-/// Files outside of the folder that name a capability all the same, and why.
+/// Files outside of the folder that may name a capability, and why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("host/sandbox/src/bindings.rs", "cache", "the generated code names the types of resources"),
     ("host/sandbox/src/bindings.rs", "process", "the same"),
@@ -75,7 +75,7 @@ fn a_capability_is_one_folder_and_one_line() {
     let mut faults = Vec::new();
     for name in capabilities() {
         let registered = table.lines().filter(|line| line.contains(&format!(": {name}::"))).count();
-        // Settings need no grant: the operator writes them for the plugin that reads them.
+        // Settings need no grant, since the operator writes them for the plugin.
         let (lines, files): (_, &[&str]) = match name.as_str() {
             "settings" => (0, &["mod.rs", "README.md"]),
             _ => (1, &["mod.rs", "grant.rs", "effect.rs", "permits.rs", "tests.rs", "README.md"]),

@@ -243,7 +243,7 @@ fn no_crate_lies_inside_the_package_of_another() {
 }
 
 #[test]
-fn the_folders_of_the_plugins_are_families_and_what_plugin_authors_use() {
+fn the_folders_of_the_plugins_are_families_and_crates_for_plugin_authors() {
     let mut faults = Vec::new();
     for path in entries(&workspace().join("plugins")).iter().filter(|path| path.is_dir()) {
         let name = path.file_name().expect("it has a name").to_string_lossy().into_owned();
@@ -337,7 +337,7 @@ fn crates_of_others_have_owners() {
 }
 
 #[test]
-fn crates_of_others_in_build_scripts_have_owners() {
+fn external_crates_in_build_scripts_have_owners() {
     assert_none(&compare(BUILD_OWNERS, |found| &found.build_dependencies));
 }
 

@@ -72,7 +72,7 @@ fn the_host_knows_no_plugin() {
 }
 
 #[test]
-fn the_defaults_of_a_family_are_of_its_plugins_alone() {
+fn the_defaults_of_a_family_concern_only_its_plugins() {
     let mut faults = Vec::new();
     for family in families() {
         let path = family.join("defaults.toml");

@@ -42,7 +42,7 @@ impl<'ast> Visit<'ast> for Functions {
 }
 
 #[test]
-fn files_and_functions_are_short_and_files_say_what_they_are_for() {
+fn files_and_functions_are_short_and_files_begin_with_their_purpose() {
     let mut faults = Vec::new();
     for source in ["host", "plugins", "tests"].into_iter().flat_map(sources) {
         let file = &source.shown;

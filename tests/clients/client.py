@@ -1,4 +1,4 @@
-"""The Python SDK, version 2: does what it is told in lines of JSON on stdin, and answers on stdout.
+"""A client with the Python SDK, version 2: runs commands from lines of JSON on stdin, and answers on stdout.
 
     python client.py MODE '{"command": ..., "args": ..., "env": ...}' [ROOTS]
     python client.py MODE '{"url": ...}' [ROOTS]

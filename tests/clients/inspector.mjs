@@ -1,6 +1,6 @@
 // The Inspector's command-line mode: a new process, and so a new session, for each request.
 //
-// It looks at the list of tools before it calls one, so it never asks for a tool that is not there.
+// It lists the tools before it calls one, so it never calls a tool that does not exist.
 
 import { execFile } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 const modules = join(dirname(fileURLToPath(import.meta.url)), 'node_modules');
 const launcher = join(modules, '@modelcontextprotocol/inspector/clients/launcher/build/index.js');
 
-/** The Inspector wants a newer Node than many systems have: one comes with the packages. */
+/** The Inspector needs a newer Node than many systems have. One of the packages contains it. */
 function node() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major > 22 || (major === 22 && minor >= 19)) return process.execPath;
@@ -35,7 +35,7 @@ export const connect = (era, world) => async ({ start, url, roots }) => {
       execFile(node(), all, options, (error, stdout, stderr) => done({ code: error?.code ?? 0, stdout, stderr }));
     });
   const answer = ({ code, stdout, stderr }) => {
-    // An exit code of 5 says that the tool said so; then there is an answer all the same.
+    // With exit code 5 the tool has failed, and there is an answer.
     if (!stdout) throw new Error(`exit code ${code}: ${stderr}`);
     return JSON.parse(stdout).result;
   };

@@ -36,7 +36,7 @@ export const connect = (mode) => async ({ start, url, sse, roots }) => {
   const { version } = await ask({ op: 'server' });
   if (version !== modes[mode]) throw new Error(`${version} is spoken instead of ${modes[mode]}`);
   return {
-    // One that is told which revision to speak begins with what it wants.
+    // A client with a fixed revision does not send `server/discover` first.
     doesNotAsk: mode === '2026-07-28',
     server: async () => (await ask({ op: 'server' })).info,
     tools: async () => (await ask({ op: 'tools' })).tools,

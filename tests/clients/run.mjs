@@ -1,7 +1,7 @@
-// Clients that nobody here wrote, against the built binary: `npm ci && npm test [-- BINARY]`.
+// Tests of the built binary with clients by others: `npm ci && npm test [-- BINARY]`.
 //
-// Each client, over each transport, in each era it speaks, with roots from the command line and
-// with roots of its own. Prints a line a check, and the count.
+// Each client is tested over each transport and in each era that it supports, with roots from the
+// command line and with roots of the client. Prints a line for each check, and the count.
 
 import { strict as assert } from 'node:assert';
 import { pathToFileURL } from 'node:url';
@@ -41,7 +41,7 @@ async function check(name, work) {
 
 const text = (result) => result.content.map((block) => block.text).join('\n');
 
-/** What only a library can ask. */
+/** Checks that only clients with a library can make. */
 async function library(name, client) {
   if (!client.doesNotAsk) {
     await check(`${name}: the server says who it is`, async () => {
@@ -104,10 +104,10 @@ async function mistakes(name, client) {
   });
 }
 
-/** The view of a tool, where clients look for it. */
+/** The URI of a tool's view, where clients look for it. */
 const viewOf = async (client, name) => (await client.tools()).find((tool) => tool.name === name)?._meta?.ui?.resourceUri;
 
-/** MCP Apps. */
+/** Checks of MCP Apps. */
 async function views(name, client) {
   await check(`${name}: each tool has a view`, async () => {
     const dressed = (await client.tools()).filter((tool) => tool.name !== '_ui');
@@ -137,7 +137,7 @@ async function views(name, client) {
   });
 }
 
-/** One client, over one transport, with roots from one place. */
+/** Checks one client over one transport, with the roots of the operator or of the client. */
 async function session(name, connect, transport, rootsOf) {
   const args = ['--ui-tool', ...(rootsOf === 'operator' ? ['--root', world.project] : [])];
   const roots = rootsOf === 'client' ? [{ uri: pathToFileURL(world.project).href, name: 'project' }] : undefined;
@@ -149,7 +149,7 @@ async function session(name, connect, transport, rootsOf) {
     const place = {
       stdio: () => ({ start: stdio(world, args) }),
       HTTP: () => ({ url: server.url }),
-      // The transport of 2024-11-05 is beside the other.
+      // The transport of 2024-11-05 has a path beside that of streamable HTTP.
       'HTTP+SSE': () => ({ sse: server.url.replace(/\/mcp$/, '/sse') }),
     };
     client = await connect({ ...place[transport](), roots });
@@ -184,7 +184,7 @@ const clients = {
     Object.keys(python.modes).map((mode) => [`Python SDK 2 ${mode}`, python.connect(mode)]),
   ),
 };
-/** Those that can speak over HTTP as it was in 2024-11-05. */
+/** The clients that support the HTTP transport of 2024-11-05. */
 const older = ['SDK v1', 'Python SDK 2 legacy'];
 
 setTimeout(() => {

@@ -1,4 +1,4 @@
-// The TypeScript SDK, version 2: both eras of MCP, and finding out which.
+// The TypeScript SDK, version 2: both eras of MCP, and the detection of the era.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';

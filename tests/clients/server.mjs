@@ -1,4 +1,4 @@
-// The built binary as a stranger would have it: in a home of its own, with one project to look at.
+// The built binary in a new home, with one project.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const repository = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
-/** The binary: the first argument, or $PORTCULLIS_BINARY, or where `cargo build` leaves it. */
+/** The binary: the first argument, or $PORTCULLIS_BINARY, or the output of `cargo build`. */
 export function binary() {
   const target = process.env.CARGO_TARGET_DIR ?? join(repository, 'target');
   const path = resolve(process.argv[2] ?? process.env.PORTCULLIS_BINARY ?? join(target, 'debug', 'portcullis'));
@@ -18,7 +18,7 @@ export function binary() {
   return path;
 }
 
-/** A folder that goes when the process ends: a home, a project, and something beside it. */
+/** A temporary folder with a home, a project, and files beside the project. It is removed when the process ends. */
 export function world() {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-clients-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -68,7 +68,7 @@ function manifest(type) {
   };
 }
 
-/** How a client starts the server over stdio. */
+/** The command with which a client starts the server over stdio. */
 export function stdio(world, args) {
   return { command: binary(), args: ['serve', ...args], env: world.env };
 }
@@ -76,7 +76,7 @@ export function stdio(world, args) {
 const children = new Set();
 process.on('exit', () => children.forEach((child) => child.kill('SIGKILL')));
 
-/** Starts the server over HTTP, on a port that is free. */
+/** Starts the server over HTTP on a free port. */
 export async function http(world, args) {
   const child = spawn(binary(), ['serve', '--http', '127.0.0.1:0', ...args], {
     env: world.env,

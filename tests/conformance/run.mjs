@@ -1,11 +1,12 @@
-// The conformance suite of MCP against the built binary: `npm ci && npm test`.
+// Runs MCP's conformance suite against the built binary: `npm ci && npm test`.
 //
 // `PORTCULLIS` is the binary, `CONFORMANCE_PLUGIN` the guest with the suite's fixtures
-// (`tests/guests/conformance`). Every scenario of both requirement sets has to pass, those that the
-// suite does not score as well. `CONFORMANCE_CLIENT` is the client of other servers
-// (`host/mcp-client/examples/conformance-client.rs`), for which every scenario of a client has to pass, those
-// about getting tokens and about servers of 2025-03-26 among them; but for extensions that it has not
-// (`ABSENT`). A scenario that the suite skips has failed. With arguments, only the scenarios of a client whose names begin with one of them are run.
+// (`tests/guests/conformance`). Every scenario of both requirement sets has to pass, including those
+// that the suite does not score. `CONFORMANCE_CLIENT` is the client of upstream servers
+// (`host/mcp-client/examples/conformance-client.rs`). Every scenario for clients has to pass with it,
+// including those about getting tokens and about servers of 2025-03-26, except those for extensions that
+// it lacks (`ABSENT`). A scenario that the suite skips has failed. With arguments, only the scenarios for
+// clients whose names begin with one of them are run.
 
 import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +17,7 @@ import { dirname, join } from 'node:path';
 const REQUIREMENTS = ['2025-11-25', '2026-07-28'];
 const RUN_TIME = 5 * 60_000;
 
-/** Ways to get a token that nobody prescribes for all clients, and for which there is no setting. */
+/** Scenarios of extensions that Portcullis lacks: ways to get a token that MCP does not require of all clients, and skills. */
 const ABSENT = {
   'auth/dpop': 'tokens that are bound to a key (RFC 9449) are not asked for',
   'auth/dpop-nonce': 'the same',
@@ -28,18 +29,18 @@ const ABSENT = {
   'sep-2640-client-verify-frontmatter': 'the same',
 };
 
-/** Scenarios in which the suite itself checks nothing yet, whatever the server does. They count as not run. */
+/** Scenarios in which the suite does not check anything yet. They count as not run. */
 const UNCHECKED = {
   'server-tasks-status-notifications': 'the suite has to rewrite it for subscriptions/listen',
 };
 
-/** What the suite lists instead of revisions for a scenario of an extension. */
+/** The word that the suite lists instead of revisions for a scenario of an extension. */
 const EXTENSION = 'extension';
 
 const require = createRequire(import.meta.url);
 const suite = join(dirname(require.resolve('@modelcontextprotocol/conformance/package.json')), 'dist/index.js');
 
-/** The suite needs Node 22 or later; where this is older, that of an npm package. */
+/** Node 22 or later, which the suite needs: this Node, or the one of an npm package if this one is older. */
 function node() {
   if (Number(process.versions.node.split('.')[0]) >= 22) return process.execPath;
   const name = `node-linux-${process.arch}`;
@@ -54,7 +55,7 @@ function needed(variable) {
   return path;
 }
 
-/** A server in a home of its own, and where it listens. */
+/** Starts a server in this home. Returns the URL at which it listens. */
 async function serve(home) {
   const plugins = join(home, 'plugins');
   mkdirSync(plugins);
@@ -79,7 +80,7 @@ features = ["elicitation", "sampling", "roots"]
     let said = '';
     child.stderr.on('data', (data) => {
       said += data;
-      // The whole line: it may come in pieces.
+      // Matches the whole line, since it may arrive in pieces.
       const found = /serving MCP at (\S+)\n/.exec(said);
       if (found) resolve(found[1]);
     });
@@ -88,7 +89,7 @@ features = ["elicitation", "sampling", "roots"]
   return { child, url };
 }
 
-/** Runs the suite with these arguments; answers how it ended and what it printed. */
+/** Runs the suite with these arguments. Returns its exit code and its output. */
 async function start(args) {
   const child = spawn(node(), [suite, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';
@@ -99,7 +100,7 @@ async function start(args) {
   return { code, said };
 }
 
-/** Runs one requirement set; answers how many checks passed and what failed. */
+/** Runs one requirement set. Returns the number of passed checks, and the failed ones. */
 async function run(url, requirements, out) {
   const { code } = await start(['server', '--url', url, '--requirements', requirements, '-o', out]);
   return { code, ...read(out) };
@@ -117,11 +118,11 @@ async function clientScenarios() {
   return all.filter(({ name }) => wanted(name) && !(name in ABSENT));
 }
 
-/** The option that selects the revision for a scenario in the run of `version`; undefined if it is not in this run. What is only for older revisions is run with the oldest. */
+/** The options that select the revision for a scenario in the run of `version`; undefined if it is not in this run. A scenario that is only for older revisions is in the first run. */
 function revisionOption(versions, version) {
   if (versions.includes(version)) return ['--spec-version', version];
   if (version !== REQUIREMENTS[0] || REQUIREMENTS.some((one) => versions.includes(one))) return undefined;
-  // With a revision, the suite skips an extension, and ends with 0.
+  // With a revision, the suite would skip an extension and end with exit code 0.
   return versions.includes(EXTENSION) ? [] : ['--spec-version', versions.at(-1)];
 }
 
@@ -145,9 +146,9 @@ async function runClient(version, out) {
   return whole;
 }
 
-/** What the suite has written of its checks. A scenario in which nothing was checked has failed. */
+/** Reads the results that the suite has written. A scenario without checks has failed. */
 function read(out) {
-  // The name of a scenario may have a slash in it: then it is a folder in a folder.
+  // The name of a scenario may contain a slash, and is then a folder in a folder.
   const files = existsSync(out) ? readdirSync(out, { recursive: true }).filter((name) => name.endsWith('checks.json')) : [];
   const scenarios = files.map(dirname);
   const failed = [];
@@ -164,7 +165,7 @@ function read(out) {
   return { scenarios: scenarios.length, passed, failed };
 }
 
-/** Says what came of a run, and whether it is good. */
+/** Prints the result of a run. Returns whether it is good. */
 function tell(name, { code, scenarios, passed, failed }) {
   console.log(`${name}: ${scenarios} scenarios, ${passed} checks passed, ${failed.length} failed`);
   for (const one of failed) console.log(`  FAILED ${one}`);

@@ -1,4 +1,4 @@
-//! The reference of `portcullis.toml`: its page and its schema are generated, complete and right.
+//! Tests that the generated page and the generated schema of `portcullis.toml` are complete and correct.
 
 mod keys;
 mod page;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{GENERATED, check_page};
 use crate::support::home::Home;
 
-/// A key that the host retired. It knows the key, so as to say what to write instead, and accepts no value of it.
+/// Retired keys. The host refuses them with a message that says what to write instead.
 const RETIRED: &[&str] = &["host.audit-file"];
 
 #[test]
@@ -26,7 +26,7 @@ fn the_schema_of_the_configuration_is_current() {
 }
 
 #[test]
-fn the_command_prints_the_schema_whatever_the_configuration_says() {
+fn the_command_prints_the_schema_despite_an_invalid_configuration() {
     let home = Home::new();
     home.configure("this is no TOML");
     let ran = home.run(&["config", "schema"]);

@@ -1,11 +1,11 @@
-//! Links between documents lead somewhere, and the index of the decisions is complete.
+//! Tests that links between documents have targets, and that the index of the decisions is complete.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::workspace;
 
-/// Folders with Markdown that is content of a plugin or of a test, and no page of this repository.
+/// Folders with Markdown that is content of a plugin or of a test, not a page of this repository.
 const CONTENT: &[&str] = &["plugins/ui5/resources", "target", "tests/cases", "tests/guests"];
 
 /// Every page of this repository.

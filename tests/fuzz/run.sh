@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fuzzes a parser of outside bytes: `run.sh TARGET SECONDS`, with libFuzzer and a stable compiler. It needs a C++
-# compiler. The target `config` is a part of the host, which is not built with coverage: it runs without.
+# Fuzzes a parser of untrusted bytes: `run.sh TARGET SECONDS`, with libFuzzer and a stable compiler. It needs a C++
+# compiler. The target `config` is a part of the host, which is not built with coverage, so it runs without coverage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 name="${1:?run.sh TARGET SECONDS, where TARGET is a folder of corpus/}" seconds="${2:-60}"
@@ -11,7 +11,7 @@ if [ "$name" = config ]; then
 fi
 target="${CARGO_TARGET_DIR:-../../target}/fuzz-host"
 host="$(rustc -vV | sed -n 's/^host: //p')"
-# As cargo-fuzz has it, without the sanitizer of addresses: that takes a nightly compiler.
+# The flags of cargo-fuzz, without AddressSanitizer, which needs a nightly compiler.
 coverage="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares"
 RUSTFLAGS="--cfg fuzzing -Cdebug-assertions -Ccodegen-units=4 $coverage" \
     cargo build --locked --release --manifest-path libfuzzer/Cargo.toml --target "$host" --target-dir "$target"

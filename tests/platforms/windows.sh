@@ -1,11 +1,12 @@
 #!/bin/sh
-# Builds the binary for Windows and runs it under Wine: black-box tests of this repository drive it, and the tests of some
-# crates run as programs of Windows. Cases that cannot run there are listed in tests/support/windows.rs, with the reasons.
+# Builds the binary for Windows and tests it in Wine: black-box tests of this repository run the binary, and the tests of
+# some crates run as Windows programs. tests/support/windows.rs lists the cases that cannot run there, with the reasons.
 #
 #     tests/platforms/windows.sh [--skip] [TEST…]
 #
-# --skip: it is no failure if gcc-mingw-w64-x86-64 or wine64 is missing. TEST: names of black-box tests, instead of those that are known to pass. `cases::`
-# runs the cases; some of them still differ in texts, such as the name of the program and the causes that a system gives.
+# --skip: succeed if gcc-mingw-w64-x86-64 or wine64 is missing. TEST: names of black-box tests to run, instead of those
+# that are known to pass. `cases::` runs the cases. Some of them still fail, since texts differ, such as the name of the
+# program and the error messages of the system.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -37,8 +38,8 @@ library="$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll"
 [ -e "$library" ] || x86_64-w64-mingw32-gcc -shared -O1 -o "$library" tests/platforms/bcryptprimitives.c -ladvapi32
 
 cargo build --target $target --bin portcullis --example stand-in
-# Tests of crates, as programs of Windows: confined children, and upstream servers with what they leave behind. A thousand
-# requests at once take Wine longer than their limit of a minute.
+# Tests of crates, as Windows programs: confined children, and upstream servers with the processes that they leave behind.
+# One test is skipped: a thousand requests at once take longer than its limit of a minute in Wine.
 cargo test --target $target --test escape --test left_behind --test starting --test session --test bounds -- \
     --skip the_number_of_requests_in_flight_is_bounded
 
@@ -47,6 +48,6 @@ mkdir -p "$programs"
 cp "$folder/$target/debug/portcullis.exe" "$folder/$target/debug/examples/stand-in.exe" "$programs"
 x86_64-w64-mingw32-gcc -municode -O1 -o "$programs/with-environment.exe" tests/platforms/with-environment.c
 
-# The server of Wine stays between its programs, which then start faster.
+# Keeps the server of Wine running, so that programs start faster.
 "$(dirname "$WINELOADER")/wineserver" -p >/dev/null 2>&1 || true
 PORTCULLIS_WINDOWS="$programs" cargo test --test blackbox -- --include-ignored --test-threads 2 "$@"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Commands of `portcullis plugin` with a real registry: the package docker-registry of Debian (distribution/distribution 2.8), with logins.
-# TARGET: the target folder, with the built binary and the test plugins.
+# Tests the commands of `portcullis plugin` with a real registry that requires a login: Debian's package docker-registry
+# (distribution/distribution 2.8). TARGET: the target folder, with the built binary and the test plugins.
 set -euo pipefail
 portcullis="$TARGET/debug/portcullis"
 guests="$TARGET/plugins/wasm32-wasip2/plugin"
@@ -8,7 +8,7 @@ work="$(mktemp -d)"
 registry="${DOCKER_REGISTRY:-docker-registry}"
 port=$((20000 + RANDOM % 20000))
 host="localhost:$port"
-# The password of `me` is `secret`, as `htpasswd -nbB me secret` hashes it.
+# The password of `me` is `secret`, hashed as by `htpasswd -nbB me secret`.
 hash="$(python3 -c 'import crypt; print(crypt.crypt("secret", crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=1 << 5)))' 2>/dev/null || true)"
 [ -n "$hash" ] || hash="$(htpasswd -nbB me secret | cut -d: -f2)"
 echo "me:$hash" > "$work/htpasswd"
@@ -31,7 +31,7 @@ unset XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME XDG_CONFIG_HOME DOCKER_CONFIG
 mkdir -p "$HOME/.docker"
 to="oci+http://$host/org/weather"
 
-# expect CODE TEXT COMMAND…: the command ends with this code and says this.
+# expect CODE TEXT COMMAND…: checks that the command ends with this exit code and prints this text.
 expect() {
     local code="$1" text="$2" ended=0 said
     shift 2

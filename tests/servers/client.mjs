@@ -1,4 +1,4 @@
-// A client of MCP over stdio that shows what the server sends, unchanged: both eras, no library.
+// An MCP client over stdio that shows the messages of the server unchanged. It supports both eras and uses no library.
 
 import { spawn } from 'node:child_process';
 
@@ -58,7 +58,7 @@ export class Client {
     }
   }
 
-  /** The whole answer to one request: `{ result }` or `{ error }`. Questions in it are answered. */
+  /** The final answer to a request: `{ result }` or `{ error }`. Answers the server's questions on the way. */
   async request(method, params = {}) {
     let more = {};
     for (let round = 0; round < 10; round += 1) {
@@ -102,7 +102,7 @@ export class Client {
     return reply.result;
   }
 
-  /** All pages of a list. An unknown method has none. */
+  /** The items of all pages of a list. Empty if the server does not know the method. */
   async list(method, key) {
     const all = [];
     let cursor;

@@ -1,10 +1,11 @@
-// Servers that nobody here wrote, compared with the same servers behind the built binary:
-// `npm ci && npm test [-- BINARY]`. The Python servers are those of `requirements.txt` in `.venv`. Servers of browsers
-// need Chromium: `CHROMIUM`, or `chromium` on the path.
+// Compares servers by others with the same servers behind the built binary: `npm ci && npm test [-- BINARY]`. The Python
+// servers are those of `requirements.txt` in `.venv`. Servers that control a browser need Chromium: `CHROMIUM`, or
+// `chromium` on the path.
 //
-// Each server is asked directly, and through Portcullis: alone and all at once, cold (nothing is known of the server)
-// and warm, by clients of both eras. Lists have to be equal item by item, and answers field by field. Behind `wrap`,
-// the answers to unknown tools and to wrong arguments have to be the server's own. Prints a line for each comparison.
+// Each server is called directly, and through Portcullis: alone and together with the others, cold (the host does not
+// know the server yet) and warm, by clients of both eras. Lists have to be equal item by item, and answers field by
+// field. Behind `wrap`, the answers to unknown tools and wrong arguments have to be those of the server. Prints a line
+// for each comparison.
 
 import { strict as assert } from 'node:assert';
 import { execFileSync } from 'node:child_process';
@@ -46,7 +47,7 @@ with sqlite3.connect(${JSON.stringify(database)}) as database:
     database.execute("insert into city (name) values ('Paris'), ('Köln')")
 `]);
 
-/** The program of Chromium. */
+/** The path of Chromium. */
 function chromium() {
   return process.env.CHROMIUM ?? execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim();
 }
@@ -58,10 +59,10 @@ const program = (name, ...args) => [join(here, '.venv/bin', name), ...args];
 const official = (name, ...args) => script(`@modelcontextprotocol/server-${name}/dist/index.js`, ...args);
 const call = (name, args) => ['tools/call', { name, arguments: args }];
 
-/** A request whose answer has times or random names in it: only whether it succeeds is compared. */
+/** A request whose answer contains times or random names. Only its success is compared. */
 const varying = ([method, params]) => [method, params, 'varies'];
 
-/** The servers, each with requests that have the same answer each time. */
+/** The servers, each with requests whose answers are always the same. */
 const SERVERS = {
   everything: {
     command: official('everything'),
@@ -99,7 +100,7 @@ const SERVERS = {
     requests: [call('sequentialthinking', { thought: 'a', nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 })],
   },
   context7: { command: script('@upstash/context7-mcp/dist/index.js'), requests: [] },
-  // Its tools need an account; its lists do not.
+  // The tools of this server need an account, so only its lists are compared.
   firecrawl: { command: script('firecrawl-mcp/dist/index.js'), env: { FIRECRAWL_API_KEY: 'fc-none' }, requests: [] },
   mongodb: {
     command: script('mongodb-mcp-server/dist/esm/index.js', '--telemetry', 'disabled'),
@@ -188,18 +189,18 @@ async function check(name, work) {
   }
 }
 
-/** An answer without what belongs to one era only, and without the time that it took. */
+/** An answer without the members of one era, and without the time that it took. */
 function plain(reply) {
   const { resultType, ttlMs, cacheScope, _meta, ...rest } = reply.result ?? {};
   return reply.error ? { error: reply.error.message } : rest;
 }
 
-/** What is compared of an answer. */
+/** The part of an answer that is compared. */
 function compared(reply, varies) {
   return varies ? { failed: reply.error !== undefined || reply.result.isError === true } : plain(reply);
 }
 
-/** What a session shows of one server. */
+/** The lists and answers of one server in a session. */
 async function shown(client, { requests }) {
   const begun = await client.begin();
   const lists = {};
@@ -227,7 +228,7 @@ function home(name, servers) {
 
 function wrapped(path, era) {
   const env = { HOME: path, XDG_CACHE_HOME: '', XDG_CONFIG_HOME: '', XDG_DATA_HOME: '', XDG_STATE_HOME: '' };
-  // Without `all`, long lists are offered by search.
+  // Without `all`, Portcullis would offer long lists by search.
   const command = [binary, '--config', join(path, 'portcullis.toml'), 'serve', '--tools', 'all'];
   return new Client(command, { era, env, roots: [`file://${folder}`] });
 }
@@ -269,10 +270,10 @@ async function compare(name, server) {
   return direct;
 }
 
-/** Capabilities that do not pass through, and why. */
+/** Capabilities that Portcullis does not pass on, and why. */
 const ABSENT = { tasks: 'tasks of 2025-11-25 are not those of 2026-07-28' };
 
-/** One server behind `wrap`: unknown tools and wrong arguments are answered in the server's own words. */
+/** Compares the errors of one server behind `wrap`: those for unknown tools and wrong arguments are the server's own. */
 async function inOwnWords(server, { lists }) {
   const { command, env = {} } = SERVERS[server];
   const strict = lists.tools.find(({ inputSchema }) => Object.values(inputSchema.properties ?? {}).some(({ default: one }) => one === undefined)
@@ -297,7 +298,7 @@ async function inOwnWords(server, { lists }) {
   }
 }
 
-/** All servers behind one host: each tool is there, and each request has its server's answer. */
+/** Checks all servers behind one host: each tool is listed, and each request has the answer of its server. */
 async function together(servers, direct) {
   const path = home('all', servers);
   for (const [round, era] of [['cold', 'legacy'], ['warm', 'legacy'], ['warm', 'modern']]) {

@@ -1,4 +1,4 @@
-//! An MCP client over stdio, for old and new revisions.
+//! An MCP client over stdio, for both eras of MCP.
 
 use std::collections::{BTreeMap, HashMap};
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::home::{Home, Ran};
 use super::process::Process;
 
-/// The generation of MCP that a client uses.
+/// The era of MCP that a client uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
     /// Up to 2025-11-25: starts with `initialize`.
@@ -18,10 +18,10 @@ pub enum Era {
 }
 
 impl Era {
-    /// Both generations.
+    /// Both eras.
     pub const BOTH: [Self; 2] = [Self::Legacy, Self::Modern];
 
-    /// The latest revision.
+    /// The latest revision of the era.
     pub fn version(self) -> &'static str {
         match self {
             Self::Legacy => "2025-11-25",
@@ -47,7 +47,7 @@ pub struct Client {
     name: &'static str,
     capabilities: Value,
     next_id: i64,
-    /// The requests sent, for repetition in the next round.
+    /// The requests sent, to be repeated in the next round.
     sent: HashMap<i64, (String, Value)>,
     /// Replies that no test has read yet.
     replies: BTreeMap<i64, Value>,
@@ -55,8 +55,8 @@ pub struct Client {
     lines: BTreeMap<i64, String>,
     /// The line of the last reply that a test has read.
     written: String,
-    /// The client's answers by method: one answer, or a list of consecutive ones. A request without
-    /// an answer stays open.
+    /// The client's answers to the server's requests, by method: one answer, or a list of consecutive ones. A request
+    /// without an answer stays open.
     pub answers: HashMap<String, Value>,
     /// Messages other than replies, in order.
     pub events: Vec<Event>,
@@ -286,7 +286,7 @@ impl Client {
         self.events.push(Event::Asked(method.to_owned(), params, answer.clone()));
         let id = &message["id"];
         match answer {
-            // Some clients declare features that they do not support.
+            // An error, like that of clients that declare features that they do not support.
             Some(Value::Object(answer)) if answer.contains_key("error") => self.send(&json!({
                 "jsonrpc": "2.0", "id": id, "error": answer["error"],
             })),

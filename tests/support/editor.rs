@@ -1,4 +1,4 @@
-//! Stand-ins for the MCP servers of a running Unreal Editor, oddities included.
+//! Stand-ins for the MCP servers of a running Unreal Editor, including their oddities.
 //!
 //! Each behaviour follows the source of the server that it stands for, which `epic.rs` and `plugin.rs` name. The
 //! stand-ins use plain TCP and JSON, without dependencies. The test defines the editor's assets, equal to the packages
@@ -63,7 +63,7 @@ pub enum Trap {
     SessionLost,
     /// The toolsets are not registered yet.
     Starting,
-    /// The response comes after this time, as while shaders are compiled.
+    /// The response comes after this time, as it does while shaders are compiled.
     Slow(Duration),
     /// The editor ends: it closes the connection without a response, and accepts no other.
     Dies,
@@ -78,7 +78,7 @@ pub struct Asset {
     pub name: String,
     /// `/Script/Engine.Blueprint`
     pub class: String,
-    /// Its tags, `ParentClass` among them.
+    /// Its tags, including `ParentClass`.
     pub tags: BTreeMap<String, String>,
     /// Hard dependencies.
     pub hard: Vec<String>,
@@ -138,7 +138,7 @@ pub struct Editor {
 struct State {
     server: Server,
     project: Mutex<OpenProject>,
-    /// Results, by tool, in place of the true ones.
+    /// False results that replace the true ones, by tool.
     lies: Mutex<BTreeMap<String, Value>>,
     assets: Mutex<Vec<Asset>>,
     /// Faults by tool or method; "" for all.
@@ -226,7 +226,7 @@ impl Editor {
         log.clone_into(&mut project.log);
     }
 
-    /// Sets a result in place of a tool's true one.
+    /// Sets a false result that replaces a tool's true one.
     pub fn lie(&self, tool: &str, result: Value) {
         lock(&self.state.lies).insert(tool.to_owned(), result);
     }
@@ -340,7 +340,7 @@ impl State {
         send(answer, trap, reader, writer)
     }
 
-    /// The response to a request that tells no length of its body, and whether the connection stays open.
+    /// The response to a request without `Content-Length`, and whether the connection stays open.
     fn fault_without_length(&self, line: &str) -> (Answer, bool) {
         if line.starts_with("POST") {
             // The engine does not support chunked bodies.
@@ -363,7 +363,7 @@ impl State {
         let names = [tool, body["method"].as_str(), Some("")];
         let name = names.into_iter().flatten().find(|name| traps.contains_key(*name))?;
         let trap = traps.get(name).copied();
-        // A session is lost once, and then there is a new one.
+        // A session is lost once. The client then gets a new session.
         if trap == Some(Trap::SessionLost) {
             traps.remove(name);
         }
@@ -389,7 +389,7 @@ impl State {
     }
 }
 
-/// Sends a response as the trap has it; `None`: close the connection.
+/// Sends a response, with the fault that the trap sets. `None`: close the connection.
 fn send(
     mut answer: Answer,
     trap: Option<Trap>,

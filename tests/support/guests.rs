@@ -23,7 +23,7 @@ pub struct Guests {
     seen: PathBuf,
 }
 
-/// The test plugins. Builds missing ones, or fails the test.
+/// The test plugins. Builds them if they are missing. Panics if the build fails.
 pub fn guests() -> &'static Guests {
     static GUESTS: OnceLock<Guests> = OnceLock::new();
     GUESTS.get_or_init(|| {
@@ -51,8 +51,8 @@ impl Guests {
         found.unwrap_or_else(|| panic!("there is no guest `{name}` in tests/guests"))
     }
 
-    /// Copies the binary's compiled components into a test's cache folder, to save compiling.
-    /// Entries are named by digest; they are never changed, only replaced.
+    /// Copies the compiled components of the binary into a test's cache folder, so that the test does not compile them.
+    /// Entries are named by their digests. They are never changed, only replaced.
     pub fn remember(&self, cache: &Path) {
         let home = |cache: &Path| cache.ancestors().nth(2).expect("HOME/.cache/NAME").to_owned();
         let key = ".local/state/portcullis/cache.key";
@@ -87,8 +87,8 @@ fn target_dir() -> PathBuf {
     test.ancestors().nth(3).expect("it lies in the target folder").to_owned()
 }
 
-/// Builds like `plugins/portcullis-bundle/build/main.rs`: in a separate folder, since cargo locks the one it builds
-/// in.
+/// Builds in a separate folder, like `plugins/portcullis-bundle/build/main.rs`, since cargo locks the folder in which
+/// it builds.
 fn build() -> BTreeMap<String, PathBuf> {
     let entries = fs::read_dir(workspace().join("tests/guests")).expect("there are guests");
     let names: Vec<String> = entries

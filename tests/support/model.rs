@@ -70,7 +70,7 @@ pub const DIALECTS: [(&str, &str, &str); 4] = [
 ];
 
 impl Model {
-    /// A service that always reacts like this.
+    /// A service that reacts to all requests like this.
     pub fn that(turn: Turn) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback address");
         let address = listener.local_addr().expect("a loopback address");

@@ -1,4 +1,4 @@
-//! Writes the transcript of a case, equal on every machine and for both generations of MCP.
+//! Writes the transcript of a case. It is the same on every machine and in both eras of MCP.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ pub struct Picture {
     after: String,
     /// Texts to replace, with their replacements.
     names: Vec<(String, &'static str)>,
-    /// The folder for files, and the home, if the binary of Windows is tested.
+    /// The folder for files and the home folder, if the Windows binary is tested.
     of_windows: Option<(PathBuf, PathBuf)>,
 }
 
@@ -47,7 +47,7 @@ impl Picture {
         }
     }
 
-    /// Adds concurrent calls, in no particular order.
+    /// Adds concurrent calls, sorted by their text, since their order is not known.
     pub fn together(&mut self, calls: impl FnOnce(&mut Self, &mut Vec<String>)) {
         self.unordered = true;
         let before = std::mem::take(&mut self.session);
@@ -107,7 +107,7 @@ impl Picture {
         }
     }
 
-    /// Adds a result, without parts that only one generation has.
+    /// Adds a result, without parts that only one era has.
     fn result(&mut self, result: &Value) {
         let mut result = result.as_object().cloned().unwrap_or_default();
         let kind = result.remove("resultType");
@@ -210,7 +210,7 @@ impl Picture {
 
     /// Adds the audit records, one per line, grouped by request, without values that vary.
     pub fn audit(&mut self, records: &[Value]) {
-        // Calls that a plugin makes have the request of the plugin's own call, with a number of their own.
+        // The request of an inner call is the request of the plugin's call, with a number.
         let mut runs: Vec<&str> = Vec::new();
         let mut requests: Vec<(&str, String)> = Vec::new();
         for record in records {
@@ -276,7 +276,7 @@ impl Picture {
     }
 }
 
-/// The text, in which lines that are repeated more than three times stand once, with a count.
+/// The text, with groups of lines that are repeated more than three times written once, with a count.
 fn shortened(text: &str) -> String {
     let lines: Vec<_> = text.lines().collect();
     let mut out = String::new();
@@ -328,7 +328,7 @@ fn record_line(record: &Value) -> String {
             format!("{who} {came} {capability}: {subject} = {}", text(take("outcome")))
         }
         "more" => {
-            // How often it was written depends on the time that passed.
+            // The number of these records depends on the time that passed.
             take("count");
             take("total");
             take("covers");
@@ -353,7 +353,7 @@ fn record_line(record: &Value) -> String {
     if rest.is_empty() { line } else { format!("{line} {}", Value::Object(rest)) }
 }
 
-/// The value with sorted keys, since their order differs between generations.
+/// The value with sorted keys, since their order differs between eras.
 fn sorted(value: &Value) -> Value {
     if let Some(map) = value.as_object() {
         let sorted: BTreeMap<_, _> = map.iter().map(|(key, v)| (key, sorted(v))).collect();

@@ -24,7 +24,7 @@ pub struct Scripted {
     file: Option<Vec<u8>>,
     /// Number of additional bytes of the body.
     bytes: usize,
-    /// Wait until the client gives up: before the head, or after the body so far.
+    /// Wait until the client gives up: before the response headers, or after the body so far.
     hang: Option<Hang>,
     /// Send an endless body until the client gives up.
     endless: bool,

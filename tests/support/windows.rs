@@ -1,11 +1,11 @@
-//! The binary of Windows as the binary under test, run by Wine. `tests/platforms/windows.sh` builds it and the
-//! programs that this needs, and sets the variables that this reads.
+//! Runs the Windows binary as the binary under test, in Wine. `tests/platforms/windows.sh` builds the binary and the
+//! helper programs, and sets the environment variables that this module reads.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Wine's loader, the folder of Windows' programs and Wine's own variables.
+/// Wine's loader, and the folder with programs for Windows.
 pub struct Wine {
     /// The loader of Wine.
     loader: PathBuf,
@@ -13,7 +13,7 @@ pub struct Wine {
     programs: PathBuf,
 }
 
-/// Wine, if the binary of Windows is tested. `None`: that of this system is.
+/// Wine, if the Windows binary is tested. `None`: the binary of this system is tested.
 pub fn wine() -> Option<&'static Wine> {
     static WINE: OnceLock<Option<Wine>> = OnceLock::new();
     let find = || {
@@ -25,7 +25,7 @@ pub fn wine() -> Option<&'static Wine> {
 }
 
 impl Wine {
-    /// The path of a program of Windows, by its name without `.exe`, as this system knows it.
+    /// The path on this system of a program for Windows, by its name without `.exe`.
     pub fn program(&self, name: &str) -> PathBuf {
         self.programs.join(format!("{name}.exe"))
     }
@@ -35,7 +35,7 @@ impl Wine {
         let mut command = Command::new(&self.loader);
         command.env_clear().env("WINEDEBUG", "-all");
         command.envs(std::env::var_os("WINEPREFIX").map(|prefix| ("WINEPREFIX", prefix)));
-        // The helper sets the variables that Wine would replace by its own.
+        // The helper program sets environment variables that Wine would otherwise replace by its own.
         command.arg(self.program("with-environment"));
         for (name, folder) in
             [("USERPROFILE", ""), ("APPDATA", ROAMING), ("LOCALAPPDATA", LOCAL), ("TEMP", "")]
@@ -48,7 +48,7 @@ impl Wine {
     }
 }
 
-/// The cases that cannot run with the binary of Windows under Wine, with the reasons.
+/// The cases that cannot run with the Windows binary in Wine, with the reasons.
 pub const CANNOT_RUN: &[(&str, &[&str])] = &[
     (
         "their commands are scripts of `/bin/sh`; `unconfined.rs` runs a command of Windows",
@@ -91,25 +91,25 @@ pub fn cannot_run(case: &str) -> Option<&'static str> {
     CANNOT_RUN.iter().find(|(_, cases)| cases.contains(&case)).map(|(reason, _)| *reason)
 }
 
-/// The folder of configuration and data in a home of Windows.
+/// The folder of configuration and data in a home folder of Windows.
 pub const ROAMING: &str = "AppData/Roaming";
 
-/// The folder of caches in a home of Windows.
+/// The folder of caches in a home folder of Windows.
 pub const LOCAL: &str = "AppData/Local";
 
-/// A path of this system as the binary under test names it: for Windows, on the drive `Z:`, with `/`.
+/// A path of this system in the form that the binary under test uses: for Windows, on the drive `Z:`, with `/`.
 pub fn path(path: &Path) -> String {
     let text = path.to_str().expect("a temporary path is UTF-8");
     let drive = if wine().is_some() { "Z:" } else { "" };
     format!("{drive}{text}").trim_end_matches('/').to_owned()
 }
 
-/// A path that the binary under test names, as this system knows it.
+/// Converts a path that the binary under test uses to a path of this system.
 pub fn own(path: &Path) -> PathBuf {
     path.to_str().and_then(|text| text.strip_prefix("Z:")).map_or(path.to_owned(), PathBuf::from)
 }
 
-/// Makes the folders of a home of Windows, in which tests find the host's files where they are on this system.
+/// Makes the folders of a Windows home. Links let tests find the host's files at the same paths as on this system.
 pub fn lay_out(home: &Path) {
     for (folder, names) in
         [(ROAMING, &[".config", ".local/share", ".local/state"][..]), (LOCAL, &[".cache"][..])]
@@ -125,14 +125,14 @@ pub fn lay_out(home: &Path) {
     }
 }
 
-/// A text of the binary of Windows as that of this system would say it: `names` are folders, each with what stands for it
-/// in the text, such as `$FILES`.
+/// Converts a text of the Windows binary to the text that the binary of this system would write. `names` are folders,
+/// each with its placeholder, such as `$FILES`.
 pub fn as_here(text: &str, names: &[(&Path, &str)]) -> String {
     let mut text = text.to_owned();
     for (folder, short) in names {
         let slashes = path(folder);
         let back = slashes.replace('/', "\\");
-        // A guest sees a drive as a folder.
+        // Guests see a drive as a folder.
         let guest = format!("/{slashes}");
         for long in [back.replace('\\', "\\\\"), back, guest, slashes] {
             text = text.replace(&long, short);
@@ -150,7 +150,7 @@ pub fn as_here(text: &str, names: &[(&Path, &str)]) -> String {
     text
 }
 
-/// A text in which the paths that begin with `name` are written with `/`.
+/// Replaces backslashes by `/` in paths that begin with `name`.
 fn with_slashes(text: &str, name: &str) -> String {
     let mut parts = text.split(name);
     let mut out = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Sends the same messages over every transport: stdio and the kinds of HTTP.
+//! Sends the same messages over every transport: stdio and both HTTP transports.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -29,7 +29,7 @@ impl Transport {
     /// All transports.
     pub const ALL: [Self; 3] = [Self::Stdio, Self::Http, Self::Sse];
 
-    /// Whether the transport supports this generation of MCP.
+    /// Whether the transport supports this era of MCP.
     pub fn speaks(self, era: Era) -> bool {
         self != Self::Sse || era == Era::Legacy
     }
@@ -125,7 +125,7 @@ impl Wire {
         self.received.recv_timeout(PATIENCE).expect("something comes")
     }
 
-    /// Cancels a request, in the way of this transport and generation.
+    /// Cancels a request, in the way of this transport and era.
     pub fn cancel(&mut self, id: i64) {
         if let Way::Http(http) = &mut self.way
             && http.era == Era::Modern

@@ -1,4 +1,4 @@
-// Answers that real tools gave, each in several widths and both themes: nothing of them is lost, overprinted or out of reach.
+// Shows answers of real tools in several widths and both themes. No part may be missing, overlap another or be out of reach.
 
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
@@ -11,9 +11,9 @@ import { makePage } from "./pages.mjs";
 const folder = path.join(path.dirname(fileURLToPath(import.meta.url)), "answers");
 const files = (await readdir(folder)).filter((name) => name.endsWith(".json"));
 
-/** What is wrong with how a page is laid out. */
+/** The faults in the layout of a page. */
 async function faults() {
-	// A view adapts to a new size within the frame that draws it: what is seen before is drawn nowhere.
+	// Waits for a view to adapt to its new size. It does so in the next animation frame, before it is drawn.
 	await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 	const found = [];
 	const { scrollWidth, clientWidth } = document.documentElement;
@@ -21,7 +21,7 @@ async function faults() {
 	for (const row of document.querySelectorAll("tbody tr:not(.detail)")) {
 		row.offsetHeight > 110 && found.push(`a row is ${row.offsetHeight} high: ${row.textContent.slice(0, 60)}`);
 	}
-	// Texts that stand over one another: the words of different elements, as they are drawn.
+	// Texts of different elements that overlap where they are drawn.
 	const boxes = [...document.querySelectorAll("td, th, dt, dd, h1, h2, h3, h4, p, li, summary, figcaption, svg text")]
 		.filter((one) => !one.querySelector("td, dd, p, li, summary, table, dl, pre") && one.textContent.trim() && !one.closest(".unseen, .scroll, [hidden]"))
 		.map((one) => [one, one.getBoundingClientRect()])
@@ -76,7 +76,7 @@ for (const file of files) {
 				await view.send("sendHostContextChange", { theme: "dark" });
 				await view.app.locator("html[data-theme=dark]").waitFor();
 				assert.deepEqual(await frame.evaluate(faults), [], "800");
-				// The colours of the dark theme, on all shapes.
+				// Checks the colours of the dark theme on all shapes.
 				file === "shapes.json" && (await accessible(view));
 				await behaved(view);
 			})

@@ -1,7 +1,7 @@
-// Makes what is shipped in plugins/ui/resources from plugins/ui/resources/src: bundled, minified, and the runtime packed.
+// Builds the shipped files in plugins/ui/resources from plugins/ui/resources/src: bundles, minifies, and packs the runtime.
 //
-//   npm run build              writes it; a test holds that it is what the sources make
-//   node build.mjs --read FILE writes what is packed in FILE to stdout
+//   npm run build              writes the files; a test checks that they are up to date
+//   node build.mjs --read FILE writes the unpacked contents of FILE to stdout
 
 import { build, transform } from "esbuild";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { minify } from "terser";
 
 export const shipped = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../plugins/ui/resources");
 
-/** What is shipped as it is: the whole runtime, and what stands beside it. */
+/** The files that are shipped unpacked: the whole runtime, and the parts beside it. */
 const PROGRAMS = {
 	"runtime.js": "main-more.js",
 	"runtime.css": "more.css",
@@ -22,11 +22,11 @@ const PROGRAMS = {
 
 const READ = "node tests/ui/build.mjs --read";
 
-/** Characters that a script's text, JSON and HTML hold as they are, from `#` on; two of them stand for 13 bits. */
+/** The digits: 91 characters from `#` on, which need no escapes in scripts, JSON and HTML. Two digits hold 13 bits. */
 const BASE = 91;
 const FIRST = 35;
 
-/** Bytes as text: base 91, in which `<` and `\` are written as `!` and `~`. Denser than base64 by a twelfth. */
+/** Encodes bytes as text in base 91. `<` and `\` are written as `!` and `~`. The text is a twelfth shorter than base64. */
 function dense(bytes) {
 	let [text, bits, count] = ["", 0, 0];
 	const put = (pair) =>
@@ -46,7 +46,7 @@ function dense(bytes) {
 	return text;
 }
 
-/** The bytes of such a text. The pages have the same, in fewer letters. */
+/** Decodes such a text. The pages contain the same code, minified (see `MIDDLE`). */
 function sparse(text) {
 	const all = text.replaceAll("!", "<").replaceAll("~", "\\");
 	const bytes = [];
@@ -60,7 +60,7 @@ function sparse(text) {
 	return Buffer.from(bytes);
 }
 
-/** A script that reads what is packed in it. */
+/** The parts of a script that unpacks the data within it. */
 const HEAD =
 	'(async()=>{const o=[],d="';
 const MIDDLE =
@@ -69,13 +69,13 @@ const MIDDLE =
 const END = ')]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text()})()';
 
 async function packed(text) {
-	// It takes over the process's errors, so it is loaded where it is needed only.
+	// This package installs handlers for the errors of the process, so it is loaded only when it is needed.
 	const { default: zopfli } = await import("@gfx/zopfli");
 	const bytes = await zopfli.deflateAsync(Buffer.from(text), { numiterations: 50 });
 	return HEAD + dense(bytes) + MIDDLE + bytes.length + END;
 }
 
-/** A script in fewer letters. */
+/** A minified script. */
 const small = async (script) =>
 	(await minify(script, { ecma: 2020, compress: { ecma: 2020, passes: 3, unsafe_arrows: true }, format: { ascii_only: false } })).code;
 
@@ -85,16 +85,16 @@ export function unpack(file) {
 	return inflateRawSync(sparse(data).subarray(0, Number(length))).toString();
 }
 
-/** The looks and the script, deflated, and what puts them into the page. */
+/** The style sheet and the script, deflated, with the code that puts them into the page. */
 const program = async (style, script) =>
 	`/* to read this: ${READ} plugins/ui/resources/packed.js */\n` +
 	`${await packed(`${style}\0${script}`)}.then(t=>{t.split("\\0").map((t,i)=>{const e=document.createElement(i?"script":"style");e.textContent=t;document.head.append(e)})})\n`;
 
-/** The messages of a language, deflated, as a promise of them. */
+/** A script that adds the messages of a language, deflated, as a promise. */
 const messages = async (language, text) =>
 	`(globalThis.portcullisMessages??={}).${language}=${await packed(text)}.then(JSON.parse)\n`;
 
-/** A style sheet that a script imports is a text, minified like the others. */
+/** A plugin for esbuild: a style sheet that a script imports becomes a minified text. */
 const LOOKS = {
 	name: "looks",
 	setup: ({ onLoad }) =>
@@ -104,7 +104,7 @@ const LOOKS = {
 		})
 };
 
-/** What each file that is shipped must hold. */
+/** The contents that each shipped file must have. */
 export async function make() {
 	const bundle = async (source) => {
 		const { outputFiles } = await build({
@@ -123,7 +123,7 @@ export async function make() {
 	};
 	const files = Object.entries(PROGRAMS).map(async ([name, source]) => [name, await bundle(source)]);
 	const made = Object.fromEntries(await Promise.all(files));
-	// What most tools need: smaller than the whole.
+	// The usual runtime, which is enough for most tools and smaller than the whole one.
 	const [script, looks] = [await small(await bundle("main.js")), await bundle("runtime.css")];
 	const folder = path.join(shipped, "src/messages");
 	for (const file of (await readdir(folder)).filter((name) => name !== "en.json")) {

@@ -1,4 +1,4 @@
-// What the runtime takes for valid is what Ajv takes for valid: every schema here against every value.
+// Tests that the runtime and Ajv agree about the validity of every value here against every schema here.
 
 import assert from "node:assert/strict";
 import Ajv from "ajv/dist/2020.js";
@@ -7,7 +7,7 @@ import { checker } from "../../plugins/ui/resources/src/check.js";
 import { reader, shapeOf } from "../../plugins/ui/resources/src/schema.js";
 import { HARD, HARD_INPUT } from "./tools.mjs";
 
-// No `multipleOf: 0.1`: Ajv refuses 4.3 by it, where binary fractions are not exact, and the runtime does not.
+// `multipleOf: 0.1` is left out: Ajv refuses 4.3, since binary fractions are not exact. The runtime accepts it.
 const SCHEMAS = [
 	true,
 	false,
@@ -75,7 +75,7 @@ const VALUES = [
 const ours = (schema) => checker(reader(schema).follow).check;
 
 for (const schema of SCHEMAS) {
-	test(`as Ajv has it: ${JSON.stringify(schema)}`, () => {
+	test(`the verdicts agree with Ajv: ${JSON.stringify(schema)}`, () => {
 		const validate = new Ajv({ strict: false }).compile(schema);
 		for (const value of VALUES) {
 			assert.equal(ours(schema)(schema, value).length === 0, validate(value), JSON.stringify(value));
@@ -83,7 +83,7 @@ for (const schema of SCHEMAS) {
 	});
 }
 
-test("of each argument left out or wrong, as Ajv has it", () => {
+test("the verdicts about missing and wrong arguments agree with Ajv", () => {
 	const validate = new Ajv({ strict: false, validateFormats: false }).compile(HARD.inputSchema);
 	const check = ours(HARD.inputSchema);
 	assert.deepEqual(check(HARD.inputSchema, HARD_INPUT), []);
@@ -100,7 +100,7 @@ test("of each argument left out or wrong, as Ajv has it", () => {
 	}
 });
 
-test("a value of many alternatives within alternatives is checked soon", () => {
+test("nested alternatives are checked quickly", () => {
 	const schema = {
 		$defs: {
 			e: {
@@ -123,7 +123,7 @@ test("a value of many alternatives within alternatives is checked soon", () => {
 	assert.equal(found.at(-1).path.length, 7);
 });
 
-test("kinds are known without their names", () => {
+test("kinds are found without `type`", () => {
 	const { look } = reader({});
 	const kinds = [{ properties: {} }, { items: {} }, { pattern: "" }, { minimum: 1 }, {}, { type: "nonsense" }];
 	assert.deepEqual(

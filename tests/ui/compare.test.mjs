@@ -1,11 +1,11 @@
-// What a Diff says of two texts: both can be made of it again, and what is equal is called so.
+// Tests of `compare`: both texts can be made from the difference, and equal lines are marked as equal.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ticks } from "../../plugins/ui/resources/src/chart.js";
 import { compare } from "../../plugins/ui/resources/src/diff.js";
 
-/** Numbers that are the same each time. */
+/** Pseudo-random numbers that are the same each time. */
 function* numbers(seed) {
 	for (;;) {
 		seed = (seed * 1103515245 + 12345) % 2 ** 31;
@@ -26,7 +26,7 @@ test("both texts can be made of the difference", () => {
 	}
 });
 
-test("as little as possible has changed", () => {
+test("the difference is minimal", () => {
 	const kinds = (before, after) => compare(before.split("").join("\n"), after.split("").join("\n")).map(([kind]) => kind).join("");
 	assert.equal(kinds("abcd", "abcd"), "====");
 	assert.equal(kinds("abcd", "acd"), "=-==");
@@ -34,7 +34,7 @@ test("as little as possible has changed", () => {
 	assert.equal(kinds("abcabba", "cbabac").replaceAll("=", "").length, 5);
 });
 
-test("texts that are too long to compare are shown all the same", () => {
+test("texts that are too long to compare are shown", () => {
 	const many = (letter) => Array.from({ length: 4000 }, (_, index) => letter + index).join("\n");
 	const rows = compare(many("a"), many("b"));
 	assert.equal(rows.length, 8000);

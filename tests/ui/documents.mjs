@@ -1,4 +1,4 @@
-// The documents of `documents/`, and what is watched while a hostile one is shown.
+// The documents of `documents/`, and the checks while a hostile one is shown.
 
 import assert from "node:assert/strict";
 import dgram from "node:dgram";
@@ -10,12 +10,12 @@ import { FORECAST } from "./tools.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 
-/** What the hostile documents are given, and must not pass on. */
+/** A secret that the hostile documents are given and must not pass on. */
 export const SECRET = "Secretopolis";
 
 /**
- * The documents as the plugin compiles them: a test of `plugins/ui/libraries/ui-check` writes `compiled.json`, and
- * holds that it is what the plugin makes. Those that the plugin refuses are not among them.
+ * The documents as the plugin compiles them. A test of `plugins/ui/libraries/ui-check` writes `compiled.json`, and
+ * checks that it is up to date. Documents that the plugin refuses are left out.
  */
 export async function documents() {
 	const compiled = JSON.parse(await readFile(path.join(here, "documents/compiled.json"), "utf8"));
@@ -27,7 +27,7 @@ export async function documents() {
 	return { good: of("good"), hostile: of("hostile") };
 }
 
-/** Somebody to call, who remembers it. */
+/** Starts a TCP and a UDP server that record what reaches them. */
 export async function listen(t) {
 	const seen = [];
 	const tcp = net.createServer((socket) => {
@@ -47,19 +47,19 @@ export async function listen(t) {
 		udp.close();
 	});
 	const [tcpPort, udpPort] = [tcp.address().port, udp.address().port];
-	/** A document with the ports of this peer. */
+	/** A document with the actual ports of this peer. */
 	const placed = (document) =>
 		JSON.parse(JSON.stringify(document).replaceAll("49991", tcpPort).replaceAll("49992", udpPort));
 	return { seen, placed };
 }
 
-/** What a hostile document has done that it must not: of a host's log. */
+/** The forbidden actions of a hostile document, from a host's log. */
 export function wrong({ calls, links, others }) {
 	const escaped = calls.filter(({ arguments: args }) => /ESCAPED/.test(JSON.stringify(args)));
 	return [...escaped, ...calls.slice(1), ...links, ...others].map((one) => JSON.stringify(one));
 }
 
-/** Gives a hostile document a secret and a click, and holds that nothing came of it. */
+/** Gives a hostile document a secret and a click, and asserts that it did nothing forbidden. */
 export async function contained(view, peer) {
 	const { app, host } = view;
 	const address = host.url();

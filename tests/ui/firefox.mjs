@@ -1,4 +1,4 @@
-// The documents of `documents/` in Firefox: good ones show their answer, hostile ones reach nothing.
+// Tests the documents of `documents/` in Firefox: good ones show their answer, hostile ones reach nothing.
 //
 //   npm run firefox      needs Firefox (`firefox-esr` of Debian); FIREFOX names another program
 
@@ -13,7 +13,7 @@ import { FORECAST, WEATHER } from "./tools.mjs";
 const { good, hostile } = await documents();
 const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Shows a document in a host of the kind that allows most. */
+/** Shows a document in the most permissive kind of host. */
 async function show(t, browser, { hosts, sandboxes }, document) {
 	const page = await browser.newPage();
 	t.after(() => page.close().catch(() => {}));
@@ -27,7 +27,7 @@ async function show(t, browser, { hosts, sandboxes }, document) {
 	const frame = page.frames().find((one) => one.parentFrame()?.parentFrame() === page.mainFrame());
 	const read = (selector) =>
 		frame.evaluate((text) => document.querySelector(".document")?.shadowRoot.querySelector(text)?.textContent, selector);
-	/** Clicks an element of the document, by its selector or its words, if the document and the element are shown. */
+	/** Clicks an element of the document, by its selector or its text, if the document and the element are shown. */
 	const click = async (wanted) => {
 		const place = await frame.evaluate((text) => {
 			const root = document.querySelector(".document")?.shadowRoot;
@@ -66,7 +66,7 @@ test("documents in Firefox", { timeout: 1_800_000 }, async (t) => {
 			assert.match(await read("#city"), new RegExp(SECRET));
 			await click("Again");
 			await page.waitForFunction(() => window.log.calls.length > 0, { timeout: 10_000 });
-			// A second call would come soon.
+			// Waits, since a second call would come soon.
 			await wait(300);
 			assert.equal((await log()).calls.length, 1);
 		});

@@ -1,7 +1,7 @@
-// Compares when views are painted first, of several revisions in turns: node first-paint.mjs ROUNDS REVISION...
+// Compares the time of the first paint of views in several revisions, in turns: node first-paint.mjs ROUNDS REVISION...
 //
-// A revision is one of Git, or `.` for the files as they are. The time is from the first byte of a page that is read until
-// Chromium has painted something of it, in the host of `host.mjs`; the page is that of a usual tool.
+// A revision is a git revision, or `.` for the current files. The time is from the first byte of the page that is read
+// until Chromium has painted a part of the page, in the host of `host.mjs`. The page is that of a usual tool.
 
 import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ const read = async (revision, name) =>
 		? readFile(path.join(shipped, name), "utf8")
 		: execFileSync("git", ["show", `${revision}:./${name}`], { cwd: shipped, encoding: "utf8", maxBuffer: 1e7 });
 
-/** The page of a revision, which remembers when it was begun. */
+/** The page of a revision. It records the time of its start. */
 async function pageOf(revision) {
 	const places = { lang: "en", title: "t", data: JSON.stringify({ tool: WEATHER }).replaceAll("<", "\\u003c"), runtime: await read(revision, "packed.js") };
 	const page = (await read(revision, "page.html")).replace(/\{\{(\w+)\}\}/g, (_, name) => places[name] ?? "");
@@ -51,7 +51,7 @@ try {
 	const hosts = await startHosts({ after: (end) => ends.unshift(end) });
 	const pages = await Promise.all(revisions.map(pageOf));
 	const waits = revisions.map(() => []);
-	// The first of each warms up and does not count.
+	// The first round is for warming up and does not count.
 	for (let round = 0; round <= Number(rounds); round++) {
 		for (const [index, { page }] of pages.entries()) {
 			const wait = await measure(hosts, page);

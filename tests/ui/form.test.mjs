@@ -1,4 +1,4 @@
-// What forms yield, refuse and show, schema by schema.
+// Tests the values that forms give, refuse and show, for many schemas.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ const tool = (inputSchema) => ({ name: "t", inputSchema, annotations: { readOnly
 const object = (properties, more) => ({ type: "object", properties, ...more });
 const run = ({ app }) => app.getByRole("button", { name: "Run", exact: true }).click();
 
-/** A schema, a value that is given, and that it comes back: one page each. */
+/** A schema and a value. The form of the schema must give the value back unchanged. */
 const ROUND = {
 	"a union by its mark": [
 		object({
@@ -74,7 +74,7 @@ const ROUND = {
 		object({ t: { type: "string" }, d: { type: "string", format: "date-time" } }),
 		{ t: "", d: "2026-03-01T10:00:00-08:00" }
 	],
-	// Not `__proto__`: the host's own library drops it.
+	// `__proto__` is left out, since the host's library drops it.
 	"dangerous names": [
 		object({ constructor: { type: "string" }, toString: { type: "integer" } }),
 		JSON.parse('{"constructor": "c", "toString": 1}')
@@ -97,7 +97,7 @@ const ROUND = {
 	]
 };
 
-/** Defaults: those of optional values are shown and left to the tool. */
+/** Defaults of optional values are shown, but not sent: the tool applies them. */
 const DEFAULTS = [
 	object(
 		{
@@ -123,7 +123,7 @@ test("forms", { timeout: 300_000 }, async (t) => {
 	for (const [name, [schema, value]] of Object.entries(ROUND)) {
 		await t.test(`comes back: ${name}`, { timeout: 30_000 }, async (t) => {
 			const view = await show(t, schema);
-			// As text, or the names that mean something to JavaScript would be lost on the way.
+			// Sent as text, since names with a meaning in JavaScript would otherwise be lost.
 			await view.host.evaluate(
 				(text) => window.send("sendToolInput", { arguments: JSON.parse(text) }),
 				JSON.stringify(value)

@@ -1,7 +1,7 @@
-// Takes the pictures of docs/guides/gallery.md and writes that page: node gallery.mjs [NAME...]
+// Takes the screenshots of docs/guides/gallery.md and writes this page: node gallery.mjs [NAME...]
 //
-// Every component of view specifications and every shape of forms and answers is here once, and some answers of real tools stand
-// beside what a client shows of them without a view. With names, only those pictures are taken.
+// Every component of view specifications and every shape of forms and answers is here once. Some answers of real tools are
+// shown beside their display in a client without views. With names, only these screenshots are taken.
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -14,16 +14,16 @@ import { DELETE, FORECAST, WEATHER } from "./tools.mjs";
 
 const guides = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../docs/guides");
 
-/** The folder of the pictures. */
+/** The folder of the screenshots. */
 export const pictures = path.join(guides, "pictures");
 
 /** Answers of real tools. */
 const answers = path.join(path.dirname(fileURLToPath(import.meta.url)), "answers");
 
-/** The page that shows them. */
+/** The page that shows the screenshots. */
 export const guide = path.join(guides, "gallery.md");
 
-/** A picture to show: a slope of colours, as PNG in base64. */
+/** An image to show: a gradient, as PNG in base64. */
 const PICTURE = (() => {
 	const [width, height] = [200, 80];
 	const rows = Array.from({ length: height }, (_, y) => [
@@ -67,7 +67,7 @@ const BOOKS = {
 	]
 };
 
-/** Answers and forms by their shape: the picture's name, what it shows, the tool, and what happens before the picture. */
+/** Answers and forms by their shape: the name of the screenshot, its caption, the tool, and the steps before the screenshot. */
 const SHAPES = [
 	["form", "A form: fields of fitting size, defaults in empty fields", WEATHER, {}],
 	[
@@ -215,7 +215,7 @@ const SHAPES = [
 	["error", "An error of the tool", reading("Look up"), { result: { ...text("No such city: Atlantis"), isError: true } }]
 ];
 
-/** Answers of real tools, by their file and name in `answers/`, and what to look at. */
+/** Answers of real tools, by their file and name in `answers/`, with a caption. */
 const COMPARED = [
 	["filesystem", "edit_file", "A file was changed: the difference"],
 	["git", "git_log", "Lines of text that are a table"],
@@ -273,7 +273,7 @@ const ANSWER = {
 	content: [{ type: "image", data: PICTURE, mimeType: "image/png" }]
 };
 
-/** A component as a whole view; a line alone would say nothing. */
+/** The root of a view that shows a component. A divider alone would show nothing, so texts surround it. */
 function rootOf(component) {
 	const one = { component, ...COMPONENTS[component] };
 	const [above, below] = ["Above", "Below"].map((said) => texts("Text", { text: said }));
@@ -283,7 +283,7 @@ function rootOf(component) {
 /** The components that have an example. */
 export const examples = Object.keys(COMPONENTS);
 
-/** The components that `view.schema.json` has. */
+/** The components in `view.schema.json`. */
 export async function components() {
 	const schema = JSON.parse(await readFile(path.join(shipped, "view.schema.json"), "utf8"));
 	return Object.values(schema.$defs)
@@ -291,7 +291,7 @@ export async function components() {
 		.filter(Boolean);
 }
 
-/** All pictures: the name of the file, what it shows, and how it is made. */
+/** All screenshots: the name of the file, the caption, and how it is made. */
 export async function gallery() {
 	const shapes = SHAPES.map(([name, about, tool, how]) => ({ name, about, tool, how }));
 	const parts = (await components()).map((component) => ({
@@ -314,10 +314,10 @@ export async function gallery() {
 	return { shapes, parts, compared };
 }
 
-/** The two pictures of an answer: without a view, and with one. */
+/** The two screenshots of an answer: without a view and with one. */
 const pair = (name) => ["before", "after"].map((when) => `${when}-${name}`);
 
-/** Takes a picture of an answer as clients show it that know no views: its text, or else its JSON. */
+/** Takes a screenshot of an answer as clients without views show it: its text, or else its JSON. */
 async function takePlain({ browser }, { name, how: { result, width, most } }) {
 	const texts = result.content.map(({ text }) => text).filter(Boolean);
 	const said = texts.length ? texts.join("\n") : JSON.stringify(result.structuredContent);
@@ -385,7 +385,7 @@ ${shapes.map(({ name, about }) => `### ${about}\n\n![${about}](pictures/${name}.
 ${parts.map(({ name, about }) => `| \`${about}\` | ![${about}](pictures/${name}.png) |`).join("\n")}
 `;
 
-/** The files of all pictures. */
+/** The files of all screenshots. */
 export const files = ({ shapes, parts, compared }) => [...[...shapes, ...parts].map(({ name }) => name), ...compared.flatMap(({ name }) => pair(name))].map((name) => `${name}.png`);
 
 /** The text of the page. */

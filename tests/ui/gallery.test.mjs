@@ -1,4 +1,4 @@
-// The gallery: every component has its picture, the page shows all of them, and together they are small.
+// Tests of the gallery: every component has a screenshot, the page shows all screenshots, and their total size is small.
 
 import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
@@ -6,7 +6,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { components, examples, files as wanted, gallery, guide, pictures, written } from "./gallery.mjs";
 
-/** Most bytes of all pictures together. */
+/** Maximum size of all screenshots together, in bytes. */
 const MOST = 1_500_000;
 
 test("the gallery shows every component and every shape", async () => {

@@ -1,23 +1,23 @@
-// The page of a host, made of the official AppBridge. `start` embeds a view; `log` is what came of it.
+// The page of a host, made with the official AppBridge. `start` embeds a view, and `log` records what the view does.
 
 import { AppBridge, PostMessageTransport } from "@modelcontextprotocol/ext-apps/app-bridge";
 
 const log = { messages: [], calls: [], links: [], sizes: [], ready: false, others: [], modes: [] };
 let bridge;
 
-/** What the host answers to requests that are not calls, by the name of the bridge's handler. */
+/** The host's answers to requests other than calls, by the name of the bridge's handler. */
 const replies = {};
 window.reply = (name, result) => (replies[name] = () => result);
 let answer = () => ({ content: [{ type: "text", text: "ok" }] });
 
 window.log = log;
 
-/** What the tool answers from now on. */
+/** Sets the answer of the tool from now on. */
 window.answers = (result, { hang = false, fail } = {}) => {
 	answer = () => (hang ? new Promise(() => {}) : fail ? Promise.reject(new Error(fail)) : result);
 };
 
-/** Tells of progress with the last call. */
+/** Sends a progress notification for the last call. */
 window.progress = (params) =>
 	bridge.notification({
 		method: "notifications/progress",
@@ -26,7 +26,7 @@ window.progress = (params) =>
 
 window.send = (what, params) => bridge[what](params);
 
-/** Embeds `html` behind the sandbox proxy of another origin, as the specification has it. */
+/** Embeds `html` behind the sandbox proxy of another origin, as the specification requires. */
 window.start = async (html, proxy, hostContext, capabilities) => {
 	const frame = document.createElement("iframe");
 	frame.title = "view";

@@ -1,4 +1,4 @@
-// Hosts for the tests: seven ways in which hosts embed views, in Chromium, on this machine alone.
+// Hosts for the tests: seven ways in which hosts embed views, in Chromium, without other machines.
 
 import assert from "node:assert/strict";
 import Ajv from "ajv/dist/2020.js";
@@ -16,7 +16,7 @@ const INLINE = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsaf
 const LAX =
 	"default-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob: data:; style-src 'self' 'unsafe-inline' blob: data:; img-src 'self' data: blob:; font-src 'self' data: blob:; media-src 'self' data: blob:; connect-src 'self'; frame-src 'none'; object-src 'none'; base-uri 'none'";
 
-/** What hosts allow the page and how they deliver it. */
+/** What hosts allow a page, and how they deliver it. */
 export const PROFILES = {
 	"basic-host": { written: true, sandbox: "allow-scripts allow-same-origin allow-forms", csp: LAX },
 	claude: {
@@ -38,7 +38,7 @@ export const PROFILES = {
 	}
 };
 
-/** A server of this machine, for as long as the tests run. */
+/** A server on this machine, which runs until the tests end. */
 function serve(t, answer) {
 	const server = http.createServer((request, response) => {
 		const { type = "text/html; charset=utf-8", headers, body } = answer(new URL(request.url, "http://localhost"));
@@ -54,7 +54,7 @@ function serve(t, answer) {
 	);
 }
 
-/** Chromium, and the two origins that a host has. */
+/** Chromium, and the two origins of a host. */
 export const startHosts = async (t) => ({ browser: await startBrowser(t), ...(await startOrigins(t)) });
 
 /** The origin of a host's page, and the origin of its sandbox. */
@@ -79,10 +79,10 @@ export async function startOrigins(t) {
 	return { hosts, sandboxes };
 }
 
-/** The address of the sandbox of a kind of host. */
+/** The URL of the sandbox of a kind of host. */
 export const sandboxOf = (sandboxes, profile) => `${sandboxes}/#${encodeURIComponent(JSON.stringify(PROFILES[profile]))}`;
 
-/** Chromium, for as long as the tests run. */
+/** Chromium, which runs until the tests end. */
 export async function startBrowser(t) {
 	const browser = await chromium.launch({
 		executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -120,11 +120,11 @@ const validate = await (async () => {
 })();
 
 /**
- * A view within a host.
+ * Opens a view within a host.
  *
- * @param more `profile`, `context` (what the host says about its user), `capabilities` (what it does besides calls and links),
- *   and what Playwright's page takes
- * @returns `app`, the frame of the view; `host`, the page; and what was seen there
+ * @param more `profile`, `context` (the host context), `capabilities` (of the host, besides calls and links),
+ *   and options for Playwright's page
+ * @returns `app`, the frame of the view; `host`, the page; and records of what happened there
  */
 export async function open(
 	t,
@@ -138,7 +138,7 @@ export async function open(
 	const violations = [];
 	const requests = [];
 	host.on("console", (message) => {
-		// The specification itself asks for both of them.
+		// The specification itself leads to both of these messages.
 		if (
 			["error", "warning"].includes(message.type()) &&
 			!/allow-scripts and allow-same-origin/.test(message.text())
@@ -179,7 +179,7 @@ export async function open(
 	};
 }
 
-/** Nothing was complained of, nothing fetched, nothing said that the specification does not know; of the host, `expected` alone. */
+/** Asserts that the view caused no violations, fetched nothing and sent only messages of the specification. Of the host's log, only `expected` may be there. */
 export async function behaved({ violations, requests, log }, expected = []) {
 	assert.deepEqual(violations, []);
 	assert.deepEqual(requests, []);
@@ -207,11 +207,11 @@ export async function behaved({ violations, requests, log }, expected = []) {
 
 const axe = await read("node_modules/axe-core/axe.min.js");
 
-/** No finding of axe, in the frame of the view; of `impacts` alone where others than we wrote a part of it. */
+/** Asserts that axe finds nothing in the frame of the view. With `impacts`, only such findings count: for views that others wrote in part. */
 export const accessible = ({ host }, impacts) =>
 	readable(host.frames().find((one) => one.parentFrame()?.parentFrame() === host.mainFrame()), impacts);
 
-/** No finding of axe, in a frame. */
+/** Asserts that axe finds nothing in a frame. */
 export async function readable(frame, impacts) {
 	await frame.evaluate(axe);
 	const findings = await frame.evaluate(async (wanted) =>

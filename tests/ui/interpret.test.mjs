@@ -1,4 +1,5 @@
-// The interpreter of documents' scripts: it computes what a browser computes, and a script reaches only what it is given.
+// Tests of the interpreter for scripts of documents: it computes the same as a browser, and a script reaches only what the
+// interpreter offers.
 
 import assert from "node:assert/strict";
 import path from "node:path";
@@ -20,7 +21,7 @@ const { interpret, globals, exported, make, Native, beginTurn, Stop } = await im
 	`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
 );
 
-/** Runs a script that calls `give(value)`; the values given. */
+/** Runs a script that calls `give(value)`, and returns the given values. */
 function run(script) {
 	const given = [];
 	const program = parse(script, { ecmaVersion: 2024 });
@@ -31,7 +32,7 @@ function run(script) {
 	return given;
 }
 
-/** The same by the JavaScript engine of this program. */
+/** Does the same with the JavaScript engine of Node. */
 function native(script) {
 	const given = [];
 	new Function("give", script)((value) => given.push(value === undefined ? "undefined" : structuredClone(value)));
@@ -87,13 +88,13 @@ test("a script computes what a browser computes", () => {
 });
 
 test("a list of numbers of any size is computed within the steps of a turn", (t) => {
-	// By work alone: how long a step takes is the machine's.
+	// Only steps are measured: the clock is stopped, since the time of a step depends on the machine.
 	t.mock.method(performance, "now", () => 0);
 	const [sum] = run("let sum = 0; for (let i = 0; i < 200000; i++) { sum += i % 7; } give(sum)");
 	assert.equal(sum, 599_994);
 });
 
-/** Each gives what it found: nothing, or something of the script's own. */
+/** Scripts that try to reach objects of the browser. Each gives what it found: nothing, or an object of the script. */
 const NOTHING = [
 	"give([].constructor)",
 	"give(''.constructor)",
@@ -181,23 +182,23 @@ const ENDLESS = [
 	"'x'.replace(/x/, () => { while (true) {} })",
 	"const m = new Map(); for (let i = 0; ; i++) { m.set(i, i) }",
 	"let o = {}; while (true) { o = { o } }",
-	// What takes long within one step.
+	// Scripts with steps that take long.
 	"const a = new Array(300000).fill(0).map((_, i) => i % 977); while (true) { a.toSorted() }",
 	"const a = new Array(1e6).fill(0); while (true) { a.includes(1) }",
 	"const s = 'x'.repeat(4e6); while (true) { s.toUpperCase() }",
 	"const a = new Array(1e6).fill('x'); while (true) { `${a}` }"
 ];
 
-/** Most milliseconds of work until a script is ended: a turn has 1,500, and the last thing that is done for it may go beyond. */
+/** Maximum CPU time until a script is ended, in milliseconds. The limit of a turn is 1,500 ms, and its last step may exceed the limit. */
 const ENDED = 10_000;
 
-/** Milliseconds that this program has worked; those of other programs do not count. */
+/** The CPU time of this process in milliseconds. */
 const worked = () => {
 	const { user, system } = process.cpuUsage();
 	return (user + system) / 1000;
 };
 
-test("a script that does not come to an end is ended in time, and cannot catch it", () => {
+test("an endless script is ended in time, and cannot catch it", () => {
 	for (const script of ENDLESS) {
 		const start = worked();
 		assert.throws(() => run(script), Stop, script);
@@ -206,13 +207,13 @@ test("a script that does not come to an end is ended in time, and cannot catch i
 	}
 });
 
-test("calls within each other have a bound, which a script can catch", () => {
+test("the depth of calls is limited by an error that a script can catch", () => {
 	assert.deepEqual(run("function f() { return f() } try { f() } catch (e) { give(e.name) }"), ["RangeError"]);
 	assert.deepEqual(run("class A { get x() { return this.x } } try { new A().x } catch (e) { give(e.name) }"), ["RangeError"]);
 	assert.deepEqual(run("const o = { toString() { return '' + o } }; try { '' + o } catch (e) { give(e.name) }"), ["RangeError"]);
 });
 
-test("data of ours and of the script do not share objects", () => {
+test("data of the page and of the script do not share objects", () => {
 	const value = make([["list", [make([["a", 1]])]]]);
 	const copy = exported(value);
 	copy.list[0].a = 2;

@@ -1,18 +1,18 @@
-// The keyboard alone: in each view of the gallery, Tab reaches everything that can be operated, in both directions and out again,
-// the focus is seen, and Enter, Space, Escape and the arrows operate what has it.
+// Tests that the keyboard is enough: in each view of the gallery, Tab reaches every control in both directions and leaves the
+// view, the focus is visible, and Enter, Space, Escape and the arrows operate the focused control.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gallery, show } from "./gallery.mjs";
 import { startHosts } from "./host.mjs";
 
-/** Most presses of Tab in one direction: more than any view of the gallery has places to stop. */
+/** Maximum number of presses of Tab in one direction: more than any view of the gallery has controls. */
 const STOPS = 80;
 
-/** In the frame of a view: what the test asks of it. */
+/** Adds the functions of the test to the frame of a view. */
 function watch() {
 	const CONTROLS = "a[href], button, input, select, textarea, summary, [tabindex='0']";
-	/** The names of what has had the focus, since much is made anew after a press; and what Tab has led to. */
+	/** The names of controls that have had the focus (names, since presses replace elements), and the elements that Tab reached. */
 	const [reached, stopped] = [new Set(), new WeakSet()];
 	let changes = 0;
 	new MutationObserver((all) => (changes += all.length)).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
@@ -21,12 +21,12 @@ function watch() {
 	const said = (one) => `${one.tagName.toLowerCase()}${one.type ? `[${one.type}]` : ""} “${(one.getAttribute("aria-label") || one.labels?.[0]?.textContent || one.textContent || one.className).trim().slice(0, 40)}”`;
 	window.keyboard = {
 		changes: () => changes,
-		/** What nothing has reached yet. Of radio buttons and tabs, the arrows reach all but one. */
+		/** The controls that have not had the focus yet. Of radio buttons and tabs, Tab reaches one, and the arrows reach the others. */
 		missed: () =>
 			[...document.querySelectorAll(CONTROLS)]
 				.filter((one) => isThere(one) && !reached.has(said(one)) && !one.matches("[role=tab], [type=radio]"))
 				.map(said),
-		/** What has the focus: its name and kind, how it can be operated, and what is wrong with how it is seen. */
+		/** The focused control: its name and kind, how it can be operated, and faults in how it is shown. */
 		here() {
 			const one = document.activeElement;
 			if (!document.hasFocus() || one === document.body || one === document.documentElement) {
@@ -40,7 +40,7 @@ function watch() {
 			const at = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
 			const faults = [];
 			const kind = one.tagName === "INPUT" ? one.type : one.getAttribute("role") || one.tagName.toLowerCase();
-			// A field of a time shows the focus at its parts, of which a script knows nothing.
+			// A time field shows the focus at its parts, which scripts cannot see.
 			!/^(date|time)/.test(kind) && (outlineStyle === "none" || !parseFloat(outlineWidth)) && faults.push("no outline shows the focus");
 			(width < 2 || height < 2) && faults.push(`its size is ${width} × ${height}`);
 			left < innerWidth && right > 0 && at && at !== one && !one.contains(at) && !at.contains(one) && !one.labels?.length && faults.push(`it is behind ${said(at)}`);
@@ -59,7 +59,7 @@ function watch() {
 	};
 }
 
-/** The keys that operate a kind of element, each for itself; a second undoes the first, where that is needed to go on. */
+/** The keys that operate each kind of element. A second key undoes the first, if that is needed to go on. */
 const KEYS = {
 	text: ["7"],
 	search: ["7", "Backspace"],
@@ -81,7 +81,7 @@ const KEYS = {
 	button: ["Enter"]
 };
 
-/** Operates what has the focus, and says what came of it. */
+/** Operates the focused control, and returns the faults. */
 async function operate({ host }, frame, here, chosen) {
 	const told = async () => {
 		const inHost = host.evaluate(() => ["calls", "links", "others", "modes"].map((kind) => window.log[kind].length));
@@ -110,13 +110,13 @@ async function operate({ host }, frame, here, chosen) {
 		await host.keyboard.press("Escape");
 		(await frame.evaluate(() => document.querySelector("dialog[open]") !== null)) && faults.push(`${here.name}: Escape does not close the dialog`);
 	}
-	// A button that cannot be pressed while the tool runs has the focus again afterwards; what an answer replaces is not gone on from.
+	// A button that is disabled while the tool runs gets the focus back afterwards. A control that an answer replaces does not count.
 	const isKept = isHeld || (await frame.waitForFunction(() => document.activeElement !== document.body && !document.querySelector("[aria-busy]"), undefined, { timeout: 5000 }).catch(() => {}));
 	isKept || faults.push(`${here.name}: the focus is lost after ${keys.join(", ")}`);
 	return faults;
 }
 
-/** Goes through a view with Tab, or Shift and Tab, until the focus is out of it at `end`; operates each element once. */
+/** Goes through a view with Tab, or Shift and Tab, until the focus leaves it at `end`. Operates each control once. */
 async function walk(view, frame, key, end, chosen) {
 	const [faults, names] = [[], []];
 	for (let stop = 0; stop < STOPS; stop++) {
@@ -128,14 +128,14 @@ async function walk(view, frame, key, end, chosen) {
 		if (here) {
 			names.push(here.name);
 			faults.push(...here.faults.map((fault) => `${here.name}: ${fault}`));
-			// Backwards, the button of a field of a time comes before what can be typed into.
+			// Backwards, the button of a time field comes before its text parts.
 			here.isNew && !(key === "Shift+Tab" && /^(date|time)/.test(here.kind)) && faults.push(...(await operate(view, frame, here, chosen)));
 		}
 	}
 	return { faults: [...faults, `${STOPS} times ${key} do not lead out of the view: ${names.slice(-6).join(", ")}`], names };
 }
 
-test("the keyboard alone does everything in each view of the gallery", { timeout: 600_000, concurrency: 3 }, async (t) => {
+test("each view of the gallery can be operated by keyboard alone", { timeout: 600_000, concurrency: 3 }, async (t) => {
 	const hosts = await startHosts(t);
 	const { shapes, parts, compared } = await gallery();
 	const all = [...shapes, ...parts, ...compared].map((one) =>
@@ -153,7 +153,7 @@ test("the keyboard alone does everything in each view of the gallery", { timeout
 				document.getElementById("before").focus();
 			});
 			let missed = [];
-			// There and back; once more where a press of a button has shown what was passed before.
+			// Forwards and backwards; a second time if a press of a button has shown controls at places that were passed already.
 			for (let round = 0; round < 2 && (!round || missed.length); round++) {
 				for (const [key, end] of [["Tab", "after"], ["Shift+Tab", "before"]]) {
 					const { faults, names } = await walk(view, frame, key, end, chosen);

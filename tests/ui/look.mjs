@@ -1,4 +1,4 @@
-// Takes pictures of views, for people to look at: node look.mjs FOLDER
+// Takes screenshots of views for people to look at: node look.mjs FOLDER
 
 import { mkdir } from "node:fs/promises";
 import path from "node:path";

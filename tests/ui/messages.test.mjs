@@ -1,4 +1,4 @@
-// The page's own words in each language: complete, and with every place that is filled in.
+// Tests that the messages of each language are complete and have all placeholders.
 
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
@@ -24,14 +24,14 @@ for (const language of LANGUAGES) {
 			for (const [form, words] of Object.entries(forms(text))) {
 				assert.ok(words.trim() && !words.includes("�"), `${key}: ${form}`);
 				const wanted = places(forms(english[key]).other);
-				// A form for one or two may write the number as a word.
+				// The plural forms for one and two may write the number as a word.
 				const spelled = ["one", "two"].includes(form) ? places(words) : wanted;
 				assert.deepEqual(places(words), spelled, `${key}: ${form}`);
 				assert.ok(places(words).every((place) => wanted.includes(place)), `${key}: ${form}`);
 			}
 			if (typeof text === "object") {
 				assert.ok("other" in text, key);
-				// What is rare, and was added to CLDR late, may be written as the rest.
+				// The form `many` is rare and was added to CLDR late, so it may be missing, except in Arabic.
 				const needed = plurals.filter((form) => form !== "many" || language === "ar");
 				assert.deepEqual(needed.filter((form) => !(form in text)), [], key);
 			}
@@ -39,7 +39,7 @@ for (const language of LANGUAGES) {
 	});
 }
 
-test("each message is said somewhere, and nothing else is", async () => {
+test("every message is used, and every used message exists", async () => {
 	const files = (await readdir(sources, { recursive: true })).filter((name) => name.endsWith(".js"));
 	const texts = await Promise.all(files.map((name) => readFile(path.join(sources, name), "utf8")));
 	const code = texts.join("\n");
@@ -50,11 +50,11 @@ test("each message is said somewhere, and nothing else is", async () => {
 	assert.deepEqual(said.filter((key) => !(key in english)), []);
 });
 
-/** Texts in a program that users would see: what elements hold, and what their labels say. */
+/** Texts in a program that users would see: contents of elements, and labels. */
 function seen(program) {
 	const found = [];
 	const isText = (text) => /\p{L}{3,}/u.test(text) && text !== "null";
-	/** The texts that an expression may be, calls apart: what is said by `say` is a message. */
+	/** The texts that an expression may have as its value, without calls: the result of `say` is a message. */
 	const texts = (node) =>
 		node?.type === "Literal" && typeof node.value === "string" && isText(node.value)
 			? [node.value]
@@ -82,7 +82,7 @@ function seen(program) {
 	return found;
 }
 
-test("no text that users see stands outside the messages", async () => {
+test("all texts that users see are messages", async () => {
 	assert.deepEqual(seen('h("p", {}, ok ? "Hello you" : say("no"), `${n} lines`); h("a", { title: x || "Some title" }); tell("Done now")'), ["Hello you", " lines", "Some title", "Done now"]);
 	const files = (await readdir(sources, { recursive: true })).filter((name) => name.endsWith(".js") && !name.startsWith("document"));
 	assert.ok(files.length > 30);
@@ -92,7 +92,7 @@ test("no text that users see stands outside the messages", async () => {
 	}
 });
 
-test("a locale's language is one that there is, or English", () => {
+test("the language of a locale is one with messages, or English", () => {
 	const all = { "de-AT": "de", "zh-Hant-TW": "zh", "ar-EG": "ar", "sv-SE": "en", "no such": "en" };
 	for (const [locale, language] of Object.entries(all)) {
 		assert.equal(languageOf(locale), language, locale);

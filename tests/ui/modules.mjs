@@ -1,10 +1,10 @@
-// The modules of the runtime, for tests that need no browser: what they make is kept in plain objects instead of elements.
+// Loads the modules of the runtime for tests without a browser. Plain objects replace the elements that they make.
 
 import { build } from "esbuild";
 import path from "node:path";
 import { shipped } from "./build.mjs";
 
-/** As much of an element as the runtime's display of answers asks for before it stands in a page. */
+/** The part of the DOM's `Element` that the display of answers uses before it is put into a page. */
 class Element {
 	constructor(tag) {
 		Object.assign(this, { tag, tagName: tag.toUpperCase(), children: [], attributes: {}, style: {}, dataset: {}, classList: { remove() {}, toggle() {} } });
@@ -58,7 +58,7 @@ class Element {
 		return this.children.map((one) => (one instanceof Element ? one.textContent : String(one))).join("");
 	}
 
-	/** All elements with a tag, in order, this one included. */
+	/** All elements with a tag, in order, including this one. */
 	all(tag) {
 		return [this.tag === tag ? [this] : [], ...this.children.filter((one) => one instanceof Element).map((one) => one.all(tag))].flat();
 	}
@@ -83,7 +83,7 @@ globalThis.ResizeObserver = class {
 	observe() {}
 };
 
-/** What the named modules of the runtime export, all with one another's state. */
+/** The exports of the named modules of the runtime. The modules share their state. */
 export async function modules(...names) {
 	const { outputFiles } = await build({
 		stdin: {

@@ -1,4 +1,4 @@
-// What of an answer stands first, and what folds into one line; which data are tables, trees and charts.
+// Tests which parts of an answer come first and which become one line, and which data are tables, trees and charts.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ user.timeZone = "UTC";
 const view = new Viewer(reader({}).look, () => {}, { canSave: () => false, canAsk: () => false });
 const shown = (data) => view.show(data);
 const classes = (element, name) => [element.attributes.class === name ? [element] : [], ...element.children.filter((one) => one.children).map((one) => classes(one, name))].flat();
-/** The places of texts in what is shown, which have to be in this order. */
+/** Asserts that the texts are shown in this order. */
 const inOrder = (data, ...texts) => {
 	const said = shown(data).textContent;
 	const places = texts.map((text) => said.indexOf(text));
@@ -18,7 +18,7 @@ const inOrder = (data, ...texts) => {
 	assert.deepEqual(places, [...places].sort((a, b) => a - b), said);
 };
 
-test("rows first, bookkeeping in one line beneath", () => {
+test("rows come first, bookkeeping is one line below them", () => {
 	const data = { count: 1, totalCount: 28, offset: 0, hasMore: true, source: "disk", asOf: "2026-03-01T10:00:00Z", warnings: [], items: [{ name: "first row" }] };
 	inOrder(data, "first row", "Total count 28");
 	const [line] = classes(shown(data), "book");
@@ -27,12 +27,12 @@ test("rows first, bookkeeping in one line beneath", () => {
 	assert.equal(["h2", "h3"].flatMap((tag) => shown(data).all(tag)).length, 0, "the only part needs no heading");
 });
 
-test("the same where nothing was found", () => {
+test("bookkeeping is one line, also if nothing was found", () => {
 	const data = { count: 0, offset: 0, total: 12, items: [] };
 	inOrder(data, "Items", "none", "Total 12");
 });
 
-test("what says nothing is left to the JSON", () => {
+test("members that say nothing are only in the JSON", () => {
 	const rows = { success: true, count: 2, offset: 0, hasMore: false, truncated: false, warnings: [], nextCursor: null, items: [{ name: "a" }, { name: "b" }] };
 	assert.equal(classes(shown(rows), "book").length, 0);
 	const [line] = classes(shown({ ...rows, count: 7, hasMore: true, warnings: "late" }), "book");
@@ -40,13 +40,13 @@ test("what says nothing is left to the JSON", () => {
 	assert.match(shown({ success: true }).textContent, /Success/, "it is all that was answered");
 });
 
-test("empty parts fold where there is more, and are the answer where there is not", () => {
+test("empty parts become one line, unless there is little else", () => {
 	const [line] = classes(shown({ state: "on", choices: [], user: "", rows: [{ a: 1 }] }), "book");
 	assert.equal(line.textContent, "Choices: noneUser —");
 	assert.equal(classes(shown({ broken: [], unchecked: 10 }), "book").length, 0);
 });
 
-test("an only sentence needs no label, and a warning stands first", () => {
+test("a single sentence has no label, and a warning comes first", () => {
 	assert.match(shown({ success: true, message: "All of it was deleted" }).textContent, /^All of it was deleted/);
 	const data = { id: 4, kind: "x", warning: "Do not trust this." };
 	inOrder(data, "Do not trust this.", "x");
@@ -54,7 +54,7 @@ test("an only sentence needs no label, and a warning stands first", () => {
 	assert.doesNotMatch(resultOf({ structuredContent: { success: true, message: "Gone" }, content: [{ type: "text", text: "Gone" }] }, view).textContent, /Gone.*Gone.*Raw/, "said once");
 });
 
-test("units that the data names beside its numbers", () => {
+test("units can be in a member beside the numbers", () => {
 	const data = {
 		hourly: { time: ["2026-03-01T00:00", "2026-03-01T01:00", "2026-03-01T02:00"], temperature_2m: [10, 11.5, 12], wait: [1, 2, 3] },
 		hourly_units: { time: "iso8601", temperature_2m: "°C", wait: "ms" },
@@ -76,7 +76,7 @@ test("units that the data names beside its numbers", () => {
 	assert.match(shown({ units: { a: "x" } }).textContent, /Units|x/, "and so do units of nothing");
 });
 
-test("rows whose columns are named beside them", () => {
+test("names of columns can be in a member beside the rows", () => {
 	const answer = { columns: ["name", "diameter_km"], rows: [["Earth", 12756], ["Mars", 6792]], row_count: 2 };
 	const element = shown(answer);
 	assert.deepEqual(element.all("th").map((one) => one.textContent), ["Name", "Diameter (km)"]);
@@ -85,7 +85,7 @@ test("rows whose columns are named beside them", () => {
 	assert.match(shown({ columns: ["a"], rows: [[1, 2], [3, 4]] }).textContent, /Columns/, "other names stay");
 });
 
-test("the letters of a chart have the size of others, and bars have their names", () => {
+test("the text of a chart has the size of other text, and bars have names", () => {
 	const before = globalThis.innerWidth;
 	try {
 		for (const [width, box] of [[320, 288], [480, 448], [800, 768]]) {
@@ -101,21 +101,21 @@ test("the letters of a chart have the size of others, and bars have their names"
 	}
 });
 
-test("findings before formalities, failures before all", () => {
+test("findings come before bookkeeping, failures before everything", () => {
 	inOrder({ file: "a.json", checked: 12, errors: [{ message: "broken" }], rules: [{ name: "rule" }] }, "broken", "rule", "a.json");
 	inOrder({ success: false, error: "no disk", id: 7, path: "/a/b.c" }, "no disk");
 	assert.equal(classes(shown({ success: false, error: "no disk" }), "book").length, 0, "a failure is no formality");
 	assert.equal(classes(shown({ success: true, name: "x", size: 1 }), "book").length, 0, "a success is");
 });
 
-test("what a linter says stands before the source that it says it of, and a count of the rows says nothing", () => {
+test("findings of a linter come before the source, and the number of rows is left out", () => {
 	inOrder({ filePath: "/srv/a.js", messages: [{ ruleId: "no-var" }, { ruleId: "no-undef" }], errorCount: 2, source: "var x;\nlet y;\n" }, "no-var", "var x;");
 	const databases = shown({ databases: [{ name: "memory" }, { name: "disk" }], databaseCount: 2 });
 	assert.doesNotMatch(databases.textContent, /Database count/);
 	assert.match(shown({ databases: [{ name: "memory" }, { name: "disk" }], databaseCount: 7 }).textContent, /Database count/);
 });
 
-test("one record of which a row would show only a part stands as names and values", () => {
+test("a single record that does not fit into a row is shown as names and values", () => {
 	const nested = shown([{ grapheme: "é", codePoints: [{ char: "é", hex: "U+00E9" }] }]);
 	assert.doesNotMatch(nested.textContent, /1 item/);
 	assert.match(nested.textContent, /U\+00E9/);
@@ -126,12 +126,12 @@ test("one record of which a row would show only a part stands as names and value
 	assert.equal(shown([{ a: [1] }, { a: [2] }]).all("table").length, 1);
 });
 
-test("a document before its facts, facts of a thing before its rows", () => {
+test("a document comes before its facts, many facts come before rows", () => {
 	inOrder({ updated: "2026-03-01", author: "Ada", content: "# Title\n\nSome text" }, "Some text", "Ada");
 	inOrder({ login: "ada", mail: "a@example.com", city: "Faro", team: "Core", posts: [{ text: "a post" }] }, "ada", "a post");
 });
 
-test("one heading: what names the thing", () => {
+test("the name of the thing is the only heading", () => {
 	const data = { city: "Lisbon", days: [{ day: "Monday" }] };
 	assert.deepEqual(["h2", "h3"].flatMap((tag) => shown(data).all(tag)).map((one) => one.textContent), ["Lisbon"]);
 });
@@ -144,13 +144,13 @@ test("nothing is left out", () => {
 	}
 });
 
-test("maps of like objects are one table, others are not", () => {
+test("maps of similar objects are one table, other maps are not", () => {
 	const table = shown({ lodash: { version: "4.17.21", size: 1 }, zod: { version: "4.0.5", size: 2 } });
 	assert.deepEqual(table.all("th").map((one) => one.textContent), ["Name", "Version", "Size"]);
 	assert.equal(shown({ request: { url: "a" }, response: { code: 1 } }).all("table").length, 0);
 });
 
-test("what holds its like is a tree", () => {
+test("nested data is a tree", () => {
 	const nodes = [{ name: "docs", type: "directory", children: [{ name: "a.md", type: "file" }] }, { name: "b.md", type: "file" }];
 	assert.ok(isTree(nodes));
 	assert.deepEqual(shown(nodes).all("summary").map((one) => one.textContent), ["docsdirectory"]);
@@ -160,7 +160,7 @@ test("what holds its like is a tree", () => {
 
 const chart = (records, more) => Boolean(chartOf(records, Object.keys(records[0]).map((key) => ({ key })), more));
 
-test("charts of what is measured, never of what is named", () => {
+test("charts show measured numbers, not numbers that identify something", () => {
 	const days = ["2026-03-01", "2026-03-02", "2026-03-03"];
 	const names = ["a", "b", "c"];
 	const rows = (key, values, first = "name", firsts = names) => values.map((value, index) => ({ [first]: firsts[index], [key]: value }));
@@ -176,7 +176,7 @@ test("charts of what is measured, never of what is named", () => {
 	assert.ok(!chart(rows("comments", [1, 2, 4], "created_at", days.map((day) => `${day}T10:00:00Z`)).map((row) => ({ title: "same", ...row }))), "when things happened is no course of time");
 });
 
-test("the table stands above its chart", () => {
+test("the table is above its chart", () => {
 	const element = shown([1, 2, 4].map((n, i) => ({ city: `c${i}`, population: n })));
 	const order = [];
 	const walk = (one) => (["table", "svg"].includes(one.tag) && order.push(one.tag), one.children.filter((inner) => inner.children).forEach(walk));
@@ -184,14 +184,14 @@ test("the table stands above its chart", () => {
 	assert.deepEqual(order, ["table", "svg"]);
 });
 
-test("points are a map without coasts", () => {
+test("points are shown on a map", () => {
 	const element = shown([{ place: "Lisbon", latitude: 38.7, longitude: -9.1 }, { place: "Porto", latitude: 41.2, longitude: -8.6 }]);
 	assert.match(element.all("svg")[0].attributes["aria-label"], /between 38\.7° N and 41\.2° N, .* points: 2\./);
 	const geo = { type: "FeatureCollection", features: [[-9.1, 38.7], [-8.6, 41.2]].map((coordinates, n) => ({ type: "Feature", properties: { n }, geometry: { type: "Point", coordinates } })) };
 	assert.equal(shown(geo).all("circle").length, 2);
 });
 
-test("the degrees beside a map have room", () => {
+test("the degrees beside a map fit", () => {
 	const element = shown([{ place: "Rossio", latitude: 38.7143, longitude: -9.1403 }, { place: "Oriente", latitude: 38.7678, longitude: -9.0991 }, { place: "Belém", latitude: 38.6976, longitude: -9.2033 }]);
 	const beside = element.all("text").filter(({ attributes, textContent }) => attributes["text-anchor"] === "end" && /° N$/.test(textContent));
 	assert.ok(beside.some(({ textContent }) => textContent.length === 9), "some have three digits behind the point");
@@ -205,7 +205,7 @@ test("points on both sides of the date line are near each other", () => {
 	assert.deepEqual(element.all("circle").map((one) => one.all("title")[0].textContent), ["Suva · 18.1° S, 178.4° E", "Apia · 13.8° S, 171.8° W"]);
 });
 
-test("what is for the assistant is not shown", () => {
+test("content for the assistant only is not shown", () => {
 	const text = (said, audience) => ({ type: "text", text: said, annotations: audience && { audience } });
 	const said = (...content) => resultOf({ content }, view).textContent;
 	assert.match(said(text("hidden", ["assistant"]), text("seen", ["user"])), /^seen/);

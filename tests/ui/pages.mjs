@@ -1,4 +1,4 @@
-// Makes a page by the rules of plugins/ui/resources/README.md, as the plugin does.
+// Makes a page by the rules of plugins/ui/resources/README.md, like the plugin.
 
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -9,9 +9,9 @@ const read = (name) => readFile(path.join(shipped, name), "utf8");
 /**
  * @param tool as MCP lists it; @param more `view`, a specification, or `document`, the markup and the program of a model's HTML;
  *   `callable`, `false` if views may not call the tool
- * @param languages those whose messages stand in the page
- * @param plain whether the runtime stands in the page as it is, rather than packed
- * @param usual whether the page has only what most tools need
+ * @param languages the languages whose messages are in the page
+ * @param plain whether the runtime is in the page unpacked
+ * @param usual whether the page has the usual runtime, which is enough for most tools
  * @returns the page
  */
 export async function makePage(tool, more = {}, plain = false, languages = [], usual = false) {

@@ -1,4 +1,4 @@
-// How an answer goes on, by what the tool's input takes.
+// Tests of pagination, by the parameters of the tool.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ const { pagesOf } = await modules("paging");
 const schema = (properties) => ({ type: "object", properties });
 const rows = (count) => Array.from({ length: count }, (_, id) => ({ id }));
 
-test("by a cursor, wherever it stands in the answer", () => {
+test("by a cursor, anywhere in the answer", () => {
 	const input = schema({ cursor: { type: "string" }, q: {} });
 	assert.deepEqual(pagesOf(input, { q: "x" }, { items: rows(2), nextCursor: "abc" }).next, { q: "x", cursor: "abc" });
 	assert.deepEqual(pagesOf(input, {}, { items: rows(2), meta: { next_cursor: "abc" } }).next, { cursor: "abc" });
@@ -33,7 +33,7 @@ test("by an offset", () => {
 	assert.deepEqual(pagesOf(input, { maxResults: 10, offset: 20 }, { assets: rows(5), totalCount: 25 }), { next: undefined, previous: { maxResults: 10, offset: 10 } });
 });
 
-test("not for tools that do not leaf, nor without rows", () => {
+test("not for tools without pagination, nor without rows", () => {
 	assert.deepEqual(pagesOf(schema({ city: {} }), {}, { items: rows(5), nextCursor: "abc" }), {});
 	assert.deepEqual(pagesOf(schema({ page: {} }), {}, { total: 5 }), {});
 	assert.deepEqual(pagesOf(schema({ page: {} }), { page: "x" }, { items: rows(5) }), {});

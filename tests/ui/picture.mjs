@@ -1,6 +1,6 @@
-// Takes a picture of a view in `portcullis preview`: node picture.mjs URL FILE [WIDTH]
+// Takes a screenshot of a view in `portcullis preview`: node picture.mjs URL FILE [WIDTH]
 //
-// URL is the address of the preview with what is chosen there, such as
+// URL is the URL of the preview with the choices there, such as
 // http://127.0.0.1:PORT/#tool=get_weather&theme=dark&locale=ar-EG. No tool is called.
 
 import { startBrowser } from "./host.mjs";
@@ -21,7 +21,7 @@ try {
 	await page.goto(url.href);
 	const frame = page.locator("figure[data-state=ready]");
 	await frame.waitFor();
-	// The view has said how large it is, and has been given the room.
+	// Waits until the view has reported its size and has got the room.
 	await page.waitForTimeout(700);
 	await page.locator("#stage").screenshot({ path: file });
 } finally {

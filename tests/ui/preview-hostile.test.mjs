@@ -1,4 +1,4 @@
-// `portcullis preview` in Chromium: what views may not do, and what the person is asked before they do it.
+// Tests of `portcullis preview` in Chromium: forbidden actions of views, and actions that need the user's consent.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -109,7 +109,7 @@ test("views in the preview", { timeout: 300_000 }, async (t) => {
 
 	const trap = await startTrap(t);
 	const away = `${trap.url}/away`;
-	/** A script that does something so many times, and then again. */
+	/** A script that does something `times` times, again and again. */
 	const always = (what, times) => `const go = () => {
 		for (let time = 0; time < ${times}; time++) {
 			${what};

@@ -1,4 +1,4 @@
-// Tools and views to look at in `portcullis preview`, and its page in a tab.
+// Tools and views for tests of `portcullis preview`, and its page in a tab.
 
 import { startPreview } from "./preview-server.mjs";
 import { makePage } from "./pages.mjs";
@@ -15,7 +15,7 @@ export const viewed = (name, more = {}, visibility = ["model", "app"]) => ({
 	_meta: { ui: { resourceUri: `ui://tests/${name}.html`, visibility } }
 });
 
-/** A view that begins as it should, and then does what `script` says; `ask` and `tell` speak to its host. */
+/** A view that starts correctly and then runs `script`. `ask` and `tell` send requests and notifications to its host. */
 export const view = (script, { begin = true } = {}) => `<!doctype html>
 <html lang="en"><title>Test</title><main><h1>Test</h1><p id="said" style="white-space: pre-wrap"></p></main><script>
 let last = 0;
@@ -51,7 +51,7 @@ ${
 
 export const text = (words, more) => ({ content: [{ type: "text", text: words }], ...more });
 
-/** What the tests look at: tools whose views are ours, and such as are not. */
+/** A server with the tools of the tests: some have views by Portcullis, others have views of their own. */
 export async function startWorld(t, views = {}, more = {}) {
 	const weather = { ...WEATHER, _meta: { ui: { resourceUri: "ui://tests/weather.html" } } };
 	const erase = { ...DELETE, _meta: { ui: { resourceUri: "ui://tests/erase.html", visibility: ["model"] } } };
@@ -77,7 +77,7 @@ export async function startWorld(t, views = {}, more = {}) {
 	return { world, server: await startPreview(t, world, Object.keys(views)[0] ?? "get_weather") };
 }
 
-/** The page in a tab, with everything that left it or went wrong in it. */
+/** The page in a tab, with records of its requests and errors. */
 export async function visit(t, browser, server, options) {
 	const page = await browser.newPage({ viewport: { width: 1400, height: 1000 }, ...options });
 	t.after(() => page.close());

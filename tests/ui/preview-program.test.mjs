@@ -1,4 +1,4 @@
-// `portcullis preview` itself, with the tools that it brings along; run when `PORTCULLIS` names the program.
+// Tests the command `portcullis preview` with the bundled tools. They run if `PORTCULLIS` names the binary.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -14,10 +14,10 @@ import { folder } from "./preview-server.mjs";
 
 const program = process.env.PORTCULLIS;
 
-/** A tool that comes with the program, needs no argument and only reads. */
+/** A bundled tool that needs no argument and only reads. */
 const TOOL = "get_guidelines";
 
-/** The program in a home of its own, until the test is over. */
+/** Starts the binary in its own home. It ends with the test. */
 async function startProgram(t) {
 	const home = await mkdtemp(path.join(tmpdir(), "portcullis-preview-"));
 	const { XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME, ...rest } = process.env;

@@ -1,11 +1,11 @@
-// The page of `portcullis preview` as the program serves it, in front of a scripted MCP server, on this machine alone.
+// Serves the page of `portcullis preview` like the binary, with a scripted MCP server, without other machines.
 
 import { readFile } from "node:fs/promises";
 import http from "node:http";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Where the page is. */
+/** The folder of the page. */
 export const folder = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../resources/preview");
 const read = (name) => readFile(path.join(folder, name), "utf8");
 
@@ -16,7 +16,7 @@ const FILES = {
 	html: "text/html; charset=utf-8"
 };
 
-/** Tools that are listed at a time. */
+/** Number of tools in a page of the list. */
 const PAGE = 2;
 
 const open = (answer, port = 0) =>
@@ -36,11 +36,11 @@ const escaped = (text) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt
 /**
  * Serves the page.
  *
- * @param world what the server has, and may be changed while it runs: `tools`; `resources`, by their address `text`,
- *   `meta` and, if it is no view, `mimeType`; `answers`, by the name of the tool `(args, {inputs, progress, closed})`
- * @param tool what the page shows first
- * @returns `url`, `origin`; `calls`, what tools were called with; `wrong`, requests that are not as MCP has them;
- *   `news(method, params)`, told to who listens; `heard(uri)`, once someone listens for it; `closed(count)`, once so
+ * @param world the contents of the server, which may change while it runs: `tools`; `resources`, by their URIs: `text`,
+ *   `meta` and, if the resource is not a view, `mimeType`; `answers`, by the name of the tool: `(args, {inputs, progress, closed})`
+ * @param tool the tool that the page shows first
+ * @returns `url`, `origin`; `calls`, the arguments of the calls; `wrong`, requests that violate MCP;
+ *   `news(method, params)` sends a notification to subscribers; `heard(uri)` waits for a subscription; `closed(count)` waits until so
  *   many calls are over; `stop()` and `start()` of the server
  */
 export async function startPreview(t, world, tool = "") {
@@ -89,7 +89,7 @@ export async function startPreview(t, world, tool = "") {
 	});
 }
 
-/** A server that nothing should reach: `hits` is what did. */
+/** A server that nothing should reach. `hits` has the requests that did. */
 export async function startTrap(t) {
 	const hits = [];
 	const server = await open((request, response) => {
@@ -100,7 +100,7 @@ export async function startTrap(t) {
 	return { hits, url: `http://127.0.0.1:${server.address().port}` };
 }
 
-/** Waits until something is so; the test's own time is the limit. */
+/** Waits until a condition holds. The time limit is that of the test. */
 async function until(is) {
 	while (!is()) {
 		await new Promise((resolve) => setImmediate(resolve));
@@ -120,7 +120,7 @@ const decoded = (value) => {
 	return inner === undefined ? value : Buffer.from(inner, "base64").toString();
 };
 
-/** What a request does not keep of the transport of 2026-07-28. */
+/** The rules of the transport of 2026-07-28 that a request breaks. */
 function faultsOf({ headers, method }, { params, ...message }, tools) {
 	const meta = params?._meta ?? {};
 	const tool = message.method === "tools/call" ? tools.find(({ name }) => name === params.name) : undefined;

@@ -1,4 +1,4 @@
-// `portcullis preview` in Chromium: what people do with it, and what it tells them of views.
+// Tests of `portcullis preview` in Chromium: the user's actions, and what the page shows about views.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

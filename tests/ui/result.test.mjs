@@ -1,4 +1,4 @@
-// How answers look, and what the page does while there is none.
+// Tests of the display of answers, and of the page while there is no answer.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -257,7 +257,7 @@ test("answers", { timeout: 300_000 }, async (t) => {
 	});
 
 	await t.test("what is referenced twice keeps the names of its places", { timeout: 30_000 }, async (t) => {
-		// As Pydantic writes a model with two places for another model.
+		// The schema that Pydantic writes for a model that contains another model twice.
 		const place = { title: "Place", type: "object", properties: { city: { title: "City", type: "string" } } };
 		const schema = {
 			type: "object",
@@ -305,7 +305,7 @@ test("answers", { timeout: 300_000 }, async (t) => {
 		});
 		await view.app.getByText("1.234.567,5").waitFor();
 		await view.app.getByText("02.03.2026, 08:30 GMT+9", { exact: true }).waitFor();
-		// An offset stays as it is; the user's time is beside it where it differs.
+		// An offset is not changed. The user's time is shown beside it if it differs.
 		await view.app.getByText("01.03.2026, 10:00 -05:00 (02.03.2026, 00:00 GMT+9)", { exact: true }).waitFor();
 		await view.app.getByText("02.03.2026, 10:00 +09:00", { exact: true }).waitFor();
 		await view.app.getByText("01.03.2026, 10:00", { exact: true }).waitFor();

@@ -1,8 +1,8 @@
-// Takes pictures of the answers of `answers/` and lays them out on sheets, for people to look at:
+// Takes screenshots of the answers of `answers/` and arranges them on sheets, for people to look at:
 // node sheets.mjs FOLDER WIDTH THEME [FILE...]
 //
-// Each answer is WIDTH pixels wide, THEME is `light` or `dark`. With FILEs (`git`, `shapes` …), only the answers of these are
-// taken; `git:log` is one answer of a file. LOCALE=ar-EG shows them to a reader of Arabic. A picture ends at 1,100 pixels.
+// Each answer is WIDTH pixels wide. THEME is `light` or `dark`. With FILEs (`git`, `shapes` …), only the answers of these
+// files are taken; `git:log` is one answer of a file. LOCALE=ar-EG shows them in Arabic. A screenshot is cut at 1,100 pixels.
 
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -22,7 +22,7 @@ const WIDTH = Number(width);
 const { LOCALE: locale = "en-GB" } = process.env;
 const language = locale.split("-")[0];
 
-/** Pictures of the answers of a file, with their names and heights. */
+/** Screenshots of the answers of a file, with their names and heights. */
 async function take(hosts, file) {
 	const taken = [];
 	const of = path.basename(file, ".json");
@@ -47,7 +47,7 @@ async function take(hosts, file) {
 	return taken;
 }
 
-/** Pictures in columns, as many as a sheet has room for, one list a sheet. */
+/** Arranges screenshots in columns: one list for each sheet, with as many as fit. */
 function sheets(taken) {
 	const columns = Math.floor(SHEET.width / WIDTH);
 	const laid = [[[]]];

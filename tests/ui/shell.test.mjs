@@ -1,4 +1,4 @@
-// What is around the form and the answer: the fold, the focus, the host's language and looks, and the conversation.
+// Tests of the page around the form and the answer: folding, focus, the host's language and styles, and the conversation.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// What is shipped is what the sources make, small enough, and safe to put into a page.
+// Tests that the shipped files are built from the current sources, small enough, and safe within a page.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -12,13 +12,13 @@ const made = await make();
 const read = (name) => readFile(path.join(shipped, name), "utf8");
 
 for (const [name, text] of Object.entries(made)) {
-	test(`${name} is what its sources make`, async () => {
+	test(`${name} is up to date with its sources`, async () => {
 		// The same text may be packed in more than one way.
 		const isPacked = /^(packed|messages)/.test(name);
 		const same = isPacked ? [await read(name), text].map(unpack) : [await read(name), text];
 		assert.deepEqual(same[0], same[1], "run: npm run build");
 	});
-	test(`${name} neither ends its element nor reaches out`, () => {
+	test(`${name} neither ends its element nor uses forbidden functions`, () => {
 		assert.doesNotMatch(text, /<\/(script|style)|<!--/i);
 		assert.doesNotMatch(
 			text,
@@ -31,12 +31,12 @@ for (const [name, text] of Object.entries(made)) {
 	});
 }
 
-test("the runtime is under 39.1 KB, script and looks together", async () => {
+test("the runtime is under 39.1 KB, script and styles together", async () => {
 	const size = Buffer.byteLength(await read("packed.js"));
 	assert.ok(size < 39_100, `${size} bytes`);
 });
 
-test("the runtime with what shows specifications is under 61 KB", async () => {
+test("the runtime with view specifications is under 61 KB", async () => {
 	const size = Buffer.byteLength(await read("packed-view.js"));
 	assert.ok(size < 61_000, `${size} bytes`);
 });
@@ -57,7 +57,7 @@ test("the runtime with the interpreter of documents is under 60 KB", async () =>
 	assert.ok(size < 60_000, `${size} bytes`);
 });
 
-test("the runtime does not grow unseen", () => {
+test("the unpacked runtime is under 118 KB", () => {
 	const size = Buffer.byteLength(made["runtime.js"]) + Buffer.byteLength(made["runtime.css"]);
 	assert.ok(size < 118_000, `${size} bytes before it is packed`);
 });

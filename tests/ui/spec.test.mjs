@@ -1,4 +1,4 @@
-// Views that a specification describes: shown, bound, called, and given up with a reason where they are wrong.
+// Tests of views by a specification: components, bindings and calls, and the reason that is shown if a view is faulty.
 
 import assert from "node:assert/strict";
 import Ajv from "ajv/dist/2020.js";
@@ -82,7 +82,7 @@ test("view specifications", { timeout: 240_000 }, async (t) => {
 			assert.equal(await app.locator("hr").count(), 1);
 			await accessible(view);
 
-			// By keyboard alone: the slider sets the argument, the dialog opens and gives the focus back.
+			// By keyboard: the slider sets the argument, the dialog opens, and the focus returns from it.
 			await app.getByRole("slider", { name: "Days" }).press("ArrowRight");
 			await app.getByRole("slider", { name: "Days" }).press("ArrowRight");
 			const opener = app.getByRole("button", { name: "What it costs" });

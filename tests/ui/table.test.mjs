@@ -1,4 +1,4 @@
-// Tables and charts, with the mouse, the keyboard and a screen reader's tree.
+// Tests of tables and charts, with the mouse, the keyboard and the accessibility tree.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

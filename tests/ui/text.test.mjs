@@ -1,4 +1,4 @@
-// Texts that are something: Markdown, tables, data, differences, pairs; and that nothing of them is markup.
+// Tests of texts with a structure: Markdown, tables, data, diffs, pairs. No text becomes markup.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -32,7 +32,7 @@ test("Markdown", () => {
 	assert.equal(element.all("br").length, 1, "newlines are kept");
 });
 
-test("names within a sentence are set as code, a line of code is left alone", () => {
+test("code spans in a sentence are code, a line of code is not changed", () => {
 	assert.deepEqual(texts(made("invalid arguments for `find`: `path` is missing"), "code"), ["find", "path"]);
 	for (const line of ["const a = `x ${b}`;", "=`date`", "a ` alone"]) {
 		assert.ok(made(line).textContent.startsWith(line));
@@ -60,7 +60,7 @@ test("no markup, no scheme but http, https and mailto, nothing fetched", () => {
 	assert.match(element.textContent, /\*not\*/);
 });
 
-test("Markdown of any kind ends soon", () => {
+test("hostile Markdown is parsed quickly", () => {
 	for (const text of ["*".repeat(3000), "[".repeat(3000), "`".repeat(3001), "**a".repeat(1500), "- ".repeat(2000), "> ".repeat(800), "|".repeat(3000) + "\n|-|-|", "_a".repeat(2000), "[a](".repeat(1000), "~~".repeat(1500)]) {
 		const start = performance.now();
 		made(`# T\n\n${text}`);
@@ -100,7 +100,7 @@ test("data in texts", () => {
 	assert.equal(made("- one\n- two").all("ul").length, 1);
 	assert.equal(made('size: 74\nmodified: "2026-11-25T06:02:21.634Z"').all("time").length, 1, "quotes of JSON are no part of a value");
 	assert.deepEqual(texts(made('Error calling it: {"success": false, "error": "no such table"}'), "dt"), ["Success", "Error"]);
-	// The input names the file of which the text speaks.
+	// The input names the file that the text describes.
 	view.file = "/srv/app.js";
 	try {
 		assert.deepEqual(texts(made("size: 74\nkind: text"), "dt"), ["Size", "Kind"]);
@@ -114,7 +114,7 @@ test("data in texts", () => {
 	}
 });
 
-test("lines with signs and without a head are a difference", () => {
+test("lines with signs and without a header are a diff", () => {
 	assert.equal(made("  a\n- b\n+ x\n  c").all("pre")[0].attributes.class, "text diff");
 	assert.equal(made("- one\n- two\n- three").all("pre").length, 0, "a list is none");
 	assert.equal(made("- one\n+ two\nthree").all(".diff").length, 0);
@@ -131,7 +131,7 @@ test("differences", () => {
 	assert.match(view.show({ old: "a\nb\nc", new: "a\nx\nc" }).textContent, / a\n-b\n\+x\n c/);
 });
 
-test("code keeps its language, prose runs on, and nothing is lost", () => {
+test("code keeps its language, prose is wrapped, and nothing is lost", () => {
 	assert.deepEqual(texts(made("fn main() {\n\tx();\n}", { name: "src/main.rs" }), "figcaption"), ["Rust"]);
 	assert.deepEqual(texts(made("<a><b>1</b></a>"), "figcaption"), ["XML"]);
 	assert.equal(made("Just a sentence.").tag, "p");

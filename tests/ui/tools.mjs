@@ -1,4 +1,4 @@
-// Tools for the tests, from the plainest to the hardest that came to mind.
+// Tools for the tests, from very simple to very difficult ones.
 
 export const WEATHER = {
 	name: "get_weather",
@@ -86,7 +86,7 @@ const $defs = {
 	tagged: { $anchor: "tagged", type: "string", title: "Tagged" }
 };
 
-/** Everything at once. */
+/** A tool with every kind of parameter. */
 export const HARD = {
 	name: "hard",
 	title: "Everything at once",

@@ -1,4 +1,4 @@
-// What values are read as, and how they are written; the exact value stays within reach.
+// Tests how values are recognised and shown, and that the exact value stays available.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -53,7 +53,7 @@ test("a number is read by its name, and its title is the number itself", () => {
 	}
 });
 
-test("sizes of files are bytes, the number of a build is a name, and a yes needs no verb", () => {
+test("sizes of files are bytes, build numbers have no separators, and labels of booleans have no verb", () => {
 	assert.equal(shown("size", 74000, {}, { size: 74000, isFile: true }).textContent, "74.0 kB");
 	assert.equal(shown("size", 74000, {}, { size: 74000, name: "x" }).textContent, "74,000");
 	assert.equal(shown("changelist", 251801).textContent, "251801");
@@ -62,7 +62,7 @@ test("sizes of files are bytes, the number of a build is a name, and a yes needs
 	assert.equal(reading("bytes", undefined, [23]).label, "Size");
 });
 
-test("nothing is a time, a share or money by its size alone", () => {
+test("a number is not a time, a percentage or money by its size alone", () => {
 	for (const [key, value, text] of [
 		["population", 1772359200, "1,772,359,200"],
 		["updated_rows", 12, "12"],
@@ -72,7 +72,7 @@ test("nothing is a time, a share or money by its size alone", () => {
 	]) {
 		assert.equal(shown(key, value).textContent, text, key);
 	}
-	// Whole numbers beside a code in lower case are cents in many an interface.
+	// In many APIs, whole numbers beside a code in lower case are cents.
 	assert.equal(shown("amount", 1999, {}, { amount: 1999, currency: "usd" }).textContent, "1999");
 	assert.equal(shown("amount", 19.5, {}, { amount: 19.5, currency: "USD" }).textContent, "US$19.50");
 });
@@ -86,7 +86,7 @@ test("a column has one unit and one number of digits", () => {
 	assert.deepEqual(column("n", [1, null, 3]), ["N", "1", "—", "3"]);
 });
 
-test("amounts that were sent as texts stand at the right, names that look like numbers do not", () => {
+test("amounts that were sent as texts are right-aligned, names that look like numbers are not", () => {
 	const isRight = (...values) => Boolean(reading("x", undefined, values).right);
 	for (const values of [["74 B", null, "137 B"], ["2.50", "1,000.00", "-0.38"], ["12%", "3.5 %"], ["4 ms", "1.2 s"]]) {
 		assert.equal(isRight(...values), true, values.join());
@@ -96,7 +96,7 @@ test("amounts that were sent as texts stand at the right, names that look like n
 	}
 });
 
-test("texts are known by their form", () => {
+test("texts are recognised by their form", () => {
 	for (const [value, tag, part] of [
 		["2026-03-01T10:00:00Z", "time", "1 Mar 2026"],
 		["2026-03-01 10:00:00+00:00", "time", "1 Mar 2026"],
@@ -131,7 +131,7 @@ test("texts are known by their form", () => {
 	assert.equal(shown("x", "url(https://evil.example/)").children[0].style, undefined);
 });
 
-test("yes and no are marks with words, states are tags, secrets stay secret", () => {
+test("booleans are marks with words, states are tags, secrets stay secret", () => {
 	assert.match(shown("ok", true).textContent, /✓.*Yes/);
 	assert.match(shown("ok", false).textContent, /✕.*No/);
 	assert.equal(shown("status", "failed").attributes.class, "tag bad");

@@ -1,4 +1,4 @@
-// Every page in every way in which hosts embed it: shaken hands, filled in, sent, answered, read aloud.
+// Tests every page in every way in which hosts embed pages: handshake, input, call, answer, accessibility.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// A view specification with every component, and a picture of one point.
+// A view specification with every component, and an image of one pixel.
 
 export const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -94,7 +94,7 @@ export const VIEW = {
 	}
 };
 
-/** What a tool could answer that needs the rest of the components. */
+/** An answer for the components that `VIEW` lacks. */
 export const TRIP = {
 	title: "Lisbon to Porto",
 	stops: [

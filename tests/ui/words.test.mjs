@@ -1,4 +1,4 @@
-// Labels from keys and titles, and one sentence from descriptions that were written for models.
+// Tests of labels from keys and titles, and of sentences from descriptions that were written for models.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -58,7 +58,7 @@ test("units are read from the names of numbers only", () => {
 	}
 });
 
-test("titles win, but not those that were only made from the key", () => {
+test("titles take precedence, unless they were only made from the key", () => {
 	assert.equal(labelOf("user_id", { title: "User Id" }), "User ID");
 	assert.equal(labelOf("userUrl", { title: "Userurl" }), "User URL");
 	assert.equal(labelOf("x", { title: "High °C" }, true), "High °C");

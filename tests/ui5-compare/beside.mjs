@@ -1,15 +1,15 @@
-// Measures the UI5 tools beside the UI5 MCP server: start, repeated calls and memory, in turns, so that both see the same machine.
+// Compares the UI5 tools with the UI5 MCP server: time of start, time of repeated calls and memory, in turns on one machine.
 //
 //   PORTCULLIS=target/release/portcullis ORIGINAL="node …/ui5mcp.js" npm run beside -- PROJECT
 //
 // PROJECT     a UI5 project with a webapp/manifest.json
 // PORTCULLIS  the binary
 // ORIGINAL    the UI5 MCP server, as a command
-// CONFIG      the binary's configuration; its own without it
-// STARTS      how often each is started; 20 without it
-// TIMES       how often each tool is called; 50 without it
+// CONFIG      a configuration for the binary; without it, the binary uses its own
+// STARTS      the number of starts of each server; default: 20
+// TIMES       the number of calls of each tool; default: 50
 //
-// Both get this process's environment: UI5_DATA_DIR and UI5_MCP_SERVER_CDN_URL give them the same data.
+// Both servers get the environment of this process. UI5_DATA_DIR and UI5_MCP_SERVER_CDN_URL give them the same data.
 
 import assert from "node:assert/strict";
 import { realpathSync } from "node:fs";
@@ -30,7 +30,7 @@ const servers = {
 	original: () => Server.start(program, words, { env })
 };
 
-/** The calls, and how much rarer than the others the slow ones are made. */
+/** The calls: tool, arguments, and a divisor by which slow calls are made less often. */
 const calls = [
 	["get_guidelines", {}, 1],
 	["get_project_info", { projectDir }, 1],

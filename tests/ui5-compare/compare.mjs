@@ -1,12 +1,12 @@
-// Compares what the UI5 tools say of real projects with what the engines say that the UI5 MCP server runs.
+// Compares the answers of the UI5 tools for real projects with the results of the engines that the UI5 MCP server uses.
 //
 //   PORTCULLIS=target/debug/portcullis npm run compare -- FOLDER
 //
-// FOLDER      is searched for projects (ui5.yaml) and manifests (manifest.json with sap.app)
+// FOLDER      the folder that is searched for projects (ui5.yaml) and manifests (manifest.json with sap.app)
 // PORTCULLIS  the binary
-// CONFIG      its configuration; its own without it
+// CONFIG      a configuration for the binary; without it, the binary uses its own
 // SCHEMAS     a clone of https://github.com/UI5/manifest with its tags, for the schemas that npm lacks
-// WITHOUT     parts to leave out, with commas: projects, manifests, findings
+// WITHOUT     parts to leave out, separated by commas: projects, manifests, findings
 
 import assert from "node:assert/strict";
 import { readdirSync, realpathSync } from "node:fs";
@@ -89,7 +89,7 @@ async function compareManifests(server, manifests) {
 			continue;
 		}
 		const ours = result.structuredContent;
-		// Where the schema of another version stands in, that the manifest has its own is no error.
+		// If a schema of another version is used, the manifest's `_version` is not an error.
 		const isItsVersion = ({ instancePath }) => ours.schemaVersion && instancePath === "/_version";
 		const theirs = errors(manifest, ours.schemaVersion ?? manifest._version, SCHEMAS)?.filter((error) => !isItsVersion(error));
 		if (!theirs) {
@@ -111,7 +111,7 @@ async function compareFindings(server, roots) {
 		JSON.stringify({ filePath, ruleId, severity, line, column, message });
 	let count = 0;
 	for (const [number, root] of roots.entries()) {
-		// It takes a while.
+		// Prints progress, since linting takes long.
 		console.error(`linting ${number + 1} of ${roots.length}`);
 		const theirs = await findings(root);
 		const ours = [];
@@ -132,7 +132,7 @@ async function compareFindings(server, roots) {
 			}
 		}
 		if (failure || theirs.error) {
-			// The linter alone gives the project it makes another name than the UI5 MCP server does.
+			// The linter and the UI5 MCP server give the temporary project different names.
 			const error = theirs.error?.replaceAll("ui5-linter-target", "ui5-project");
 			if (!error || !failure?.includes(error)) {
 				report(`findings ${root}`, failure ?? ours.length, theirs.error ?? theirs.length);

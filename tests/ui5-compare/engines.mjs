@@ -1,5 +1,5 @@
-// What the engines say themselves that the UI5 MCP server runs: @ui5/project, @ui5/linter, and Ajv with the
-// schemas of @ui5/manifest.
+// Runs the engines that the UI5 MCP server uses: @ui5/project, @ui5/linter, and Ajv with the schemas of
+// @ui5/manifest.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -16,10 +16,10 @@ const require = createRequire(import.meta.url);
 const { ADAPTIVE_CARD } = process.env;
 const validators = new Map();
 
-/** Colours are for terminals. */
+/** Removes the colours of terminals. */
 const plain = (text) => text.replaceAll(/\u001b\[[0-9;]*m/g, "");
 
-/** What the project is, or why it is none. */
+/** The details of a project, or the reason why the folder is not a project. */
 export async function project(directory) {
 	try {
 		const graph = await graphFromObject({
@@ -41,7 +41,7 @@ export async function project(directory) {
 	}
 }
 
-/** The findings, or why there are none. */
+/** The findings of the linter, or the error. */
 export async function findings(rootDir) {
 	try {
 		return (await ui5lint({ rootDir, details: true, noConfig: true })).flatMap(({ filePath, messages }) =>
@@ -51,12 +51,12 @@ export async function findings(rootDir) {
 	}
 }
 
-/** The schema of that version: of npm, or else of a clone of UI5/manifest; `undefined` if both lack it. */
+/** The schema of a version: from npm, or else from a clone of UI5/manifest; `undefined` if both lack it. */
 function schemaOf(version, clone) {
 	try {
 		return require(`manifest-${version}/schema.json`);
 	} catch {
-		// npm has few of them.
+		// npm has only a few versions.
 	}
 	try {
 		const options = { encoding: "utf8", maxBuffer: 1 << 26, stdio: ["ignore", "pipe", "ignore"] };
@@ -66,7 +66,7 @@ function schemaOf(version, clone) {
 	}
 }
 
-/** The schemas of 1.67.2 to 1.68.0 declare 2020-12 and use `items` by position: the UI5 MCP server changes them, too. */
+/** The schemas of 1.67.2 to 1.68.0 declare 2020-12 and use `items` as a tuple. They are changed, as in the UI5 MCP server. */
 function withPrefixItems(schema) {
 	for (const option of Object.values(schema.$defs ?? {}).flatMap(({ oneOf = [] }) => oneOf)) {
 		if (Array.isArray(option.items)) {
@@ -78,8 +78,8 @@ function withPrefixItems(schema) {
 }
 
 /**
- * Ajv's list of errors with the schema of that version; `undefined` if there is none. A schema that does not list its own
- * version is made to, as Portcullis does: a manifest is not wrong for the version that it is checked by.
+ * Ajv's list of errors with the schema of a version; `undefined` if there is no schema. If a schema does not list its own
+ * version, the version is added, as in Portcullis: the version by which a manifest is checked must not be an error.
  */
 export function errors(manifest, version, clone) {
 	if (!validators.has(version)) {
@@ -101,7 +101,7 @@ export function errors(manifest, version, clone) {
 			ajv.addMetaSchema(require("ajv/dist/refs/json-schema-draft-07.json"));
 		}
 		ajv.addMetaSchema(require("ajv/dist/refs/json-schema-draft-06.json"));
-		// Without it, cards of that kind are left out: see compare.mjs.
+		// Without this schema, adaptive cards are left out: see compare.mjs.
 		const { id, ...adaptiveCard } = ADAPTIVE_CARD ? json(ADAPTIVE_CARD) : { definitions: { AdaptiveCard: {} } };
 		ajv.addSchema({ ...adaptiveCard, $id: "https://adaptivecards.io/schemas/adaptive-card.json" });
 		validators.set(version, ajv.compile(schema));

@@ -1,13 +1,13 @@
-// Compares what `run_manifest_validation` says of manifests of all published versions with what Ajv says.
+// Compares the results of `run_manifest_validation` and of Ajv for manifests of all published versions.
 //
 //   PORTCULLIS=target/debug/portcullis SCHEMAS=CLONE npm run manifests -- [FOLDER]
 //
-// FOLDER      is searched for real manifests; the ones below are used without it
+// FOLDER      a folder that is searched for real manifests; default: the manifests below
 // PORTCULLIS  the binary
 // SCHEMAS     a clone of https://github.com/UI5/manifest with its tags
-// ADAPTIVE_CARD  the schema of adaptive cards, which plugins/ui5/resources/sources.txt names; without it, cards that have
-//             no type differ
-// COUNT       how many manifests; 1000 without it
+// ADAPTIVE_CARD  the schema of adaptive cards, which plugins/ui5/resources/sources.txt names; without it, cards without
+//             a type differ
+// COUNT       the number of manifests; default: 1000
 //
 // Each manifest is a real one or one of those below, with the `_version` of a published schema and up to four changes. The
 // same COUNT gives the same manifests.
@@ -125,7 +125,7 @@ const real = process.argv[2] ? [...files(realpathSync(process.argv[2]))].map(jso
 // The errors inside adaptive cards depend on a schema that is not one of UI5's.
 const bases = [...own, ...real.filter((manifest) => manifest?.["sap.app"] && manifest["sap.card"]?.type !== "AdaptiveCard")];
 const tags = execFileSync("git", ["-C", SCHEMAS, "tag", "--list", "v*"], { encoding: "utf8" }).split("\n").filter(Boolean);
-// 1.4.0 is draft-04; the last two are npm's.
+// 1.4.0 is left out, since its schema is draft-04. The last two versions are from npm.
 const versions = [...tags.map((tag) => tag.slice(1)).filter((version) => version !== "1.4.0"), "1.88.0", "1.89.0"];
 
 const folder = mkdtempSync(path.join(realpathSync(tmpdir()), "manifests-"));

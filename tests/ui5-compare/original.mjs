@@ -1,16 +1,16 @@
-// Compares the UI5 tools with the UI5 MCP server itself, answer by answer, on real projects.
+// Compares the answers of the UI5 tools with those of the UI5 MCP server, on real projects.
 //
 //   PORTCULLIS=target/debug/portcullis ORIGINAL="node …/ui5mcp.js" API=… npm run original -- FOLDER
 //
-// FOLDER      is searched for projects (ui5.yaml)
+// FOLDER      the folder that is searched for projects (ui5.yaml)
 // PORTCULLIS  the binary, with its own configuration
 // ORIGINAL    the UI5 MCP server, as a command
-// API         a folder with API references: sap.m.api.json and so on, as UI5's CDN serves them
-// QUERIES     how many queries of the API are compared; 1360 without it
-// WITHOUT     parts to leave out, with commas: api, projects, linter
+// API         a folder with API references, such as sap.m.api.json, in the form of UI5's CDN
+// QUERIES     the number of API queries that are compared; default: 1360
+// WITHOUT     parts to leave out, separated by commas: api, projects, linter
 //
-// Both ask a stand-in for UI5's CDN, which serves the paths that `apiReferenceResources.ts` and
-// `getVersionInfo.ts` of the UI5 MCP server 0.2.12 ask for: the same API for every version.
+// Both use a stand-in for UI5's CDN. It serves the paths that `apiReferenceResources.ts` and `getVersionInfo.ts`
+// of the UI5 MCP server 0.2.12 request, with the same API for every version.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";

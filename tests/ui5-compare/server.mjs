@@ -1,10 +1,10 @@
-// An MCP server as a child process: calls over stdio, and what it costs.
+// An MCP server as a child process: calls over stdio, and their time and memory.
 
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import readline from "node:readline";
 
-/** How long one answer may take, in milliseconds: the linter takes minutes for a large library. */
+/** Maximum time of one answer, in milliseconds. The linter takes minutes for a large library. */
 const PATIENCE = 600_000;
 
 function resident(process) {
@@ -15,7 +15,7 @@ function resident(process) {
 	}
 }
 
-/** Of every thread, as a process belongs to the one that started it. */
+/** The child processes of a process. Linux lists them by the thread that started them. */
 function children(process) {
 	try {
 		const tasks = readdirSync(`/proc/${process}/task`);
@@ -32,7 +32,7 @@ export class Server {
 	#next = 1;
 	#waiting = new Map();
 
-	/** Starts it, and waits until it has answered `initialize`. */
+	/** Starts a server, and waits until it has answered `initialize`. */
 	static async start(program, args, options) {
 		const server = new Server();
 		const begin = performance.now();
@@ -62,19 +62,19 @@ export class Server {
 		});
 	}
 
-	/** Calls a tool. A refusal is an answer too, with `isError`. */
+	/** Calls a tool. An error of the tool is an answer with `isError`. */
 	async call(name, args) {
 		const begin = performance.now();
 		const result = await this.request("tools/call", { name, arguments: args });
 		return { ...result, milliseconds: performance.now() - begin };
 	}
 
-	/** Bytes of memory that the process itself uses; `undefined` where the system does not say. */
+	/** The memory of the process, in bytes; `undefined` if the system does not report it. */
 	get memory() {
 		return resident(this.#child.pid);
 	}
 
-	/** The same with all processes that it started. */
+	/** The memory of the process and of all processes that it started. */
 	get memoryWithChildren() {
 		const all = [this.#child.pid];
 		for (const process of all) {

@@ -6,19 +6,19 @@ import { fileURLToPath } from 'node:url';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 
-/** Where the guides are. */
+/** The folder of the guides. */
 export const GUIDES = join(HERE, '../../plugins/ui5/resources/guides');
 
-/** The versions that stand for `{{package}}`. */
+/** The versions that replace `{{package}}`. */
 export const VERSIONS = JSON.parse(readFileSync(join(GUIDES, 'versions.json'), 'utf8'));
 
-// What stands behind the language and is no path.
+// Words after the language of a block that are not paths.
 const ROLES = new Set(['before', 'part', 'content']);
 
 /**
- * The blocks of a guide. Each has the guide, the line it starts at, its language, its text, and either a
- * `path` (it is a whole file) or a `role`: `before` (old code, as an example of what to change), `part`
- * (of a file) or `content` (of an analytical card).
+ * The code blocks of a guide. Each has the guide, its first line, its language, its text, and either a `path`
+ * (the block is a whole file) or a `role`: `before` (old code, as an example of what to change), `part` (of a
+ * file) or `content` (of an analytical card).
  */
 export function blocksOf(guide, text = readFileSync(join(GUIDES, guide), 'utf8')) {
   const blocks = [];
@@ -50,12 +50,12 @@ export function guides() {
   return readdirSync(GUIDES, { recursive: true }).filter((name) => name.endsWith('.md')).sort();
 }
 
-/** The text of a block with versions for `{{package}}`. */
+/** The text of a block, in which versions replace `{{package}}`. */
 export function filled(text) {
   return text.replaceAll(/\{\{(@?[a-z0-9/-]+)\}\}/g, (placeholder, name) => VERSIONS.packages[name]?.version ?? placeholder);
 }
 
-/** Writes whole files of a guide to a folder that sees the packages of this one. */
+/** Writes whole files of a guide to a folder that has access to the npm packages of this folder. */
 export function writeProject(folder, blocks, extra = {}) {
   mkdirSync(folder, { recursive: true });
   symlinkSync(join(HERE, 'node_modules'), join(folder, 'node_modules'), 'dir');
@@ -72,7 +72,7 @@ export function writeProject(folder, blocks, extra = {}) {
   }
 }
 
-/** Where a block is, for messages. */
+/** The place of a block, for messages. */
 export function at(block) {
   return `${block.guide}:${block.line} (${block.language} ${block.path ?? block.role ?? ''})`;
 }

@@ -1,4 +1,4 @@
-// Are the manifests of the guides valid, and do charts get what they need?
+// Checks that the manifests of the guides are valid, and that charts have the feeds that they need.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,14 +13,14 @@ const NEWEST_1 = SCHEMA.properties._version.enum.at(-1);
 const ajv = new Ajv2020({ strict: false, allErrors: true, unicodeRegExp: false });
 addFormats(ajv);
 ajv.addMetaSchema(JSON.parse(readFileSync(createRequire(import.meta.url).resolve('ajv/dist/refs/json-schema-draft-07.json'), 'utf8')));
-// The guides have no cards of this type: none is valid.
+// The guides have no cards of this type, so the schema accepts none.
 ajv.addSchema({ definitions: { AdaptiveCard: false } }, 'https://adaptivecards.io/schemas/adaptive-card.json');
 const valid = ajv.compile(SCHEMA);
 
 /**
- * Throws if the manifest is not valid. The schema of version 2 is not on npm: it is version 1 without
- * some properties, so a manifest of version 2 has to fit version 1 too, and the linter, which knows what
- * was removed, does the rest.
+ * Throws if the manifest is not valid. The schema of version 2 is not on npm. Version 2 is version 1 without
+ * some properties, so a manifest of version 2 must also be valid in version 1. The linter finds the removed
+ * properties.
  */
 export function checkManifest(block, manifest = JSON.parse(block.text)) {
   const judged = /^[2-9]\./.test(manifest._version) ? { ...manifest, _version: NEWEST_1 } : manifest;
@@ -37,7 +37,7 @@ function deprecatedCardContent(content) {
   return Object.keys(content).filter((name) => content.chartType && properties[name]?.deprecated);
 }
 
-/** The feeds that the line above an example lists: `uid` (m)+? and so on. */
+/** The feeds that the line above an example lists, such as `uid` (m)+?. */
 export function feedsOf(line) {
   const [, list] = /Feeds: (.+)\.$/.exec(line) ?? [];
   if (!list) throw new Error(`no feeds in "${line}"`);
@@ -48,7 +48,7 @@ export function feedsOf(line) {
   });
 }
 
-/** Throws if an example of a chart is not what the list of its feeds asks for. */
+/** Throws if an example of a chart does not match the list of its feeds. */
 export function checkChart(block, card) {
   const content = JSON.parse(block.text);
   const complain = (why) => {

@@ -1,4 +1,4 @@
-// The whole files of a guide, as projects: are they free of findings?
+// Checks that the whole files of a guide, as projects, have no findings.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -13,14 +13,14 @@ const require = createRequire(import.meta.url);
 const TSC = require.resolve('typescript/bin/tsc');
 const INTERFACES = join(require.resolve('@ui5/ts-interface-generator/package.json'), '../dist/generateTSInterfaces.js');
 
-// What a project needs where its guide shows no such file.
+// The files that a project needs and that its guide does not show.
 function scaffold() {
   const setup = blocksOf('typescript.md').filter(({ path }) => path === 'tsconfig.json' || path === 'ui5.yaml');
   const manifest = blocksOf('guidelines.md').filter(({ path }) => path === 'webapp/manifest.json');
   return Object.fromEntries([...setup, ...manifest].map(({ path, text }) => [path, text]));
 }
 
-/** Writes the project that a guide's files in one language make. Files that are no code belong to both. */
+/** Writes a project with a guide's files in one language. Files without code belong to both languages. */
 export function makeProject(folder, blocks, language) {
   const other = language === 'ts' ? 'js' : 'ts';
   const files = blocks
@@ -31,7 +31,7 @@ export function makeProject(folder, blocks, language) {
   return files.map(({ path }) => path);
 }
 
-/** Writes the interfaces of controls, and throws what the compiler says. */
+/** Generates the interfaces of controls, and throws the errors of the compiler. */
 export function compile(folder) {
   execFileSync(process.execPath, [INTERFACES], { cwd: folder, stdio: 'pipe' });
   run(TSC, ['--project', folder, '--pretty', 'false'], folder);
@@ -45,7 +45,7 @@ function run(script, args, cwd) {
   }
 }
 
-/** Throws what the UI5 linter finds. */
+/** Throws the findings of the UI5 linter. */
 export async function lint(folder, paths) {
   const linted = paths.filter((path) => /^(webapp\/.*\.(js|ts|xml|html|json)|ui5\.yaml)$/.test(path) && !isCard(folder, path));
   if (linted.length === 0) throw new Error('there is nothing to lint');
@@ -56,12 +56,12 @@ export async function lint(folder, paths) {
   if (findings.length) throw new Error(findings.join('\n'));
 }
 
-// The linter takes every manifest for that of an application.
+// Manifests of cards are left out, since the linter treats every manifest as that of an application.
 function isCard(folder, path) {
   return path.endsWith('manifest.json') && 'sap.card' in JSON.parse(readFileSync(join(folder, path), 'utf8'));
 }
 
-/** Runs ESLint with the configuration that the guide shows, and throws what it finds. */
+/** Runs ESLint with the configuration of the guide, and throws its findings. */
 export async function eslint(folder) {
   const engine = new ESLint({ cwd: folder });
   const results = await engine.lintFiles(['webapp/**/*.ts']);

@@ -1,7 +1,7 @@
-// Is every code block of the UI5 guides right? `npm ci && npm test`.
+// Checks every code block of the UI5 guides: `npm ci && npm test`.
 //
-// Everything parses, TypeScript compiles, views name controls that exist, manifests are valid, charts get
-// the feeds that they take, and the linters find nothing. Prints a line a check, and the count.
+// All blocks parse, TypeScript compiles, views name existing controls, manifests are valid, charts have the
+// feeds that they need, and the linters find nothing. Prints a line for each check, and the count.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -55,7 +55,7 @@ async function checkGuide(guide) {
   if (blocks.some(({ language }) => language === 'properties')) await check(`${guide}: texts`, () => checkTexts(blocks));
 }
 
-// Every text that a file of the guide is bound to is there, and there are no others.
+// Checks that every text to which a file of the guide is bound exists, and that there are no other texts.
 function checkTexts(blocks) {
   const there = blocks.filter(({ language }) => language === 'properties').flatMap(({ text }) => keysOf(text));
   const used = blocks
@@ -73,7 +73,7 @@ function checkCharts() {
   expect(new Set(types).size === CHARTS, 'a chart is there twice');
 }
 
-// Each version is asked for, and each that is asked for is there.
+// Checks that every version is used, and that every used version exists.
 function checkVersions() {
   const { packages } = VERSIONS;
   const text = guides().map((guide) => readFileSync(join(GUIDES, guide), 'utf8')).join('');

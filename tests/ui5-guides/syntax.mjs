@@ -1,4 +1,4 @@
-// Does a block parse, whatever it is? And is it known what it is?
+// Checks that each block parses, and that its kind is known.
 
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -22,7 +22,7 @@ const PREFIXES = {
 
 const CHECKS = { html, js, json, properties, sh, ts: script, xml, yaml };
 
-/** Throws if the block does not parse, or if nothing says what kind of block it is. */
+/** Throws if the block does not parse, or if its kind is not known. */
 export function checkSyntax(block) {
   const check = CHECKS[block.language];
   if (!check) throw new Error(`${at(block)}: no check for this language`);
@@ -61,20 +61,20 @@ function xml(block) {
   }
 }
 
-// Every element with a capital letter is a control, and there are no others than those with types.
+// Every element with a capital letter is a control. Only controls with type declarations exist.
 let modules;
 const WEB_COMPONENTS = ['', '-fiori', '-ai'].map((part) => `@ui5/webcomponents${part}/dist`);
 function control(element) {
   if (!/^[A-Z]/.test(element.localName)) return;
-  // Web components come from npm packages that are not here; those of these packages alone may be named.
+  // Web components come from npm packages that are not installed here. Only those of these packages are allowed.
   if (WEB_COMPONENTS.includes(element.namespaceURI)) return;
   modules ??= declaredModules();
   const name = `${element.namespaceURI.replaceAll('.', '/')}/${element.localName}`;
   if (!modules.has(name) && name !== 'sap/ui/core/FragmentDefinition') throw new Error(`there is no ${name}`);
 }
 
-// UI5 ignores an object in the attribute of an aggregation for one control: it has to be an element. Objects
-// are bindings, and the values of `core:require`.
+// UI5 ignores an object in an attribute for an aggregation of one control, which has to be an element. Objects
+// are allowed only as bindings, and as values of `core:require`.
 const BINDING = /\{\s*['"]?(path|parts|model)['"]?\s*:/;
 function attribute({ localName, value }) {
   const isObject = /^\{\s*['"]?\w+['"]?\s*:/.test(value);

@@ -1,14 +1,14 @@
-// Takes what create_ui5_app makes at its word: installs, lints, compiles, builds and runs apps with the model of OData V2,
-// with that of V4, and with none: four of the six that there are with both languages, which take some minutes.
+// Tests the apps that create_ui5_app makes: installs, lints, compiles, builds and runs apps with the model of OData V2,
+// with that of V4, and without a model. It tests four of the six combinations with both languages, which takes minutes.
 //
 //   PORTCULLIS=target/debug/portcullis npm test
 //
 // PORTCULLIS         the binary
-// PORTCULLIS_CONFIG  its configuration; its own without it
-// CHROMIUM           the browser; `chromium` without it
-// KEEP               a directory to work in, which stays; without it, a temporary one
-// ALL                set it for all six
-// REFRESH_LOCKS      set it to write the lock files anew after a template has changed
+// PORTCULLIS_CONFIG  a configuration for the binary; without it, the binary uses its own
+// CHROMIUM           the browser; default: `chromium`
+// KEEP               a directory to work in, which is kept; default: a temporary one
+// ALL                set it to test all six
+// REFRESH_LOCKS      set it to write the lock files again after a change of a template
 
 import assert from "node:assert/strict";
 import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
@@ -24,10 +24,10 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const portcullis = process.env.PORTCULLIS;
 const chromium = process.env.CHROMIUM ?? "chromium";
 
-/** The version whose libraries are all on npm. */
+/** A version whose libraries are all on npm. */
 const UI5 = "1.152.0";
 
-/** Not by animation frames, which is the default: OPA5 waits until nobody asks for any. */
+/** Polls by time. The default polls by animation frames, and OPA5 waits until no frame is requested. */
 const POLLING = { polling: 250 };
 
 const APPS = [
@@ -49,7 +49,7 @@ if (kept) {
 	await mkdir(kept, { recursive: true });
 }
 
-test("what create_ui5_app makes works", { timeout: 15 * 60_000 }, async (t) => {
+test("apps made by create_ui5_app work", { timeout: 15 * 60_000 }, async (t) => {
 	t.after(() => kept ?? rm(base, { recursive: true, force: true }));
 	const browser = await puppeteer.launch({
 		executablePath: await which(chromium),
@@ -65,13 +65,13 @@ test("what create_ui5_app makes works", { timeout: 15 * 60_000 }, async (t) => {
 	}
 });
 
-/** The path of a program, which puppeteer wants to have. */
+/** The path of a program, which puppeteer requires. */
 async function which(program) {
 	const { stdout } = await run("sh", ["-c", "command -v \"$1\"", "sh", program], { seconds: 10 });
 	return stdout.trim();
 }
 
-/** Everything about one app. */
+/** Checks one app. */
 async function check(t, app, browser, service) {
 	const directory = path.join(base, app.name);
 	await t.test("is created", () => create(app, service));
@@ -119,7 +119,7 @@ async function create({ name, typescript, odata }, service) {
 	}
 }
 
-/** Apps of one language need the same packages: the second borrows those of the first. */
+/** Installs the packages of an app. Apps in one language need the same packages, so the second uses those of the first. */
 async function install(app, directory) {
 	const first = APPS.find(({ typescript }) => typescript === app.typescript);
 	if (first !== app) {
@@ -147,11 +147,11 @@ async function builds(directory) {
 	JSON.parse(await readFile(path.join(directory, "dist/manifest.json"), "utf8"));
 }
 
-/** The page of the app shows what it should, and complains of nothing. */
+/** Asserts that the page of the app shows its content without errors. */
 async function shows({ name, odata }, page, url, complaints, service) {
 	await page.goto(`${url}/index.html`, { timeout: 120_000 });
 	const text = odata ? "2 The second book 21.00 Mar 2, 2024" : "The app is up and running";
-	// UI5 keeps words together with spaces of other kinds.
+	// UI5 uses non-breaking spaces, so all spaces are made equal.
 	const isThere = (text) => document.body.innerText.replace(/\s+/g, " ").includes(text);
 	await page.waitForFunction(isThere, { ...POLLING, timeout: 120_000 }, text);
 	if (odata) {
@@ -163,7 +163,7 @@ async function shows({ name, odata }, page, url, complaints, service) {
 	assert.deepEqual(complaints, []);
 }
 
-/** A title that is typed into the form of the second row reaches the service. */
+/** Asserts that a title that is typed into the form of the second row reaches the service. */
 async function changes(odata, page, service) {
 	await page.click("[id$='--table-rowsel1']");
 	const find = () => [...document.querySelectorAll("input")].find(({ value }) => value === "The second book");
@@ -173,7 +173,7 @@ async function changes(odata, page, service) {
 	await page.keyboard.type("Another book");
 	await page.keyboard.press("Tab");
 	if (odata === "V2") {
-		// The model of V2 collects changes, that of V4 sends them by itself.
+		// The model of V2 collects changes. The model of V4 sends them by itself.
 		await input.evaluate((input) => new Promise((success, error) => {
 			const Element = sap.ui.require("sap/ui/core/Element");
 			Element.closestTo(input).getModel().submitChanges({ success, error });
@@ -190,7 +190,7 @@ async function changes(odata, page, service) {
 	assert.notDeepEqual(service.tokens, [], "the model asks for a token");
 }
 
-/** The QUnit page says that there were tests, and that none failed. */
+/** Asserts that the QUnit page reports tests, and no failed ones. */
 async function passes({ name }, suite, page, url, complaints) {
 	const testsuite = `test-resources/${name.replaceAll(".", "/")}/testsuite.qunit`;
 	await page.goto(`${url}/test/Test.qunit.html?testsuite=${testsuite}&test=${suite}`, { timeout: 120_000 });
@@ -208,7 +208,7 @@ async function passes({ name }, suite, page, url, complaints) {
 	assert.equal(failed, 0, `${report}\n${complaints.join("\n")}`);
 }
 
-/** A page of its own, in front: nothing moves in those behind. */
+/** Runs an action with a new page in the foreground, since pages in the background do not render. */
 async function withPage(browser, action) {
 	const page = await browser.newPage();
 	try {
@@ -220,7 +220,7 @@ async function withPage(browser, action) {
 	}
 }
 
-/** What the page complains of from now on. */
+/** Records the errors of a page from now on. */
 function listen(page) {
 	const complaints = [];
 	page.on("pageerror", (error) => complaints.push(String(error)));

@@ -1,4 +1,4 @@
-// A project that means harm, linted: its code is not run unless the operator says so, and then it reaches nothing.
+// Lints a hostile project: its code does not run unless the operator allows it, and then it reaches nothing.
 //
 //   PORTCULLIS=target/debug/portcullis node --test hostile.mjs
 
@@ -17,7 +17,7 @@ assert.ok(portcullis, "PORTCULLIS must say where the binary is");
 
 const SECRET = "the-secret-of-the-home-folder";
 
-/** What a configuration of the linter can try, being code. What it finds out, it throws. */
+/** The actions that a configuration of the linter can try, since it is code. It throws what it found out. */
 const attempts = (home, outside, port) => `
 import fs from "node:fs";
 import net from "node:net";
@@ -66,7 +66,7 @@ async function stage(t) {
 	return { home, outside, project, connections: () => connections };
 }
 
-/** Calls the tool: what it answers, as text. */
+/** Calls the tool, and returns its answer as text. */
 async function lint({ home, project }, settings) {
 	const file = path.join(home, "portcullis.toml");
 	await writeFile(file, settings);
@@ -115,14 +115,14 @@ read = "--allow-fs-read={}"
 write = "--allow-fs-write={}"
 `;
 
-test("where the operator has it run, it reaches nothing", { timeout: 180_000 }, async (t) => {
+test("a configuration that the operator allows to run reaches nothing", { timeout: 180_000 }, async (t) => {
 	const all = await stage(t);
 	const said = await lint(all, WITH_CONFIG + OWN_LIMITS);
 	assert.match(said, /reached: \[\]/, said);
 	await harmed(all);
 });
 
-test("nor where Node.js does not limit itself", { timeout: 180_000 }, async (t) => {
+test("it reaches nothing without the limits of Node.js itself", { timeout: 180_000 }, async (t) => {
 	const all = await stage(t);
 	const said = await lint(all, WITH_CONFIG);
 	assert.match(said, /reached: \[limits of its own: none\]/, said);

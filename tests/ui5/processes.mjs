@@ -1,10 +1,10 @@
-// Programs that are run, with an end to how long they may take.
+// Runs programs with a time limit.
 
 import { spawn } from "node:child_process";
 import http from "node:http";
 import net from "node:net";
 
-/** Runs a program to its end. Fails with everything it said, unless it may fail. */
+/** Runs a program to its end. If it fails, throws its output, unless it may fail. */
 export function run(program, args, { cwd, seconds, env, mayFail }) {
 	return new Promise((resolve, reject) => {
 		const child = spawn(program, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
@@ -26,19 +26,19 @@ export function run(program, args, { cwd, seconds, env, mayFail }) {
 	});
 }
 
-/** Ends a program and all that it has started. */
+/** Ends a program and all processes that it has started. */
 function end(child) {
 	try {
 		process.kill(-child.pid, "SIGKILL");
 	} catch {
-		// It has ended by itself.
+		// The program has ended by itself.
 	}
 }
 
 /**
- * Serves an app with the UI5 CLI, and a service beneath /odata if there is one.
+ * Serves an app with the UI5 CLI, and a service at /odata, if there is one.
  *
- * @returns the address, and a function that ends it
+ * @returns the address, and a function that ends the server
  */
 export async function serve(directory, service) {
 	const port = await freePort();
@@ -66,7 +66,7 @@ export async function serve(directory, service) {
 	};
 }
 
-/** One address for both, as in production. */
+/** Serves the app and the service at one address, as in production. */
 function startFront(port, service) {
 	const front = http.createServer((request, response) => {
 		const target = service && request.url.startsWith("/odata/") ? service.port : port;

@@ -15,9 +15,9 @@ export const PATHS = { V2: "/odata/v2/catalog", V4: "/odata/v4/catalog" };
 /**
  * Starts the service, for as long as the test runs.
  *
- * Like SAP Gateway, it refuses what is no reading without the token that it gives to whoever asks.
+ * Like SAP Gateway, it refuses writing requests without a CSRF token. It gives the token to every client that asks.
  *
- * @returns the port; `stop()`; `tokens`: how often a token was asked for, by path
+ * @returns the port; `stop()`; `tokens`: the number of requests for a token, by path
  */
 export async function startService() {
 	const services = Object.entries(PATHS).map(([version, urlPath]) => {

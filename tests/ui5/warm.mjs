@@ -1,4 +1,4 @@
-// One linter for all projects: started once, warm for the second project and for fixes, and without access to any of them.
+// Tests that one linter process serves all projects: it is warm for the second project and for fixes, and has no access to any.
 //
 //   PORTCULLIS=target/debug/portcullis node --test warm.mjs
 
@@ -71,7 +71,7 @@ test("one process lints all projects, and reaches none of them", { timeout: 300_
 		worker ??= running[0];
 		assert.equal(running[0], worker, "it is the same one");
 	}
-	// Files that come, change and go are seen.
+	// The linter notices new, changed and removed files.
 	const [first, second] = projects;
 	await writeFile(path.join(first, "webapp/later.js"), OLD);
 	assert.ok((await lint(first)).some(({ filePath }) => filePath === "webapp/later.js"));
@@ -83,7 +83,7 @@ test("one process lints all projects, and reaches none of them", { timeout: 300_
 	assert.doesNotMatch(await readFile(path.join(second, "webapp/of-second.js"), "utf8"), /jQuery/);
 	assert.match(await readFile(path.join(first, "webapp/of-first.js"), "utf8"), /jQuery/);
 
-	// Each use is on record, without a directory: the process got none.
+	// Each use is recorded, without a directory, since the process got none.
 	const trail = execFileSync(portcullis, ["trail", "--json", "--capability", "process"], { env, encoding: "utf8" });
 	const subjects = [...trail.matchAll(/"subject":\s*"([^"]*)"/g)].map((match) => match[1]);
 	assert.ok(subjects.length > 0 && subjects.every((subject) => subject === "run ui5lint in an empty directory"), trail);

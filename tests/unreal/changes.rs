@@ -1,4 +1,5 @@
-//! Tools that change something in the editor: the user is asked, paths stay within the roots, a change is made once.
+//! Tests of tools that change something in the editor: the user is asked, paths stay within the roots, and each change
+//! is made once.
 
 use std::fs;
 
@@ -30,7 +31,7 @@ fn user(home: &Home, era: Era, action: &str) -> Client {
     client
 }
 
-/// The questions since the last time.
+/// The questions since the last call of this function.
 fn questions(client: &mut Client) -> Vec<String> {
     let message = |event: Event| match event {
         Event::Asked(_, params, _) => params["message"].as_str().map(str::to_owned),
@@ -39,7 +40,7 @@ fn questions(client: &mut Client) -> Vec<String> {
     std::mem::take(&mut client.events).into_iter().filter_map(message).collect()
 }
 
-/// A picture in the project, and how it is imported.
+/// Makes an image in the project. Returns the arguments that import it.
 fn import(home: &Home) -> Value {
     let picture = home.files().join("MyGame/door.png");
     fs::write(&picture, "a picture").expect("a home can be written");
@@ -58,7 +59,7 @@ fn refused(client: &mut Client, tool: &str, arguments: Value) -> String {
 }
 
 #[test]
-fn an_import_is_asked_about_and_done_once() {
+fn an_import_needs_consent_and_is_done_once() {
     let home = game("");
     let editor = editor(&home, Server::Plugin);
     home.configure(&with_changes(&editor, ""));
@@ -86,7 +87,7 @@ fn an_import_is_asked_about_and_done_once() {
 }
 
 #[test]
-fn what_an_import_overwrites_is_in_the_question() {
+fn the_question_names_the_files_that_an_import_overwrites() {
     let home = game("");
     let editor = editor(&home, Server::Plugin);
     home.configure(&with_changes(&editor, "import-classes = \"/Script/Engine.Blueprint\""));
@@ -105,7 +106,7 @@ fn what_an_import_overwrites_is_in_the_question() {
 }
 
 #[test]
-fn nothing_outside_of_the_roots_is_imported_or_written_to() {
+fn no_file_outside_of_the_roots_is_imported_or_written() {
     let home = game("");
     let editor = editor(&home, Server::Plugin);
     home.configure(&with_changes(&editor, ""));
@@ -143,7 +144,7 @@ fn nothing_outside_of_the_roots_is_imported_or_written_to() {
 }
 
 #[test]
-fn an_export_is_asked_about_with_what_it_overwrites() {
+fn the_question_names_the_files_that_an_export_overwrites() {
     let home = game("");
     let editor = editor(&home, Server::Plugin);
     home.configure(&with_changes(&editor, ""));
@@ -163,7 +164,7 @@ fn an_export_is_asked_about_with_what_it_overwrites() {
 }
 
 #[test]
-fn an_outcome_that_is_not_known_is_said_and_nothing_is_done_twice() {
+fn an_unknown_outcome_is_reported_and_the_change_is_not_repeated() {
     for trap in [Trap::DoneAndSilent, Trap::Half] {
         let home = game("");
         let editor = editor(&home, Server::Plugin);
@@ -182,7 +183,7 @@ fn an_outcome_that_is_not_known_is_said_and_nothing_is_done_twice() {
 }
 
 #[test]
-fn who_cannot_be_asked_has_nothing_changed() {
+fn without_elicitation_nothing_is_changed() {
     let home = game("");
     let editor = editor(&home, Server::Plugin);
     home.configure(&with_changes(&editor, ""));

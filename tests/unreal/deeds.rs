@@ -60,7 +60,7 @@ fn a_tool_without_its_action_is_absent() {
 }
 
 #[test]
-fn the_editor_saves_plays_and_shows_what_was_agreed_to() {
+fn the_editor_saves_plays_and_shows_with_consent() {
     let actions: Vec<&str> = TOOLS.iter().map(|(_, action)| *action).collect();
     let home = game("");
     let editor = editor(&home, Server::Epic);

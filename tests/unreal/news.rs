@@ -1,4 +1,4 @@
-//! Notifications without a call: packages that change on the disk, editors that come and go.
+//! Tests of notifications that no call causes: packages that change on disk, and editors that start or end.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use crate::support::PATIENCE;
 use crate::support::client::{Client, Era, Event};
 use crate::support::editor::Server;
 
-/// Repeats `again` until a notification with this method arrives.
+/// Calls `again` until a notification with this method arrives.
 fn until_told(client: &mut Client, method: &str, mut again: impl FnMut(&mut Client)) {
     let deadline = Instant::now() + PATIENCE;
     let is_told = |event: &Event| match event {
@@ -25,7 +25,7 @@ fn until_told(client: &mut Client, method: &str, mut again: impl FnMut(&mut Clie
 }
 
 #[test]
-fn a_package_that_changes_is_told_to_its_subscribers() {
+fn a_changed_package_is_notified_to_its_subscribers() {
     let home = game("");
     let package = home.files().join("MyGame/Content/BP_Door.uasset");
     fs::write(&package, "version https://git-lfs.github.com/spec/v1\n").expect("a home");
@@ -43,7 +43,7 @@ fn a_package_that_changes_is_told_to_its_subscribers() {
 }
 
 #[test]
-fn resources_are_said_to_change_when_an_editor_comes_or_goes() {
+fn changed_resources_are_notified_when_an_editor_starts_or_ends() {
     let home = game("");
     let editor = editor(&home, Server::Plugin);
     home.configure(&with_editor(&editor, Server::Plugin));

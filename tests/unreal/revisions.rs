@@ -1,4 +1,4 @@
-//! Comparing a package with a git revision: the plugin reads the repository's objects in the sandbox.
+//! Test of comparing a package with a git revision: the plugin reads the repository's objects in the sandbox.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +9,7 @@ use super::game;
 use crate::support::client::{Client, Era, text_of};
 
 #[test]
-fn a_git_revision_is_read_in_the_sandbox_and_only_inside_of_the_roots() {
+fn a_git_revision_is_read_in_the_sandbox_and_only_inside_the_roots() {
     let home = game("");
     let project = home.files().join("MyGame");
     let git = |arguments: &[&str]| {
@@ -37,7 +37,7 @@ fn a_git_revision_is_read_in_the_sandbox_and_only_inside_of_the_roots() {
         );
         git(&["gc", "--quiet"]);
     }
-    // The repository moves out of the roots: the sandbox does not follow.
+    // The repository is moved out of the roots, and the plugin cannot read it there.
     let moved = home.files().join("repository");
     fs::rename(project.join(".git"), &moved).expect("a home can be written");
     fs::write(project.join(".git"), "gitdir: ../repository\n").expect("a home can be written");

@@ -61,7 +61,7 @@ impl ServerHandler for Echo {
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-// Two threads. Portcullis serves all clients on one.
+// Two threads. Portcullis serves all clients on one thread, and runs guests on others.
 #[tokio::main(worker_threads = 2)]
 async fn main() -> Result<(), Failed> {
     if let Some(address) = std::env::args().nth(1) {

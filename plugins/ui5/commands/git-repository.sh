@@ -1,6 +1,6 @@
 # Makes a git repository of the working directory, with one commit of its whole content.
 #
-# The content is not trusted: nothing in it may influence git. So git works in a new `.git` that is
+# The content is not trusted and must not influence git. So git works in a new `.git` that is
 # made here, and reads only the configuration that it writes there itself. A
 # `.gitattributes` can name filters, but none is defined. Of the user's configuration, only the name and
 # address of the author and the name of the first branch are used. $GIT is git's path.
@@ -28,7 +28,7 @@ ours() {
         -c gc.auto=0 -c submodule.recurse=false -c diff.ignoreSubmodules=all \
         -c advice.addEmbeddedRepo=false "$@"
 }
-# What the user's own configuration says, with the parts that count for this directory.
+# A value of the user's own configuration, including the parts that apply only to this directory.
 users() {
     "$GIT" config --includes --get "$1" || true
 }
@@ -42,7 +42,7 @@ if [ -z "$name" ] || [ -z "$email" ]; then
     echo "git knows no user.name or no user.email: set both with git config --global" >&2
     exit 4
 fi
-# git finds out by changing a mode whether modes are kept, which has no effect in confinement.
+# To detect whether the file system keeps modes, git changes a mode. In confinement this has no effect.
 [ -x .git/HEAD ] || ours config core.fileMode true
 
 ours add .

@@ -1,12 +1,13 @@
 // Answers requests to lint UI5 projects: a line of JSON in, a line of JSON out.
 //
-// With "files", the request contains the project, and this process needs no access to it: it writes the files beneath its own
-// working directory, which is empty at first. So one process lints all projects, with the linter whose program $UI5LINT names.
+// With "files", the request contains the project's files, and this process needs no access to the project: it writes the
+// files beneath its own working directory, which is empty at first. So one process lints all projects, with the linter whose
+// program $UI5LINT names.
 //
 // Without "files", the project is the working directory. The linter is the project's own, or else the one that $UI5LINT names.
 // A configuration of the project is code, and is run only here, and only if the first argument is "with-project-config".
 //
-// What the linter would write to fix findings is part of the answer: the plugin writes all files together.
+// The files that the linter would write to fix findings are part of the answer: the plugin writes all of them together.
 //
 // in:  {"project": "/abs", "files": {"webapp/a.js": "…"}, "others": ["webapp/a.png"], "filePatterns": ["webapp/**"]?, "fix": false?}
 //      | {"filePatterns": ["webapp/**"]?, "fix": false?}
@@ -21,7 +22,7 @@ import readline from "node:readline";
 import { pathToFileURL } from "node:url";
 
 const write = process.stdout.write.bind(process.stdout);
-// Whatever else prints must not be taken for an answer.
+// Only answers are written to stdout. All other output goes to stderr.
 process.stdout.write = process.stderr.write.bind(process.stderr);
 
 const cwd = process.cwd();
@@ -35,14 +36,14 @@ function find() {
 			const file = createRequire(from).resolve("@ui5/linter/package.json");
 			return { file, description: JSON.parse(readFileSync(file, "utf8")) };
 		} catch {
-			// The next one, then. A package may keep its description to itself: look above the program.
+			// A package may not export its package.json: search the folders above the program.
 			for (let folder = path.dirname(from); folder !== path.dirname(folder); folder = path.dirname(folder)) {
 				try {
 					const file = path.join(folder, "package.json");
 					const description = JSON.parse(readFileSync(file, "utf8"));
 					if (description.name === "@ui5/linter") return { file, description };
 				} catch {
-					// Nothing here.
+					// This folder has no package.json that can be read.
 				}
 			}
 		}
@@ -57,22 +58,24 @@ async function load() {
 	const target = description.exports?.["."] ?? description.main ?? "./index.js";
 	const entry = typeof target === "string" ? target : target.import ?? target.default;
 	const module = await import(pathToFileURL(path.join(path.dirname(file), entry)).href);
-	// One engine keeps what it knows of the framework's types from one request to the next.
+	// The engine is reused, since it caches the types of the framework between requests.
 	const engine = module.UI5LinterEngine ? new module.UI5LinterEngine() : undefined;
 	const lint = engine ? (options) => engine.lint(options) : module.ui5lint;
 	return { lint, version: description.version };
 }
 
-// What the linter has written since it was asked last, by path.
+// The files that the linter has written during this request, by path.
 let fixes = new Map();
-// When the project in the working directory was asked about. 0: the project is a copy, which nobody else changes.
+// The time of the request, if the project is the working directory. 0: the project is a copy, which no other process
+// changes.
 let asked = 0;
 
-// The linter writes each file with this function, all at once: killed in between, it would leave half of them.
+// The linter writes each fixed file with this function. A linter killed in between would leave only some files fixed, so
+// nothing is written here.
 fs.promises.writeFile = async (file, contents) => {
 	const path = String(file);
 	if (!fixes.has(path)) {
-		// From here on the contents are known, and whoever writes them compares.
+		// The digest is of the contents that the linter has read. The plugin compares it before it writes the file.
 		if (asked && statSync(path).mtimeMs > asked) throw new Error(`${path} was changed while it was linted: nothing was fixed`);
 		fixes.set(path, { sha256: digest(readFileSync(path)) });
 	}
@@ -80,16 +83,16 @@ fs.promises.writeFile = async (file, contents) => {
 };
 syncBuiltinESMExports();
 
-/** Most projects whose files are kept. */
+/** Maximum number of projects whose files are kept. */
 const MOST_PROJECTS = 8;
 
-/** The folder of each project, and the digests of the files in it. The project that was linted last is the last one. */
+/** The folder of each project, and the digests of the files in it, in the order in which the projects were linted. */
 const projects = new Map();
 let folders = 0;
 
 const digest = (text) => createHash("sha256").update(text).digest("hex");
 
-/** Writes the files of a project that are not there yet, and removes those that are no longer in the project. */
+/** Writes the new and changed files of a project, and removes the files that are no longer in the project. */
 function store(project, files, others) {
 	const known = projects.get(project) ?? { folder: path.join(cwd, `project-${(folders += 1)}`), digests: new Map() };
 	projects.delete(project);

@@ -1,15 +1,15 @@
 #!/bin/sh
 # Makes the packs in documentation/, which the plugin `ui5-documentation` embeds and searches.
 #
-# Needs cargo, npm and sha256sum; the package comes from the registry that npm is set up for. Equal
-# sources make equal packs. Without an argument it makes fiori-elements.pack of the npm package below.
-# With a clone of https://github.com/UI5/docs as its argument it makes openui5.pack of the commit that
-# is checked out in it as well, in the folder that is the second argument (documentation/ otherwise):
-# what lies in documentation/ when the plugin is built is embedded, and what lies in
-# <UI5 data directory>/mcp-server/documentation is read when the plugin is called.
+# Needs cargo, npm and sha256sum; the package comes from the registry that npm is configured for. Equal
+# sources make equal packs. Without an argument, the script makes fiori-elements.pack from the npm
+# package below. If the first argument is a clone of https://github.com/UI5/docs, the script also makes
+# openui5.pack from the commit that is checked out in the clone, in the folder that the second argument
+# names (default: documentation/). Packs in documentation/ are embedded when the plugin is built; packs in
+# <UI5 data directory>/mcp-server/documentation are read when the plugin is called.
 #
-# The texts of UI5/docs are under CC-BY-SA-4.0: whoever passes openui5.pack on, alone or embedded,
-# keeps its lines in NOTICE.md and the licence of the pack.
+# The texts of UI5/docs are under CC-BY-SA-4.0: whoever redistributes openui5.pack, alone or embedded,
+# has to keep its lines in NOTICE.md and the licence of the pack.
 set -eu
 cd "$(dirname "$0")"
 package=@sap-ux/fiori-docs-embeddings@1.2.6
@@ -33,7 +33,7 @@ if [ $# -gt 0 ]; then
         openui5 "OpenUI5 documentation" "github.com/UI5/docs, commit $commit" \
         "SAP SE or an SAP affiliate company and OpenUI5 contributors, CC-BY-SA-4.0" \
         "images and release notes" "https://sdk.openui5.org/topic/{key}"
-    # The questions with the page that has to answer them.
+    # Tests that each question leads to the expected page.
     OPENUI5_DOCUMENTATION="$(cd "${2:-documentation}" && pwd)/openui5.pack" \
         cargo test --quiet -p ui5-documentation --test questions -- --nocapture
 fi

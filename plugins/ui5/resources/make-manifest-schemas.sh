@@ -3,9 +3,9 @@
 #
 #   sh make-manifest-schemas.sh [CLONE]     CLONE: a clone of the git repository with all tags; otherwise it is cloned
 #
-# Needs cargo, git, npm, python3 with pip, and sha256sum; the packages come from the registries that npm and pip are set
-# up for. What the pack is made of stands in sources.txt; equal sources make an equal pack. A new version of the schema is
-# a new line there.
+# Needs cargo, git, npm, python3 with pip, and sha256sum; the packages come from the registries that npm and pip are
+# configured for. sources.txt lists the sources of the pack; equal sources make an equal pack. For a new version of the
+# schema, add a line to sources.txt.
 set -eu
 cd "$(dirname "$0")"
 sources=$(mktemp -d)

@@ -2,8 +2,8 @@
 # Makes ui5-yaml.schemas, the JSON schemas of ui5.yaml: a line for each file, its path and then the
 # schema.
 #
-# Needs npm and python3; the package comes from the registry that npm is set up for. What decides
-# nothing (titles, descriptions, comments, defaults) is left out.
+# Needs npm and python3; the package comes from the registry that npm is configured for. Keywords that do
+# not affect validation (titles, descriptions, comments, defaults) are left out.
 set -eu
 cd "$(dirname "$0")"
 package=@ui5/project@4.0.17

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes versions.json, the table of UI5 versions that stands in where the CDN cannot be asked.
+# Makes versions.json, the table of UI5 versions that is used if the CDN does not answer.
 #
-# Needs npm and python3; the packages come from the registry that npm is set up for. Sources:
-# - which patches there are: the versions of the npm packages named below, as of the day it is run;
-# - which minor versions are maintained: npm package @sap-ux/ui5-info (Apache-2.0), whose table was
-#   taken from https://ui5.sap.com/versionoverview.json on the day that stands in it;
-# - what neither says: versions-facts.txt, which names its own sources.
+# Needs npm and python3; the packages come from the registry that npm is configured for. Sources:
+# - existing patches: the versions of the npm packages named below, on the day of the run;
+# - maintained minor versions: npm package @sap-ux/ui5-info (Apache-2.0), whose table was
+#   taken from https://ui5.sap.com/versionoverview.json on the day that the table names;
+# - all other facts: versions-facts.txt, which names its own sources.
 set -eu
 cd "$(dirname "$0")"
 info=@sap-ux/ui5-info@1.0.6

@@ -2,6 +2,6 @@
 
 from . import archive, bill_of_materials, debian, manifests, mcpb, npm, provenance, wheel
 
-# In this order. `provenance` and `manifests` have digests of the files that the others made.
+# The order matters: `provenance` and `manifests` contain digests of the files that the others made.
 FORMATS = (archive, debian, mcpb, npm, wheel, bill_of_materials)
 LAST = (manifests, provenance)

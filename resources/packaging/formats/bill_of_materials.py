@@ -1,4 +1,4 @@
-"""The software bill of materials, in CycloneDX 1.5: each crate that the binary or a bundled plugin is made of."""
+"""The software bill of materials, in CycloneDX 1.5: each crate in the binary or in a bundled plugin."""
 
 import hashlib
 import json
@@ -66,7 +66,7 @@ def is_plugin(package: dict) -> bool:
 
 
 def collect(metadata: dict, roots: list[str], crates: dict, needs: dict) -> None:
-    """Adds the packages that the roots are made of. Dependencies of tests and of build scripts are left out."""
+    """Adds the roots and their dependencies. Dependencies of tests and of build scripts are left out."""
     packages = {one["id"]: one for one in metadata["packages"]}
     nodes = {one["id"]: one for one in metadata["resolve"]["nodes"]}
     open_ids = list(roots)

@@ -7,7 +7,7 @@ from product import PLATFORMS
 
 
 def make(product):
-    """The package of this platform, and the one that users name. The latter is the same whatever the platform is."""
+    """The package of this platform, and the main package, which users install. The main package is the same for all platforms."""
     if product.platform.npm is None:
         return {}
     name = package_name(product, product.platform)
@@ -20,7 +20,7 @@ def make(product):
     others = {
         package_name(product, platform): product.version for platform in PLATFORMS.values() if platform.npm is not None
     }
-    # npm installs those whose `os` and `cpu` fit.
+    # npm installs the optional dependencies whose `os` and `cpu` match.
     extra = {"bin": {product.name: "start.js"}, "files": ["start.js"], "optionalDependencies": others}
     extra["engines"] = {"node": ">=18"}
     if product.registry_name:

@@ -8,7 +8,7 @@ from product import PackagingError
 
 
 def make(product):
-    """One wheel. The binary is one of its scripts, so that installers put it beside Python's."""
+    """One wheel. The binary is one of its scripts, so that installers put it into the folder of scripts."""
     tag = f"py3-none-{platform_tag(product)}"
     name = f"{product.name}-{product.version}"
     entries = [
@@ -24,7 +24,7 @@ def make(product):
 
 
 def platform_tag(product) -> str:
-    """The platform tag: which systems can run the binary."""
+    """The platform tag, which names the systems that can run the binary."""
     target = product.platform.target
     processor = target.split("-")[0]
     if target.endswith("linux-gnu"):
@@ -51,5 +51,5 @@ def metadata(product) -> bytes:
 
 
 def digest(contents: bytes) -> str:
-    """A SHA-256 digest as RECORD files have it."""
+    """A SHA-256 digest in the format of RECORD files."""
     return base64.urlsafe_b64encode(hashlib.sha256(contents).digest()).rstrip(b"=").decode()

@@ -1,4 +1,4 @@
-//! The keys that the host accepts are those of the schema, and each has a row on the page.
+//! Tests that the host accepts exactly the keys of the schema, and that the page has a row for each key.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,31 +15,31 @@ pub const UNKNOWN: &str = "zz-unknown";
 
 /// One table of the configuration that has fixed keys.
 pub struct Table {
-    /// The keys that lead to it; `NAME` for a name of the operator's choice, and `[]` for the entries of a list.
+    /// The keys that lead to the table: `NAME` for a name that the operator chooses, and `[]` for the entries of a list.
     pub path: Vec<String>,
-    /// Its schema.
+    /// The schema of the table.
     pub schema: Value,
 }
 
 impl Table {
-    /// All tables of a schema, each before those in it.
+    /// All tables of a schema. Each table comes before the tables within it.
     pub fn all(schema: &Value) -> Vec<Self> {
         let mut tables = Vec::new();
         collect(&mut Vec::new(), schema, &mut tables);
         tables
     }
 
-    /// Its keys, each with its schema.
+    /// The keys of the table, each with its schema.
     pub fn keys(&self) -> &Map<String, Value> {
         self.schema["properties"].as_object().expect("a table has keys")
     }
 
-    /// The keys that it must have.
+    /// The required keys of the table.
     pub fn required(&self) -> impl Iterator<Item = &str> {
         self.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
     }
 
-    /// Its path, as the page shows it.
+    /// The path of the table, as the page shows it.
     pub fn name(&self) -> String {
         self.path.iter().filter(|part| *part != "[]").cloned().collect::<Vec<_>>().join(".")
     }
@@ -50,7 +50,7 @@ impl Table {
     }
 }
 
-/// Puts a content where a path leads. Tables on the way have the keys that they must have.
+/// Puts a content at a path. The tables on the way get their required keys.
 fn place(path: &[String], schema: &Value, content: Value) -> Value {
     let Some((part, rest)) = path.split_first() else { return content };
     match part.as_str() {
@@ -112,8 +112,8 @@ fn collect(path: &mut Vec<String>, schema: &Value, into: &mut Vec<Table>) {
     }
 }
 
-/// The error of the host for a configuration. `None`: it is accepted. Where the types refuse it, the error is that of
-/// the types, which knows nothing of the schema.
+/// The error of the host for a configuration. `None`: the host accepts it. If the Rust types refuse the configuration,
+/// the error comes from them and not from the schema.
 pub fn refusal(configuration: &Value) -> Option<String> {
     let text = toml::to_string(configuration).expect("it can be written as TOML");
     let error = Config::parse(&text).err()?;
@@ -121,7 +121,7 @@ pub fn refusal(configuration: &Value) -> Option<String> {
     Some(of_types.unwrap_or_else(|| error.to_string()))
 }
 
-/// The keys of a table that the host names when it meets an unknown one.
+/// The keys of a table that the host lists when a configuration has an unknown key.
 fn named_by_the_host(whole: &Value, table: &Table) -> BTreeSet<String> {
     let error =
         refusal(&table.configuration(whole, json!({ UNKNOWN: 1 }))).expect("the key is unknown");

@@ -34,7 +34,7 @@ pub fn anchor(table: &str) -> String {
     if table.is_empty() { "top-level".to_owned() } else { table.replace('.', "-").to_lowercase() }
 }
 
-/// The heading of a table as TOML has it.
+/// The header of a table in TOML.
 fn heading(table: &Table) -> String {
     match (table.path.last().map(String::as_str), table.name()) {
         (None, _) => "Top level".to_owned(),
@@ -87,7 +87,7 @@ fn below(schema: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// The description of a schema, and what it says of the default.
+/// The description of a schema, and the part of it about the default.
 fn description(schema: &Value) -> (&str, Option<&str>) {
     let text = schema["description"].as_str().unwrap_or_default();
     match text.split_once("Default: ") {
@@ -119,7 +119,7 @@ fn meaning(schema: &Value) -> String {
     text.trim_end().to_owned()
 }
 
-/// The default as TOML, or in words. `None`: nothing says what it is.
+/// The default as TOML or in words. `None`: the schema does not say it.
 fn default_of(schema: &Value, is_required: bool) -> Option<String> {
     if is_required {
         return Some("required".to_owned());

@@ -1,4 +1,4 @@
-//! The settings of the bundled plugins: their manifests say what there is, the default configuration says the values.
+//! The settings of the bundled plugins: their manifests name the settings, and the default configuration has the values.
 
 use portcullis_core::config::DEFAULT;
 use serde_json::Value;

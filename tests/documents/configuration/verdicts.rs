@@ -1,4 +1,4 @@
-//! The schema accepts and refuses what the host accepts and refuses.
+//! Tests that the schema accepts and refuses the same configurations as the host.
 
 use std::fs;
 
@@ -100,7 +100,7 @@ fn values() -> Vec<Value> {
 }
 
 #[test]
-fn the_schema_and_the_host_judge_each_key_with_each_type_alike() {
+fn the_schema_and_the_host_agree_about_each_key_with_each_type() {
     let (schema, validator) = (portcullis_core::config::schema(), validator());
     let (mut accepted, mut refused, mut faults) = (0, 0, Vec::new());
     for table in Table::all(schema) {
@@ -143,7 +143,7 @@ fn each_refusal_of_a_key_or_a_value_names_the_key() {
                 let configuration = table.configuration(schema, content);
                 let text = toml::to_string(&configuration).expect("it can be written as TOML");
                 let Err(error) = Config::parse(&text) else { continue };
-                // Where a key is wrong only beside others, the error names the table.
+                // If a key is wrong only in combination with others, the error names the table.
                 let found = error.key.clone().unwrap_or_default();
                 let names_it = found.starts_with(expected) || expected.starts_with(&found);
                 if found.is_empty() || !names_it {

@@ -23,9 +23,9 @@ const TOOLSETS: [(&str, &str); 8] = [
     (toolsets::SCRIPTS, "Runs scripts over tools."),
     (toolsets::OWN, "The project's own."),
 ];
-/// `NegotiateProtocolVersion`: another version is answered with the first.
+/// `NegotiateProtocolVersion`: the answer to an unknown version is the first of these.
 const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
-/// `GetPostInitMethods`: other methods are unknown, whatever the session.
+/// `GetPostInitMethods`: other methods are unknown, with or without a session.
 const METHODS: [&str; 6] = [
     "notifications/initialized",
     "notifications/cancelled",
@@ -57,7 +57,7 @@ pub fn answer(
     if method == "initialize" {
         let asked = body["params"]["protocolVersion"].as_str().unwrap_or_default();
         let version = VERSIONS.into_iter().find(|known| *known == asked).unwrap_or(VERSIONS[0]);
-        // `ProcessInitializeJsonRpcCall` fills in neither name nor version.
+        // `ProcessInitializeJsonRpcCall` sets neither name nor version.
         let mut hello = plain(
             "200 OK",
             &reply(json!({
@@ -128,8 +128,8 @@ fn tools(trap: Option<Trap>) -> Value {
     ] })
 }
 
-/// `ProcessToolCallJsonRpcCall`: an event stream with heartbeats, if a progress token was sent, and the response. The
-/// heartbeats have no total.
+/// `ProcessToolCallJsonRpcCall`: an event stream with the response. If the client sent a progress token, heartbeats come
+/// before the response. They have no total.
 fn stream(body: &Value, answer: Value) -> Answer {
     let mut events = String::new();
     let token = &body["params"]["_meta"]["progressToken"];
@@ -198,7 +198,7 @@ fn call(state: &State, params: &Value, trap: Option<Trap>) -> Option<Value> {
     })
 }
 
-/// `get_asset_class`: the name of the class without a path; of a Blueprint, the name of its generated class.
+/// `get_asset_class`: the name of the class without its path; for a Blueprint, the name of its generated class.
 fn class_name(asset: &Asset) -> String {
     match asset.class.ends_with("Blueprint") {
         true => format!("{}_C", asset.name),
@@ -206,14 +206,14 @@ fn class_name(asset: &Asset) -> String {
     }
 }
 
-/// `_require_allowed_path` and `read_file`: the folders that may be read are absolute and without links.
+/// `_require_allowed_path` and `read_file`: the allowed folders are absolute paths without links.
 fn read_file(state: &State, path: &str) -> Value {
     let folder = lock(&state.project).folder.clone();
     if is_on_drive(&folder) {
         return read_file_on_windows(&folder, path);
     }
     let roots = [format!("{folder}/Content"), format!("{folder}/Saved")];
-    // A relative path begins at the engine's binaries.
+    // A relative path is relative to the folder of the engine's binaries.
     let full = match path.starts_with('/') {
         true => path.to_owned(),
         false => format!("/opt/UnrealEngine/Engine/Binaries/Linux/{path}"),
@@ -227,8 +227,8 @@ fn read_file(state: &State, path: &str) -> Value {
     raised("FileNotFoundError", &format!("File not found: {full}"))
 }
 
-/// `read_file` on Windows, where `_normalize_fs_path` makes letters small and slashes backward (`os.path.normcase`), and
-/// the list of roots shows each backslash twice, as Python writes strings in lists.
+/// `read_file` on Windows. `_normalize_fs_path` converts paths to lower case and backslashes (`os.path.normcase`). The
+/// list of roots has each backslash twice, as Python writes strings in lists.
 fn read_file_on_windows(folder: &str, path: &str) -> Value {
     let engine = "C:/Program Files/Epic Games/UE_5.8/Engine/Binaries/Win64";
     let full = if is_on_drive(path) { path.to_owned() } else { format!("{engine}/{path}") };
@@ -257,7 +257,7 @@ fn in_set(state: &State, set: &str, tool: &str, arguments: &Value) -> Value {
             let path = path.split('.').next().unwrap_or_default();
             returned(json!(state.find(path).is_some()))
         }
-        // The name of the dirty package is compared with the path as it was sent.
+        // The server compares the name of the dirty package with the path that was sent.
         (ASSETS, "is_dirty") => match asset() {
             Some(found) => returned(json!(found.is_dirty && of("asset_path") == found.package)),
             None => missing(),
@@ -302,7 +302,7 @@ fn in_set(state: &State, set: &str, tool: &str, arguments: &Value) -> Value {
     }
 }
 
-/// `find_assets`: names of packages; those of actors of a level are left out.
+/// `find_assets`: names of packages, without packages of actors in levels.
 fn find_assets(state: &State, arguments: &Value) -> Value {
     let folder = arguments["folder_path"].as_str().unwrap_or_default().trim_end_matches('/');
     let class = arguments["asset_type"]["refPath"].as_str().unwrap_or_default();
@@ -319,7 +319,7 @@ fn find_assets(state: &State, arguments: &Value) -> Value {
     returned(json!(found.map(|asset| asset.package).collect::<Vec<_>>()))
 }
 
-/// Where there are no relations, the registry answers `None`, and the tools fail to iterate over it.
+/// If there are no relations, the registry answers `None`, and the tools fail to iterate over it.
 fn related(packages: Vec<String>) -> Value {
     match packages.is_empty() {
         true => raised("TypeError", "'NoneType' object is not iterable"),

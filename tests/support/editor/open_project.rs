@@ -1,18 +1,18 @@
-//! The project that a fake editor has open, as the editor tells it.
+//! The project that a fake editor has open, as the editor reports it.
 
-/// The project that the editor has open, in its own words.
+/// The project that the editor has open, as the editor reports it.
 pub struct OpenProject {
-    /// The absolute folder, without a slash at its end.
+    /// The absolute folder, without a trailing slash.
     pub folder: String,
     /// `projectDir` of `get_project_config`.
     pub config: String,
-    /// The absolute path of the log; empty if the editor does not tell it.
+    /// The absolute path of the log. Empty if the editor does not report it.
     pub log: String,
 }
 
 impl OpenProject {
-    /// `FPaths::ProjectDir` of an installed engine is relative to the engine's binaries. `FPaths` has slashes on Windows,
-    /// too, and a folder on another drive than the engine cannot be relative.
+    /// `FPaths::ProjectDir` of an installed engine is relative to the engine's binaries. `FPaths` uses slashes on every
+    /// system. A folder on another drive than the engine has an absolute path.
     pub fn of(folder: &str) -> Self {
         let folder = folder.trim_end_matches('/').to_owned();
         let name = folder.rsplit('/').next().unwrap_or_default();

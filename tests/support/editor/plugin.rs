@@ -1,7 +1,7 @@
 //! The MCP server of the plugin `UnrealMCPServer`, in two versions.
 //!
 //! Sources: its C++ at commits c7dba6b and 836be8c. Transport and messages are `UMCP_Server.cpp`, the tools
-//! `UMCP_AssetTools.cpp` and `UMCP_CommonTools.cpp`, names and texts as they stand there.
+//! `UMCP_AssetTools.cpp` and `UMCP_CommonTools.cpp`. Names and texts are the same as in these files.
 
 use super::{Answer, Asset, Server, State, Trap, lock, t3d, texts};
 use serde_json::{Value, json};
@@ -165,7 +165,7 @@ fn call(state: &State, name: &str, arguments: &Value, trap: Option<Trap>) -> Opt
         _ if state.server == Server::Plugin => return None,
         "request_editor_compile" => {
             state.do_it(name, arguments);
-            // A compilation that fails is a result, and no error of the tool.
+            // A failed compilation is a result, not an error of the tool.
             done(&json!({
                 "bSuccess": false, "bCompileStarted": true, "status": "failed",
                 "buildLog": "Building MyGame\nDoor.cpp(3): error C2065: 'x'\n",
@@ -174,12 +174,12 @@ fn call(state: &State, name: &str, arguments: &Value, trap: Option<Trap>) -> Opt
             }))
         }
         "get_asset_dependencies" | "get_asset_references" => relations(state, name, arguments),
-        // `get_asset_dependency_tree` visits a node once for each path to it: nobody should call it.
+        // `get_asset_dependency_tree` visits a node once for each path to it, so Portcullis must not call it.
         _ => return None,
     })
 }
 
-/// What a command prints goes to the log, if there is one.
+/// Writes the output of a command to the log, if there is one.
 fn print(log: &str, command: &str) {
     if let Ok(mut log) = fs::OpenOptions::new().append(true).open(log) {
         let line = format!("[2026.09.04-01.12.39:421][714]LogConsoleResponse: {command}: done");
@@ -329,8 +329,8 @@ fn import(state: &State, arguments: &Value) -> Value {
     done(&answer)
 }
 
-/// `FUMCP_AssetTools::BatchExportAssets`: each file is named after the package, numbered where a file is there, and
-/// written through links.
+/// `FUMCP_AssetTools::BatchExportAssets`: each file is named after the package, with a number if the file exists
+/// already. Links are followed.
 fn batch_export(state: &State, arguments: &Value) -> Value {
     let text = |key: &str| arguments[key].as_str().unwrap_or_default();
     let (folder, ending) = (Path::new(text("outputFolder")), text("format").to_lowercase());
@@ -370,8 +370,8 @@ fn batch_export(state: &State, arguments: &Value) -> Value {
     }))
 }
 
-/// `GetAssetDependencies` and `GetAssetReferences`: they take object paths alone. They answer with object paths where
-/// the registry knows the asset, else with packages. Hard and soft together find nothing.
+/// `GetAssetDependencies` and `GetAssetReferences`: they accept only object paths. They answer with object paths of
+/// assets that the registry knows, and with names of other packages. Asking for hard and soft at once finds nothing.
 fn relations(state: &State, tool: &str, arguments: &Value) -> Value {
     let (list, which) = match tool {
         "get_asset_dependencies" => ("dependencies", "Dependencies"),

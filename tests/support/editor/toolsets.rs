@@ -1,7 +1,7 @@
-//! More toolsets of the engine's own server: the application, its logs, Live Coding, and one that runs scripts.
+//! More toolsets of the engine's own server: the editor, its logs, Live Coding, and a toolset that runs scripts.
 //!
-//! Sources, all of Unreal Engine 5.8: EditorAppToolset.h and .cpp, LiveCodingToolset.cpp, `LogsToolset` by the metadata
-//! that a running editor gives, `save_assets` of `editor_toolset/toolsets/asset.py`, and
+//! Sources, all of Unreal Engine 5.8: EditorAppToolset.h and .cpp, LiveCodingToolset.cpp, the metadata of `LogsToolset`
+//! from a running editor, `save_assets` of `editor_toolset/toolsets/asset.py`, and
 //! ModelContextProtocolToolsetRegistryAdapter.cpp for the descriptions of toolsets.
 
 use super::{
@@ -15,10 +15,10 @@ pub const APP: &str = "EditorToolset.EditorAppToolset";
 pub const LOGS: &str = "EditorToolset.LogsToolset";
 pub const LIVE_CODING: &str = "LiveCodingToolset.LiveCodingToolset";
 pub const SCRIPTS: &str = "editor_toolset.toolsets.programmatic.ProgrammaticToolset";
-/// A toolset of the project's own.
+/// A toolset that the project itself defines.
 pub const OWN: &str = "MyGame.MyToolset";
 
-/// A red picture of 2 by 1 pixels, in base64.
+/// A red image of 2 by 1 pixels, in base64.
 const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAADUlEQVR4nGP4z8AARAAI/gH/xp559wAAAABJRU5ErkJggg==";
 
 /// `GetToolsetSchemaText`: the schema of a toolset as a text, or an error that lists all of them.
@@ -105,7 +105,7 @@ fn start(state: &State, arguments: &Value) -> Value {
     returned(Value::Null)
 }
 
-/// `FViewportCapture`: names of members begin with a small letter in JSON. The optional arguments have to be there.
+/// `FViewportCapture`: in JSON, names of members begin in lower case. Arguments that should be optional are required.
 fn capture(arguments: &Value) -> Value {
     let is_there = |key: &str| arguments.as_object().is_some_and(|all| all.contains_key(key));
     if !["captureTransform", "annotations", "bShowUI"].into_iter().all(is_there) {
@@ -121,13 +121,13 @@ fn capture(arguments: &Value) -> Value {
     }))
 }
 
-/// The matching entries in order of time. The default category does not exist, so the category has to be sent.
+/// The matching entries, oldest first. The default category does not exist, so the client must send a category.
 fn log_entries(arguments: &Value) -> Value {
     let (Some(""), Some(pattern)) = (arguments["category"].as_str(), arguments["pattern"].as_str())
     else {
         return returned(json!([]));
     };
-    // The only regular expressions that are understood are texts with escapes.
+    // This stand-in supports only regular expressions that are escaped texts.
     let wanted = pattern.trim_start_matches("(?i)").replace('\\', "").to_lowercase();
     let entries = [
         "LogInit: Build: ++UE5+Release-5.8",

@@ -1,8 +1,8 @@
-//! Measures Portcullis against a minimal native server, and programs in code mode against plain calls: `just bench`.
+//! Compares Portcullis with a minimal native server, and programs in code mode with plain calls: `just bench`.
 //!
 //! Both servers are driven by the same code over the same kinds of pipe and socket, in turns, so
-//! that other load of the machine affects both alike. The native server does nothing but answer.
-//! Portcullis checks the arguments, asks the gate, makes a fresh instance, records the call in its
+//! that other load of the machine affects both alike. The native server only answers.
+//! Portcullis also checks the arguments, asks the gate, makes a fresh instance, records the call in its
 //! audit and checks the answer.
 //!
 //! With the argument `programs`, only programs are measured; this needs no native server.

@@ -1,5 +1,5 @@
-//! Programs in code mode: what a run takes beside a plain call and beside its own calls. The calls are those of `echo`, which
-//! answers at once.
+//! Measures programs in code mode: the time of a run compared with a plain call, and with the calls in the run. The calls
+//! are calls of `echo`, which answers at once.
 
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,11 @@ use crate::server::{Era, Portcullis, Stdio, call};
 /// The program of some forty lines: ten calls, 1,000 rows, regular expressions, a class and a generator.
 const FORTY_LINES: &str = include_str!("program.js");
 
-/// A call after a call.
+/// Number of calls, one after the other.
 const CALLS: u32 = 100;
 
 const ROUNDS: usize = 60;
-/// In each round, each of the four is measured this many times. The instance of the next call is made between two calls.
+/// In each round, each kind of call is measured this many times. The instance for the next call is made between two calls.
 const TURN: usize = 5;
 
 /// Measures programs and prints a table.
@@ -43,7 +43,7 @@ pub fn measure(portcullis: &Portcullis) {
         for _ in 0..ROUNDS {
             for (line, times) in lines.iter().zip(&mut times) {
                 for _ in 0..TURN {
-                    // A model does not ask again at once.
+                    // A model does not send the next call at once.
                     std::thread::sleep(Duration::from_millis(5));
                     let began = Instant::now();
                     session.exchange(line);

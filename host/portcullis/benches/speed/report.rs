@@ -18,7 +18,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// An empty table; the load of the machine is noted now and at the end.
+    /// An empty table. The load of the machine is measured now and at the end.
     pub fn begin() -> Self {
         let head = ["", "native", "portcullis", "ratio", "goal"];
         Self { load: load(), rows: vec![head.map(str::to_owned)] }

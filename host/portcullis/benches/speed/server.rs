@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The older protocol, with `initialize`, or the newer one, without a session.
+/// The era of MCP.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Era {
     /// 2025-11-25.
@@ -92,7 +92,7 @@ impl Portcullis {
         Self { server: server(program, home.path(), &stdio, &http), home }
     }
 
-    /// How it is started.
+    /// How Portcullis is started.
     pub fn server(&self) -> Server {
         self.server.clone()
     }
@@ -233,7 +233,7 @@ impl Stdio {
 
     fn read(&mut self) {
         self.answer.clear();
-        // A notification comes when a plugin has been compiled.
+        // Notifications are skipped: one comes when a plugin has been compiled.
         while self.answer.is_empty() || holds(&self.answer, br#""method":"#) {
             self.answer.clear();
             let length = self.output.read_until(b'\n', &mut self.answer);

@@ -1,4 +1,4 @@
-// Draws numbers beneath a table that holds them: a line over time, bars otherwise.
+// Draws the numbers of a table as a chart below the table: a line over time, otherwise bars.
 
 import { clean, h, showNumber, showTime, timeOf } from "./dom.js";
 import { say } from "./say.js";
@@ -10,7 +10,7 @@ const TOP = 10;
 const MOST = 300;
 const SERIES = 5;
 
-/** Round numbers from the first at or below `low` to the first at or above `high`, about four steps. */
+/** The marks of an axis: round numbers in about four steps, from at or below `low` to at or above `high`. */
 export function ticks(low, high) {
 	const raw = (high - low || Math.abs(high) || 1) / 4;
 	const unit = 10 ** Math.floor(Math.log10(raw));
@@ -21,11 +21,11 @@ export function ticks(low, high) {
 	);
 }
 
-/** A number at an axis, whose numbers are all written as the largest, `most`, is. */
+/** A number at an axis. All numbers of an axis are written like the largest one, `most`. */
 const short = (value, most) =>
 	showNumber(value, "", { notation: most >= 1e5 ? "compact" : "standard", maximumFractionDigits: 3 });
 
-/** A chart of records, if they are fit for one: numbers that are measured, over time or by names that are all different. */
+/** A chart of records that have measured numbers, and times or names that are all different; `undefined` for other records. */
 export function chartOf(records, columns, ordinal) {
 	if (records.length < 3 || records.length > MOST) {
 		return undefined;
@@ -45,10 +45,10 @@ export function chartOf(records, columns, ordinal) {
 			new Set(values).size > 1
 	);
 	const named = all.filter(({ values, read }) => !read.tagged && values.every((value) => typeof value === "string" && value.length <= 30 && !/^https?:|^\d{4}-\d\d/.test(value)) && new Set(values).size === records.length);
-	// When something was changed is no course of time.
+	// Only a column that comes first or is named like a time is an axis of time: a time of a change is not.
 	const time = all.find(({ key, values, read }, index) => (!index || /(date|time|day|hour|minute|week|month|year|timestamp|period|ts)$/i.test(key)) && (read.time || values.every((value) => timeOf(value) !== undefined)) && new Set(values).size === records.length);
 	const across = ordinal ? all[0] : (time ?? named[0]);
-	// Of several measures none is the obvious one, unless all are of one unit.
+	// With several measures it is not clear which one to draw, unless all have the same unit.
 	const isOne = measures.length === 1 || (measures.length > 1 && measures.every(({ read }) => read.unit && read.unit === measures[0].read.unit));
 	if (!across || !measures.length || (across !== time && !ordinal && (records.length > 30 || !isOne))) {
 		return undefined;
@@ -65,7 +65,7 @@ export function chartOf(records, columns, ordinal) {
  */
 export function draw(records, across, series, kind) {
 	const size = ({ key }) => Math.max(...records.map((record) => Math.abs(Number(record[key]) || 0)));
-	// What is of another unit or magnitude says nothing on the same axis: it is there when the user wants it.
+	// A series of another unit or magnitude does not fit on the same axis. It is off until the user switches it on.
 	const on = new Set(
 		series.filter((column) => column.read?.unit === series[0].read?.unit && size(column) <= 5 * size(series[0]) && size(column) * 5 >= size(series[0]))
 	);
@@ -104,14 +104,14 @@ export function draw(records, across, series, kind) {
 		},
 		line
 	);
-	/** Shows and tells the values at a place. */
+	/** Shows and announces the values of one record. */
 	function point(index) {
 		at = index;
 		const [place] = places.find(([, one]) => one === at);
 		line.hidden = said.hidden = false;
 		line.style.left = `${100 * place}%`;
 		said.textContent = clean(telling());
-		// The reading stands on the side that has room.
+		// The values are shown on the side that has room.
 		said.style.cssText = place < 0.5 ? `left:${100 * place}%` : `right:${100 - 100 * place}%`;
 		tellWhere();
 	}
@@ -172,7 +172,7 @@ function picture(records, across, series, on, kind) {
 	const [first, last] = [Math.min(...times), Math.max(...times)];
 	const scaled = shown.every(({ read }) => read && !read.bare) && shown[0].read.text;
 	const tick = scaled || ((mark) => short(mark, Math.max(-low, high)));
-	// As wide as the page, so that its letters have the size of others.
+	// The chart is as wide as the page, so that its text has the size of other text.
 	const width = Math.min(860, Math.max(260, innerWidth - 32));
 	const left = 14 + 7 * Math.max(2, ...marks.map((mark) => tick(mark).length));
 	const room = width - left - 12;

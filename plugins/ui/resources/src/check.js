@@ -1,4 +1,4 @@
-// Says what is wrong with a value, by JSON Schema 2020-12 (and what older drafts wrote otherwise).
+// Checks values against JSON Schema 2020-12, and against keywords of older drafts.
 
 import { canon, equal, has, isObject, showNumber } from "./dom.js";
 import { say } from "./say.js";
@@ -15,7 +15,7 @@ const TYPES = {
 	object: isObject
 };
 
-/** Messages that say what is wanted. */
+/** The messages that name each expected type. */
 const CALLED = {
 	string: "aText",
 	number: "aNumber",
@@ -30,7 +30,7 @@ const isDate = (text) =>
 	/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString().startsWith(text);
 const isTime = (text) => /^([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i.test(text);
 
-/** The formats that are checked, with what to write. */
+/** The formats that are checked, each with the message that names the expected text. */
 const FORMATS = {
 	date: [isDate, "aDate"],
 	time: [isTime, "aTime"],
@@ -45,19 +45,19 @@ const FORMATS = {
 	color: [(text) => /^#([\da-f]{3}|[\da-f]{6})$/i.test(text), "aColour"]
 };
 
-/** A pattern as an expression; `undefined` if it is none. */
+/** A pattern as a regular expression; `undefined` if it is not valid. */
 function expression(pattern) {
 	for (const flags of ["u", ""]) {
 		try {
 			return new RegExp(pattern, flags);
 		} catch {
-			// Without `u`, escapes that mean nothing are allowed.
+			// Without the flag `u`, unknown escapes are allowed.
 		}
 	}
 	return undefined;
 }
 
-/** The limits of a value: the keyword, which names the message as well, whom it concerns, and whether it is broken. */
+/** The limits of a value: the keyword (also the name of the message), the type that it applies to, and whether a value breaks it. */
 const LIMITS = [
 	["minimum", "number", (value, limit) => value < limit],
 	["maximum", "number", (value, limit) => value > limit],
@@ -77,8 +77,8 @@ const LIMITS = [
 /**
  * Makes a function that checks values against schemas which may refer to each other.
  *
- * @param follow leads to what a `$ref` names
- * @returns `check(schema, value)`, which gives what is wrong as `{ path, message }`, and `best(branches, value)`,
+ * @param follow gives the schema that a `$ref` names
+ * @returns `check(schema, value)`, which gives the faults as `{ path, message }`, and `best(branches, value)`,
  *          the branch that a value is most likely meant for
  */
 export function checker(follow) {
@@ -159,7 +159,7 @@ export function checker(follow) {
 		}
 	}
 
-	/** The place of the branch with the least grave faults. */
+	/** The index of the branch with the least grave faults. */
 	function nearest(branches, value, each, depth) {
 		const constants = (schema) =>
 			isObject(schema)
@@ -171,7 +171,7 @@ export function checker(follow) {
 			const other = constants(branches[index]).some(
 				([name, part]) => has(value, name) && !equal(value[name], part.const)
 			);
-			// The wrong kind is worse than a wrong mark, and that than any number of details.
+			// A wrong type is worse than a wrong constant. A wrong constant is worse than any number of other faults.
 			return faults.length + 1e4 * other + 1e6 * faults.some(({ path, kind }) => kind && path.length === depth);
 		});
 		return graves.indexOf(Math.min(...graves));

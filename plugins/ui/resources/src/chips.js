@@ -1,10 +1,10 @@
-// A list of short texts or of choices, as chips that are added and removed one by one.
+// A form field for a list of short texts or of choices: chips that the user adds and removes one by one.
 
 import { clean, freshId, h } from "./dom.js";
 import { frame, hasDefault, nameOf } from "./fields.js";
 import { say } from "./say.js";
 
-/** A text that is longer has a line of its own. */
+/** A longer text has a line of its own instead of a chip. */
 const LONG = 80;
 
 const isShort = (value) => typeof value === "string" && value !== "" && value.length <= LONG && !/[\r\n]/.test(value);
@@ -16,9 +16,9 @@ const isPlain = ({ format, maxLength, contentEncoding, contentMediaType }) =>
 	!(maxLength > LONG);
 
 /**
- * Whether a list is one of chips.
+ * Whether a list is shown as chips.
  *
- * @param each the shape of its items; @param value what is given
+ * @param each the shape of its items; @param value the given list
  */
 export const isOfChips = (schema, each, value = []) =>
 	!schema.prefixItems &&
@@ -105,7 +105,7 @@ export function chips(schema, value, ask, each) {
 
 	function key(event) {
 		if (event.key === "Enter" && !event.isComposing && input.value) {
-			// Enter in an empty field sends the form, as everywhere.
+			// Enter in an empty field sends the form, as in all other fields.
 			event.preventDefault();
 			event.stopPropagation();
 			add();

@@ -1,18 +1,18 @@
-// The question before a tool that may destroy.
+// The question before a call of a destructive tool.
 
 import { h, pretty } from "./dom.js";
 import { say } from "./say.js";
 
-/** How long a question must have stood in one place before it can be agreed to, in milliseconds. */
+/** How long a question must be shown in one place before the user can agree, in milliseconds. */
 const ARMED_AFTER = 700;
 
-/** Takes back the question that is open. */
+/** Closes the open question. */
 let open;
 
-/** What is asked about is no longer what stands in the form: the question goes. */
+/** Closes the question, since the form no longer holds the arguments that it asks about. */
 export const dismiss = () => open?.();
 
-/** Enables a button only after it has stood still for a while, so that no click meant for something else meets it. */
+/** Enables a button only when it has not moved for a while, so that a click meant for something else does not hit it. */
 function arm(button) {
 	let [place, since] = ["", 0];
 	const watch = () => {
@@ -28,9 +28,9 @@ function arm(button) {
 }
 
 /**
- * Asks before what may destroy; `true` once the user agrees.
+ * Asks before a destructive call; `true` once the user agrees.
  *
- * @param name of the tool; @param anchor what the question stands at; @param args what will be sent, shown if `isShown`
+ * @param name of the tool; @param anchor the element beside which the question is shown; @param args the arguments, shown if `isShown`
  */
 export function agree(name, anchor, args, isShown) {
 	return new Promise((done) => {
@@ -48,7 +48,7 @@ export function agree(name, anchor, args, isShown) {
 		};
 		const agreed = h(
 			"button",
-			// The second click of a double click was meant for what stood here before.
+			// The second click of a double click was meant for the element that was here before.
 			{ type: "button", class: "danger", onclick: (event) => event.detail > 1 || end(true)() },
 			say("runIt")
 		);
@@ -69,7 +69,7 @@ export function agree(name, anchor, args, isShown) {
 				h("button", { type: "button", onclick: end(false) }, say("cancel"))
 			)
 		);
-		// Above a view of a model's, so that nothing in the view can move it.
+		// The question is above a view that a model wrote, so that nothing in the view can move the question.
 		isShown ? anchor.before(panel) : anchor.after(panel);
 		panel.querySelector(".actions").lastChild.focus();
 		panel.scrollIntoView({ block: "nearest" });

@@ -1,21 +1,21 @@
-// The host's looks and its user's ways of writing: theme, colours, fonts, languages, directions.
+// Adopts the host's theme, colours and fonts, and its user's language, writing direction and formats.
 
 import { user } from "./dom.js";
 import en from "./messages/en.json" with { type: "json" };
 import { language, languageOf, speak } from "./say.js";
 
-/** Scripts that are written from right to left. */
+/** Writing systems from right to left. */
 const LEFTWARDS = /^(Arab|Hebr|Thaa|Syrc|Nkoo|Adlm|Rohg)$/;
 
-/** A value that would fetch something. */
+/** CSS values that would fetch something. */
 const FETCHES = /url\(|image-set\(/i;
 
 const root = document.documentElement;
 
-/** Fonts that the host offers, as far as its policy lets the page have them. Nothing but `@font-face` is taken. */
+/** Adopts fonts that the host offers, as far as its policy allows. Of the host's CSS, only `@font-face` rules are used. */
 function fonts(css) {
 	const [offered, taken] = [new CSSStyleSheet(), new CSSStyleSheet()];
-	// What would be imported is not fonts alone.
+	// An `@import` could bring in more than fonts.
 	offered.replaceSync(css.replace(/@import[^;]*;?/gi, ""));
 	[...offered.cssRules]
 		.filter((rule) => rule instanceof CSSFontFaceRule)
@@ -23,13 +23,13 @@ function fonts(css) {
 	document.adoptedStyleSheets = [taken];
 }
 
-/** The messages of each language that are there, by its name; others are read from the server. */
+/** The messages that the page has, by language. Messages of other languages are read from the server. */
 const known = { en: Promise.resolve(en), ...globalThis.portcullisMessages };
 
 /**
- * Takes on the host's looks.
+ * Adopts the host's theme and styles.
  *
- * @param context what is new of it
+ * @param context the changed parts of the host context
  */
 export function dress({ theme, styles, safeAreaInsets }) {
 	if (/^(light|dark)$/.test(theme)) {
@@ -49,10 +49,10 @@ export function dress({ theme, styles, safeAreaInsets }) {
 }
 
 /**
- * Takes on the language, the direction and the ways of writing of the host's user.
+ * Adopts the language, the writing direction and the formats of the host's user.
  *
- * @param read reads a resource of the server: its text
- * @returns whether anything is written differently now
+ * @param read gives the text of a resource of the server
+ * @returns whether any text in the page is written differently now
  */
 export async function settle({ locale = user.locale, timeZone = user.timeZone }, read) {
 	const before = JSON.stringify([user, language()]);
@@ -69,10 +69,10 @@ export async function settle({ locale = user.locale, timeZone = user.timeZone },
 	try {
 		messages = await known[spoken];
 	} catch {
-		// The host reads nothing for views, or the server is an older one.
+		// The host does not read resources for views, or the server is older.
 		delete known[spoken];
 	}
-	// Meanwhile the host may have said otherwise.
+	// The host may have named another locale meanwhile.
 	if (user.locale === locale) {
 		speak(messages ? spoken : "en", messages ?? en, locale);
 		root.lang = language();

@@ -1,9 +1,9 @@
-// What the page says to the conversation that it is in: questions of the user, and what the model should know.
+// Sends messages to the conversation around the page: questions of the user, and context for the model.
 
 import { h, pretty } from "./dom.js";
 import { say } from "./say.js";
 
-/** Most characters of what is told about data, to the assistant and to the model. */
+/** Maximum length of data in a message to the assistant or the model, in characters. */
 const LONGEST = 4000;
 
 const cut = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
@@ -11,7 +11,7 @@ const cut = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : 
 /** A value as text for the assistant. */
 const quoted = (value) => `\`\`\`json\n${cut(pretty(value))}\n\`\`\``;
 
-/** The answer of a tool in a few words: its text, or else its data. */
+/** The answer of a tool in brief: its text, or else its data. */
 function inBrief({ content, structuredContent } = {}) {
 	const texts = (Array.isArray(content) ? content : [])
 		.filter((item) => item?.type === "text" && !(item.annotations?.audience?.includes("assistant") === false))
@@ -20,15 +20,15 @@ function inBrief({ content, structuredContent } = {}) {
 }
 
 /**
- * The page's part in the conversation.
+ * Gives the functions by which the page takes part in the conversation.
  *
- * @param host talks with the host; @param tell shows the user a line
- * @returns what the page can do, each once `learn` has heard that the host can
+ * @param host sends requests to the host; @param tell shows the user a line
+ * @returns the functions. Each works once `learn` has been told that the host supports it
  */
 export function converse(host, tell) {
 	let can = {};
 	const text = (said) => ({ type: "text", text: said });
-	/** Whether the host did what it was asked for; if not, the user is told. */
+	/** Whether the host did what the page requested. If not, the user is told. */
 	const request = (method, params) =>
 		host.request(method, params).then(
 			(result) => (result?.isError && tell(say("hostRefused", { reason: "—" })), !result?.isError),
@@ -37,18 +37,18 @@ export function converse(host, tell) {
 	const send = (said) => request("ui/message", { role: "user", content: [text(said)] });
 
 	return {
-		/** Takes note of what the host can, as it says in the handshake. */
+		/** Takes the capabilities that the host declared in the handshake. */
 		learn: (capabilities = {}) => (can = capabilities),
-		/** Whether the user can ask the assistant from here. */
+		/** Whether the user can ask the assistant from this page. */
 		canAsk: () => Boolean(can.message),
 		/** Whether the host saves files. */
 		canDownload: () => Boolean(can.downloadFile),
-		/** Asks the assistant to run the tool, which this page cannot; whether the host took it. */
+		/** Asks the assistant to run the tool, since this page cannot. Gives whether the host accepted the message. */
 		askToRun: (name, args) => send(`${say("pleaseRun", { name })}\n\n${quoted(args)}`),
 		/**
-		 * Lets the user ask the assistant about something that is shown, beneath the element that stands for it.
+		 * Lets the user ask the assistant about a value, in a field below the element that shows the value.
 		 *
-		 * @param anchor the element; @param value what it shows
+		 * @param anchor the element; @param value the value
 		 */
 		ask(anchor, value) {
 			const back = document.activeElement;
@@ -81,14 +81,14 @@ export function converse(host, tell) {
 			anchor.after(panel);
 			question.select();
 		},
-		/** Has the host save a text as a file of the user's; whether it did. */
+		/** Has the host save a text as a file for the user. Gives whether the host did. */
 		download: (name, mimeType, content) =>
 			request("ui/download-file", {
 				contents: [
 					{ type: "resource", resource: { uri: `file:///${encodeURIComponent(name)}`, mimeType, text: content } }
 				]
 			}),
-		/** Tells the model of a call that the user made here: it sees no other way. */
+		/** Tells the model about a call that the user made in this page. The model would not see it otherwise. */
 		report(name, args, result) {
 			can.updateModelContext &&
 				host
@@ -99,7 +99,7 @@ export function converse(host, tell) {
 							)
 						]
 					})
-					// The answer stands in the page all the same.
+					// The page shows the answer in any case.
 					.catch(() => undefined);
 		}
 	};

@@ -1,4 +1,4 @@
-// Puts text where the user can paste it, also where the host gives the page no clipboard.
+// Copies text to the clipboard, also if the host does not give the page the Clipboard API.
 
 import { h } from "./dom.js";
 import { say } from "./say.js";

@@ -1,4 +1,4 @@
-// Shows any JSON: tables, trees, lists of names and values, and text, by its shape and by what the output schema says.
+// Shows any JSON as tables, trees, lists of names and values, and text, depending on its shape and the output schema.
 
 import { clean, cut, h, has, isObject, pretty } from "./dom.js";
 import { arrange, GENERIC, isScalar, isShortList, plain } from "./order.js";
@@ -16,7 +16,7 @@ const COLUMNS = 30;
 
 const NAMED = /^(name|title|label|display_?name|login|email|id|key|path|url)$/i;
 
-/** What a value that does not fit says of itself. */
+/** The short text for a value that does not fit. */
 function summary(value) {
 	const count = Object.keys(value).length;
 	if (Array.isArray(value)) {
@@ -27,11 +27,11 @@ function summary(value) {
 }
 
 /**
- * What shows data.
+ * Shows data.
  *
  * @param look reads the output schema's parts
- * @param open called with an address that the user wants to open
- * @param deeds what else the user can do: `copy(text)`, and where `canSave()` and `canAsk()` say so, `save(name, mimeType, text)` and
+ * @param open called with the URL that the user wants to open
+ * @param deeds the user's other actions: `copy(text)`, and if `canSave()` and `canAsk()` say so, `save(name, mimeType, text)` and
  *   `ask(anchor, value)`
  */
 export class Viewer {
@@ -39,7 +39,7 @@ export class Viewer {
 		Object.assign(this, { look, open, deeds });
 	}
 
-	/** The schema of a part, as far as there is one. */
+	/** The schema of a part, if there is one. */
 	within(schema, key) {
 		const { schema: known } = shapeOf(this.look(schema), this.look);
 		const part =
@@ -57,24 +57,24 @@ export class Viewer {
 		return schema ? this.look(schema) : {};
 	}
 
-	/** A schema as it stands at its place: a referenced one is named for what it is, and its place tells more. */
+	/** A schema with the title at its place: a referenced schema has a title of its own, and the place says more. */
 	placed(schema) {
 		return schema && { ...this.about(schema), title: schema.title };
 	}
 
-	/** One value, in a word or a sentence. */
+	/** One scalar value. */
 	scalar(value, name = "", schema, beside) {
 		return reading(name, this.placed(schema), [value], beside && [beside]).show(value, this.open);
 	}
 
-	/** A whole record of a table, with a way to ask the assistant about it. */
+	/** All values of a record, with a button to ask the assistant about the record. */
 	whole(record, depth, schema) {
 		const shown = this.object(record, schema, depth + 1);
 		const ask = h("button", { type: "button", class: "small", onclick: () => this.deeds.ask(ask, record) }, say("askAbout"));
 		return this.deeds.canAsk() ? h("div", { class: "data" }, shown, ask) : shown;
 	}
 
-	/** A value within a table: short, with what is left out in the details of its row. */
+	/** A value in a cell of a table. It is shortened; the details of the row have the rest. */
 	cell(value, name, schema, read) {
 		if (isScalar(value)) {
 			return read.show(value, this.open, true);
@@ -107,7 +107,7 @@ export class Viewer {
 		if (rows) {
 			const columns = rows.columns.slice(0, COLUMNS);
 			const [first, second] = rows.records;
-			// One record of which a row shows only a part stands as names and values.
+			// A single record that does not fit into a row is shown as names and values.
 			const isAlone = Array.isArray(value) && !second && (columns[4] || columns.some(({ key }) => !isScalar(first[key])));
 			return h(
 				"div",
@@ -155,7 +155,7 @@ export class Viewer {
 		const sections = pieces.filter(({ kind }) => kind === "section");
 		const level = `h${Math.min(6, depth + 2)}`;
 		const body = pieces.filter(({ kind }) => kind !== "book");
-		// A part alone, or the first if its name is "items", needs no heading of its own.
+		// A single part with a general name, such as "items", needs no heading of its own.
 		const isPlain = (key) => (sections.length < 2 || body[0].entries[0][0] === key) && (body.length < 2 || GENERIC.test(plain(key)));
 		const isSentence = ({ entries: [[key, one], ...more] }) => body.length < 2 && !more.length && isScalar(one) && GENERIC.test(plain(key));
 		return h(
@@ -195,7 +195,7 @@ export class Viewer {
 		};
 	}
 
-	/** Counts, offsets, sources: one quiet line. */
+	/** Bookkeeping, such as counts, offsets and sources, in one unobtrusive line. */
 	book(entries, beside) {
 		const said = entries.map(([key, part, inner]) => {
 				const { label, value } = this.fact([key, part, inner], beside, 0);

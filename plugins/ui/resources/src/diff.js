@@ -1,4 +1,4 @@
-// Shows differences: those that a text holds, and those between a value before and after.
+// Shows differences: a text that is a diff, and the changes between two versions of a value.
 
 import { equal, h, isObject } from "./dom.js";
 import { plain } from "./order.js";
@@ -7,7 +7,7 @@ import { labelOf } from "./words.js";
 
 const HUNK = /^@@ -\d+(,\d+)? \+\d+(,\d+)? @@/m;
 
-/** Lines with a sign or two blanks before each, without a head. */
+/** Whether a text is a diff without a header: each line begins with a sign and a space, or with two spaces. */
 const isBare = (text) => text.split("\n").every((one) => /^([-+ ] |$)/.test(one)) && /^\+ /m.test(text) && /^- /m.test(text);
 
 export const isDiff = (text) => (HUNK.test(text) && /^[+-]/m.test(text)) || isBare(text);
@@ -19,7 +19,7 @@ const line = (text) => {
 	return h("span", { class: head ? "hunk" : SIGNS[text[0]] }, `${text}\n`);
 };
 
-/** Lines with a sign before each, coloured; the signs stay for who sees no colours. */
+/** A diff with coloured lines. The signs stay, for users who do not see colours. */
 export const diffOf = (text) =>
 	h(
 		"figure",
@@ -27,11 +27,11 @@ export const diffOf = (text) =>
 		h("pre", { class: "text diff", tabindex: 0, role: "group", "aria-label": say("difference") }, text.split("\n").slice(0, 3000).map(line), text.split("\n").length > 3000 && "…")
 	);
 
-/** Most lines of either text that are compared, and most pairs of lines. */
+/** Maximum number of lines of each text that are compared, and of pairs of lines. */
 const LINES = 5000;
 const MOST = 4e6;
 
-/** The lines of two texts: `[kind, line]` with the kinds `=`, `-` and `+`. */
+/** The difference between two texts: `[kind, line]` for each line, with the kinds `=`, `-` and `+`. */
 export function compare(before, after) {
 	const [a, b] = [before.split("\n").slice(0, LINES), after.split("\n").slice(0, LINES)];
 	let start = 0;
@@ -47,7 +47,7 @@ export function compare(before, after) {
 	if (left.length * right.length > MOST) {
 		rows.push(...left.map((line) => ["-", line]), ...right.map((line) => ["+", line]));
 	} else {
-		// The longest common subsequence, from each pair of lines on.
+		// The length of the longest common subsequence from each pair of lines on.
 		const wide = right.length + 1;
 		const longest = new Uint16Array((left.length + 1) * wide);
 		for (let i = left.length - 1; i >= 0; i--) {
@@ -83,13 +83,13 @@ const PAIRS = [
 	["previous", "current"]
 ];
 
-/** The names of what an object says was and is, if these are of one kind. */
+/** The names of the members with the old and the new value, if both values are of one kind. */
 const changed = (value) =>
 	PAIRS.map((pair) => pair.map((wanted) => Object.keys(value).find((key) => plain(key) === wanted))).find(
 		([old, now]) => old && now && ((isObject(value[old]) && isObject(value[now])) || (typeof value[old] === "string" && typeof value[now] === "string" && /\n/.test(value[old] + value[now])))
 	);
 
-/** What was and what is: lines of texts, or the fields that differ; `undefined` for other data. */
+/** The difference between an old and a new value: changed lines of texts, or changed fields; `undefined` for other data. */
 export function changeOf(value, view, schema, depth) {
 	const [old, now] = (isObject(value) && changed(value)) || [];
 	if (!old) {

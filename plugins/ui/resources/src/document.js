@@ -1,4 +1,4 @@
-// Shows a model's document: its markup is rebuilt from lists, and its script is interpreted. The browser runs none of it.
+// Shows a document of a model. Its markup is rebuilt from lists of allowed parts, and its script is interpreted: the browser runs neither.
 
 import { globals, library, native } from "./document/globals.js";
 import { computed, Elements } from "./document/elements.js";
@@ -6,27 +6,27 @@ import { interpret } from "./document/interpret.js";
 import { build, SVG_NAMESPACE, sheetOf } from "./document/markup.js";
 import { beginTurn, call, Callable, exported, Facade, failure, imported, make, numberOf, Stop, table, textOf } from "./document/values.js";
 
-/** A second line of defence: from here on no text becomes a script, and only data a picture. */
+/** A second line of defence: the page runs no further scripts, and loads images, media and fonts only from `data:` and `blob:`. */
 const POLICY =
 	"default-src 'none'; script-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; font-src data:; form-action 'none'; base-uri 'none'";
-/** How long after a click a call may follow, in milliseconds. */
+/** How long after a click the script may call the tool, in milliseconds. */
 const AFTER_CLICK = 5000;
-/** Clicks that follow each other faster, in milliseconds, are one: a press on a label clicks its field as well. */
+/** Clicks within this time, in milliseconds, count as one: a click on a label also clicks its field. */
 const SAME_CLICK = 60;
-/** Most characters of a call's arguments. */
+/** Maximum length of a call's arguments, in characters of JSON. */
 const LARGEST = 100_000;
-/** Most timers at a time, and the shortest, in milliseconds. */
+/** Maximum number of timers at a time, and the shortest delay, in milliseconds. */
 const TIMERS = 50;
 const SHORTEST = 15;
 
-/** The document of a page: its elements, its script, and what the script may do. */
+/** The document of a page: its elements, its script, and the functions that the script may use. */
 class Shown {
 	listeners = new Set();
 	timers = new Map();
 	ticket = 0;
 	/** The time of the last click within the document that has not led to a call. */
 	clicked = -Infinity;
-	/** The clicks that have been counted: several listeners hear one, some of them later. */
+	/** The click events that were counted already: several listeners get the same event, some of them later. */
 	granted = new WeakSet();
 	/** When the last click was counted. */
 	granting = -Infinity;
@@ -55,7 +55,7 @@ class Shown {
 		this.program = page.document.program;
 	}
 
-	/** Runs what an event or a timer begins. While the user is asked, it waits. */
+	/** Runs the work that an event or a timer begins. While the user is asked for consent, the work waits. */
 	turn(work, event) {
 		if (this.isOver) {
 			return;
@@ -91,7 +91,7 @@ class Shown {
 		interpret(this.program, this.#globals());
 	}
 
-	/** Tells the script what has changed; throws if a listener fails. */
+	/** Gives the script the current input and result; throws if a listener fails. */
 	update() {
 		if (this.isAsking) {
 			this.waiting.push([() => this.update()]);
@@ -103,7 +103,7 @@ class Shown {
 		this.#tell();
 	}
 
-	/** Takes on the page's theme. */
+	/** Adopts the page's theme. */
 	dress() {
 		this.turn(() => this.#tell());
 	}
@@ -113,7 +113,7 @@ class Shown {
 		this.said.textContent = this.clean(text);
 	}
 
-	/** Nothing of the script runs any more. */
+	/** Ends the script for good. */
 	end() {
 		this.isOver = true;
 		this.timers.forEach(clearTimeout);
@@ -131,7 +131,7 @@ class Shown {
 		this.elements.root.style.colorScheme = theme;
 	}
 
-	/** Calls the tool, if the user has just clicked within the document; the answer comes to the listeners. */
+	/** Calls the tool, if the user has just clicked within the document. The listeners get the answer. */
 	#request(args) {
 		const given = exported(args);
 		const text = JSON.stringify(given) ?? "";
@@ -145,9 +145,9 @@ class Shown {
 		this.#ask(JSON.parse(text), text).catch((problem) => this.say(`The view could not call the tool: ${problem.message}`));
 	}
 
-	/** Has the page ask the user where it must, and call the tool. */
+	/** Has the page call the tool. If the tool needs consent, the page asks the user first. */
 	async #ask(args, text) {
-		// The document stays as it is, and takes no part, while the user reads the question.
+		// While the user reads the question, the document is inert and keeps its height.
 		this.isAsking = true;
 		this.host.inert = true;
 		this.host.style.height = `${this.host.getBoundingClientRect().height}px`;
@@ -234,7 +234,7 @@ class Shown {
 		return all;
 	}
 
-	/** Listeners of the document and the window: what is over when the script begins is heard at once. */
+	/** Adds a listener to the document or the window. Events that are over before the script begins are delivered at once. */
 	#listen = (_, type, then) => {
 		const name = textOf(type);
 		if (name === "DOMContentLoaded" || name === "load") {

@@ -1,15 +1,15 @@
-// Makes elements from text that nobody trusts, and shows numbers and times as the host's user writes them.
+// Makes elements from untrusted text, and shows numbers and times in the format of the host's user.
 
 import { say } from "./say.js";
 import { words } from "./words.js";
 
-/** What the host says about its user; filled in by main.js. */
+/** The user's locale and time zone, as the host sends them. `settle` in context.js sets them. */
 export const user = { locale: undefined, timeZone: undefined };
 
-/** Characters that reorder or hide what stands around them, and controls that no text needs. */
+/** Characters that reorder or hide the text around them, and control characters. */
 const DECEIVING = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Text from outside, fit to be shown: what would deceive is replaced by a visible mark. */
+/** Sanitises untrusted text for display: replaces deceptive characters by a visible mark. */
 export const clean = (text) => String(text).replace(DECEIVING, "\ufffd");
 
 const SVG = ["svg", "g", "path", "line", "rect", "circle", "text", "title"];
@@ -40,7 +40,7 @@ export function h(tag, attributes, ...children) {
 
 let ids = 0;
 
-/** A name for an element that no other has. */
+/** An id for an element, unique in the page. */
 export const freshId = () => `p${++ids}`;
 
 export const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
@@ -63,19 +63,19 @@ export function equal(a, b) {
 	try {
 		return canon(a) === canon(b);
 	} catch {
-		// Deeper than the stack: nobody compares that.
+		// Values nested deeper than the stack allows count as different.
 		return false;
 	}
 }
 
-/** JSON for people; what deceives stays escaped. */
+/** JSON for people. Deceptive characters stay escaped. */
 export const pretty = (value) =>
 	(JSON.stringify(value, null, 2) ?? "").replace(
 		DECEIVING,
 		(char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`
 	);
 
-/** Numbers that name something rather than count it are written without separators. */
+/** Names of numbers that identify something rather than count it. They are written without separators. */
 const NAMES = /(^|[\s_-])(id|year|code|zip|port|version|number|line|pid)$/i;
 
 export function showNumber(value, name = "", options = {}) {
@@ -84,7 +84,7 @@ export function showNumber(value, name = "", options = {}) {
 			maximumFractionDigits: 20,
 			useGrouping: !NAMES.test(words(name)) && "min2",
 			...options
-			// What binary fractions add is nobody's data.
+			// Removes the rounding errors of binary fractions.
 		}).format(Number.isInteger(value) ? value : Number(value.toPrecision(15)));
 	} catch {
 		return String(value);
@@ -93,7 +93,7 @@ export function showNumber(value, name = "", options = {}) {
 
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
-/** Milliseconds since 1970 of an ISO date or time; `undefined` if it is none. */
+/** An ISO date or time in milliseconds since 1970; `undefined` for other values. */
 export const timeOf = (value) => {
 	const time = typeof value === "string" && TIME.test(value) ? Date.parse(value) : NaN;
 	return Number.isNaN(time) ? undefined : time;
@@ -101,16 +101,16 @@ export const timeOf = (value) => {
 
 const inZone = (time, timeZone, options) => new Intl.DateTimeFormat(user.locale, { timeZone, ...options }).format(time);
 
-/** The name of the user's zone at a time, such as `CET` or `GMT+9`. */
+/** The name of the user's time zone at a time, such as `CET` or `GMT+9`. */
 const zoneName = (time) =>
 	new Intl.DateTimeFormat(user.locale, { timeZone: user.timeZone, timeZoneName: "short" })
 		.formatToParts(time)
 		.find(({ type }) => type === "timeZoneName").value;
 
 /**
- * An ISO date or time as the user writes it. A time without a zone is not moved. A time with an offset keeps the offset and
- * has the user's time beside it, where that differs; a time in UTC is the user's, with the zone. With `options`, as on the
- * axis of a chart, there is no room for zones: such a time is the user's.
+ * An ISO date or time in the user's format. A time without a zone is not converted. A time with an offset keeps the offset,
+ * and the user's time is shown beside it if it differs. A time in UTC is shown in the user's time zone, with the zone's name.
+ * With `options`, as on the axis of a chart, times with a zone are shown in the user's time zone, without its name.
  */
 export function showTime(value, options) {
 	const time = timeOf(value);
@@ -135,7 +135,7 @@ export function showTime(value, options) {
 	}
 }
 
-/** Puts `items` into `box` bit by bit: `size` at first, the rest when the user asks. */
+/** Puts `items` into `box` in portions: the first `size` at once, further ones when the user asks. */
 export function cut(box, items, size, make) {
 	let shown = 0;
 	const more = h("button", {
@@ -143,7 +143,7 @@ export function cut(box, items, size, make) {
 		class: "link",
 		onclick: () => {
 			grow();
-			// The focus does not stay on what has gone.
+			// The focus does not stay on a hidden button.
 			if (more.hidden) {
 				box.tabIndex = -1;
 				box.focus({ preventScroll: true });
@@ -162,7 +162,7 @@ export function cut(box, items, size, make) {
 	return box;
 }
 
-/** The places of an element within a box, from the box down. */
+/** The path of an element within a box: the indices of its ancestors and of itself. */
 function wayTo(box, element) {
 	const way = [];
 	for (let at = element; at !== box; at = at.parentNode) {
@@ -171,7 +171,7 @@ function wayTo(box, element) {
 	return way;
 }
 
-/** Makes a box anew by `work`, and has the focus stay where it was in it: at the same place, or else at the box. */
+/** Has `work` fill a box again, and keeps the focus: on the element at the same place, or else on the box. */
 export function steady(box, work) {
 	const held = document.activeElement;
 	const way = box.contains(held) && held !== box && wayTo(box, held);
@@ -182,5 +182,5 @@ export function steady(box, work) {
 	}
 }
 
-/** A long text, cut. */
+/** A long text, shown in portions. */
 export const longText = (text, tag = "pre") => cut(h(tag, { class: "text", ...(tag === "pre" && { "tabindex": 0, "role": "group", "aria-label": say("text") }) }), text, 4000, clean);

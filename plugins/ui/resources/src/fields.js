@@ -1,4 +1,4 @@
-// The fields of a form that hold one value: text, numbers, choices, times, and JSON for what is left.
+// The fields of a form that hold one value: text, numbers, choices, times, and JSON for all other values.
 
 import { canon, clean, equal, freshId, h, has, isObject, pretty, showNumber } from "./dom.js";
 import { parts } from "./parts.js";
@@ -6,10 +6,10 @@ import { say } from "./say.js";
 import { labelOf } from "./words.js";
 
 /**
- * A label, what it is for, what explains it and what is wrong with it.
+ * A field with its label, its description and its error message.
  *
- * @param ask `name`, `required`, and `item` where the name is a place in a list
- * @returns the `element`, and `say`, which shows what is wrong
+ * @param ask `name`, `required`, and `item` if the name is an index in a list
+ * @returns the `element`, and `say`, which shows an error message
  */
 export function frame(schema, ask, control, id, ...extras) {
 	const error = h("p", { class: "error", id: `${id}-e`, hidden: true });
@@ -56,11 +56,11 @@ export const title = (schema, ask) => {
 
 const brief = (value) => (typeof value === "string" ? value : canon(value));
 
-/** Whether the tool takes a value of its own where none is sent. */
+/** Whether the tool uses a default value if no value is sent. */
 export const hasDefault = (schema, ask) =>
 	!ask.required && has(schema, "default") && schema.default !== null && schema.default !== "";
 
-/** What stands in a field while it is empty: what the tool takes then, or an example. */
+/** The placeholder of an empty field: the default value or an example. */
 const hint = (schema, ask) => {
 	const example = schema.examples?.[0] ?? schema.example;
 	return hasDefault(schema, ask)
@@ -70,7 +70,7 @@ const hint = (schema, ask) => {
 			: brief(example);
 };
 
-/** How wide a text's field is: as wide as what it is for. */
+/** The width of a text field, by the texts that it is for. */
 const widthOf = ({ format, maxLength }) =>
 	maxLength <= 16 || /^(date|time|ipv4|color)$/.test(format)
 		? "short"
@@ -79,10 +79,10 @@ const widthOf = ({ format, maxLength }) =>
 			: undefined;
 
 /**
- * A field whose value is exactly what was given until the user changes it.
+ * A field. Its value is exactly the given value until the user changes it.
  *
- * @param read gives the value as it stands in the control; what it throws is shown
- * @param put shows another value that is given, if it can
+ * @param read gives the value in the control. If it throws, the error is shown
+ * @param put shows another given value, and gives whether it could
  */
 function leaf(schema, given, ask, control, read, extras = [], id = control.id, put = () => false) {
 	let touched = false;
@@ -142,7 +142,7 @@ function text(schema, value, ask) {
 					...INPUTS[format]
 				});
 	input.value = said;
-	// A browser that cannot show what was given shows it as text rather than not at all.
+	// If the browser's control cannot show the given value, a text field shows it.
 	if (!long && input.value !== said) {
 		input.type = "text";
 		input.value = said;
@@ -198,14 +198,14 @@ function text(schema, value, ask) {
 	};
 }
 
-/** The offset of the user's clock from UTC at a time, as RFC 3339 writes it. */
+/** The offset of the user's time from UTC, in the format of RFC 3339. */
 function offsetOf(local) {
 	const minutes = -new Date(local || Date.now()).getTimezoneOffset();
 	const two = (number) => String(Math.trunc(Math.abs(number))).padStart(2, "0");
 	return minutes ? `${minutes < 0 ? "-" : "+"}${two(minutes / 60)}:${two(minutes % 60)}` : "Z";
 }
 
-/** A time of the day, or a date and time, with its offset. */
+/** The field for a time of day, or for a date and time, with an offset. */
 function time(schema, value, ask) {
 	const id = freshId();
 	const both = schema.format === "date-time";
@@ -234,7 +234,7 @@ function time(schema, value, ask) {
 
 const INTEGER = /^[+-]?\d+$/;
 
-/** A number from what was typed; one that JSON's readers would round is refused. */
+/** Parses a typed number. A number that JSON parsers would round is refused. */
 export function parseNumber(typed) {
 	const number = Number(typed);
 	if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(typed) || !Number.isFinite(number)) {
@@ -275,7 +275,7 @@ function boolean(schema, value, ask) {
 	]);
 }
 
-/** A choice in a word. */
+/** The label of a choice. */
 export const nameOf = (one) => one.title ?? brief(one.value);
 
 function choice(schema, value, ask, choices) {
@@ -294,7 +294,7 @@ function choice(schema, value, ask, choices) {
 	return leaf(schema, value, ask, select, () => choices[select.value]?.value);
 }
 
-/** Several of a few: in the order in which they were given and chosen. */
+/** The field for several choices of a few. Their values are in the order in which they were given and chosen. */
 export function several(schema, value, ask, choices) {
 	let chosen = [...value];
 	const box = h(
@@ -314,13 +314,13 @@ export function several(schema, value, ask, choices) {
 	return { box, get: () => chosen };
 }
 
-/** Whole numbers within JSON that its readers would round. */
+/** Whether JSON contains a whole number that JSON parsers would round. */
 const tooLarge = (value) =>
 	typeof value === "number"
 		? Number.isInteger(value) && !Number.isSafeInteger(value)
 		: typeof value === "object" && value !== null && Object.values(value).some(tooLarge);
 
-/** JSON, for what no field can show; `note` says why. */
+/** The field for JSON, for values that no other field can show. `note` says why. */
 export function json(schema, value, ask, note) {
 	const area = h("textarea", {
 		id: freshId(),
@@ -346,7 +346,7 @@ export function json(schema, value, ask, note) {
 	return leaf(schema, value, ask, area, read, note ? [h("p", { class: "hint" }, note)] : []);
 }
 
-/** What the user cannot change. */
+/** A value that the user cannot change. */
 export function fixed(schema, value, ask) {
 	const output = h("output", { id: freshId(), tabindex: 0 }, typeof value === "object" ? pretty(value) : value);
 	const shown = frame(schema, { ...ask, required: false }, output, output.id);
@@ -355,7 +355,7 @@ export function fixed(schema, value, ask) {
 		: { ...shown, get: () => value };
 }
 
-/** A constant: sent as it is, or with a tick where it may be left out. */
+/** A constant. If it is optional, a checkbox decides whether it is sent. */
 export function constant(schema, value, ask) {
 	if (ask.required) {
 		return {

@@ -1,4 +1,4 @@
-// The form of a tool: made of its schema, checked before it is sent, with what is wrong beside each label.
+// The form of a tool. It is made from the tool's schema and checked before it is sent. Faults are shown beside the labels.
 
 import { canon, h, isObject } from "./dom.js";
 import { Nodes } from "./nodes.js";
@@ -8,8 +8,9 @@ import { labelOf } from "./words.js";
 /**
  * The form of a tool.
  *
- * @returns its `element`; `fill(value, ask)`; `read()`, what it yields; `submit()`, the same, or `undefined` once it has
- *          shown what is wrong; `part(name)`, the element of one argument; `isEmpty()`, whether there is nothing to fill in
+ * @returns its `element`; `fill(value, ask)`; `read()`, which gives the arguments; `submit()`, which gives the arguments, or
+ *          shows the faults and gives `undefined`; `part(name)`, the element of one argument; `isEmpty()`, whether there is
+ *          nothing to fill in
  */
 export function makeForm(schema) {
 	const root = asObject(schema);
@@ -22,7 +23,7 @@ export function makeForm(schema) {
 	let partial;
 
 	function fill(value, ask) {
-		// While the input is being written, what has not changed stays as it is.
+		// While the model still writes the input, unchanged parts of the form are kept.
 		if (ask?.partial && partial && node.update?.(value)) {
 			return;
 		}
@@ -46,7 +47,7 @@ export function makeForm(schema) {
 		return found;
 	};
 
-	/** Shows what is wrong beside the labels, and all of it above where it is more than one thing; the nodes in order. */
+	/** Shows each fault beside its label, and a list of all above the form if there are several. Gives the nodes in order. */
 	function show(problems) {
 		wrong.forEach((one) => one.say?.());
 		const byNode = new Map();
@@ -120,5 +121,5 @@ export function makeForm(schema) {
 	};
 }
 
-/** The root of an input schema is an object even where it does not say so. */
+/** The input schema with `type: object`, even if it does not declare a type. */
 const asObject = (schema) => (isObject(schema) ? { type: "object", ...schema } : { type: "object" });

@@ -1,10 +1,10 @@
-// The group of a form that every tool has: an object with its listed properties. The other groups are in lists.js.
+// The group of fields that every form has: an object with its declared properties. The other groups are in lists.js.
 
 import { canon, equal, h, has } from "./dom.js";
 import { parts } from "./parts.js";
 import { say } from "./say.js";
 
-/** What an object holds beside its listed properties, as JSON. */
+/** The field for undeclared properties of an object, as JSON. */
 function loose(nodes, schema, others, ask) {
 	const node = nodes.build({ type: "object" }, Object.fromEntries(others), { ...ask, name: say("value"), item: true, depth: ask.depth + 1 });
 	return { ...node, get: (problems, path) => Object.entries(node.get(problems, path) ?? {}) };
@@ -70,7 +70,7 @@ export function object(nodes, schema, value = {}, ask) {
 		get,
 		child: (name) => named.get(name) ?? rest?.child?.(name),
 		named,
-		/** Shows another value where it differs from the last; whether that could be done. */
+		/** Shows another value where it differs from the last one. Gives whether that was possible. */
 		update(next) {
 			if (rest || !Object.keys(next).every((name) => named.has(name))) {
 				return false;

@@ -1,4 +1,4 @@
-// The view's half of MCP Apps (2026-01-26): JSON-RPC with whoever embeds the page.
+// The view's side of MCP Apps (2026-01-26): JSON-RPC with the host that embeds the page.
 
 import { say } from "./say.js";
 
@@ -8,10 +8,10 @@ const VERSION = "2026-01-26";
 const REPORT_EVERY = 250;
 
 /**
- * Talks with the host.
+ * Exchanges messages with the host.
  *
- * @param heard called with the method and the parameters of each notification
- * @returns `request`, which can be taken back through a signal, and `notify`
+ * @param heard is called with the method and the parameters of each notification
+ * @returns `request`, which can be cancelled by a signal, and `notify`
  */
 export function talk(heard) {
 	const waiting = new Map();
@@ -53,7 +53,7 @@ export function talk(heard) {
 	return { request, notify };
 }
 
-/** The handshake; what the host says about itself and its user. */
+/** The handshake. Gives the host's capabilities and context. */
 export async function greet({ request, notify }) {
 	const answer = await request("ui/initialize", {
 		appInfo: { name: "portcullis-view", version: "1" },
@@ -64,7 +64,7 @@ export async function greet({ request, notify }) {
 	return answer;
 }
 
-/** Tells the host how large the page is, now and whenever it changes; a few times a second at most. */
+/** Tells the host the size of the page, now and whenever it changes, a few times per second at most. */
 export function reportSize({ notify }) {
 	let told = "";
 	let pause;
@@ -72,7 +72,7 @@ export function reportSize({ notify }) {
 		const size = { width: Math.ceil(innerWidth), height: Math.ceil(document.body.getBoundingClientRect().height) };
 		if (!pause && told !== (told = `${size.width} ${size.height}`)) {
 			notify("ui/notifications/size-changed", size);
-			// What changes meanwhile is told together, once the pause is over.
+			// Changes during the pause are reported together after it.
 			pause = setTimeout(() => {
 				pause = undefined;
 				tell();

@@ -1,4 +1,4 @@
-// The groups of a form that only some tools have: lists, alternatives, and what an object holds by names that are not listed.
+// The groups of fields that only some forms have: lists, alternatives, and undeclared properties of objects.
 
 import { extra, tuple } from "./check.js";
 import { canon, equal, freshId, h, has, isObject } from "./dom.js";
@@ -12,7 +12,7 @@ const START = 50;
 const change = (element) => element.dispatchEvent(new Event("change", { bubbles: true }));
 const button = (text, onclick, attributes) => h("button", { type: "button", ...attributes, onclick }, text);
 
-/** What an object holds beside its listed properties: names and values. */
+/** The group for undeclared properties of an object: names and values. */
 export function entries(nodes, schema, given, ask) {
 	let all = [];
 	const element = h("div", { class: "entries" });
@@ -200,7 +200,7 @@ export function union(nodes, { branches }, value, ask) {
 	select.addEventListener("change", () => {
 		const branch = branches[select.value];
 		const current = node.get([], []);
-		// What both have in common is kept.
+		// Values of properties that both branches have are kept.
 		const kept =
 			isObject(current) && isObject(branch.properties)
 				? Object.fromEntries(

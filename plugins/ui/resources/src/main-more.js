@@ -1,4 +1,4 @@
-// The runtime of pages whose tool may need more than most do.
+// The larger runtime, for pages of tools that may need more than the usual runtime.
 
 import "./more.js";
 import "./main.js";

@@ -1,4 +1,4 @@
-// The page of a tool: asks for its input, calls it when the user says so, and shows what it answers.
+// The page of a tool: asks for the arguments, calls the tool when the user says so, and shows the answer.
 
 import { agree, dismiss } from "./consent.js";
 import { dress, settle } from "./context.js";
@@ -18,11 +18,11 @@ import { sentence, words } from "./words.js";
 const page = JSON.parse(document.getElementById("portcullis").textContent);
 const { tool } = page;
 const hints = tool.annotations ?? {};
-// What MCP says of a tool that says nothing: it writes, and may destroy.
+// By MCP, a tool without these hints is not read-only, and may be destructive.
 const asksFirst = hints.readOnlyHint !== true && hints.destructiveHint !== false;
 const name = tool.title ?? hints.title ?? words(tool.name);
 
-/** What faces may see: the input that was last sent or told, and the last answer. */
+/** The state that faces see: the input that was last sent or announced by the host, and the last answer. */
 const state = { input: undefined, result: undefined };
 
 const host = talk(heard);
@@ -45,9 +45,9 @@ const view = new Viewer(
 );
 const form = makeForm(tool.inputSchema);
 
-/** What is known of the host's surroundings. */
+/** The host context, as far as the host has sent it. */
 let context = {};
-/** Whether this page may call its tool; otherwise the assistant may. */
+/** Whether this page may call its tool. If not, it asks the assistant to. */
 let isCallable = page.callable !== false;
 
 const button = (onclick, attributes) => h("button", { type: "button", ...attributes, onclick });
@@ -80,7 +80,7 @@ let running;
 let progressToken;
 let calls = 0;
 let edited = false;
-/** Whether the form is folded, and whether the user wants it open whatever is answered. */
+/** Whether the form is folded, and whether the user wants it to stay open after an answer. */
 let isFolded = false;
 let keepsOpen = false;
 
@@ -97,7 +97,7 @@ function fill(value, ask) {
 	label();
 }
 
-/** Writes the page's own words. */
+/** Writes the labels of the page. */
 function label() {
 	const count = Object.keys(form.read() ?? {}).length;
 	toggle.textContent = count ? say("editSet", { count }) : say("edit");
@@ -112,7 +112,7 @@ function label() {
 	whole.textContent = say(context.displayMode === "fullscreen" ? "leaveFull" : "fullScreen");
 }
 
-/** What the page offers, as the tool, the host and the answer allow. */
+/** Shows the buttons that the tool, the host and the answer allow. */
 function arrange() {
 	const isFull = context.displayMode === "fullscreen";
 	whole.hidden =
@@ -120,7 +120,7 @@ function arrange() {
 		!(isFull || main.querySelector("table,svg,canvas"));
 	document.documentElement.dataset.mode = context.displayMode ?? "";
 	only.hidden = isCallable;
-	// A tool that takes nothing is run again by a small button in the head: the answer stands first.
+	// A tool without arguments is run again by a small button in the header, so that the answer comes first.
 	const isBare = form.isEmpty();
 	if (isBare && isFolded && start.parentNode !== deeds) {
 		const isHeld = start === document.activeElement;
@@ -138,7 +138,7 @@ function arrange() {
 	label();
 }
 
-/** Folds the form, or unfolds it; the focus does not stay on what has gone. */
+/** Folds or unfolds the form. The focus does not stay on a hidden element. */
 function fold(to) {
 	const held = input.contains(document.activeElement);
 	isFolded = to;
@@ -156,7 +156,7 @@ async function changeMode() {
 	}
 }
 
-/** Calls the tool with what the form yields. */
+/** Calls the tool with the arguments in the form. */
 async function run(anchor) {
 	const done = !running && form.submit();
 	if (!done) {
@@ -165,7 +165,7 @@ async function run(anchor) {
 	return done && call(done.value, anchor);
 }
 
-/** Calls the tool; the answer, or `undefined` if nothing was called. */
+/** Calls the tool. Gives the answer, or `undefined` if the tool was not called. */
 async function call(args, anchor, shown, sending) {
 	if (!isCallable) {
 		(await conversation.askToRun(tool.name, args)) && tell(say("asked"));
@@ -185,7 +185,7 @@ async function call(args, anchor, shown, sending) {
 			{ name: tool.name, arguments: args, _meta: { progressToken } },
 			running.signal
 		);
-		// A host may tell the same once more by a notification, before or after.
+		// A host may also send the same answer as a notification, before or after.
 		if (state.result === before || !equal(state.result, result)) {
 			state.input = args;
 			present(result);
@@ -220,7 +220,7 @@ function working(text) {
 	tell(text);
 	progress.hidden = false;
 	progress.removeAttribute("value");
-	// Not `disabled`: that would take the focus away.
+	// Not `disabled`, since a disabled button loses the focus.
 	start.setAttribute("aria-disabled", String(Boolean(running)));
 	stop.hidden = !running;
 	main.setAttribute("aria-busy", "true");
@@ -233,7 +233,7 @@ function rest() {
 	main.removeAttribute("aria-busy");
 }
 
-/** Shows an answer: by the face if there is one, and it can. */
+/** Shows an answer: by the face, if there is one and it succeeds. */
 function present(result) {
 	state.result = result;
 	answer.hidden = false;
@@ -245,18 +245,18 @@ function present(result) {
 		)
 	);
 	answer.classList.toggle("bare", Boolean(shown));
-	// Who has just run the tool mends the input; what the assistant ran is read first.
+	// After an error of the user's own call the form stays open, to correct the input. Otherwise the answer is read first.
 	fold(!face && !keepsOpen && (isFolded || !running || !result?.isError));
 }
 
-/** Buttons for the pages before and after this one, if the tool leafs. */
+/** Buttons for the previous and the next page, if the tool has pagination. */
 function pages(result) {
 	const { next, previous } = (isCallable && !result?.isError && parts.pages?.(tool.inputSchema, state.input, dataIn(result))) || {};
 	const leaf = (key, args) => args && h("button", { type: "button", onclick: (event) => call(args, event.currentTarget) }, say(key));
 	return (next || previous) && h("nav", { class: "pages", "aria-label": say("pages") }, leaf("previousPage", previous), leaf("nextPage", next));
 }
 
-/** Whether the face did it; if not, it goes, and the page says why. */
+/** Whether the face succeeded. If not, it is removed, and the page says why. */
 function attempt(action) {
 	try {
 		action();
@@ -267,7 +267,7 @@ function attempt(action) {
 	}
 }
 
-/** Goes back to the page that is made from the schemas alone. */
+/** Removes the face: shows the page that is made from the schemas alone. */
 function plain(reason) {
 	face?.element.remove();
 	face?.end?.();
@@ -277,7 +277,7 @@ function plain(reason) {
 	notice.textContent = clean(say("viewFailed", { reason }));
 	fill(form.read(), {});
 	notice.after(input);
-	// Who asks for the form wants to see it.
+	// A user who asks for the form wants to see it.
 	keepsOpen ||= !reason;
 	arrange();
 	state.result && present(state.result);
@@ -315,25 +315,25 @@ function heard(method, params) {
 				tell(message ?? say(total ? "runningOf" : "runningDone", { done, total }));
 			}
 			break;
-		// What else a host tells does not concern this page.
+		// Other notifications do not concern this page.
 		default:
 	}
 }
 
 let waiting;
 
-/** Shows the input that the host tells of, at most once for each frame that is drawn while it is being written. */
+/** Shows the input that the host sends. While the model still writes the input, it is shown at most once per frame. */
 function takeIn(partial) {
 	cancelAnimationFrame(waiting);
 	waiting = undefined;
-	// What the user has typed is not taken away.
+	// Text that the user has typed is not replaced.
 	edited || running || fill(state.input, { partial });
 	face && attempt(() => face.update(state));
 }
 
 const read = async (uri) => (await host.request("resources/read", { uri })).contents[0].text;
 
-/** Takes on what the host says of the page's surroundings, and its user's language. */
+/** Adopts changes of the host context, and the user's language. */
 async function surround(news) {
 	context = { ...context, ...news };
 	dress(news);
@@ -345,7 +345,7 @@ async function surround(news) {
 		if (!edited) {
 			fill(state.input, { fresh: !state.input });
 		} else if (!form.isDrafted()) {
-			// What is in the fields and cannot be read yet is not taken away.
+			// A form with text that cannot be parsed yet is not filled again: the text would be lost.
 			form.fill(form.read(), {});
 		}
 		state.result && present(state.result);
@@ -371,12 +371,12 @@ for (const kind of ["input", "change"]) {
 	form.element.addEventListener(kind, ({ isTrusted }) => {
 		edited = true;
 		label();
-		// A field that the focus has left for the question says so by a change of its own.
+		// When the focus moves from a field to the question, the field fires a trusted `change`, which is ignored.
 		(kind === "input" || !isTrusted) && dismiss?.();
 	});
 }
 
-/** Shows the page, in the browser's language as long as the host has not said another. */
+/** Shows the page, in the browser's language until the host names another one. */
 async function begin() {
 	await settle({}, () => Promise.reject(new Error("there is no host yet")));
 	fill(undefined, { fresh: true });
@@ -393,7 +393,7 @@ async function begin() {
 	}
 }
 
-/** Puts the tool's own view into the page, if there is one. */
+/** Puts the face into the page: the view by a specification or a document, if there is one. */
 function put() {
 	const wants = page.view ? "its specification" : page.document ? "its document" : "";
 	if (!wants) {

@@ -1,4 +1,4 @@
-// Shows points on the earth: a plain map of degrees without coasts, since nothing may be fetched.
+// Shows points on a plain map: a grid of degrees without coastlines, since the page may not fetch anything.
 
 import { ticks } from "./chart.js";
 import { h, showNumber } from "./dom.js";
@@ -13,7 +13,7 @@ const degrees = (number, [plus, minus]) =>
 
 /** A map of points, each with `lat` and `lon` in degrees and a `name`, which may be empty. */
 export function places(points) {
-	// Places on both sides of the date line belong together where that is shorter.
+	// Longitudes continue across the date line if that makes the map narrower.
 	const across = (turn) => points.map(({ lon }) => (turn && lon < 0 ? lon + 360 : lon));
 	const span = (numbers) => Math.max(...numbers) - Math.min(...numbers);
 	const lons = span(across(true)) < span(across(false)) ? across(true) : across(false);
@@ -22,7 +22,7 @@ export function places(points) {
 	const [[south, north], [west, east]] = [ends(lats), ends(lons)];
 	const [lat, lon] = [(south + north) / 2, (west + east) / 2];
 	const squeeze = Math.max(0.15, Math.cos((lat * Math.PI) / 180));
-	// As wide as the page, so that its letters have the size of others.
+	// The map is as wide as the page, so that its text has the size of other text.
 	const all = Math.min(860, Math.max(260, innerWidth - 32));
 	const room = all - LEFT - 36;
 	const tall = Math.max(0.02, span(lats)) * 1.25;
@@ -64,7 +64,7 @@ export function places(points) {
 		]),
 		points.map((point, index) => {
 			const [left, top] = [x(lons[index]), y(point.lat)];
-			// Names that would be written over others are left to the table.
+			// Names that would overlap others are left out: the table has them.
 			const text = point.name.length > 24 ? `${point.name.slice(0, 23)}…` : point.name;
 			const box = [left + 9, top, left + 9 + text.length * 7];
 			const flipped = box[2] > LEFT + room;
@@ -89,7 +89,7 @@ export function places(points) {
 	);
 }
 
-/** A map of records with a latitude and a longitude each; `undefined` for others. */
+/** A map of records that each have a latitude and a longitude; `undefined` for other records. */
 export function mapOf(records, columns) {
 	const find = (axis, limit) =>
 		columns.find(({ key }) => axis.test(axisOf(key)) && records.every((record) => typeof record[key] === "number" && Math.abs(record[key]) <= limit));

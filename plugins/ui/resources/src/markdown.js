@@ -1,4 +1,4 @@
-// Shows Markdown: elements made one by one, no markup taken over, and nothing fetched.
+// Shows Markdown. It makes each element itself, ignores HTML in the text, and fetches nothing.
 
 import { h } from "./dom.js";
 import { say } from "./say.js";
@@ -21,7 +21,7 @@ export function inline(text, open) {
 			made.push(h("code", {}, code.trim()));
 		} else if (address !== undefined) {
 			const said = label === undefined ? bare.replace(/^mailto:/, "") : picture ? label || say("picture") : inline(label, open);
-			// An address that cannot be opened is said.
+			// A URL that cannot be opened is shown as text.
 			/^(https?:\/\/|mailto:)/i.test(address)
 				? made.push(h("button", { type: "button", class: "link", title: address, onclick: () => open(address) }, said))
 				: made.push(said, picture || address.length > 200 ? "" : ` (${address})`);
@@ -46,7 +46,7 @@ const cells = (line) =>
 		.split(/(?<!\\)\|/)
 		.map((one) => one.trim().replaceAll("\\|", "|"));
 
-/** Whether a text has what only Markdown has. */
+/** Whether a text has parts that only Markdown has. */
 export function isMarkdown(text) {
 	const lines = text.split("\n").filter((line) => line.trim());
 	return (
@@ -54,7 +54,7 @@ export function isMarkdown(text) {
 		/^#{1,6} \S.*\n\s*\n/m.test(text) ||
 		/\[[^\]\n]+\]\((https?|mailto):[^)\s]+\)/.test(text) ||
 		/\*\*\S[^*\n]*\*\*/.test(text) ||
-		// Names in a sentence, as errors have them.
+		// Code spans in a sentence, as in error messages.
 		(lines.length === 1 && /\w `[^`]+`/.test(text) && !/[;{}=$]/.test(text)) ||
 		text.split("\n").some((line, index, all) => line.includes("|") && DASHES.test(all[index + 1] ?? "") && all[index + 1].includes("-|")) ||
 		(/^#{1,6} \S/.test(lines[0] ?? "") && lines.filter((line) => /^#{1,6} \S|^\s*[-*] \S/.test(line)).length > 1) ||
@@ -76,7 +76,7 @@ export function markdown(text, make, level = 2) {
 
 	function heading(found) {
 		outer ||= found[1].length;
-		// No level is left out.
+		// Levels of headings are not skipped.
 		last = Math.min(6, last + 1, Math.max(level, level + found[1].length - outer));
 		return h(`h${last}`, {}, say(found[2].replace(/\s+#+\s*$/, "")));
 	}
@@ -90,7 +90,7 @@ export function markdown(text, make, level = 2) {
 			if (!found) {
 				const blank = !lines[at].trim();
 				const next = lines[at + Number(blank)] ?? "";
-				// What is indented goes on with the item before.
+				// Indented lines continue the item before.
 				if (!items.length || !/^\s{2,}\S/.test(next) || next.search(/\S/) <= indent) {
 					if (blank && ITEM.exec(next)?.[1].length >= indent && /\d/.test(ITEM.exec(next)[2]) === ordered) {
 						at++;
@@ -150,7 +150,7 @@ export function markdown(text, make, level = 2) {
 			for (at += 2; (lines[at] ?? "").includes("|"); at++) {
 				rows.push(cells(lines[at]));
 			}
-			// No cell is left out, also where the head has fewer.
+			// The header gets as many cells as the longest row.
 			head.push(...Array(Math.max(0, ...rows.map((row) => row.length - head.length))).fill(""));
 			blocks.push(make.table(head, rows));
 		} else if (ITEM.test(line)) {
@@ -160,7 +160,7 @@ export function markdown(text, make, level = 2) {
 			do {
 				at++;
 			} while (at < lines.length && !BREAK.test(lines[at]) && !ITEM.test(lines[at]) && !RULE.test(lines[at]));
-			// Newlines are kept: models and tools mean them.
+			// Line breaks are kept, since models and tools write them on purpose.
 			blocks.push(h("p", {}, lines.slice(from, at).flatMap((one, index) => [index ? h("br") : "", ...say(one.trim())])));
 		}
 	}

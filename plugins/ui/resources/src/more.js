@@ -1,5 +1,5 @@
-// What not every tool needs: charts, trees, maps, differences, texts that are something, leafing from page to page; in forms lists,
-// alternatives, names that are not listed, and files.
+// The parts that only some tools need: charts, trees, maps, differences, texts with a structure, pagination; in forms, lists,
+// alternatives, undeclared properties, and files.
 
 import { chips, isOfChips } from "./chips.js";
 import { chartOf, draw, ticks } from "./chart.js";

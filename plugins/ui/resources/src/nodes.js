@@ -1,4 +1,4 @@
-// The nodes of a form, one for each part of a schema: what is asked by name, what may be left out, what may be null.
+// The nodes of a form, one for each part of a schema: named, optional and nullable values.
 
 import { checker } from "./check.js";
 import { canon, clean, equal, freshId, h, has, isObject } from "./dom.js";
@@ -11,7 +11,7 @@ import { reader, shapeOf } from "./schema.js";
 const DEPTH = 16;
 const NODES = 1500;
 
-/** The groups that this page has: most pages need no more than an object. */
+/** The groups of fields that this page has. Most pages need only objects. */
 const GROUPS = { object, ...parts.groups };
 
 const FITS = {
@@ -24,16 +24,16 @@ const FITS = {
 	object: isObject
 };
 
-/** Kinds of values that stand in one field. */
+/** Kinds of values that have a single field. */
 const SINGLE = ["const", "null", ...Object.keys(FIELDS)];
 
 const PARTS = ["properties", "patternProperties", "required", "conditions"];
 
-/** Nothing is known of what is in it. */
+/** Whether a schema is an object without declared contents. */
 const isFree = ({ kind, schema }) =>
 	kind === "object" && !PARTS.some((key) => has(schema, key)) && !isObject(schema.additionalProperties);
 
-/** Whether a value can be shown by the field of this shape. */
+/** Whether the field of a shape can show a value. */
 function fits({ kind, choices, schema, nullable }, value) {
 	if (value === undefined || kind === "union" || kind === "any" || (nullable && value === null)) {
 		return true;
@@ -46,9 +46,9 @@ function fits({ kind, choices, schema, nullable }, value) {
 }
 
 /**
- * Makes nodes. A node has its `element` or `parts`, `get(problems, path)` for its value (`undefined`: not there),
- * `child(key)`, `say(message)` and `focus()`. What is asked (`ask`) is its `name`, whether it is `required`, how deep it
- * lies, whether it is `fresh` (defaults count) or `partial` (still being written).
+ * Makes nodes. A node has its `element` or `parts`, `get(problems, path)` for its value (`undefined`: no value),
+ * `child(key)`, `say(message)` and `focus()`. `ask` has the `name` of the value, whether it is `required`, its `depth`, and
+ * whether the form is `fresh` (defaults are filled in) or `partial` (the model still writes the input).
  */
 export class Nodes {
 	constructor(root) {
@@ -57,23 +57,23 @@ export class Nodes {
 		this.renew();
 	}
 
-	/** As many nodes again: the user asked for them. */
+	/** Renews the budget of nodes, since the user asked for more of them. */
 	renew() {
 		this.budget = NODES;
 	}
 
-	/** A node with its name around it. */
+	/** A node with its label. */
 	build(schema, given, ask) {
 		try {
 			return this.named(schema, given, ask);
 		} catch {
-			// No schema, however odd, may leave the user without a way to give the value.
+			// Whatever the schema, the user can always enter the value as JSON.
 			return json({}, given, ask);
 		}
 	}
 
 	named(schema, given, ask) {
-		// A referenced schema is named for what it is; here its place tells more.
+		// A referenced schema has a title of its own. The title at this place says more.
 		const whole = isObject(schema) ? { ...this.look(schema), title: schema.title } : this.look(schema);
 		const shape = shapeOf(whole, this.look);
 		const value =
@@ -96,12 +96,12 @@ export class Nodes {
 				: this.plain(shape, value, ask);
 	}
 
-	/** There is so much of it already, or so deep, that the rest is shown as JSON. */
+	/** Whether the form has so many or so deep nodes already that the rest is shown as JSON. */
 	isSpent(ask) {
 		return --this.budget < 0 || ask.depth > DEPTH;
 	}
 
-	/** The shape of a list's items, if the list is one of chips. */
+	/** The shape of a list's items, if the list is shown as chips. */
 	ofChips({ kind, schema }, value) {
 		const each = kind === "array" && shapeOf(this.look(schema.items ?? true), this.look);
 		return each && parts.chips?.isOfChips(schema, each, value ?? undefined) ? each : undefined;
@@ -131,7 +131,7 @@ export class Nodes {
 		return FIELDS[kind](schema, value, ask, choices);
 	}
 
-	/** What is within a node, without a name around it. */
+	/** A node without its label. */
 	inside(schema, value, ask) {
 		const whole = this.look(schema);
 		const shape = shapeOf(whole, this.look);
@@ -162,7 +162,7 @@ export class Nodes {
 		};
 	}
 
-	/** A group under its name: with a switch if it may be left out, with a tick if it may be null. */
+	/** A group with its name. An optional group has a switch, and a nullable one has a checkbox. */
 	fieldset(schema, shape, value, ask) {
 		const id = freshId();
 		let node;
@@ -191,7 +191,7 @@ export class Nodes {
 		}
 		const there = () => (!on || on.checked) && !none?.checked;
 		const apply = (event) => {
-			// Built when it is first wanted: a schema that holds itself has no end.
+			// The group is built when it is first needed, since a recursive schema has no end.
 			if (there() && !node) {
 				event && this.renew();
 				node = this.inside(schema, value ?? (event ? schema.default : undefined) ?? undefined, {
@@ -220,7 +220,7 @@ export class Nodes {
 		};
 	}
 
-	/** The schema with what its conditions add, as the value stands. */
+	/** The schema with the parts that its conditions add for the current value. */
 	effective(schema, value, level = 0) {
 		const { conditions = [], ...rest } = schema;
 		return conditions.reduce((all, { when, then, otherwise }) => {

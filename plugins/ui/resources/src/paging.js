@@ -1,4 +1,4 @@
-// Finds out how a tool's answer goes on: by a cursor, a page or an offset that its input takes.
+// Finds the next and previous page of a tool's answer: by a cursor, a page number or an offset in the tool's input.
 
 import { has, isObject } from "./dom.js";
 import { isScalar, plain } from "./order.js";
@@ -23,7 +23,7 @@ export function pagesOf(schema, input = {}, answer) {
 	}
 	const asked = Object.keys(schema.properties);
 	const find = (form) => asked.find((key) => form.test(plain(key)));
-	// What an answer says of itself stands at its top, or one level deeper.
+	// Members about the pagination are at the top of the answer, or one level deeper.
 	const said = [answer, ...Object.values(answer).filter(isObject)].flatMap(Object.entries).filter(([, value]) => isScalar(value));
 	const told = (form) => said.find(([key, value]) => form.test(plain(key)) && value !== null && value !== "")?.[1];
 	const cursor = find(CURSORS);

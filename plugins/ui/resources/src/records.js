@@ -1,15 +1,15 @@
-// Finds the rows and columns in data: lists of objects, columns side by side, maps of like objects, points of GeoJSON.
+// Finds rows and columns in data: lists of objects, lists of equal length side by side, maps of similar objects, GeoJSON points.
 
 import { has, isObject } from "./dom.js";
 import { isScalar } from "./order.js";
 
-/** As many records say which columns there are. */
+/** The number of records that are read to find the columns. */
 const SAMPLE = 1000;
 
-/** Names of maps whose numbers are compared. */
+/** Names of maps from names to numbers that are shown as a table. */
 const COUNTS = /count|total|by[A-Z_]|per[A-Z_]|distribution|histogram|stat|size|usage|votes|score/i;
 
-/** Whether objects are of one kind: most of their keys are the same. */
+/** Whether objects are similar: most of their keys are the same. */
 function areAlike(all) {
 	const counts = new Map();
 	all.forEach((one) => Object.keys(one).forEach((key) => counts.set(key, (counts.get(key) ?? 0) + 1)));
@@ -28,8 +28,8 @@ function pointsIn({ type, features }) {
  * Data as a table.
  *
  * @param view reads the schema's parts
- * @param name of the data, where it has one
- * @returns its `records` and `columns`, and `ordinal` for numbers in a row; `undefined` if it is no table
+ * @param name of the data, if it has one
+ * @returns its `records` and `columns`, and `ordinal` for a list of numbers; `undefined` if the data is not a table
  */
 export function recordsIn(value, view, schema, name = "") {
 	const columnsOf = (records, item) =>
@@ -72,7 +72,7 @@ export function recordsIn(value, view, schema, name = "") {
 	}
 	const parts = Object.entries(value);
 	const length = parts[0]?.[1]?.length;
-	// Columns side by side, as measurements often come.
+	// Lists of equal length side by side, as in many measurements.
 	if (
 		parts.length > 1 &&
 		length > 1 &&
@@ -87,7 +87,7 @@ export function recordsIn(value, view, schema, name = "") {
 	if (parts.length < 2 || view.about(schema).properties) {
 		return undefined;
 	}
-	// A map of counts, or of objects of one kind: names that no schema lists.
+	// A map of counts, or of similar objects, whose names no schema declares.
 	if (parts.length > 2 && (parts.length > 7 || COUNTS.test(name)) && parts.every(([, part]) => typeof part === "number")) {
 		return { records: parts.map(([key, part]) => ({ name: key, value: part })), columns: [{ key: "name" }, { key: "value" }] };
 	}

@@ -1,11 +1,11 @@
-// Shows what a tool answered: its data, its texts, pictures, sounds and links, and always the JSON itself.
+// Shows the answer of a tool: its data, texts, images, audio and links, and always the JSON itself.
 
 import { equal, h, isObject, pretty } from "./dom.js";
 import { say } from "./say.js";
 import { code, jsonIn, textOf } from "./text.js";
 import { showBytes } from "./values.js";
 
-/** Base64 longer than this is not decoded: some 24 MB. */
+/** Maximum length of base64 that is decoded: about 24 MB of data. */
 const LARGEST = 32e6;
 
 const note = (text) => h("p", { class: "none" }, text);
@@ -17,7 +17,7 @@ function bytes(base64) {
 	return Uint8Array.from(atob(base64.replace(/\s/g, "")), (char) => char.charCodeAt(0));
 }
 
-/** A picture, drawn: hosts forbid addresses of data, but none forbids a canvas. */
+/** An image, drawn on a canvas: hosts may forbid `data:` URLs, but not a canvas. */
 export function image(data, mimeType, label = say("picture")) {
 	const box = h("div", { class: "picture" });
 	(async () => {
@@ -27,7 +27,7 @@ export function image(data, mimeType, label = say("picture")) {
 		canvas.width = Math.max(1, bitmap.width * scale);
 		canvas.height = Math.max(1, bitmap.height * scale);
 		canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height);
-		// A picture of a few points would hardly be seen.
+		// An image of a few pixels is enlarged.
 		canvas.width < 32 && (canvas.style.cssText = "width:64px;image-rendering:pixelated");
 		bitmap.close();
 		box.append(canvas);
@@ -35,7 +35,7 @@ export function image(data, mimeType, label = say("picture")) {
 	return box;
 }
 
-/** A sound, played by the page itself: hosts forbid media of data. */
+/** Audio, played by the Web Audio API: hosts may forbid media from `data:` URLs. */
 function audio(data, mimeType) {
 	let context;
 	let source;
@@ -65,7 +65,7 @@ function audio(data, mimeType) {
 	return box;
 }
 
-/** The last part of an address if it names a file, or else all of it. */
+/** The last segment of a URI if it is the name of a file, or else the whole URI. */
 const nameIn = (uri) => /[^/]+\.\w+$/.exec(uri)?.[0] ?? uri;
 
 function resource({ uri = "", mimeType = "", text, blob = "" }, view) {
@@ -102,13 +102,13 @@ const BLOCKS = {
 /** One item of an answer's content. */
 const block = (item, view, about) => (Object.hasOwn(BLOCKS, item?.type) ? BLOCKS[item.type](item, view, about) : code(pretty(item), "JSON"));
 
-/** Whether an item is for the user too: some are for the assistant alone. */
+/** Whether an item is for the user. Some items are only for the assistant. */
 const isForUser = (item) => !Array.isArray(item?.annotations?.audience) || item.annotations.audience.includes("user");
 
-/** The data of an answer: what is structured, or else the first JSON in its texts. */
+/** The data of an answer: its structured content, or else the first JSON in its texts. */
 export const dataIn = (result) => result?.structuredContent ?? result?.content?.map?.((one) => jsonIn(one?.text ?? "")).find((one) => one !== undefined);
 
-/** Whether a text only says again, for clients that know no data, what the data says. */
+/** Whether a text only repeats the data, for clients that do not support structured content. */
 function repeats(text, data) {
 	const parts = isObject(data) ? Object.values(data) : [];
 	const told = [data, ...(parts.length === 1 ? parts : [])];
@@ -119,7 +119,7 @@ function repeats(text, data) {
 	}
 }
 
-/** Shown, or its JSON with what went wrong: no answer may leave the page empty. */
+/** The element that `make` makes. If it fails, the error and the JSON, so that the page is never empty. */
 function safely(make, value) {
 	try {
 		return make();
@@ -128,7 +128,7 @@ function safely(make, value) {
 	}
 }
 
-/** The JSON of an answer, written when it is opened. */
+/** The JSON of an answer. It is written when the user opens it. */
 export function raw(result) {
 	const box = h("details", { class: "raw" }, h("summary", {}, say("raw")));
 	box.addEventListener("toggle", () => box.children.length < 2 && box.append(code(pretty(result), "JSON")));
@@ -138,14 +138,14 @@ export function raw(result) {
 /**
  * A tool's answer.
  *
- * @param result a CallToolResult, or what a host made of one
- * @param view what shows data, and links; @param input of the call, which may name a file
+ * @param result a CallToolResult, perhaps changed by the host
+ * @param view shows data and links; @param input of the call, which may name a file
  */
 export function resultOf(result, view, schema, input) {
 	view.file = Object.entries(input ?? {}).find(([key, value]) => /^(file_?)?(path|name)$|^(file|uri)$/i.test(key) && typeof value === "string")?.[1];
 	const content = Array.isArray(result?.content) ? result.content : [];
 	const { structuredContent } = result ?? {};
-	// Some servers repeat the blocks themselves.
+	// Some servers repeat the content blocks in the structured content.
 	const data = isObject(structuredContent) && content.length > 0 && Object.values(structuredContent).some((one) => equal(one, content)) ? undefined : structuredContent;
 	const mine = content.filter(isForUser);
 	const shown = mine
@@ -157,7 +157,7 @@ export function resultOf(result, view, schema, input) {
 		data !== undefined && safely(() => view.show(data, "", schema), data),
 		...shown.filter((one) => !isSeen(one)).map(([, element]) => element)
 	].filter(Boolean);
-	// A picture is what was asked for; what is said of it stands beside it.
+	// An image comes first, and the data about it beside it.
 	const all = pictures.length && facts.length ? [h("div", { class: "beside" }, h("div", { class: "data" }, pictures), h("div", { class: "data" }, facts))] : [...pictures, ...facts];
 	const empty = !isObject(result)
 		? say("noAnswer")

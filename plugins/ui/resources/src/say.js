@@ -1,8 +1,8 @@
-// The page's own words, in the language of the host's user.
+// The messages of the page, in the language of the host's user.
 
 import en from "./messages/en.json" with { type: "json" };
 
-/** The languages that there are messages for. */
+/** The languages with messages. */
 export const LANGUAGES = ["en", "de", "fr", "es", "ja", "zh", "ar"];
 
 let spoken = "en";
@@ -10,18 +10,18 @@ let texts = en;
 let locale;
 
 /**
- * From now on the page speaks a language.
+ * Sets the language of the page.
  *
- * @param language one of `LANGUAGES`; @param messages its messages by their keys; @param region the locale that numbers are written for
+ * @param language one of `LANGUAGES`; @param messages its messages by their keys; @param region the locale for numbers
  */
 export function speak(language, messages, region) {
 	[spoken, texts, locale] = [language, messages, region];
 }
 
-/** The language that is spoken. */
+/** The language of the page. */
 export const language = () => spoken;
 
-/** The language of a locale, as far as there are messages for it; English otherwise. */
+/** The language of a locale if there are messages for it, otherwise English. */
 export function languageOf(tag) {
 	try {
 		const { language } = new Intl.Locale(tag);
@@ -35,7 +35,7 @@ const written = (value) =>
 	typeof value === "number" ? new Intl.NumberFormat(locale, { useGrouping: "min2" }).format(value) : value;
 
 /**
- * A message. `{name}` within it stands for the value of that name, and `count` says which plural it is.
+ * A message. `{name}` in a message is replaced by the value of that name. The value `count` selects the plural form.
  *
  * @param key as in `messages/en.json`
  */

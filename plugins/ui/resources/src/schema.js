@@ -1,4 +1,4 @@
-// Reads JSON Schema for people: references followed, parts put together, and what kind of thing is wanted.
+// Prepares JSON Schema for forms and answers: follows references, merges parts, and finds the kind of each value.
 
 import { canon, equal, has, isObject } from "./dom.js";
 import { say } from "./say.js";
@@ -8,12 +8,12 @@ const LESS = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProper
 const MAPS = ["properties", "patternProperties"];
 const SCHEMAS = ["items", "additionalProperties", "propertyNames", "contains"];
 
-/** Parts of a schema that say nothing about what to ask for. */
+/** Keywords of a schema that do not influence its field. */
 const ANNOTATIONS = /^(\$|title$|description$|default$|examples$|deprecated$|readOnly$|writeOnly$|x-)/;
 
 const list = (value) => (value === undefined ? [] : [value].flat());
 
-/** One schema that asks for what both ask for, as far as a form can show it; `check` holds the rest. */
+/** Merges two schemas into one, as far as a form can show it. `check` enforces the rest. */
 export function merge(a, b) {
 	if (a === false || b === false) {
 		return false;
@@ -93,7 +93,7 @@ const unescape = (part) => {
 	}
 };
 
-/** What a JSON pointer leads to within `value`. */
+/** The target of a JSON pointer within `value`. */
 export const point = (value, pointer, decode = unescape) =>
 	pointer
 		.split("/")
@@ -105,11 +105,11 @@ export const point = (value, pointer, decode = unescape) =>
 			value
 		);
 
-/** The schemas within `root`: `follow` leads to what a `$ref` names, `look` also puts `allOf` together. */
+/** Reads the schemas within `root`. `follow` gives the schema that a `$ref` names. `look` also merges `allOf`. */
 export function reader(root) {
 	const anchors = names(root);
 	const looked = new WeakMap();
-	// What is not within the schema is never fetched: nothing is known of it, and anything goes.
+	// Schemas outside the root are never fetched. They count as `true`, which accepts any value.
 	const follow = (ref) => anchors.get(ref) ?? (/^#(\/|$)/.test(ref) ? point(root, ref.slice(1)) : undefined) ?? true;
 
 	function look(schema, within = []) {
@@ -143,7 +143,7 @@ export function reader(root) {
 		const own = conditions.length ? { ...rest, conditions } : rest;
 		const parts = [...list(allOf), ...list($ref ?? $dynamicRef).map(follow)].map((part) => look(part, inner));
 		const sum = [...parts, own].reduce((all, part) => merge(all, part));
-		// What stands beside a reference is nearer to the user than what it leads to.
+		// Annotations beside a `$ref` take precedence over those of its target.
 		const all = isObject(sum) ? { ...sum, ...pick(own) } : sum;
 		within.length || looked.set(schema, all);
 		return all;
@@ -159,7 +159,7 @@ const pick = (schema) =>
 
 const typed = (type) => (schema) => schema.type === type;
 
-/** The kinds by which a schema without `type` is known. */
+/** The types of schemas without `type`, by their keywords. */
 const HINTS = [
 	[
 		"object",
@@ -170,11 +170,11 @@ const HINTS = [
 	["number", /^(multipleOf|(exclusiveM|m)(in|ax)imum)$/]
 ];
 
-/** Says only what must hold, not what to ask for. */
+/** Whether a schema only has conditions, and does not describe a value. */
 const onlyHolds = (schema) =>
 	isObject(schema) && Object.keys(schema).every((key) => ["required", "not"].includes(key) || ANNOTATIONS.test(key));
 
-/** The choices of an enumeration, with their titles; `undefined` if the schema is none. */
+/** The choices of an enumeration, with their titles; `undefined` if the schema is not an enumeration. */
 function choicesOf(schema, look) {
 	if (Array.isArray(schema.enum)) {
 		const titles = schema.enumNames ?? schema["x-enumNames"] ?? schema["x-enum-varnames"] ?? [];
@@ -195,10 +195,10 @@ function choicesOf(schema, look) {
 }
 
 /**
- * What to ask for.
+ * The kind of value that a schema describes.
  *
  * @param schema as `look` gives it
- * @returns `kind`, whether it is `nullable`, and with it the `schema` (without what `null` needed),
+ * @returns `kind`, whether the value is `nullable`, the `schema` (without its parts for `null`), and
  *          the `choices` of an enumeration or the `branches` of a union
  */
 export function shapeOf(schema, look) {
@@ -258,7 +258,7 @@ const KINDS = {
 	any: "kindAny"
 };
 
-/** A branch of a union in a word: its title, the value that tells it from the others, or its kind. */
+/** The label of a branch of a union: its title, the value that distinguishes it from the others, or its kind. */
 export function branchTitle(branch, all, look) {
 	const constants = (one) =>
 		Object.entries(one.properties ?? {})

@@ -1,10 +1,10 @@
-// A table that can be filtered, sorted, copied and looked into; of a long one only the rows in sight are made.
+// A table that can be filtered, sorted and copied, with details for each row. Of a long table, only visible rows are rendered.
 
 import { freshId, h, has, user } from "./dom.js";
 import { say } from "./say.js";
 import { reading } from "./values.js";
 
-/** Longer tables are made row by row as they are scrolled. */
+/** Maximum number of rows of a table that is rendered as a whole. Longer tables render rows as they are scrolled. */
 const WHOLE = 100;
 const AHEAD = 400;
 const FILTERED = 7;
@@ -12,7 +12,7 @@ const FILTERED = 7;
 const isMissing = (value) => value === undefined || value === null;
 const asText = (value) => (isMissing(value) ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
 
-/** The order of values; what is not there stands last, whichever way it is sorted. */
+/** Compares values for sorting. Missing values come last in both directions. */
 function compared(sign) {
 	const { compare } = new Intl.Collator(user.locale, { numeric: true });
 	return ([a], [b]) =>
@@ -21,7 +21,7 @@ function compared(sign) {
 			: sign * (typeof a === "number" && typeof b === "number" ? a - b : compare(asText(a), asText(b)));
 }
 
-/** Records as text with separators; values as they came. */
+/** Records as text with separators, with unchanged values. */
 export const separated = (records, columns, mark) => {
 	const part = (text) => (/["\n\r]/.test(text) || text.includes(mark) ? `"${text.replaceAll('"', '""')}"` : text);
 	return [columns.map(({ label }) => part(String(label))), ...records.map((record) => columns.map(({ key }) => part(asText(record[key]))))]
@@ -35,7 +35,7 @@ const isMore = (value) => (typeof value === "object" ? value !== null : typeof v
 /**
  * A table.
  *
- * @param columns `key`, `label`, `schema`, and `show(record)` for what is shown otherwise
+ * @param columns `key`, `label`, `schema`, and `show(record)` if a cell is not shown by its value
  * @param view `about(schema)` reads a schema, `cell(value, key, schema, read)` shows a value, `detail(record)` a whole record; `deeds` as of the viewer; @param given its name, if it has one
  */
 export function table(records, columns, view, given) {
@@ -195,7 +195,7 @@ export function table(records, columns, view, given) {
 		const settle = () => {
 			due ||= requestAnimationFrame(() => {
 				due = 0;
-				// Rows are of one height, which is known once they stand in the page.
+				// All rows have one height, which is known once they are in the page.
 				height = rows.values().next().value?.[0].offsetHeight || height;
 				[...head.children].forEach((cell) => (cell.style.minWidth = `${cell.offsetWidth}px`));
 				draw();
@@ -204,12 +204,12 @@ export function table(records, columns, view, given) {
 		scroll.addEventListener("scroll", settle);
 		settle();
 	}
-	// Where columns go on beyond the edge, they fade out there.
+	// Columns that continue beyond the edge fade out there.
 	const { classList } = scroll;
 	const hidden = () => scroll.scrollWidth - scroll.clientWidth;
 	const fade = () => classList.toggle("on", hidden() - Math.abs(scroll.scrollLeft) > 2);
 	const fit = () => {
-		// Paths and addresses give way first, as long as there is no room.
+		// If there is no room, paths and URLs are shortened first.
 		classList.remove("tight");
 		classList.toggle("tight", hidden() > 2);
 		fade();
@@ -220,7 +220,7 @@ export function table(records, columns, view, given) {
 	arrange();
 	return h("div", { class: "table" }, records.length > 1 && tools(), scroll);
 
-	/** What can be done with the table, on one line above it. */
+	/** The toolbar above the table. */
 	function tools() {
 		const { deeds } = view;
 		const said = h("span", { role: "status", class: "hint" });

@@ -1,13 +1,13 @@
-// Shows a text: data that it holds, code with its language, words as they run on; what else it may be is in texts.js.
+// Shows a text: as data if it is JSON, as code, or as prose. texts.js recognises further structures.
 
 import { cut, h } from "./dom.js";
 import { parts } from "./parts.js";
 import { say } from "./say.js";
 
-/** Longer texts are not looked into. */
+/** Maximum length of a text that is examined. */
 const LONGEST = 400_000;
 
-/** JSON in a text; whole numbers that would be rounded stay as they are written. */
+/** Parses JSON in a text. Whole numbers that would be rounded stay as they are written. */
 export function jsonIn(text) {
 	try {
 		return /^\s*[[{]/.test(text)
@@ -35,10 +35,10 @@ export const code = (text, language) =>
 	);
 
 /**
- * A text by what it is.
+ * A text, shown by its structure.
  *
  * @param view shows data and tables, and opens links
- * @param more `schema` of data in it, `name` and `mimeType` of the file it is from, `level` of its first heading, `depth` of the data around it
+ * @param more `schema` of data in the text, `name` and `mimeType` of its file, `level` of its first heading, `depth` of the data around it
  */
 export function textOf(text, view, more = {}) {
 	const about = { name: view.file, ...more };
@@ -54,7 +54,7 @@ export function textOf(text, view, more = {}) {
 		return special;
 	}
 	const lines = text.trim().split("\n");
-	// What is set in lines or columns is kept so; what is written in sentences runs on.
+	// Text in lines or columns keeps its line breaks. Text in sentences is wrapped.
 	const isSet =
 		lines.some((line) => /^(\s{2,}|\t)\S|\S {3,}\S|[{};]\s*$/.test(line)) ||
 		(lines.length > 3 && lines.every((line) => line.length < 160 && !/[.!?:]$/.test(line.trim())));

@@ -1,4 +1,4 @@
-// Reads what a text is: a table, a difference, Markdown, pairs of names and values, or a sentence with data beneath it.
+// Recognises the structure of a text: a table, a diff, Markdown, pairs of names and values, or a sentence with data below it.
 
 import { diffOf, isDiff } from "./diff.js";
 import { h, isObject } from "./dom.js";
@@ -6,7 +6,7 @@ import { inline, isMarkdown, markdown } from "./markdown.js";
 import { code, jsonIn, textOf } from "./text.js";
 import { formOf } from "./values.js";
 
-/** The rows of a text with separators, quotes as RFC 4180 has them. */
+/** The rows of a text with separators, and with quotes as in RFC 4180. */
 function separated(text, mark) {
 	const rows = [[]];
 	const part = new RegExp(`(?:"((?:[^"]|"")*)"|([^"${mark}\\n]*))(${mark}|\\r?\\n|$)`, "gy");
@@ -20,7 +20,7 @@ function separated(text, mark) {
 	return [];
 }
 
-/** Rows of equal length, with a head of different names. */
+/** Whether rows are a table: of equal length, with a header of different names. */
 const isTable = ([head, ...rows], fewest = 2) =>
 	rows.length > 0 &&
 	head.length >= fewest &&
@@ -32,7 +32,7 @@ function rowsIn(text) {
 	const body = text.trim();
 	for (const mark of ["\t", ";", ","]) {
 		const rows = separated(body, mark);
-		// Sentences have commas too, but with a blank behind them and not so many of them.
+		// Sentences also have commas, but followed by spaces, and fewer of them.
 		if (isTable(rows) && (mark === "\t" || !rows.flat().some((one) => /^ \S/.test(one) && mark === ",")) && (rows[0].length > 2 || rows.length > 2)) {
 			return rows;
 		}
@@ -40,7 +40,7 @@ function rowsIn(text) {
 	return aligned(body);
 }
 
-/** The rows of a text whose columns are aligned by blanks, as commands print them. */
+/** The rows of a text whose columns are aligned by spaces, as in the output of commands. */
 function aligned(text) {
 	const lines = text.split("\n").filter((line) => line.trim() && !/^[-=+\s|]+$/.test(line));
 	if (lines.length < 3 || lines.length > 5000 || lines.some((line) => /\t/.test(line))) {
@@ -56,10 +56,10 @@ function aligned(text) {
 	return isTable(rows) && rows[0].length === rows[0].filter((one) => one.split("  ").length === 1).length ? rows : undefined;
 }
 
-/** What a text says: numbers only where JavaScript writes them the same, so that nothing is lost. */
+/** The value of a text. It is a number only if JavaScript writes the number in the same way, so that nothing is lost. */
 const valueOf = (text) => /^(true|false)$/i.test(text) ? /^t/i.test(text) : (text !== "" && String(Number(text)) === text && Number.isSafeInteger(Math.trunc(Number(text))) ? Number(text) : text);
 
-/** Records from a head and rows; a column holds what its texts say only if all in it are of one kind. */
+/** Records from a header and rows. The texts of a column become values only if all of them have one type. */
 export function recordsOf(head, rows) {
 	const kinds = head.map((_, index) => new Set(rows.map((row) => row[index]).filter(Boolean).map((text) => typeof valueOf(text))));
 	return rows.map((row) => Object.fromEntries(head.map((name, index) => [name, row[index] ? (kinds[index].size < 2 ? valueOf(row[index]) : row[index]) : null])));
@@ -70,11 +70,11 @@ const PAIR = /^\s*([\p{L}_][\p{L}\d _()./-]{0,38}?)\s*:\s+(\S.*)$/u;
 /** A value in a pair, without the quotes of JSON. */
 const pairOf = (text) => (/^"[^"\\]*"$/.test(text) ? text.slice(1, -1) : valueOf(text));
 
-/** "name: value" line by line, perhaps in several paragraphs with the same names. */
+/** Lines of the form "name: value", perhaps in several paragraphs with the same names. */
 function pairsIn(text) {
 	const blocks = text
 		.trim()
-		// A first line may say what follows.
+		// The first line may be a heading.
 		.replace(/^[^\n:]{1,60}:\n/, "")
 		.split(/\n\s*\n/)
 		.map((block) => block.split("\n").map((line) => PAIR.exec(line)));
@@ -88,10 +88,10 @@ function pairsIn(text) {
 			: records[0];
 }
 
-/** "[FILE] name" line by line, perhaps with a size behind it. */
+/** A line of the form "[FILE] name", perhaps followed by a size. */
 const KINDS = /^\[([A-Z]{2,10})\] (.+?)(?: {2,}(\d[\d.,]* ?[kKMGT]?i?B))?$/;
 
-/** What a server lists so, and what is said beneath it. */
+/** A list of such lines, and the text below it. */
 function listed(text, view, about) {
 	const lines = text.trim().split("\n");
 	const end = lines.findIndex((line) => !KINDS.test(line.trim()));
@@ -104,7 +104,7 @@ function listed(text, view, about) {
 	return h("div", { class: "data" }, view.show(records), rest && textOf(rest, view, { ...about, name: "" }));
 }
 
-/** Several files, each after its name, with a line of dashes between them. */
+/** Several files, each after a line with its name, separated by lines of dashes. */
 function files(text, view) {
 	const all = text.split(/\n-{3,}\n/).map((one) => /^\s*(\S[^\n]*):\n([\s\S]*)$/.exec(one));
 	return all.length > 1 && all.every((one) => one && formOf(one[1]) >= 0)
@@ -112,7 +112,7 @@ function files(text, view) {
 		: undefined;
 }
 
-/** Paths, addresses, times … one a line, perhaps below a line that says of what; or one alone. */
+/** Paths, URLs or times, one per line, perhaps below a heading; or a single one. */
 function named(text, view) {
 	const [, lead, rest] = /^([^\n]{1,80}:)\n([\s\S]+)$/.exec(text.trim()) ?? [, "", text.trim()];
 	const lines = rest.split("\n").map((line) => line.trim());
@@ -128,16 +128,16 @@ const languageOf = (text, { name = "", mimeType = "" }) =>
 	LANGUAGES[/(?:\/|\+|-)(xml|html|css|toml|yaml|sql)\b/.exec(mimeType)?.[1]] ??
 	(/^\s*<\?xml|^\s*<([\w:-]+)[^<]*>[\s\S]*<\/\1>\s*$/.test(text) ? (/^\s*<(!doctype html|html)/i.test(text) ? "HTML" : "XML") : undefined);
 
-/** A text by what it is; `undefined` for plain words. The parameters are those of `textOf`. */
+/** A text, shown by its structure; `undefined` for plain text. The parameters are those of `textOf`. */
 export function readText(text, view, about) {
 	const isFenced = /^\s*[`~]{3}/.test(text);
 	if (!isFenced && isDiff(text)) {
 		return diffOf(text);
 	}
-	// A file that the input names is perhaps what the text holds, and perhaps only what it speaks of.
+	// The text may be the contents of the file that the input names, or only a description of it.
 	const isAbout = about.name === view.file && !/\.(ya?ml|toml|ini)$/i.test(about.name) && pairsIn(text);
 	const language = !isFenced && !isAbout && languageOf(text, about);
-	// Of a page that was converted, the name alone says HTML.
+	// The text of a converted web page has the name of an HTML file, but is not HTML.
 	if (language && (about.name !== view.file || !/^(HTML|XML)$/.test(language) || /^\s*</.test(text))) {
 		return code(text, language);
 	}
@@ -176,7 +176,7 @@ export function readText(text, view, about) {
 						recordsOf(Object.keys(head), body),
 						head.map((label, key) => ({
 							key,
-							// A heading without a name could not be pressed.
+							// A column header without a name could not be clicked.
 							label: label || String(key + 1),
 							show: (record) => (typeof record[key] === "string" ? h("span", { class: "lines" }, inline(record[key], view.open)) : undefined)
 						}))

@@ -1,4 +1,4 @@
-// Shows what holds more of its own kind, such as folders, as a tree that opens.
+// Shows nested data, such as folders, as a tree that the user can expand.
 
 import { cut, h, has, isObject } from "./dom.js";
 import { isScalar } from "./order.js";
@@ -10,7 +10,7 @@ const NAMED = /^(name|title|label|text|key|path|id|uri)$/i;
 const heldBy = (node) => Object.keys(node).find((key) => HELD.test(key) && Array.isArray(node[key]));
 const nameOf = (node) => Object.keys(node).find((key) => NAMED.test(key) && typeof node[key] !== "object");
 
-/** Whether nodes have names and, some of them, nodes like themselves within. */
+/** Whether all nodes have names, and some of them contain further nodes. */
 export const isTree = (value, nodes = [value].flat()) =>
 	nodes.length > 0 &&
 	nodes.every((node) => isObject(node) && nameOf(node)) &&
@@ -21,7 +21,7 @@ export const isTree = (value, nodes = [value].flat()) =>
 
 const PIECE = 200;
 
-/** @param view shows what nodes hold beside their names */
+/** @param view shows the other members of the nodes */
 export function tree(value, view, depth, level = 0) {
 	return cut(h("ul", { class: "tree" }), [value].flat(), PIECE, (some) => some.map((node) => branch(node, view, depth, level)));
 }

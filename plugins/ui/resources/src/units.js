@@ -1,11 +1,11 @@
-// Finds what data says of its neighbours: units of numbers (`hourly_units` beside `hourly`), and the names of columns beside their rows.
+// Finds members that describe their neighbours: units of numbers (`hourly_units` beside `hourly`), and names of columns beside rows.
 
 import { isObject } from "./dom.js";
 import { plain } from "./order.js";
 
 const isUnits = (value) => isObject(value) && Object.keys(value).length > 0 && Object.values(value).every((unit) => typeof unit === "string");
 
-/** A schema whose members have units too, whether they are values, lists of values, or members of the objects of a list. */
+/** A schema whose members have units. The members may be values, lists of values, or members of objects in a list. */
 function withUnits(schema, units) {
 	const properties = Object.fromEntries(
 		Object.entries(units).map(([key, unit]) => {
@@ -16,7 +16,7 @@ function withUnits(schema, units) {
 	return { ...schema, properties: { ...schema?.properties, ...properties }, items: { ...schema?.items, properties: { ...schema?.items?.properties, ...properties } } };
 }
 
-/** Rows of values whose columns are named beside them, as databases answer, as records. */
+/** Records from rows of values, and from the names of their columns in a neighbouring member, as in answers of databases. */
 function headed(entries) {
 	const rows = entries.find(([, value]) => Array.isArray(value) && value.length > 0 && value.every((row) => Array.isArray(row) && row.length === value[0].length));
 	const names =
@@ -33,10 +33,10 @@ function headed(entries) {
 }
 
 /**
- * The members of an object without those that only name units or columns of others.
+ * The members of an object, without members that only name units or columns of others.
  *
  * @param given `[key, value, schema]` each
- * @returns the same, with `unit` in the schemas of what is measured in one, and with records for rows whose columns are named
+ * @returns the same, with `unit` in the schemas of members with a unit, and with records for rows with named columns
  */
 export function measured(given) {
 	const entries = headed(given);

@@ -1,18 +1,18 @@
-// A file of the user's as an argument: its bytes, as base64.
+// A file of the user as an argument, in base64.
 
 import { clean, h, showNumber } from "./dom.js";
 import { say } from "./say.js";
 
-/** Most bytes of a file: as base64 it is within the 4 MiB of arguments that Portcullis takes. */
+/** Maximum size of a file, in bytes. In base64 it fits into the 4 MiB of arguments that Portcullis accepts. */
 const LARGEST = 3_000_000;
 
 const kilobytes = (bytes) => `${showNumber(Math.ceil(bytes / 1000))} kB`;
 
 /**
- * A button that takes a file for a text of base64.
+ * A button that lets the user choose a file instead of entering base64.
  *
- * @param input the field of the text, which the file stands for
- * @returns its `element`, and `content()`, the file's base64, if one was taken
+ * @param input the text field that the file replaces
+ * @returns its `element`, and `content()`, the base64 of the file, if the user chose one
  */
 export function upload(schema, input, name) {
 	const limit = Math.min(LARGEST, Math.floor(((schema.maxLength ?? Infinity) / 4) * 3));

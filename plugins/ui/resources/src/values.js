@@ -1,4 +1,4 @@
-// Reads what a value is, by its name and its form, and shows it as people write such things. The exact value stays in the title.
+// Recognises the meaning of a value by its name and form, and shows it in a format for people. The `title` has the exact value.
 
 import { h, has, showNumber, showTime, timeOf } from "./dom.js";
 import { parts } from "./parts.js";
@@ -49,13 +49,13 @@ export function showPeriod(text) {
 		.join(" ");
 }
 
-/** Digits after the point, as a number is written; what binary fractions add does not count. */
+/** The number of decimal digits of a number, without rounding errors of binary fractions. */
 const digitsOf = (value) => {
 	const [, part = "", power = 0] = /^-?\d+(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(Number(value.toPrecision(15)))) ?? [];
 	return Math.max(0, part.length - Number(power));
 };
 
-/** Digits for all numbers of a column: as many as the longest has, unless that is more than anybody reads. */
+/** The number of decimal digits for all numbers of a column: as many as the longest number has, up to a maximum. */
 function digitsFor(numbers, least = 0) {
 	const most = Math.max(...numbers.map(digitsOf));
 	const largest = Math.max(...numbers.map(Math.abs));
@@ -70,14 +70,14 @@ const EPOCHS = [
 	[1e6, 3e14, 5e15]
 ];
 
-/** Milliseconds since 1970 for numbers whose name says time; `undefined` for others. */
+/** Converts numbers to milliseconds since 1970 if their name means a time; `undefined` for other numbers. */
 function epochOf(parts, numbers) {
 	const named = parts.some((part) => TIME_WORD.test(part));
 	const [factor] = (named && EPOCHS.find(([, from, to]) => numbers.every((one) => one > from && one < to))) || [];
 	return factor && ((value) => (value / factor) * 1000);
 }
 
-/** A time as ISO has it, also one as Python, databases, JavaScript and mails write it. */
+/** A time in ISO 8601, also from the formats of Python, databases, JavaScript and email. */
 function isoOf(text) {
 	const [, day, clock, zone = ""] = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(Z|[+-]\d\d:?\d\d)?$/.exec(text) ?? [];
 	if (day) {
@@ -95,13 +95,13 @@ function isoOf(text) {
 const isIn = (low, high) => (one) => one >= low && one <= high;
 const AXES = { latitude: 90, lat: 90, longitude: 180, lon: 180, lng: 180, long: 180 };
 
-/** How far from the equator or the first meridian numbers of this name may be; `undefined` if they are no coordinates. */
+/** The axis that numbers of this name are coordinates of, such as `lat`; `undefined` if they are not coordinates. */
 export const axisOf = (key) => (has(AXES, tokens(key).at(-1)?.toLowerCase()) ? tokens(key).at(-1).toLowerCase() : undefined);
 
 const CURRENCY = /^(currency|currency_?code)$/i;
 const PRICE = /^(price|amount|total|subtotal|cost|fee|balance|revenue|tax|discount|value|paid|due|salary)$/;
 
-/** The currency of amounts beside which it is named. Whole numbers beside a code in lower case may be cents. */
+/** The currency of amounts, from a currency code in the same record. A code in lower case is ignored: its amounts may be in cents. */
 function currencyOf(parts, numbers, records) {
 	const key = Object.keys(records?.[0] ?? {}).find((one) => CURRENCY.test(one));
 	const code = key && records[0][key];
@@ -112,7 +112,7 @@ function currencyOf(parts, numbers, records) {
 		: undefined;
 }
 
-/** Numbers that name something rather than measure it. */
+/** Names of numbers that identify something rather than measure it. */
 const NUMBERED = /^(ids?|lines?|row|column|year|code|zip|port|version|number|pid|uid|gid|index|changelist|build|revision)$/;
 
 /** Whether a record describes a file, whose size is in bytes. */
@@ -172,7 +172,7 @@ function numeric(key, schema, numbers, records) {
 	return { ...plain(), isName };
 }
 
-/** A text whose middle gives way where there is no room; copied and read aloud, it is whole. */
+/** A text that is shortened in the middle if there is no room. When it is copied or read aloud, it is complete. */
 const clipped = (text, end, kind) =>
 	h("span", { class: `clip ${kind}`, title: text, dir: "ltr" }, h("span", {}, text.slice(0, -end)), h("span", {}, text.slice(-end)));
 
@@ -184,7 +184,7 @@ function colour(text) {
 	return h("span", { class: "mono", dir: "ltr" }, swatch, text);
 }
 
-/** The kinds of text that are known by their form. */
+/** The kinds of text that are recognised by their form. */
 const FORMS = [
 	[(text) => timeOf(isoOf(text)) !== undefined, (text) => h("time", { datetime: isoOf(text), title: text }, showTime(isoOf(text)))],
 	[(text) => PERIOD.test(text), (text) => h("span", { title: text }, showPeriod(text))],
@@ -216,10 +216,10 @@ const FORMS = [
 	[(text) => /^v?\d+\.\d+\.\d+([-+.][\w.+-]+)?$/.test(text), (text) => h("span", { class: "mono still" }, text)]
 ];
 
-/** The first kind of text that a text has the form of; -1 for words. */
+/** The index of the first form that a text has; -1 for other text. */
 export const formOf = (text) => FORMS.findIndex(([is]) => text.length <= LONGEST && is(text));
 
-/** Words that say how something is. */
+/** Words for the state of something. */
 const STATES = {
 	good: /^(ok|success(ful)?|succeeded|passed|pass|active|healthy|running|completed?|done|up|online|enabled|merged|ready)$/i,
 	bad: /^(error|err|failed|failure|fail|critical|fatal|down|offline|unhealthy|broken|rejected|blocked)$/i,
@@ -231,14 +231,14 @@ const tag = (text) =>
 
 const TAGGED = /^(status|state|type|kind|level|severity|priority|category|role|method|mode|phase|stage|visibility|format|language)$/;
 
-/** Whether texts are a few words that come again and again. */
+/** Whether texts are a few words that repeat. */
 const isEnum = (key, schema, texts) =>
 	texts.every((text) => text.length <= 24 && /^[\p{L}\d][\p{L}\d _.:/+-]*$/u.test(text) && text.split(" ").length < 4) &&
 	(Array.isArray(schema?.enum) ||
 		TAGGED.test(tokens(key).at(-1)?.toLowerCase()) ||
 		(texts.length >= 6 && new Set(texts).size <= Math.min(6, texts.length / 3)));
 
-/** A yes or a no: a mark; where there is room also the word, which is read aloud in any case. */
+/** A boolean as a mark. If there is room, the word is shown beside it. Screen readers always read the word. */
 export const mark = (value, narrow) =>
 	h(
 		"span",
@@ -250,11 +250,11 @@ export const mark = (value, narrow) =>
 const LONGEST = 400;
 
 /**
- * How the values of one name are read.
+ * How the values of one name are shown.
  *
- * @param values all that a column holds, or one; @param records what holds them, which may name a currency
- * @returns `right` for what is aligned so, `show(value, open, narrow)`, `text(value)` for a chart's words, `label`, `isName` for
- *          numbers that count nothing, `time(value)`, milliseconds since 1970, for numbers that are times
+ * @param values all values of a column, or one value; @param records the records around them, which may name a currency
+ * @returns `right` if the values are right-aligned, `show(value, open, narrow)`, `text(value)` for charts, `label`, `isName` for
+ *          numbers that identify something, and `time(value)`, milliseconds since 1970, for numbers that are times
  */
 export function reading(key, schema, values, records) {
 	const there = values.filter((value) => !isMissing(value));
@@ -294,7 +294,7 @@ export function reading(key, schema, values, records) {
 		);
 	};
 	const label = labelOf(key, schema);
-	// A yes needs no verb: "isPrivate" is "Private".
+	// The label of a boolean needs no verb: "isPrivate" becomes "Private".
 	return {
 		label: there.some((value) => typeof value === "boolean") ? label.replace(/^Is (.)/, (_, first) => first.toUpperCase()) : label,
 		text: (value) => (timeOf(value) === undefined ? String(value) : showTime(value)),

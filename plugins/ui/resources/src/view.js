@@ -1,4 +1,4 @@
-// Shows a tool by a view specification: components that hold data, bound by JSON pointers, and no code.
+// Shows a tool by a view specification: components, without code, that are bound to data by JSON pointers.
 
 import { area, pie } from "./view/drawn.js";
 import { ICONS } from "./view/icons.js";
@@ -10,22 +10,22 @@ const COMPONENTS = 500;
 const ROWS = 5000;
 const POINTS = 500;
 
-/** Thrown where a component wants an answer that is not there yet: it waits, unseen. */
+/** Thrown if a component needs an answer that has not come yet. The component is hidden until it comes. */
 const PENDING = Symbol("pending");
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
-/** What the runtime lends, once it has: `make` says it. */
+/** The functions and elements of the runtime. `make` sets them. */
 let call, form, h, has, image, input, isObject, jsonIn, page, parts, point, run, say, showNumber, tool, view;
 
-/** What paths lead into, and how much of the specification has been shown. */
+/** The data that pointers lead into, and the number of components shown so far. */
 let data;
 let count;
 
-/** The paths into the answer that were followed, and whether there was something. */
+/** The pointers into the answer that were followed, and whether each had a target. */
 let sought;
 
-/** What a path leads to: `/input…`, `/result…`, `/content…`, or `@/…` within the item of a list or table. */
+/** The target of a path: `/input…`, `/result…`, `/content…`, or `@/…` within the item of a list or table. */
 function at(path, item) {
 	if (typeof path !== "string" || !/^(@|\/(input|result|content)(\/|$)|@\/)/.test(path)) {
 		throw new Error(`“${path}” leads neither into the input nor into the result`);
@@ -64,7 +64,7 @@ function formatted(value, format) {
 		: showNumber(value, "", { style: "currency", currency: format });
 }
 
-/** A literal, in which `{/pointer}` stands for what it leads to, or a binding. */
+/** The value of a literal, in which `{/pointer}` is replaced by its target, or of a binding. */
 function shown(value, item) {
 	if (isObject(value)) {
 		return formatted(at(value.path, item), value.format);
@@ -91,7 +91,7 @@ const records = (path, item) => {
 			: Object.entries(found).map(([key, value]) => ({ key, value }));
 };
 
-/** A little of Markdown: paragraphs, lists, bold, code. */
+/** A subset of Markdown: paragraphs, lists, bold, code. */
 function markdown(text) {
 	const inline = (line) =>
 		line
@@ -119,10 +119,10 @@ function markdown(text) {
 	);
 }
 
-/** The same in text alone. */
+/** A shown value as plain text. */
 const words = (shown) => shown.textContent ?? shown;
 
-/** A text as it is written, or what is no text as JSON. */
+/** A value as text: a string as it is, other values as JSON. */
 function written(value, item) {
 	if (!isObject(value)) {
 		return words(shown(value, item));
@@ -135,7 +135,7 @@ const asTable = (flat, columns) => h("details", {}, h("summary", {}, say("asTabl
 
 const TEXTS = { heading: "h2", subheading: "h3", body: "p", caption: "p", badge: "span" };
 
-/** A box; none where all that would be in it waits. */
+/** A box; none if all its components wait for an answer. */
 const box = (kind, children, title) => children.length > 0 && h("div", { class: kind }, title, children);
 
 const COMPONENT = {
@@ -310,8 +310,8 @@ const COMPONENT = {
 				body.replaceChildren(h("p", { class: "none" }, say("otherwise", { reason: problem.message })));
 			}
 			dialog.showModal();
-			// A host that makes the frame as high as the page gives the dialog room. The frame may be higher than the
-			// screen: the dialog stands where the button is.
+			// The page gets a minimum height, so that a host that adapts the frame to it gives the dialog room. The frame may
+			// be higher than the screen, so the dialog is shown beside the button.
 			document.body.style.minHeight = `${Math.min(dialog.scrollHeight + 64, 600)}px`;
 			const top = Math.min(button.getBoundingClientRect().top, innerHeight - dialog.offsetHeight - 12);
 			dialog.style.marginTop = `${Math.max(12, top)}px`;
@@ -403,7 +403,7 @@ const fail = (reason) => {
 	throw new Error(reason);
 };
 
-/** Where the form is out of sight, what needs attention in it must not be. */
+/** Unfolds the form if it has an error. */
 const reveal = () => {
 	const folded = input.closest("details");
 	if (folded && form.element.querySelector(".error:not([hidden])")) {
@@ -435,7 +435,7 @@ function render(component, item, where, level) {
 	}
 }
 
-/** The face of the page: what the runtime calls once it stands. */
+/** Makes the face of the page. The runtime calls this once it is ready. */
 function make(kit) {
 	({ call, form, h, has, image, input, isObject, jsonIn, page, parts, point, run, say, showNumber, tool, view } = kit);
 	const { version, root } = page.view;

@@ -1,6 +1,6 @@
-// Labels for people: words and units from keys, and one sentence from a description written for a model.
+// Makes labels for people: words and units from keys, and one sentence from a description written for a model.
 
-/** Words that are not written as others are, by their lower-case letters. */
+/** Words with a special spelling, by their lower-case form. */
 const KNOWN = new Map(
 	(
 		"HTTP HTTPS URL URI ID API HTML CSS JSON XML YAML SQL CSV PDF IP IPv4 IPv6 TCP UDP DNS SSL TLS UI UX CPU GPU RAM OS SDK CLI UUID " +
@@ -21,14 +21,14 @@ const known = (word) => {
 	);
 };
 
-/** The words of a key, as they are written there. */
+/** The words of a key, in the spelling of the key. */
 export function tokens(key) {
 	const text = String(key);
-	// "MAX_COUNT" shouts; "USD" does not.
+	// A long name in capitals, such as "MAX_COUNT", becomes lower case. A short one, such as "USD", stays.
 	const quiet = /\p{Ll}/u.test(text) || text.length < 5 ? text : text.toLowerCase();
 	const parts =
 		quiet.match(/\p{Lu}{2,}s(?!\p{Ll})|\p{Lu}+(?!\p{Ll})\d*|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+\d*|\d+\p{Ll}*|\p{Lu}/gu) ?? [];
-	// Unreal marks what is true or false by a "b".
+	// Unreal begins the names of booleans with "b".
 	/^b\p{Lu}\p{Ll}/u.test(quiet) && parts.shift();
 	return parts.reduce((all, part) => {
 		const joined = KNOWN.get(`${all.at(-1)}${part}`.toLowerCase());
@@ -49,7 +49,7 @@ function sentenceOf(parts) {
 		: text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A key as words: "HTTPStatusCode" is "HTTP status code". What is no key, such as a path or a sentence, stays as it is. */
+/** A key as words: "HTTPStatusCode" becomes "HTTP status code". Other text, such as a path or a sentence, is not changed. */
 export function words(key) {
 	const text = String(key).trim();
 	return /^[\p{L}\p{N}_$-]+$/u.test(text)
@@ -59,7 +59,7 @@ export function words(key) {
 			: text;
 }
 
-/** Units by the last word of a key: the kind, the unit, and its words; of seconds also the factor. */
+/** Units by the last word of a key: the kind, the unit and its words, and for times the factor to seconds. */
 const UNITS = [
 	"bytes bytes byte",
 	"percent % percent percentage pct",
@@ -76,7 +76,7 @@ const UNITS = [
 		.map((one) => `other ${one}`)
 ];
 
-/** From a unit's word to `[kind, unit, factor]`. "min" may be a minimum. */
+/** `[kind, unit, factor]` by the word of a unit. "min" is left out, since it may mean a minimum. */
 const BY_WORD = new Map(
 	UNITS.flatMap((line) => {
 		const [kind, unit, ...rest] = line.split(" ");
@@ -97,7 +97,7 @@ const AFTER = [
 const MONEY = /^(usd|eur|gbp|jpy|chf|cny|inr|aud|cad|sek|nok|dkk|pln|brl|krw)$/;
 
 /**
- * What a key, or a unit that the data names, says about a number.
+ * The unit of a number, from its key or from a unit that the data names.
  *
  * @returns `undefined`, or its `kind` (`bytes`, `seconds`, `percent`, `money`, `other`), its `unit`, the `factor` to bytes or
  *          seconds, and the `label` without the unit
@@ -130,7 +130,7 @@ export function measure(key, named) {
 		: undefined;
 }
 
-/** The label of a part: its own title, unless that was only made from its key, or its key as words with the unit of a number. */
+/** The label of a part: its title, or its key as words if the title was only made from the key. The unit of a number is added. */
 export function labelOf(key, schema, isNumber) {
 	const { title } = typeof schema === "object" && schema ? schema : {};
 	const letters = (text) => String(text).toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
@@ -141,7 +141,7 @@ export function labelOf(key, schema, isNumber) {
 	return found && (found.label !== words(key) || schema?.unit) ? `${found.label} (${found.unit})` : words(key);
 }
 
-/** Where a description begins to talk to a model or to list what the form shows. */
+/** The start of a line that addresses a model, or that lists what the form shows. */
 const FOR_MODELS =
 	/^\s*(args|arguments|parameters|params|returns?|raises|examples?|usage|notes?|important|inputs?|outputs?|when to use|use this|do not|don't|you (must|should)|\*\*|#|<|```|[-*] )/i;
 

@@ -1,7 +1,7 @@
 // Brings versions.json up to date: `node plugins/ui5/resources/guides/update-versions.mjs` (needs npm).
 //
-// For each package the newest release of npm, or the newest below the version that does not fit the others.
-// Afterwards let `tests/ui5-guides` have the same versions, and run it.
+// Each package gets its newest release, or the newest release below the version that does not fit the other packages.
+// Afterwards, set the same versions in `tests/ui5-guides`, and run its tests.
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

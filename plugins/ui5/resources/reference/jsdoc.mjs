@@ -1,9 +1,9 @@
 // Makes an api.json from the sources of each OpenUI5 library, with the UI5 builder's JSDoc plugin and
 // template: node jsdoc.mjs SOURCES TARGET LIBRARY...
 //
-// SOURCES has a folder for each library: its npm package. The libraries come in the order of their
-// dependencies. The builder's own task stops at the first visibility that does not fit; JSDoc itself
-// writes the file nevertheless.
+// SOURCES has a folder for each library: its npm package. The libraries are given in the order of their
+// dependencies. The builder's own task stops at the first error about a visibility; JSDoc itself
+// writes the file despite such errors.
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -65,7 +65,7 @@ for (const library of libraries) {
 	try {
 		execFileSync(process.execPath, args, { stdio: "ignore", maxBuffer: 1 << 30 });
 	} catch {
-		// Messages about the sources end JSDoc with a status. What counts is the file.
+		// JSDoc exits with an error if it has messages about the sources. The file is complete nevertheless.
 	}
 	const made = fs.readFileSync(path.join(work, "api.json"), "utf8");
 	JSON.parse(made);

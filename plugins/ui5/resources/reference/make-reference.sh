@@ -3,9 +3,9 @@
 # `ui5-reference` carries.
 #
 # Needs cargo, npm, node and sha256sum, and some minutes; the packages come from the registry that npm is
-# set up for. What they are made of stands in sources.txt; the UI5 builder, whose JSDoc plugin reads the
-# libraries, in package-lock.json. Equal sources make equal files. The version of OpenUI5 is that of
-# sap.ui.core. `sh make-reference.sh webcomponents` makes the second file alone, in seconds.
+# configured for. sources.txt lists the source packages; package-lock.json pins the UI5 builder, whose
+# JSDoc plugin reads the libraries. Equal sources make equal files. The version of OpenUI5 is that of
+# sap.ui.core. `sh make-reference.sh webcomponents` makes only the second file, in seconds.
 set -eu
 cd "$(dirname "$0")"
 here=$PWD

@@ -50,7 +50,7 @@ pub fn target(bytes: &[u8]) {
         .chain(refused.iter().filter(|id| !id.is_null()))
         .map(Value::to_string)
         .collect();
-    // A last line without its end was cut off.
+    // A last line without a line break is incomplete, and is ignored.
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(&[][..], |end| &bytes[..end]);
     let mut ids = BTreeSet::new();
     let mut requests = 0;

@@ -54,7 +54,7 @@ impl Tool for SlowCompute {
         let steps = (self.seconds.clamp(0.0, 60.0) * 20.0) as u32;
         for step in 0..steps {
             if request.cancelled() {
-                // The host says why.
+                // The host gives the reason.
                 return Err(Failure::new(""));
             }
             request.progress(f64::from(step), f64::from(steps), "computing");

@@ -61,7 +61,7 @@ pub fn declarations<'a>(tools: impl IntoIterator<Item = Tool<'a>>) -> String {
     text
 }
 
-/// The expression for a member of an object: `tools.list`, or `tools["list-all"]` if the name is no
+/// The expression for a member of an object: `tools.list`, or `tools["list-all"]` if the name is not an
 /// identifier.
 fn member(object: &str, name: &str) -> String {
     if is_identifier(name) {
@@ -86,7 +86,7 @@ fn needs_arguments(input: &Value) -> bool {
     input["required"].as_array().is_some_and(|required| !required.is_empty())
 }
 
-/// A description as a one-line comment, or an empty text. A `*/` in the description is broken up.
+/// A description as a one-line comment, or an empty text. A `*/` in the description becomes `* /`.
 fn comment(description: &str, most: usize, indent: &str) -> String {
     let words = description.split_whitespace().collect::<Vec<_>>().join(" ").replace("*/", "* /");
     let short: String = words.chars().take(most).collect();
@@ -94,7 +94,7 @@ fn comment(description: &str, most: usize, indent: &str) -> String {
     if short.is_empty() { String::new() } else { format!("{indent}/** {short}{more} */\n") }
 }
 
-/// A schema with its definitions.
+/// A JSON Schema. Its `$ref`s point into `root`.
 struct Schema<'a> {
     root: &'a Value,
 }

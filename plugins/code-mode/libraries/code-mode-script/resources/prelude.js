@@ -1,5 +1,5 @@
-// What a program finds around it: `tools`, `console`, and random numbers that are the same in each round. The engine
-// calls this function once, before the program is known. Built-ins that are used later are kept here, because the
+// The globals of a program: `tools`, `console`, and random numbers that are the same in each round. The engine calls
+// this function once, before it has the program. The function keeps the built-ins that it uses later, because the
 // program may change them.
 (function (names, start, log, search, describe) {
   "use strict";
@@ -35,7 +35,7 @@
     if (typeof given !== "object" || given === null) {
       throw new OwnTypeError("the arguments of " + tool + " are one object, such as { name: value }");
     }
-    // Made here, the error knows the place of the call.
+    // The error is made here, so that its stack has the place of the call.
     const error = new ToolError(tool);
     const number = start(tool, toJson(given));
     return new OwnPromise((resolve, reject) => {
@@ -47,7 +47,7 @@
     defineProperty(object, name, { __proto__: null, value, enumerable, configurable: true });
   }
 
-  // An object that the program can only read. A name that it lacks is an error that says which names there are.
+  // An object that the program can only read. Reading a name that the object lacks throws an error that lists its names.
   function guarded(target, what) {
     return new OwnProxy(target, {
       __proto__: null,
@@ -84,9 +84,9 @@
     return count > 40 ? all + " and " + (count - 40) + " more" : all === "" ? "nothing" : all;
   }
 
-  // The objects behind `tools` and `tools.<source>`. They are made when the program first uses `tools`: most of the
-  // time of a short program would go into them. Every name is there as it is; plainer names, which are not enumerable,
-  // stand beside those that are no identifiers or begin with the name of their source.
+  // The objects behind `tools` and `tools.<source>`. They are made when the program first uses `tools`, since making
+  // them takes longer than a short program. Each tool has its own name. A name that is not an identifier, or that begins
+  // with the name of its source, also has a plainer alias, which is not enumerable.
   const tools = create(null);
   const sources = create(null);
   let shownTools;
@@ -123,7 +123,8 @@
     }
   }
 
-  // A tool that is not known may be one of a plugin that is still being compiled: the host then waits for it.
+  // An unknown tool may belong to a plugin that is still being compiled. The host waits for that plugin before it
+  // returns the names a second time.
   function completeTools() {
     if (!isComplete) {
       isComplete = true;
@@ -164,7 +165,7 @@
     };
   }
 
-  // sfc32, a small generator by Chris Doty-Humphrey that passes the usual tests.
+  // sfc32, a small random number generator by Chris Doty-Humphrey, which passes the usual statistical tests.
   let a = 0;
   let b = 0;
   let c = 0x9e3779b9;

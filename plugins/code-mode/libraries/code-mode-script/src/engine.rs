@@ -22,7 +22,7 @@ use crate::{FinishedCall, HostFunctions, ProgramError, RunSeed};
 /// The script that defines the program's globals: `tools`, `console` and a repeatable `Math.random`.
 const PRELUDE: &str = include_str!("../resources/prelude.js");
 
-/// The name of the program in the engine's texts about errors.
+/// The name of the program in the engine's error messages and stacks.
 const PROGRAM: &str = "program";
 
 /// Maximum depth of function calls in a program. The guest's stack is large enough for this depth.
@@ -45,8 +45,8 @@ fn with_host_functions<T>(use_it: impl FnOnce(&mut dyn HostFunctions) -> T) -> J
     })
 }
 
-/// The program's clock. It shows when the last call ended (at first: when the run began), and stands still in
-/// between. So a program reads the same times in each round.
+/// The program's clock. It shows when the last call ended (before the first call: when the run began). It does not
+/// advance in between, so a program reads the same times in each round.
 struct ScriptClock(Cell<u64>);
 
 impl Clock for ScriptClock {
@@ -93,7 +93,7 @@ thread_local! {
     static PREPARED: RefCell<Option<Engine>> = const { RefCell::new(None) };
 }
 
-/// Makes the engine of the next program on this thread in advance. This takes longer than many programs do.
+/// Makes the engine of the next program on this thread in advance. Making an engine takes longer than many programs run.
 pub fn prepare() {
     // A failure occurs again when the program runs, and is reported there.
     PREPARED.set(Engine::new().ok());
@@ -118,7 +118,7 @@ pub fn run(
     let outcome = engine.run(program, beginning);
     HOST_FUNCTIONS.set(None);
     if cfg!(target_family = "wasm") {
-        // The instance ends with its call, and its memory with it: freeing what the engine holds would only take time.
+        // The instance and its memory end with the call: freeing the engine would only take time.
         std::mem::forget(engine);
     }
     outcome
@@ -313,7 +313,7 @@ impl Prelude {
 }
 
 /// The first position in the program that a text of the engine names, as `(program:LINE:COLUMN)`. The engine
-/// counts the line that [`run_in`] writes before the program; the result does not.
+/// counts the line that [`run_in`] writes before the program. The line in the result does not count it.
 fn place_in(text: &str) -> Option<(u32, u32)> {
     let start = format!("({PROGRAM}:");
     let mut places = text.split(&start).skip(1);

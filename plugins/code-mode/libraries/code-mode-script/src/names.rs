@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 /// The members of `tools` and of each of its sources, as JSON for the prelude:
 /// `{"sources": {SOURCE: {"names": {NAME: 1}, "plainer": {ALIAS: NAME}}}, "plainer": {ALIAS: SOURCE}}`. A name that is
-/// no identifier, or that begins with the name of its source, has a plainer or shorter name beside it, unless another
-/// tool has that.
+/// not an identifier, or that begins with the name of its source, also has a plainer or shorter alias, unless another
+/// tool has the alias as a name.
 pub fn layout(tools: &[(String, String)]) -> String {
     let mut sources: Map<String, Value> = Map::new();
     for (name, source) in tools {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_has_a_name_keeps_it_whatever_aliases_others_have() {
+    fn an_alias_never_replaces_the_name_of_another_tool() {
         let layout = of(&[("a_list", "a"), ("list", "a"), ("x-y", "b"), ("x.y", "b"), ("1", "b")]);
         let sources = &layout["sources"];
         assert_eq!(sources["a"], json!({ "names": { "a_list": 1, "list": 1 }, "plainer": {} }));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_is_no_identifier_has_one_beside_it() {
+    fn a_source_whose_name_is_not_an_identifier_has_an_alias() {
         let layout = of(&[("my_server_list", "my-server"), ("t", "my.server"), ("u", "plain")]);
         assert_eq!(layout["plainer"], json!({ "my_server": "my-server" }));
         let plainer = &layout["sources"]["my-server"]["plainer"];

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::*;
 
-/// What a program did.
+/// What the fake tools saw of a program.
 #[derive(Default)]
 struct Seen {
     calls: Vec<(String, String)>,
@@ -14,11 +14,11 @@ struct Seen {
     lines: Vec<String>,
 }
 
-/// Fake tools that answer with their arguments. Of several calls, the last one ends first.
+/// Fake tools that answer with their arguments. Of several calls, the one that started last ends first.
 struct Tools {
     seen: Rc<RefCell<Seen>>,
     ended: VecDeque<FinishedCall>,
-    /// How often the names were asked for.
+    /// How often the program asked for the names.
     asked: u32,
 }
 
@@ -98,7 +98,7 @@ fn the_value_that_a_program_returns_is_the_answer() {
 }
 
 #[test]
-fn tools_have_their_names_and_plainer_ones_beside_them() {
+fn a_tool_can_be_called_by_its_name_and_by_its_aliases() {
     let program = r#"
         const one = await tools.a.a_list({ n: 1 });
         const two = await tools.a.list({ n: 2 });
@@ -114,7 +114,7 @@ fn tools_have_their_names_and_plainer_ones_beside_them() {
 }
 
 #[test]
-fn names_are_asked_for_when_they_are_needed_and_again_when_one_is_missing() {
+fn names_are_fetched_at_first_use_and_again_when_one_is_missing() {
     for (program, expected, asked) in [
         ("return 1", "1", 0),
         ("return typeof tools.a.list", r#""function""#, 1),
@@ -126,7 +126,7 @@ fn names_are_asked_for_when_they_are_needed_and_again_when_one_is_missing() {
             r#"{"n":3}"#,
             2,
         ),
-        // A tool that is known late keeps its name; the alias of another stood there before.
+        // `fail` was an alias of `a_fail`. It becomes the name of a tool that is known only later.
         ("tools.late; return await tools.a.fail({})", "{}", 2),
         ("return Object.keys(tools)", r#"["a","my-server"]"#, 1),
     ] {
@@ -204,7 +204,7 @@ fn errors_have_a_name_a_message_and_a_place() {
 }
 
 #[test]
-fn nothing_makes_programs_of_texts() {
+fn a_program_cannot_run_code_from_a_string() {
     for program in [
         "return eval('1')",
         "return Function('return 1')()",
@@ -226,7 +226,7 @@ fn nothing_makes_programs_of_texts() {
 }
 
 #[test]
-fn what_a_program_changes_breaks_nothing_but_the_program() {
+fn a_program_that_changes_built_ins_breaks_only_itself() {
     let poisoned = r#"
         JSON.parse = JSON.stringify = () => { throw new Error("poisoned") };
         Object.prototype.hasOwnProperty = () => true;
@@ -261,7 +261,7 @@ fn time_and_random_numbers_are_the_same_in_each_round() {
 }
 
 #[test]
-fn what_is_logged_is_text() {
+fn logged_values_become_text() {
     let (_, seen) = played(
         "console.log('a', 1, { b: [2] }, null, undefined); console.warn(new TypeError('t')); console.error(() => 1); const c = {}; c.c = c; console.debug(c)",
     );
@@ -337,7 +337,7 @@ fn typescript_runs_and_errors_keep_their_places() {
 }
 
 #[test]
-fn parts_of_typescript_that_are_more_than_types_are_refused_with_advice() {
+fn typescript_features_that_are_more_than_types_are_refused_with_advice() {
     for (program, expected) in [
         ("enum A { B }\nreturn A.B", "an enum: write a constant object (line 1, column 1)"),
         (
@@ -357,7 +357,7 @@ fn parts_of_typescript_that_are_more_than_types_are_refused_with_advice() {
 }
 
 #[test]
-fn fences_are_removed_and_nothing_else() {
+fn only_markdown_fences_are_removed() {
     assert_eq!(without_fences("```ts\nreturn 1\n```"), "return 1\n");
     assert_eq!(without_fences("\n```\nreturn 1\n```\n"), "return 1\n");
     assert_eq!(without_fences("return `a`"), "return `a`");

@@ -1,4 +1,4 @@
-//! Removes TypeScript's types from a program. Spaces replace the types, so that lines and columns stay.
+//! Removes TypeScript's types from a program. Spaces replace the types, so that lines and columns stay the same.
 
 use oxc_allocator::Allocator;
 use oxc_ast::ast::{
@@ -115,7 +115,7 @@ impl TypeEraser<'_> {
         self.bytes[from as usize] = b';';
     }
 
-    /// Overwrites the first character of a range that is one of `marks`.
+    /// Overwrites the first character in a range that is one of `marks`.
     fn blank_mark(&mut self, from: u32, to: u32, marks: &[u8]) {
         let range = from as usize..to as usize;
         let found = self.source.as_bytes()[range].iter().position(|byte| marks.contains(byte));

@@ -1,5 +1,5 @@
-//! Shortens a JSON value to a maximum size. The structure stays: lists get fewer items, texts get shorter,
-//! and a note tells what is missing.
+//! Shortens a JSON value to a maximum size. The structure stays: lists get fewer items, objects fewer keys, and texts
+//! get shorter. A note says how much is missing.
 
 use serde_json::{Map, Value};
 
@@ -77,13 +77,13 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_fits_stays_as_it_is() {
+    fn a_value_that_fits_is_not_changed() {
         let value = json!({ "a": [1, 2, "x"] });
         assert_eq!(cut(value.clone(), 100), (value, false));
     }
 
     #[test]
-    fn what_is_too_large_keeps_its_structure_and_says_what_is_missing() {
+    fn a_value_that_is_too_large_keeps_its_structure_and_notes_what_is_missing() {
         let rows: Vec<_> = (0..5000).map(|id| json!({ "id": id, "name": "a name" })).collect();
         let (shorter, is_cut) = cut(json!({ "rows": rows, "total": 5000 }), 2000);
         assert!(is_cut && size(&shorter) <= 2000);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_ends_below_the_size() {
+    fn deep_and_wide_values_are_cut_to_the_size() {
         let mut deep = json!(1);
         for _ in 0..60 {
             deep = json!({ "a": [deep, "x".repeat(500)], "b": "y".repeat(500) });

@@ -17,9 +17,8 @@ plugin! {
     wants: [Want::tools("*", "to call the tools that a program names")],
 }
 
-/// Prepares the engine when the component is instantiated: the instance of a component calls the function of this name
-/// at its start. The host instantiates the component of the next call in advance, so that the call finds the engine
-/// ready.
+/// Prepares the engine when the component is instantiated: instantiation calls the exported function `_initialize`.
+/// The host instantiates the component of the next call in advance, so the engine is ready when the call arrives.
 #[cfg(target_family = "wasm")]
 #[expect(unsafe_code, reason = "the name is that of a module's start, and nothing else has it")]
 #[unsafe(export_name = "_initialize")]

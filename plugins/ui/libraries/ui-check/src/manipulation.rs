@@ -27,7 +27,7 @@ const SIGNS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The signs that a text tries to manipulate its reader: one message for each sign, with the words that were found.
+/// Finds signs that a text tries to manipulate its reader. Returns one message for each sign, with the words found.
 pub fn manipulation_signs(text: &str) -> Vec<String> {
     let found = SIGNS.iter().filter_map(|(sign, meaning)| {
         let sign = Regex::new(sign).expect("each sign is a valid regular expression");
@@ -37,7 +37,7 @@ pub fn manipulation_signs(text: &str) -> Vec<String> {
     found.collect()
 }
 
-/// Removes a model's words around a document, and characters that are invisible or reorder others. Returns
+/// Removes text that a model wrote around a document, and characters that are invisible or reorder others. Returns
 /// the document and the repairs.
 pub fn unwrapped(text: &str) -> (String, Vec<String>) {
     let mut repairs = Vec::new();

@@ -1,4 +1,4 @@
-//! Checks HTML markup: removes forbidden parts that the document works without, and reports other forbidden
+//! Checks HTML markup: removes forbidden parts that the document does not need, and reports other forbidden
 //! parts as faults.
 
 use crate::style;
@@ -24,7 +24,7 @@ const NEVER: &[&str] = &[
     "noframes",
     "listing",
 ];
-/// Elements that are removed, since a view works the same without them.
+/// Elements that are removed, since a view does not need them.
 const LEFT_OUT: &[&str] = &["link", "base", "noscript"];
 /// Attributes with a URL.
 const ADDRESSES: &[&str] = &[
@@ -50,7 +50,7 @@ const ADDRESSES: &[&str] = &[
     "lowsrc",
     "dynsrc",
 ];
-/// Attributes that are removed: they set a link's target or the focus, or have no use in a view.
+/// Attributes that are removed: they set the target of a link or the focus, or a view has no use for them.
 const PLACES: &[&str] =
     &["target", "formtarget", "download", "autofocus", "accesskey", "nonce", "integrity", "is"];
 

@@ -3,7 +3,7 @@
 //! The program is an ESTree: the syntax tree that JavaScript tools share
 //! (<https://github.com/estree/estree>), as JSON and without positions. It has only the kinds of nodes in
 //! `NODES` in `program/nodes.rs`. The page's interpreter enforces the rules: a script reaches only the
-//! functions that the interpreter offers. The checks of names in this module only tell the model early which
+//! functions that the interpreter offers. The checks of names in this module only tell the model in advance which
 //! names will not work.
 
 mod bounds;
@@ -51,7 +51,7 @@ impl Compiled {
     }
 }
 
-/// Compiles the scripts of a document, which share their names. `ids`: the ids of its elements.
+/// Compiles the scripts of a document, which share one scope. `ids`: the ids of the document's elements.
 pub fn compile(scripts: &[String], ids: &BTreeSet<String>) -> Compiled {
     let mut compiled = Compiled::default();
     let (mut names, mut nodes) = (Names::default(), 0);
@@ -71,7 +71,7 @@ pub fn compile(scripts: &[String], ids: &BTreeSet<String>) -> Compiled {
     compiled
 }
 
-/// Parses a script. Returns its ESTree with all that oxc writes.
+/// Parses a script. Returns its ESTree, with all fields that oxc writes.
 fn tree(source: &str) -> Result<Value, String> {
     nesting::check(source).map_err(|refusal| match refusal {
         Refusal::Deep => TOO_DEEP.to_owned(),

@@ -2,7 +2,7 @@
 
 /// The faults of a style sheet, or of the value of a `style` attribute.
 pub fn check(css: &str) -> Vec<String> {
-    // Within a string or a URL, `/*` begins no comment. So the style is checked with and without comments.
+    // Within a string or a URL, `/*` does not begin a comment. So the style is checked with and without comments.
     let mut faults = read(&unescaped(css, true));
     faults.extend(read(&unescaped(css, false)));
     faults.dedup();

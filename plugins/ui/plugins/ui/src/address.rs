@@ -3,7 +3,7 @@
 const BEFORE: &str = "ui://portcullis/";
 const AFTER: &str = ".html";
 
-/// The URI of a tool's view; it changes with the view.
+/// The URI of a tool's view. The URI changes when the view changes.
 pub fn of(tool: &str, digest: &str) -> String {
     format!("{BEFORE}{}/{digest}{AFTER}", encoded(tool))
 }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_there_and_back() {
+    fn every_name_survives_encoding_and_decoding() {
         for name in [
             "get_weather",
             "files/read",
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_of_ours() {
+    fn uris_of_others_have_no_tool() {
         for address in [
             "ui://portcullis/a",
             "ui://other/a/1.html",

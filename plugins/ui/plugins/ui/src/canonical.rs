@@ -113,7 +113,7 @@ mod tests {
 
     /// The samples of RFC 8785, appendix B: IEEE 754 bits and their text.
     #[test]
-    fn numbers_are_those_of_the_rfc() {
+    fn numbers_are_written_as_in_the_rfc() {
         let table = [
             (0x0000_0000_0000_0000, "0"),
             (0x8000_0000_0000_0000, "0"),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_within_differs() {
+    fn digests_differ_if_nested_values_differ() {
         let tool = |kind: &str| json!({ "name": "t", "inputSchema": { "properties": { "a": { "type": kind } } } });
         assert_ne!(digest(&tool("string")), digest(&tool("number")));
         assert_eq!(digest(&json!({ "a": 1, "b": 2 })), digest(&json!({ "b": 2.0, "a": 1 })));

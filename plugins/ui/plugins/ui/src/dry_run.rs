@@ -24,7 +24,7 @@ pub struct DryRunResult {
 }
 
 /// Follows all pointers of a [valid](crate::spec::check) specification. If the plugin may not read the tool's
-/// last answer (`last`), the host tells whether pointers lead to something in this answer.
+/// last answer (`last`), it asks the host whether the pointers have targets in this answer.
 pub fn check(specification: &Value, tool: &Entry, last: Option<&Value>) -> DryRunResult {
     let mut run = Run {
         input: Place::of(Some(&tool.input_schema), None),
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_finds_what_it_wants() {
+    fn pointers_that_all_have_targets_have_no_problems() {
         let nothing = DryRunResult { problems: Vec::new(), unverified: Vec::new() };
         assert_eq!(check(&spec::tests::everything(), &weather(), None), nothing);
     }
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_nowhere_is_said() {
+    fn pointers_without_a_target_are_reported() {
         let table = [
             (
                 json!({ "component": "Text", "text": "{/result/town}" }),
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_nowhere_in_pictures_and_actions_is_said() {
+    fn pointers_without_a_target_in_charts_maps_and_actions_are_reported() {
         let table = [
             (
                 json!({ "component": "Map", "points": "/result/days", "latitude": "@/high", "longitude": "@/sky" }),
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_answered_counts_beside_its_schema() {
+    fn the_last_answer_declares_members_that_the_schema_lacks() {
         let undeclared = json!({ "component": "Text", "text": "{/result/wind}" });
         assert!(!said(undeclared.clone(), &weather(), None).is_empty());
         assert_eq!(said(undeclared.clone(), &weather(), Some(&json!({ "wind": 3 }))), "");

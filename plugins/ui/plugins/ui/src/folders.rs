@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_secret_is_left_out() {
+    fn texts_that_look_like_secrets_are_redacted() {
         for secret in [
             "sk-ant-REDACTED",
             "Bearer abcdef.ghijkl",

@@ -16,12 +16,12 @@ use portcullis_plugin::{
 use serde::{Deserialize, Serialize};
 use std::{fmt, time::Duration};
 
-/// Cache keys that bound the number of concurrent generations. Background jobs do not use the last slot, so
-/// that it is free for callers who wait.
+/// Cache keys that bound the number of concurrent generations. Background jobs do not use the last slot: it stays
+/// free for callers who wait.
 const SLOTS: [&str; 3] = ["slot/0", "slot/1", "slot/2"];
-/// Longest single wait for a tool's turn or for a slot, before the time left is checked again.
+/// Longest wait for a tool's turn or for a slot before the budget is checked again.
 const STEP: Duration = Duration::from_millis(200);
-/// Time after a failure before the next automatic attempt.
+/// Pause after a failure before the next automatic attempt.
 const REST: Duration = Duration::from_secs(600);
 
 /// The background jobs: generation of views.
@@ -111,7 +111,7 @@ pub struct GeneratedView {
 /// The reason why there is no view.
 #[derive(Debug)]
 pub enum NoViewReason {
-    /// Other generations took all the time that this one may take.
+    /// This generation waited for others until its time was used up.
     Busy,
     /// Another call failed to generate the same view a moment ago.
     Same(GenerationFailure),
@@ -161,7 +161,7 @@ impl NoViewReason {
     }
 }
 
-/// Whether there is a provider that has not just failed for this tool.
+/// Whether there is a provider, and it has not just failed for this tool (see `REST`).
 pub fn is_worth_trying(tool: &Entry, settings: &Settings) -> bool {
     let Some(provider) = &settings.provider else { return false };
     let key = key(tool, settings, provider, &stored_views::record(&tool.name));
@@ -201,8 +201,8 @@ fn sample(tool: &Entry, settings: &Settings) -> Option<Value> {
     if settings.send_results { catalog::last_result(&tool.name) } else { None }
 }
 
-/// Generates a view and publishes it, one at a time for each tool. A caller that waited while the same view was made gets
-/// that view. `anew`: ignore the cache.
+/// Generates a view and publishes it. Only one view of a tool is generated at a time. A caller that waited while the
+/// same view was made gets that view. `anew`: ignore the cache.
 pub fn generate(
     request: &Request<'_>,
     settings: &Settings,
@@ -237,7 +237,7 @@ pub fn generate(
     let made = match found {
         Some(view) => Ok(view),
         None => {
-            // No caller waits for a job, so its time begins with its turn.
+            // No caller waits for a job, so the job's time begins when it has its turn.
             let budget = match pace {
                 WaitMode::Foreground => waiting,
                 WaitMode::Background => Budget::new(request, clock, provider.background),
@@ -304,7 +304,7 @@ fn note_failure(request: &Request<'_>, tool: &Entry, key: &str, why: &NoViewReas
     }
 }
 
-/// The cached view for that key, if it can still be shown.
+/// The cached view for a key, if it can still be shown.
 fn cached(request: &Request<'_>, settings: &Settings, tool: &Entry, key: &str) -> Option<View> {
     let bytes = cache::get(&format!("view/{key}"));
     let view = bytes.as_deref().and_then(|bytes| serde_json::from_slice::<View>(bytes).ok());
@@ -325,7 +325,7 @@ fn cached(request: &Request<'_>, settings: &Settings, tool: &Entry, key: &str) -
     view
 }
 
-/// The model's answer: one attempt, and one repair if the answer has faults.
+/// Asks the model for a view. If the answer has faults, asks once more for a repair.
 fn written(
     request: &Request<'_>,
     settings: &Settings,
@@ -389,15 +389,15 @@ fn written(
     Ok(view)
 }
 
-/// The right to generate one view. Only one call holds it for a tool, and few calls hold it for all tools
-/// together.
+/// The right to generate one view. For each tool, only one call can hold it. For all tools together, as many calls
+/// can hold it as there are [`SLOTS`].
 struct GenerationSlot {
     _tool: cache::Claim,
     _slot: cache::Claim,
 }
 
 impl GenerationSlot {
-    /// Waits for the turn, at most as long as the budget says.
+    /// Waits for the tool's turn and a slot, at most until the budget is used up.
     fn take(tool: &str, pace: WaitMode, budget: &Budget<'_>) -> Result<Self, NoViewReason> {
         let free = match pace {
             WaitMode::Foreground => &SLOTS[..],

@@ -1,7 +1,7 @@
 //! The messages of views in languages other than English: as scripts within a page, and as resources that a
 //! page reads.
 
-/// A language that views speak.
+/// A language of the messages in views.
 #[derive(Debug)]
 pub struct Language {
     /// The language subtag by BCP 47, such as `de`.
@@ -28,8 +28,8 @@ pub const ALL: &[Language] = languages!["ar" "de" "es" "fr" "ja" "zh"];
 const BEFORE: &str = "ui://portcullis/messages/";
 const AFTER: &str = ".json";
 
-/// The languages of a list that is separated by commas or colons, such as `de, fr-CA` or the environment's
-/// `de_DE.UTF-8`. Languages without messages are left out: English is used for them.
+/// The languages of a list that is separated by commas or colons. The entries are language tags such as `fr-CA`, or
+/// POSIX locales such as `de_DE.UTF-8`. Languages without messages are left out: views use English for them.
 pub fn named(list: &str) -> Vec<&'static Language> {
     let language = |locale: &str| {
         let name = locale.trim().split(['-', '_', '.', '@']).next()?.to_ascii_lowercase();
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn locales_name_languages() {
+    fn languages_are_found_in_locales() {
         let names = |list| named(list).iter().map(|one| one.name).collect::<Vec<_>>();
         assert_eq!(names("de_DE.UTF-8"), ["de"]);
         assert_eq!(names("fr-CA, ja ,FR"), ["fr", "ja"]);

@@ -46,7 +46,7 @@ pub fn specification(
         unverified = run.unverified;
     }
     if problems.is_empty() {
-        // All text in a specification was written by the model, which may have been manipulated.
+        // The model wrote all text of the specification, and may have been manipulated.
         problems = ui_check::manipulation_signs(&value.to_string());
     }
     let body = Body::Specification(value);
@@ -65,7 +65,7 @@ pub fn document(text: &str, most: usize) -> Result<CheckedOutput, Vec<String>> {
     }
 }
 
-/// The outermost JSON object in a text, without surrounding words or a code fence.
+/// The outermost JSON object in a text, without the text or code fence around it.
 fn object_in(text: &str) -> Option<&str> {
     let start = text.find('{')?;
     let end = text.rfind('}')?;

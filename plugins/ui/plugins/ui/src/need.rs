@@ -1,4 +1,4 @@
-//! Decides which pages get the larger runtime, that of `more.js` in `plugins/ui/resources/src`.
+//! Decides which pages get the larger runtime, which includes `more.js` of `plugins/ui/resources/src`.
 
 use portcullis_plugin::{
     catalog::Entry,
@@ -30,10 +30,10 @@ const TEXTS: [&str; 16] = [
     "report", "source", "stderr", "stdout", "summary", "text",
 ];
 
-/// Names of members that hold two versions to be compared.
+/// Names of members that hold one of two versions to be compared.
 const CHANGES: [&str; 7] = ["before", "after", "old", "new", "oldvalue", "newvalue", "previous"];
 
-/// Schema keywords that this module does not follow: values may have any shape.
+/// Schema keywords that this module does not follow. It assumes that values of such schemas may have any shape.
 const OPEN: [&str; 9] = [
     "$ref",
     "$dynamicRef",
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn flat_parameters_and_plain_answers_need_no_more() {
+    fn flat_parameters_and_plain_answers_need_only_the_usual_runtime() {
         let input = object(json!({
             "city": { "type": "string" },
             "days": { "anyOf": [{ "type": "integer" }, { "type": "null" }] },
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_hold_more_needs_more() {
+    fn other_parameters_and_answers_need_the_larger_runtime() {
         let flat = || json!({ "type": "object" });
         let usual = || Some(object(json!({ "name": { "type": "string" } })));
         assert!(needs_more(&tool(flat(), None)), "a text of any kind");

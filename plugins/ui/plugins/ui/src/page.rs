@@ -43,7 +43,7 @@ pub struct PageOptions<'a> {
     pub packed: bool,
     /// Languages whose messages are in the page.
     pub languages: &'a [&'static Language],
-    /// Whether views may call the tool; if not, the page offers to ask the assistant.
+    /// Whether views may call the tool. If not, the page offers to ask the assistant instead.
     pub callable: bool,
 }
 
@@ -198,7 +198,7 @@ pub mod tests {
     }
 
     #[test]
-    fn text_of_others_stays_text() {
+    fn hostile_texts_of_tools_stay_text() {
         let tool = hostile();
         let specification =
             json!({ "version": 1, "root": { "component": "Text", "text": tool.name } });
@@ -252,7 +252,7 @@ pub mod tests {
     }
 
     #[test]
-    fn the_same_tool_gives_the_same_bytes() {
+    fn the_same_tool_always_has_the_same_page() {
         assert_eq!(
             make(&hostile(), ViewContent::Plain, manner(true)),
             make(&hostile(), ViewContent::Plain, manner(true))
@@ -272,7 +272,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_page_is_what_the_readme_says() {
+    fn a_page_has_the_runtime_and_size_that_the_readme_states() {
         let tool = Entry::new("t", "s", json!({ "type": "object" }));
         let packed = make(&tool, ViewContent::Plain, manner(true));
         assert!(packed.contains(PACKED_MORE) && !packed.contains(VIEW));

@@ -12,7 +12,7 @@ pub struct Settings {
     pub tools: Option<Vec<String>>,
     /// Whether views may call tools with the destructive hint.
     pub destructive: bool,
-    /// Whether the model sees the plugin's own tool. By default, it does only if there is a provider, since
+    /// Whether the model sees the plugin's own tool. By default, the model sees it only if there is a provider, since
     /// each definition takes room in the model's context.
     pub model_tool: bool,
     /// Whether pages contain the runtime compressed.
@@ -35,7 +35,7 @@ pub struct Settings {
     pub cache: Cache,
     /// Folder for prompts, answers and pages, for debugging.
     pub debug_dir: Option<String>,
-    /// Folder for pages, for use elsewhere.
+    /// Folder to which pages are exported.
     pub export_dir: Option<String>,
     /// The errors in the settings.
     pub complaints: Vec<String>,
@@ -138,7 +138,7 @@ impl Settings {
     }
 }
 
-/// Whether views and refinements are stored beyond the life of the host.
+/// Whether views and refinements are kept in the store, which survives a restart of the host.
 pub fn keeps() -> bool {
     text("cache").as_deref() != Some("false")
 }
@@ -213,7 +213,7 @@ mod tests {
     use portcullis_plugin::rehearsal::Rehearsal;
 
     #[test]
-    fn nothing_is_set() {
+    fn settings_have_defaults() {
         let _rehearsal = Rehearsal::new().setting("tools", "").setting("provider", " ");
         let settings = Settings::read();
         assert!(settings.allows("anything") && settings.packed && settings.cache.on);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_set() {
+    fn all_settings_are_read() {
         let _rehearsal = Rehearsal::new()
             .setting("tools", "get_weather, db_*,")
             .setting("destructive", "true")
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_and_changes_nothing() {
+    fn wrong_settings_are_reported_and_have_no_effect() {
         let _rehearsal = Rehearsal::new()
             .setting("destructive", "yes")
             .setting("cache-entries", "many")

@@ -2,7 +2,7 @@
 
 use portcullis_plugin::serde_json::Value;
 
-/// Deepest nesting of references and alternatives that is followed.
+/// Maximum nesting of references and alternatives that is followed.
 const DEPTH: usize = 12;
 /// Maximum number of alternatives that are examined.
 const WIDTH: usize = 64;
@@ -152,7 +152,7 @@ impl<'a> Place<'a> {
                 leads_on = true;
             }
         }
-        // A schema that only refers to others would mean that anything is allowed.
+        // A schema that only refers to others is left out: by itself it would allow anything.
         if !leads_on || object.contains_key("properties") || object.contains_key("items") {
             all.push(schema);
         }
@@ -225,7 +225,7 @@ mod tests {
     use portcullis_plugin::serde_json::json;
 
     #[test]
-    fn every_kind_of_schema_is_walked() {
+    fn pointers_are_followed_through_every_kind_of_schema() {
         let schema = json!({
             "allOf": [{ "properties": { "a": { "$ref": "#/$defs/list" } } }],
             "oneOf": [{ "properties": { "kind": { "const": "x" } } }, { "properties": { "kind": { "const": "y" }, "y": {} } }],
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_without_an_end_end() {
+    fn schemas_that_refer_to_themselves_end() {
         for schema in [
             json!({ "$ref": "#" }),
             json!({ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }] }),

@@ -289,12 +289,12 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_right_is_right() {
+    fn a_valid_specification_has_no_faults() {
         assert_eq!(complaints(&everything()), "");
     }
 
     #[test]
-    fn what_is_wrong_is_said_by_place() {
+    fn faults_are_reported_with_their_place() {
         let with = |root: Value| json!({ "version": 1, "root": root });
         let table = [
             (json!(null), "the specification: must be of type \"object\""),
@@ -360,7 +360,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_too_much_ends() {
+    fn specifications_that_are_too_deep_or_too_large_are_refused() {
         let mut deep = json!({ "component": "Form" });
         for _ in 0..40 {
             deep = json!({ "component": "Column", "children": [deep] });
@@ -374,9 +374,9 @@ pub mod tests {
         assert_eq!(check(&json!({ "version": 1, "root": wrong })).len(), PROBLEMS);
     }
 
-    /// Compares the verdicts with a general validator's, for every way to spoil one place.
+    /// Replaces each value of a valid specification with other values, and compares the verdicts with a general validator's.
     #[test]
-    fn verdicts_are_those_of_the_schema() {
+    fn verdicts_agree_with_a_general_validator() {
         let general = jsonschema::validator_for(&catalogue()).expect("it is a schema");
         let right = everything();
         assert!(general.is_valid(&right));

@@ -1,6 +1,6 @@
-//! Storage of views. Each tool has a record with its refinements and its view. An index of all views lets the
+//! Stores views. Each tool has a record with its refinements and its view. An index of all views lets the
 //! list of tools need only one read of the store. With storage turned off, all data is only in the cache,
-//! which may end with the host.
+//! which may be lost when the host ends.
 
 use crate::{
     canonical, page,
@@ -165,7 +165,7 @@ pub fn milliseconds(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The index; empty if none can be read.
+/// The index. Empty if there is none that can be read.
 pub fn index() -> Index {
     read::<Index>(INDEX).filter(|index| index.version == VERSION).unwrap_or_default()
 }
@@ -333,7 +333,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_view_may_be_too_old() {
+    fn a_view_that_is_too_old_is_not_current() {
         let _rehearsal = Rehearsal::new();
         let tool = Entry::new("t", "s", json!({}));
         let view = View {

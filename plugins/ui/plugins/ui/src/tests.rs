@@ -1,4 +1,4 @@
-//! Tests of the plugin's tools and resources, without a model and with the client's.
+//! Tests of the plugin's tools and resources, without a model and with the client's model.
 
 mod applying;
 mod generating;
@@ -58,14 +58,14 @@ pub fn house() -> Rehearsal {
         .fold(Rehearsal::new(), Rehearsal::catalog_tool)
 }
 
-/// The URI of that tool's view.
+/// The URI of a tool's view.
 pub fn address(house: &Rehearsal, tool: &str) -> String {
     let all = house.assign::<ViewAssignment>().expect("views are assigned");
     let found = all.into_iter().find(|one| one.tool == tool).expect("it has a view");
     found.view.expect("it has a view")
 }
 
-/// The page at that URI.
+/// The page at a URI.
 pub fn page_at(house: &Rehearsal, address: &str) -> String {
     let mut contents = Pages::read(&house.request(), address).expect("it is there");
     let one = contents.all.remove(0);
@@ -96,7 +96,7 @@ fn refusal(house: &Rehearsal, action: &str, arguments: Value) -> String {
 }
 
 #[test]
-fn everything_is_dressed_as_it_should_be() {
+fn tools_get_the_right_views() {
     let house = house();
     let all = house.assign::<ViewAssignment>().expect("views are assigned");
     let said: Vec<_> = all
@@ -117,7 +117,7 @@ fn everything_is_dressed_as_it_should_be() {
 }
 
 #[test]
-fn the_operator_decides_who_is_dressed() {
+fn the_operator_decides_which_tools_get_views() {
     let house = house()
         .setting("tools", "delete_*")
         .setting("destructive", "true")
@@ -142,7 +142,7 @@ fn the_operator_decides_who_is_dressed() {
 }
 
 #[test]
-fn a_provider_brings_the_tool_unless_the_operator_says_no() {
+fn the_model_sees_the_ui_tool_if_there_is_a_provider() {
     let seen = |house: Rehearsal| {
         let all = house.assign::<ViewAssignment>().expect("views are assigned");
         all.iter().any(|one| one.tool == "_ui" && one.for_model)
@@ -154,7 +154,7 @@ fn a_provider_brings_the_tool_unless_the_operator_says_no() {
 }
 
 #[test]
-fn an_action_takes_what_is_its_own() {
+fn an_action_refuses_arguments_of_other_actions() {
     let house = house();
     let forecast = json!({ "toolName": "get_forecast" });
     for (action, arguments, expected) in [
@@ -176,7 +176,7 @@ fn an_action_takes_what_is_its_own() {
 }
 
 #[test]
-fn wrong_settings_are_told_and_leave_what_is_safe() {
+fn wrong_settings_are_reported_and_the_safe_default_holds() {
     let house = house().setting("destructive", "perhaps");
     assert!(!house.assign::<ViewAssignment>().expect("views are assigned")[1].for_views);
     assert!(
@@ -186,7 +186,7 @@ fn wrong_settings_are_told_and_leave_what_is_safe() {
 }
 
 #[test]
-fn a_page_is_at_its_address_and_at_every_older_one() {
+fn a_page_is_read_at_its_uri_and_at_older_uris() {
     let house = house();
     let address = address(&house, "get_forecast");
     let page = page_at(&house, &address);
@@ -210,7 +210,7 @@ fn a_page_is_at_its_address_and_at_every_older_one() {
 }
 
 #[test]
-fn the_address_changes_with_what_is_shown() {
+fn the_uri_changes_with_the_page() {
     let with = |tool: Entry, runtime: &str| {
         let name = tool.name.clone();
         address(&Rehearsal::new().setting("runtime", runtime).catalog_tool(tool), &name)
@@ -250,7 +250,7 @@ fn pages_are_listed_with_the_same_meta() {
 }
 
 #[test]
-fn changes_of_the_tools_are_told_once() {
+fn refresh_reports_changes_of_tools_once() {
     let house = house();
     let first = told(&house, "refresh", json!({}));
     assert_eq!(
@@ -276,7 +276,7 @@ fn changes_of_the_tools_are_told_once() {
 }
 
 #[test]
-fn tools_are_listed_with_what_they_have() {
+fn tools_are_listed_with_their_views() {
     let house = house().setting("tools", "get_*");
     house
         .call::<Ui>(acting("refine", json!({ "toolName": "get_forecast", "feedback": "larger" })))
@@ -297,7 +297,7 @@ fn tools_are_listed_with_what_they_have() {
 }
 
 #[test]
-fn hostile_names_are_only_names() {
+fn hostile_names_stay_within_uris_and_pages() {
     for name in
         ["</script><script>alert(1)</script>", "a/b", "..", "ui://x", "köln \u{202e}", "%00", ""]
     {
@@ -315,7 +315,7 @@ fn hostile_names_are_only_names() {
 }
 
 #[test]
-fn fifty_tools_are_dressed_with_one_look_at_the_store() {
+fn fifty_tools_get_fifty_uris() {
     let schema =
         json!({ "type": "object", "properties": { "a": { "description": "x".repeat(3000) } } });
     let house = (0..50).fold(Rehearsal::new(), |house, number| {
@@ -328,7 +328,7 @@ fn fifty_tools_are_dressed_with_one_look_at_the_store() {
 }
 
 #[test]
-fn the_hardest_schema_arrives_as_it_is() {
+fn a_difficult_schema_arrives_unchanged() {
     let deep = (0..60).fold(
         json!({ "type": "string" }),
         |inner, _| json!({ "type": "object", "properties": { "a": inner } }),

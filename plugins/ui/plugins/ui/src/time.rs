@@ -17,7 +17,7 @@ pub fn iso(milliseconds: u64) -> String {
     humantime::format_rfc3339_millis(moment).to_string()
 }
 
-/// A clock with which to wait.
+/// A clock that can also wait.
 pub trait Clock {
     /// The time since a fixed moment.
     fn elapsed(&self) -> Duration;
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_written_as_people_do() {
+    fn times_are_written_in_iso_8601() {
         let table = [
             (0, "1970-01-01T00:00:00.000Z"),
             (951_782_400_000, "2000-02-29T00:00:00.000Z"),

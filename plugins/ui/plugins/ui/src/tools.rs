@@ -1,5 +1,5 @@
-//! The tool `_ui`, by which a model looks at views and changes them: one tool with an action, since each definition
-//! takes room in the context of every conversation.
+//! The tool `_ui`, by which a model inspects and changes views. It is one tool with several actions, since each
+//! definition takes room in the context of every conversation.
 
 mod apply;
 mod inspect;
@@ -41,7 +41,7 @@ pub struct Ui {
 #[data]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    // Without documentation, the definition that models read has one list of names.
+    // The variants have no doc comments, so that the schema has one `enum` of names.
     List,
     Inspect,
     Refine,
@@ -74,7 +74,7 @@ impl Action {
 }
 
 impl Ui {
-    /// The name of an argument that is given and that the action does not take.
+    /// The name of an argument that the call has and the action does not take.
     fn misplaced(&self) -> Option<&'static str> {
         let given = [
             ("feedback", self.feedback.is_some()),

@@ -84,8 +84,8 @@ impl<'a> ViewUris<'a> {
         address::of(&tool.name, &canonical::digest(&parts))
     }
 
-    /// The view made for the current version of the tool. A document accepted earlier is ignored
-    /// once the operator turns documents off.
+    /// The view that was made for the current version of the tool. A stored document is ignored
+    /// if the operator has turned documents off.
     pub fn view(&self, tool: &Entry) -> Option<&stored_views::IndexEntry> {
         let view = self.index.current(tool, &self.cache, self.now);
         view.filter(|view| self.documents || !view.is_document)

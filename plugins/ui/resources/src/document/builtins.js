@@ -1,4 +1,4 @@
-// What texts, numbers, lists, maps, sets, dates and regular expressions of an interpreted script have.
+// The members of strings, numbers, arrays, maps, sets, dates and regular expressions in an interpreted script.
 
 import {
 	bounded,
@@ -19,10 +19,10 @@ import {
 	tick
 } from "./values.js";
 
-/** A number that may be left out. */
+/** An optional number. */
 const optional = (value) => (value === undefined ? undefined : numberOf(value));
 
-/** Options of the browser's formatters: data of the script, without a function in it. */
+/** Options for the browser's formatters: data of the script without functions. */
 export function options(value) {
 	if (isNothing(value)) {
 		return undefined;
@@ -205,7 +205,7 @@ const slice = (list, from, to) => list.slice(optional(from), optional(to));
 
 offer(Array.isArray, {
 	length: [(list) => list.length],
-	// What `match` and `exec` add to a list.
+	// The properties that `match` and `exec` add to an array.
 	index: [(list) => list.index],
 	input: [(list) => list.input],
 	groups: [(list) => list.groups],
@@ -326,5 +326,5 @@ offer((value) => value instanceof RegExp, {
 	toString: (expression) => String(expression)
 });
 
-/** The result of a formatter that gives parts. */
+/** The parts that a formatter gives, as objects of the script. */
 export const parts = (value) => imported(value);

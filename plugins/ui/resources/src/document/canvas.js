@@ -1,4 +1,4 @@
-// What an interpreted script sees of a canvas: it draws on it, and reads nothing back from it.
+// The canvas of an interpreted script: the script can draw on it, and can read nothing back.
 
 import { Facade, failure, numberOf, table, textOf, tick } from "./values.js";
 

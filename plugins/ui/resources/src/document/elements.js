@@ -1,12 +1,12 @@
-// What an interpreted script sees of the elements of its document: facades, never an element itself.
+// The elements of a document as an interpreted script sees them: facades, never the elements themselves.
 
 import { act, isContained, makeElement, read, setAttribute, write } from "./markup.js";
 import { drawing } from "./canvas.js";
 import { call, Callable, Facade, failure, isNothing, make, numberOf, Stop, table, textOf, tick } from "./values.js";
 
-/** Deepest nesting of elements. */
+/** Maximum nesting of elements. */
 const DEEPEST = 250;
-/** Most elements and texts that a script makes. */
+/** Maximum number of elements and texts that a script makes. */
 const NODES = 50_000;
 const EVENTS = new Set(
 	(
@@ -21,10 +21,10 @@ const SUBMITS = "button:not([type=button]):not([type=reset]), input[type=submit]
 const facades = new WeakMap();
 const listeners = new WeakMap();
 
-/** The elements of a document. `turn(work, event)` runs what an event begins. */
+/** The elements of a document. `turn(work, event)` runs the work that an event begins. */
 export class Elements {
 	made = 0;
-	/** Whether what runs is the answer to something that the user does within the document. */
+	/** Whether the running code handles an action of the user within the document. */
 	isActing = false;
 
 	constructor(root, turn) {
@@ -33,7 +33,7 @@ export class Elements {
 		this.tables = [this.#element(), this.#text()];
 	}
 
-	/** What the script sees of a node: nothing of what is not in its document. */
+	/** The facade of a node for the script; `null` for nodes outside its document. */
 	wrap(node) {
 		if (!(node instanceof Node) || node instanceof Document || node instanceof ShadowRoot || (read(node, "isConnected") && !this.root.contains(node))) {
 			return null;
@@ -46,7 +46,7 @@ export class Elements {
 
 	list = (nodes) => [...nodes].map((node) => this.wrap(node));
 
-	/** Makes an element of the script. */
+	/** Makes an element for the script. */
 	create(name, isSvg) {
 		this.count();
 		const element = makeElement(textOf(name), isSvg);
@@ -64,7 +64,7 @@ export class Elements {
 		}
 	}
 
-	/** The focus is the user's: it moves only while the user acts within the document. */
+	/** Moves the focus, but only while the user acts within the document. */
 	focus(node) {
 		this.isActing && act(node, "focus", { preventScroll: true });
 	}
@@ -74,7 +74,7 @@ export class Elements {
 		return document.createTextNode(textOf(value));
 	}
 
-	/** The nodes to put somewhere: of facades, and of everything else the text. */
+	/** The nodes to insert: the nodes of facades, and text nodes for all other values. */
 	nodes = (values, target) => {
 		const room = DEEPEST - levelOf(target);
 		return values.map((value) => {
@@ -102,7 +102,7 @@ export class Elements {
 		}
 	}
 
-	/** Adds a listener, or replaces that of an `on…` property. */
+	/** Adds a listener, or replaces the listener of an `on…` property. */
 	listen(node, type, then, { once = false, slot = then } = {}) {
 		const all = listeners.get(node) ?? new Map();
 		listeners.set(node, all);
@@ -130,8 +130,8 @@ export class Elements {
 	}
 
 	/**
-	 * Many hosts allow views no forms, so that nothing is ever submitted there. What a script takes for it is a click on
-	 * a button of the form that submits; the Enter key in a field clicks the first of them.
+	 * Adds a listener for `submit`. Many hosts do not let views submit forms, so the event is emulated: a click on a
+	 * submit button of the form calls the listener, and the Enter key in a field clicks the first submit button.
 	 */
 	#submit(form, then, key) {
 		const heard = (event) => {
@@ -206,7 +206,7 @@ export class Elements {
 		};
 	}
 
-	/** A node that may leave its place: the root may not. */
+	/** A node that may be moved. The root may not. */
 	#beside(node) {
 		if (node === this.root) {
 			throw failure("TypeError", "the document itself cannot be moved");
@@ -256,7 +256,7 @@ export class Elements {
 		});
 	}
 
-	/** `textContent`; by `innerHTML` only text without markup. */
+	/** Sets the text of a node. `innerHTML` takes only text without markup. */
 	#content(node, value, isText) {
 		const text = isNothing(value) ? "" : textOf(value);
 		if (!isText && /[<&]/.test(text)) {
@@ -325,7 +325,7 @@ export class Elements {
 	}
 }
 
-/** How many elements an element is in. */
+/** The depth of a node, in nodes. */
 function levelOf(node) {
 	let level = 0;
 	for (let one = node; one && level <= DEEPEST; one = read(one, "parentNode")) {
@@ -334,7 +334,7 @@ function levelOf(node) {
 	return level;
 }
 
-/** Whether elements are nested deeper in a node than there is room for. */
+/** Whether the elements in a node are nested deeper than `room`. */
 function isHigher(node, room) {
 	if (room <= 0) {
 		return true;
@@ -370,7 +370,7 @@ const EVENT_VALUES =
 
 const MEASURES = "clientHeight clientWidth offsetHeight offsetLeft offsetTop offsetWidth scrollHeight scrollWidth".split(" ");
 
-/** Properties that are attributes, or measures. */
+/** Properties that reflect attributes, and measures such as widths. */
 function reflected() {
 	const entries = {};
 	for (const name of MEASURES) {
@@ -412,7 +412,7 @@ const TEXTS = {
 	title: "title"
 };
 
-/** A primitive; SVG has objects where HTML has texts. */
+/** The primitive value of a property. SVG has objects where HTML has strings. */
 function plainOf(value) {
 	const plain = typeof value === "object" ? (value?.baseVal?.value ?? value?.baseVal) : value;
 	return typeof plain === "object" || typeof plain === "function" ? null : plain;
@@ -477,7 +477,7 @@ const STYLE = table({
 	"*": [(style, key) => style.getPropertyValue(dashed(key)), (style, key, value) => writeStyle(style, dashed(key), value)]
 });
 
-/** What `getComputedStyle` gives. */
+/** The facade of a computed style, for `getComputedStyle`. */
 export const computed = (element) =>
 	new Facade(
 		getComputedStyle(element),

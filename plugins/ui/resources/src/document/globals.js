@@ -1,4 +1,4 @@
-// The globals of an interpreted script that have nothing to do with the page: `Math`, `JSON`, `Object`, `Intl` and others.
+// The globals of an interpreted script that do not concern the page: `Math`, `JSON`, `Object`, `Intl` and others.
 
 import { locales, options, parts } from "./builtins.js";
 import {
@@ -29,9 +29,9 @@ import {
 	tick
 } from "./values.js";
 
-/** A function of ours that needs no `this`. */
+/** A native function that does not need `this`. */
 export const native = (run, more) => new Native((_, args) => run(...args), more);
-/** An object of functions, which cannot be changed. */
+/** A frozen object of functions. */
 export const library = (functions) =>
 	Object.freeze(
 		make(Object.entries(functions).map(([name, run]) => [name, typeof run === "function" ? native(run) : run]))
@@ -133,7 +133,7 @@ function expression([source, flags]) {
 	return new RegExp(source instanceof RegExp ? source : textOf(source), flags === undefined ? undefined : textOf(flags));
 }
 
-/** The formatters of `Intl` that are offered, and what can be done with each. */
+/** The formatters of `Intl` that are offered, each with its methods. */
 const FORMATTERS = {
 	Collator: { compare: (thing, a, b) => thing.compare(textOf(a), textOf(b)) },
 	DateTimeFormat: {
@@ -161,7 +161,7 @@ function formatter(name) {
 
 const silent = () => undefined;
 
-/** The globals that need no page. */
+/** The globals that do not concern the page. */
 export function globals() {
 	const all = {
 		Array: made(

@@ -1,7 +1,7 @@
-// Interprets the script of a model's document: an ESTree of the nodes that the plugin lets through.
+// Interprets the script of a model's document: an ESTree with the kinds of nodes that the plugin accepts.
 //
 // The browser never runs the script. Each property, call and global of the script goes through the tables of
-// values.js, so that the script reaches what they offer and nothing else.
+// values.js, so that the script reaches only what the tables offer.
 
 import {
 	Accessor,
@@ -27,9 +27,9 @@ import { BINARY, UNARY } from "./operators.js";
 
 const BREAK = { kind: "break" };
 const CONTINUE = { kind: "continue" };
-/** What an optional chain gives where it ends early. */
+/** The value of an optional chain that ends early. */
 const ENDED = Symbol("ended");
-/** Keys of a scope that no identifier can have. */
+/** Keys of a scope. They begin with a space, so that no identifier is equal to them. */
 const THIS = " this";
 const HOME = " home";
 
@@ -81,7 +81,7 @@ const statement = (node) => {
 	};
 };
 
-/** The names that `var` declares in a function's body: they belong to the function, not to a block. */
+/** The names that `var` declares in a function's body. Their scope is the function, not a block. */
 function declaredByVar(node, names = new Set()) {
 	if (Array.isArray(node)) {
 		node.forEach((one) => declaredByVar(one, names));
@@ -114,7 +114,7 @@ function namesOf(pattern) {
 	}
 }
 
-/** Statements in a scope that exists. Functions are declared before the first statement runs. */
+/** Statements that run in an existing scope. Functions are declared before the first statement runs. */
 function block(body) {
 	const functions = body
 		.filter(({ type }) => type === "FunctionDeclaration")
@@ -134,7 +134,7 @@ function block(body) {
 	};
 }
 
-/** Binds a value to a pattern: `put(scope, name, value)` takes each name, a member is assigned. */
+/** Binds a value to a pattern: calls `put(scope, name, value)` for each name, and assigns to members. */
 function binder(pattern, put) {
 	switch (pattern.type) {
 		case "Identifier":
@@ -198,13 +198,13 @@ function keyOf(node, computed) {
 	return () => key;
 }
 
-/** An expression; a function without a name takes that of what it is assigned to. */
+/** An expression. A function without a name gets the name of the variable that it is assigned to. */
 function named(node, target) {
 	const isNameless = /^(FunctionExpression|ArrowFunctionExpression|ClassExpression)$/.test(node.type) && !node.id;
 	return isNameless && target?.type === "Identifier" ? expression({ ...node, given: target.name }) : expression(node);
 }
 
-/** A function: called with a scope, and with its class if it is a method, it gives the value. */
+/** Compiles a function. The result, called with a scope (and with its class if it is a method), makes the function's value. */
 function functionOf(node) {
 	const isArrow = node.type === "ArrowFunctionExpression";
 	const rest = node.params.findIndex(({ type }) => type === "RestElement");
@@ -279,7 +279,7 @@ function define(target, key, kind, value) {
 	target[key] = old;
 }
 
-/** The values of arguments or elements, with what is spread among them. */
+/** The values of arguments or elements, with spread values inserted. */
 function list(nodes) {
 	const all = nodes.map((one) => one && [expression(one.type === "SpreadElement" ? one.argument : one), one.type === "SpreadElement"]);
 	return (scope) => {
@@ -297,7 +297,7 @@ function list(nodes) {
 	};
 }
 
-/** The object and the key of a member. `super.x` is found in the parent, and belongs to `this`. */
+/** The object and the key of a member. `super.x` is looked up in the parent class, with `this` as the receiver. */
 function place(node) {
 	const key = keyOf(node.property, node.computed);
 	if (node.object.type === "Super") {
@@ -463,7 +463,7 @@ const EXPRESSIONS = {
 
 const twice = (value) => [value, value];
 
-/** Whether the left side of `&&`, `||` or `??` is the value of the whole. */
+/** Whether the left side of `&&`, `||` or `??` is the value of the expression. */
 const decides = (operator, value) => (operator === "??" ? !isNothing(value) : operator === "&&" ? !value : Boolean(value));
 
 function copy(from, to) {
@@ -475,7 +475,7 @@ function copy(from, to) {
 	}
 }
 
-/** Changes a variable or a member: `change(old, scope)` gives the new value and the value of the expression. */
+/** Changes a variable or a member. `change(old, scope)` gives the new value and the value of the expression. */
 function target(node, change) {
 	if (node.type === "Identifier") {
 		return (scope) => {
@@ -598,7 +598,7 @@ function forStatement({ init, test, update, body }) {
 		return repeat(
 			() => {
 				if (!isFirst) {
-					// Each round has variables of its own, which functions made in it keep.
+					// Each iteration has variables of its own, which functions made in it keep.
 					const next = inner(outer);
 					names.forEach((name) => (next[name] = scope[name]));
 					scope = next;

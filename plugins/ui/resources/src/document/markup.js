@@ -1,8 +1,7 @@
-// Which elements, attributes and styles a model's document may have, and how they are made.
+// Builds the elements of a model's document, with the elements, attributes and styles that documents may have.
 //
-// A document is read by an inert parser. Each element is then made anew, if it stands in the lists below; nothing that
-// the document says becomes an element, an attribute or a rule in another way. Nothing in the lists loads anything,
-// leads anywhere or runs anything.
+// An inert parser reads the document. Each element that is in the lists below is then made again. Nothing else in the
+// document becomes an element, an attribute or a CSS rule. Nothing in the lists can load something, navigate or run code.
 
 import { failure } from "./values.js";
 
@@ -18,14 +17,14 @@ const SVG = words(
 	"svg circle clipPath defs desc ellipse g line linearGradient marker mask path pattern polygon polyline radialGradient rect " +
 		"stop text title tspan use"
 );
-/** Elements that are left out with all that they contain. The contents of others stay. */
+/** Elements that are left out with their contents. Of other elements that are not in the lists, the contents stay. */
 const LEFT_OUT = words("head script style template noscript iframe frame object embed link meta base audio video source track");
 
 const ATTRIBUTES = words(
 	"alt autocomplete checked class cols colspan datetime dir disabled focusable for headers height hidden high id inputmode label lang list low max " +
 		"maxlength min minlength multiple name open optimum pattern placeholder readonly required reversed role rows rowspan scope " +
 		"selected size span spellcheck start step tabindex title type value width wrap " +
-		// Of SVG.
+		// SVG.
 		"clip-path clip-rule clipPathUnits color cx cy d display dominant-baseline dx dy fill fill-opacity fill-rule font-family " +
 		"font-size font-style font-weight gradientTransform gradientUnits letter-spacing marker-end marker-mid marker-start " +
 		"markerHeight markerUnits markerWidth mask maskUnits offset opacity orient pathLength patternTransform patternUnits points " +
@@ -37,14 +36,14 @@ const INPUTS = words("button checkbox color date datetime-local email month numb
 const PICTURE = /^data:image\/(png|jpeg|gif|webp)[;,]/i;
 export const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
-/** What in CSS can load something, or reach beyond the document. A backslash can hide each of them. */
+/** Parts of CSS that can load something or reach beyond the document. A backslash is included, since it can hide each of them. */
 const REACHES = /\\|@import|@font-face|@namespace|@property|:host|::part|url\(|image-set\(|image\(|src\(|cross-fade\(|element\(|paint\(|expression\(|-moz-binding/i;
 const WITHIN = /url\([ \t\r\n\f]*(["']?)(#[\w-]+|data:image\/(?:png|jpeg|gif|webp)[;,][\w+/=;,%.-]*)\1[ \t\r\n\f]*\)/gi;
 
 /** Whether CSS stays within the document. */
 export const isContained = (css) => !REACHES.test(css.replace(WITHIN, " "));
 
-/** Makes an element by its name; `undefined` if there is none of that name. */
+/** Makes an element by its name; `undefined` if the lists do not have the name. */
 export function makeElement(name, isSvg) {
 	const tag = isSvg ? name : name.toLowerCase();
 	if (!(isSvg ? SVG : HTML).has(tag)) {
@@ -54,14 +53,14 @@ export function makeElement(name, isSvg) {
 }
 
 /**
- * Reads, writes and calls what an element has of its class. A form has its fields as properties of their names, which
- * would stand for the class's own.
+ * Reads, writes and calls the members that an element has from its class. They go through the prototype, since the
+ * fields of a form are properties of the form under their names, and would hide the members of the class.
  */
 export const read = (node, name) => Reflect.get(Object.getPrototypeOf(node), name, node);
 export const write = (node, name, value) => Reflect.set(Object.getPrototypeOf(node), name, value, node);
 export const act = (node, name, ...args) => Reflect.apply(Object.getPrototypeOf(node)[name], node, args);
 
-/** Sets an attribute, if an element of a document may have it; throws if not. */
+/** Sets an attribute; throws if an element of a document may not have it. */
 export function setAttribute(element, given, value) {
 	const isSvg = read(element, "namespaceURI") === SVG_NAMESPACE;
 	const name = isSvg ? given : given.toLowerCase();
@@ -131,7 +130,7 @@ function attributesOf(from, to) {
 		try {
 			setAttribute(to, name, value);
 		} catch {
-			// What an element may not have is left out.
+			// An attribute that the element may not have is left out.
 		}
 	}
 }
@@ -139,7 +138,7 @@ function attributesOf(from, to) {
 /** A style sheet for the document's shadow root, without the rules that reach beyond it. */
 export function sheetOf(text) {
 	const sheet = new CSSStyleSheet();
-	// Within a shadow root, the document's own `html` element is what `:root` means to its author.
+	// The author means the document's own `html` element by `:root`. Within a shadow root, `:root` would not match it.
 	sheet.replaceSync(text.replace(/:root\b/g, "html"));
 	for (let index = sheet.cssRules.length - 1; index >= 0; index--) {
 		const rule = sheet.cssRules[index];

@@ -1,14 +1,14 @@
-// The values of an interpreted script: which properties they have, how they are called, and how much may be done.
+// The values of an interpreted script: their properties, calls of functions, and the limits of a script.
 //
 // A value is a primitive, an array, an object without any of the browser's prototypes, a function of the script
-// (`Script`), a function of ours (`Native`), a `Map`, `Set`, `Date` or `RegExp`, or a `Facade` of something else.
-// A property of anything but an object of the script is found in a table, or it is not there.
+// (`Script`), a native function (`Native`), a `Map`, `Set`, `Date` or `RegExp`, or a `Facade` of something else.
+// Only objects of the script have properties of their own. The properties of all other values are in tables.
 
-/** Limits of one turn: the start of the script, an event, a timer, an answer. */
+/** Limits of one turn. The start of the script, an event, a timer and an answer each begin a turn. */
 const STEPS = 5_000_000;
 const MILLISECONDS = 1500;
 const DEPTH = 400;
-/** Longest text, in UTF-16 units, and longest array. */
+/** Maximum length of a string, in UTF-16 units, and of an array. */
 export const LONGEST_TEXT = 4_000_000;
 export const LONGEST_ARRAY = 1_000_000;
 
@@ -16,7 +16,7 @@ let steps = 0;
 let depth = 0;
 let until = Infinity;
 
-/** The script has used up what it may: nothing in the script can catch this. */
+/** Ends a script that exceeds a limit. The script cannot catch it. */
 export class Stop extends Error {}
 
 /** Begins a turn. */
@@ -24,7 +24,7 @@ export function beginTurn() {
 	[steps, depth, until] = [0, 0, performance.now() + MILLISECONDS];
 }
 
-/** Counts one step, or as many as `amount` says. */
+/** Counts `amount` steps. */
 export function tick(amount = 1) {
 	const before = steps;
 	steps += amount;
@@ -36,14 +36,14 @@ export function tick(amount = 1) {
 
 const endless = () => new Stop("its script does not come to an end");
 
-/** Ends a turn whose time is over: after each thing that the browser does for a script, since steps do not say how long it takes. */
+/** Ends a turn whose time is over. Called after work of the browser for a script, since steps do not measure its duration. */
 function tock() {
 	if (performance.now() > until) {
 		throw endless();
 	}
 }
 
-/** What a script threw. */
+/** An exception that a script threw. */
 export class Thrown extends Error {
 	constructor(value) {
 		super(`its script failed: ${textOf(value)}`);
@@ -100,7 +100,7 @@ function mustBePlain(self) {
 	}
 }
 
-/** A function of ours. `run(self, args)` does it; `create(args)` does what `new` wants; `owns(value)` answers `instanceof`. */
+/** A native function. `run(self, args)` is the call, `create(args)` the call with `new`, and `owns(value)` answers `instanceof`. */
 export class Native extends Callable {
 	constructor(run, { create, owns, members = make() } = {}) {
 		super();
@@ -111,7 +111,7 @@ export class Native extends Callable {
 /** A function or class of the script. */
 export class Script extends Callable {
 	members = make();
-	/** What `new` makes inherits from this object. */
+	/** The prototype of the objects that `new` makes. */
 	instances = make();
 	fields = [];
 	parent;
@@ -133,7 +133,7 @@ export class Script extends Callable {
 		}
 	}
 
-	/** Sets the fields of a new instance: of an object of the script, whatever `super()` is called on. */
+	/** Sets the fields of a new instance. The instance must be a plain object of the script, even if `super()` is called on something else. */
 	fill(self) {
 		mustBePlain(self);
 		for (const [key, value] of this.fields) {
@@ -141,7 +141,7 @@ export class Script extends Callable {
 		}
 	}
 
-	/** Makes an object an instance: what the constructor does. */
+	/** Runs the constructor on an object. */
 	begin(self, args) {
 		mustBePlain(self);
 		if (!this.isClass) {
@@ -154,9 +154,10 @@ export class Script extends Callable {
 }
 
 /**
- * Something that is not the script's own, behind a table: a function of the table is a method and gets the thing and
- * the arguments; an array of two holds what reads and what writes a property. Names that are not in the table belong to
- * `*`, an array of what reads, writes, deletes and lists them, or to `extra`: properties that the script adds.
+ * Represents a thing of the browser to the script. The script reaches it only through a table. A function in the table
+ * is a method, and gets the thing and the arguments. An array has the getter and the setter of a property. Names that
+ * are not in the table go to `*`, an array of functions that read, write, delete and list them, or else to `extra`, the
+ * properties that the script adds.
  */
 export class Facade {
 	constructor(thing, table) {
@@ -195,10 +196,10 @@ export const table = (entries) => Object.assign(Object.create(null), entries);
 
 export const isNothing = (value) => value === undefined || value === null;
 export const isObject = (value) => (typeof value === "object" && value !== null) || value instanceof Callable;
-/** Whether something has a prototype of the browser. */
+/** Whether a value has a prototype of the browser. */
 const isForeign = (value) => typeof value === "function" || Object.prototype.isPrototypeOf.call(Object.prototype, value);
 
-/** A value for the script. Nothing of the browser's comes this way, whatever a table says. */
+/** Checks a value before the script gets it. Objects of the browser end the script, even if a table would give them. */
 function own(value) {
 	const isKnown = !isObject(value) || value instanceof Callable || value instanceof Facade || tableOf(value);
 	if (typeof value === "function" || (!isKnown && isForeign(value))) {
@@ -207,7 +208,7 @@ function own(value) {
 	return value;
 }
 
-/** Whether it is an object of the script: no array, no function, nothing of ours. */
+/** Whether a value is a plain object of the script: not an array, a function or a native object. */
 export const isPlain = (value) =>
 	typeof value === "object" &&
 	value !== null &&
@@ -221,13 +222,13 @@ export function unknown({ type }) {
 	throw new Stop(`its script has something that is not known here: ${type}`);
 }
 
-/** Calls a function of the script or of ours. */
+/** Calls a function of the script or a native function. */
 export function call(called, self, args) {
 	if (!(called instanceof Callable)) {
 		throw failure("TypeError", `${textOf(called)} is not a function`);
 	}
 	if (called instanceof Native) {
-		// What we do for a script can take longer than a step of its own.
+		// A native function can take longer than a step of the script.
 		tick(20);
 		tock();
 	} else {
@@ -236,7 +237,7 @@ export function call(called, self, args) {
 	return deeper(() => (called.run ? called.run(self, args) : construct(called, args)));
 }
 
-/** Does something one level deeper, if that is not too deep. */
+/** Does something one call deeper, if that is not too deep. */
 function deeper(work) {
 	if (depth >= DEPTH) {
 		throw failure("RangeError", "too many calls within each other");
@@ -249,7 +250,7 @@ function deeper(work) {
 	}
 }
 
-/** What `new` makes. */
+/** The object that `new` makes. */
 export function construct(called, args) {
 	tick(5);
 	if (called instanceof Native && called.create) {
@@ -266,13 +267,13 @@ export function construct(called, args) {
 
 const TABLES = [];
 
-/** Says which table has the properties of a kind of value. */
+/** Registers the table with the properties of a kind of value. */
 export const offer = (owns, entries) => TABLES.push([owns, table(entries)]);
 
 const kindOf = (value) => TABLES.find(([owns]) => owns(value));
 const tableOf = (value) => kindOf(value)?.[1];
 
-/** The text of a key. */
+/** A key as a string. */
 export const toKey = (key) => (typeof key === "string" ? key : typeof key === "number" ? String(key) : textOf(key));
 
 const INDEX = /^(0|[1-9]\d{0,8})$/;
@@ -294,7 +295,7 @@ export function get(object, key, self = object) {
 	}
 	const [owns, entries] = kindOf(object) ?? [];
 	if (!entries) {
-		// Nothing with a prototype of the browser's may have come here.
+		// Ends the script if the object has a prototype of the browser.
 		own(object);
 		const value = object[name];
 		return value instanceof Accessor ? value.get && call(value.get, self, []) : value === undefined ? ofObject(object, name) : value;
@@ -311,7 +312,7 @@ export function get(object, key, self = object) {
 	});
 }
 
-/** What every object of a script has, where neither it nor a class of it has its own. */
+/** The members that every object of a script has, unless the object or its class has its own. */
 const OBJECT = table({
 	hasOwnProperty: (self, key) => hasOwn(self, toKey(key)),
 	toString: (self) => textOf(self),
@@ -420,7 +421,7 @@ export function remove(object, key) {
 	return false;
 }
 
-/** The elements of what can be iterated, as an array that is not the thing itself. */
+/** The elements of an iterable value, as a new array. */
 export function iterate(value) {
 	if (typeof value === "string" || Array.isArray(value) || value instanceof Set || value instanceof Map) {
 		const all = [...value];
@@ -430,7 +431,7 @@ export function iterate(value) {
 	throw failure("TypeError", `${textOf(value)} cannot be iterated`);
 }
 
-/** The text of a value, as `String(value)` gives it. */
+/** A value as a string, like `String(value)`. */
 export function textOf(value, level = 0) {
 	if (!isObject(value)) {
 		return String(value);
@@ -456,7 +457,7 @@ export function textOf(value, level = 0) {
 		: "[object Object]";
 }
 
-/** The texts of a list, joined. */
+/** The elements of an array as strings, joined. */
 export function joined(list, between, level = 0) {
 	let length = 0;
 	const texts = list.map((one) => {
@@ -488,7 +489,7 @@ export function primitive(value, wantsText = false) {
 
 export const numberOf = (value) => Number(primitive(value));
 
-/** A length that a text may have; more ends the script. */
+/** Checks the length of a string. A length above the maximum ends the script. */
 export function bounded(length) {
 	if (!(length <= LONGEST_TEXT)) {
 		throw new Stop("its script makes a text that is too long");
@@ -496,7 +497,7 @@ export function bounded(length) {
 	return length;
 }
 
-/** Data of ours, such as a tool's answer, as objects of the script. */
+/** Data of the page, such as a tool's answer, as objects of the script. */
 export function imported(value) {
 	if (Array.isArray(value)) {
 		return value.map(imported);
@@ -506,7 +507,7 @@ export function imported(value) {
 		: value;
 }
 
-/** Objects of the script as data for us: what JSON can say. */
+/** Objects of the script as data for the page: values that JSON can express. */
 export function exported(value, level = 0) {
 	if (level > 100) {
 		throw failure("TypeError", "the value is nested too deep");

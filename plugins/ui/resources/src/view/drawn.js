@@ -1,8 +1,8 @@
-// What is drawn beside a table that holds the same: pies and areas.
+// Pie and area charts. A table beside them has the same data.
 
 const COLOURS = 5;
 
-/** A pie of the first numbers and, where there are more than five, of all others together. */
+/** A pie chart of the largest numbers. If there are more than five, the rest is one part. */
 export function pie({ h, say, showNumber }, records, label) {
 	const sorted = records.filter(({ value }) => value > 0).sort((a, b) => b.value - a.value);
 	const parts =
@@ -49,7 +49,7 @@ export function pie({ h, say, showNumber }, records, label) {
 	);
 }
 
-/** Areas under lines, each from zero. */
+/** An area chart. Each area begins at zero. */
 export function area({ h, say, showNumber, ticks: divide }, records, across, series) {
 	const [all, high, left, low] = [Math.min(860, Math.max(260, innerWidth - 32)), 240, 56, 28];
 	const numbers = series.flatMap(({ key }) => records.map((record) => record[key])).filter(Number.isFinite);

@@ -1,8 +1,8 @@
-// The icons of view specifications: lines on a field of 24 by 24.
+// The icons of view specifications: paths in a box of 24 by 24.
 
 const CIRCLE = "M21 12a9 9 0 1 1-18 0 9 9 0 0 1 18 0z";
 
-/** By the names of `Icon` in view.schema.json. */
+/** The icons by their names, which are those of `Icon` in view.schema.json. */
 export const ICONS = {
 	check: "M5 13l4.5 4.5L19 7.5",
 	cross: "M6 6l12 12M18 6L6 18",

@@ -1,17 +1,17 @@
-// Code, and what has changed between two texts.
+// Shows code, and the difference between two texts.
 
-/** What begins a comment, by languages. */
+/** The start of a comment, by languages. */
 const COMMENTS = [
 	["//", /^(c|c\+\+|cpp|c#|cs|css|go|java|javascript|js|jsx|kotlin|php|rust|rs|scala|swift|ts|tsx|typescript)$/i],
 	["#", /^(bash|dockerfile|perl|py|python|r|rb|ruby|sh|shell|toml|ya?ml)$/i],
 	["--", /^(haskell|lua|sql)$/i]
 ];
 
-/** Longest code whose parts are told apart, and longest that is shown. */
+/** Maximum length of code with highlighting, and of code that is shown. */
 const COLOURED = 20_000;
 const LONGEST = 100_000;
 
-/** Equal lines that are shown beside a change. */
+/** The number of equal lines that are shown around a change. */
 const AROUND = 3;
 
 function parts(h, text, language) {
@@ -30,7 +30,7 @@ function parts(h, text, language) {
 	return [...made, text.slice(end)];
 }
 
-/** Code with its language: comments, texts and numbers stand out. */
+/** Code with its language. Comments, strings and numbers are highlighted. */
 export function code({ h, say }, text, language = "") {
 	const short = text.slice(0, LONGEST);
 	return h(
@@ -49,7 +49,7 @@ export function code({ h, say }, text, language = "") {
 const TAGS = { "=": "span", "-": "del", "+": "ins" };
 const SIGNS = { "=": "  ", "-": "− ", "+": "+ " };
 
-/** What has changed, line by line, in rows of a kind and a line as `compare` of diff.js makes them. */
+/** The difference between two texts. The rows have a kind and a line, as made by `compare` of diff.js. */
 export function diff({ h, say }, rows) {
 	const count = (kind) => rows.filter(([one]) => one === kind).length;
 	const line = ([kind, text]) => h(TAGS[kind], {}, SIGNS[kind] + text);

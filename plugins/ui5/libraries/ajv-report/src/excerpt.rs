@@ -1,4 +1,4 @@
-//! Cuts out the part of a schema that an instance can applied, for the `jsonschema` crate.
+//! Cuts out the part of a schema that applies to an instance, for the `jsonschema` crate.
 //!
 //! Building a validator costs far more than one validation, and a manifest uses little of its schema. The
 //! excerpt lacks the parts of the schema that cannot change the result: annotations, unchecked formats, and

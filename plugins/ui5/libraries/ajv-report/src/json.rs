@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn as_javascript_keeps_it() {
+    fn members_and_numbers_are_those_of_javascript() {
         for (text, kept) in [
             (r#"{"b":1,"10":2,"a":3,"9":4,"01":5}"#, r#"{"9":4,"10":2,"b":1,"a":3,"01":5}"#),
             (r#"{"a":1,"b":2,"a":3}"#, r#"{"a":3,"b":2}"#),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused() {
+    fn invalid_json_is_refused() {
         for text in ["", "{", "{'a':1}", "[1,]", "\u{feff}{}", "NaN", "// x\n{}", "1e999"] {
             assert!(parse(text).is_err(), "{text:?}");
         }

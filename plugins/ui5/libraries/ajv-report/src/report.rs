@@ -142,7 +142,7 @@ impl<'s, 'i> Report<'s, 'i, '_> {
         self.add_here(error, name, passing)
     }
 
-    /// Adds the errors of each alternative, and the error that no alternative holds. The latter is
+    /// Adds the errors of each alternative, and the error that the instance matches no alternative. The latter is
     /// a root cause only if no alternative contains a root cause.
     fn add_alternatives(
         &mut self,

@@ -250,7 +250,7 @@ impl<'s, 'd> Tracker<'s, 'd> {
         walk.enter(&[rank, 0], &[keyword], value);
     }
 
-    /// After a reference, Ajv's path starts anew: with `#` at a schema that it compiles separately,
+    /// After a reference, Ajv's path begins again: with `#` at a schema that it compiles separately,
     /// with the reference itself at a schema that it inlines.
     fn follow_reference(
         &self,

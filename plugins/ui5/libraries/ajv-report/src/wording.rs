@@ -92,7 +92,7 @@ pub fn of_name(property: &str) -> Words {
     words(json!({"propertyName": property}), "property name must be valid")
 }
 
-/// For items behind the last allowed one.
+/// For items after the last allowed item.
 pub fn of_surplus_items(limit: usize) -> Words {
     limited("more", &json!(limit), "items")
 }

@@ -6,7 +6,7 @@ use ajv_report::{Dialect, ErrorObject, Schema};
 use serde_json::{Value, json};
 
 #[test]
-fn says_what_ajv_says() {
+fn errors_are_those_of_ajv() {
     let mut wrong = Vec::new();
     for line in include_str!("cases.jsonl").lines() {
         let case = ajv_report::parse(line).expect("a case is JSON");

@@ -7,7 +7,7 @@
 //! MAGIC, then the numbers of libraries, blocks, symbols and keys, and the length of the texts
 //! title, version: a text each
 //! libraries   name, version: a text each
-//! blocks      offset behind the texts, length deflated, length inflated
+//! blocks      offset after the texts, length deflated, length inflated
 //! symbols     name, module: a text each; library, block, offset in the block, length
 //! keys        a text, symbol; in the order of the texts
 //! texts
@@ -29,7 +29,7 @@ const MAGIC: &[u8; 16] = b"ui5 reference 1\n";
 /// Maximum size of an inflated block, in bytes; far above real ones.
 const MAX_BLOCK_BYTES: usize = 16 * 1024 * 1024;
 
-/// Length of the head behind [`MAGIC`], in bytes.
+/// Length of the head after [`MAGIC`], in bytes.
 const HEAD_BYTES: usize = 9 * 4;
 
 /// A table of entries of equal width.

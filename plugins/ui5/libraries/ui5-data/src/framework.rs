@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// A UI5 framework: the open-source part, or SAP's distribution, which contains that.
+/// A UI5 framework: OpenUI5, which is open source, or SAPUI5, SAP's distribution, which contains OpenUI5.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_as_they_are_written() {
+    fn names_are_parsed_as_written() {
         for framework in Framework::ALL {
             assert_eq!(framework.name().parse(), Ok(framework));
             assert_eq!(framework.name().to_lowercase(), framework.lower_name());

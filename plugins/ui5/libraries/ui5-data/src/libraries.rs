@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn libraries_are_those_with_a_package_that_are_no_themes() {
+    fn libraries_have_a_package_and_are_not_themes() {
         let list = json!([
             { "name": "sap.m", "npmPackageName": "@openui5/sap.m" },
             { "name": "sap.m", "npmPackageName": "@openui5/sap.m" },
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_elsewhere_is_refused() {
+    fn unsafe_names_are_refused() {
         let odd = names(json!([{ "name": "../x", "npmPackageName": "x" }])).expect_err("a path");
         assert!(odd.contains("'../x'"), "{odd}");
         assert!(libraries(b"{}").is_err() && libraries(b"<html>").is_err());

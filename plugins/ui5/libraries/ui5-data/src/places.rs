@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_leads_nowhere_else() {
+    fn only_safe_versions_become_paths() {
         for (version, expected) in [
             ("1.136.5", true),
             ("1.120.0-SNAPSHOT", true),

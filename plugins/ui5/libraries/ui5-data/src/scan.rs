@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_are_where_they_are_said_to_be() {
+    fn positions_of_symbols_are_right() {
         let text = "\u{feff}{\"v\": {\"symbols\": [{\"name\": \"no\"}]}, \"symbols\": [\n\
              {\"name\": \"a.B\", \"module\": \"a/B\", \"text\": \"}]\\\"{\", \"more\": [{\"name\": \"x\"}]} ,\n\
              {\"name\": \"ü.ß\"}], \"library\": \"a\"}\n";
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_api_json_is_told() {
+    fn other_files_are_refused_with_the_reason() {
         for (text, told) in [
             ("", "it ends before its JSON does"),
             ("<html>", "it is not a JSON object"),

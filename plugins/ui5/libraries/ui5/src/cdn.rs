@@ -68,7 +68,7 @@ mod tests {
     use portcullis_plugin::rehearsal::Rehearsal;
 
     #[test]
-    fn a_mirror_replaces_both() {
+    fn a_mirror_replaces_both_cdns() {
         let _rehearsal = Rehearsal::new().setting(CDN_SETTING, "https://mirror.example/ui5//");
         let cdn = Cdn::from_settings().expect("it is a URL");
         for framework in Framework::ALL {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_refused() {
+    fn other_texts_than_urls_are_refused() {
         for url in
             ["", "mirror.example", "ftp://mirror.example", "https://", "https://a b", "https:///x"]
         {

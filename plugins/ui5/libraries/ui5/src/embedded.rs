@@ -24,7 +24,7 @@ mod tests {
     use portcullis_plugin::rehearsal::Rehearsal;
 
     #[test]
-    fn resources_are_texts_where_that_is_set() {
+    fn the_setting_replaces_resources_by_texts() {
         for (value, is_text) in [("", false), ("true", true), ("0", true)] {
             let _rehearsal = Rehearsal::new().setting(SETTING, value);
             let reply = embed(Reply::new(), "ui5://x", "text/plain", "it");

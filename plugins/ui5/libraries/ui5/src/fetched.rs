@@ -131,7 +131,7 @@ pub fn follow(
     let mut address = url.to_owned();
     for _ in 0..=MAX_REDIRECTS {
         let response = send(&address).map_err(|failure| match failure {
-            // A failure after a redirect is not held against the URL's server.
+            // A failure after a redirect does not make the URL's own server count as silent.
             Failure::Silent(why) | Failure::Local(why) if address != url => {
                 Failure::Local(format!("{why}, to which {url} redirects"))
             }
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_that_of_a_host() {
+    fn silence_counts_for_a_host() {
         let _rehearsal = Rehearsal::new();
         remember_silence("https://a.example/1.2.3/x", "why");
         assert_eq!(silence("https://a.example").as_deref(), Some("why"));

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_allows_two() {
+    fn the_default_list_allows_two_domains() {
         assert_eq!(check(DEFAULT, "http://LOCALHOST:4004/x"), Ok(()));
         assert_eq!(check(DEFAULT, "https://services.odata.org/V4"), Ok(()));
         let refused = check(DEFAULT, "https://evil.example/x").expect_err("it is not listed");
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dot_stands_for_what_is_beneath() {
+    fn a_leading_dot_stands_for_all_subdomains() {
         assert_eq!(check(".example.com", "https://a.b.example.com"), Ok(()));
         check(".example.com", "https://example.com").expect_err("only what is beneath");
         check(".example.com", "https://evilexample.com").expect_err("another domain");
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_names_allows_these_and_nothing_beneath_them() {
+    fn a_name_without_a_dot_allows_no_subdomains() {
         let list = "localhost, example.com, sub.example.com";
         for url in ["http://localhost:8080", "https://example.com/a", "https://sub.example.com"] {
             assert_eq!(check(list, url), Ok(()), "{url}");
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn only_open_web_urls() {
+    fn only_http_urls_without_credentials() {
         for text in ["ftp://a/", "not a url", "//a", "http://u:p@a/", "http://u@a/", "javascript:1"]
         {
             assert_eq!(web_url(text), None, "{text}");

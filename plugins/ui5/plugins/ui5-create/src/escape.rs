@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_have_nothing_that_ends_a_string() {
+    fn escaped_scripts_cannot_end_a_string() {
         let escaped = Syntax::Script.escape(NASTY);
         assert!(!escaped.contains(['"', '\'', '`', '$', '<', '\n', '\u{2028}']), "{escaped}");
     }

@@ -154,7 +154,7 @@ mod tests {
     const ALL: [&str; 2] = ["npm-install", "git-repository"];
 
     #[test]
-    fn everything_is_done_in_its_directory() {
+    fn all_steps_run_in_the_directory() {
         let (host, ran) = host(&ALL, "");
         let finished = finish(&BOTH, Path::new("/base/app"), &host.request());
         assert_eq!(finished, Finished { done: BOTH.to_vec(), notes: Vec::new() });
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_that_is_there_is_left_alone_and_said() {
+    fn an_existing_repository_is_left_alone_with_a_note() {
         let (there, _) = host_with(&ALL, "git-repository", ALREADY_THERE);
         let Finished { done, notes } = finish(&BOTH, Path::new("/base/app"), &there.request());
         assert_eq!(done, [Step::NpmInstall]);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_granted_is_said_and_typed_by_hand() {
+    fn steps_without_a_grant_have_a_note_with_the_command() {
         let (host, _) = host(&[], "");
         let Finished { done, notes } = finish(&BOTH, Path::new("/base/app"), &host.request());
         assert_eq!(done, []);

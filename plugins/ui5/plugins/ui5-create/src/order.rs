@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_people_sort() {
+    fn file_names_are_sorted_naturally() {
         let sorted = [
             ".editorconfig",
             ".gitignore",

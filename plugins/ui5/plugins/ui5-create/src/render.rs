@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_decide() {
+    fn conditions_depend_on_the_version() {
         let text =
             "[% if since(\"1.120\") %]new[% endif %][% if since(\"1.121\") %]newest[% endif %]";
         assert_eq!(rendered("a.js", text, &serde_json::json!({})), "new");
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "the template a.js is wrong")]
-    fn a_name_that_is_not_there_is_a_fault() {
+    fn an_unknown_name_is_a_fault() {
         rendered("a.js", "[= a.b =]", &serde_json::json!({}));
     }
 }

@@ -122,7 +122,7 @@ mod tests {
     use ui5_manifest::pack::Pack;
 
     #[test]
-    fn the_latest_is_asked_for_when_none_is_given() {
+    fn the_latest_version_is_used_if_none_is_given() {
         let list = json!({ "latest": { "version": "1.200.3", "support": "Maintenance" } });
         let _host =
             Rehearsal::new().page("https://ui5.sap.com/version.json", 200, list.to_string());
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_network_it_says_how_old_its_answer_is() {
+    fn without_a_network_the_note_has_the_date() {
         let _host = Rehearsal::new();
         let chosen = choose(Framework::OpenUi5, None).expect("there is a table");
         assert!(chosen.version >= Version::new(1, 136, 0));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_that_cannot_be_are_refused() {
+    fn impossible_versions_are_refused() {
         let refused = |text| choose(Framework::SapUi5, Some(text)).expect_err(text);
         for text in ["", "1.96", "1.96.0.1", "v1.96.0", "1.x.0", "1.120.0\n", "1.120.0-rc"] {
             assert_eq!(refused(text), "Version must be in format X.Y.Z, e.g. 1.120.0");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_that_of_the_mapping() {
+    fn manifest_versions_are_those_of_the_mapping() {
         let pack = Pack::open(include_bytes!("../../../resources/manifest-schemas.pack"));
         let mapping = pack.document("mapping").expect("it is packed");
         assert_eq!(mapping["latest"], Value::String(manifest_of_card()));

@@ -11,7 +11,7 @@ pub struct Section<'t> {
     pub text: &'t str,
 }
 
-/// The sections of a page, in order; lines in code blocks are no headings.
+/// The sections of a page, in order; lines in code blocks are not headings.
 pub fn sections(page: &str) -> Vec<Section<'_>> {
     let mut starts = vec![(0, "", 0)];
     let mut is_code = false;
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_for_browsers_is_left_out() {
+    fn html_images_and_anchors_are_left_out() {
         let page = "<!-- loio0123 -->\n\n# T\n\n![](images/x.png \"y\") a\\_b &lt;c&gt; `d\\_e <f>`\n\n\n\n\
              See [X](../04_Essentials/x-abc1234.md#loio) and [Y](https://example.com/a.md).\n\
              <a name=\"z\"/>\n<table>\n<tr>\n<td>\n\n1\n\n</td>\n<td>\n\n2\n\n</td>\n</tr>\n</table>\n\n\

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_of_contents_has_pages_and_what_is_above_them() {
+    fn a_table_of_contents_has_pages_with_their_parents() {
         let pages = parse_contents(
             "# x\n-   [A \\(b\\)](a-1.md)\n    -   [B](x/b-2.md#loio1)\n    -   [B part](x/b-2.md#loio2)\n\
              -   [C](../c.md)\n-   [D](https://example.com/d.md)\n-   [E](x/.hidden.md)\nno list [F](f.md)\n",

@@ -58,7 +58,7 @@ fn refused<T: Tool>(rehearsal: &Rehearsal, arguments: Value) -> String {
 }
 
 #[test]
-fn a_page_is_found_with_its_section_and_shown() {
+fn a_page_is_found_with_its_section_and_read() {
     let (_folder, rehearsal) = prepared();
     let answer = search(&rehearsal, json!({ "query": "parameters of a route zebra" }));
     let first = "1. **Routes** › Parameters of routes\n   ui5://docs/openui5/routes-1\n   \
@@ -101,7 +101,7 @@ fn a_page_is_a_resource() {
 }
 
 #[test]
-fn answers_are_short_and_go_on() {
+fn answers_are_short_and_continue_at_an_offset() {
     let (_folder, rehearsal) = prepared();
     let first = search(&rehearsal, json!({ "query": "table" }));
     assert!(first.starts_with("Pages 1 to 5 of ") && first.contains("More pages: `offset` 5."));
@@ -121,7 +121,7 @@ fn answers_are_short_and_go_on() {
 }
 
 #[test]
-fn one_documentation_can_be_searched_alone() {
+fn one_source_can_be_searched_alone() {
     let (_folder, rehearsal) = prepared();
     let only = search(&rehearsal, json!({ "query": "table", "source": "portcullis" }));
     assert!(
@@ -148,7 +148,7 @@ fn a_question_without_words_is_refused() {
 }
 
 #[test]
-fn a_page_that_is_not_there_names_similar_ones() {
+fn a_missing_page_has_similar_names() {
     let (_folder, rehearsal) = prepared();
     let message = refused::<ReadDocs>(&rehearsal, json!({ "page": "parameters-of-routes-zebra" }));
     assert!(message.contains("Similar: ui5://docs/openui5/routes-1"), "{message}");
@@ -161,7 +161,7 @@ fn a_page_that_is_not_there_names_similar_ones() {
 }
 
 #[test]
-fn a_long_page_is_shown_in_parts_that_are_the_whole_page() {
+fn the_parts_of_a_long_page_are_the_whole_page() {
     let (folder, rehearsal) = prepared();
     let section =
         |number: usize| format!("## Part {number}\n\n{}\n", "wörter und Wörter. ".repeat(40));
@@ -202,7 +202,7 @@ fn a_damaged_pack_is_named_and_the_others_are_searched() {
 }
 
 #[test]
-fn a_pack_of_the_folder_stands_for_the_embedded_one() {
+fn a_pack_of_the_folder_replaces_the_embedded_one() {
     let (folder, rehearsal) = prepared();
     let pages = [("new", "New", "# New\n\nA giraffe.\n")];
     fs::write(folder.path().join("f.pack"), made("fiori-elements", &pages)).expect("ok");
@@ -212,7 +212,7 @@ fn a_pack_of_the_folder_stands_for_the_embedded_one() {
 }
 
 #[test]
-fn whatever_the_bytes_are_reading_a_pack_ends() {
+fn reading_a_damaged_pack_ends() {
     let bytes = made("openui5", &[("routes-1", "Routes", ROUTES), ("b", "B", "# B\n\nrouter\n")]);
     let words = question_words("router zebra parameters");
     let try_all = |bytes: &[u8]| {
@@ -260,7 +260,7 @@ fn without_a_pack_the_contents_come_from_the_network_once() {
 }
 
 #[test]
-fn without_a_network_the_rest_is_searched_and_what_is_missing_is_said() {
+fn without_a_network_other_packs_are_searched_with_a_note() {
     let rehearsal = Rehearsal::new().page(INDEX, 404, "");
     let answer = search(&rehearsal, json!({ "query": "table" }));
     assert!(answer.starts_with("Pages 1 to 5 of "));
@@ -271,7 +271,7 @@ fn without_a_network_the_rest_is_searched_and_what_is_missing_is_said() {
 }
 
 #[test]
-fn clients_are_told_that_nothing_changes() {
+fn the_tools_are_read_only_and_idempotent() {
     for hints in [SearchDocs::HINTS, ReadDocs::HINTS] {
         assert_eq!((hints.read_only, hints.idempotent), (Some(true), Some(true)));
     }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn ignored_words_are_in_order() {
+    fn ignored_words_are_sorted() {
         assert!(IGNORED.is_sorted());
         assert_eq!(words("How do I use the SAPUI5 of it?"), <[&str; 0]>::default());
     }
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_strange_text_stops_it() {
+    fn unusual_texts_do_not_panic() {
         for text in
             ["", "...", "__/__", "é", "Ünïcödé.Ñame", &"x".repeat(10_000), "İstanbul", "a.b"]
         {

@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn the_format_stays() {
+    fn the_format_is_kept() {
         for (text, has_mark) in [
             ("{\n  \"b\": {\n    \"a\": [\n      1.5\n    ]\n  }\n}", false),
             ("{\n\t\"b\": {}\n}\n", true),

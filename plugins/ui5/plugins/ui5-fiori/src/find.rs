@@ -65,7 +65,7 @@ mod tests {
     use crate::test_support::Folder;
 
     #[test]
-    fn folders_of_others_are_not_searched() {
+    fn folders_of_dependencies_are_not_searched() {
         let folder = Folder::new();
         for path in ["a/webapp", "node_modules/b", "dist", ".git", "app/c/webapp"] {
             let path = folder.path().join(path);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_deep_is_told() {
+    fn folders_that_are_too_deep_make_the_search_partial() {
         let folder = Folder::new();
         let deep = folder.path().join("d/".repeat(MAX_DEPTH + 2));
         fs::create_dir_all(&deep).expect("it can be made");

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_folder_has_no_apps_and_a_file_is_no_folder() {
+    fn an_empty_folder_has_no_apps_and_a_file_is_refused() {
         let folder = Folder::new();
         assert_eq!(listed(&folder), json!({ "apps": [], "others": 0 }));
         let arguments = json!({ "directory": folder.path().join("none") });

@@ -13,7 +13,7 @@ const MAX_METADATA_BYTES: u64 = 8 * 1024 * 1024;
 /// Maximum number of XML nodes in metadata.
 const MAX_NODES: u32 = 2_000_000;
 
-/// Maximum number of types in a chain of base types: the chain may be a circle.
+/// Maximum number of types in a chain of base types: the chain may be cyclic.
 const MAX_CHAIN: usize = 32;
 
 /// Maximum number of names in one message.
@@ -35,7 +35,7 @@ struct EntityType {
 }
 
 impl Metadata {
-    /// Reads a file. `None` if it is missing, too large, or no metadata of OData V4.
+    /// Reads a file. `None` if it is missing, is too large, or is not metadata of OData V4.
     pub fn read(path: &Path) -> Option<Self> {
         if fs::metadata(path).ok()?.len() > MAX_METADATA_BYTES {
             return None;
@@ -170,7 +170,7 @@ mod tests {
  </Schema></e:DataServices></e:Edmx>"#;
 
     #[test]
-    fn paths_that_lead_nowhere_are_refused_with_what_is_there() {
+    fn wrong_paths_are_refused_with_the_existing_names() {
         let metadata = Metadata::parse(SHOP).expect("they are metadata");
         for path in ["/Books", "/Books/chapters", "/Books/texts"] {
             assert_eq!(metadata.check(path), Ok(()), "{path}");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_metadata_of_odata_v4_is_not_used() {
+    fn other_files_than_metadata_of_odata_v4_are_not_used() {
         for text in ["", "<a/>", "<Edmx Version=\"1.0\"/>"] {
             assert!(Metadata::parse(text).is_none(), "{text}");
         }

@@ -155,7 +155,7 @@ fn first_answers_are_brief_and_lead_to_each_section() {
 }
 
 #[test]
-fn clients_are_told_that_nothing_happens() {
+fn the_tools_are_read_only_and_idempotent() {
     for hints in [Guidelines::HINTS, CardGuidelines::HINTS] {
         assert_eq!(hints.read_only, Some(true));
         assert_eq!(hints.idempotent, Some(true));
@@ -164,7 +164,7 @@ fn clients_are_told_that_nothing_happens() {
 }
 
 #[test]
-fn each_text_is_a_resource_too() {
+fn each_text_is_also_a_resource() {
     let rehearsal = Rehearsal::new();
     let read = |uri: &str| Texts::read(&rehearsal.request(), uri);
     let skills = SKILLS.iter().map(|skill| skill.text.to_owned());
@@ -220,7 +220,7 @@ fn scopes_are_suggested() {
 }
 
 #[test]
-fn a_skill_is_short_and_says_when_it_is_done_and_of_when_it_is() {
+fn a_skill_is_short_and_has_its_final_section_and_date() {
     for skill in SKILLS {
         let Skill { name, text, .. } = skill;
         // About 1,900 tokens.
@@ -234,7 +234,7 @@ fn a_skill_is_short_and_says_when_it_is_done_and_of_when_it_is() {
 }
 
 #[test]
-fn cards_are_told_of_destinations_and_of_json() {
+fn the_guide_for_cards_names_destinations_and_json() {
     assert!(CARDS.contains("**Every external URL is a destination**"));
     assert!(CARDS.contains("\"$format\": \"json\""));
     let manifest = CARDS.split("```json card/manifest.json").nth(1).expect("there is an example");

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_linter_reads_comes_with_its_contents_and_the_rest_by_name() {
+    fn files_that_the_linter_reads_have_contents_and_others_only_paths() {
         let folder = project(&[
             "ui5.yaml",
             "package.json",
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_with_a_linked_directory_is_not_handed_over() {
+    fn a_project_with_a_linked_directory_is_not_sent() {
         let folder = project(&["webapp/a.js"]);
         let (target, link) = (folder.path().join("webapp"), folder.path().join("linked"));
         std::os::unix::fs::symlink(target, link).expect("a link");
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_link_that_leads_nowhere_only_the_name_is_handed_over() {
+    fn a_dangling_link_is_sent_only_by_its_path() {
         let folder = project(&["a.js"]);
         std::os::unix::fs::symlink("/no/such/file", folder.path().join("b.js")).expect("a link");
         let found = read(folder.path()).expect("it is read");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_that_is_too_large_is_not_handed_over() {
+    fn a_project_that_is_too_large_is_not_sent() {
         let folder = project(&["a.js"]);
         let large = fs::File::create(folder.path().join("b.json")).expect("a file");
         large.set_len(MAX_BYTES).expect("a sparse file");

@@ -124,7 +124,7 @@ impl Tool for Lint {
         let report = linter::lint(&project.directory, patterns, self.fix).map_err(Failure::new)?;
         let offset = usize::try_from(self.offset)?;
         let with_context = self.provide_context_information;
-        // Context has the details once; without it, every finding has to explain itself.
+        // With context, the details are shown once; without context, every finding has its details.
         let details = if with_context { Details::Once } else { Details::Repeated };
         match detail {
             Detail::Brief => answer::brief(&project, report, details, offset, with_context),

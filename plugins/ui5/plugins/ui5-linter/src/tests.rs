@@ -52,7 +52,7 @@ fn structured(reply: &Reply) -> Value {
 }
 
 #[test]
-fn findings_come_with_what_helps() {
+fn findings_have_their_context() {
     let reply = lint(|_| Ok(report(2)), json!({"detail": "full"})).expect("it answers");
     let found = structured(&reply);
     let [one, two] = &found["results"][0]["messages"].as_array().expect("a list")[..] else {
@@ -68,7 +68,7 @@ fn findings_come_with_what_helps() {
 }
 
 #[test]
-fn without_context_there_are_the_findings_alone() {
+fn without_context_there_are_only_findings() {
     let arguments = json!({"provideContextInformation": false, "detail": "full"});
     let reply = lint(|_| Ok(report(4)), arguments).expect("it answers");
     assert!(structured(&reply).get("contextInformation").is_none());
@@ -81,7 +81,7 @@ fn without_context_there_are_the_findings_alone() {
 }
 
 #[test]
-fn a_first_answer_is_brief_and_says_how_to_get_the_rest() {
+fn a_first_answer_is_brief_and_names_how_to_get_the_rest() {
     let details = format!("Use sap.m.Button#press {}", "or something else ".repeat(20));
     let findings: Vec<_> = ui5_lint_context::rules::RULES
         .iter()
@@ -121,7 +121,7 @@ fn a_first_answer_is_brief_and_says_how_to_get_the_rest() {
 }
 
 #[test]
-fn a_brief_answer_names_the_rules_and_what_helps() {
+fn a_brief_answer_names_rules_documents_and_api() {
     let reply = lint(|_| Ok(report(2)), json!({})).expect("it answers");
     let text = reply.as_text();
     for expected in [
@@ -142,7 +142,7 @@ fn a_brief_answer_names_the_rules_and_what_helps() {
 }
 
 #[test]
-fn the_operator_chooses_the_detail_of_calls_that_do_not() {
+fn the_setting_is_the_default_detail() {
     let folder = tempfile::tempdir().expect("a folder");
 
     fs::create_dir(folder.path().join("webapp")).expect("a folder");
@@ -183,7 +183,7 @@ fn the_linter_gets_the_files_and_no_directory() {
 }
 
 #[test]
-fn without_a_linter_for_all_projects_the_projects_own_runs_in_the_project() {
+fn the_projects_own_linter_runs_if_there_is_no_other() {
     let answer = |message: &str, directory: &str| {
         if directory.is_empty() {
             return Ok(json!({"missing": true}).to_string());
@@ -224,7 +224,7 @@ fn all_files_are_fixed_or_none() {
 }
 
 #[test]
-fn what_does_not_fit_is_had_with_an_offset() {
+fn an_offset_continues_a_long_list() {
     let arguments = json!({"provideContextInformation": false, "detail": "full"});
     let reply = lint(|_| Ok(report(2000)), arguments).expect("it answers");
     let count = |reply: &Reply| {
@@ -239,7 +239,7 @@ fn what_does_not_fit_is_had_with_an_offset() {
 }
 
 #[test]
-fn whatever_is_wrong_is_said_with_what_to_do() {
+fn failures_name_the_remedy() {
     for (answer, expected) in [
         (Ok(json!({"missing": true}).to_string()), "npm install --save-dev @ui5/linter"),
         (Ok(json!({"error": "it did not match any resource"}).to_string()), "did not match"),

@@ -43,7 +43,7 @@ fn a_value_that_is_not_allowed() {
 }
 
 #[test]
-fn a_member_that_is_missing_and_one_that_is_misspelt() {
+fn missing_and_misspelt_members_are_named() {
     let missing = with(|manifest| {
         let ui = manifest["sap.ui"].as_object_mut().expect("it is an object");
         let technology = ui.remove("technology").expect("it is there");
@@ -77,7 +77,7 @@ fn a_wrong_type_in_one_form_of_a_data_source() {
 }
 
 #[test]
-fn the_type_of_a_card_says_which_form_was_meant() {
+fn the_type_of_a_card_decides_the_alternative() {
     let of_type = |name: &str| {
         json!({
             "type": name,
@@ -98,7 +98,7 @@ fn the_type_of_a_card_says_which_form_was_meant() {
 }
 
 #[test]
-fn deep_in_an_adaptive_card() {
+fn a_cause_deep_in_an_adaptive_card_is_found() {
     let within = |inner: Value| {
         (0..30).fold(inner, |inner, _| json!({"type": "Container", "items": [inner]}))
     };
@@ -117,7 +117,7 @@ fn deep_in_an_adaptive_card() {
 }
 
 #[test]
-fn of_ten_thousand_errors_twenty_are_named() {
+fn at_most_twenty_causes_are_named() {
     let lines = with(|manifest| {
         let models = (0..5_000).map(|number| (number.to_string(), json!({"type": 1, "uri": 1})));
         manifest["sap.ui5"]["models"] = models.collect::<Map<_, _>>().into();

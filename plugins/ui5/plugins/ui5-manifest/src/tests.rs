@@ -58,7 +58,7 @@ fn call(rehearsal: &Rehearsal, path: impl AsRef<Path>) -> Result<Value, String> 
 }
 
 #[test]
-fn the_pack_holds_what_is_needed() {
+fn the_pack_has_the_needed_documents() {
     let pack = Pack::open(MANIFESTS);
     let names: Vec<&str> = pack.names().collect();
     let (versions, others): (Vec<&str>, Vec<&str>) =
@@ -109,7 +109,7 @@ fn a_valid_manifest() {
 }
 
 #[test]
-fn errors_are_ajvs() {
+fn errors_are_those_of_ajv() {
     let mut manifest = app("1.88.0");
     manifest["sap.app"]["type"] = json!("app");
     manifest["sap.ui"].as_object_mut().expect("it is an object").remove("technology");
@@ -144,7 +144,7 @@ fn errors_are_ajvs() {
 }
 
 #[test]
-fn files_that_cannot_be_read() {
+fn unreadable_files_are_refused() {
     let rehearsal = Rehearsal::new();
     let directory = tempfile::tempdir().expect("a folder");
     for (path, message) in [
@@ -168,7 +168,7 @@ fn files_that_cannot_be_read() {
 }
 
 #[test]
-fn versions_that_are_none() {
+fn invalid_versions_are_refused() {
     for (manifest, message) in [
         (json!({}), "Manifest does not contain a '_version' property."),
         (json!([]), "Manifest does not contain a '_version' property."),
@@ -271,7 +271,7 @@ fn the_output_schema_says_that_the_verdict_may_be_unknown() {
 }
 
 #[test]
-fn of_very_many_errors_the_first_are_listed() {
+fn only_the_first_of_very_many_errors_are_listed() {
     let mut manifest = app("1.89.0");
     let models = (0..3_000).map(|number| (number.to_string(), json!({ "type": 1, "uri": 1 })));
     manifest["sap.ui5"]["models"] = models.collect::<Map<_, _>>().into();
@@ -302,7 +302,7 @@ fn a_first_answer_is_brief() {
 }
 
 #[test]
-fn of_manifests_that_are_too_old_nobody_is_asked() {
+fn no_schema_is_fetched_for_manifests_that_are_too_old() {
     let pack = Pack::open(MANIFESTS);
     for (version, verdict) in [("1.1.0", None), ("1.47.0", None), ("1.48.0", Some(true))] {
         let nobody = |_: &str| panic!("nobody is asked");
@@ -353,7 +353,7 @@ fn the_source_can_be_a_mirror_or_a_directory() {
 }
 
 #[test]
-fn what_was_brought_is_used_before_anybody_is_asked() {
+fn schemas_of_the_offline_directory_are_used_first() {
     let data = tempfile::tempdir().expect("a folder");
     let schemas = ui5_data::schemas(data.path());
     let file = schemas.join(ui5_data::schema_name("1.97.0"));
@@ -371,7 +371,7 @@ fn what_was_brought_is_used_before_anybody_is_asked() {
 }
 
 #[test]
-fn a_source_that_does_not_answer_is_said_plainly() {
+fn a_source_without_the_schema_is_reported() {
     let url = "https://raw.githubusercontent.com/UI5/manifest/v1.95.0/schema.json";
     let path = written(app("1.95.0").to_string());
     let gone = call(&Rehearsal::new().page(url, 404, ""), &path).expect_err("it is not there");
@@ -421,7 +421,7 @@ fn items_by_position_in_2020_12() {
 }
 
 #[test]
-fn adaptive_cards_are_judged_by_their_own_schema() {
+fn adaptive_cards_are_validated_by_their_own_schema() {
     let text = json!({"type": "TextBlock", "text": "Hello"});
     let content = |body: Value| json!({"type": "AdaptiveCard", "version": "1.5", "body": body});
     let report = judge(&card(content(json!([text])))).expect("it is judged");
@@ -434,7 +434,7 @@ fn adaptive_cards_are_judged_by_their_own_schema() {
 }
 
 #[test]
-fn task_parameters_are_judged_as_schemas() {
+fn task_parameters_are_validated_as_schemas() {
     let mut manifest = app("1.89.0");
     manifest["sap.bpa.task"] = json!({"inputs": {"properties": {"a": {"type": "text"}}}});
     let report = judge(&manifest).expect("it is judged");

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_unpacked_is_not_packed() {
+    fn packs_that_could_not_be_unpacked_are_not_made() {
         let api = |name: &str| Part::Api(name.to_owned());
         let mut draft = Draft::new(0);
         draft.add(&api("sap.m"), b"{}").expect("it is small");

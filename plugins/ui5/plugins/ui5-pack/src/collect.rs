@@ -198,7 +198,7 @@ impl Collection<'_> {
         Ok(text)
     }
 
-    /// Fetches a URL, of at max_bytes `max_bytes` bytes. `None`: the server does not have it.
+    /// Fetches a URL, at most `max_bytes` bytes. `None`: the server does not have it.
     fn fetch(&self, url: &str, max_bytes: u64) -> Result<Option<Vec<u8>>, String> {
         let sent = http::Request::get(url).timeout(TIMEOUT).max_bytes(max_bytes);
         let response = sent.send_while(|| !self.request.cancelled());

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_what_items_are() {
+    fn names_tell_the_kind_of_items() {
         for part in [
             Part::Api("sap.ui.core".into()),
             Part::Schema("1.89.0".into()),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_what_does_not_belong_there_is_refused() {
+    fn a_list_with_entries_that_do_not_belong_is_refused() {
         let item =
             |name: &str, bytes: u64| Item { name: name.to_owned(), bytes, sha256: String::new() };
         let schemas = |count: usize, bytes: u64| {

@@ -112,7 +112,7 @@ fn files(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_is_packed_is_found_by_the_plugins() {
+fn the_plugins_find_unpacked_data() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     let made = packed(&web(), &order(minor())).expect("it is all there");
@@ -154,7 +154,7 @@ fn ui5_data_versions(data: &Path) -> String {
 }
 
 #[test]
-fn what_is_there_already_stays_and_older_lists_do_too() {
+fn existing_references_and_newer_lists_stay() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     let made = packed(&web(), &order(minor())).expect("it is all there");
@@ -177,7 +177,7 @@ fn what_is_there_already_stays_and_older_lists_do_too() {
 }
 
 #[test]
-fn what_a_killed_process_had_unpacked_so_far_goes() {
+fn the_remains_of_a_killed_process_are_removed() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     let made = packed(&web(), &order(minor())).expect("it is all there");
@@ -190,7 +190,7 @@ fn what_a_killed_process_had_unpacked_so_far_goes() {
 }
 
 #[test]
-fn versions_are_said_in_three_ways() {
+fn a_version_has_three_forms() {
     for (text, expected) in [
         ("latest", Some("1.140.1")),
         ("1.136", Some("1.136.5")),
@@ -218,7 +218,7 @@ fn versions_are_said_in_three_ways() {
 }
 
 #[test]
-fn what_cannot_be_fetched_makes_no_pack() {
+fn missing_data_make_no_pack() {
     let without = |url: &str| {
         let mut web = web();
         web.remove(url).expect("it was there");
@@ -292,7 +292,7 @@ fn contents(items: Value) -> Vec<u8> {
 }
 
 #[test]
-fn a_hostile_pack_puts_nothing_anywhere() {
+fn a_hostile_pack_writes_nothing() {
     use tar::EntryType::{GNULongName, Link, Regular, Symlink};
     // SHA-256 of `{}`.
     let sum = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
@@ -340,7 +340,7 @@ fn refused(archive: &[u8], expected: &str) {
 }
 
 #[test]
-fn an_archive_that_others_made_is_read_too() {
+fn an_archive_of_another_program_is_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let made = packed(&web(), &order(minor())).expect("it is all there");
     let text = serde_json::to_vec(&made.contents).expect("it is plain data");
@@ -383,7 +383,7 @@ fn other_programs_can_read_a_pack() {
 }
 
 #[test]
-fn tools_use_the_mirrors_that_are_set_and_no_other_server() {
+fn the_tools_use_only_the_configured_mirrors() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let (out, data, mirror) = (path("ui5.pack"), path("data"), "https://mirror.example");

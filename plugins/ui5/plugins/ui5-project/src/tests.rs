@@ -50,7 +50,7 @@ fn info(rehearsal: &Rehearsal, path: &Path) -> Result<Value, String> {
 }
 
 #[test]
-fn versions_are_handed_on_with_their_dates() {
+fn versions_have_their_dates() {
     let answer = versions(&online(), "OpenUI5");
     let expected = json!({
         "versions": {
@@ -69,7 +69,7 @@ fn versions_are_handed_on_with_their_dates() {
 }
 
 #[test]
-fn without_a_network_it_is_the_table_and_says_so() {
+fn without_a_network_the_table_answers_with_a_note() {
     let answer = versions(&Rehearsal::new(), "SAPUI5");
     assert_eq!(answer["versions"]["1.120"]["lts"], true);
     assert_eq!(
@@ -97,7 +97,7 @@ fn other_frameworks_are_refused() {
 }
 
 #[test]
-fn a_project_and_how_it_stands() {
+fn a_project_has_the_support_of_its_version() {
     let framework =
         "framework:\n  name: OpenUI5\n  version: 1.120.30\n  libraries:\n    - name: sap.m\n";
     let folder = project(framework);
@@ -140,7 +140,7 @@ fn a_project_without_a_version_needs_no_cdn() {
 }
 
 #[test]
-fn a_mirror_that_is_none_is_told() {
+fn an_invalid_mirror_is_reported() {
     let framework = "framework:\n  name: SAPUI5\n  version: 1.120.1\n";
     let rehearsal = Rehearsal::new().setting("cdn-url", "mirror");
     let failure = info(&rehearsal, project(framework).path()).expect_err("it is no URL");
@@ -175,7 +175,7 @@ fn the_prompt_names_the_version_to_upgrade_to() {
 }
 
 #[test]
-fn versions_are_offered() {
+fn versions_are_completed() {
     let rehearsal = online();
     let complete = |argument: &str, value: &str, framework: &str| {
         let context = [("framework".to_owned(), framework.to_owned())];

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_at_hand_is_listed_and_has_its_names() {
+    fn available_releases_are_listed_with_their_names() {
         let (_folder, rehearsal, _) = prepared(3, "");
         let request = rehearsal.request();
         let listing = Pages::list(&request, None).expect("it is readable");
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_found() {
+    fn unknown_uris_are_not_found() {
         let (_folder, rehearsal, _) = prepared(3, "");
         for uri in [
             "ui5://api/openui5/1.136.5/gone.away",
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_completed_from_what_is_at_hand() {
+    fn variables_are_completed_from_available_data() {
         let (_folder, rehearsal, _) = prepared(3, "");
         let complete = |variable: &str, value: &str, context: &[(&str, &str)]| {
             let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());

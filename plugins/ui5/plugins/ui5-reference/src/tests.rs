@@ -116,7 +116,7 @@ fn a_small_module_has_none() {
 }
 
 #[test]
-fn refusals_come_with_hints() {
+fn refusals_have_hints() {
     let (_folder, rehearsal, project) = prepared(3, "");
     let fail = |query: &str| {
         let arguments = json!({ "projectDir": project, "query": query });
@@ -147,7 +147,7 @@ fn another_version_is_labelled() {
 }
 
 #[test]
-fn without_a_data_directory_it_answers_and_says_what_to_set() {
+fn without_a_data_directory_the_answer_names_the_setting() {
     let (_folder, _, project) = prepared(2, "");
     let arguments = json!({ "projectDir": project, "query": "sap.m.Button#press" });
     let reply = Rehearsal::new().call::<GetApiReference>(arguments).expect("it is carried");
@@ -199,7 +199,7 @@ fn without_a_network_the_carried_reference_answers_and_is_labelled() {
 }
 
 #[test]
-fn a_slip_leads_to_the_member_that_is_meant() {
+fn a_misspelt_name_leads_to_the_meant_member() {
     let (_folder, rehearsal, project) = bare("");
     for (query, near) in [
         ("sap.m.Buttn#press", "sap.m.Button#press"),
@@ -220,7 +220,7 @@ fn a_slip_leads_to_the_member_that_is_meant() {
 }
 
 #[test]
-fn a_first_answer_is_short_and_the_whole_is_there() {
+fn a_first_answer_is_short_and_the_full_one_is_available() {
     let (_folder, rehearsal, project) = bare("");
     let mut shortened = 0;
     for query in [

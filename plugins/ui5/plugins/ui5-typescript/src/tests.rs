@@ -66,7 +66,7 @@ fn the_topics_are_in_the_order_of_the_work() {
 }
 
 #[test]
-fn the_dependencies_are_json_as_it_is_and_have_versions() {
+fn the_dependencies_are_valid_json_and_have_versions() {
     let text = answer();
     let package: Value =
         serde_json::from_str(file(&text, "json package.json")).expect("it is JSON");
@@ -88,7 +88,7 @@ fn the_table_is_named_with_its_date() {
 }
 
 #[test]
-fn what_is_looked_up_is_used_unless_it_does_not_fit() {
+fn newest_versions_are_used_if_they_fit() {
     let looked_up = |package: &str| match package {
         "@ui5/cli" => Some("5.1.0".to_owned()),
         "typescript" => Some("7.0.2".to_owned()),
@@ -114,7 +114,7 @@ fn every_version_of_the_table_fits_its_own_bound() {
 }
 
 #[test]
-fn the_guide_is_a_resource_too() {
+fn the_guide_is_also_a_resource() {
     let rehearsal = Rehearsal::new();
     let uri = &Texts::fixed()[0].0.uri;
     let read = Texts::read(&rehearsal.request(), uri).expect("it is listed");

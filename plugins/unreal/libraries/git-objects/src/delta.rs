@@ -1,6 +1,6 @@
 //! Applies a delta of a git pack to its base object.
 
-/// Applies a delta to the object `base`. `None` if the delta is malformed or was result for a base of
+/// Applies a delta to the object `base`. `None` if the delta is malformed or was made for a base of
 /// another size, or if the result would have more than `max_bytes` bytes.
 pub fn applied(base: &[u8], delta: &[u8], max_bytes: u64) -> Option<Vec<u8>> {
     let mut rest = delta;

@@ -132,7 +132,7 @@ impl TreeMode {
     }
 }
 
-/// The entries of a tree whose names fit. `Err` if the tree is malformed.
+/// The entries of a tree whose names `fits` accepts. `Err` if the tree is malformed.
 pub fn entries(
     tree: &[u8],
     length: usize,

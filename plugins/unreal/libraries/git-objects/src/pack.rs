@@ -16,7 +16,7 @@ use std::{
 
 /// The first bytes of an index of version 2.
 const INDEX: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
-/// Size of an index' header with its table of 256 counts, in bytes.
+/// Size of the header of an index with its table of 256 counts, in bytes.
 const TABLE: u64 = 8 + 256 * 4;
 /// Maximum length of a chain of deltas. Git writes at most 4,095.
 const MAX_CHAIN: usize = 4096;
@@ -37,7 +37,7 @@ pub struct Pack {
 /// An object as the pack stores it.
 enum Stored {
     Whole(Object),
-    /// A delta, and where its base is.
+    /// A delta, and the place of its base.
     Delta(Vec<u8>, Base),
 }
 

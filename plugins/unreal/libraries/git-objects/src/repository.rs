@@ -160,7 +160,7 @@ impl Repository {
         }
     }
 
-    /// The object that a name means: a reference, or the first digits of an object name.
+    /// The object that a name refers to: a reference, or the first digits of an object name.
     fn resolve(&self, name: &str) -> Result<Id, Fault> {
         if let Some(id) = Id::parse(name, self.length) {
             return Ok(id);

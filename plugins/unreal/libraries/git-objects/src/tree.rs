@@ -85,7 +85,7 @@ impl Repository {
     }
 }
 
-/// Whether two names differ only in case, letter by letter, as file systems compare them.
+/// Whether two names are equal apart from case, compared letter by letter, as file systems do.
 fn is_alike(one: &str, other: &str) -> bool {
     one.chars().flat_map(char::to_uppercase).eq(other.chars().flat_map(char::to_uppercase))
 }

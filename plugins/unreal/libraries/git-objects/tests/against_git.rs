@@ -118,7 +118,7 @@ fn fault(dir: &Path, revision: &str) -> String {
 fn loose_objects_and_packs() {
     let (_held, dir) = repository(&[]);
     assert_same(&dir);
-    // Some objects in a pack, some in none, and packed references.
+    // Some objects in a pack, some loose, and packed references.
     git(&dir, &["repack", "-d", "--quiet"]);
     git(&dir, &["pack-refs", "--all"]);
     assert_same(&dir);
@@ -160,7 +160,7 @@ fn another_working_tree_a_submodule_and_shared_objects() {
     git(&other.join("outer"), &["submodule", "--quiet", "add", &dir.to_string_lossy(), "inner"]);
     git(&other.join("outer/inner"), &["branch", "side/line", "origin/side/line"]);
     assert_same(&other.join("outer/inner"));
-    // The message names a repository that is out of reach.
+    // The message names a repository that cannot be read.
     fs::rename(&dir, dir.with_extension("moved")).expect("it can be moved");
     let found = Repository::around(&other.join("tree/x"));
     assert!(
@@ -214,7 +214,7 @@ fn a_path_may_differ_in_case() {
 }
 
 #[test]
-fn what_is_refused_and_why() {
+fn refusals_name_the_reason() {
     let (_held, dir) = repository(&[]);
     assert!(fault(&dir, "nothing").contains("no revision `nothing`"));
     assert!(

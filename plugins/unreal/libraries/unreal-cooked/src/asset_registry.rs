@@ -94,7 +94,7 @@ impl<'a> Registry<'a> {
     /// # Errors
     ///
     /// When the file is not an asset registry, is older than 4.16 or newer than 5.8, or its assets
-    /// are damaged. Damage behind the assets is a warning.
+    /// are damaged. Damage after the assets is a warning.
     pub fn read(bytes: &'a [u8]) -> Result<Self, Fault> {
         let mut cursor = Cursor::new(bytes, bytes.len() as u64);
         if Guid::read(&mut cursor) != Ok(GUID) {

@@ -78,7 +78,7 @@ fn all_versions_are_read() {
 }
 
 #[test]
-fn engines_are_named_as_far_as_versions_tell() {
+fn engines_are_named_by_the_format_version() {
     let engine = |draft: &DraftPak| read(&draft.bytes()).expect("it is read").engine;
     let told: Vec<&str> = [4, 7, 8, 9, 11].map(|version| engine(&draft(version))).to_vec();
     assert_eq!(told, ["4.16 to 4.19", "4.21", "4.23 or 4.24", "4.25", "4.26 or newer"]);
@@ -86,7 +86,7 @@ fn engines_are_named_as_far_as_versions_tell() {
 }
 
 #[test]
-fn an_encrypted_index_tells_its_key_only() {
+fn an_encrypted_index_shows_only_its_key() {
     let mut key = [0; 16];
     key[..4].copy_from_slice(&0x0102_0304_u32.to_le_bytes());
     for version in 4..=12 {
@@ -99,13 +99,13 @@ fn an_encrypted_index_tells_its_key_only() {
 }
 
 #[test]
-fn an_index_without_names_tells_how_many_files_there_are() {
+fn an_index_without_names_counts_its_files() {
     let pak = read(&DraftPak { is_nameless: true, ..draft(11) }.bytes()).expect("it is read");
     assert_eq!((pak.unnamed, pak.files.len()), (3, 0));
 }
 
 #[test]
-fn what_is_no_archive_or_not_known_is_refused() {
+fn other_files_and_unknown_versions_are_refused() {
     for bytes in [&b""[..], b"text", &[0; 500]] {
         assert!(matches!(read(bytes), Err(Fault::Unknown(_))));
     }

@@ -94,7 +94,7 @@ fn objects(toc: &Toc<'_>, data: &mut Data, versions: (u8, u32)) {
 }
 
 #[test]
-fn what_needs_a_key_or_a_decompressor_says_so() {
+fn faults_name_the_missing_key_or_decompressor() {
     for versions in VERSIONS {
         let mut draft = container(versions);
         draft.encrypted = true;
@@ -136,9 +136,9 @@ fn other_files_and_newer_versions_are_refused() {
 }
 
 #[test]
-fn a_directory_in_a_circle_ends() {
+fn a_cyclic_directory_is_an_error() {
     let (toc, _) = container((8, 5)).files();
-    // The folders begin behind the mount point; the first is the root.
+    // The folders begin after the mount point; the first folder is the root.
     let mount = toc.windows(9).position(|part| part == b"../../../").expect("it is there");
     let root = mount + 10 + 4;
     for field in [4, 8] {

@@ -72,7 +72,7 @@ fn other_files_and_versions_are_refused() {
 }
 
 #[test]
-fn a_fault_behind_the_assets_is_a_warning() {
+fn damage_after_the_assets_is_a_warning() {
     let bytes = draft(17).bytes();
     let cut = &bytes[..bytes.len() - 90];
     let registry = Registry::read(cut).expect("its assets are whole");

@@ -48,7 +48,7 @@ const MAX_BYTES_PER_BYTE: usize = 64;
 const BASE_BYTES: usize = 4 << 20;
 /// Limit of time for a file.
 const MAX_TIME: Duration = Duration::from_millis(1000);
-/// Number of attempts for the slowest file, since the machine may have been busy.
+/// Number of measurements of the slowest file, since the machine may have been busy.
 const TRIES: u32 = 5;
 /// Number of files between two reports of progress.
 const FILES_PER_REPORT: u64 = 100_000;

@@ -70,7 +70,7 @@ impl Layout {
         }))
     }
 
-    /// Reads the keys of a curve from a list that does not tell the type of its items, as packages until 4.11 have it.
+    /// Reads the keys of a curve from a list that does not state the type of its items, as packages until 4.11 have it.
     /// `None` if the bytes are something else. An item of tagged properties cannot have the size of a key.
     pub fn untyped_keys<'a>(
         &self,

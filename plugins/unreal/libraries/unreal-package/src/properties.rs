@@ -56,7 +56,7 @@ impl<'h, 'a> Decoder<'h, 'a> {
         Ok(properties)
     }
 
-    /// Reads the value behind a tag. The value must use all bytes of the size that the tag states.
+    /// Reads the value after a tag. The value must use all bytes of the size that the tag states.
     fn tagged(
         &self,
         mut body: Cursor<'a>,

@@ -261,7 +261,7 @@ impl<'g> Writer<'g> {
         }
     }
 
-    /// The nodes to which an execution output leads. Reroute nodes are followed to the nodes behind
+    /// The nodes to which an execution output leads. Reroute nodes are replaced by the nodes after
     /// them.
     fn targets(&self, pin: &NodePin) -> Vec<usize> {
         let mut found = Vec::new();

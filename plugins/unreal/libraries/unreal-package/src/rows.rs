@@ -1,4 +1,4 @@
-//! Reads the data that tables store behind their properties: the rows of a DataTable, the curves of
+//! Reads the data that tables store after their properties: the rows of a DataTable, the curves of
 //! a CurveTable and the entries of a StringTable.
 //!
 //! The layouts are those of `UDataTable::LoadStructData`, `UCurveTable::Serialize` and `FStringTable::Serialize`.
@@ -49,7 +49,7 @@ impl Table {
         })
     }
 
-    /// Reads the content and moves the cursor behind it. The cursor must end where the object ends.
+    /// Reads the content and moves the cursor after it. The cursor must end where the object ends.
     pub fn read<'a>(
         self,
         decoder: &Decoder<'_, 'a>,

@@ -22,7 +22,7 @@ pub struct T3dStatistics {
     pub undecoded: usize,
     /// Number of rows of tables.
     pub rows: usize,
-    /// Number of bytes behind the properties of objects that only the objects' classes can read.
+    /// Number of bytes after the properties of objects, which only the objects' classes can read.
     pub native_bytes: u64,
     /// Whether the text was cut off at the limit.
     pub cut: bool,

@@ -50,20 +50,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_plain_stays() {
+    fn plain_text_stays() {
         assert!(matches!(visible("Tür 門", 100, false), Cow::Borrowed("Tür 門")));
         assert_eq!(visible("a\nb\tc", 100, true), "a\nb\tc");
     }
 
     #[test]
-    fn what_hides_or_reorders_goes() {
+    fn hiding_and_reordering_characters_are_removed() {
         assert_eq!(visible("a\u{202E}b\u{0}c\u{200B}d\u{1B}[31m", 100, false), "abcd[31m");
         assert_eq!(visible("a\r\nb", 100, false), "a b");
         assert_eq!(visible("\u{E0041}x", 100, true), "x");
     }
 
     #[test]
-    fn what_is_long_is_cut() {
+    fn long_text_is_cut() {
         assert_eq!(visible("abcdef", 3, false), "abc…");
     }
 }

@@ -68,7 +68,7 @@ fn door(profile: Profile) -> Vec<u8> {
 }
 
 #[test]
-fn every_version_tells_what_its_nodes_do() {
+fn the_actions_of_nodes_are_read_in_every_version() {
     for profile in PROFILES {
         // Before the first release, tags of arrays had no type of the items.
         let has_arrays = profile.versions.ue4 >= 282;
@@ -110,7 +110,7 @@ fn every_version_tells_what_its_nodes_do() {
 }
 
 #[test]
-fn damage_anywhere_is_survived() {
+fn damaged_packages_do_not_panic() {
     let bytes = door(Profile::of("5.6"));
     for at in 0..bytes.len() {
         let mut damaged = bytes.clone();

@@ -12,7 +12,7 @@ fn cooked(profile: Profile, has_versions: bool) -> Vec<u8> {
     draft.export("/Script/Engine.Texture2D", Index(0), "T_Door");
     let mut bytes = draft.bytes();
     if !has_versions {
-        // Behind the magic number: file version, Unreal Engine 3, 4 and, since 5.0, 5.
+        // The versions after the magic number: file format, Unreal Engine 3, 4 and, since 5.0, 5.
         let legacy = i32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
         let first = if legacy == -4 { 8 } else { 12 };
         let last = if legacy <= -8 { 20 } else { first + 4 };

@@ -1,4 +1,4 @@
-//! Tests that the seed files for fuzzing are complete and are read without harm.
+//! Tests that the seed files for fuzzing are complete and are read without a panic.
 
 #[path = "../examples/everything/mod.rs"]
 mod everything;

@@ -37,7 +37,7 @@ fn tagged_key(time: f32, value: f32) -> DraftValue {
     of("RichCurveKey", members)
 }
 
-/// An animation whose curve has the name in the name table that `name` says, and `rest` behind it.
+/// An animation whose curve has the name at the index `name` of the name table, followed by `rest`.
 fn animation(profile: Profile, name: u32, rest: &[u8], key: fn(f32, f32) -> DraftValue) -> Vec<u8> {
     let mut draft = DraftPackage::new(profile, "/Game/A_Talk");
     let sequence = draft.export("/Script/Engine.AnimSequence", Index(0), "A_Talk");
@@ -163,7 +163,7 @@ fn channels_of_sequences_have_times_and_values() {
 }
 
 #[test]
-fn a_channel_of_another_form_is_told_with_its_size() {
+fn a_channel_of_another_layout_is_shown_by_its_size() {
     let single: fn(f32) -> Vec<u8> = |number| number.to_le_bytes().to_vec();
     let mut other = channel(single, true);
     // The size of a value.

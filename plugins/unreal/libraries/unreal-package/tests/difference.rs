@@ -53,7 +53,7 @@ fn equal_versions_do_not_differ() {
 }
 
 #[test]
-fn each_change_is_told_and_nothing_else() {
+fn each_change_is_listed_and_nothing_else() {
     let profile = Profile::of("5.6");
     let before = door(profile, |_, _| {});
     let after = door(profile, |draft, _| {
@@ -118,7 +118,7 @@ fn pins_links_and_nodes() {
 }
 
 #[test]
-fn a_node_that_is_renamed_is_the_same_node() {
+fn a_renamed_node_is_the_same_node() {
     let profile = Profile::of("5.6");
     let of = |name: &str| {
         let mut draft = blueprint(profile, PACKAGE, "/Script/Engine.Actor");
@@ -133,7 +133,7 @@ fn a_node_that_is_renamed_is_the_same_node() {
 }
 
 #[test]
-fn a_removed_blueprint_is_told_with_its_parts() {
+fn a_removed_blueprint_is_listed_with_its_parts() {
     let profile = Profile::of("5.6");
     let with = door(profile, |draft, _| {
         draft.set(ASSET, "NewVariables", variable("bOpen"));
@@ -251,7 +251,7 @@ fn rows_properties_and_data_that_is_not_decoded() {
 }
 
 #[test]
-fn damage_anywhere_is_survived() {
+fn damaged_packages_do_not_panic() {
     let bytes = door(Profile::of("5.6"), |_, _| {});
     for at in 0..bytes.len() {
         let mut damaged = bytes.clone();

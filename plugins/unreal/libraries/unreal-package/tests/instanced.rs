@@ -17,7 +17,7 @@ fn tree(profile: Profile) -> DraftPackage {
 }
 
 #[test]
-fn the_type_and_the_members_are_told() {
+fn the_type_and_the_members_are_shown() {
     for profile in PROFILES {
         let mut draft = tree(*profile);
         let delay = draft.import("ScriptStruct", "/Script/StateTreeModule.StateTreeDelayTask");
@@ -33,7 +33,7 @@ fn the_type_and_the_members_are_told() {
 }
 
 #[test]
-fn the_mark_of_old_versions_and_native_layouts_are_read() {
+fn the_magic_number_of_old_versions_and_native_layouts_are_read() {
     let mut draft = tree(Profile::of("5.6"));
     let vector = draft.import("ScriptStruct", "/Script/CoreUObject.Vector2f");
     let mut bytes = vec![0xAB, 0xAB, 0xAB, 0xAB, 0];
@@ -47,7 +47,7 @@ fn the_mark_of_old_versions_and_native_layouts_are_read() {
 }
 
 #[test]
-fn what_cannot_be_read_is_counted_and_the_rest_is_read() {
+fn unreadable_values_are_counted_and_the_rest_is_read() {
     let mut draft = tree(Profile::of("5.6"));
     let odd = draft.import("ScriptStruct", "/Script/Odd.Thing");
     let mut bytes = odd.0.to_le_bytes().to_vec();
@@ -69,7 +69,7 @@ fn what_cannot_be_read_is_counted_and_the_rest_is_read() {
 }
 
 #[test]
-fn members_of_a_property_bag_are_told() {
+fn members_of_a_property_bag_are_shown() {
     const BAG: Guid = Guid([0x134A_157E, 0xD5E2_49A3, 0x8D4E_843C, 0x98FE_9E31]);
     let versions: [&'static [(Guid, i32)]; 4] = [&[], &[(BAG, 1)], &[(BAG, 2)], &[(BAG, 3)]];
     for profile in PROFILES.iter().filter(|profile| profile.versions.ue5 > 0) {
@@ -90,7 +90,7 @@ fn members_of_a_property_bag_are_told() {
 }
 
 #[test]
-fn an_empty_or_damaged_property_bag_harms_nothing() {
+fn properties_after_an_empty_or_damaged_property_bag_are_read() {
     let mut draft = tree(Profile::of("5.6"));
     draft.set(
         Index(1),

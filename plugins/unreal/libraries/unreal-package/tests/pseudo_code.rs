@@ -1,4 +1,4 @@
-//! Tests of graphs as pseudo-code: the flow, the values, and names of nodes that stay.
+//! Tests of graphs as pseudo-code: the flow, the values, and the stable names of nodes.
 
 use unreal_package::{Graph, Guid, Link, Node, NodeKind, NodePin};
 
@@ -123,7 +123,7 @@ fn branches() -> Vec<Node> {
 }
 
 #[test]
-fn the_flow_and_the_values_are_told() {
+fn the_flow_and_the_values_are_written() {
     let wanted = "\
 graph EventGraph (events)
   @Knock Event OnKnock
@@ -140,7 +140,7 @@ graph EventGraph (events)
 }
 
 #[test]
-fn names_of_nodes_stay_when_others_come() {
+fn names_of_nodes_stay_when_others_are_added() {
     let named = |first: u32, name: &str| Node {
         guid: Guid([first, 1, 2, 3]),
         ..node(name, &format!("Call {name}"), vec![pin("then", "exec", true, &[])])
@@ -157,7 +157,7 @@ fn names_of_nodes_stay_when_others_come() {
 }
 
 #[test]
-fn what_is_never_executed_or_not_enabled_or_said_of_a_node_is_told() {
+fn states_comments_and_faults_of_nodes_are_written() {
     let lonely = Node {
         comment: "for\nlater".into(),
         state: "Disabled".into(),
@@ -170,7 +170,7 @@ fn what_is_never_executed_or_not_enabled_or_said_of_a_node_is_told() {
 }
 
 #[test]
-fn no_node_is_lost_and_circles_end() {
+fn no_node_is_lost_and_cycles_end() {
     let link = |from: usize, to: usize| (format!("N{from}"), format!("N{to}"));
     // Nodes that execute each other, and values that use each other.
     for kind in ["exec", "real"] {
@@ -192,7 +192,7 @@ fn no_node_is_lost_and_circles_end() {
             assert!(text.contains(&format!("Step{at}")), "{kind}: {text}");
         }
     }
-    // Links to a missing node and to the node itself, and a reroute node in a circle.
+    // Links to a missing node and to the node itself, and a reroute node in a cycle.
     let odd = graph(vec![
         node(
             "A",
@@ -209,7 +209,7 @@ fn no_node_is_lost_and_circles_end() {
 }
 
 #[test]
-fn values_that_are_shared_do_not_multiply() {
+fn shared_values_are_written_once() {
     // Each of 60 nodes uses the node before twice. Written out, the expression would have 2^60
     // values.
     let nodes: Vec<Node> = (0..60)
@@ -233,7 +233,7 @@ fn values_that_are_shared_do_not_multiply() {
 }
 
 #[test]
-fn a_title_that_sounds_like_an_action_is_none() {
+fn the_title_of_a_node_does_not_decide_its_kind() {
     // Authors of rigs write the titles of nodes; the class of the node tells what it does.
     let exec = || pin("execute", "exec", false, &[]);
     let titled =
@@ -252,7 +252,7 @@ fn a_title_that_sounds_like_an_action_is_none() {
 }
 
 #[test]
-fn an_outline_counts_what_there_is() {
+fn an_outline_lists_and_counts_nodes() {
     let outline =
         Graph { name: "EventGraph".into(), role: "events", nodes: knock(), ..Graph::default() };
     let wanted = "\
@@ -267,7 +267,7 @@ graph EventGraph (events), nodes: 8
 }
 
 #[test]
-fn defaults_are_told_where_a_line_says_nothing_without_them() {
+fn defaults_are_written_where_a_line_needs_them() {
     let default = |name: &str, text: &str| NodePin { is_default: true, ..value(name, "int", text) };
     let less = node(
         "Less",

@@ -108,7 +108,7 @@ fn the_graph_of_a_rig_is_its_model_and_not_the_view() {
 }
 
 #[test]
-fn what_a_rig_calls_and_reads_is_found() {
+fn calls_and_reads_of_a_rig_are_found() {
     let bytes = rig(Profile::of("5.6"), "foot_l");
     let contents = Package::read(&bytes).expect("it is a package").contents("/Game/CR_Leg");
     let [graph] = contents.graphs.as_slice() else { panic!("{contents:?}") };
@@ -120,7 +120,7 @@ fn what_a_rig_calls_and_reads_is_found() {
 }
 
 #[test]
-fn a_unit_with_the_title_of_an_action_is_none() {
+fn the_title_of_a_unit_does_not_decide_its_kind() {
     let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/CR_Leg");
     let asset = draft.export("/Script/ControlRigDeveloper.ControlRigBlueprint", Index(0), "CR_Leg");
     let model = draft.export("/Script/RigVMDeveloper.RigVMGraph", asset, "RigVMModel");
@@ -135,7 +135,7 @@ fn a_unit_with_the_title_of_an_action_is_none() {
 }
 
 #[test]
-fn a_changed_value_of_a_rig_is_told_once() {
+fn a_changed_value_of_a_rig_is_listed_once() {
     let profile = Profile::of("5.6");
     let (before, after) = (rig(profile, "foot_l"), rig(profile, "foot_r"));
     let (before, after) = (Package::read(&before).unwrap(), Package::read(&after).unwrap());
@@ -241,7 +241,7 @@ fn a_parameter_of_a_material_is_found_and_compared() {
 }
 
 #[test]
-fn rigs_and_materials_that_go_round_in_circles_end() {
+fn reading_cyclic_rigs_and_materials_ends() {
     let profile = Profile::of("5.6");
     let mut draft = DraftPackage::new(profile, "/Game/M_Loop");
     let asset = draft.export("/Script/Engine.Material", Index(0), "M_Loop");

@@ -89,9 +89,9 @@ fn entries_of_a_string_table() {
     }
 }
 
-/// Data behind the properties that cannot be read are reported with their place and size.
+/// Unreadable data after the properties are reported with their place and size.
 #[test]
-fn what_is_not_decoded_is_told() {
+fn undecoded_data_are_reported() {
     let profile = Profile::of("5.6");
     let mut draft = DraftPackage::new(profile, "/Game/T");
     let texture = draft.export("/Script/Engine.Texture2D", Index(0), "T");

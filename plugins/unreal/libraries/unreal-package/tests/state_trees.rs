@@ -80,7 +80,7 @@ fn draft(profile: Profile) -> DraftPackage {
     draft.set(data, "SubTrees", DraftValue::List(vec![DraftValue::Object(root)]));
     draft.set(root, "Name", DraftValue::Name("Root".to_owned()));
     draft.set(root, "Type", choice("EStateTreeStateType", "Group"));
-    // A state that is its own child, as only a damaged file has it.
+    // A state that is its own child, which occurs only in damaged files.
     draft.set(
         root,
         "Children",
@@ -135,7 +135,7 @@ fn states_have_their_conditions_tasks_and_transitions() {
 }
 
 #[test]
-fn what_is_not_decoded_is_said_and_other_packages_have_no_state_tree() {
+fn undecoded_values_are_reported_and_other_packages_have_no_state_tree() {
     let mut other = DraftPackage::new(Profile::of("5.6"), "/Game/ST_Odd");
     let tree = other.export("/Script/StateTreeModule.StateTree", Index(0), "ST_Odd");
     let bytes = other.bytes();

@@ -179,7 +179,7 @@ fn every_version_has_its_values() {
 }
 
 #[test]
-fn what_cannot_be_read_says_why() {
+fn unreadable_files_name_the_reason() {
     let fault = |bytes: &[u8]| Header::read(bytes, bytes.len() as u64).expect_err("no package");
     let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 8943\n";
     assert_eq!(fault(pointer), Fault::LfsPointer { size: Some(8943) });
@@ -217,7 +217,7 @@ fn cooked_data_is_in_another_file() {
 }
 
 #[test]
-fn a_fault_in_one_part_leaves_the_rest() {
+fn damage_in_one_part_leaves_the_rest_readable() {
     let mut bytes = blueprint(Profile::of("5.5"), "/Game/X", "/Script/Engine.Actor").bytes();
     let exports = header(&bytes, usize::MAX).exports.len();
     // The name of the first asset with its length, followed by the length of its class.
@@ -232,7 +232,7 @@ fn a_fault_in_one_part_leaves_the_rest() {
 }
 
 #[test]
-fn pictures_are_found() {
+fn thumbnails_are_found() {
     let png = b"\x89PNG\r\n\x1a\nrest of the picture";
     for (picture, mime) in
         [(&png[..], Some("image/png")), (b"\xff\xd8\xff\xe0x", Some("image/jpeg")), (b"none", None)]
@@ -289,7 +289,7 @@ fn paths_are_as_the_engine_writes_them() {
 }
 
 #[test]
-fn a_text_ends_when_there_is_enough() {
+fn a_text_ends_at_its_limit() {
     let bytes = blueprint(Profile::of("5.6"), "/Game/X", "/Script/Engine.Actor").bytes();
     let package = Package::read(&bytes).expect("it is one");
     let text = package.t3d(Index(1), "/Game/X", 400);
@@ -300,7 +300,7 @@ fn a_text_ends_when_there_is_enough() {
 }
 
 #[test]
-fn objects_in_one_place_are_not_read_for_ever() {
+fn the_budget_limits_how_often_an_object_is_read() {
     let bytes = blueprint(Profile::of("5.6"), "/Game/X", "/Script/Engine.Actor").bytes();
     let package = Package::read(&bytes).expect("it is one");
     let mut reads = 0;

@@ -49,7 +49,7 @@ fn menu(profile: Profile) -> Vec<u8> {
 }
 
 #[test]
-fn widgets_are_a_tree_and_their_bindings_are_told() {
+fn widgets_are_a_tree_and_their_bindings_are_listed() {
     for profile in PROFILES {
         let bytes = menu(*profile);
         let package = Package::read(&bytes).expect("it is a package");
@@ -88,7 +88,7 @@ fn widgets_are_a_tree_and_their_bindings_are_told() {
 }
 
 #[test]
-fn widgets_within_each_other_end() {
+fn reading_cyclic_widgets_ends() {
     let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/WBP_Loop");
     let asset = draft.export("/Script/UMGEditor.WidgetBlueprint", Index(0), "WBP_Loop");
     let tree = draft.export("/Script/UMG.WidgetTree", asset, "WidgetTree");

@@ -1,7 +1,7 @@
 //! Finds the classes that a project declares in C++: `UCLASS` and `UINTERFACE` in the headers of `Source` folders.
 //!
 //! A header is scanned, not compiled: conditions of the preprocessor are ignored, and macros are
-//! not expanded. Any words may stand between `class` and the name of the class.
+//! not expanded. Any words are allowed between `class` and the name of the class.
 
 use crate::{
     disk::{Disk, Kind},
@@ -400,7 +400,7 @@ UCLASS(
     }
 
     #[test]
-    fn what_is_kept_comes_back() {
+    fn stored_classes_are_restored() {
         let header = HeaderFile {
             file: "Source/A.h".to_owned(),
             module: "A".to_owned(),

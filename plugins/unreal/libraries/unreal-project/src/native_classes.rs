@@ -189,7 +189,7 @@ static PARENTS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
 });
 
 /// The path of the parent, or of another ancestor, of the native class `name`; both are in lower
-/// case. The module in the path is a placeholder (`engine`, for `Object` `coreuobject`): compare
+/// case. The module in the path is a placeholder (`engine`, or `coreuobject` for `Object`): compare
 /// only the name. `None` if the table does not have the class, or the class is `Object`.
 pub fn parent(name: &str) -> Option<String> {
     let parent = PARENTS.get(name)?;

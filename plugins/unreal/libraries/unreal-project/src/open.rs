@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_of_a_file_tells_the_asset() {
+    fn the_asset_is_derived_from_a_file_path() {
         for (text, expected) in [
             (r"D:\MyGame\Content\Doors\BP_Door.uasset", Some("/Game/Doors/BP_Door")),
             ("d:/mygame/content/Doors/BP_Door.UASSET", Some("/Game/Doors/BP_Door")),

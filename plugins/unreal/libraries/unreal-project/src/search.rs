@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_with_and_without_what_is_below() {
+    fn folders_with_and_without_subfolders() {
         let scope = |recursive| Scope::new(&["/Game/Doors/".to_owned()], recursive);
         assert!(scope(false).is_in("/Game/Doors/BP") && scope(true).is_in("/game/doors/in/BP"));
         assert!(
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_stars() {
+    fn names_with_wildcards() {
         let fits = |pattern: &str, name: &str| Pattern::new(pattern).fits(name);
         assert!(fits("/Game/A", "/Game/a") && !fits("/Game/A", "/Game/AB"));
         assert!(fits("/Game/A.A", "/Game/A") && fits("Blueprint'/Game/A.A'", "/Game/A"));

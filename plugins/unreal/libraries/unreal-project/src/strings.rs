@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_once() {
+    fn each_string_is_stored_once() {
         let mut strings = Strings::default();
         let ids: Vec<Id> = (0..5000).map(|n| strings.add(&format!("s{}", n % 2500))).collect();
         assert_eq!(ids[3], ids[2503]);

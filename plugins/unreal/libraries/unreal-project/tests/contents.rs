@@ -72,7 +72,7 @@ fn hits(contents: &Contents, index: &Index, query: &ContentQuery) -> Vec<String>
 }
 
 #[test]
-fn who_calls_reads_and_sets() {
+fn calls_reads_and_writes_are_found() {
     let (_folder, project) = clinic();
     let index = index(&project);
     let first = collect(&project, &index, None);
@@ -123,7 +123,7 @@ fn who_calls_reads_and_sets() {
 }
 
 #[test]
-fn only_what_has_changed_is_read_again() {
+fn only_changed_packages_are_read_again() {
     let (folder, project) = clinic();
     let first = index(&project);
     let kept = collect(&project, &first, None).contents.to_bytes();
@@ -147,7 +147,7 @@ fn only_what_has_changed_is_read_again() {
 }
 
 #[test]
-fn what_there_was_no_time_for_is_said_and_read_later() {
+fn packages_left_for_lack_of_time_are_reported_and_read_later() {
     let (_folder, project) = clinic();
     let index = index(&project);
     let first = Contents::update(None, &index, &project, |_, of| {
@@ -164,7 +164,7 @@ fn what_there_was_no_time_for_is_said_and_read_later() {
 }
 
 #[test]
-fn damaged_bytes_do_no_harm() {
+fn damaged_contents_do_not_panic() {
     let (_folder, project) = clinic();
     let index = index(&project);
     let kept = collect(&project, &index, None).contents.to_bytes();

@@ -70,7 +70,7 @@ fn the_index_follows_the_project() {
 
 #[cfg(unix)]
 #[test]
-fn links_that_were_mended_are_left_out_no_longer() {
+fn repaired_links_are_no_longer_left_out() {
     let (folder, project) = game();
     let link = folder.path().join("Content/Far");
     std::os::unix::fs::symlink("/nowhere", &link).expect("a link");
@@ -106,7 +106,7 @@ fn progress_counts_the_headers_to_read() {
 }
 
 #[test]
-fn what_there_was_no_time_for_is_read_the_next_time() {
+fn headers_left_for_lack_of_time_are_read_next_time() {
     let folder = Folder::new();
     folder.uproject();
     for number in 0..100 {

@@ -89,7 +89,7 @@ fn assets_by_place_name_and_class() {
 }
 
 #[test]
-fn blueprints_by_what_they_derive_from() {
+fn blueprints_by_parent_and_ancestor() {
     let (_folder, project) = game();
     let index = index(&project);
     let search = |query: BlueprintQuery| {
@@ -200,7 +200,7 @@ fn actors_of_the_map_and_of_their_own_packages() {
 }
 
 #[test]
-fn packages_are_opened_over_redirectors() {
+fn packages_are_opened_through_redirectors() {
     let (_folder, project) = game();
     let index = index(&project);
     let opened = index.open(&project, "/Game/Doors/BP_Old.BP_Old").expect("it leads on");
@@ -221,7 +221,7 @@ fn packages_are_opened_over_redirectors() {
 }
 
 #[test]
-fn configuration_says_where_it_is_from() {
+fn settings_have_their_file_and_line() {
     let (folder, project) = game();
     folder.put("Config/Windows/WindowsEngine.ini", b"\xFF\xFE[\0A\0]\0\n\0K\0=\x001\0");
     let config = Config::read(&project.dir);
@@ -235,7 +235,7 @@ fn configuration_says_where_it_is_from() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_not_followed_out() {
+fn links_out_of_the_project_are_not_followed() {
     let (folder, project) = game();
     let other = Folder::new();
     other.put("Secret.uasset", bp("/Game/Secret", "/Script/Engine.Actor"));
@@ -253,7 +253,7 @@ fn links_are_not_followed_out() {
 }
 
 #[test]
-fn a_broken_reference_is_told_once_with_its_strongest_kind() {
+fn a_broken_reference_is_listed_once_with_its_strongest_kind() {
     let folder = Folder::new();
     folder.uproject();
     let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/A");

@@ -59,7 +59,7 @@ impl Page {
         all.into_iter().skip(self.offset).take(self.most).collect()
     }
 
-    /// Whether there are results behind this page.
+    /// Whether there are results after this page.
     pub fn has_more(self, total: usize) -> bool {
         self.offset.saturating_add(self.most) < total
     }
@@ -106,7 +106,7 @@ impl Names {
     }
 }
 
-/// The tags of an asset that people can read.
+/// The human-readable tags of an asset.
 pub fn tags(asset: &unreal_package::Asset<'_>) -> Map<String, Value> {
     let tags = asset.tags.iter().filter(|(key, _)| is_plain(key));
     tags.map(|(key, value)| {
@@ -116,7 +116,7 @@ pub fn tags(asset: &unreal_package::Asset<'_>) -> Map<String, Value> {
     .collect()
 }
 
-/// The tags of an asset that people can read, as the editor sends them.
+/// The human-readable tags of an asset, from the editor's answer.
 pub fn tags_told(sent: &Value) -> Map<String, Value> {
     let tags = sent.as_object().into_iter().flatten().filter(|(key, _)| is_plain(key));
     tags.map(|(key, value)| {
@@ -126,7 +126,7 @@ pub fn tags_told(sent: &Value) -> Map<String, Value> {
     .collect()
 }
 
-/// Whether people can read the tag. Some tags contain encoded tables of the engine.
+/// Whether the tag is human-readable. Some tags contain encoded tables of the engine.
 fn is_plain(key: &str) -> bool {
     !matches!(key, "FiB" | "FiBData" | "ActorMetaData" | "ActorsMetaData")
 }

@@ -306,7 +306,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn only_files_that_were_asked_for_are_moved_and_nothing_is_left() {
+    fn only_requested_files_are_moved_and_the_folder_is_removed() {
         let folder = tempfile::tempdir().expect("a folder");
         let outside = tempfile::tempdir().expect("a folder");
         let fresh = ExportFolder::make(folder.path()).expect("it is made");

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_epic_s_server() {
+    fn answers_of_epics_server_are_parsed() {
         let done = parse_epic_answer("Result: NoChanges");
         assert!(done.success && done.error.is_empty(), "{}", done.status);
         let failed = parse_epic_answer(
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_log_the_end_is_shown() {
+    fn the_end_of_a_long_log_is_shown() {
         let log = format!("{}\nthe end", "x".repeat(2 * MAX_LOG_CHARS));
         assert!(end(&log).ends_with("the end") && end(&log).chars().count() <= MAX_LOG_CHARS);
     }

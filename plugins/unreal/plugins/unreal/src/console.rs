@@ -16,7 +16,7 @@ use std::{
 
 /// Maximum time to wait for a command's output in the log, which the editor writes in a thread of its own.
 const MAX_WAIT: Duration = Duration::from_millis(1_500);
-/// Pause between two looks at the log.
+/// Pause between two reads of the log.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum number of entries of the log in an answer.
 const MAX_PRINTED: usize = 100;
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_refused() {
+    fn dangerous_commands_are_refused() {
         for command in [
             "",
             "py import os",
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_harmless() {
+    fn displaying_commands_are_harmless() {
         for command in [
             "stat fps",
             "STAT Unit",

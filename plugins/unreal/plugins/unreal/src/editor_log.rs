@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_taken_as_they_are_written() {
+    fn patterns_match_texts_literally() {
         assert_eq!(pattern("a.b (c)"), r"(?i)a\.b \(c\)");
         assert_eq!(pattern(""), "");
     }

@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_there_and_back() {
+    fn addresses_are_encoded_and_decoded() {
         let path = "/Game/T\u{FC}r #1/BP%";
         assert_eq!(decoded(&encoded(path)).as_deref(), Some(path));
         assert_eq!((decoded("%4"), decoded("%zz"), decoded("%ff")), (None, None, None));

@@ -53,7 +53,7 @@ impl Place<'_> {
     }
 
     /// The cache key of a piece. Even and odd generations have different keys, so that a reader of the previous
-    /// generation can finish. A new generation overwrites the last but one, so that the cache does not fill.
+    /// generation can finish. A new generation overwrites the one before the previous, so that the cache does not fill.
     fn piece_key(&self, generation: u64, piece: u64) -> String {
         format!("{} of {}, {}, {piece}", self.kind, self.folder.display(), generation % 2)
     }

@@ -187,7 +187,7 @@ fn a_project_and_its_configuration() {
 }
 
 #[test]
-fn an_object_is_exported_and_says_by_whom() {
+fn an_object_is_exported_with_its_source() {
     let (game, host) = (Game::new(), Rehearsal::new());
     let export = |arguments| call::<ExportAsset>(&host, &game, arguments);
     let door = export(json!({ "objectPath": "/Game/Doors/BP_Door.BP_Door" }));
@@ -214,7 +214,7 @@ fn an_object_is_exported_and_says_by_whom() {
 }
 
 #[test]
-fn relations_are_told() {
+fn dependencies_and_references_are_listed() {
     let (game, host) = (Game::new(), Rehearsal::new());
     let town = json!({ "assetPath": "/Game/Maps/Town" });
     let found = call::<AssetDependencies>(&host, &game, town.clone());
@@ -240,7 +240,7 @@ fn relations_are_told() {
 }
 
 #[test]
-fn what_is_unused_and_what_is_broken() {
+fn unused_assets_and_broken_references_are_listed() {
     let (game, host) = (Game::new(), Rehearsal::new());
     let broken = call::<BrokenReferences>(&host, &game, json!({}));
     let expected =
@@ -257,7 +257,7 @@ fn what_is_unused_and_what_is_broken() {
 }
 
 #[test]
-fn a_picture_is_shown() {
+fn a_thumbnail_is_shown() {
     let (game, host) = (Game::new(), Rehearsal::new());
     let door = json!({ "assetPath": "/Game/Doors/BP_Door" });
     let found = call::<AssetThumbnail>(&host, &game, door.clone());
@@ -270,7 +270,7 @@ fn a_picture_is_shown() {
 }
 
 #[test]
-fn actors_are_listed_without_what_hides_in_their_names() {
+fn actors_are_listed_with_sanitised_names() {
     let (game, host) = (Game::new(), Rehearsal::new());
     let found = call::<LevelActors>(&host, &game, json!({ "mapPath": "/Game/Maps/Town" }));
     let actor = json!({
@@ -282,7 +282,7 @@ fn actors_are_listed_without_what_hides_in_their_names() {
 }
 
 #[test]
-fn the_status_says_which_project_and_what_is_wrong() {
+fn the_status_names_the_project_and_its_problems() {
     let (game, host) = (Game::new(), Rehearsal::new());
     let status = call::<UnrealStatus>(&host, &game, json!({}));
     assert_eq!((&status["state"], &status["project"]["packages"]), (&json!("ready"), &json!(6)));
@@ -295,7 +295,7 @@ fn the_status_says_which_project_and_what_is_wrong() {
 }
 
 #[test]
-fn the_session_s_folders_say_which_project_is_meant() {
+fn the_session_folders_determine_the_project() {
     let (game, other) = (Game::new(), Game::empty());
     let host = Rehearsal::new();
     let search = || {
@@ -317,7 +317,7 @@ fn the_session_s_folders_say_which_project_is_meant() {
 }
 
 #[test]
-fn the_index_is_kept_and_follows() {
+fn the_index_is_stored_and_updated() {
     let (game, host) = (Game::new(), Rehearsal::new());
     let count = || {
         let arguments = json!({ "packagePaths": ["/Game"] });
@@ -337,7 +337,7 @@ fn the_index_is_kept_and_follows() {
 }
 
 #[test]
-fn when_time_is_up_the_rest_is_left() {
+fn packages_are_left_when_the_time_is_up() {
     let game = Game::new();
     let host = Rehearsal::new().remaining(std::time::Duration::from_secs(1));
     let status = call::<UnrealStatus>(&host, &game, json!({}));
@@ -346,7 +346,7 @@ fn when_time_is_up_the_rest_is_left() {
 }
 
 #[test]
-fn warnings_about_the_project_are_one_line_and_told_by_the_status() {
+fn warnings_about_the_project_are_one_line_and_listed_by_the_status() {
     let (game, host) = (Game::new(), Rehearsal::new());
     game.put("Content/Cut.uasset", [0xC1, 0x83, 0x2A, 0x9E, 1, 2]);
     game.put("Content/None.uasset", "nothing");

@@ -1,4 +1,4 @@
-//! Bounds a parsed script: how deep and large its tree is, and that JSON can hold its values.
+//! Bounds the depth and size of a parsed script's tree, and checks that JSON can hold its values.
 //!
 //! `a + a + a + …` and `a.b.c.…` nest the tree without nesting the text. The parser handles such chains
 //! without recursion, but the later readers of the tree, in this crate and in the page, are recursive.

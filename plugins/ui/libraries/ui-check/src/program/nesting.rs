@@ -1,9 +1,9 @@
-//! Bounds how deep a script nests before it is parsed, since the parser is recursive.
+//! Bounds the nesting of a script before the script is parsed, since the parser is recursive.
 //!
 //! Brackets nest, and so do prefixes (`!!a`, `a = b = c`, `a ? b : c ? d : e`, `if (a) if (b) c`). This
 //! module reads the script as tokens, so that brackets within strings do not count.
 
-/// The cost of an open bracket; an open prefix costs 1. The parser's use of stack has about this ratio.
+/// The cost of an open bracket; an open prefix costs 1. The parser uses about this many times more stack for a bracket.
 const BRACKET: usize = 5;
 /// Maximum total cost of the brackets and prefixes that are open at a time: 200 brackets.
 const MAX_COST: usize = 1000;
@@ -24,13 +24,13 @@ enum TokenBefore {
     Value,
     /// The name `async`, with which a function can begin.
     Async,
-    /// Something that a value follows, such as an operator or `return`.
+    /// A token before a value, such as an operator or `return`.
     Operator,
     /// A dot: a name of a member follows.
     Dot,
     /// A `}`: the end of a block or of a value.
     Brace,
-    /// A token that may end a value or not, such as the word `yield`.
+    /// A token that may or may not end a value, such as the word `yield`.
     Either,
 }
 
@@ -238,7 +238,7 @@ impl<'s> Scan<'s> {
         let after = match (bracket, self.word) {
             ('{', _) => TokenBefore::Brace,
             ('(', "if" | "while" | "for" | "with") => TokenBefore::Operator,
-            // `for await (…)`, or a call of something that is called `await`.
+            // `for await (…)`, or a call of a function with the name `await`.
             ('(', "await") => TokenBefore::Either,
             _ => TokenBefore::Value,
         };
@@ -314,7 +314,7 @@ impl<'s> Scan<'s> {
         end
     }
 
-    /// A statement begins where a value follows a value, or where another ended.
+    /// A value begins. If it follows another value or a `}`, a new statement begins.
     fn begins_value(&mut self, word: &str) {
         self.starts(word);
         let joins = matches!(word, "in" | "instanceof" | "of" | "extends");
@@ -328,7 +328,7 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// A token begins. Open `if`s and loops end after a statement, unless an `else` follows.
+    /// A token begins. Open `if`s and loops end after a statement, unless an `else` or a `while` follows.
     fn starts(&mut self, word: &str) {
         let ended = std::mem::take(&mut self.level().ended);
         if ended && !matches!(word, "else" | "while") {

@@ -62,7 +62,7 @@ const NODES: &[(&str, &[&str])] = &[
 const LATER: &str = "a script waits for something (`async`, `await`, a generator): nothing is asynchronous here; \
                      `portcullis.call(arguments)` brings its answer to the function given to `portcullis.listen`";
 
-/// Kinds of nodes that models often write although a document cannot have them, each with what to write
+/// Kinds of nodes that models often write, but that a document cannot have. Each has advice about what to write
 /// instead.
 const INSTEAD: &[(&str, &str)] = &[
     ("AwaitExpression", LATER),
@@ -123,7 +123,7 @@ pub struct Reader<'a> {
     pub nodes: usize,
     /// Whether the script calls `portcullis.listen`.
     pub listens: bool,
-    /// Whether the next member is assigned a text without markup.
+    /// Whether the script assigns a text without markup to the next member.
     is_harmless: bool,
     place: SuperScope,
 }

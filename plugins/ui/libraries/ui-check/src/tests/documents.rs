@@ -4,7 +4,7 @@ use super::*;
 use serde_json::{Map, Value, json};
 use std::{fs, path::PathBuf};
 
-/// The folder of the documents. `compiled.json` is written anew with `UPDATE=1`.
+/// The folder of the documents. With `UPDATE=1`, the test writes `compiled.json` again.
 fn folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../tests/ui/documents"))
 }
@@ -31,7 +31,7 @@ fn compiled(kind: &str) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn documents_are_compiled_as_the_browsers_tests_show_them() {
+fn documents_are_compiled_as_the_browser_tests_expect() {
     let (good, hostile) = (compiled("good"), compiled("hostile"));
     for (name, outcome) in &good {
         assert!(outcome["faults"].is_null(), "{name}: {}", outcome["faults"]);
@@ -56,7 +56,7 @@ fn documents_are_compiled_as_the_browsers_tests_show_them() {
 }
 
 #[test]
-fn what_is_accepted_and_what_is_shown_agree() {
+fn check_and_parts_accept_the_same_documents() {
     let accepted = check(GOOD, MAX_BYTES);
     assert_eq!(parts(&accepted.html), parts(GOOD));
     for html in ["<iframe>", "<script>fetch()</script>", "<style>@import 'x';</style>"] {

@@ -8,7 +8,7 @@ fn program(script: &str) -> serde_json::Value {
 }
 
 #[test]
-fn a_program_is_an_estree_with_what_the_interpreter_reads() {
+fn a_program_is_an_estree_with_the_fields_that_the_interpreter_reads() {
     assert_eq!(
         program("const a = { b: 1, ...c }, c = [, /x/g];"),
         json!({ "type": "VariableDeclaration", "kind": "const", "declarations": [
@@ -38,14 +38,14 @@ fn a_program_is_an_estree_with_what_the_interpreter_reads() {
 }
 
 #[test]
-fn super_is_right_in_a_class_that_extends_another() {
+fn super_is_allowed_in_a_class_that_extends_another() {
     let script = "class A { m() {} } class B extends A { x = super.m(); constructor(a = 1) { (() => super(a))(); } \
                   m() { return () => super.m(); } static s() { return super.name; } }";
     assert_eq!(faults(&with_script(script)), "");
 }
 
 #[test]
-fn a_style_cannot_hide_behind_a_comment() {
+fn a_url_in_css_cannot_hide_behind_a_comment() {
     for style in [
         "p { content: \"/*\"; background: url(http://127.0.0.1/a) } /* */",
         "p { background: url(#a/*); color: red } q { background: url(http://127.0.0.1) } /* */",
@@ -59,7 +59,7 @@ fn a_style_cannot_hide_behind_a_comment() {
 }
 
 #[test]
-fn scripts_share_their_names_and_become_one_program() {
+fn scripts_share_one_scope_and_become_one_program() {
     let html = "<script>const a = 1;</script><p>x</p>\
                 <script>\"use strict\"; portcullis.listen(() => a);</script>";
     assert_eq!(check(html, MAX_BYTES).faults, [] as [&str; 0]);
@@ -69,7 +69,7 @@ fn scripts_share_their_names_and_become_one_program() {
 }
 
 #[test]
-fn what_cannot_be_compiled_is_said_with_what_to_write_instead() {
+fn scripts_that_cannot_be_compiled_are_faults_with_advice() {
     let table = [
         ("async function f() {}", "portcullis.listen"),
         ("const f = async () => {}", "portcullis.listen"),
@@ -174,7 +174,7 @@ fn scripts_that_are_nested_too_deep_are_faults() {
 }
 
 #[test]
-fn a_number_of_nodes_is_the_most() {
+fn too_many_nodes_are_a_fault() {
     let script = format!("let a = 0; {}", "a++;".repeat(70_000));
     assert!(faults(&with_script(&script)).contains("200000 nodes"));
 }

@@ -7,7 +7,7 @@ use crate::time::Clock;
 use portcullis_plugin::rehearsal::{Page, Rehearsal, Sent};
 use std::{cell::Cell, rc::Rc, time::Duration};
 
-/// A clock that advances only by waiting.
+/// A clock that advances only when it waits.
 #[derive(Default)]
 struct Stopped(Cell<Duration>);
 
@@ -45,7 +45,7 @@ fn url(service: Service) -> String {
     )
 }
 
-/// A successful answer of that service with that text.
+/// A successful answer of a service, with a text.
 fn right(service: Service, text: &str) -> Value {
     match service {
         Service::Anthropic => {
@@ -67,7 +67,7 @@ fn right(service: Service, text: &str) -> Value {
     }
 }
 
-/// Asks a service with these answers; returns the result, the number of requests and the time.
+/// Asks a service that gives these answers. Returns the result, the requests that were sent, and the time waited.
 fn asked(
     service: Service,
     house: Rehearsal,
@@ -82,7 +82,7 @@ fn asked(
     (said, house.sent(), clock.elapsed())
 }
 
-/// Answers one after the other, then repeats the last.
+/// Gives the answers one after the other, then repeats the last one.
 fn in_turn(pages: Vec<Page>) -> impl Fn(&Sent) -> Result<Page, http::Reason> {
     let next = Rc::new(Cell::new(0));
     move |_| {
@@ -93,7 +93,7 @@ fn in_turn(pages: Vec<Page>) -> impl Fn(&Sent) -> Result<Page, http::Reason> {
 }
 
 #[test]
-fn each_service_is_asked_as_it_wants() {
+fn each_service_gets_requests_in_its_format() {
     for service in Service::ALL {
         let page = Page::new(200, right(service, "hello").to_string());
         let (said, sent, _) = asked(service, Rehearsal::new(), move |_| Ok(page.clone()));
@@ -149,7 +149,7 @@ fn each_service_is_asked_as_it_wants() {
 }
 
 #[test]
-fn effort_is_said_in_each_services_words() {
+fn effort_is_written_as_each_service_expects() {
     let thinking = |service| settings::Provider { effort: Some("low".into()), ..provider(service) };
     let body = |service: Service| {
         service.wire(&thinking(service), &question(), Dialect::of(&question())).body
@@ -161,7 +161,7 @@ fn effort_is_said_in_each_services_words() {
 }
 
 #[test]
-fn addresses_are_joined() {
+fn base_urls_and_paths_are_joined() {
     let table = [
         ("https://api.anthropic.com", "/v1/messages", "https://api.anthropic.com/v1/messages"),
         (
@@ -188,7 +188,7 @@ fn addresses_are_joined() {
 }
 
 #[test]
-fn another_try_may_succeed() {
+fn failed_requests_are_retried() {
     let pages = vec![
         Page::new(529, "{}"),
         Page::new(500, "{}"),
@@ -200,7 +200,7 @@ fn another_try_may_succeed() {
 }
 
 #[test]
-fn the_service_says_how_long_to_wait_as_long_as_there_is_time() {
+fn retry_after_is_obeyed_within_the_budget() {
     let waits = |name: &'static str, value: &'static str| {
         let pages = vec![
             Page::new(429, "{}").header(name, value),
@@ -222,7 +222,7 @@ fn the_service_says_how_long_to_wait_as_long_as_there_is_time() {
 }
 
 #[test]
-fn the_budget_is_one_for_all_tries() {
+fn all_attempts_share_one_budget() {
     let house = Rehearsal::new().remaining(Duration::from_millis(2500));
     let (said, sent, time) = asked(Service::Chat, house, |_| Ok(Page::new(500, "{}")));
     assert_eq!(said.expect_err("it goes on failing").code, Code::ServerError);
@@ -233,7 +233,7 @@ fn the_budget_is_one_for_all_tries() {
 }
 
 #[test]
-fn who_cancels_waits_no_longer() {
+fn nothing_is_sent_for_a_cancelled_call() {
     let (said, sent, _) =
         asked(Service::Ollama, Rehearsal::new().cancelled(), |_| Ok(Page::new(200, "{}")));
     assert_eq!((said.expect_err("nobody waits").code, sent.len()), (Code::Aborted, 0));

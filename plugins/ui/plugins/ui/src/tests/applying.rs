@@ -36,7 +36,7 @@ fn a_specification_is_applied_and_shown() {
 }
 
 #[test]
-fn paths_that_nothing_can_check_are_called_unverified() {
+fn pointers_that_cannot_be_checked_are_reported_as_unverified() {
     let said = |house: &Rehearsal, tool: &str, text: &str| {
         let spec = json!({ "version": 1, "root": { "component": "Text", "text": text } });
         let told = house.call::<Ui>(acting("apply", json!({ "toolName": tool, "spec": spec })));
@@ -55,7 +55,7 @@ fn paths_that_nothing_can_check_are_called_unverified() {
 }
 
 #[test]
-fn the_host_tells_what_leads_nowhere_in_an_answer_that_it_keeps() {
+fn the_host_checks_pointers_in_an_answer_that_the_plugin_cannot_read() {
     let silent = Entry::new("silent", "other", json!({ "type": "object" }));
     let data = json!({ "days": [{ "high": 1 }, { "low": 2 }], "none": [] });
     let house = Rehearsal::new().catalog_tool(silent).hidden_result("silent", data);
@@ -78,7 +78,7 @@ fn the_host_tells_what_leads_nowhere_in_an_answer_that_it_keeps() {
 }
 
 #[test]
-fn what_is_wrong_is_not_applied_and_said() {
+fn faulty_views_are_refused_with_the_reason() {
     let house = house();
     let before = address(&house, "get_forecast");
     let table = [
@@ -117,7 +117,7 @@ fn what_is_wrong_is_not_applied_and_said() {
 }
 
 #[test]
-fn a_view_holds_for_the_tool_it_was_made_for() {
+fn a_view_is_not_shown_for_a_tool_with_another_schema() {
     let first = house();
     first
         .call::<Ui>(acting("apply", json!({ "toolName": "get_forecast", "spec": everything() })))
@@ -139,7 +139,7 @@ fn a_view_holds_for_the_tool_it_was_made_for() {
 }
 
 #[test]
-fn what_is_kept_and_damaged_is_made_anew() {
+fn damaged_records_count_as_absent() {
     let house = house();
     house
         .call::<Ui>(acting("apply", json!({ "toolName": "get_forecast", "spec": everything() })))
@@ -165,7 +165,7 @@ fn what_is_kept_and_damaged_is_made_anew() {
 }
 
 #[test]
-fn only_so_many_views_are_kept() {
+fn the_number_of_stored_views_is_limited() {
     let names = ["a", "b", "c"];
     let house = names.iter().fold(Rehearsal::new().setting("cache-entries", "2"), |house, name| {
         house.catalog_tool(Entry {
@@ -192,7 +192,7 @@ fn only_so_many_views_are_kept() {
 }
 
 #[test]
-fn without_a_provider_the_clients_model_is_given_what_it_takes() {
+fn without_a_provider_refine_answers_with_the_data_to_write_a_view() {
     let house = house().setting("max-refinements", "2");
     for wish in ["first", "second", "third"] {
         let said = house

@@ -14,7 +14,7 @@ use std::cell::Cell;
 const URL: &str = "http://model.example/v1/chat/completions";
 const JOB: &[u8] = br#"{"tool":"get_forecast","anew":false}"#;
 
-/// A rehearsal with a model that gives these answers in turn, then repeats the last.
+/// A rehearsal with a model that gives these answers in turn, then repeats the last one.
 fn with_model(says: &[&str]) -> Rehearsal {
     let says: Vec<Value> = says
         .iter()
@@ -58,7 +58,7 @@ fn asked(house: &Rehearsal) -> String {
 }
 
 #[test]
-fn a_look_at_a_view_leads_to_a_better_one() {
+fn reading_a_view_schedules_its_generation() {
     let house = with_model(&[&specification()]);
     let before = address(&house, "get_forecast");
     let first = page_at(&house, &before);
@@ -89,7 +89,7 @@ fn a_look_at_a_view_leads_to_a_better_one() {
 }
 
 #[test]
-fn where_nothing_is_kept_it_is_there_for_as_long_as_the_cache() {
+fn without_storage_a_view_is_only_in_the_cache() {
     let house = with_model(&[&specification()]).setting("cache", "false");
     let plain = address(&house, "get_forecast");
     house
@@ -108,7 +108,7 @@ fn where_nothing_is_kept_it_is_there_for_as_long_as_the_cache() {
 }
 
 #[test]
-fn nothing_is_asked_for_unless_it_should_be() {
+fn no_view_is_generated_if_it_is_not_wanted() {
     let asked = with_model(&["{}"]).setting("generate", "asked");
     page_at(&asked, &address(&asked, "get_forecast"));
     assert!(asked.jobs().is_empty());
@@ -122,7 +122,7 @@ fn nothing_is_asked_for_unless_it_should_be() {
 }
 
 #[test]
-fn a_wish_is_generated_and_told() {
+fn refine_generates_a_view_and_reports_it() {
     let house = with_model(&[&specification()]);
     let said = house
         .call::<Ui>(acting(
@@ -142,7 +142,7 @@ fn a_wish_is_generated_and_told() {
 }
 
 #[test]
-fn answers_are_shown_to_a_provider_only_where_the_operator_says_so() {
+fn results_are_sent_to_a_provider_only_if_the_operator_allows_it() {
     let house = with_model(&[&specification()])
         .last_result("get_forecast", json!({ "city": "Secretville" }));
     house.run_job::<GenerationJobs>(JOB).expect("it works");
@@ -153,7 +153,7 @@ fn answers_are_shown_to_a_provider_only_where_the_operator_says_so() {
 }
 
 #[test]
-fn what_was_generated_before_is_not_paid_for_twice() {
+fn a_generated_view_is_reused_from_the_cache() {
     let house = with_model(&[&specification()]);
     house.run_job::<GenerationJobs>(JOB).expect("it works");
     house.run_job::<GenerationJobs>(JOB).expect("it works");
@@ -177,7 +177,7 @@ fn what_was_generated_before_is_not_paid_for_twice() {
 }
 
 #[test]
-fn a_faulty_answer_is_put_right_once() {
+fn a_faulty_answer_is_repaired_once() {
     for faulty in [
         "I cannot do that.",
         "{",
@@ -211,7 +211,7 @@ fn a_faulty_answer_is_put_right_once() {
 }
 
 #[test]
-fn failures_are_told_and_leave_the_plain_form() {
+fn a_failure_is_reported_and_the_plain_form_stays() {
     let table: [(u16, Value, &str); 6] = [
         (
             401,
@@ -251,7 +251,7 @@ fn failures_are_told_and_leave_the_plain_form() {
 }
 
 #[test]
-fn what_takes_too_long_goes_on_in_the_background() {
+fn a_generation_that_takes_too_long_continues_in_the_background() {
     let house = with_server(|_| Ok(Page::new(429, "{}").header("retry-after", "3600")))
         .setting("max-retries", "5");
     let said = house
@@ -292,7 +292,7 @@ fn what_takes_too_long_goes_on_in_the_background() {
 }
 
 #[test]
-fn the_operators_prompt_is_part_of_every_question() {
+fn the_operators_prompt_is_part_of_every_prompt() {
     let house = with_model(&[&specification()]);
     house.run_job::<GenerationJobs>(JOB).expect("it works");
     assert!(!asked(&house).contains("The operator asks"));
@@ -303,7 +303,7 @@ fn the_operators_prompt_is_part_of_every_question() {
 }
 
 #[test]
-fn a_host_that_is_not_granted_is_named() {
+fn a_missing_grant_for_the_providers_host_is_reported() {
     let house = house().setting("provider", "anthropic").setting("model", "m");
     let said =
         refusal(&house, "refine", json!({ "toolName": "get_forecast", "feedback": "larger" }));
@@ -315,7 +315,7 @@ fn a_host_that_is_not_granted_is_named() {
 }
 
 #[test]
-fn prompts_answers_and_pages_are_left_where_the_operator_wants_them() {
+fn prompts_answers_and_pages_are_written_to_the_operators_folders() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let name = folder.to_str().expect("it is text").to_owned();
@@ -349,7 +349,7 @@ fn prompts_answers_and_pages_are_left_where_the_operator_wants_them() {
 }
 
 #[test]
-fn documents_are_judged_and_fall_back() {
+fn documents_are_checked_and_not_shown_when_turned_off() {
     let good = "<!doctype html><html lang=en><title>W</title><p id=c>nothing</p><script>portcullis.listen(({ result }) => { document.getElementById('c').textContent = result ? result.structuredContent.city : ''; });</script></html>";
     let house = with_model(&[good]).setting("documents", "true");
     house.run_job::<GenerationJobs>(JOB).expect("it works");

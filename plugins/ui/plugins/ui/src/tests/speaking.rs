@@ -5,7 +5,7 @@ use crate::{page::tests::data, view_assignment::Pages};
 use portcullis_plugin::{content::ResourceData, prelude::*, serde_json::Value};
 
 #[test]
-fn a_page_reads_the_messages_of_its_user() {
+fn a_page_can_read_messages_in_other_languages() {
     let house = house();
     let uri = "ui://portcullis/messages/de.json";
     let mut contents = Pages::read(&house.request(), uri).expect("it is there");
@@ -20,7 +20,7 @@ fn a_page_reads_the_messages_of_its_user() {
 }
 
 #[test]
-fn the_operators_languages_are_within_pages_and_change_their_addresses() {
+fn the_operators_languages_are_in_pages_and_change_their_uris() {
     let english = address(&house(), "get_forecast");
     let house = house().setting("languages", "ja_JP.UTF-8");
     let japanese = address(&house, "get_forecast");

@@ -123,7 +123,7 @@ impl<'s> Report<'s, '_, '_> {
         let (minimum, maximum) = (at_least.as_f64(), at_most.and_then(Value::as_f64));
         let mut found = 0.0;
         let items = trail.instance.as_array().map_or(0, Vec::len);
-        // Not every item has to match, so that these errors are no root causes.
+        // Not every item has to match, so these errors are not root causes.
         let blame = mem::replace(&mut self.blame, Blame::Nothing);
         for index in 0..items {
             // Ajv stops counting as soon as the result is certain.

@@ -18,7 +18,7 @@ pub struct Written {
     pub library: u32,
     /// The module that exports the symbol.
     pub module: Option<String>,
-    /// The keys by which the symbol is key_table: lower case, with dots.
+    /// The keys by which the symbol is found: lower case, with dots.
     pub keys: Vec<String>,
     /// The content, in the form of `api.json`.
     pub content: Map<String, Value>,

@@ -23,7 +23,7 @@ fn bytes() -> Vec<u8> {
 }
 
 #[test]
-fn what_goes_in_comes_out() {
+fn entries_are_read_as_written() {
     let mut index = Index::open(Cursor::new(bytes())).expect("it is one");
     assert_eq!(index.stamp, Stamp { size: 1, time: 2 });
     assert_eq!(index.find("a.y").expect("it is whole"), Some(1));
@@ -59,7 +59,7 @@ impl Seek for Counted<'_> {
 }
 
 #[test]
-fn looking_something_up_reads_next_to_nothing() {
+fn a_look_up_reads_a_small_part_of_the_index() {
     let mut draft = draft();
     draft.keys =
         (0..20_000).map(|number| (format!("sap.ui.core.Type{number:05}"), number)).collect();
@@ -77,7 +77,7 @@ fn looking_something_up_reads_next_to_nothing() {
 }
 
 #[test]
-fn no_change_of_a_byte_makes_it_panic() {
+fn damaged_indexes_do_not_panic() {
     let whole = bytes();
     assert!(Index::open(Cursor::new(&whole[..whole.len() - 1])).is_err());
     assert!(Index::open(Cursor::new(&[])).is_err());

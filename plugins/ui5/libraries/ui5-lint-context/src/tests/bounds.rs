@@ -137,7 +137,7 @@ fn repeated_details_are_in_every_finding_and_counted() {
 }
 
 #[test]
-fn the_note_says_what_is_left_and_how_to_get_it() {
+fn the_note_names_the_rest_and_how_to_get_it() {
     let part = within_budget(large(), Details::Once, 20_000, 0);
     let note = part.note.expect("something is left");
     let next = part.next.expect("there is more");
@@ -157,7 +157,7 @@ fn the_note_says_what_is_left_and_how_to_get_it() {
 }
 
 #[test]
-fn the_note_names_whole_paths_only() {
+fn the_note_names_only_whole_paths() {
     let long = format!("webapp/{}.js", "d/".repeat(60));
     let findings = |rule: &str, count| (0..count).map(|_| one(rule, Severity::Error, 1)).collect();
     let shown = file("shown.js", findings("r", 40));

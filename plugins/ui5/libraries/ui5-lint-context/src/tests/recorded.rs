@@ -181,7 +181,7 @@ fn references_come_once_and_within_their_budget() {
 }
 
 #[test]
-fn what_a_deprecation_names_is_looked_up_too() {
+fn api_in_deprecation_texts_is_looked_up_too() {
     let byid = json!({"ruleId": "r", "message": "m", "ui5TypeInfo": {"kind": "Class", "name": "Old",
         "parent": {"kind": "Module", "name": "sap/m/Old", "library": "sap.m"}}});
     let mut names = Vec::new();
@@ -196,7 +196,7 @@ fn what_a_deprecation_names_is_looked_up_too() {
 }
 
 #[test]
-fn what_a_part_leaves_out_is_not_missing_in_its_context() {
+fn omitted_details_still_count_for_the_context() {
     let part = within_budget(shop(), Details::Once, PLENTY, 0);
     assert_eq!(context(&part.results, nothing, PLENTY), context(&shop(), nothing, PLENTY));
     assert_eq!(looked_up(&part.results), looked_up(&shop()));

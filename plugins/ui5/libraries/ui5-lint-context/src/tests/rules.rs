@@ -34,7 +34,7 @@ fn the_linters_rules_are_known() {
 }
 
 #[test]
-fn a_rule_that_is_not_known_is_described_all_the_same() {
+fn an_unknown_rule_has_a_general_description() {
     let report = json!([{"filePath": "a.js", "messages": [
         {"ruleId": "no-time-travel", "severity": 2, "message": "m", "ui5TypeInfo": {"kind": "Wormhole"}},
         {"ruleId": "autofix-error", "severity": 1, "message": "m", "ui5TypeInfo": "odd"},
@@ -47,7 +47,7 @@ fn a_rule_that_is_not_known_is_described_all_the_same() {
 }
 
 #[test]
-fn a_report_that_is_none_is_refused_with_what_is_expected() {
+fn an_invalid_report_is_refused_with_the_expected_form() {
     for report in ["", "{}", "[1]", "[{\"filePath\": \"a\"}]", "Command failed"] {
         let problem = read(report).expect_err(report);
         assert!(problem.contains("ui5lint --format json --details"), "{problem}");

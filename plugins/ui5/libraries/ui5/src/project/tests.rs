@@ -90,7 +90,7 @@ fn no_project_at_all() {
 }
 
 #[test]
-fn what_is_wrong_is_shown() {
+fn errors_show_the_place_in_the_file() {
     let (_folder, root) =
         application("specVersion: '4.0'\ntype: application\nmetadata:\n  name: My App\n  nme: x\n");
     let failure = find(&root).expect_err("it is wrong");
@@ -176,7 +176,7 @@ fn older_and_newer_configurations() {
 }
 
 #[test]
-fn applications_say_what_they_are() {
+fn applications_need_a_manifest_with_an_id() {
     for (manifest, told) in [
         ("{}", "No sap.app/id configuration found in manifest.json of project my.app"),
         ("{", "Failed to read /manifest.json for project my.app: "),
@@ -201,7 +201,7 @@ fn applications_say_what_they_are() {
 }
 
 #[test]
-fn libraries_are_where_they_say() {
+fn folders_of_libraries_match_their_names() {
     let yaml = ("ui5.yaml", "specVersion: '3.0'\ntype: library\nmetadata:\n  name: my.lib\n");
     let dot = "<library><name>my.lib</name></library>";
     find(&tree(&[yaml, ("src/my/lib/.library", dot), ("src/my/lib/sub/manifest.json", "{}")]).1)
@@ -222,7 +222,7 @@ fn libraries_are_where_they_say() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_a_file() {
+fn a_byte_order_mark_is_not_part_of_the_text() {
     let manifest = format!("\u{feff}{}", MANIFEST.1);
     let yaml = format!("\u{feff}{YAML}");
     let (_folder, root) = tree(&[("webapp/manifest.json", &manifest), ("ui5.yaml", &yaml)]);
@@ -237,7 +237,7 @@ fn a_byte_order_mark_is_no_part_of_a_file() {
 }
 
 #[test]
-fn a_name_is_a_number_where_javascript_says_so() {
+fn a_name_is_a_number_if_javascript_converts_it() {
     for number in ["1", "-2.5", "1e3", "Infinity", "-Infinity"] {
         assert!(is_number(number), "{number}");
     }

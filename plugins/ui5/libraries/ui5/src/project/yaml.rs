@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_yaml_says_where() {
+    fn syntax_errors_have_a_position() {
         for (text, line) in [("a: [1\n", 2), ("a: 1\na: 2\n", 2), ("a: *b\n", 1), ("a: b: c\n", 1)]
         {
             let fault = read(text).expect_err(text);
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn bombs_do_not_go_off() {
+    fn expansion_and_nesting_are_bounded() {
         let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..12 {
             let before = level - 1;

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_says_what_is_deprecated() {
+    fn a_summary_has_the_deprecation() {
         let mut content = json!({
             "kind": "class", "name": "a.B", "module": "a/B", "extends": "a.A",
             "description": "Text.", "methods": [{"name": "x"}],
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_has_its_place() {
+    fn each_kind_has_its_url() {
         for (kind, export, expected) in [
             ("constructor", "", "https://ui5.sap.com/1.2.3/api/a.library/constructor"),
             ("ui5-event", "", "https://ui5.sap.com/1.2.3/api/a.library/events/x"),

@@ -115,7 +115,7 @@ mod tests {
     use portcullis_plugin::rehearsal::Rehearsal;
 
     #[test]
-    fn one_at_a_time() {
+    fn one_holder_at_a_time() {
         let (folder, rehearsal) = (tempfile::tempdir().expect("a folder"), Rehearsal::new());
         let path = folder.path().join("lock");
         let request = rehearsal.request();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_holds_is_taken() {
+    fn an_abandoned_lock_is_taken() {
         let (folder, rehearsal) = (tempfile::tempdir().expect("a folder"), Rehearsal::new());
         let path = folder.path().join("lock");
         let file = fs::File::create_new(&path).expect("it is not there");

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_the_first_sentence_where_there_is_room() {
+    fn a_line_has_the_first_sentence_if_it_fits() {
         let text = "Does <b>it</b>. Well.";
         let of = |most: usize| outline(&class(20, text), most)["methods"][1].clone();
         assert_eq!(of(3000), "method0 - Does");

@@ -78,7 +78,7 @@ fn one(reference: &mut Reference, query: &str) -> Value {
 }
 
 #[test]
-fn fetched_once_and_kept_as_the_other_server_keeps_it() {
+fn data_is_downloaded_once_in_the_layout_of_the_ui5_mcp_server() {
     let (rehearsal, folder) = (online(), directory());
     let directory = folder.path().join("made");
     let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
@@ -108,7 +108,7 @@ fn fetched_once_and_kept_as_the_other_server_keeps_it() {
 }
 
 #[test]
-fn every_way_to_ask() {
+fn every_form_of_query() {
     let (rehearsal, directory) = (online(), directory());
     let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
     for (query, kind, module) in [
@@ -134,7 +134,7 @@ fn every_way_to_ask() {
 }
 
 #[test]
-fn what_is_not_there_and_what_may_be_meant() {
+fn a_query_without_a_result_has_suggestions() {
     let (rehearsal, directory) = (online(), directory());
     let mut reference = open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
     for (query, message, near) in [
@@ -166,7 +166,7 @@ fn what_is_not_there_and_what_may_be_meant() {
 }
 
 #[test]
-fn without_a_network_it_is_the_nearest() {
+fn without_a_network_the_nearest_release_answers() {
     let directory = directory();
     open(&online(), &directory, "1.120.30").expect("it is fetched");
     let rehearsal = Rehearsal::new();
@@ -192,7 +192,7 @@ fn without_a_network_it_is_the_nearest() {
 }
 
 #[test]
-fn an_index_that_does_not_fit_is_made_again() {
+fn an_outdated_or_damaged_index_is_rebuilt() {
     let (rehearsal, directory) = (online(), directory());
     open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
     let kept = directory.path().join("mcp-server/api_json_files/openui5-1.120.30");
@@ -201,7 +201,7 @@ fn an_index_that_does_not_fit_is_made_again() {
     let mut shifted = good.clone();
     let last = shifted.len() - 1;
     shifted[last] ^= 1;
-    // Damages everything behind the header.
+    // Damages everything after the header.
     let mut scattered = good.clone();
     scattered.iter_mut().skip(120).for_each(|byte| *byte = byte.wrapping_add(3));
     for bad in
@@ -224,7 +224,7 @@ fn an_index_that_does_not_fit_is_made_again() {
 }
 
 #[test]
-fn broken_data_is_told() {
+fn broken_data_is_reported() {
     let (rehearsal, directory) = (online(), directory());
     open(&rehearsal, &directory, "1.120.30").expect("it is fetched");
     let kept = directory.path().join("mcp-server/api_json_files/openui5-1.120.30");
@@ -254,7 +254,7 @@ fn broken_data_is_told() {
 }
 
 #[test]
-fn answers_that_cannot_be_used() {
+fn unusable_answers_of_the_cdn_are_errors() {
     let versions = format!("{BASE}/resources/sap-ui-version.json");
     let library = |name: &str| json!({ "libraries": [{ "name": name, "npmPackageName": "x" }] });
     for (status, body, told) in [
@@ -306,7 +306,7 @@ fn a_cdn_may_redirect_to_another_that_is_granted() {
 }
 
 #[test]
-fn a_silent_cdn_is_left_alone_for_a_while() {
+fn a_silent_cdn_gets_no_requests_for_a_while() {
     let silent = |url: &str| Rehearsal::new().server(url, |_| Err(Reason::GivenUp));
     let list = format!("{BASE}/resources/sap-ui-version.json");
     let (rehearsal, directory) = (silent(&list), directory());
@@ -314,7 +314,7 @@ fn a_silent_cdn_is_left_alone_for_a_while() {
     assert!(failed("1.120.30").contains("no answer within 15 seconds"));
     assert!(failed("1.121.0").contains("no answer within 15 seconds"), "one host, one silence");
     assert_eq!(rehearsal.sent().len(), 1);
-    // With other data at hand the wait is short.
+    // If other data is available, the wait is short.
     open(&online(), &directory, "1.120.30").expect("it is fetched");
     let rehearsal = silent(&list.replace("1.120.30", "1.120.31"));
     let reference = open(&rehearsal, &directory, "1.120.31").expect("there is another");
@@ -323,7 +323,7 @@ fn a_silent_cdn_is_left_alone_for_a_while() {
 }
 
 #[test]
-fn what_a_release_lacks_says_nothing_about_others() {
+fn a_missing_release_does_not_affect_others() {
     let (rehearsal, directory) = (online(), directory());
     let gone = "https://sdk.openui5.org/1.119.0/resources/sap-ui-version.json";
     let rehearsal = rehearsal.page(gone, 404, "");

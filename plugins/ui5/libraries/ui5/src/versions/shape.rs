@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_the_shape_of_a_list_is_kept() {
+    fn only_entries_of_the_right_shape_are_kept() {
         let row = json!({ "version": "1.152.0", "support": "Maintenance", "lts": false });
         let list = json!({
             "latest": row, "active": { "version": "1.148.9-SNAPSHOT", "support": "x".repeat(61) },

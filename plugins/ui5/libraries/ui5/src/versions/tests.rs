@@ -23,7 +23,7 @@ fn online() -> (Rehearsal, Versions) {
 }
 
 #[test]
-fn asked_once_and_handed_on_as_it_is() {
+fn the_list_is_fetched_once_and_unchanged() {
     let (rehearsal, versions) = online();
     assert_eq!(versions.source, Source::Cdn);
     assert_eq!(
@@ -40,7 +40,7 @@ fn asked_once_and_handed_on_as_it_is() {
 }
 
 #[test]
-fn how_versions_stand() {
+fn the_support_of_versions() {
     let (_rehearsal, versions) = online();
     for (version, status, is_lts) in [
         ("1.120.50", "Maintenance", Some(true)),
@@ -63,7 +63,7 @@ fn how_versions_stand() {
 }
 
 #[test]
-fn a_table_stands_in_and_says_so() {
+fn the_table_replaces_the_list_with_a_note() {
     let rehearsal = Rehearsal::new();
     for framework in Framework::ALL {
         let versions = of(framework, &Cdn::default());
@@ -90,7 +90,7 @@ fn a_table_stands_in_and_says_so() {
 }
 
 #[test]
-fn what_was_known_is_remembered() {
+fn a_cached_list_is_used_without_the_cdn() {
     let _rehearsal = Rehearsal::new();
     let url = url("version.json");
     let record = json!({ "fetched": 1_790_121_600_u64, "body": LIST });
@@ -102,7 +102,7 @@ fn what_was_known_is_remembered() {
 }
 
 #[test]
-fn what_was_brought_stands_in_where_it_is_newer() {
+fn the_newer_of_cache_and_offline_directory_is_used() {
     let folder = tempfile::tempdir().expect("a folder");
     let name = ui5_data::versions_name(Framework::OpenUi5, Document::Versions);
     let list = LIST.replace("1.120.50", "1.120.49");
@@ -137,7 +137,7 @@ fn what_was_brought_stands_in_where_it_is_newer() {
 }
 
 #[test]
-fn answers_that_cannot_be_used_are_told() {
+fn unusable_answers_are_reported() {
     for (status, body, told) in [
         (404, "", "Error: The requested resource does not exist for URL: "),
         (503, "", "Error: The requested resource returned unexpected status \"503\" for URL: "),
@@ -170,7 +170,7 @@ fn the_overview_has_the_dates() {
 }
 
 #[test]
-fn days_are_counted_right() {
+fn dates_are_computed_correctly() {
     for (seconds, date) in [
         (0, "1970-01-01"),
         (951_782_400, "2000-02-29"),
@@ -184,7 +184,7 @@ fn days_are_counted_right() {
 }
 
 #[test]
-fn a_hostile_list_reaches_nobody() {
+fn hostile_texts_of_a_list_are_left_out() {
     let long = "x".repeat(100_000);
     let hostile = json!({
         "latest": { "version": "1.152.0", "support": "\u{202e}ignore all", "lts": true, "more": long },
@@ -207,7 +207,7 @@ fn a_hostile_list_reaches_nobody() {
 }
 
 #[test]
-fn one_silence_counts_for_both_lists() {
+fn a_silent_host_counts_for_both_lists() {
     let rehearsal = Rehearsal::new();
     of(Framework::OpenUi5, &Cdn::default());
     dates(Framework::OpenUi5, &Cdn::default());

@@ -70,7 +70,7 @@ fn found(components: &mut WebComponents, query: &str) -> Map<String, Value> {
 }
 
 #[test]
-fn every_way_to_ask() {
+fn every_form_of_query() {
     let (_folder, project) = project("{}", None);
     let mut components = WebComponents::open(&project, carried()).expect("it is whole");
     for (query, kind, name) in [
@@ -104,7 +104,7 @@ fn every_way_to_ask() {
 }
 
 #[test]
-fn a_component_is_shown_in_the_form_of_the_others() {
+fn a_component_has_the_form_of_other_symbols() {
     let (_folder, project) = project("{}", None);
     let mut components = WebComponents::open(&project, carried()).expect("it is whole");
     let shown = found(&mut components, "ui5-button");
@@ -133,7 +133,7 @@ fn a_component_is_shown_in_the_form_of_the_others() {
 }
 
 #[test]
-fn the_projects_own_version_wins() {
+fn the_projects_own_version_answers() {
     let told = |package: &str, installed: Option<&str>| {
         let (_folder, project) = project(package, installed);
         let mut components = WebComponents::open(&project, carried()).expect("it is whole");

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_made_of_it() {
+    fn names_derived_from_a_namespace() {
         let namespace = Namespace::parse("com.my_org.app1").expect("it is one");
         assert_eq!(namespace.path(), "com/my_org/app1");
         assert_eq!(namespace.project(), "com.my_org.app1");
@@ -79,13 +79,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_said_with_the_limit() {
+    fn a_namespace_that_is_too_long_is_refused_with_the_limit() {
         let refused = Namespace::parse(&"a".repeat(300)).expect_err("it is too long");
         assert!(refused.contains("it has 300 characters, and 70 is the limit"), "{refused}");
     }
 
     #[test]
-    fn what_is_no_namespace() {
+    fn invalid_namespaces_are_refused() {
         for text in
             ["", "Com.x", ".a", "_a", "a..b", "a.", "a/b", "a\n", "../a", "a-b", "[= id =]", "ä"]
         {

@@ -96,7 +96,7 @@ fn is_well_formed(folder: &Folder, namespace: &str, answer: &str) {
 }
 
 #[test]
-fn versions_have_their_effects() {
+fn files_depend_on_the_version() {
     let folder = Folder::new();
     let mut sizes = Vec::new();
     let old = with(
@@ -136,7 +136,7 @@ fn versions_have_their_effects() {
 }
 
 #[test]
-fn the_service_is_asked_and_believed() {
+fn the_metadata_of_the_service_decide_the_columns() {
     let folder = Folder::new();
     let host = || Rehearsal::new().page("http://localhost:4004/c/$metadata", 200, METADATA);
     let data = |name: &str, set: Option<&str>, properties: &[&str]| {
@@ -238,7 +238,7 @@ fn is_well_formed_v2(folder: &Folder, name: &str) {
 }
 
 #[test]
-fn a_service_that_ui5_has_no_model_for_is_refused() {
+fn a_service_without_a_ui5_model_is_refused() {
     let folder = Folder::new();
     for (metadata, what) in [
         (METADATA_V2.replace("Version=\"2.0\"", "Version=\"3.0\""), "name OData 3.0 only."),
@@ -254,7 +254,7 @@ fn a_service_that_ui5_has_no_model_for_is_refused() {
 }
 
 #[test]
-fn the_version_of_a_service_that_is_away_is_told() {
+fn the_version_of_an_unreachable_service_is_named() {
     let folder = Folder::new();
     let version = |name: &str| {
         let manifest = folder.json(&format!("{name}/webapp/manifest.json"));
@@ -286,7 +286,7 @@ fn a_version_that_does_not_exist_is_refused() {
 }
 
 #[test]
-fn a_namespace_that_is_too_long_is_not_said_to_exist() {
+fn a_namespace_that_is_too_long_does_not_count_as_existing() {
     let folder = Folder::new();
     let refusal = refused(&folder, json!({ "appNamespace": "a".repeat(300) }));
     assert!(refusal.starts_with("The namespace is too long: it has 300 characters"), "{refusal}");
@@ -311,7 +311,7 @@ fn packages_have_the_versions_of_the_guide() {
 }
 
 #[test]
-fn a_service_that_is_away_means_no_columns() {
+fn an_unreachable_service_gives_no_columns() {
     let folder = Folder::new();
     let more = json!({ "oDataV4Url": "/c", "oDataEntitySet": "Books" });
     let answer = call(&folder, more).expect("the app is made all the same");
@@ -324,7 +324,7 @@ fn a_service_that_is_away_means_no_columns() {
 }
 
 #[test]
-fn refusals_come_in_the_order_of_the_original() {
+fn refusals_have_the_order_of_the_ui5_mcp_server() {
     let folder = Folder::new();
     let wrong = json!({
         "frameworkVersion": "1.95.0", "oDataV4Url": "ftp://localhost/x", "createAppDirectory": false,
@@ -367,7 +367,7 @@ fn hostile_arguments_are_refused() {
 }
 
 #[test]
-fn an_operators_author_is_escaped_for_each_file() {
+fn the_author_of_the_setting_is_escaped_for_each_file() {
     let folder = Folder::new();
     let author = "Ünï \"<b>\" [= id =] `$(x)` *O'Neil* 😀";
     let host = Rehearsal::new().setting("author", author);
@@ -412,7 +412,7 @@ fn a_dry_run_writes_nothing() {
 }
 
 #[test]
-fn the_answer_says_how_to_go_on() {
+fn the_answer_names_the_next_steps() {
     let folder = Folder::new();
     let plain = call(&folder, json!({})).expect("nothing is in the way");
     assert!(plain.contains("Note that 'npm start' starts the server"), "{plain}");
@@ -434,7 +434,7 @@ fn the_answer_says_how_to_go_on() {
 }
 
 #[test]
-fn the_latest_version_comes_with_its_age() {
+fn the_latest_version_has_a_note_about_its_source() {
     let folder = Folder::new();
     let mut arguments = with(&folder, json!({}));
     arguments.as_object_mut().expect("it is an object").remove("frameworkVersion");
@@ -444,7 +444,7 @@ fn the_latest_version_comes_with_its_age() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_in_the_place_of_the_app_is_in_the_way() {
+fn a_link_at_the_path_of_the_app_counts_as_existing() {
     let (folder, elsewhere) = (Folder::new(), Folder::new());
     std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("com.x")).expect("made");
     assert!(refused(&folder, json!({})).contains("already exists"));

@@ -133,7 +133,7 @@ fn destinations_are_checked() {
 }
 
 #[test]
-fn the_operator_decides_which_domains() {
+fn only_allowed_domains_are_accepted() {
     let folder = Folder::new();
     let arguments = |name: &str| {
         json!({
@@ -172,7 +172,7 @@ fn the_schema_is_plain() {
 }
 
 #[test]
-fn a_folder_name_that_is_too_long_is_not_said_to_exist() {
+fn a_folder_name_that_is_too_long_does_not_count_as_existing() {
     let folder = Folder::new();
     let arguments = json!({ "basePath": folder.argument(), "cardFolderName": "c".repeat(300) });
     let refused = Rehearsal::new().call::<CreateCard>(arguments).expect_err("it is too long");

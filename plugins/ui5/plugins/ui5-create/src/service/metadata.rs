@@ -8,7 +8,7 @@ use std::collections::HashMap;
 /// Maximum number of XML nodes in metadata.
 const MAX_NODES: u32 = 2_000_000;
 
-/// Maximum number of types in a chain of base types: the chain may be a circle.
+/// Maximum number of types in a chain of base types: the chain may be cyclic.
 const MAX_CHAIN: usize = 32;
 
 /// The version of a service, and its entity sets.

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_named_where_the_model_does_not_choose_them() {
+    fn types_are_named_if_the_model_does_not_choose_them() {
         for (attributes, expected) in [
             ("Type='Edm.String' MaxLength='3'", "{p}"),
             ("Type='Edm.Guid'", "{p}"),

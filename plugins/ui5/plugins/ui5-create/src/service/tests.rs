@@ -55,7 +55,7 @@ fn services_have_one_slash_at_their_end() {
 }
 
 #[test]
-fn what_is_no_service_is_refused() {
+fn urls_that_are_not_services_are_refused() {
     for text in ["ftp://localhost/x", "not a url", "", "//evil.example/x", "/\\evil.example/x"] {
         let refused = Service::parse(text, &domains()).expect_err(text);
         assert!(
@@ -69,7 +69,7 @@ fn what_is_no_service_is_refused() {
 }
 
 #[test]
-fn metadata_are_asked_for_below_the_service() {
+fn metadata_are_fetched_below_the_service_url() {
     let host =
         Rehearsal::new().page("http://localhost:4004/odata/v4/catalog/$metadata", 200, CATALOG);
     let metadata = service("/odata/v4/catalog").metadata().expect("they are there");
@@ -78,7 +78,7 @@ fn metadata_are_asked_for_below_the_service() {
 }
 
 #[test]
-fn sets_and_types_that_make_no_sense_do_no_harm() {
+fn inconsistent_sets_and_types_are_tolerated() {
     let metadata = Metadata::parse(CATALOG).expect("it is XML");
     assert_eq!(names(&metadata, "Loops"), ["x"]);
     assert!(metadata.set("Lost").expect("it is a set").properties.is_empty());
@@ -87,7 +87,7 @@ fn sets_and_types_that_make_no_sense_do_no_harm() {
 }
 
 #[test]
-fn what_is_no_metadata_is_told() {
+fn invalid_metadata_are_reported() {
     let bomb = "<!DOCTYPE a [<!ENTITY b \"c\">]><Edmx>&b;</Edmx>";
     for text in ["", "<html></html>", "{}", "<Edmx>", bomb] {
         Metadata::parse(text).expect_err(text);
@@ -97,7 +97,7 @@ fn what_is_no_metadata_is_told() {
 }
 
 #[test]
-fn a_deep_document_is_no_end() {
+fn a_deeply_nested_document_does_not_crash() {
     let depth = 200_000;
     let deep = format!("<Edmx>{}{}</Edmx>", "<a>".repeat(depth), "</a>".repeat(depth));
     // Both are right: to refuse the document, or to read it.
@@ -105,7 +105,7 @@ fn a_deep_document_is_no_end() {
 }
 
 #[test]
-fn a_service_that_does_not_answer_is_told() {
+fn a_service_without_an_answer_is_reported() {
     let _host = Rehearsal::new().page("http://localhost:4004/gone/$metadata", 404, "");
     let gone = service("/gone").metadata().expect_err("404");
     assert_eq!(gone, "GET http://localhost:4004/gone/$metadata: status 404");
@@ -114,7 +114,7 @@ fn a_service_that_does_not_answer_is_told() {
 }
 
 #[test]
-fn too_much_is_too_much() {
+fn metadata_have_a_maximum_size() {
     let size = usize::try_from(MAX_METADATA_BYTES + 1).expect("it fits");
     let _host = Rehearsal::new().page("http://localhost:4004/a/$metadata", 200, vec![b' '; size]);
     let long = service("/a").metadata().expect_err("it is too long");

@@ -41,7 +41,7 @@ fn names_stay_beneath_the_base() {
 }
 
 #[test]
-fn a_directory_appears_whole() {
+fn a_directory_is_created_at_once() {
     let folder = Folder::new();
     let base = base(&folder);
     let target = folder.path().join("x/y");
@@ -54,7 +54,7 @@ fn a_directory_appears_whole() {
 }
 
 #[test]
-fn a_write_that_fails_leaves_nothing() {
+fn a_failed_write_leaves_nothing() {
     let folder = Folder::new();
     let base = base(&folder);
     // The second file needs a directory where the first one is.
@@ -82,7 +82,7 @@ fn nothing_is_overwritten() {
 }
 
 #[test]
-fn files_are_added_to_what_is_there() {
+fn files_are_added_to_an_existing_directory() {
     let folder = Folder::new();
     fs::create_dir_all(folder.path().join("d")).expect("it can be made");
     fs::write(folder.path().join("d/mine"), "mine").expect("it can be written");

@@ -18,8 +18,8 @@
 //! 8 text     the pages, several in one block, with DEFLATE
 //! ```
 //!
-//! A string is its length in bytes (LEB128) and UTF-8. A pack may come from an untrusted source. Reading any
-//! bytes ends, and at worst fails.
+//! A string is its length in bytes (LEB128) and UTF-8. A pack may come from an untrusted source. Reading
+//! terminates for any bytes, with an error at worst.
 
 pub mod write;
 

@@ -118,7 +118,7 @@ fn pages_are_added_one_after_the_other_and_stay_valid() {
 }
 
 #[test]
-fn apps_with_columns_get_columns() {
+fn apps_with_a_flexible_column_layout_get_columns() {
     let mut manifest = app();
     manifest["sap.ui5"]["rootView"] = json!("sap.fe.core.rootView.Fcl");
     manifest["sap.ui5"]["routing"]["routes"][0]["target"] = json!(["BooksList"]);
@@ -140,7 +140,7 @@ fn apps_with_columns_get_columns() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn contradictory_arguments_are_refused() {
     let folder = folder(&pretty(&app()));
     for (more, expected) in [
         (
@@ -182,7 +182,7 @@ fn no_object_page_follows_a_page_without_an_entity_set() {
 }
 
 #[test]
-fn what_is_no_app_is_refused() {
+fn folders_without_an_app_are_refused() {
     let page = || json!({ "pageType": "ListReport", "entitySet": "Books" });
     let free = json!({ "sap.app": { "id": "x" }, "sap.ui5": {} });
     assert!(refused(&folder(&free.to_string()), page()).contains("is not the manifest of an app"));
@@ -209,7 +209,7 @@ fn a_dry_run_writes_nothing() {
 }
 
 #[test]
-fn what_was_not_checked_and_what_else_changes_is_said() {
+fn the_answer_names_missing_checks_and_changes_of_format() {
     let folder = folder(&app().to_string());
     fs::remove_file(folder.path().join("webapp/localService/metadata.xml")).expect("it is there");
     let more = json!({ "pageType": "ObjectPage", "entitySet": "Authors" });

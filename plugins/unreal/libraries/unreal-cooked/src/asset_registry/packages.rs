@@ -13,7 +13,7 @@ pub struct PackageData {
 }
 
 impl Reader<'_, '_> {
-    /// Reads the packages, which are behind the dependencies.
+    /// Reads the packages, which follow the dependencies.
     pub(super) fn packages(&mut self) -> Result<Vec<PackageData>, Fault> {
         let what = "packages";
         let count = self.cursor.count(what, 12)?;

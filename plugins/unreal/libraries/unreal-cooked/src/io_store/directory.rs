@@ -72,8 +72,8 @@ pub fn read(bytes: &[u8], chunks: usize) -> Result<Vec<PackedFile>, Fault> {
     Ok(walk.found)
 }
 
-/// Walks the folders and files. A walk with more visits than folders or files goes in a circle and
-/// is an error.
+/// Walks the folders and files. More visits than there are folders or files mean a cycle, which is
+/// an error.
 struct Walk<'a> {
     folders: Vec<Folder>,
     files: Vec<File>,

@@ -213,7 +213,7 @@ fn read_ue5<'a>(cursor: &mut Cursor<'a>) -> Result<Start<'a>, Fault> {
     Err(cursor.damaged("names").into())
 }
 
-/// Skips the rest of the summary, `rest` bytes, and reads the versions behind it.
+/// Skips the rest of the summary, `rest` bytes, and reads the versions after it.
 fn read_versions(
     cursor: &mut Cursor<'_>,
     rest: usize,

@@ -109,7 +109,7 @@ impl ChunkKind {
         }
     }
 
-    /// The kind in a word or two.
+    /// The kind in one or two words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Package => "package",
@@ -167,7 +167,7 @@ impl<'a> Toc<'a> {
         Ok(toc)
     }
 
-    /// Reads the tables behind the header.
+    /// Reads the tables after the header.
     fn read_tables(&mut self, cursor: &mut Cursor<'a>, counts: &Counts) -> Result<(), Fault> {
         self.ids = take_table(cursor, "chunk ids", counts.chunks, 12)?;
         self.places = take_table(cursor, "places of the chunks", counts.chunks, 10)?;
@@ -246,7 +246,7 @@ impl<'a> Toc<'a> {
     }
 }
 
-/// Reads the header behind the version.
+/// Reads the header after the version.
 fn read_header<'a>(cursor: &mut Cursor<'a>, version: u8) -> Result<(Toc<'a>, Counts), Fault> {
     let header = cursor.u32("size of the header")?;
     if header as usize != HEADER_BYTES {

@@ -30,7 +30,7 @@ impl DraftRegistry {
     /// The bytes of the registry's file.
     pub fn bytes(&self) -> Vec<u8> {
         let mut names = Vec::new();
-        // A first pass fills the name table, which some versions store before all else.
+        // A first pass fills the name table, which some versions store before everything else.
         self.body(&mut names, 0);
         let mut start = ByteWriter::default();
         for word in [0x717F_9EE7, 0xE9B0_493A, 0x88B3_9132, 0x1B38_8107, self.version] {

@@ -1,4 +1,4 @@
-//! Reads a file as a package: all that the reader can say of it.
+//! Calls every reader of this crate on a file.
 
 use unreal_package::{Index, Package, difference};
 

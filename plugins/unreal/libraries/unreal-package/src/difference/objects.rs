@@ -134,7 +134,7 @@ impl Difference {
         }
     }
 
-    /// Compares the data behind the objects in the file, such as the pixels of a texture.
+    /// Compares the data after the objects in the file, such as the pixels of a texture.
     fn payloads(&mut self, before: &Package<'_>, after: &Package<'_>) {
         let behind = |version: &Package<'_>| {
             let ends = version.header.exports.iter().map(|export| export.offset + export.size);

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_of_structures_have_the_names_that_people_wrote() {
+    fn members_of_structures_have_their_typed_names() {
         let guid = "18F36A8B4C2D1E0F9A8B7C6D5E4F3A2B";
         assert_eq!(member(&format!("Max Speed_4_{guid}")), "Max Speed");
         assert_eq!(member(&format!("My_Speed_12_{guid}")), "My_Speed");

@@ -1,4 +1,4 @@
-//! Writes the content of tables behind their properties.
+//! Writes the content of tables, which follows their properties.
 
 use super::{DraftPackage, DraftValue, byte_writer::ByteWriter};
 use crate::tables::Index;

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn within_each_string_and_never_across_two() {
+    fn matches_are_within_one_string() {
         let texts = ["PrintString", "Call PrintString", "ring", "Pri", "ntS", "bOpen", "Größe"];
         assert_eq!(found(&texts, "STRING", false), ["PrintString", "Call PrintString"]);
         assert_eq!(found(&texts, "ring", true), ["ring"]);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn as_a_plain_search_finds() {
+    fn matches_are_those_of_a_plain_search() {
         let mut seed = 7_u32;
         let mut next = || {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -60,7 +60,7 @@ pub struct ContentQuery {
     pub paths: Vec<String>,
     /// Number of hits to leave out.
     pub offset: usize,
-    /// Maximum number of hits listed.
+    /// Maximum number of hits to list.
     pub most: usize,
 }
 

@@ -90,14 +90,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_cut_off_is_no_index() {
+    fn a_truncated_index_is_not_read() {
         let found = std::fs::metadata(".").expect("it is there");
         let mut index = b"DIRC\0\0\0\x02\0\0\0\x01".to_vec();
         index.extend([0; FIXED_LEN]);
         index.extend(b"Content/A.uasset\0\0");
         for len in 0..index.len() {
             let read = tracked(&index[..len], "Content/A.uasset", &found);
-            // All but the padding is needed.
+            // Everything except the padding is needed.
             assert_eq!(read.is_some(), len > index.len() - 2, "{len}");
         }
         assert_eq!(tracked(&index, "Content/B.uasset", &found), Some(Tracked::No));

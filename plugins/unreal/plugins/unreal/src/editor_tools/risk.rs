@@ -133,7 +133,7 @@ mod tests {
     const ASSETS: &str = "editor_toolset.toolsets.asset.AssetTools";
 
     #[test]
-    fn known_readers_read() {
+    fn known_reading_tools_only_read() {
         for (toolset, tool) in [
             (APP, "GetCameraTransform"),
             (APP, "SearchCVars"),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_changes_something() {
+    fn unknown_tools_count_as_changes() {
         for (toolset, tool) in [
             (APP, "StartPIE"),
             (ASSETS, "delete"),

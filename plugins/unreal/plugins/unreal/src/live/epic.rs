@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_returned() {
+    fn return_values_are_extracted() {
         let of = |text: &str| {
             returned(&json!({ "content": [{ "type": "text", "text": text }] }), "exists")
         };

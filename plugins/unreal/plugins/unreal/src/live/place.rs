@@ -1,4 +1,4 @@
-//! Tells which project an editor has open, compares it with the project on this disk, and
+//! Determines which project an editor has open, compares it with the project on this disk, and
 //! translates paths between the editor and this plugin.
 //!
 //! An editor on Windows writes `D:/Games/MyGame` or `D:\Games\MyGame`. For this plugin, the same folder is `/D:/Games/MyGame`

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer() {
+    fn other_messages_are_not_the_response() {
         for (text, why) in [
             ("{\"jsonrpc\":\"2.0\",\"id\":\"7\",\"res", "cut off"),
             ("<html>", "not JSON"),

@@ -27,7 +27,7 @@ fn subject_of_import(game: &Game, editor: &Editor) -> String {
 }
 
 #[test]
-fn nothing_is_imported_that_nobody_agreed_to() {
+fn nothing_is_imported_without_consent() {
     let game = Game::new();
     for server in [Server::Plugin, Server::Epic] {
         let editor = game.editor(server);
@@ -48,7 +48,7 @@ fn nothing_is_imported_that_nobody_agreed_to() {
 }
 
 #[test]
-fn what_is_overwritten_is_said() {
+fn the_question_names_overwritten_assets() {
     let game = Game::new();
     let editor = game.editor(Server::Plugin);
     let mut over = import_of(&game);
@@ -69,7 +69,7 @@ fn what_is_overwritten_is_said() {
 }
 
 #[test]
-fn exports_come_beneath_the_folder_and_nowhere_else() {
+fn exports_are_written_only_beneath_the_folder() {
     let game = Game::new();
     let editor = game.editor(Server::Plugin);
     game.put("Out/BP_Door.t3d", "old");
@@ -128,7 +128,7 @@ fn exports_come_beneath_the_folder_and_nowhere_else() {
 }
 
 #[test]
-fn an_export_of_an_unknown_outcome_names_its_folder() {
+fn an_export_with_an_unknown_outcome_names_its_folder() {
     let game = Game::new();
     let editor = game.editor(Server::Plugin);
     editor.set_trap("batch_export_assets", Trap::DoneAndSilent);
@@ -146,7 +146,7 @@ fn an_export_of_an_unknown_outcome_names_its_folder() {
 }
 
 #[test]
-fn a_change_is_asked_for_once_whatever_comes_of_it() {
+fn a_change_is_sent_once_even_if_it_fails() {
     let game = Game::new();
     for trap in [Trap::DoneAndSilent, Trap::Half] {
         let editor = game.editor(Server::Plugin);
@@ -174,7 +174,7 @@ fn a_change_is_asked_for_once_whatever_comes_of_it() {
 }
 
 #[test]
-fn what_is_not_fit_for_import_is_refused() {
+fn unsuitable_imports_are_refused() {
     let game = Game::new();
     let editor = game.editor(Server::Plugin);
     let near = host(&editor, Server::Plugin);

@@ -50,7 +50,7 @@ fn classes_in_c_plus_plus_and_blueprints_are_one_hierarchy() {
     let thing = json!({ "className": "AThing", "maxResults": 2 });
     let thing = call::<ClassHierarchy>(&host, &game, thing);
     assert_eq!((&thing["totalCount"], &thing["hasMore"]), (&json!(3), &json!(true)));
-    // The search by ancestor goes over classes in C++ as well.
+    // The search by ancestor follows classes in C++ as well.
     for ancestor in ["AThing", "Actor", "/Script/MyGame.Thing"] {
         let arguments = json!({ "searchType": "inherits", "searchTerm": ancestor });
         let found = call::<SearchBlueprints>(&host, &game, arguments);
@@ -58,7 +58,7 @@ fn classes_in_c_plus_plus_and_blueprints_are_one_hierarchy() {
         assert!(names.contains(&"Lonely"), "{ancestor}: {found}");
         assert!(!found["warnings"].to_string().contains("may belong here"), "{found}");
     }
-    // A header that changes is read again, and one that goes is forgotten.
+    // A changed header is read again, and the classes of a removed header are forgotten.
     game.put("Source/MyGame/Big.h", "UCLASS()\nclass ABigger : public AThing {};\n/* longer */");
     fs::remove_file(game.path().join("Plugins/Own/Source/Own/Own.h")).expect("it is there");
     let again = call::<ClassHierarchy>(&host, &game, json!({})).to_string();

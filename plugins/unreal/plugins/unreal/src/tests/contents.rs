@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_is_inside_blueprints_is_found() {
+fn the_contents_of_blueprints_are_found() {
     let (game, host) = (Game::new(), Rehearsal::new());
     let search = |arguments| call::<SearchContents>(&host, &game, arguments);
     let arguments = json!({ "term": "printstring", "kind": "call", "match": "exact" });
@@ -140,13 +140,13 @@ fn the_first_answer_is_short() {
     }
     let found = call::<SearchContents>(&host, &game, json!({ "term": "e" }));
     assert_eq!(found["hits"].as_array().map(Vec::len), Some(15));
-    // About three characters are a token, since there are many names and numbers.
+    // A token has about three characters, since there are many names and numbers.
     let length = found.to_string().len();
     assert!(length < 6_000, "{length} bytes: {found}");
 }
 
 #[test]
-fn when_time_is_up_the_answer_says_so() {
+fn an_answer_reports_that_the_time_was_up() {
     let (game, soon) = (Game::new(), std::time::Duration::from_secs(1));
     let host = Rehearsal::new();
     call::<UnrealStatus>(&host, &game, json!({}));

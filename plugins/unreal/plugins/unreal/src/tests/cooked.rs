@@ -39,7 +39,7 @@ fn refused(arguments: Value) -> String {
 }
 
 #[test]
-fn a_container_lists_its_files_and_tells_about_a_package() {
+fn a_container_lists_its_files_and_shows_a_package() {
     let game = Game::empty();
     let mut draft = container();
     (draft.method, draft.partition_size) = (Some("Zlib"), 1500);
@@ -68,7 +68,7 @@ fn a_container_lists_its_files_and_tells_about_a_package() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn answers_name_what_is_missing() {
     let game = Game::empty();
     let mut draft = container();
     draft.encrypted = true;
@@ -129,7 +129,7 @@ fn archive() -> DraftPak {
 }
 
 #[test]
-fn an_archive_lists_its_files_and_says_what_needs_a_key() {
+fn an_archive_lists_its_files_and_names_encrypted_parts() {
     let game = Game::empty();
     let put = |name: &str, draft: &DraftPak| {
         game.put(&format!("Saved/{name}.pak"), draft.bytes());

@@ -140,7 +140,7 @@ fn the_log_is_read_from_the_file_or_the_editor() {
 }
 
 #[test]
-fn what_a_command_prints_is_in_the_answer() {
+fn the_output_of_a_command_is_in_the_answer() {
     let game = Game::new();
     game.put(LOG, "LogInit: Build: 5.6\n");
     let editor = game.editor(Server::Plugin);
@@ -160,7 +160,7 @@ fn what_a_command_prints_is_in_the_answer() {
 }
 
 #[test]
-fn the_editor_s_tools_are_searched() {
+fn the_editors_tools_are_searched() {
     let game = Game::new();
     let editor = game.editor(Server::Epic);
     let near = host(&editor, Server::Epic).setting("epic-tools", "EditorAppToolset.Get*");
@@ -181,7 +181,7 @@ fn the_editor_s_tools_are_searched() {
 }
 
 #[test]
-fn of_the_editor_s_tools_only_allowed_ones_are_called() {
+fn only_allowed_tools_of_the_editor_are_called() {
     let game = Game::new();
     let editor = game.editor(Server::Epic);
     let app = "EditorToolset.EditorAppToolset";

@@ -103,7 +103,7 @@ fn a_long_graph_comes_as_an_outline_and_then_in_pages() {
     let outline = first["text"].as_str().expect("it is text");
     assert!(outline.contains("nodes: 402") && outline.contains("and 385 more"), "{outline}");
     assert!(first["warnings"].to_string().contains("the pseudo-code has 405 lines"), "{first}");
-    // All pages together are the whole.
+    // All pages together are the whole text.
     let whole = long(json!({ "maxResults": 0 }));
     let whole = whole["text"].as_str().expect("it is text");
     assert_eq!((whole.lines().count(), whole.matches("Step399_Now").count()), (405, 1));

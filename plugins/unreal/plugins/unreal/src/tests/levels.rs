@@ -67,7 +67,7 @@ fn actors_have_their_components_on_pages_of_a_bounded_size() {
 }
 
 #[test]
-fn an_actor_that_is_too_large_is_cut_and_says_so() {
+fn an_actor_that_is_too_large_is_cut_with_a_note() {
     let (game, host) = (Game::empty(), Rehearsal::new());
     map(&game, &[100, 1]);
     let arguments = json!({ "mapPath": "/Game/Maps/Yard", "withComponents": true });

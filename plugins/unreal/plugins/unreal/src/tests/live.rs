@@ -43,7 +43,7 @@ pub fn fails<T: Tool>(host: &Rehearsal, game: &Game, arguments: Value) -> String
 
 /// Removes the parts of an answer that differ between the sources.
 fn alike(mut answer: Value) -> Value {
-    // Only the files tell whether only the editor needs a package, and the redirector in between.
+    // Only the files know whether a package is editor-only, and which redirector is in between.
     for detail in answer["details"].as_array_mut().into_iter().flatten() {
         let detail = detail.as_object_mut().expect("it is an object");
         detail.remove("editorOnly");
@@ -140,7 +140,7 @@ fn dependencies_come_from_the_editor_where_it_knows_them() {
 }
 
 #[test]
-fn what_only_one_source_knows() {
+fn each_source_knows_facts_that_the_other_does_not() {
     let game = Game::new();
     let editor = game.editor(Server::Plugin);
     let near = host(&editor, Server::Plugin);
@@ -180,7 +180,7 @@ fn what_only_one_source_knows() {
 }
 
 #[test]
-fn epic_s_server_answers_through_its_meta_tools() {
+fn epics_server_answers_through_its_meta_tools() {
     let game = Game::new();
     let editor = game.editor(Server::Epic);
     let near = host(&editor, Server::Epic);
@@ -222,7 +222,7 @@ fn epic_s_server_answers_through_its_meta_tools() {
 }
 
 #[test]
-fn what_goes_wrong_is_told_and_the_files_answer() {
+fn editor_faults_are_warnings_and_the_files_answer() {
     let game = Game::new();
     let door = || json!({ "assetPath": DOOR });
     for server in [Server::Plugin, Server::Epic] {
@@ -247,8 +247,8 @@ fn what_goes_wrong_is_told_and_the_files_answer() {
         ] {
             let editor = game.editor(server);
             editor.set_trap(name, trap);
-            // A short limit is used only where no answer comes. The other cases need time on a busy
-            // machine.
+            // Only the case without an answer has a short time limit. The other cases need time on a
+            // busy machine.
             let host = if trap == Trap::Stall { hasty } else { host };
             let near = host(&editor, server);
             let answer = ask::<QueryAsset>(&near, &game, door());
@@ -267,7 +267,7 @@ fn what_goes_wrong_is_told_and_the_files_answer() {
 }
 
 #[test]
-fn a_call_that_nobody_waits_for_is_called_off() {
+fn a_call_that_timed_out_is_cancelled_at_the_editor() {
     let game = Game::new();
     let editor = game.editor(Server::Epic);
     editor.set_trap("exists", Trap::Stall);
@@ -344,7 +344,7 @@ fn the_editor_is_asked_for_each_package_of_a_tree_once() {
 }
 
 #[test]
-fn a_newer_plugin_exports_no_blueprint_and_the_files_do() {
+fn blueprints_that_a_newer_plugin_does_not_export_come_from_the_files() {
     let game = Game::new();
     let editor = game.editor(Server::NewerPlugin);
     let near = host(&editor, Server::NewerPlugin);
@@ -358,7 +358,7 @@ fn a_newer_plugin_exports_no_blueprint_and_the_files_do() {
 }
 
 #[test]
-fn two_editors_and_one_that_ends() {
+fn one_of_two_editors_answers_even_after_one_ends() {
     let game = Game::new();
     let (plugin, epic) = (game.editor(Server::Plugin), game.editor(Server::Epic));
     let both = || {
@@ -383,7 +383,7 @@ fn two_editors_and_one_that_ends() {
 }
 
 #[test]
-fn nobody_there_is_no_matter() {
+fn a_missing_editor_is_not_a_warning() {
     let game = Game::new();
     let gone = {
         let editor = game.editor(Server::Plugin);
@@ -404,7 +404,7 @@ fn nobody_there_is_no_matter() {
 }
 
 #[test]
-fn an_editor_is_left_alone_between_messages() {
+fn messages_to_an_editor_have_pauses_between_them() {
     let game = Game::new();
     let editor = game.editor(Server::Plugin);
     let near = host(&editor, Server::Plugin).setting("editor-pause-ms", "80");
@@ -421,7 +421,7 @@ fn an_editor_is_left_alone_between_messages() {
 }
 
 #[test]
-fn a_read_is_asked_once_until_something_changes() {
+fn a_read_is_cached_until_a_change() {
     let game = Game::new();
     let editor = game.editor(Server::Plugin);
     let near = host(&editor, Server::Plugin);

@@ -40,8 +40,8 @@ fn labelled<T: Tool>(editor: &Editor, server: Server, game: &Game, asked: Value)
     found
 }
 
-/// A tool that answers from files, whatever runs, or from an editor: a call of the tool, and the paths of the values that
-/// differ where UnrealMCPServer answers, its newer version, and Epic's server.
+/// A tool that answers from files or from an editor: a call of the tool, and the paths of the values in which the
+/// answers of UnrealMCPServer, of its newer version, and of Epic's server differ from the answer from files.
 struct Row {
     /// The type of the tool, as `plugin!` names it.
     tool: &'static str,
@@ -119,8 +119,8 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Tools that have no other source: those that tell of editors or have one do something, and those about files that the
-/// call names.
+/// Tools with only one source: tools that describe editors or have an editor do something, and tools about files that
+/// the call names.
 const ONE_SOURCE: &[&str] = &[
     "UnrealStatus",
     "ImportAsset",

@@ -30,7 +30,7 @@ fn subject(game: &Game, url: &str) -> String {
 }
 
 #[test]
-fn a_slow_editor_is_waited_for() {
+fn a_call_waits_for_a_slow_editor() {
     let game = Game::new();
     for server in SERVERS {
         let editor = game.editor(server);
@@ -45,7 +45,7 @@ fn a_slow_editor_is_waited_for() {
 }
 
 #[test]
-fn an_editor_that_ends_leaves_the_files() {
+fn the_files_answer_after_an_editor_ends() {
     let game = Game::new();
     for server in SERVERS {
         let (reads, imports) = tools(server);
@@ -54,7 +54,7 @@ fn an_editor_that_ends_leaves_the_files() {
         let answer = ask::<QueryAsset>(&host(&editor, server), &game, door());
         assert_eq!((&answer["source"], &answer["bExists"]), (&json!("offline"), &json!(true)));
         assert!(!answer["warnings"].as_array().expect("a list").is_empty(), "{server:?} {answer}");
-        // Whether an import that is cut off was made is not known, and it is not sent again.
+        // The outcome of an interrupted import is not known, and the import is not sent again.
         let editor = game.editor(server);
         editor.set_trap(imports, Trap::Dies);
         let near = host(&editor, server).agreed("import", &subject(&game, &editor.url()));
@@ -101,7 +101,7 @@ fn an_editor_that_is_started_again_is_found_again() {
 }
 
 #[test]
-fn of_two_editors_each_may_be_the_one() {
+fn either_of_two_editors_may_have_the_project_open() {
     let game = Game::new();
     for plugin in [Server::Plugin, Server::NewerPlugin] {
         for (first, second) in [(true, false), (false, true)] {

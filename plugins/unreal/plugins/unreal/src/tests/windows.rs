@@ -15,7 +15,7 @@ use std::{
 /// The folder of the project.
 const PROJECT: &str = "D:/Games/MyGame";
 
-/// The working directory is one for all threads.
+/// All threads share one working directory.
 static WORKING_DIRECTORY: Mutex<()> = Mutex::new(());
 
 /// A game on a drive. Its end restores the working directory.
@@ -47,7 +47,7 @@ impl Drop for Drive {
 }
 
 #[test]
-fn an_editor_on_windows_is_known_whatever_the_case_of_its_paths() {
+fn paths_of_an_editor_on_windows_ignore_case() {
     let drive = Drive::new();
     let game = &drive.game;
     let door = || json!({ "assetPath": DOOR });
@@ -68,7 +68,7 @@ fn an_editor_on_windows_is_known_whatever_the_case_of_its_paths() {
             assert!(fault.contains("another project open"), "{fault}");
         }
     }
-    // Where the engine is on the same drive, the folder is relative, and the log alone tells it.
+    // If the engine is on the same drive, the folder is relative, and only the path of the log is absolute.
     let editor = drive.editor(Server::Plugin);
     for log in [r"D:\Games\MyGame\Saved\Logs\MyGame.log", r"\\?\d:\games\mygame\saved\logs\x.log"] {
         editor.tell_project("../../../../../Games/MyGame/", log);
@@ -115,7 +115,7 @@ fn an_editor_on_windows_gets_paths_with_its_drive() {
         let sent = done[0].arguments.to_string();
         assert!(sent.contains(&format!("\"{PROJECT}/Source/door.png\"")), "{sent}");
     }
-    // The files of an export come into the folder, and their paths are those of this machine.
+    // The exported files are in the folder, and the answer has their paths on this machine.
     let editor = drive.editor(Server::Plugin);
     game.put("Out/keep.txt", "");
     let out = format!("{PROJECT}/Out");

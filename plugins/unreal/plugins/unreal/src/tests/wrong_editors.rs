@@ -36,7 +36,7 @@ fn only_an_editor_with_this_project_answers() {
 }
 
 #[test]
-fn an_editor_that_does_not_tell_its_project_is_asked_and_changes_nothing() {
+fn an_editor_that_does_not_tell_its_project_is_only_read() {
     let game = Game::new();
     let name = game.path().file_name().expect("it has one").to_string_lossy().into_owned();
     let editor = game.editor(Server::Plugin);
@@ -152,7 +152,7 @@ fn lies_of_epic_s_server() -> Vec<Lie> {
 }
 
 #[test]
-fn answers_of_a_wrong_form_are_told_and_the_files_answer() {
+fn malformed_answers_are_warnings_and_the_files_answer() {
     let game = Game::new();
     // The older plugin has no tools for dependencies, and counts no results of further pages.
     let mut older = lies_of_the_plugin();

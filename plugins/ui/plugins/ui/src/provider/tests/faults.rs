@@ -137,7 +137,7 @@ fn ollama() -> Vec<Row> {
 }
 
 #[test]
-fn what_goes_wrong_has_one_name() {
+fn errors_of_all_services_have_the_same_codes() {
     let rows = [anthropic(), responses(), chat(), ollama()].into_iter().flatten();
     for (service, status, body, code, times) in rows {
         let page = Page::new(status, body.to_string());
@@ -148,7 +148,7 @@ fn what_goes_wrong_has_one_name() {
 }
 
 #[test]
-fn what_is_no_json_is_the_services_fault() {
+fn an_answer_that_is_not_json_is_a_server_error() {
     for (status, body, code) in [
         (200, "{\"choices\":[{", ServerError),
         (502, "<html>Bad Gateway</html>", ServerError),
@@ -161,7 +161,7 @@ fn what_is_no_json_is_the_services_fault() {
 }
 
 #[test]
-fn what_is_not_reached_is_told() {
+fn failed_connections_have_codes() {
     let table = [
         (http::ErrorCode::ConnectionRefused, NetworkError, 3),
         (http::ErrorCode::ConnectionTerminated, NetworkError, 3),
@@ -178,7 +178,7 @@ fn what_is_not_reached_is_told() {
 }
 
 #[test]
-fn a_server_of_another_dialect_is_asked_in_it() {
+fn features_that_a_server_refuses_are_left_out() {
     let answer = right(Service::Chat, "{}").to_string();
     let (said, sent, time) = asked(Service::Chat, Rehearsal::new(), move |sent| {
         let body = String::from_utf8_lossy(&sent.body);
