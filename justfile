@@ -34,6 +34,14 @@ registry: _build
     cargo build --quiet --package guest-echo --package guest-keeper --profile plugin --target wasm32-wasip2 --target-dir "${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/plugins"
     TARGET="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}" tests/registry/run.sh
 
+# Call tools of two hosts through nginx and Caddy, with the files of resources/deploy (needs nginx and caddy)
+proxies: _build
+    #!/usr/bin/env bash
+    set -euo pipefail
+    target="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}"
+    cargo build --quiet --package guest-conformance --profile plugin --target wasm32-wasip2 --target-dir "$target/plugins"
+    PORTCULLIS="$target/debug/portcullis" PLUGIN="$target/plugins/wasm32-wasip2/plugin/guest_conformance.wasm" node tests/proxies/run.mjs
+
 # Run the conformance suite of MCP against the built binary (needs npm)
 conformance: _build
     #!/usr/bin/env bash

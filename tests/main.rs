@@ -43,6 +43,7 @@ mod runs;
 mod secrets;
 mod secured;
 mod setup;
+mod several_hosts;
 mod shops;
 mod strangers;
 mod support;

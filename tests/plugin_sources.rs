@@ -107,7 +107,7 @@ fn add_refuses_names_that_are_taken_or_invalid() {
     // Grants that the configuration has already are shown before they take effect.
     home.configure("[plugins.late.grants.store]\nbytes = 5000\n");
     let late = home.run(&["plugin", "add", &file, "--name", "late"]);
-    check(&late, 2, &["warning", "[plugins.late] already", "keep up to 5000 bytes"]);
+    check(&late, 2, &["warning", "already has [plugins.late]", "keep up to 5000 bytes"]);
     let wrong =
         home.run(&["plugin", "add", &file, "--name", "other", "--grant", "network=all", "--yes"]);
     check(&wrong, 2, &["there is no capability `network`"]);

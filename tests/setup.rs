@@ -316,7 +316,7 @@ fn a_first_start_without_a_configuration_describes_the_defaults() {
     let home = Home::new();
     let first = home.run(&["serve"]);
     assert_eq!(first.stderr.lines().count(), 5, "{first:?}");
-    for part in ["without a configuration", "ui5", "folders: none", "portcullis.toml", "audit: "] {
+    for part in ["without a configuration", "ui5", "folders: only", "portcullis.toml", "audit: "] {
         assert!(first.stderr.contains(part), "{part}: {first:?}");
     }
     assert_eq!(home.run(&["serve"]).stderr, "", "only once");

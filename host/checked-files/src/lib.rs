@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 
 pub use edited::{EditedFileError, remove_edited, write_edited};
 pub use replace::{LostMetadata, create_durably, replace, replace_durably, replace_like};
-pub use seal::SealKey;
+pub use seal::{SealKey, derive_key};
 
 /// A folder of records. Several processes may use the same folder at once.
 pub struct Records {

@@ -40,11 +40,7 @@ impl SealKey {
     ///
     /// The key cannot be read or made.
     pub fn derive(&self, purpose: &str) -> io::Result<[u8; KEY_BYTES]> {
-        let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(self.get()?)
-            .expect("a key of any length will do");
-        mac.update(b"portcullis derived key 1\n");
-        mac.update(purpose.as_bytes());
-        Ok(mac.finalize().into_bytes().into())
+        Ok(derive_key(self.get()?, purpose))
     }
 
     fn mac(&self, head: &Head, value: &[u8]) -> io::Result<Hmac<Sha256>> {
@@ -75,6 +71,15 @@ impl SealKey {
         };
         mac.verify_slice(&seal).is_ok()
     }
+}
+
+/// A key for one purpose, derived from a secret that nobody can guess. The key does not reveal the secret.
+pub fn derive_key(secret: &[u8], purpose: &str) -> [u8; KEY_BYTES] {
+    let mut mac =
+        <Hmac<Sha256> as KeyInit>::new_from_slice(secret).expect("a key of any length will do");
+    mac.update(b"portcullis derived key 1\n");
+    mac.update(purpose.as_bytes());
+    mac.finalize().into_bytes().into()
 }
 
 /// The bytes of a seal in hexadecimal. `None`: the text is not a seal.

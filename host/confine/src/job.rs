@@ -1,4 +1,5 @@
-//! Job objects of Windows: a process ends with all that it started, and each has limits of memory and CPU time.
+//! Job objects of Windows: all processes of a job are killed together, and each process can have limits of memory and CPU
+//! time.
 //!
 //! Source of the facts: "Job Objects" in Microsoft's documentation of Win32.
 
@@ -19,7 +20,7 @@ use windows_sys::Win32::System::Threading::GetCurrentProcess;
 
 use crate::resource_limits::ResourceLimits;
 
-/// Units of 100 nanoseconds in a second, in which Windows counts CPU time.
+/// The number of ticks in a second. Windows counts CPU time in ticks of 100 nanoseconds.
 const TICKS_PER_SECOND: u64 = 10_000_000;
 
 /// A job. Processes that are added to it, and those that they start later, are killed when this value is dropped or
@@ -28,7 +29,8 @@ const TICKS_PER_SECOND: u64 = 10_000_000;
 pub struct Job(OwnedHandle);
 
 impl Job {
-    /// A job without processes. Only the limits of memory and CPU time are set. Each holds for one process of the job.
+    /// A job without processes. Each limit applies to every process of the job separately, not to their sum. The limit of
+    /// CPU time bounds user time only. The limit of file sizes is ignored.
     ///
     /// # Errors
     ///
@@ -71,11 +73,11 @@ impl Job {
         if done == 0 { Err(io::Error::last_os_error()) } else { Ok(job) }
     }
 
-    /// A job with one process, which was just started. A process that has ended already is not in the job.
+    /// A job with one process, which was just started. If the process has already ended, the job is empty.
     ///
     /// # Errors
     ///
-    /// As [`Job::new`] and [`Job::add`].
+    /// The system cannot make the job, add the process or report the state of the process.
     pub fn of(process: &mut tokio::process::Child) -> io::Result<Self> {
         let job = Self::new(&ResourceLimits::default())?;
         if let Some(handle) = process.raw_handle()

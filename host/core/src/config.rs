@@ -241,7 +241,8 @@ impl Config {
 
     /// The files that the configuration names as sources of secrets, and those of the HTTP transport.
     pub fn secret_files(&self) -> impl Iterator<Item = PathBuf> {
-        let http = [&self.http.token_file, &self.http.tls_cert, &self.http.tls_key];
+        let HttpConfig { token_file, tls_cert, tls_key, state_key_file, .. } = &self.http;
+        let http = [token_file, tls_cert, tls_key, state_key_file];
         http.into_iter().flatten().chain(&self.secrets).cloned()
     }
 
@@ -345,10 +346,10 @@ mod tests {
                 "[plugins.a.grants.store]",
                 "`plugins.a.grants.store`: `bytes` is missing: write an integer above 0",
             ),
-            ("[plugins.a.grants]\nstore = [1]", "`plugins.a.grants.store`: a list"),
+            ("[plugins.a.grants]\nstore = [1]", "`plugins.a.grants.store`: expected a table"),
             (
                 "[plugins.a.grants.http]\nrules = [[[\"h\"]]]",
-                "`plugins.a.grants.http.rules`: a list",
+                "`plugins.a.grants.http.rules`: expected a table",
             ),
             ("[host.telemetry]", "endpoint"),
             ("[host.telemetry]\nendpoint = \"http://h\"\ntrace = true", "traces"),

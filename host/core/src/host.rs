@@ -157,6 +157,12 @@ impl Host {
         }
     }
 
+    /// Whether all plugins are loaded, and the host is not shutting down.
+    pub fn is_ready(&self) -> bool {
+        let is_complete = self.loading.so_far().is_some_and(|plugins| plugins.complete);
+        is_complete && !self.shutdown.is_cancelled()
+    }
+
     /// Hits and misses of each plugin's cache.
     pub fn cache_uses(&self) -> Vec<(String, (u64, u64))> {
         let Some(shown) = self.shown.lock().clone() else { return Vec::new() };

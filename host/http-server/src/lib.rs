@@ -45,7 +45,7 @@ use tokio_util::sync::CancellationToken;
 pub use issuer::{Fetch, FetchError, HttpsUrlError, Issuer};
 pub use oauth::Oauth;
 pub use principal::{Principal, ProfileName};
-pub use settings::{Page, Settings};
+pub use settings::{Page, Readiness, Settings};
 pub use settings_error::InvalidSettings;
 pub use tls::{Tls, TlsError};
 
@@ -60,6 +60,12 @@ pub const SSE_PATH: &str = "/sse";
 
 /// The path to which clients of the transport of 2024-11-05 post messages.
 pub const MESSAGES_PATH: &str = "/messages";
+
+/// The path that responds with status 200 as long as the process serves HTTP. It needs no token.
+pub const HEALTH_PATH: &str = "/healthz";
+
+/// The path that responds with status 200 if the server can serve calls now, and with 503 if not. It needs no token.
+pub const READINESS_PATH: &str = "/readyz";
 
 /// The origins of this server itself, if it listens on loopback. Only pages of this server have these origins.
 fn own_origins(listener: &TcpListener, has_tls: bool) -> Vec<String> {

@@ -32,9 +32,9 @@ use crate::responses::{
 };
 use crate::session_limit::{SessionLimits, SessionSlot};
 use crate::sessions::{SessionPermit, Sessions};
-use crate::settings::{Page, Settings};
+use crate::settings::{Page, Readiness, Settings};
 use crate::settings_error::InvalidSettings;
-use crate::{MESSAGES_PATH, PATH, SSE_PATH, body, signatures};
+use crate::{HEALTH_PATH, MESSAGES_PATH, PATH, READINESS_PATH, SSE_PATH, body, signatures};
 
 /// The header of streamable HTTP with the id of a session.
 const SESSION_HEADER: &str = "mcp-session-id";
@@ -53,6 +53,7 @@ pub(crate) struct Router<S> {
     raw: PassthroughKey,
     profiles: BTreeSet<String>,
     pages: BTreeMap<String, Page>,
+    readiness: Readiness,
     sessions: Arc<Sessions>,
     streamable: StreamableHttpService<S, Sessions>,
     is_streamable: bool,
@@ -62,6 +63,11 @@ pub(crate) struct Router<S> {
 
 /// The route of a request.
 enum Route<'a> {
+    /// Whether the process serves HTTP. It needs no token, and the host of the request is not checked: probes know
+    /// only an address.
+    Health,
+    /// Whether the server can serve calls. It is served like [`Route::Health`].
+    Readiness,
     /// OAuth protected-resource metadata. It needs no token.
     Metadata(&'a Value),
     Protected(ProtectedRoute<'a>),
@@ -90,7 +96,8 @@ impl<S: ServerHandler> Router<S> {
         signatures::install();
         let max_body = settings.body_bytes.get() as usize;
         let is_reserved = |path: &&String| {
-            !path.starts_with('/') || [PATH, SSE_PATH, MESSAGES_PATH].contains(&path.as_str())
+            let own = [PATH, SSE_PATH, MESSAGES_PATH, HEALTH_PATH, READINESS_PATH];
+            !path.starts_with('/') || own.contains(&path.as_str())
         };
         if let Some(path) = settings.pages.keys().find(is_reserved) {
             return Err(InvalidSettings::PagePath(path.clone()));
@@ -119,6 +126,7 @@ impl<S: ServerHandler> Router<S> {
             raw: settings.raw,
             profiles: settings.profiles,
             pages: settings.pages,
+            readiness: settings.readiness,
             sessions,
             streamable,
             is_streamable: settings.streamable,
@@ -150,6 +158,11 @@ impl<S: ServerHandler> Router<S> {
         if let Err(response) = self.count(&counted, connection.peer) {
             return response;
         }
+        match route {
+            Route::Health => return probe(request.method(), true),
+            Route::Readiness => return probe(request.method(), self.readiness.is_ready()),
+            Route::Metadata(_) | Route::Protected(_) => {}
+        }
         if let Err(response) = self.origins.check(&request) {
             return response;
         }
@@ -171,6 +184,8 @@ impl<S: ServerHandler> Router<S> {
         let metadata = || self.callers.resource().and_then(|resource| resource.metadata_at(path));
         match path {
             PATH => self.streamable_route(None),
+            HEALTH_PATH => Some(Route::Health),
+            READINESS_PATH => Some(Route::Readiness),
             SSE_PATH => legacy.map(|legacy| Route::Protected(ProtectedRoute::LegacyStream(legacy))),
             MESSAGES_PATH => {
                 legacy.map(|legacy| Route::Protected(ProtectedRoute::LegacyMessages(legacy)))
@@ -252,6 +267,8 @@ impl<S: ServerHandler> Router<S> {
                 let make = || ("application/json", metadata.to_string().into());
                 return Ok(page(request.method(), make));
             }
+            // `respond` has responded to these.
+            Route::Health | Route::Readiness => return Ok(probe(request.method(), false)),
         };
         let (principal, client) = self.authenticate(&request, connection, counted).await?;
         let place = || self.session_place(client, connection.peer);
@@ -374,6 +391,18 @@ fn extension(principal: Option<Principal>) -> http::Extensions {
         extensions.insert(principal);
     }
     extensions
+}
+
+/// The response to a probe.
+fn probe(method: &Method, is_well: bool) -> HttpResponse {
+    if method != Method::GET && method != Method::HEAD {
+        return method_not_allowed("GET, HEAD");
+    }
+    if is_well {
+        text_response(StatusCode::OK, "ok")
+    } else {
+        text_response(StatusCode::SERVICE_UNAVAILABLE, "not ready")
+    }
 }
 
 /// The response with a page or another document.

@@ -56,6 +56,8 @@ pub struct Settings {
     /// Names under which the handler is served as well: at `/mcp/NAME`. The handler finds the name as
     /// [`ProfileName`](crate::ProfileName).
     pub profiles: BTreeSet<String>,
+    /// Whether the server can serve calls now: `/readyz` responds with status 200, or else with 503.
+    pub readiness: Readiness,
     /// Further pages, by their paths. They are read with GET, after the same checks as `/mcp`.
     pub pages: BTreeMap<String, Page>,
 }
@@ -82,8 +84,37 @@ impl Settings {
             stop: CancellationToken::new(),
             raw,
             profiles: BTreeSet::new(),
+            readiness: Readiness::default(),
             pages: BTreeMap::new(),
         }
+    }
+}
+
+/// Whether the server can serve calls now. The default: always.
+#[derive(Clone)]
+pub struct Readiness(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Readiness {
+    /// The server is ready while `is_ready` is true. `is_ready` must not block, because it runs on the server's
+    /// threads.
+    pub fn new(is_ready: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(is_ready))
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl Default for Readiness {
+    fn default() -> Self {
+        Self::new(|| true)
+    }
+}
+
+impl fmt::Debug for Readiness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Readiness(..)")
     }
 }
 

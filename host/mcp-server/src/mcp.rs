@@ -21,6 +21,7 @@ mod selection;
 mod serve;
 mod session;
 mod shared;
+mod state_keys;
 mod tasks;
 mod waiting;
 
@@ -43,6 +44,7 @@ use rmcp::{RoleServer, ServerHandler};
 
 pub use convert::{Unrepresentable, block};
 pub use shared::Shared;
+pub use state_keys::{StateKeyError, StateKeys};
 
 use caller::Caller;
 use portcullis_core::definitions::listed_tool;

@@ -1,12 +1,13 @@
-//! Files that no call can access: the host's own files, and files in virtual file systems of the kernel.
+//! Files that no call can open through a root: the host's own files, and files in virtual file systems of the kernel.
 
 use std::fmt;
 use std::io;
 
-/// Why no call can access a file.
+/// Why no call can open a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProtectedFile {
-    /// The file belongs to the host: configuration, plugins, audit, store, logins or cache.
+    /// The file belongs to the host, such as its configuration, a plugin or the audit. Or it has a name that is reserved
+    /// for such a file, or it is a directory above such a file.
     HostFile,
     /// The file is in a virtual file system of the kernel, with this name.
     Kernel(&'static str),
@@ -16,12 +17,12 @@ impl fmt::Display for ProtectedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::HostFile => f.write_str(
-                "it belongs to portcullis itself (configuration, plugins, audit, store, logins or \
-                 cache), which no plugin can reach",
+                "it is a file of portcullis, such as the configuration, a plugin or the audit, or it is a name or \
+                 directory that protects such a file; no plugin can open or change it",
             ),
             Self::Kernel(name) => write!(
                 f,
-                "it lies in {name}, a file system of the kernel, which no plugin can access"
+                "it is in {name}, a file system of the kernel, which no plugin can access"
             ),
         }
     }

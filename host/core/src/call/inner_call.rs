@@ -23,9 +23,9 @@ use crate::sandbox::{CallContext, Feature, SharedState};
 use crate::source::Source;
 use client::InnerClient;
 
-/// The data for a call that continues after its questions.
+/// The data for one round of an inner call.
 pub struct InnerRound {
-    /// Data about the call that a plugin can read: answers and state.
+    /// The context of the call. After questions, it has the answers and the state of the called plugin.
     pub context: CallContext,
     /// The user's decisions since the previous round.
     pub decisions: Vec<Decision>,
@@ -61,13 +61,13 @@ pub(super) struct OuterCall<'a> {
     pub task: bool,
     /// The maximum number of calls.
     pub most: u32,
-    /// The number of progress notifications that the run has sent.
+    /// The number of progress notifications about inner calls that this round of the run has sent.
     pub steps: &'a AtomicU64,
-    /// The audit trail, in whose folder programs are kept. `None`: programs are not kept.
+    /// The audit trail, in whose folder the text of each program is kept. `None`: the grant does not keep programs.
     pub keeps: Option<&'a Trail>,
 }
 
-/// How a call ended.
+/// How a round of a call ended: with the outcome of the call, or with questions.
 pub(super) enum CallEnd {
     Outcome(Outcome),
     Asks(InnerAsk),
@@ -88,7 +88,7 @@ impl CallEnd {
     }
 }
 
-/// Whether a source is a plugin that calls tools itself. Other plugins cannot call its tools: runs are not nested.
+/// Whether a source is a plugin that may call tools. Other plugins cannot call its tools: runs are not nested.
 pub(super) fn calls_tools(source: Source<'_>) -> bool {
     source.plugin().is_some_and(|loaded| loaded.calls_tools())
 }
@@ -110,7 +110,8 @@ pub(super) async fn made(
     let Some(found) = catalog.tool(tool) else { return unknown(tool) };
     let source = found.source();
     if calls_tools(source) {
-        let why = format!("`{tool}` calls tools itself, so it cannot be called by a tool");
+        let why =
+            format!("`{tool}` belongs to a plugin that may call tools, so no tool can call it");
         return CallEnd::failed("denied", why);
     }
     let arguments = match serde_json::from_str::<Value>(arguments) {
@@ -178,8 +179,8 @@ fn end_of(source: Source<'_>, answer: SourceAnswer) -> CallEnd {
     }
 }
 
-/// The first round of a call. The called plugin can read the data of the run, except for the run's answers and
-/// state.
+/// The first round of a call. The called plugin sees the protocol, the principal, `_meta` and the features of the run, and
+/// nothing else of the run's context.
 fn first_round(run: &CallContext) -> InnerRound {
     let CallContext { protocol, principal, meta, features, .. } = run.clone();
     let context = CallContext { protocol, principal, meta, features, ..CallContext::default() };

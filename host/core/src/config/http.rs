@@ -21,6 +21,9 @@ pub struct HttpConfig {
     pub tls_cert: Option<PathBuf>,
     /// A PEM file with the private key of the certificate: an absolute path. Default: none.
     pub tls_key: Option<PathBuf>,
+    /// A file with the keys that protect the state of calls between two rounds, one key a line: an absolute path. All
+    /// hosts behind one address need the same keys. Default: a key of this machine.
+    pub state_key_file: Option<PathBuf>,
     /// The authorization servers whose access tokens are accepted. Default: none.
     pub oauth: Option<OauthConfig>,
     /// Values of the `Host` header that are accepted in addition to those of loopback.
@@ -77,6 +80,7 @@ impl Default for HttpConfig {
             token_file: None,
             tls_cert: None,
             tls_key: None,
+            state_key_file: None,
             oauth: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
@@ -99,6 +103,7 @@ impl HttpConfig {
             ("http.token-file", &mut self.token_file),
             ("http.tls-cert", &mut self.tls_cert),
             ("http.tls-key", &mut self.tls_key),
+            ("http.state-key-file", &mut self.state_key_file),
         ];
         files.into_iter().filter_map(|(key, file)| Some((key, file.as_mut()?)))
     }

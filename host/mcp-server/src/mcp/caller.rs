@@ -2,6 +2,9 @@
 
 #![expect(deprecated, reason = "roots, sampling and logging are in both eras until 2027")]
 
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use portcullis_core::call::{Origin, is_traced};
 use portcullis_http_server::Principal;
 use rmcp::RoleServer;
@@ -30,6 +33,8 @@ pub struct Caller {
     pub meta: Option<String>,
     /// The token for progress notifications, if the client wants them.
     pub progress: Option<ProgressToken>,
+    /// The progress that was sent last for this request.
+    pub last_progress: LastProgress,
     /// The request's id and the client's span, if calls have spans.
     pub origin: Origin,
     /// The minimum level of log records that this request asks for, from 2026-07-28 on.
@@ -59,6 +64,7 @@ impl Caller {
             principal: principal.map(Principal::to_string),
             meta: (!meta.is_empty()).then(|| serde_json::Value::Object(meta).to_string()),
             progress: cx.meta.get_progress_token(),
+            last_progress: LastProgress::default(),
             log_level: cx.meta.log_level(),
             origin: if is_traced() { origin_of(cx) } else { Origin::default() },
         }
@@ -107,6 +113,25 @@ impl Caller {
     }
 }
 
+/// The progress that was sent last for a request. MCP requires that progress increases within a request, and a plugin
+/// counts anew in each round of a call.
+#[derive(Clone, Default)]
+pub struct LastProgress(Arc<Mutex<Option<f64>>>);
+
+impl LastProgress {
+    /// The progress to send where the plugin reports `done` of `total`. Without a total, a progress that does not
+    /// increase becomes the next step. `None`: with a total, such a progress is not sent.
+    pub fn next(&self, done: f64, total: Option<f64>) -> Option<f64> {
+        let mut last = self.0.lock();
+        let next = match *last {
+            Some(sent) if done <= sent => total.is_none().then_some(sent + 1.0)?,
+            Some(_) | None => done,
+        };
+        *last = Some(next);
+        Some(next)
+    }
+}
+
 /// The request's id and the client's span. `traceparent` in the request's `_meta` takes precedence over the HTTP
 /// header, which may belong to several requests.
 fn origin_of(cx: &RequestContext<RoleServer>) -> Origin {
@@ -115,4 +140,19 @@ fn origin_of(cx: &RequestContext<RoleServer>) -> Origin {
     let in_header = || parts?.headers.get("traceparent")?.to_str().ok();
     let traceparent = in_meta.or_else(in_header).map(ToOwned::to_owned);
     Origin { request_id: Some(cx.id.to_string()), traceparent }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_increases_over_the_rounds_of_a_call() {
+        let last = LastProgress::default();
+        let steps = [1.0, 2.0, 1.0, 2.0, 9.0].map(|done| last.next(done, None));
+        assert_eq!(steps, [1.0, 2.0, 3.0, 4.0, 9.0].map(Some), "a second round counts on");
+        let last = LastProgress::default();
+        let parts = [0.0, 5.0, 5.0, 3.0, 10.0].map(|done| last.next(done, Some(10.0)));
+        assert_eq!(parts, [Some(0.0), Some(5.0), None, None, Some(10.0)]);
+    }
 }

@@ -50,8 +50,9 @@ impl<'a> RequestClient<'a> {
         };
         match notification {
             Notification::Plugin(CallNotification::Progress { done, total, message }) => {
-                let mut progress =
-                    ProgressNotificationParam::new(self.caller.progress.clone()?, done);
+                let token = self.caller.progress.clone()?;
+                let done = self.caller.last_progress.next(done, total)?;
+                let mut progress = ProgressNotificationParam::new(token, done);
                 progress.total = total;
                 progress.message = message.map(|message| portcullis_sanitize::line(&message, 1000));
                 Some(Typed::Progress(progress))

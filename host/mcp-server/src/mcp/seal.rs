@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use portcullis_checked_files::{SealKey, digest};
+use portcullis_checked_files::digest;
 use portcullis_core::upstreams::ANSWER_TIME;
 use portcullis_mcp_client::Object;
 use rmcp::model::{
@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::input::Exchange;
+use super::state_keys::{StateKey, StateKeys};
 
 /// The request to which a sealed state is bound. The state is valid only for the same source, name, caller and
 /// arguments, and for [`ANSWER_TIME`].
@@ -52,21 +53,20 @@ fn sorted(object: &JsonObject) -> BTreeMap<&String, Value> {
 #[error("sealing a request's state")]
 pub struct SealError(#[from] RequestStateError);
 
-/// Seals states with a key that all processes of one user of the operating system share. A state therefore stays
-/// valid after a restart.
-pub struct Seal(RequestStateCodec);
+/// Seals states. The first key seals, and each key opens.
+pub struct Seal(Vec<RequestStateCodec>);
 
 impl Seal {
-    /// Derives the sealing key from the host's key. If the host's key cannot be read or made, a random key is used,
-    /// and states are valid in this process only.
-    pub fn new(key: &SealKey) -> Self {
-        let key = key.derive("states of requests").unwrap_or_else(|error| {
-            tracing::warn!("a client cannot continue a call after a restart: {error}");
-            let mut key = [0; 32];
-            getrandom::fill(&mut key).expect("the system has randomness");
-            key
-        });
-        Self(RequestStateCodec::try_new(key).expect("the key is long enough"))
+    /// Seals with these keys. The first key seals. The others open states that were sealed before the keys changed.
+    pub fn new(keys: &StateKeys) -> Self {
+        let codec = |key: &StateKey| {
+            RequestStateCodec::try_new(key.to_vec()).expect("a key has 32 bytes, which are enough")
+        };
+        Self(keys.all().map(codec).collect())
+    }
+
+    fn sealing(&self) -> &RequestStateCodec {
+        self.0.first().expect("there is at least one key")
     }
 
     /// Opens the exchange that a client sends back with its answers, or begins a new one.
@@ -132,7 +132,7 @@ impl Seal {
     ) -> Result<String, SealError> {
         let bytes = binding.bytes();
         let options = SealOptions::new().associated_data(&bytes).ttl(ANSWER_TIME);
-        let sealed = self.0.seal_json_with(state, &options);
+        let sealed = self.sealing().seal_json_with(state, &options);
         Ok(sealed?)
     }
 
@@ -146,15 +146,23 @@ impl Seal {
         binding: &Binding<'_>,
         sealed: &str,
     ) -> Result<T, &'static str> {
-        self.0
-            .open_json_with(sealed, &binding.bytes())
-            .inspect_err(|error| tracing::debug!("a sealed state is refused: {error}"))
-            .map_err(|_| "requestState is not what this server gave out for this call")
+        let bytes = binding.bytes();
+        let opened = self.0.iter().map(|codec| codec.open_json_with(sealed, &bytes));
+        for result in opened {
+            match result {
+                Ok(state) => return Ok(state),
+                Err(error) => tracing::debug!("a sealed state is refused: {error}"),
+            }
+        }
+        Err("requestState is not what this server gave out for this call")
     }
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the files they need")]
 mod tests {
+    use portcullis_checked_files::SealKey;
+
     use super::super::input::ROOTS_KEY;
     use super::super::session::ClientRoots;
     use super::*;
@@ -170,7 +178,8 @@ mod tests {
     #[test]
     fn a_state_is_valid_for_its_own_call_only() {
         let folder = tempfile::tempdir().unwrap();
-        let seal_of = |name: &str| Seal::new(&SealKey::at(folder.path().join(name)));
+        let seal_of =
+            |name: &str| Seal::new(&StateKeys::of_host(&SealKey::at(folder.path().join(name))));
         let seal = seal_of("key");
         let (one, two) = (arguments(r#"{"a":1,"b":2}"#), arguments(r#"{"a":2}"#));
         let mut exchange = Exchange::default();
@@ -190,5 +199,26 @@ mod tests {
         assert!(seal.open(&binding(&one), Some(&format!("{state}x")), None).is_err(), "tampered");
         assert!(seal_of("other").open(&binding(&one), Some(&state), None).is_err(), "another user");
         assert!(seal_of("key").open(&binding(&one), Some(&state), None).is_ok(), "after a restart");
+    }
+
+    #[test]
+    fn each_key_opens_and_the_first_one_seals() {
+        let folder = tempfile::tempdir().unwrap();
+        let seal_of = |keys: &[&str]| {
+            let file = folder.path().join("keys");
+            std::fs::write(&file, keys.join("\n")).unwrap();
+            Seal::new(&StateKeys::in_file(&file).unwrap())
+        };
+        let (old, new) = ("o".repeat(32), "n".repeat(32));
+        let arguments = arguments("{}");
+        let sealed_by = |seal: &Seal| seal.seal(&binding(&arguments), &1).unwrap();
+        let opens =
+            |seal: &Seal, state: &str| seal.unseal::<u8>(&binding(&arguments), state).is_ok();
+        let (before, during, after) = (seal_of(&[&old]), seal_of(&[&new, &old]), seal_of(&[&new]));
+        assert!(opens(&during, &sealed_by(&before)), "the second key opens");
+        assert!(opens(&after, &sealed_by(&during)), "the first key seals");
+        assert!(!opens(&before, &sealed_by(&during)), "the first key seals");
+        assert!(!opens(&after, &sealed_by(&before)), "a key that is gone opens nothing");
+        assert!(opens(&seal_of(&[&old]), &sealed_by(&before)), "the same keys on another machine");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use portcullis_checked_files::{Records, SealKey};
+use portcullis_checked_files::Records;
 use portcullis_core::host::{Host, Tools};
 use portcullis_core::listing::Selections;
 use portcullis_core::projects::Projects;
@@ -19,6 +19,7 @@ use super::project_searches::ProjectSearches;
 use super::results::Results;
 use super::seal::Seal;
 use super::session::Session;
+use super::state_keys::StateKeys;
 use super::tasks::Tasks;
 
 /// Maximum number of calls that wait or run at the same time, of all sessions together. Further calls are refused.
@@ -56,17 +57,17 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// The shared state of a host's sessions. `selections` decide which tools the sessions see. `key` seals the
+    /// The shared state of a host's sessions. `selections` decide which tools the sessions see. `keys` seal the
     /// states that clients carry. `journals` keeps journals that are too large for clients to carry.
     pub fn new(
         host: Arc<Host>,
         selections: Selections,
-        key: &SealKey,
+        keys: &StateKeys,
         journals: Records,
     ) -> Arc<Self> {
         Arc::new(Self {
             host,
-            seal: Seal::new(key),
+            seal: Seal::new(keys),
             journals: Journals::new(journals),
             raw: PassthroughKey::new().expect("the system has randomness"),
             tasks: Tasks::default(),

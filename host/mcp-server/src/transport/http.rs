@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use portcullis_core::config::HttpConfig;
-use portcullis_http_server::{Fetch, Page, Settings};
+use portcullis_http_server::{Fetch, Page, Readiness, Settings};
 use portcullis_metrics::{CacheUse, MEDIA_TYPE, Metrics};
 use rmcp::ServerHandler;
 use tokio::net::TcpListener;
@@ -33,6 +33,8 @@ pub fn settings(config: &HttpConfig, shared: &Arc<Shared>) -> Result<Settings, S
         async move { fetched.await.map_err(Into::into) }
     });
     let mut settings = make::settings(config, shared.raw.clone(), fetch)?;
+    let host = Arc::downgrade(&shared.host);
+    settings.readiness = Readiness::new(move || host.upgrade().is_some_and(|host| host.is_ready()));
     settings.pages.insert("/metrics".to_owned(), metrics_page(&shared.host));
     Ok(settings)
 }

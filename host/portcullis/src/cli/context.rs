@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use portcullis_mcp_client::Memory;
-use portcullis_mcp_server::mcp::Shared;
+use portcullis_mcp_server::mcp::{Shared, StateKeys};
 use portcullis_roots::{HostFile, HostFiles, InvalidRoot, Root, Roots};
 
 use super::Common;
@@ -102,10 +102,24 @@ impl CommandContext {
         Ok(Host::new(self.roots.clone(), self.upstreams()?, views, load))
     }
 
-    /// The state that all MCP sessions of a host share.
-    pub fn shared(&self, host: Arc<Host>, selections: Selections) -> Arc<Shared> {
+    /// The state that all MCP sessions of a host share. `key_file` contains the keys that this host shares with other
+    /// hosts behind the same address.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be used.
+    pub fn shared(
+        &self,
+        host: Arc<Host>,
+        selections: Selections,
+        key_file: Option<&Path>,
+    ) -> anyhow::Result<Arc<Shared>> {
         let journals = Records::sealed(self.folders.cache.join("runs"), self.key.clone());
-        Shared::new(host, selections, &self.key, journals)
+        let keys = match key_file {
+            Some(file) => StateKeys::in_file(file)?,
+            None => StateKeys::of_host(&self.key),
+        };
+        Ok(Shared::new(host, selections, &keys, journals))
     }
 
     /// The upstream servers. None is started or reached before its first use.

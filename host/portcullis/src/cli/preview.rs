@@ -71,7 +71,8 @@ impl Args {
         while !stop.is_cancelled() {
             let host = context.host()?;
             let all = Selection::typed(&["all".to_owned()]);
-            let shared = context.shared(host.clone(), Selections::new(&context.config, Some(all)));
+            let selections = Selections::new(&context.config, Some(all));
+            let shared = context.shared(host.clone(), selections, None)?;
             let mut settings = transport::http::settings(&HttpConfig::default(), &shared)?;
             settings.pages.extend(pages(&index));
             let listen = |listener: &std::net::TcpListener| {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::context::CommandContext;
+use portcullis_core::config::HttpConfig;
 use portcullis_egress::Secret;
 
 /// The warnings about the configuration file and the files that it names.
@@ -13,8 +14,13 @@ pub fn warnings(context: &CommandContext) -> Vec<String> {
     for folder in portcullis_core::plugins::folders_of(config, &context.folders) {
         all.extend(changeable("the plugin folder", folder));
     }
-    all.extend(config.http.token_file.as_deref().and_then(|file| readable("the token file", file)));
-    all.extend(config.http.tls_key.as_deref().and_then(|file| readable("the TLS key", file)));
+    let HttpConfig { token_file, tls_key, state_key_file, .. } = &config.http;
+    let http_files = [
+        ("the token file", token_file),
+        ("the TLS key", tls_key),
+        ("the state key file", state_key_file),
+    ];
+    all.extend(http_files.iter().filter_map(|(what, file)| readable(what, file.as_deref()?)));
     let http_grants = config.plugins.values().filter_map(|plugin| plugin.grants.http.as_ref());
     let headers = http_grants.flat_map(|grant| grant.headers.values()).flat_map(|all| all.values());
     let logins =

@@ -57,7 +57,9 @@ impl Args {
         });
         let stop = CancellationToken::new();
         signals::listen(stop.clone())?;
-        let shared = context.shared(host.clone(), selections);
+        let key_file = context.config.http.state_key_file.as_deref();
+        let key_file = key_file.filter(|_| self.http.is_some());
+        let shared = context.shared(host.clone(), selections, key_file)?;
         let Some(address) = self.http else {
             let exit = || signals::exit_after(STDIO_EXIT_TIMEOUT);
             let served = transport::stdio::serve(shared, stop, exit).await;

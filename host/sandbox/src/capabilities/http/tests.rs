@@ -132,7 +132,7 @@ fn what_could_not_be_enforced_is_refused_at_load() {
     for (text, expected) in [
         ("hosts = []", "name at least one"),
         ("", "name at least one"),
-        ("methods = [\"GET\"]", "no `hosts`"),
+        ("methods = [\"GET\"]", "`methods` needs `hosts`"),
         ("rules = [{ hosts = [] }]", "name at least one"),
         ("rules = [{ hosts = [\"a\"], methods = [\"get\"] }]", "capitals"),
         ("hosts = [\"a\"]\nmethods = []", "name at least one"),

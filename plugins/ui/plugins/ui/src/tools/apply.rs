@@ -16,8 +16,8 @@ use portcullis_plugin::{
 /// Maximum number of unverified paths in an answer.
 const UNVERIFIED: usize = 5;
 
-/// Checks a view that the caller wrote, and publishes it. If the view has faults, the failure names each
-/// fault with its place, and the view stays as it was.
+/// Checks a view that the caller wrote, and publishes it. If the view has faults, nothing is stored: the tool keeps its
+/// previous view, and the failure lists the faults.
 pub fn apply(
     request: &Request<'_>,
     settings: &Settings,
@@ -33,7 +33,7 @@ pub fn apply(
         }
         (None, Some(_)) => {
             return Err(Failure::new(
-                "documents are turned off by the operator (setting `documents`): write a `spec`",
+                "documents are off unless the operator sets `documents` to `true`: write a `spec`",
             ));
         }
         (Some(_), Some(_)) | (None, None) => {
@@ -77,9 +77,9 @@ fn unverified(paths: &[String]) -> String {
     let more = if paths.len() > UNVERIFIED { ", …" } else { "" };
     let paths: Vec<_> = paths.iter().take(UNVERIFIED).map(|path| format!("`{path}`")).collect();
     format!(
-        " Not verified: {}{more}. No output schema declares these paths, and there is no earlier answer of the tool to compare with (call \
-         the tool first; `pointers` of `catalog` has to be granted). Where none of the paths finds \
-         something, the page shows the default view and says so.",
+        " Not verified: {}{more}. No output schema declares these paths, and they could not be compared with an earlier answer of the tool (call \
+         the tool first; the operator has to grant `pointers` in `read` of `catalog`). If no path of the view finds \
+         a value, the page shows the default view and says so.",
         paths.join(", ")
     )
 }
