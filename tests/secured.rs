@@ -149,6 +149,25 @@ fn invalid_certificates_are_refused_with_the_remedy() {
     }
 }
 
+#[test]
+fn a_renewed_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
+    let home = Home::with(&["echo"], CONFIG);
+    let first = Certificate::new(home.path());
+    let (process, address) = serve(&home, &["--tls-cert", &first.cert, "--tls-key", &first.key]);
+    assert!(first.request(address, &call(address, None)).is_some());
+    // The files of the new certificate have the same names.
+    let renewed = Certificate::new(home.path());
+    let deadline = std::time::Instant::now() + crate::support::PATIENCE;
+    while renewed.request(address, &call(address, None)).is_none() {
+        assert!(std::time::Instant::now() < deadline, "{}", process.stderr());
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert!(first.request(address, &call(address, None)).is_none(), "it was replaced");
+    std::fs::write(&renewed.cert, "not a certificate").expect("a home can be written");
+    process.hear("the server goes on with the certificate that it has");
+    assert!(renewed.request(address, &call(address, None)).is_some());
+}
+
 /// An issuer of access tokens, which is served over TLS.
 struct Issuer {
     address: String,

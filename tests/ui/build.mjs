@@ -65,8 +65,8 @@ const HEAD =
 	'(async()=>{const o=[],d="';
 const MIDDLE =
 	'".replace(/!/g,"<").replace(/~/g,"\\\\");for(let i=0,b=0,n=0;i<d.length;i+=2){b|=(d.charCodeAt(i)-35+(d.charCodeAt(i+1)-35)*91)<<n;for(n+=13;n>7;n-=8)o.push(b&255),b>>=8}' +
-	'return new Response(new Blob([Uint8Array.from(o).slice(0,';
-const END = ')]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text()})()';
+	'return new Response(new Response(Uint8Array.from(o).slice(0,';
+const END = ')).body.pipeThrough(new DecompressionStream("deflate-raw"))).text()})()';
 
 async function packed(text) {
 	// This package installs handlers for the errors of the process, so it is loaded only when it is needed.
@@ -87,7 +87,7 @@ export function unpack(file) {
 
 /** The style sheet and the script, deflated, with the code that puts them into the page. */
 const program = async (style, script) =>
-	`/* to read this: ${READ} plugins/ui/resources/packed.js */\n` +
+	`/* to read this: ${READ} FILE */\n` +
 	`${await packed(`${style}\0${script}`)}.then(t=>{t.split("\\0").map((t,i)=>{const e=document.createElement(i?"script":"style");e.textContent=t;document.head.append(e)})})\n`;
 
 /** A script that adds the messages of a language, deflated, as a promise. */

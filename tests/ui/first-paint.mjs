@@ -23,7 +23,16 @@ const read = async (revision, name) =>
 
 /** The page of a revision. It records the time of its start. */
 async function pageOf(revision) {
-	const places = { lang: "en", title: "t", data: JSON.stringify({ tool: WEATHER }).replaceAll("<", "\\u003c"), runtime: await read(revision, "packed.js") };
+	const runtime = await read(revision, "packed.js");
+	// `runtime` is for pages of revisions that had no `scripts`.
+	const places = {
+		lang: "en",
+		title: "t",
+		heading: "Weather",
+		data: JSON.stringify({ tool: WEATHER }).replaceAll("<", "\\u003c"),
+		runtime,
+		scripts: `<script>${runtime}</script>\n`
+	};
 	const page = (await read(revision, "page.html")).replace(/\{\{(\w+)\}\}/g, (_, name) => places[name] ?? "");
 	return { page: page.replace(/<head>|<meta/, (tag) => `<script>window.begun = performance.now()</script>${tag}`), bytes: Buffer.byteLength(page) };
 }

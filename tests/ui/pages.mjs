@@ -16,14 +16,21 @@ const read = (name) => readFile(path.join(shipped, name), "utf8");
  */
 export async function makePage(tool, more = {}, plain = false, languages = [], usual = false) {
 	const face = more.view ? "view" : more.document ? "document" : "";
+	const escaped = (text) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+	const element = (name, text) => text && `<${name}>${text}</${name}>\n`;
+	const words = tool.name.replace(/[_-]/g, " ");
+	const scripts = [
+		(await Promise.all(languages.map((language) => read(`messages/${language}.js`)))).join(""),
+		plain && face ? await read(`${face}.js`) : "",
+		await read(plain ? "runtime.js" : face ? `packed-${face}.js` : usual ? "packed.js" : "packed-more.js")
+	];
 	const places = {
 		lang: "en",
-		title: (tool.title ?? tool.name).replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`),
-		style: plain ? await read("runtime.css") : "",
+		title: escaped(tool.title ?? tool.name),
+		heading: escaped(tool.title ?? words.charAt(0).toUpperCase() + words.slice(1)),
+		style: element("style", plain ? await read("runtime.css") : ""),
 		data: JSON.stringify({ tool, ...more }).replaceAll("<", "\\u003c"),
-		messages: (await Promise.all(languages.map((language) => read(`messages/${language}.js`)))).join(""),
-		face: plain && face ? await read(`${face}.js`) : "",
-		runtime: await read(plain ? "runtime.js" : face ? `packed-${face}.js` : usual ? "packed.js" : "packed-more.js")
+		scripts: scripts.map((script) => element("script", script)).join("")
 	};
 	return (await read("page.html")).replace(/\{\{(\w+)\}\}/g, (_, name) => places[name]);
 }

@@ -3,7 +3,7 @@
 //! [`serve`] serves an rmcp [`ServerHandler`] with streamable HTTP at `/mcp`, and with the transport of 2024-11-05
 //! at `/sse` and `/messages`. It offers TLS, a bearer token or OAuth access tokens, and limits of size, time and
 //! number for everything that clients send. It makes no outgoing connection, and reads no files but those of
-//! [`Tls::load`].
+//! [`Tls`].
 //!
 //! A handler finds its caller as [`Principal`] in the extensions of the request's [`http::request::Parts`]. It gets no
 //! credentials.
@@ -103,6 +103,16 @@ where
     settings.allowed_origins.extend(own_origins(&listener, tls.is_some()));
     let router = Router::new(settings, factory, shutdown.clone())
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-    listener::accept(listener, connections, tls, Arc::new(router), signals).await;
+    let certificates = tls.clone();
+    let following = async {
+        match certificates {
+            Some(tls) => tls.follow_files().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = listener::accept(listener, connections, tls, Arc::new(router), signals) => {}
+        () = following => {}
+    }
     Ok(())
 }

@@ -1,17 +1,32 @@
-//! TLS: reads the certificate and its private key when the server starts.
+//! TLS: reads the certificate and its private key when the server starts, and again when the files change.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use sha2::{Digest, Sha256};
 use tokio_rustls::TlsAcceptor;
 
-/// The server side of TLS 1.2 and 1.3, with the cryptography of `ring`.
+/// How often the server checks whether the files have changed.
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The server side of TLS 1.2 and 1.3, with the cryptography of `ring`. Clones share the certificate.
 #[derive(Clone)]
-pub struct Tls(Arc<ServerConfig>);
+pub struct Tls(Arc<Shared>);
+
+struct Shared {
+    certificate: PathBuf,
+    key: PathBuf,
+    /// The certificate and key of new connections.
+    current: Mutex<Arc<ServerConfig>>,
+    /// The digest of the files when they were last read, whether they could be used or not.
+    seen: Mutex<Option<[u8; 32]>>,
+}
 
 /// Why a certificate and its private key cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -94,9 +109,83 @@ impl Tls {
     ///
     /// A file cannot be read or used, or the two files do not belong together.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        let files = PemFiles::read(certificate, key)?;
+        Ok(Self(Arc::new(Shared {
+            certificate: certificate.to_owned(),
+            key: key.to_owned(),
+            current: Mutex::new(files.config(certificate, key)?),
+            seen: Mutex::new(Some(files.digest())),
+        })))
+    }
+
+    pub(crate) fn acceptor(&self) -> TlsAcceptor {
+        self.0.current.lock().clone().into()
+    }
+
+    /// Reads the files again whenever they have changed. New connections use the new certificate. Files that cannot be
+    /// used change nothing, and are warned of once. Never ends.
+    pub(crate) async fn follow_files(self) {
+        loop {
+            tokio::time::sleep(CHECK_INTERVAL).await;
+            let tls = self.clone();
+            // A panic of the check must not end the server. The next check comes.
+            let _ended = tokio::task::spawn_blocking(move || tls.reload()).await;
+        }
+    }
+
+    fn reload(&self) {
+        let Shared { certificate, key, current, seen } = &*self.0;
+        let files = PemFiles::read(certificate, key);
+        let digest = files.as_ref().ok().map(PemFiles::digest);
+        if std::mem::replace(&mut *seen.lock(), digest) == digest {
+            return;
+        }
+        match files.and_then(|files| files.config(certificate, key)) {
+            Ok(config) => {
+                *current.lock() = config;
+                tracing::info!("the TLS certificate {} was read again", certificate.display());
+            }
+            Err(error) => {
+                tracing::warn!("{error}; the server goes on with the certificate that it has");
+            }
+        }
+    }
+}
+
+/// The contents of the certificate's file and of the private key's file.
+struct PemFiles {
+    certificate: Vec<u8>,
+    key: Vec<u8>,
+}
+
+impl PemFiles {
+    #[expect(clippy::disallowed_methods, reason = "the operator names the files")]
+    fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        Ok(Self {
+            certificate: std::fs::read(certificate).map_err(|error| TlsError::ReadCertificate {
+                file: certificate.to_owned(),
+                cause: PemError::Io(error),
+            })?,
+            key: std::fs::read(key).map_err(|error| TlsError::ReadKey {
+                file: key.to_owned(),
+                cause: PemError::Io(error),
+            })?,
+        })
+    }
+
+    fn digest(&self) -> [u8; 32] {
+        let mut digest = Sha256::new();
+        digest.update((self.certificate.len() as u64).to_be_bytes());
+        digest.update(&self.certificate);
+        digest.update(&self.key);
+        digest.finalize().into()
+    }
+
+    /// The configuration of TLS. The paths are for errors.
+    fn config(&self, certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
         let (certificate, key) = (certificate.to_owned(), key.to_owned());
-        let certificates = CertificateDer::pem_file_iter(&certificate)
-            .and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let certificates =
+            CertificateDer::pem_slice_iter(&self.certificate).collect::<Result<Vec<_>, _>>();
         let certificates = match certificates {
             Ok(found) if found.is_empty() => {
                 return Err(TlsError::NoCertificate { file: certificate });
@@ -104,12 +193,12 @@ impl Tls {
             Ok(found) => found,
             Err(cause) => return Err(TlsError::ReadCertificate { file: certificate, cause }),
         };
-        let private_key = match PrivateKeyDer::from_pem_file(&key) {
+        let private_key = match PrivateKeyDer::from_pem_slice(&self.key) {
             Ok(found) => found,
             Err(PemError::NoItemsFound) => return Err(TlsError::NoKey { file: key }),
             Err(cause) => return Err(TlsError::ReadKey { file: key, cause }),
         };
-        Self::new(certificates, private_key).map_err(|error| {
+        configuration(certificates, private_key).map_err(|error| {
             if matches!(error, rustls::Error::InconsistentKeys(_)) {
                 TlsError::Mismatch { certificate, key }
             } else if let rustls::Error::InvalidCertificate(cause) = error {
@@ -119,24 +208,20 @@ impl Tls {
             }
         })
     }
+}
 
-    fn new(
-        certificates: Vec<CertificateDer<'static>>,
-        key: PrivateKeyDer<'static>,
-    ) -> Result<Self, rustls::Error> {
-        // The process's default provider is not used: another crate could change it.
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(certificates, key)?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self(Arc::new(config)))
-    }
-
-    pub(crate) fn acceptor(&self) -> TlsAcceptor {
-        self.0.clone().into()
-    }
+fn configuration(
+    certificates: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<Arc<ServerConfig>, rustls::Error> {
+    // The process's default provider is not used: another crate could change it.
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(certificates, key)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
 }
 
 impl fmt::Debug for Tls {

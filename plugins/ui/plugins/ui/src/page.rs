@@ -80,14 +80,17 @@ pub fn make(tool: &Entry, face: ViewContent<'_>, manner: PageOptions<'_>) -> Str
         ViewContent::Specification(_) => ("", PACKED_VIEW),
         ViewContent::Document(_) => ("", PACKED_DOCUMENT),
     };
+    let heading = escaped(&heading(tool));
+    let style = element("style", style);
+    let scripts = [messages.as_str(), script, runtime].map(|script| element("script", script));
+    let scripts = scripts.concat();
     fill(|place| match place {
         "lang" => "en",
         "title" => &title,
-        "style" => style,
+        "heading" => &heading,
+        "style" => &style,
         "data" => &data,
-        "messages" => &messages,
-        "face" => script,
-        "runtime" => runtime,
+        "scripts" => &scripts,
         other => unreachable!("page.html has no place `{other}`"),
     })
 }
@@ -103,6 +106,21 @@ fn fill<'a>(with: impl Fn(&str) -> &'a str) -> String {
         page.push_str(rest);
     }
     page
+}
+
+/// An element with this text. Nothing, if there is no text.
+fn element(name: &str, text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("<{name}>{text}</{name}>\n") }
+}
+
+/// The heading that the page shows until the runtime has started, close to the heading of the runtime.
+fn heading(tool: &Entry) -> String {
+    if let Some(title) = &tool.title {
+        return title.clone();
+    }
+    let words = tool.name.replace(['_', '-'], " ");
+    let mut chars = words.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 fn escaped(text: &str) -> String {
@@ -249,6 +267,20 @@ pub mod tests {
             make(&Entry::new("t<", "s", json!({})), ViewContent::Plain, manner(true))
                 .contains("<title>t&#60;</title>")
         );
+    }
+
+    #[test]
+    fn the_heading_is_shown_before_the_runtime_starts() {
+        let of = |title: Option<&str>, name: &str| {
+            let title = title.map(ToOwned::to_owned);
+            let tool = Entry { title, ..Entry::new(name, "s", json!({})) };
+            let page = make(&tool, ViewContent::Plain, manner(true));
+            let (before, _) = page.split_once("<script").expect("the page has scripts");
+            let (_, heading) = before.split_once("gray\">").expect("the page has a heading");
+            heading.split_once("</h1>").expect("the heading ends").0.to_owned()
+        };
+        assert_eq!(of(Some("a<b>"), "t"), "a&#60;b&#62;");
+        assert_eq!(of(None, "get_weather-now"), "Get weather now");
     }
 
     #[test]
