@@ -53,8 +53,8 @@ const INHERITED: &[&str] = &[
     "WINDIR",
 ];
 
-/// A running child. Dropping this value kills all processes that the child started, or without a keeper on Unix only the
-/// child's process group.
+/// A running child. Dropping this value ends the child and all processes that it started. On Unix without a keeper, it
+/// ends only the child's process group.
 pub(crate) struct Child {
     process: tokio::process::Child,
     group: Group,

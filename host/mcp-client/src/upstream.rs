@@ -147,8 +147,8 @@ impl Upstream {
         }
     }
 
-    /// Makes the listing that an earlier process remembered the [`known_listing`](Self::known_listing), if none is known
-    /// yet. The upstream is not started. Returns whether the memory holds a failure instead of a listing.
+    /// Takes the listing that an earlier process remembered as the [`known_listing`](Self::known_listing), if none is
+    /// known yet. The upstream is not started. Returns whether the memory holds a failure instead of a listing.
     pub async fn recall(&self) -> bool {
         self.0.recall().await
     }
@@ -214,8 +214,8 @@ impl Upstream {
     }
 }
 
-/// Starts the background tasks of a new connection: one asks for notifications, one ends the connection when it is idle.
-/// The first connection also starts the task that refreshes the listing.
+/// Starts the background tasks of a new connection: one asks for notifications, another ends an idle connection. The
+/// first connection also starts the task that refreshes the listing.
 fn start_tasks(shared: &Arc<Shared>, connection: &Arc<Connection>) {
     *shared.follower.lock() = Some(notifications::follow(shared, connection));
     idle::keep(shared, connection);

@@ -1,5 +1,5 @@
-//! Servers that people use at work, with much data. Each follows an existing server, which its module names; the linter's
-//! is named in `tests/turns.rs`. The data are computed from numbers, so that they are always the same.
+//! Servers that people use at work, with much data. Each follows an existing server, which its module names, or for the
+//! linter `tests/turns.rs`. The data are computed from numbers, so that they are always the same.
 
 mod commits;
 mod files;

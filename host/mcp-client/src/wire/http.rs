@@ -1,5 +1,5 @@
-//! The transport streamable HTTP. Each message to the server is a POST request; a request of MCP is answered by JSON or by
-//! server-sent events.
+//! The transport streamable HTTP. Each message to the server is a POST request. A request of MCP is answered by JSON or
+//! by server-sent events.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
