@@ -17,13 +17,13 @@ pub struct Usage(pub BTreeMap<String, PluginUse>);
 /// Counts and denials of one plugin or upstream server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PluginUse {
-    /// Calls that ended.
+    /// Calls that ended. Each round of a call counts.
     pub calls: u64,
     /// Asks that were allowed.
     pub allowed: u64,
     /// Asks that were denied, and effects that were refused after the ask was allowed.
     pub denied: u64,
-    /// When a call last ended.
+    /// When a call or a round last ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
     /// Different denials, at most 100: the first 50 and the latest.

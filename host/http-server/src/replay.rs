@@ -109,8 +109,8 @@ impl Streams {
         Some(buffer.read(Some(next)))
     }
 
-    /// Keeps the newest ended streams within the limits of number, age and size, and removes the others. A stream that is
-    /// too large loses its oldest events first, so that its last event, the response, stays longest.
+    /// Keeps the newest ended streams within the limits of number, age and size, and removes the others. A stream that
+    /// is too large loses its oldest events first, so that its last event, the response, stays longest.
     fn drop_ended(&self) {
         let mut logs = self.logs.lock();
         let ended = logs.open.iter().filter_map(|(number, buffer)| {
