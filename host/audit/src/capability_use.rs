@@ -12,13 +12,13 @@ const MAX_SUBJECTS: usize = 12;
 pub struct CapabilityUse {
     /// Asks that were allowed.
     pub allowed: u64,
-    /// Asks that were denied.
+    /// Asks that were denied, and effects that were refused after the ask was allowed.
     pub denied: u64,
-    /// The time of the last ask.
+    /// The time of the last record that counted.
     pub last: Option<String>,
     /// Subjects of allowed asks, the latest first, each once.
     pub subjects: VecDeque<String>,
-    /// Subjects of denied asks, the latest first, each once.
+    /// Subjects of denied asks and refused effects, the latest first, each once.
     pub denials: VecDeque<String>,
 }
 

@@ -63,6 +63,6 @@ impl Serialize for Hash {
 impl<'de> Deserialize<'de> for Hash {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = <Cow<'de, str>>::deserialize(from)?;
-        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("64 hexadecimal digits"))
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("not 64 hexadecimal digits"))
     }
 }

@@ -1,4 +1,4 @@
-//! Selects records: by time, source, host, capability, tool, request and verdict.
+//! Selects records: by time, source, host, capability, tool, request, verdict and findings.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

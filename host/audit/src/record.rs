@@ -82,11 +82,11 @@ pub enum Event {
         /// The subject of the last counted ask so far.
         last: String,
     },
-    /// A call ended.
+    /// A call, or one of its rounds, ended.
     Call {
         /// Whether the call was passed to its source.
         verdict: Verdict,
-        /// How the call ended: `done`, `tool-error`, `need-input`, `cancelled`, or why it failed.
+        /// How the call or the round ended: `done`, `tool-error`, `need-input`, `cancelled`, or why it failed.
         outcome: String,
         /// Wall time in microseconds.
         duration_us: u64,
@@ -125,9 +125,9 @@ pub enum Counted {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The effect may happen.
+    /// The effect may happen, or the call was passed to its source.
     Allowed,
-    /// The effect was refused.
+    /// The effect or the call was refused.
     Denied,
 }
 

@@ -114,7 +114,7 @@ fn what_is_recorded_is_read_and_verifies() {
 }
 
 #[test]
-fn nothing_is_recorded_behind_the_end() {
+fn nothing_is_recorded_after_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let audit = Audit::to_folder(folder.path().to_owned());
     let trail = trail_of(&audit, "r-0");

@@ -1,4 +1,4 @@
-//! Counts calls and asks, and keeps denials, for each plugin.
+//! Counts calls and asks, and keeps denials, for each plugin and upstream server.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Counted, Event, Record, Verdict};
 
-/// Maximum number of different denials of one plugin that are kept.
+/// Maximum number of different denials that are kept of one source.
 const MAX_DENIALS: usize = 100;
 
-/// Counts and denials of all plugins, by name.
+/// Counts and denials of all plugins and upstream servers, by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Usage(pub BTreeMap<String, PluginUse>);
 
-/// Counts and denials of one plugin.
+/// Counts and denials of one plugin or upstream server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PluginUse {
-    /// Calls that ended.
+    /// Calls that ended. Each round of a call counts.
     pub calls: u64,
     /// Asks that were allowed.
     pub allowed: u64,
     /// Asks that were denied, and effects that were refused after the ask was allowed.
     pub denied: u64,
-    /// When a call last ended.
+    /// When a call or a round last ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
     /// Different denials, at most 100: the first 50 and the latest.

@@ -22,7 +22,7 @@ pub struct Report {
     pub segments: Vec<SegmentReport>,
     /// Signs that records were changed, removed, moved or cut off.
     pub faults: Vec<Fault>,
-    /// Irregularities that processes can leave when they are killed.
+    /// Irregularities that running or killed processes can leave.
     pub remarks: Vec<Fault>,
     /// The digest of the last line of the index. `None`: there is no index. With a copy that is kept elsewhere,
     /// [`was_last`] shows later whether the folder was replaced.

@@ -163,7 +163,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Closes the segment. It writes no seal: that is what `seal` does.
+    /// Closes the segment without a seal.
     fn close(&mut self) {
         if let Some(Segment { name, chain, .. }) = self.segment.take() {
             self.previous = Some(PreviousSegment { segment: name, last: chain.last });

@@ -71,7 +71,7 @@ impl Client {
         (self.file)(machine)
     }
 
-    /// Whether the client seems to be installed: its file or its folder exists.
+    /// Whether the client seems to be installed: its file exists or, for a client of the user, its folder.
     pub fn is_present(&self, machine: &Machine) -> bool {
         self.file(machine).exists() || (self.scope == Scope::User && (self.trace)(machine).exists())
     }

@@ -99,8 +99,7 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// The text `after` a change. `None`: the text means something else than the text before with `change` made to its
-    /// servers.
+    /// The text `after` a change. `None`: its value is not the value before with `change` applied to the servers.
     fn checked(&self, after: String, change: impl FnOnce(&mut Value)) -> Option<String> {
         let mut expected = if self.value.is_null() { json!({}) } else { self.value.clone() };
         let servers = expected.as_object_mut()?.entry(self.key()).or_insert(Value::Null);

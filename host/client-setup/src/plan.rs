@@ -223,7 +223,7 @@ impl Plan {
         Ok(entries.filter_map(|(name, entry)| client.shape.portcullis_entry(name, entry)).collect())
     }
 
-    /// Writes the file, after a backup of the file as it is before.
+    /// Writes the file. Before that, backs up its text, unless a backup has this text already or the file is removed.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Tests with files as the clients write them, on each operating system.
+//! Tests with files as people keep them, and of the places of the files on each operating system.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,7 +40,7 @@ fn files_beside(path: &Path) -> usize {
         .count()
 }
 
-/// The part of the text before a change that is missing in the text after it. The text after it has one piece more.
+/// The part of `before` that is missing in `after`. `after` should be `before` with one piece inserted.
 fn lost<'a>(after: &str, before: &'a str) -> &'a str {
     let start = after.bytes().zip(before.bytes()).take_while(|(a, b)| a == b).count();
     let rest = before.get(start..).unwrap_or_default();

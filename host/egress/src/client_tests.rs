@@ -9,7 +9,7 @@ use http_body_util::{Empty, Full};
 use super::*;
 use crate::{Secret, Secrets};
 
-/// Time after which a test has failed.
+/// The longest time for one request, and for the server to receive one.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const LIMITS: RequestLimits = RequestLimits { requests: 3, body_bytes: 1000, time: PATIENCE };

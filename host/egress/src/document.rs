@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn only_https_and_only_public_addresses_unless_they_are_named() {
+    async fn documents_come_over_https_from_public_or_named_hosts() {
         let get = |url: &str, named: &[&str]| {
             let named = named.iter().map(|host| (*host).to_owned()).collect();
             fetch_document(url.parse().unwrap(), named, "test")

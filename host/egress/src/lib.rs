@@ -1,9 +1,9 @@
 //! Outgoing HTTP requests, limited to the origins and addresses that a policy allows.
 //!
 //! Each [`Client`] has a [`RequestPolicy`]. The client asks the policy before each request, and before each connection
-//! to an address that the host's name resolves to. It follows no redirect, and it limits the number of requests, the
-//! size of their bodies and their time. If the environment prescribes a proxy, the client uses it. The proxy then
-//! resolves the host's name, so the policy does not see the address.
+//! to an address of the host. It follows no redirect, and it limits the number of requests, the size of bodies and the
+//! time. If the environment prescribes a proxy, the client uses it. The proxy then resolves the host's name, so the
+//! policy does not see the addresses of the name.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 

@@ -33,7 +33,7 @@ pub enum OriginError {
     /// The address has no host.
     #[error("an address needs a host")]
     NoHost,
-    /// The host is empty or ends with an empty label. Without its last dot, `a..` would be another host: `a`.
+    /// The host is empty or ends with an empty label, such as `a..`.
     #[error("a host must not have empty parts between its dots")]
     EmptyLabel,
     /// The host contains a wildcard.

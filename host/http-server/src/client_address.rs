@@ -50,7 +50,7 @@ impl Client {
         principal.cloned().map_or(Self::Address(peer), Self::Principal)
     }
 
-    /// Whether this may be several clients: programs of this machine that need no token.
+    /// Whether this may be several clients, such as programs of this machine that need no token.
     pub(crate) fn is_everybody(&self) -> bool {
         matches!(self, Self::Address(peer) if peer.is_loopback())
     }

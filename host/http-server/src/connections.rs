@@ -1,6 +1,7 @@
 //! The open connections: limits their number, and decides which one is closed for a new one.
 //!
-//! A peer is *known* for a time after one of its requests passed all checks. Other peers are *strangers*.
+//! A peer on another machine is *known* for a time after one of its requests passed all checks. All other peers are
+//! *strangers*.
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_connection_is_never_closed_and_an_idle_one_is() {
+    fn an_idle_connection_is_closed_and_a_busy_one_of_a_client_is_not() {
         let (all, now) = (connections(4), Instant::now());
         let open = |name: &str| {
             let one = Arc::new(all.open(peer(1), now).unwrap());

@@ -70,7 +70,7 @@ struct CachedKeys {
 #[derive(Debug)]
 pub(crate) struct KeysUnavailable {
     issuer: String,
-    /// `None`: the last attempt to fetch the keys was too short ago for another one.
+    /// `None`: no attempt was made, because the last one was too recent.
     cause: Option<RefreshError>,
 }
 
@@ -196,7 +196,7 @@ impl IssuerKeys {
         Some(cached.keys.iter().filter(fits).cloned().collect())
     }
 
-    /// Fetches the keys, unless the last fetch was too short ago.
+    /// Fetches the keys, unless the last fetch was too recent.
     async fn refresh(&self) -> Result<(), RefreshError> {
         let mut fetched_at = self.fetched_at.lock().await;
         let pause =

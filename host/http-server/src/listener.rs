@@ -105,7 +105,7 @@ async fn serve<S: ServerHandler>(
     router: Arc<Router<S>>,
     signals: StopSignals,
 ) {
-    // Without TCP_NODELAY, small parts of a response are delayed by 40 ms.
+    // Without TCP_NODELAY, small parts of a response can be delayed by 40 ms.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("TCP_NODELAY: {error}");
     }

@@ -42,7 +42,7 @@ impl Origins {
         })
     }
 
-    /// Refuses requests to other hosts, and requests from pages of other origins.
+    /// Refuses requests to hosts, and from pages of origins, that are not allowed.
     pub(crate) fn check<B>(&self, request: &Request<B>) -> Result<(), HttpResponse> {
         let bad_host = || {
             text_response(StatusCode::BAD_REQUEST, "one Host header is needed, with a host in it")

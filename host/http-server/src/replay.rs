@@ -109,8 +109,8 @@ impl Streams {
         Some(buffer.read(Some(next)))
     }
 
-    /// Removes ended streams that are too old or too many, and then the oldest events of the others until the size
-    /// is met. The last event of a stream, which is the response, is dropped last.
+    /// Keeps the newest ended streams within the limits of number, age and size, and removes the others. A stream that
+    /// is too large loses its oldest events first, so that its last event, the response, stays longest.
     fn drop_ended(&self) {
         let mut logs = self.logs.lock();
         let ended = logs.open.iter().filter_map(|(number, buffer)| {
@@ -261,12 +261,12 @@ impl State {
         over.count()
     }
 
-    /// Whether there is a reader, and one of the oldest events, in this count, is unread.
+    /// Whether there is a reader, and one of the first `oldest` events is unread.
     fn is_unread(&self, oldest: usize) -> bool {
         !self.readers.is_empty() && self.first + oldest as u64 > self.unread
     }
 
-    /// Drops the oldest events, in this count.
+    /// Drops the first `oldest` events.
     fn drop_oldest(&mut self, oldest: usize) {
         self.first += oldest as u64;
         self.bytes -= self.events.drain(..oldest).map(|(_, size)| size).sum::<usize>();

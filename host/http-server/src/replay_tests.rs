@@ -115,7 +115,7 @@ async fn ended_streams_are_dropped_when_they_are_too_many_or_too_large_or_too_ol
         sender.send(event(text)).unwrap();
         drop(sender);
         read_all(streams.begin(written)).await;
-        // The task of the log drops ended streams after the last event has been read.
+        // The task that writes the buffer drops ended streams only after the last event was read.
         tokio::task::yield_now().await;
         streams.drop_ended();
     };

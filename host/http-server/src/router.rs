@@ -1,5 +1,5 @@
-//! Routes requests: finds the route of a request, checks its rate, its origin and, on protected routes, its caller, in
-//! this order, and serves it.
+//! Routes requests: finds the route of a request, checks its rate, then its origin except on probes, then its caller on
+//! protected routes, and serves it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -66,7 +66,7 @@ enum Route<'a> {
     /// Whether the process serves HTTP. It needs no token, and the host of the request is not checked: probes know
     /// only an address.
     Health,
-    /// Whether the server can serve calls. It is served like [`Route::Health`].
+    /// Whether the server can serve calls. The same checks apply as to [`Route::Health`].
     Readiness,
     /// OAuth protected-resource metadata. It needs no token.
     Metadata(&'a Value),

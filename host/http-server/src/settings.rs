@@ -32,8 +32,9 @@ pub struct Settings {
     pub streamable: bool,
     /// Whether the transport of 2024-11-05 (HTTP+SSE) is served.
     pub legacy_sse: bool,
-    /// Maximum number of open connections. Unknown peers may have three quarters of them, and so may one client. If
-    /// there are too many, the oldest connection of an unknown peer, or else an idle one, is closed for a new one.
+    /// Maximum number of open connections. Unknown peers together, or one client, may have three quarters of them;
+    /// programs of this machine that need no token may have all. If there are too many, an old connection of an unknown
+    /// peer, or else an idle one, is closed for a new one.
     pub connections: NonZeroU32,
     /// Maximum number of open sessions, of both transports together.
     pub sessions: NonZeroU32,
@@ -58,7 +59,7 @@ pub struct Settings {
     pub profiles: BTreeSet<String>,
     /// Whether the server can serve calls now: `/readyz` responds with status 200, or else with 503.
     pub readiness: Readiness,
-    /// Further pages, by their paths. They are read with GET, after the same checks as `/mcp`.
+    /// Further pages, by their paths. They are read with GET or HEAD, after the same checks as `/mcp`.
     pub pages: BTreeMap<String, Page>,
 }
 

@@ -5,7 +5,7 @@ use crate::issuer::HttpsUrlError;
 /// A setting that cannot be used, and why. The text is for the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidSettings {
-    /// The path of a page is a path of MCP, or does not begin with `/`.
+    /// The path of a page is one that the server itself uses, or does not begin with `/`.
     #[error("a page cannot be at `{0}`")]
     PagePath(String),
     /// An allowed host is not a host.

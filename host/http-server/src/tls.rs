@@ -78,7 +78,7 @@ pub enum TlsError {
         /// The path of the private key.
         key: PathBuf,
     },
-    /// The PEM file of the certificate contains something else.
+    /// The PEM file of the certificate contains a certificate that is not valid.
     #[error("the TLS certificate {}: it is not a certificate: {cause}", .file.display())]
     InvalidCertificate {
         /// The path of the file.

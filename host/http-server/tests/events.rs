@@ -1,5 +1,5 @@
-//! Tests of event streams: streams can be resumed, are not held up by a client that does not read, and contain
-//! unwrapped results.
+//! Tests of event streams: clients can resume them, a client that does not read does not hold up its session, and
+//! results are unwrapped.
 
 use serde_json::json;
 

@@ -142,7 +142,7 @@ async fn messages_out_of_order_do_not_end_the_session() {
 }
 
 #[tokio::test]
-async fn it_can_be_switched_off() {
+async fn the_transport_can_be_switched_off() {
     let server = TestServer::start(|settings| settings.legacy_sse = false).await;
     for line in ["GET /sse", "POST /sse", "POST /messages", "POST /messages?sessionId=x"] {
         assert_eq!(server.send(line, &[], "{}").await.status, 404, "{line}");

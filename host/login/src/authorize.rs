@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_means_nothing_to_a_shell() {
+    fn only_the_delimiters_of_the_query_have_a_meaning_in_a_shell() {
         let url: Url = "https://as.example/a;$(b)`c`'d'|e?f=g&h=\"i\"*!<j>#k".parse().unwrap();
         let shown = inert(&url);
         assert!(

@@ -70,7 +70,7 @@ pub struct Login {
     current: Mutex<CurrentToken>,
     /// The server's demand for a token when it last refused a request.
     wanted: Mutex<Demand>,
-    /// Held during a token request. Contains the time and the error of the last token request, if it failed.
+    /// Held during a token request. Contains the time and the error of the last one that failed without a person.
     token_request: tokio::sync::Mutex<Option<(Instant, Arc<LoginError>)>>,
 }
 
@@ -401,7 +401,7 @@ impl Login {
         Ok(token)
     }
 
-    /// Keeps other processes from changing the stored token until the result is dropped. `None`: there is no file.
+    /// Keeps other processes from changing the stored token until the result is dropped. `None`: tokens are not stored.
     async fn exclusive(&self) -> Result<Option<std::fs::File>, StoreError> {
         match &self.store {
             Some(store) => store.lock().await.map(Some),

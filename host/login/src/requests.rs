@@ -77,7 +77,7 @@ pub enum RequestError {
         #[source]
         cause: http::Error,
     },
-    /// The host is in a private network, and the configuration does not name it.
+    /// The host has no public address, and the configuration does not name it.
     #[error(
         "cannot send a request to {address}: its host is in a private network and the configuration does not name it; if the \
          host is the right one, name it as `issuer`"
@@ -123,7 +123,8 @@ pub(crate) struct OauthRequests {
     may_use_private: bool,
 }
 
-/// Whether the host of an address is `localhost`, or a loopback address. No name is resolved.
+/// Whether the host of an address is `localhost`, a name that ends with `.localhost`, or a loopback address. No name is
+/// resolved.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),

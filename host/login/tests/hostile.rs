@@ -92,7 +92,7 @@ async fn unsafe_authorization_endpoints_are_not_shown() {
 }
 
 #[tokio::test]
-async fn documents_in_private_networks_endless_or_malformed_are_not_read() {
+async fn documents_that_are_private_or_endless_or_malformed_are_not_read() {
     within(async {
         let stand = Stand::start().await;
         let login = stand.login("", None);

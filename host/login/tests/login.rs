@@ -86,7 +86,7 @@ async fn many_requests_that_are_refused_at_once_renew_a_token_once() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_not_renewed_needs_a_person_and_is_not_tried_again() {
+async fn a_token_that_the_issuer_does_not_renew_needs_a_person_and_is_not_sent_again() {
     within(async {
         let stand = Stand::start().await;
         let login = stand.login("", None);

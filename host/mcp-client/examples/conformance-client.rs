@@ -1,5 +1,5 @@
-//! A client for the conformance suite of MCP: uses all tools, resources and prompts of the server at the URL in its
-//! last argument, and answers all questions of the server.
+//! A client for the conformance suite of MCP. Makes the tool calls of the scenario, or calls all tools, uses all
+//! resources and prompts, and answers all questions of the server. The last argument is the URL of the server.
 //!
 //! `node …/conformance/dist/index.js client --command target/debug/examples/conformance-client
 //! --scenario NAME --spec-version 2025-11-25`
@@ -16,13 +16,14 @@ use portcullis_mcp_client::{
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-/// Maximum number of times that a request is sent: it is sent again with the input that the server needs.
+/// Maximum number of times that a request is sent. It is sent again after a login, and with the input that the server
+/// needs.
 const ROUNDS: usize = 10;
 
 /// Maximum number of logins.
 const LOGINS: usize = 3;
 
-/// The URL of the Client ID Metadata Document, for issuers that accept such a URL as a client id. It does not exist.
+/// The URL of the Client ID Metadata Document, for issuers that accept such a URL as a client id. There is no document.
 const DESCRIPTION: &str = "https://conformance-test.local/client-metadata.json";
 
 /// Time for which the client stays connected after its last request, so that the suite can observe reconnections.

@@ -13,13 +13,13 @@ use crate::fault::FaultCause;
 use crate::message::{self, Message, Object, RpcError, UnreadMessage};
 use crate::text::{self, LogLimiter};
 
-/// Maximum number of requests in flight to one upstream.
+/// Maximum number of requests in flight over one connection.
 pub(crate) const MAX_REQUESTS: usize = 1024;
 
 /// Maximum number of queued events of one request. Until the caller reads, further notifications are dropped, and
 /// further questions are refused.
 const MAX_EVENTS: usize = 64;
-/// Maximum size of a notification, in bytes. A larger one is dropped.
+/// Maximum size of a notification that is passed on, in bytes.
 const HAPPENING_BYTES: usize = 64 * 1024;
 
 /// Maximum number of unanswered questions of an upstream for one request.
@@ -229,8 +229,8 @@ impl Calls {
         self.not_read(unread, origin, FaultCause::TooLarge(most))
     }
 
-    /// Handles a message that was not read. An answer ends the request that it belongs to. A request of the upstream is
-    /// refused. Returns the messages that have to be sent to the upstream.
+    /// Handles a message that was not read. An answer ends its request, if this request is known. A request of the
+    /// upstream is refused. Returns the messages that have to be sent to the upstream.
     fn not_read(&self, unread: UnreadMessage, origin: Origin, trouble: FaultCause) -> Vec<Vec<u8>> {
         let id = match (unread, origin) {
             (UnreadMessage::Asking(None), _) => return Vec::new(),
@@ -392,23 +392,22 @@ impl Calls {
 }
 
 impl OpenRequests {
-    /// Notes that the upstream is used.
+    /// Notes the time, unless the request is a subscription.
     fn used(&mut self, whose: &RequestOwner) {
         if !whose.subscribes {
             self.last_use = Some(Instant::now());
         }
     }
 
-    /// Removes a request.
     fn remove(&mut self, id: u64) -> Option<OpenRequest> {
         let call = self.calls.remove(&id)?;
         self.used(&call.whose);
         Some(call)
     }
 
-    /// The request that a message belongs to. On a shared channel, a message names no request. It then belongs to
-    /// the newest request of a session, if no other session has one, and otherwise to none. Requests of the host itself
-    /// do not count.
+    /// The request that a message belongs to. On a shared channel, a message names no request. It belongs to the newest
+    /// request if all requests in flight are of one session, and otherwise to none. Requests of the host itself do not
+    /// count.
     fn whose(&mut self, origin: Origin) -> Option<&mut OpenRequest> {
         let id = match origin {
             Origin::Request(id) => id,

@@ -1,4 +1,4 @@
-//! A child process: starts it, keeps its last lines of stderr, and ends it with all processes that it started.
+//! A child process: starts it, keeps its last lines of stderr, and ends it together with its process group or job.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -53,8 +53,8 @@ const INHERITED: &[&str] = &[
     "WINDIR",
 ];
 
-/// A running child. Dropping it kills the process group of the child or, with a keeper and on Windows, all processes that it
-/// started.
+/// A running child. Dropping this value ends the child and all processes that it started. On Unix without a keeper, it
+/// ends only the child's process group.
 pub(crate) struct Child {
     process: tokio::process::Child,
     group: Group,
@@ -145,8 +145,8 @@ impl Child {
         self.process.id()
     }
 
-    /// Waits until the child ends by itself, and ends the processes that it left behind. `None`: its status is not
-    /// known.
+    /// Waits until the child has ended, and kills what is left of its process group or job. `None`: the status of the
+    /// child is not known.
     pub(crate) async fn ended(&mut self) -> Option<ExitStatus> {
         let status = self.process.wait().await.ok();
         self.group.kill();

@@ -25,7 +25,7 @@ pub(crate) struct Settings {
     pub(crate) name: Arc<str>,
     pub(crate) plan: CheckedDefinition,
     pub(crate) client: ClientSettings,
-    /// The source of access tokens, if the upstream may demand any.
+    /// The source of access tokens. `None`: no tokens are obtained.
     pub(crate) login: Option<Arc<Login>>,
     pub(crate) notices: broadcast::Sender<UnassignedNotification>,
     pub(crate) changed: Arc<Notify>,

@@ -28,7 +28,8 @@ const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 
-/// How Portcullis presents itself to upstreams, and how it starts child processes.
+/// Settings for all upstreams: how Portcullis presents itself, how it starts child processes, and where it keeps logins
+/// and lists.
 #[derive(Debug, Clone)]
 pub struct ClientSettings {
     /// The `name`, the `version` and other members that MCP defines for an implementation.
@@ -42,7 +43,7 @@ pub struct ClientSettings {
     pub launcher: Option<PathBuf>,
     /// The folder of the logins, with a file for each server. `None`: logins are kept in memory.
     pub logins: Option<PathBuf>,
-    /// The memory of the lists of earlier runs. `None`: lists are not remembered.
+    /// Keeps the lists for later processes. `None`: lists are not remembered.
     pub memory: Option<Memory>,
 }
 

@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_values_that_do_not_fit_are_refused_by_name() {
+    fn keys_and_values_that_do_not_fit_are_refused() {
         for (text, expected) in [
             ("", "`command` or `url` is missing"),
             ("command = 'a'\nurl = 'http://x'", "`command` and `url` exclude"),

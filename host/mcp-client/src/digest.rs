@@ -10,7 +10,7 @@ use crate::names::hex;
 const COUNTED: &[&str] =
     &["annotations", "description", "inputSchema", "name", "outputSchema", "title"];
 
-/// SHA-256 of these members in hexadecimal. They are hashed as JSON without spaces, with sorted keys.
+/// SHA-256 of the [`COUNTED`] members in hexadecimal. They are hashed as JSON without spaces, with sorted keys.
 pub(crate) fn digest(definition: &Object) -> String {
     let mut canonical = String::new();
     let counted = COUNTED.iter().filter_map(|key| Some((*key, definition.get(*key)?)));
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn order_does_not_count_and_every_word_does() {
+    fn the_digest_depends_on_the_counted_members_only() {
         let one = of(json!({"name": "a", "inputSchema": {"x": [{"b": 1, "a": "\""}], "y": null}}));
         let same = of(json!({"inputSchema": {"y": null, "x": [{"a": "\"", "b": 1}]}, "name": "a"}));
         let with_more = of(json!({"inputSchema": {"y": null, "x": [{"a": "\"", "b": 1}]},

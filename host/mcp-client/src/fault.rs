@@ -25,7 +25,7 @@ pub enum FaultCause {
     Login(Box<str>),
     /// The upstream could not be started or reached before, and no new attempt is made yet.
     Connecting {
-        /// The time until the next attempt.
+        /// How long no new attempt is made.
         again: Duration,
         /// Why the last attempt failed.
         because: Box<str>,
@@ -36,7 +36,7 @@ pub enum FaultCause {
     TooLarge(usize),
     /// The upstream sent a message that would take too much memory or is nested too deep: the exceeded limit, in words.
     TooManyValues(Box<str>),
-    /// The connection ended while the request was in flight.
+    /// The connection ended before the request was answered.
     Lost(Box<str>),
     /// The upstream sent something that is not valid MCP.
     Protocol(Box<str>),

@@ -1,4 +1,4 @@
-//! Finds out which revision of MCP an upstream server speaks, and initializes the session. The *modern* protocol
+//! Finds out which revision of MCP an upstream server speaks, and initializes a legacy session. The *modern* protocol
 //! (2026-07-28) begins with `server/discover`; the *legacy* protocol (all earlier revisions) begins with `initialize`.
 
 use std::time::Duration;
@@ -82,7 +82,7 @@ pub(crate) async fn initialize(
 }
 
 /// Performs the legacy handshake while `server/discover` is unanswered: the upstream may start slowly, or ignore
-/// unknown requests. The answer to the handshake decides, because a server that supports both protocols then has a
+/// unknown requests. The answer to `initialize` decides, because a server that supports both protocols then has a
 /// session.
 async fn both(
     channel: &Channel,

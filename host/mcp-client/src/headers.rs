@@ -143,7 +143,7 @@ pub(crate) fn standard(method: &str, params: &Object, wanted: &[HeaderParam]) ->
     headers
 }
 
-/// Encodes a text as a header's value: unchanged, or in Base64 if the unchanged text is not valid or ambiguous.
+/// Encodes a text as a header's value: unchanged, or in Base64 if the unchanged text would be invalid or ambiguous.
 fn encode(text: &str) -> HeaderValue {
     let plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
         && text.trim_ascii() == text

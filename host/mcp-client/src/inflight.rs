@@ -13,7 +13,8 @@ use crate::message::{Object, RpcError, object};
 use crate::shared::Shared;
 use crate::wire::{Era, PendingRequest, ended};
 
-/// Maximum time of a request, however much progress it reports. A longer timeout in `[upstreams.NAME]` replaces it.
+/// Maximum time of a request that is no subscription, however much progress it reports. A longer timeout in
+/// `[upstreams.NAME]` replaces it.
 const MAX_DURATION: Duration = Duration::from_secs(10 * 60);
 
 /// A request to an upstream.

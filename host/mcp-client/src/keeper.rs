@@ -1,5 +1,5 @@
-//! Starts the process of an upstream server so that it ends with the host, even if the host is killed. All
-//! processes that it started end, too.
+//! Starts the program of an upstream server. On Linux and Windows, the program and all processes that it started end
+//! with the host, even if the host is killed.
 //!
 //! Between the host and the server's program is a keeper: this program itself, started once more with
 //! [`SUBCOMMAND`]. On Linux, the keeper is a subreaper: it adopts every process that the program leaves behind,
@@ -7,9 +7,9 @@
 //! ends, when the host asks for it, or when the host is gone. If the keeper itself is killed, the system kills the
 //! program, too.
 //!
-//! On Windows, the launched process starts the program and waits for its end, in a job that ends with it. The host has
-//! the launched process in a job of its own, which ends with the host. So all processes that the program started
-//! end, too.
+//! On Windows, the launched process puts itself into a job, starts the program there and waits for its end. Everything
+//! in the job ends with the launched process. The host puts the launched process into a second job, which ends with the
+//! host.
 //!
 //! On other systems nothing is tied to the host: the launched process becomes the program.
 
@@ -260,8 +260,8 @@ mod linux {
         }
     }
 
-    /// Kills all descendants. A process whose parent was killed becomes a child of this one, and is found in the next
-    /// round.
+    /// Kills all descendants. A process whose parent was killed becomes a child of this one, and the next pass of the
+    /// loop finds it.
     fn end_all() {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {

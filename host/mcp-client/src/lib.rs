@@ -1,18 +1,18 @@
 //! A client of other MCP servers (upstreams), for all revisions and transports of MCP.
 //!
 //! An [`Upstream`] is made from a [`Definition`] of the configuration. It is started or reached when it is first used.
-//! Its tools, prompts and resources are its [`Listing`]. A [`UpstreamRequest`] to it is [`InFlight`] until the last
+//! Its tools, prompts and resources are its [`Listing`]. An [`UpstreamRequest`] is [`InFlight`] until its last
 //! [`Event`]. Messages stay JSON: unknown fields and kinds of content pass through unchanged. Numbers are those of
 //! [`serde_json::Value`]: integers of 64 bits, or doubles.
 //!
 //! An upstream is not trusted. Its messages, lists and pages are bounded. Its names and descriptions are sanitised.
-//! Its requests reach only the session that they belong to. It cannot stall another upstream, and it ends with its
-//! last handle. This crate does not judge the effects of its tools or the address in its URL.
+//! Its requests reach only the session that they belong to. It cannot stall another upstream, and its connection ends
+//! with its last handle. This crate does not judge the effects of an upstream's tools or the address in its URL.
 //!
-//! With [`ClientSettings::launcher`] on Linux, and always on Windows, the child process ends with the host, even if the host is
-//! killed. So do all processes that the child started, even those that left its process group or session. Without a launcher,
-//! or on another system, the child of a killed host only notices the end of its stdin, and a process that left the group
-//! stays.
+//! With [`ClientSettings::launcher`] on Linux, and always on Windows, the child process ends with the host, even if the
+//! host is killed. All processes that the child started end too, even those that left its process group or session.
+//! Otherwise, the child of a killed host only notices the end of its stdin, and processes that left the child's process
+//! group are never ended.
 
 mod calls;
 mod child;

@@ -36,9 +36,9 @@ pub struct Listing {
     pub prompts: Vec<UpstreamPrompt>,
     /// The resources, with sanitised texts, otherwise unchanged.
     pub resources: Vec<Object>,
-    /// The resource templates, likewise.
+    /// The resource templates, with sanitised texts, otherwise unchanged.
     pub templates: Vec<Object>,
-    /// The items that were left out, with the reasons.
+    /// What was left out, such as invalid items and further pages, with the reasons.
     pub warnings: Vec<String>,
 }
 
@@ -91,11 +91,12 @@ impl RawLists {
     }
 }
 
-/// A listing, and how long it is current. `None`: the upstream does not say how long.
+/// A listing that was just fetched.
 pub(crate) struct Fetched {
     pub(crate) listing: Listing,
     /// The lists from which the listing was made.
     pub(crate) raw: RawLists,
+    /// How long the listing is current. `None`: the upstream does not say how long.
     pub(crate) fresh_for: Option<Duration>,
 }
 

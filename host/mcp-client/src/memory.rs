@@ -1,5 +1,5 @@
-//! Remembers the lists of an upstream between runs of the host, so that they can be shown before the upstream is
-//! started again.
+//! Keeps the lists of an upstream on disk, so that a later process of the host can show them before it starts the
+//! upstream.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::peer::Peer;
 use crate::raw_lists::RawLists;
 use crate::wire::Era;
 
-/// Largest size of one remembered record, in bytes. Longer lists are fetched anew in each run.
+/// Largest size of one remembered record, in bytes. Larger lists are not remembered.
 const RECORD_BYTES: usize = 8 * 1024 * 1024;
 
 /// Largest size of all remembered records, in bytes. Beyond it, the oldest records are removed.
@@ -49,17 +49,17 @@ pub(crate) struct UpstreamMemory {
     key: String,
 }
 
-/// The last run of an upstream.
+/// What the last process that wrote to the memory learnt about an upstream.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "run", rename_all = "kebab-case")]
 enum LastRun {
     /// The upstream was listed.
     Listed(Box<LastListing>),
-    /// The upstream could not be started or reached, and was never listed before.
+    /// The upstream could not be listed, and nothing was remembered before.
     Failed,
 }
 
-/// An upstream's description of itself and its lists, from the last run.
+/// An upstream's description of itself, and its lists.
 #[derive(Serialize, Deserialize)]
 struct LastListing {
     is_modern: bool,

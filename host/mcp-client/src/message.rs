@@ -35,7 +35,7 @@ impl RpcError {
     pub const INTERNAL: i64 = -32603;
     /// MCP 2026-07-28: the headers of a request contradict its body.
     pub const HEADER_MISMATCH: i64 = -32020;
-    /// MCP 2026-07-28: the other side does not speak this revision.
+    /// MCP 2026-07-28: the server does not support the revision that the request names.
     pub const UNSUPPORTED_VERSION: i64 = -32022;
 
     /// An error without further details.

@@ -24,8 +24,8 @@ impl Names {
         Self { taken: originals.filter(|name| is_legal(name)).map(str::to_owned).collect() }
     }
 
-    /// A legal name for an illegal one: `_` for each illegal character, and a digest of the name. The result is the
-    /// same each time. `None`: other items have all possible results, which does not happen by accident.
+    /// A legal name for an illegal one: `_` for each illegal character, then 8 digits of a digest of the name, or more
+    /// digits if another item has this result. `None`: other items have all results, which does not happen by accident.
     pub(crate) fn instead_of(&mut self, original: &str) -> Option<String> {
         let digest = hex(&Sha256::digest(original));
         [8, 16, 32].into_iter().find_map(|length| {
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_made_to_be_taken_for_another_does_not_get_it() {
+    fn a_name_that_another_item_has_is_not_made() {
         let made = Names::new(["a b"].into_iter()).instead_of("a b").unwrap();
         let mut names = Names::new(["a b", &made].into_iter());
         assert_ne!(names.instead_of("a b").unwrap(), made);

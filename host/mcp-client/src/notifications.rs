@@ -79,8 +79,8 @@ struct Follower {
 }
 
 impl Follower {
-    /// Up to 2025-11-25, a server notifies of changed lists without being asked. Log records and changes of resources
-    /// are requested one by one.
+    /// Up to 2025-11-25, a server notifies of changed lists without being asked. The level of log records, and the
+    /// changes of each resource, need a request.
     async fn by_requests(mut self) {
         let (mut subscribed, mut level) = (BTreeSet::new(), None);
         loop {
@@ -188,7 +188,7 @@ impl Follower {
         tracing::debug!("upstream `{}`: {what}", self.settings.name);
     }
 
-    /// Sends `subscriptions/listen`. `None`: the upstream supports none of the notifications.
+    /// Sends `subscriptions/listen`. `None`: the upstream supports none of the wanted notifications.
     async fn listen(&self, uris: &[String]) -> Result<Option<PendingRequest>, NotBegun> {
         let connection = self.connection.upgrade().ok_or(NotBegun::ConnectionEnded)?;
         let filter = filter(&connection, uris);

@@ -5,7 +5,7 @@ use std::io;
 #[cfg(target_os = "linux")]
 use crate::keeper;
 
-/// The processes of a child. They are killed when this value is dropped.
+/// The processes of a child. Dropping this value ends them as [`Self::end_all`] does.
 pub(crate) struct Group {
     /// `None`: the group has ended.
     #[cfg(unix)]
@@ -13,7 +13,7 @@ pub(crate) struct Group {
     /// Whether its first process is a keeper: see [`keeper`].
     #[cfg(target_os = "linux")]
     is_kept: bool,
-    /// Has all that the child started. `None`: they have ended.
+    /// Holds all processes that the child started. `None`: they were killed.
     #[cfg(windows)]
     job: Option<portcullis_confine::Job>,
 }
@@ -54,7 +54,7 @@ impl Group {
         self.signal(rustix::process::Signal::TERM);
     }
 
-    /// Tells the keeper to end all processes. Without a keeper, ends the group.
+    /// Tells the keeper to end all processes. Without a keeper, kills the group.
     pub(crate) fn end_all(&mut self) {
         #[cfg(target_os = "linux")]
         if self.is_kept {

@@ -18,7 +18,7 @@ use crate::listing::{Fetched, Listing, fetch};
 use crate::memory::{RememberedUpstream, UpstreamMemory};
 use crate::raw_lists::RawLists;
 
-/// A listing counts as current for at most this long, even if its upstream names a longer time.
+/// The longest time for which a listing counts as current, if its upstream names a time.
 const MAX_FRESHNESS: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The state of one upstream. The connection ends when this value is dropped.
@@ -31,9 +31,9 @@ pub(crate) struct Shared {
     fresh_until: Mutex<Option<Instant>>,
     /// Whether the listing was fetched, and not only remembered.
     is_fetched: AtomicBool,
-    /// The memory of earlier runs. `None`: nothing is remembered.
+    /// Keeps the lists for later processes. `None`: nothing is remembered.
     memory: Option<UpstreamMemory>,
-    /// Set when the memory was read: whether the last run failed.
+    /// Set when the memory was read: whether it held a failure instead of a listing.
     recalled: tokio::sync::OnceCell<bool>,
     /// The number of the last refresh that succeeded. The lock is held during a refresh.
     refreshing: tokio::sync::Mutex<u64>,
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     pub(crate) has_refresher: AtomicBool,
     /// The notifications that the upstream has to send.
     pub(crate) wanted: watch::Sender<WantedNotifications>,
-    /// The background task that asks for these notifications on the current connection.
+    /// The background task that asks for the `wanted` notifications on the current connection.
     pub(crate) follower: Mutex<Option<AbortOnDropHandle<()>>>,
     pub(crate) end: CancellationToken,
     /// Starts the background tasks of a new connection. It is a function pointer, because the modules of these tasks
@@ -72,7 +72,7 @@ pub(crate) struct ConnectionSlot {
 
 /// The state of the connection to an upstream.
 pub(crate) enum ConnectionState {
-    /// Not connected: the upstream was not needed yet, or the last connection was lost.
+    /// Not connected: the upstream was not needed yet, or the host has ended the last connection.
     Idle,
     Connecting(Attempt),
     Ready(Arc<Connection>),
@@ -121,13 +121,13 @@ impl Shared {
         self.listing.borrow().clone()
     }
 
-    /// Whether the listing was fetched, and not only remembered from an earlier run.
+    /// Whether this process fetched the listing, and not only recalled it.
     pub(crate) fn is_fetched(&self) -> bool {
         self.is_fetched.load(Ordering::Acquire)
     }
 
-    /// Takes the remembered listing of an earlier run, if no listing is known yet. Returns whether the last run failed
-    /// without a remembered listing.
+    /// Takes the listing that an earlier process remembered, if none is known yet. Returns whether the memory holds a
+    /// failure instead of a listing.
     pub(crate) async fn recall(&self) -> bool {
         let recall = || async {
             let Some(memory) = self.memory.clone() else { return false };
@@ -247,7 +247,7 @@ impl Shared {
         };
         slot.now = ConnectionState::Ready(connection.clone());
         drop(slot);
-        // A listing that is only remembered is fetched by its first use.
+        // A listing that was only recalled is fetched anew when it is first used.
         if self.is_fetched() {
             // The server may have been replaced while it was not connected.
             *self.fresh_until.lock() = Some(Instant::now());

@@ -1,4 +1,4 @@
-//! The handle of one upstream server: it connects when it is first used, and again after the connection was lost.
+//! The handle of one upstream server. Its first use connects, and so does the next use after the connection has ended.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -35,7 +35,7 @@ pub struct Upstream(Arc<Shared>);
 /// Whether an upstream is connected.
 #[derive(Debug, Clone)]
 pub enum UpstreamState {
-    /// Not connected: the upstream was not needed yet, or the connection was lost.
+    /// Not connected: the upstream was not needed yet, or the last connection has ended.
     Idle,
     /// Being started or reached.
     Connecting,
@@ -46,14 +46,14 @@ pub enum UpstreamState {
         /// The process id of the child, if the upstream is a child process.
         process: Option<u32>,
     },
-    /// The upstream could not be started or reached.
+    /// The last attempt to connect failed.
     Resting {
-        /// The time until the next attempt is possible. The next use after it connects.
+        /// How long no new attempt is made. A later use makes one.
         again: Duration,
         /// Why the last attempt failed.
         because: String,
     },
-    /// The host has closed the connection.
+    /// [`Upstream::close`] was called. No use connects again.
     Closed,
 }
 
@@ -62,7 +62,7 @@ impl Upstream {
     ///
     /// # Errors
     ///
-    /// The definition cannot be used. The error names the key and says what to do.
+    /// The definition cannot be used. The error names the key.
     pub fn new(
         name: &str,
         definition: Definition,
@@ -76,12 +76,12 @@ impl Upstream {
         Ok(Self(Shared::new(settings, start_tasks)))
     }
 
-    /// The name that the operator gave to it.
+    /// The name that the operator gave to the upstream.
     pub fn name(&self) -> &str {
         &self.0.settings.name
     }
 
-    /// The source of access tokens, if the upstream may demand any.
+    /// The source of access tokens. `None`: no tokens are obtained for the upstream.
     pub fn login(&self) -> Option<&Login> {
         self.0.settings.login.as_deref()
     }
@@ -91,8 +91,8 @@ impl Upstream {
         InFlight::new(self.0.clone(), request)
     }
 
-    /// Tells the upstream that the roots have changed, if it is connected and of the legacy era. Modern servers ask
-    /// for the roots each time.
+    /// Tells the upstream that the roots have changed, if it is connected and of the legacy era. Modern servers ask for
+    /// the roots in each request that needs them.
     ///
     /// # Errors
     ///
@@ -106,8 +106,8 @@ impl Upstream {
     }
 
     /// Subscribes to changes of a resource until the returned value is dropped. The changes are among the
-    /// [notices](Self::notices). The subscription is made with the next connection if there is none now, and never
-    /// if the upstream has no subscriptions.
+    /// [notices](Self::notices). Without a connection, the next one makes the subscription. An upstream that does not
+    /// support subscriptions gets none.
     #[must_use]
     pub fn watch(&self, uri: &str) -> ResourceSubscription {
         ResourceSubscription::new(self.0.clone(), uri)
@@ -147,9 +147,8 @@ impl Upstream {
         }
     }
 
-    /// Takes the remembered listing of an earlier run, if no listing is known yet. It is then the
-    /// [`known_listing`](Self::known_listing). The upstream is not started. Returns whether the last run failed
-    /// without a remembered listing.
+    /// Takes the listing that an earlier process remembered as the [`known_listing`](Self::known_listing), if none is
+    /// known yet. The upstream is not started. Returns whether the memory holds a failure instead of a listing.
     pub async fn recall(&self) -> bool {
         self.0.recall().await
     }
@@ -215,8 +214,8 @@ impl Upstream {
     }
 }
 
-/// Starts the background tasks of a new connection: one that asks for notifications, and with the first
-/// connection one that refreshes the listing.
+/// Starts the background tasks of a new connection: one asks for notifications, another ends an idle connection. The
+/// first connection also starts the task that refreshes the listing.
 fn start_tasks(shared: &Arc<Shared>, connection: &Arc<Connection>) {
     *shared.follower.lock() = Some(notifications::follow(shared, connection));
     idle::keep(shared, connection);

@@ -67,7 +67,7 @@ async fn a_modern_upstream_notifies_of_changes_on_request() {
 }
 
 #[tokio::test]
-async fn a_failed_subscription_is_made_again_unless_the_upstream_has_none() {
+async fn a_failed_subscription_is_made_again_if_the_upstream_supports_subscriptions() {
     let listens = async |upstream: &Upstream| {
         said(upstream, "seen", json!({})).await.matches("subscriptions/listen").count()
     };
@@ -82,7 +82,7 @@ async fn a_failed_subscription_is_made_again_unless_the_upstream_has_none() {
         deaf.listing().await.unwrap();
         has_seen(&deaf, "subscriptions/listen").await;
         tokio::time::sleep(Duration::from_millis(1500)).await;
-        assert_eq!(listens(&deaf).await, 1, "it has no subscriptions");
+        assert_eq!(listens(&deaf).await, 1, "it does not support subscriptions");
     })
     .await;
 }
@@ -182,7 +182,7 @@ async fn watched_resources_are_subscribed_in_both_eras_and_on_each_connection() 
             }
         };
         for upstream in [child(&["modern"]), defined(json!({"url": web.url}))] {
-            // The first subscription is made before the connection, the second one later.
+            // The first resource is watched before there is a connection, the second one later.
             let one = upstream.watch("test://one");
             upstream.listing().await.unwrap();
             has_seen(&upstream, "subscriptions/listen").await;
@@ -214,7 +214,7 @@ async fn watched_resources_are_subscribed_in_both_eras_and_on_each_connection() 
 }
 
 #[tokio::test]
-async fn each_request_has_the_log_level_and_changed_roots_are_notified() {
+async fn modern_requests_have_the_log_level_and_legacy_upstreams_learn_of_changed_roots() {
     within(async {
         for (era, level) in [("modern", Some("debug")), ("legacy", None)] {
             let upstream = child(&[era]);

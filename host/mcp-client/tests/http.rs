@@ -52,7 +52,7 @@ async fn an_interrupted_answer_is_resumed() {
 }
 
 #[tokio::test]
-async fn a_session_is_ended_at_the_end() {
+async fn a_session_is_deleted_when_its_upstream_is_closed_or_dropped() {
     within(async {
         let web = Web::start(&["http", "legacy"]);
         let watching = defined(json!({"url": web.url}));

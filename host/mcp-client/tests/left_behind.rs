@@ -1,4 +1,4 @@
-//! Tests, for Linux and Windows, that processes which a server left behind end with it.
+//! Tests, for Linux and Windows: processes that a server left behind end with the server, and with a killed host.
 #![cfg(any(target_os = "linux", windows))]
 
 mod stand_in;
@@ -12,7 +12,7 @@ use portcullis_mcp_client::{ClientSettings, Upstream};
 use serde_json::json;
 use stand_in::{call, within};
 
-/// Whether a process has the lock of this file: the server left it behind, and it has not ended.
+/// Whether the process that the server left behind holds the lock of this file, so that it has not ended.
 fn is_locked(file: &Path) -> bool {
     File::open(file).is_ok_and(|file| file.try_lock().is_err())
 }

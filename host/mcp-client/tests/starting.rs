@@ -108,7 +108,7 @@ async fn after_a_failure_there_is_a_reported_pause() {
 }
 
 #[tokio::test]
-async fn a_server_can_become_reachable_later() {
+async fn a_failure_to_connect_names_its_cause() {
     within(async {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());

@@ -8,7 +8,7 @@ use portcullis_egress::Fault;
 use crate::digest::Digest;
 use crate::signature::SignatureError;
 
-/// Why a component could not be fetched or published. Each text says what was done, to what, and what to do.
+/// Why a component could not be fetched or published. Each text says what failed, and some say what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The file cannot be read.

@@ -1,12 +1,13 @@
 //! Components of plugins from files, addresses and OCI registries: fetched, verified and published.
 //!
-//! A component is fetched completely into memory. The size and the digest of each part are checked, and the component
-//! meets the operator's requirements for its source ([`SourceConfigs`]). This crate writes no file.
+//! A component is fetched completely into memory. The sizes and digests that a manifest or the operator names are
+//! checked, and the component meets the operator's requirements for its source ([`SourceConfigs`]). This crate writes
+//! no file.
 //!
 //! A server can lead requests elsewhere: with redirects, with the address that gives tokens, and with the addresses
 //! that its name resolves to. Requests go over HTTPS only, to public addresses or to the host that the operator named;
 //! a login goes to the registry that it is for, and to the address that this registry names for tokens. HTTP is for
-//! registries on this machine.
+//! servers on this machine.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 

@@ -14,7 +14,7 @@ use crate::error::SourceError;
 /// The sources of logins.
 #[derive(Default, Clone)]
 pub struct Logins {
-    /// The file of docker, `config.json`. It is read only.
+    /// The file of docker, `config.json`. It is never written.
     pub docker: Option<PathBuf>,
     /// A login for one registry. It takes precedence over the file.
     pub given: Option<GivenLogin>,
@@ -39,11 +39,11 @@ pub(crate) enum Login {
     None(String),
 }
 
-/// The names of the environment variables that can hold a login, for hints: the registry, the user, the password.
+/// The names of the environment variables that can hold a login: the registry, the user, the password.
 pub const VARIABLES: [&str; 3] =
     ["PORTCULLIS_REGISTRY", "PORTCULLIS_REGISTRY_USER", "PORTCULLIS_REGISTRY_PASSWORD"];
 
-/// Maximum size of the file.
+/// Maximum size of docker's file.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 #[derive(Deserialize, Default)]

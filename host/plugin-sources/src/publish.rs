@@ -109,7 +109,8 @@ pub async fn published(
     .await
 }
 
-/// Publishes an artifact under a tag. The manifest comes last: until then, no part of the artifact is visible.
+/// Publishes an artifact under a tag. The manifest comes last: until then, nothing in the registry refers to the other
+/// parts.
 ///
 /// # Errors
 ///

@@ -68,8 +68,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) accept: &'a str,
-    /// Sent to the origin that the operator named, and to no other. The realm of a token gets the
-    /// authorization with `to_realm`.
+    /// Sent to the origin that the operator named. With `to_realm`, also sent to the origin of `url`.
     pub(crate) authorization: Option<HeaderValue>,
     /// Whether the authorization goes to the origin of `url`, even if the operator did not name that origin.
     pub(crate) to_realm: bool,

@@ -117,7 +117,7 @@ impl Source {
         }
     }
 
-    /// The host and the path, which policies in `portcullis.toml` match. `None`: the source is a file.
+    /// The host and the path, for the patterns of `[plugin-sources]`. `None`: the source is a file.
     pub fn matched(&self) -> Option<String> {
         match self {
             Self::File(_) => None,

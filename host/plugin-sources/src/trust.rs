@@ -28,7 +28,7 @@ pub struct SourceConfig {
 /// What was verified about a component, beyond its digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verified {
-    /// `portcullis.toml` has no requirements for this source.
+    /// `portcullis.toml` demands no signature for this source.
     NotDemanded,
     /// The component is signed by a key of the operator.
     Key {

@@ -187,8 +187,8 @@ enum Plugin {
 pub enum CommandEnd {
     /// The command succeeded.
     Done,
-    /// The command ran, and its result is negative: the tool's result has `isError`, a check found something, or the
-    /// operator did not agree.
+    /// The command ran, and its result is negative, such as a tool's result with `isError`, a check that found a fault,
+    /// or an operator who did not agree.
     Failed,
 }
 

@@ -234,7 +234,7 @@ pub struct AuditFacts {
     pub digest: Option<String>,
     /// Signs of tampering.
     pub faults: Vec<String>,
-    /// What is unusual and can be left by processes that were killed.
+    /// What is unusual and can be left by processes that are running or were killed.
     pub remarks: Vec<String>,
     /// The records that were deleted for space or age.
     pub deleted: DeletedFacts,

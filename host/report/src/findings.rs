@@ -1,5 +1,5 @@
 //! Derives findings from the facts: each rule finds something that a reviewer should look at. A finding names the
-//! command or edit that resolves it, if there is one. A finding has a level and no numeric score.
+//! command or edit that comes next, if there is one. A finding has a level and no numeric score.
 
 use schemars::JsonSchema;
 use serde::Serialize;

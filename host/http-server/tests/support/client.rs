@@ -11,12 +11,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::echo::Echo;
 
-/// Time after which a test has failed.
+/// The longest time that a test waits for one step.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits for a future that must complete.
 pub async fn soon<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, what).await.expect("it completes")
+    tokio::time::timeout(PATIENCE, what).await.expect("it completes in time")
 }
 
 /// A server on a port of its own. It ends with the test.

@@ -24,7 +24,7 @@ const BOUND: Duration = Duration::from_secs(120);
 
 /// Runs a test within the time limit.
 pub async fn within<T>(test: impl Future<Output = T>) -> T {
-    tokio::time::timeout(BOUND, test).await.expect("a test ends")
+    tokio::time::timeout(BOUND, test).await.expect("the test ends in time")
 }
 
 /// The response to a request for a path.

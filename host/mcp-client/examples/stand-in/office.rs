@@ -1,4 +1,5 @@
-//! Servers that people use at work, with much data: each follows the server that it stands for, which its module names. The data are made from numbers, so that they are always the same.
+//! Servers that people use at work, with much data. Each follows an existing server, which its module names, or for the
+//! linter `tests/turns.rs`. The data are computed from numbers, so that they are always the same.
 
 mod commits;
 mod files;

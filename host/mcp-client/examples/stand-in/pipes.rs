@@ -66,7 +66,7 @@ fn leave_a_session_behind(file: &str) {
     }
 }
 
-/// Starts this program once more, with the lock of a file, in a console and a process group of its own.
+/// Starts this program once more, outside this process group and console. The new process holds the lock of a file.
 fn leave_a_lock_behind(file: &str) {
     let mut command =
         std::process::Command::new(std::env::current_exe().expect("a program has a path"));
@@ -85,7 +85,7 @@ fn leave_a_lock_behind(file: &str) {
     }
 }
 
-/// Keeps the lock of a file for ten minutes. Other processes see by it whether this one runs.
+/// Keeps the lock of a file for ten minutes. Other processes see by the lock whether this one runs.
 pub fn keep_lock(file: &str) -> std::io::Result<()> {
     let file = std::fs::File::create(file)?;
     file.lock()?;

@@ -174,7 +174,7 @@ impl Server {
     /// Answers a request with the tools and resources of the shop.
     fn sell(&self, method: &str, params: &Value) -> Result<Value, Value> {
         let wrong = |what: &Value| json!({"code": -32602, "message": format!("{what}?")});
-        let shop = self.shop.as_ref().expect("asked where there is one");
+        let shop = self.shop.as_ref().expect("called only with a shop");
         match method {
             "tools/list" => Ok(json!({"tools": shop.tools(), "ttlMs": 60_000})),
             "tools/call" => {

@@ -46,7 +46,7 @@ fn an_unread_answer_ends_the_only_request_that_it_may_answer() {
     let calls = calls();
     let own = entered(&calls);
     calls.too_large(UnreadMessage::Answer(Some(77)), Origin::Request(own.id), 10);
-    assert!(!calls.is_open(own.id), "no other request has its response");
+    assert!(!calls.is_open(own.id), "an answer in the response to a request ends this request");
     let (one, two) = (entered(&calls), entered(&calls));
     calls.too_large(UnreadMessage::Answer(None), Origin::Shared, 10);
     assert!(calls.is_open(one.id) && calls.is_open(two.id), "it may answer either");

@@ -1,4 +1,5 @@
-//! The transport streamable HTTP: each message is a POST request, answered by JSON or by server-sent events.
+//! The transport streamable HTTP. Each message to the server is a POST request. A request of MCP is answered by JSON or
+//! by server-sent events.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -99,7 +100,7 @@ impl Http {
         self.runtime.spawn(async move { end.run_until_cancelled(shared.listen()).await });
     }
 
-    /// Ends the session.
+    /// Ends the requests in flight and the session.
     pub(crate) async fn close(&self) {
         self.end.cancel();
         self.shared.requests.calls.end(&FaultCause::Closed);

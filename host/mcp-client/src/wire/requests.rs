@@ -36,7 +36,7 @@ const TOKENS: usize = 2;
 pub(crate) struct Requests {
     client: reqwest::Client,
     address: Address,
-    /// The source of access tokens, if the server may demand any.
+    /// The source of access tokens. `None`: no tokens are obtained.
     login: Option<Arc<Login>>,
     pub(crate) calls: Arc<Calls>,
     /// Maximum size of a message, in bytes.

@@ -23,7 +23,7 @@ use crate::lines::{Line, Lines};
 /// Maximum number of messages that are queued for a child. Further senders wait.
 const QUEUED: usize = 64;
 
-/// How long to wait for the exit status and the last output of a child that has closed its pipes.
+/// How long to wait for the last output of a child that has ended, or for the end of a child that has closed a pipe.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A child process and its pipes.

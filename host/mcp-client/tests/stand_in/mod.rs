@@ -17,7 +17,7 @@ pub const BOUND: Duration = Duration::from_secs(180);
 
 /// Runs a test within the time limit.
 pub async fn within<T>(test: impl Future<Output = T>) -> T {
-    tokio::time::timeout(BOUND, test).await.expect("a test ends")
+    tokio::time::timeout(BOUND, test).await.expect("the test ends in time")
 }
 
 /// The server's program, which is built with the tests.

@@ -38,7 +38,7 @@ pub struct Reply {
     pub body: Vec<u8>,
     /// The `Content-Length` of the answer, if it differs from the length of the body.
     pub length: Option<usize>,
-    /// Whether nothing is sent after the head until the client gives up.
+    /// Whether the connection stays open after the body until the client gives up.
     pub hangs: bool,
 }
 
@@ -82,7 +82,7 @@ pub struct State {
     pub asked: Vec<String>,
 }
 
-/// A registry; it stops with the test.
+/// A registry. It runs until the process of the tests ends.
 pub struct Registry {
     /// The address.
     pub address: SocketAddr,

@@ -79,9 +79,9 @@ impl Args {
     }
 
     /// A catalog that has the tool, made with as little work as possible. The first try is the catalog of the
-    /// bundled plugins, for which nothing has to be compiled. The second has all plugins and the upstream servers
-    /// that are known from earlier runs. The last is the complete catalog, for which unknown servers are started. A
-    /// tool that calls other tools always gets the complete catalog.
+    /// bundled plugins, for which nothing has to be compiled. The second has all plugins, and the upstream servers
+    /// whose lists are remembered. The last is the complete catalog, for which the other servers are started. A plugin
+    /// that may call tools always gets the complete catalog.
     async fn catalog_with_tool(
         &self,
         context: &CommandContext,
@@ -90,10 +90,10 @@ impl Args {
         let mut loader = context.loader().await;
         let bundled = loader.bundled();
         let bundled = Catalog::new(bundled.into(), Vec::new(), &upstreams.lock).await;
-        let calls_tools = |tool: CatalogTool<'_>| {
+        let may_call_tools = |tool: CatalogTool<'_>| {
             tool.source().plugin().is_some_and(|loaded| loaded.calls_tools())
         };
-        if bundled.tool(&self.tool).is_some_and(|tool| !calls_tools(tool)) {
+        if bundled.tool(&self.tool).is_some_and(|tool| !may_call_tools(tool)) {
             return Arc::new(bundled);
         }
         let loading = async {
@@ -105,7 +105,7 @@ impl Args {
         plugins.warn();
         let plugins = Arc::new(plugins);
         let known = Catalog::new(plugins.clone(), offers, &upstreams.lock).await;
-        if known.tool(&self.tool).is_some_and(|tool| !calls_tools(tool)) {
+        if known.tool(&self.tool).is_some_and(|tool| !may_call_tools(tool)) {
             return Arc::new(known);
         }
         // Only the user waits, so starting the servers has no time limit.
@@ -195,8 +195,8 @@ impl Args {
     }
 }
 
-/// The terminal as the client of a call. It shows progress and log records. The only request that it answers is
-/// `roots/list`.
+/// The terminal as the client of a call. It shows progress and log records of plugins. The only request that it answers
+/// is `roots/list`.
 struct Terminal {
     roots: Roots,
 }

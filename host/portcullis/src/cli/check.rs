@@ -27,7 +27,7 @@ pub(super) struct Finding {
     /// The part of the installation that the finding is about, in one word.
     pub(super) area: &'static str,
     pub(super) text: String,
-    /// The command, or the step, that mends it.
+    /// The command, or the step, that mends it, if one is known.
     pub(super) mend: Option<String>,
 }
 
@@ -99,7 +99,7 @@ pub(super) async fn run(context: &CommandContext, json: bool) -> anyhow::Result<
     Ok(findings.end())
 }
 
-/// The findings about the configuration, the plugins, the upstream servers and the audit.
+/// The findings about the configuration, the roots, the audit, the commands, the plugins and the upstream servers.
 pub(super) async fn findings(context: &CommandContext) -> anyhow::Result<Findings> {
     let (catalog, _) = context.overview().await?;
     let mut findings = Findings::default();

@@ -31,7 +31,7 @@ pub struct CommandContext {
     pub roots: Roots,
     /// The audit, in which calls are recorded.
     pub audit: Audit,
-    /// The key that seals files in the cache folder.
+    /// The host's key. It seals files in the cache folder, and the state between two rounds if there is no key file.
     key: SealKey,
 }
 
@@ -107,7 +107,7 @@ impl CommandContext {
     ///
     /// # Errors
     ///
-    /// The file cannot be used.
+    /// The key file cannot be used.
     pub fn shared(
         &self,
         host: Arc<Host>,

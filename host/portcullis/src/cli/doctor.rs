@@ -1,4 +1,4 @@
-//! `portcullis doctor`: checks the whole installation, and names for each fault the command that mends it.
+//! `portcullis doctor`: checks the whole installation, and says how to mend the faults for which a step is known.
 
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;

@@ -148,8 +148,7 @@ impl<'a> GrantEdit<'a> {
 ///
 /// # Errors
 ///
-/// There is no such plugin, an argument is not a valid grant, the audit or the configuration cannot be read, or the
-/// configuration cannot be written.
+/// There is no such plugin, an argument is not a valid grant, or the configuration cannot be read or written.
 pub(super) async fn grant(
     context: CommandContext,
     config: Option<&Path>,

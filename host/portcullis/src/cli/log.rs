@@ -1,4 +1,4 @@
-//! The log and all other output on stderr: as text, or as lines of JSON (`--log-json`).
+//! The log and the messages on stderr: as text, or as lines of JSON (`--log-json`).
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -18,7 +18,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Registry};
 
-/// Whether all output on stderr is lines of JSON.
+/// Whether the log and the messages are lines of JSON.
 static AS_JSON: OnceLock<bool> = OnceLock::new();
 
 /// Decides on the format of stderr before anything is written there. Reads the raw arguments, because invalid arguments
@@ -35,7 +35,7 @@ pub fn decide_format() {
     }
 }
 
-/// Whether stderr has lines of JSON.
+/// Whether the log and the messages are lines of JSON.
 pub fn is_json() -> bool {
     AS_JSON.get().copied().unwrap_or_default()
 }

@@ -29,7 +29,7 @@ pub fn json(value: &Value) -> anyhow::Result<CommandEnd> {
     json_text(&format!("{value:#}"))
 }
 
-/// Prints a line of JSON, as [`json`] does.
+/// Prints text that is JSON, and a line end, as [`json`] does.
 pub fn json_text(text: &str) -> anyhow::Result<CommandEnd> {
     if std::io::stdout().is_terminal() {
         return print_raw(&format!("{}\n", portcullis_sanitize::visible_json(text)));

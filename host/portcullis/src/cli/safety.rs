@@ -6,7 +6,7 @@ use super::context::CommandContext;
 use portcullis_core::config::HttpConfig;
 use portcullis_egress::Secret;
 
-/// The warnings about the configuration file and the files that it names.
+/// The warnings about the configuration file, the plugin folders, and files with secrets, such as the token file.
 pub fn warnings(context: &CommandContext) -> Vec<String> {
     let config = &context.config;
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! `portcullis plugin search`: prints a list of a registry.
+//! `portcullis plugin search`: lists the repositories of a registry, or the tags of a repository.
 
 use portcullis_plugin_sources::{Listed, Location, list};
 use portcullis_sanitize::visible_line;

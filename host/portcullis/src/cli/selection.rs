@@ -10,7 +10,8 @@ use portcullis_core::plugins::folders_of;
 
 use super::context::CommandContext;
 
-/// The options that say which tools clients see. Without them, the projects in the roots decide.
+/// The options that say which tools clients see. Without them, profiles of the configuration or the projects in the
+/// roots decide.
 #[derive(clap::Args, Default)]
 // clap names a group after its struct.
 #[group(skip)]

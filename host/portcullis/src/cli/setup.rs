@@ -206,7 +206,8 @@ impl Args {
         Ok(text)
     }
 
-    /// The text that tools can open no files, if no root is named. Otherwise empty.
+    /// The text that tools can open no files, if neither the client nor the entry nor the configuration names a root.
+    /// Otherwise empty.
     fn about_roots(&self, client: &Client, machine: &Machine) -> String {
         let entries = Plan::installed(client, machine).unwrap_or_default();
         let own = entries.iter().find(|entry| entry.name == self.name);

@@ -40,7 +40,7 @@ pub struct Args {
     consent: Consent,
 }
 
-/// A plugin that was fetched, and its source.
+/// An installed plugin, and the source to fetch from.
 struct Installed {
     name: String,
     path: PathBuf,
@@ -91,7 +91,7 @@ impl Args {
         Ok(end)
     }
 
-    /// Updates one plugin. `false`: there is a newer component, which was not taken.
+    /// Updates one plugin. `false`: another component was fetched and not taken.
     async fn update(
         &self,
         context: &CommandContext,

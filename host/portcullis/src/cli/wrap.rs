@@ -1,4 +1,5 @@
-//! `portcullis wrap`: serves the tools of another MCP server, with views, without a configuration file.
+//! `portcullis wrap`: serves the tools of another MCP server, with views. The server is named by arguments, not in
+//! portcullis.toml.
 
 use anyhow::bail;
 use portcullis_core::families::VIEW_PLUGIN;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{PEOPLE, text_of};
 use crate::shop::{Shop, tool};
 
-/// A graph of 160 people and 12 teams. The people whose names are logins work at the shop.
+/// A graph of 160 people and 12 teams. The first people have the names in [`PEOPLE`].
 pub struct Graph;
 
 const CITIES: [&str; 4] = ["Berlin", "Lyon", "Pune", "Austin"];

@@ -198,7 +198,7 @@ fn check_set(name: &str) -> Result<&str, String> {
     }
 }
 
-/// Replaces the variables in a text whose values do not depend on the client. Any other variable is an error.
+/// Replaces the variables whose values do not depend on the client. Any other variable is an error.
 fn replace_variables(text: &str) -> Result<String, String> {
     let home = std::env::home_dir().map(|home| home.display().to_string()).unwrap_or_default();
     let text = text
