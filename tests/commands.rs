@@ -208,12 +208,21 @@ fn the_configuration_that_a_denial_suggests_allows_the_ask() {
 fn files_that_others_can_read_or_change_are_reported_with_the_remedy() {
     let home = Home::with(
         &["echo"],
-        "[host]\nbundled = false\n[http]\ntoken-file = \"$HOME/token\"\n[plugins.echo]\n",
+        "[host]\nbundled = false\n[http]\ntoken-file = \"$HOME/token\"\nstate-key-file = \"$HOME/states\"\n\
+         [plugins.echo]\n[upstreams.a]\ncommand = \"none\"\nenabled = false\n\
+         env.PASSWORD = { file = \"$HOME/password\" }\n\
+         [plugin-sources.\"example.org\"]\nkey = \"$HOME/key.pem\"\n",
     );
-    let token = home.path().join("token");
-    fs::write(&token, "0123456789abcdef").expect("a home");
+    let file = |name: &str| {
+        let path = home.path().join(name);
+        fs::write(&path, "0123456789abcdef").expect("a home");
+        path
+    };
     let places = [
-        (token, 0o644, "the token file", "chmod 600"),
+        (file("states"), 0o640, "the state key file", "chmod 600"),
+        (file("password"), 0o604, "the secret in", "chmod 600"),
+        (file("key.pem"), 0o620, "the key of plugin sources", "chmod go-w"),
+        (file("token"), 0o644, "the token file", "chmod 600"),
         (home.config(), 0o666, "the configuration", "chmod go-w"),
         (home.plugins(), 0o777, "the plugin folder", "chmod go-w"),
     ];

@@ -1,7 +1,8 @@
 // Compares the time of the first paint of views in several revisions, in turns: node first-paint.mjs ROUNDS REVISION...
 //
-// A revision is a git revision, or `.` for the current files. The time is from the first byte of the page that is read
-// until Chromium has painted a part of the page, in the host of `host.mjs`. The page is that of a usual tool.
+// A revision is a git revision, or `.` for the current files. The times are from the first byte of the page that is read
+// until Chromium has painted any text of the page, and until the form is painted, in the host of `host.mjs`. The page is
+// that of a usual tool.
 
 import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -21,7 +22,18 @@ const read = async (revision, name) =>
 		? readFile(path.join(shipped, name), "utf8")
 		: execFileSync("git", ["show", `${revision}:./${name}`], { cwd: shipped, encoding: "utf8", maxBuffer: 1e7 });
 
-/** The page of a revision. It records the time of its start. */
+/** The script that records when the page begins, and when its form has been painted. */
+const CLOCK = `<script>
+window.begun = performance.now();
+new MutationObserver((_, observer) => {
+	if (document.querySelector("main")) {
+		observer.disconnect();
+		requestAnimationFrame(() => setTimeout(() => (window.formAt = performance.now())));
+	}
+}).observe(document, { childList: true, subtree: true });
+</script>`;
+
+/** The page of a revision, with the clock. */
 async function pageOf(revision) {
 	const runtime = await read(revision, "packed.js");
 	// `runtime` is for pages of revisions that had no `scripts`.
@@ -34,20 +46,21 @@ async function pageOf(revision) {
 		scripts: `<script>${runtime}</script>\n`
 	};
 	const page = (await read(revision, "page.html")).replace(/\{\{(\w+)\}\}/g, (_, name) => places[name] ?? "");
-	return { page: page.replace(/<head>|<meta/, (tag) => `<script>window.begun = performance.now()</script>${tag}`), bytes: Buffer.byteLength(page) };
+	return { page: page.replace(/<head>|<meta/, (tag) => `${CLOCK}${tag}`), bytes: Buffer.byteLength(page) };
 }
 
-/** Milliseconds until a page is painted. */
+/** Milliseconds until a part of the page is painted, and until its form is. */
 async function measure(hosts, page) {
 	const ends = [];
 	const view = await open({ after: (end) => ends.push(end) }, hosts, page);
 	const frame = view.host.frames().find((one) => one.parentFrame()?.parentFrame() === view.host.mainFrame());
+	await frame.waitForFunction(() => window.formAt);
 	const wait = await frame.evaluate(
 		() =>
 			new Promise((resolve) => {
 				new PerformanceObserver((list) => {
 					const [first] = list.getEntries().filter(({ name }) => name === "first-contentful-paint");
-					first && resolve(first.startTime - window.begun);
+					first && resolve({ first: first.startTime - window.begun, form: window.formAt - window.begun });
 				}).observe({ type: "paint", buffered: true });
 			})
 	);
@@ -68,9 +81,12 @@ try {
 		}
 	}
 	revisions.forEach((revision, index) => {
-		const sorted = waits[index].toSorted((a, b) => a - b);
-		const at = (part) => Math.round(sorted[Math.floor((sorted.length - 1) * part)]);
-		console.log(`${revision}: ${pages[index].bytes} bytes, first paint after ${at(0.5)} ms (median of ${sorted.length}; quarters ${at(0.25)} and ${at(0.75)})`);
+		const times = (what) => {
+			const sorted = waits[index].map((wait) => wait[what]).sort((a, b) => a - b);
+			const at = (part) => Math.round(sorted[Math.floor((sorted.length - 1) * part)]);
+			return `${at(0.5)} ms (quarters ${at(0.25)} and ${at(0.75)})`;
+		};
+		console.log(`${revision}: ${pages[index].bytes} bytes, first paint after ${times("first")}, form after ${times("form")}; medians of ${waits[index].length}`);
 	});
 } finally {
 	for (const end of ends) {

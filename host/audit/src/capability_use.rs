@@ -41,9 +41,15 @@ impl CapabilityUses {
             Event::Outcome { capability, subject, verdict: Verdict::Denied, .. } => {
                 (capability, Verdict::Denied, 1, subject)
             }
-            Event::More { of: Counted::Asks, capability, verdict, count, last, .. } => {
-                (capability, *verdict, *count, last)
-            }
+            Event::More { of: Counted::Asks, capability, verdict, count, last, .. }
+            | Event::More {
+                of: Counted::Outcomes,
+                capability,
+                verdict: verdict @ Verdict::Denied,
+                count,
+                last,
+                ..
+            } => (capability, *verdict, *count, last),
             Event::Outcome { .. }
             | Event::More { of: Counted::Outcomes, .. }
             | Event::Call { .. }
@@ -101,10 +107,25 @@ mod tests {
             last: "GET last".into(),
         };
         all.add(&record(45, event));
+        // Outcomes that were denied after their asks were allowed.
+        all.add(&record(
+            46,
+            Event::More {
+                of: Counted::Outcomes,
+                capability: "http".into(),
+                verdict: Verdict::Denied,
+                outcome: Some("address-denied".into()),
+                count: 7,
+                total: 7,
+                covers: 7,
+                first: "GET inner".into(),
+                last: "GET inner".into(),
+            },
+        ));
         let used = &all.uses[&("p".to_owned(), "http".to_owned())];
-        assert_eq!((used.allowed, used.denied), (1030, 1));
+        assert_eq!((used.allowed, used.denied), (1030, 8));
         assert_eq!(used.last.as_deref(), Some("50"));
-        assert_eq!(used.denials, ["GET secret"]);
+        assert_eq!(used.denials, ["GET inner", "GET secret"]);
         assert_eq!(used.subjects.len(), MAX_SUBJECTS);
         assert_eq!(used.subjects.iter().take(2).collect::<Vec<_>>(), ["GET last", "GET 19"]);
         assert_eq!(all.since.as_deref(), Some("10"));

@@ -246,6 +246,11 @@ impl Config {
         http.into_iter().flatten().chain(&self.secrets).cloned()
     }
 
+    /// The files that hold the secrets of grants, upstream servers, logins and telemetry.
+    pub fn secrets(&self) -> impl Iterator<Item = &Path> {
+        self.secrets.iter().map(PathBuf::as_path)
+    }
+
     /// This configuration for a server: plugins that are for the command line only are switched off.
     #[must_use]
     pub fn for_clients(mut self) -> Self {

@@ -78,7 +78,7 @@ impl Sessions {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionError {
     /// The request may not open a session.
-    #[error("there is no room for a session")]
+    #[error("the request may not open a session")]
     NoPlace,
     /// The session has ended.
     #[error("the session has ended")]

@@ -269,7 +269,7 @@ impl Calls {
                 let error = portcullis_sanitize::error_chain(&error);
                 self.warn(&format!("{error}: {begin}"));
                 let unread = UnreadMessage::of(&portcullis_json_bounds::scan(bytes));
-                let trouble = FaultCause::protocol(format!("its answer is {error}"));
+                let trouble = FaultCause::protocol(format!("its message is {error}"));
                 return self.not_read(unread, origin, trouble);
             }
         };

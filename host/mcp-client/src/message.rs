@@ -49,7 +49,7 @@ impl RpcError {
 pub(crate) enum MessageError {
     #[error("not JSON")]
     NotJson(#[source] serde_json::Error),
-    #[error("JSON, but not a message")]
+    #[error("JSON, but not an MCP message")]
     NotAMessage,
     #[error("a request with a `method` that is not a string")]
     Method,

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::context::CommandContext;
 use portcullis_core::config::HttpConfig;
-use portcullis_egress::Secret;
 
 /// The warnings about the configuration file, the plugin folders, and files with secrets, such as the token file.
 pub fn warnings(context: &CommandContext) -> Vec<String> {
@@ -21,16 +20,9 @@ pub fn warnings(context: &CommandContext) -> Vec<String> {
         ("the state key file", state_key_file),
     ];
     all.extend(http_files.iter().filter_map(|(what, file)| readable(what, file.as_deref()?)));
-    let http_grants = config.plugins.values().filter_map(|plugin| plugin.grants.http.as_ref());
-    let headers = http_grants.flat_map(|grant| grant.headers.values()).flat_map(|all| all.values());
-    let logins =
-        config.upstreams.values().filter_map(|upstream| upstream.definition.oauth.as_ref());
-    let logins = logins.flat_map(|login| [&login.client_secret, &login.client_key]).flatten();
-    for secret in headers.chain(logins) {
-        if let Secret::File(file) = secret {
-            all.extend(readable("the secret in", file));
-        }
-    }
+    all.extend(config.secrets().filter_map(|file| readable("the secret in", file)));
+    let keys = config.plugin_sources.values().filter_map(|source| source.key.as_deref());
+    all.extend(keys.filter_map(|file| changeable("the key of plugin sources", file)));
     all
 }
 
