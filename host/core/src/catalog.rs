@@ -56,7 +56,7 @@ impl<'a> CatalogTool<'a> {
         }
     }
 
-    /// The source's own name for the tool.
+    /// The name of the tool within its source, without a prefix.
     pub fn own_name(self) -> &'a str {
         match self {
             Self::Plugin(_, tool) => &tool.definition.name,
@@ -91,7 +91,7 @@ impl<'a> CatalogPrompt<'a> {
         }
     }
 
-    /// The source's own name for the prompt.
+    /// The name of the prompt within its source, without a prefix.
     pub fn own_name(self) -> &'a str {
         match self {
             Self::Plugin(_, prompt) => &prompt.name,
@@ -161,8 +161,8 @@ impl Catalog {
 
     /// The tool that clients know by this name.
     ///
-    /// If no tool has the name, the upstream servers' own names for their tools are searched, because views of these
-    /// servers use such names. `None`: several tools of upstream servers have this own name, or none has it.
+    /// If no tool has the name, the names of upstream tools without their prefixes are searched, because views of these
+    /// servers use such names. `None`: several upstream tools have this name without a prefix, or none has it.
     pub fn tool(&self, name: &str) -> Option<CatalogTool<'_>> {
         let named = self.tools.find(name).map(|(source, place)| self.tool_at(source, place));
         named.or_else(|| {

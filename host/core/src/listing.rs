@@ -116,7 +116,7 @@ impl Selection {
         if let Some(pattern) = first_match(&self.off, name) {
             return VisibilityReason::Off { pattern: pattern.to_owned(), by: self.shown_name() };
         }
-        // Programs are another way to call the same tools, so `*` does not match the plugin that runs programs.
+        // A model's program is another way to call the same tools, so `*` does not match the plugin that runs programs.
         let is_other_way = |pattern: &str| pattern == "*" && runs_programs(tool.source());
         let on = self.on.as_ref().and_then(|on| first_match(on, name));
         if let Some(pattern) = on.filter(|pattern| !is_other_way(pattern)) {
@@ -222,7 +222,7 @@ fn family_of(source: Source<'_>) -> Option<&'static Family> {
     Family::of(&loaded.plugin.name)
 }
 
-/// Whether a source is the bundled plugin that runs programs, which call the tools of all other sources.
+/// Whether a source is the bundled plugin that runs a model's programs, which call the tools of other sources.
 fn runs_programs(source: Source<'_>) -> bool {
     let loaded = source.plugin().filter(|loaded| loaded.plugin.origin == Origin::Bundled);
     loaded.is_some_and(|loaded| CODE_PLUGIN == Some(&*loaded.plugin.name))

@@ -23,7 +23,7 @@ pub enum SchemaError {
     NotASchema(String),
 }
 
-/// The faults of a value in one line, each with its place in the value.
+/// The first faults of a value in one line, and the number of the others. A fault of a member has its place.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Faults(String);
@@ -70,7 +70,7 @@ impl Schema {
     }
 }
 
-/// A fault of a value, described by the name of the argument.
+/// A fault of a value in words. A fault of the whole value has no place.
 fn describe(fault: &jsonschema::ValidationError<'_>, value: &Value) -> String {
     use jsonschema::error::ValidationErrorKind;
     let at = fault.instance_path().as_str().trim_start_matches('/').replace('/', ".");

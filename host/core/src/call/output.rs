@@ -1,4 +1,4 @@
-//! Checks the answer of a plugin: its size, its schema, and whether its questions are permitted.
+//! Checks the answer of a plugin: its size, its structured content, and whether its questions are permitted.
 
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ pub(super) fn check(
         }
         (PluginAnswer::Resource(result), _) if result.contents.is_empty() => {
             return Err(CallFailure::BrokenPromise(
-                "it returned a resource without contents".into(),
+                "the plugin returned a resource without contents".into(),
             ));
         }
         _ => {}
@@ -81,15 +81,16 @@ fn permitted_questions(need: Need, gate: &Gate) -> Result<PermittedQuestions, Ca
     check_state(need.state.as_deref())?;
     PermittedQuestions::new(need, |ask| gate.pass(ask)).map_err(|denied| match denied {
         Some(denied) => denied.into(),
-        None => {
-            CallFailure::BrokenPromise("it asks a question that this host does not support".into())
-        }
+        None => CallFailure::BrokenPromise(
+            "the plugin asks a question that this host does not support".into(),
+        ),
     })
 }
 
 fn check_state(state: Option<&[u8]>) -> Result<(), CallFailure> {
     if state.is_some_and(|state| state.len() > MAX_STATE) {
-        return Err(CallFailure::BrokenPromise(format!("its state has over {MAX_STATE} bytes")));
+        let why = format!("the plugin's state has over {MAX_STATE} bytes");
+        return Err(CallFailure::BrokenPromise(why));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! The span of one call, and the event at its end, for telemetry. Both leave the machine if the operator wants
-//! telemetry. So they have only names, outcomes, durations and ids, and nothing of arguments, results or messages.
+//! The span of one call, and the event at its end. Telemetry sends the span and the event to another machine, so they
+//! have nothing of arguments, results or messages.
 //!
-//! Attributes have the names that OpenTelemetry's semantic conventions for MCP define, if there is one.
+//! An attribute has the name that OpenTelemetry's semantic conventions for MCP define, if they define one.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::source::Source;
 /// shows the event if the log's filter has the level `trace` for this target.
 pub const TARGET: &str = "portcullis::call";
 
-/// The request and the span of the client that a call belongs to.
+/// The client's request and span to which a call belongs.
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
     /// The id of the client's JSON-RPC request.

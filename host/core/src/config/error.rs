@@ -23,7 +23,7 @@ pub struct ConfigError {
     pub key: Option<String>,
     /// What is wrong.
     pub fault: Box<Fault>,
-    /// How a usual mistake is mended.
+    /// How a common mistake is mended.
     pub hint: Option<String>,
 }
 

@@ -53,7 +53,7 @@ impl Folders {
         })
     }
 
-    /// The folders that hold only files of the host. This is true only for [`Folders::of_user`]: a folder that the
+    /// The folders that hold only files of the host. Call this for [`Folders::of_user`] only: a folder that the
     /// configuration names may hold other files, too.
     pub fn own(&self) -> Vec<PathBuf> {
         let all = [

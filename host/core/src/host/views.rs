@@ -112,7 +112,7 @@ impl Host {
     }
 }
 
-/// Adds a declared view to a tool that has no view of its own. Returns `false` if models and views may not call the
+/// Adds a declared view to a tool that has no view of its own. Returns `false` if neither models nor views may call the
 /// tool, so that it is not listed.
 fn add_view(tool: &mut Value, tool_view: &ToolView) -> bool {
     if view_of(tool).is_some() {

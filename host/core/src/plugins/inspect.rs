@@ -42,7 +42,7 @@ pub struct Inspection {
 pub struct UnusableCapability {
     /// The capability.
     pub capability: Capability,
-    /// Why.
+    /// The reason.
     pub why: &'static str,
 }
 

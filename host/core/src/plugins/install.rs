@@ -112,7 +112,7 @@ impl Installation<'_> {
     ///
     /// # Errors
     ///
-    /// [`InstallError`]. The component is not installed. Another plugin that has the name stays as it is.
+    /// [`InstallError`]. The component is not installed. The file of another plugin that has the name stays as it is.
     pub fn install(
         self,
         path: &Path,

@@ -1,7 +1,7 @@
 //! The URIs by which clients know the resources of an upstream server.
 //!
-//! A URI has one owner. If two servers have resources with the same URI, the owner's resource keeps it. Clients know the
-//! other server's resource by an alias: the URI behind the name of its server.
+//! A URI has one owner. If another source owns the URI of a server's resource, clients know the resource by an alias:
+//! the name of the server, followed by the URI.
 
 use portcullis_name_collisions::uris::{Owners, UriSpace};
 
@@ -13,7 +13,8 @@ pub const HOST_SCHEME: &str = "portcullis:";
 /// The beginning of an alias. The name of the server, `/` and the server's own URI follow.
 const ALIASES: &str = "portcullis://upstreams/";
 
-/// The claims of one server on URIs: those that were granted, and those that another source was granted before.
+/// The claims of one server on URIs: those that were granted, and those that were refused, because another source owns
+/// the URIs.
 #[derive(Debug, Default)]
 pub struct Addresses {
     granted: Owners,
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn only_claims_of_others_need_an_alias() {
+    fn only_uris_that_others_own_need_an_alias() {
         let mut addresses = Addresses::default();
         addresses.refuse(UriSpace::of_template("test://{x}").unwrap());
         addresses.grant(UriSpace::of_uri("test://mine"));

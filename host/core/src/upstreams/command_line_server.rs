@@ -84,7 +84,7 @@ pub fn name_of(server: &[String]) -> Option<String> {
     short_name(program)
 }
 
-/// `https://mcp.context7.com` is `context7`. `None` for an IP address.
+/// The name for the host `mcp.context7.com` is `context7`. `None` for an IP address.
 fn name_of_host(host: &str) -> Option<String> {
     let host = host.split(':').next()?;
     if host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok() {
@@ -95,8 +95,8 @@ fn name_of_host(host: &str) -> Option<String> {
     short_name(without_top.last()?)
 }
 
-/// `@modelcontextprotocol/server-filesystem@1.2` is `filesystem`, `build/weather-mcp-server.js` is `weather`, and
-/// `@playwright/mcp` is `playwright`.
+/// The name for `@modelcontextprotocol/server-filesystem@1.2` is `filesystem`, for `build/weather-mcp-server.js` it is
+/// `weather`, and for `@playwright/mcp` it is `playwright`.
 fn short_name(word: &str) -> Option<String> {
     let mut parts =
         word.rsplit(['/', '\\']).filter_map(|part| short_part(part.trim_start_matches('@')));

@@ -62,7 +62,7 @@ pub struct Summary {
     pub name: String,
     /// The program or the address.
     pub reach: String,
-    /// Whether its program is confined (`confine`).
+    /// Whether the server's program is confined (`confine`).
     pub confined: bool,
     /// `connected` or `unreachable`.
     pub state: &'static str,
@@ -81,7 +81,8 @@ pub struct Summary {
     pub held: Vec<String>,
 }
 
-/// The program or address of a server, without parts that may be secret: arguments, credentials, query and fragment.
+/// The program or address of a server, for display. Parts that may be secret are left out: arguments, credentials, query
+/// and fragment.
 pub(super) fn endpoint(definition: &Definition) -> String {
     if let Some(program) = &definition.command {
         let rights = match &definition.confine {

@@ -162,8 +162,8 @@ impl Client for RequestClient<'_> {
 }
 
 impl Server {
-    /// The session that owns connections to upstream servers. Over HTTP, revision 2026-07-28 has no sessions:
-    /// there, all requests of a principal count as one.
+    /// The session that owns connections to upstream servers. Over HTTP, revision 2026-07-28 has no sessions, so all
+    /// requests of a principal count as one session.
     pub(super) fn connection_owner(
         &self,
         caller: &Caller,

@@ -89,7 +89,8 @@ impl Exchange {
             InnerAsk::Upstream(requests, state) => {
                 self.set_upstream_state(state);
                 serde_json::from_value(Value::Object(requests)).map_err(|error| {
-                    CallFailure::Upstream(format!("its question is not valid MCP: {error}"))
+                    let why = format!("the upstream server's question is not valid MCP: {error}");
+                    CallFailure::Upstream(why)
                 })
             }
         }

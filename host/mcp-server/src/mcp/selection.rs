@@ -128,7 +128,7 @@ impl Server {
         Visible { catalog, tools }
     }
 
-    /// The instructions of the sources whose tools a client sees.
+    /// The instructions of the sources whose tools a client sees, and a sentence for each server that is unreachable.
     pub(super) fn instructions(
         &self,
         selection: &Selection,
@@ -222,7 +222,8 @@ impl Server {
         });
     }
 
-    /// The projects for which tools were last listed to this client. Clients of 2026-07-28 may have no session.
+    /// The projects for which tools were last listed to this client. Clients of 2026-07-28 may have no session, so all of
+    /// them share one value.
     fn seen(&self, caller: &Caller) -> &Mutex<Option<Arc<Projects>>> {
         if caller.modern { &self.shared.seen } else { &self.session.seen }
     }

@@ -66,9 +66,9 @@ const MAX_CHANGED: usize = 16;
 
 /// The URIs of changed resources, on their way from the watches of a session to its client.
 pub struct ChangedResources {
-    /// For the watches.
+    /// The sender, of which each watch has a clone.
     pub sender: mpsc::Sender<String>,
-    /// For the task that notifies the client, which takes it.
+    /// The receiver. The task that notifies the client takes the receiver out.
     pub receiver: Mutex<Option<mpsc::Receiver<String>>>,
 }
 
@@ -113,7 +113,7 @@ impl Session {
             return Some(operator.clone());
         }
         if caller.modern {
-            // This revision has no notification of a change, so each call asks.
+            // MCP 2026-07-28 has no notification of changed roots, so each call asks.
             let Some(roots) = named?.narrow(operator) else { return Some(operator.unknown()) };
             self.roots.lock().last = Some(roots.clone());
             return Some(roots);

@@ -14,7 +14,7 @@ use portcullis_core::host::Host;
 
 /// Serves one session over the process's stdin and stdout, until stdin ends or `stop` is cancelled. Calls in flight
 /// may then run on for three seconds. If stdout is closed, they are cancelled at once. `on_stop` is called when the
-/// stop begins. It can make sure that the process ends even if a plugin does not.
+/// stop begins, for example to end the process even if a plugin does not end.
 ///
 /// # Errors
 ///
