@@ -6,8 +6,8 @@
 //! members `id`, `method`, `result` and `error` of a JSON-RPC message, so that a refusal can have the id of the
 //! request. [`scan`] scans a complete message.
 //!
-//! The scan does not validate: a parser may refuse a message that the scan accepts. For a text that is not JSON, it
-//! counts at least as much as a parser allocates before its error.
+//! The scan does not validate: a parser may refuse a message that the scan accepts. For a text that is not JSON, the
+//! scan counts at least as much as a parser allocates before its error.
 
 mod members;
 mod outline;

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_realm_is_a_scheme_and_of_shared_ones_the_authority_too() {
+    fn a_realm_is_a_scheme_and_for_shared_schemes_also_the_authority() {
         for (uri, expected) in [
             ("Notes://a/b", Some("notes")),
             ("urn:a:b", Some("urn")),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_scheme_can_be_a_resource_all_the_same() {
+    fn a_uri_without_a_scheme_can_be_claimed() {
         let mut owners = Owners::default();
         owners.claim(UriSpace::of_uri("Readme"), 0).unwrap();
         assert_eq!(owners.claim(UriSpace::of_uri("Readme"), 1), Err(0));
