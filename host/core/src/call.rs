@@ -67,7 +67,8 @@ pub struct Call<'a> {
 pub struct Decision {
     /// The question, as the audit records it: see [`question`].
     pub question: String,
-    /// `accepted`, `declined`, `cancelled`, `unanswered`; or `agreed-beforehand`, `could-not-be-asked`.
+    /// `accepted`, `declined`, `cancelled` or `unanswered`. If the user was not asked: `agreed-beforehand` or
+    /// `could-not-be-asked`.
     pub outcome: String,
 }
 
@@ -268,13 +269,13 @@ fn trail_of(source: Source<'_>, work: &Work, request: String, principal: Option<
 pub enum CallFailure {
     /// The caller's fault: there is no such tool, prompt or resource.
     Unknown(String),
-    /// The caller's fault: an argument is invalid. The text names the argument.
+    /// The caller's fault: an argument is invalid. The text says what is wrong.
     InvalidArguments(String),
     /// The gate, the roots, the operator's policy for the tool, or the user refused.
     Denied(String),
     /// The caller's fault: the arguments have more bytes than the source's limit.
     ArgumentsTooLarge(String),
-    /// A time limit was reached. The text names the limit.
+    /// A time limit was reached, by the source or by a client that was asked. The text says which.
     TimedOut(String),
     /// The plugin's fault: its answer has more bytes than `answer-bytes`.
     TooLarge(String),

@@ -233,7 +233,7 @@ impl Config {
             }
         }
         config.check()?;
-        // Files are found by the key `file`, because other crates read some of the tables.
+        // Files with secrets are found by the key `file`, because other crates read some of the tables.
         secret_files(&toml::Value::Table(table), &mut config.secrets);
         Ok(config)
     }

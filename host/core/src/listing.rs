@@ -24,8 +24,8 @@ pub use why::{Visibility, VisibilityReason};
 /// of a larger list are offered by search.
 pub const SEARCH_FROM: usize = 64 * 1024;
 
-/// The clients that search among many tools themselves, by the names that they give themselves. Such a client gets
-/// the whole list.
+/// The clients that search among many tools themselves, by the names that they give themselves. With
+/// [`ToolOffer::Auto`], such a client gets the whole list.
 ///
 /// Claude Code defers tools whose definitions exceed a share of its context, and finds them by its own search.
 const CLIENTS_WITH_SEARCH: &[&str] = &["claude-code"];

@@ -360,7 +360,7 @@ impl LockFile {
         all.into_iter().zip(0..).collect()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this file is about a file")]
+    #[expect(clippy::disallowed_methods, reason = "this function reads the lock file")]
     fn read(&self) -> Result<Content, LockError> {
         let read = match std::fs::read_to_string(&self.path) {
             Ok(text) => toml::from_str(&text).map_err(io::Error::other),

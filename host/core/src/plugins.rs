@@ -146,7 +146,7 @@ pub struct Plugins {
     pub refused: Vec<RejectedComponent>,
     /// Further remarks for the operator.
     pub remarks: Vec<String>,
-    /// Whether loading is finished. If not, further components are being compiled.
+    /// Whether loading is finished. If not, further components are being opened or compiled.
     pub complete: bool,
 }
 

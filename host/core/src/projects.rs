@@ -200,7 +200,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let family = marked(&folder.path().join("a/b"));
         let projects = Projects::look(&roots(folder.path()));
-        let at = projects.of(family).expect("it is found");
+        let at = projects.of(family).expect("the project is found");
         assert!(at.starts_with(folder.path().join("a/b")), "{}", at.display());
         assert!(projects.is_complete());
         let others = Family::with_projects().filter(|one| one.name != family.name);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_packages_and_hidden_ones_are_not_looked_at() {
+    fn folders_of_packages_and_hidden_folders_are_not_searched() {
         let folder = tempfile::tempdir().unwrap();
         for skipped in ["node_modules", ".cache"] {
             marked(&folder.path().join(skipped));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_that_ends_at_a_bound_says_so() {
+    fn a_search_that_ends_at_a_bound_is_not_complete() {
         let folder = tempfile::tempdir().unwrap();
         for number in 0..20 {
             std::fs::write(folder.path().join(number.to_string()), "").unwrap();

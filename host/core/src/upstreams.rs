@@ -69,7 +69,7 @@ pub struct Upstreams {
     pub all: Vec<Arc<UpstreamSource>>,
     /// The lock file, with the digests of the approved definitions of tools.
     pub lock: Lock,
-    /// Whether nothing is approved at its first use.
+    /// Whether the host is locked. If not, the tools of a server are approved at its first use.
     is_locked: bool,
     /// When the first list was made that had to wait for a server.
     first_list: OnceLock<Instant>,
@@ -175,8 +175,8 @@ impl UpstreamOffer {
 
 impl Upstreams {
     /// The configured upstream servers. `lock`: the lock file. `logins`: the folder of OAuth logins. `memory`: the
-    /// lists that earlier processes of the host fetched. `is_locked`: nothing is approved at its first use. No
-    /// server is started yet.
+    /// lists that earlier processes of the host fetched. `is_locked`: no tools are approved at the first use of their
+    /// server. No server is started yet.
     ///
     /// # Errors
     ///

@@ -73,7 +73,7 @@ pub fn owns(template: &str, uri: &str) -> bool {
 
 /// The text with its scheme and authority in lower case. `None`: the text has no scheme.
 ///
-/// A prefix of a URI gives a prefix of the folded URI.
+/// If a prefix of a URI has a scheme, the folded prefix is a prefix of the folded URI.
 fn folded(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once(':')?;
     let mut bytes = scheme.bytes();
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_template_owns_what_begins_with_its_literal_text_and_names_a_scheme() {
+    fn a_template_with_a_scheme_owns_what_begins_with_its_literal_text() {
         let table = [
             ("notes://{folder}/{+path}", "notes://a/b", true),
             ("notes://{folder}/{+path}", "NOTES://a/b", true),

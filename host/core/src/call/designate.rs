@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_may_begin_with_the_sign_for_each_item() {
+    fn the_name_of_a_member_may_begin_with_a_hyphen() {
         let arguments = json!({
             "-o": "/a",
             "list": [{"-o": "/b", "-": "/c"}, {"-o": "/d"}],

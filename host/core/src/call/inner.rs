@@ -1,6 +1,6 @@
-//! Calls of tools that a plugin makes during its own call, which is then a *run*. Each of these calls goes through
-//! the pipeline like a client's call, with the roots, the caller and the client of the run. Its request id is the id
-//! of the run, a full stop, and the number of the call.
+//! Calls of tools that a plugin makes during its own call, which is then a *run*. Each inner call goes through the
+//! pipeline like a client's call, with the roots, the caller and the client of the run. The request id of an inner call
+//! is the id of the run, a full stop, and the number of the inner call.
 //!
 //! If a call has questions for the client, the round ends as soon as the plugin waits and all its other calls have
 //! ended. In the next round, the plugin runs again from the start, and the [`Journal`] answers the calls that have
@@ -97,7 +97,7 @@ impl InnerQuestions {
 pub(super) enum RoundEnd {
     /// The plugin waits, and only for calls that have questions.
     Questions(Vec<(u32, InnerAsk)>),
-    /// The time limit that the plugin set for itself has passed. The value is the limit in milliseconds.
+    /// The time limit that the plugin set for the run has passed. The value is the limit in milliseconds.
     TimedOut(u32),
 }
 

@@ -10,7 +10,7 @@ use crate::gate::Gate;
 use crate::plugins::{LoadedPlugin, PluginTool};
 use crate::sandbox;
 
-/// Maximum size of the state that a plugin keeps for its next round, in bytes. The client carries the state.
+/// Maximum size of the state that a plugin keeps for its next round, in bytes. A client of 2026-07-28 carries the state.
 const MAX_STATE: usize = 32 * 1024;
 
 /// Maximum number of values in a completion, by MCP.
@@ -57,7 +57,8 @@ pub(super) fn check(
 fn check_result(tool: &PluginTool, result: &ToolResult) -> Result<(), CallFailure> {
     let name = &tool.definition.name;
     let broken = |why: String| CallFailure::BrokenPromise(format!("the answer of `{name}`: {why}"));
-    let schema = tool.output().map_err(|error| broken(format!("its schema is wrong: {error}")))?;
+    let schema =
+        tool.output().map_err(|error| broken(format!("the output schema is wrong: {error}")))?;
     match (&result.structured, schema) {
         (Some(text), schema) => {
             let value: Value = serde_json::from_str(text)

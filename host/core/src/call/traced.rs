@@ -1,4 +1,4 @@
-//! The span of one call, and the event at its end. Telemetry sends the span and the event to another machine, so they
+//! The span of one call, and the event at its end. Telemetry can send the span and the event to another machine, so they
 //! have nothing of arguments, results or messages.
 //!
 //! An attribute has the name that OpenTelemetry's semantic conventions for MCP define, if they define one.
@@ -29,7 +29,7 @@ pub fn is_traced() -> bool {
     tracing::span_enabled!(target: TARGET, Level::TRACE)
 }
 
-/// The MCP method of the work, the operation in the span's name, and the name of the tool or prompt.
+/// The MCP method of the work, the operation in the span's name, and the name of the tool or prompt, if there is one.
 fn operation_of<'w>(work: &'w Work) -> (Option<&'static str>, &'static str, Option<&'w str>) {
     let method =
         |method, name: Option<&'w String>| (Some(method), method, name.map(String::as_str));

@@ -64,7 +64,7 @@ enum Continuation {
     Consent,
 }
 
-/// The digest of the tool's definition, for the audit. Empty for work that is not a tool call.
+/// The digest of the tool's definition, for the audit. Empty for other work, and for a tool that clients do not see.
 pub(super) fn digest_of<'a>(offered: &'a UpstreamOffer, work: &Work) -> &'a str {
     match work {
         Work::Tool(call) => tool_of(offered, call).map_or("", |tool| &tool.digest),

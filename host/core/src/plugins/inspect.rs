@@ -125,7 +125,7 @@ pub async fn inspect(
     Some(inspect_candidate(candidate, sandbox, config, folders).await)
 }
 
-/// Inspects the component in a file that is not one of the plugins.
+/// Inspects the component in any file, such as one outside of the plugin folders.
 ///
 /// # Errors
 ///

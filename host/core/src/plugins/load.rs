@@ -199,7 +199,7 @@ impl Loader {
             match tools.iter_mut().find(|tool| tool.definition.name == *off) {
                 Some(tool) => tool.is_on = false,
                 None => remarks.push(format!(
-                    "`tools-off` of `{name}` names `{off}`, which is not a tool of it"
+                    "`tools-off` of `{name}` names `{off}`, which is not one of its tools"
                 )),
             }
         }

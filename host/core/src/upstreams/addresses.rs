@@ -1,13 +1,13 @@
 //! The URIs by which clients know the resources of an upstream server.
 //!
-//! A URI has one owner. If another source owns the URI of a server's resource, clients know the resource by an alias:
-//! the name of the server, followed by the URI.
+//! A URI has one owner. If another source owns the URI of a server's resource, clients know the resource by an alias,
+//! which contains the name of the server and the URI.
 
 use portcullis_name_collisions::uris::{Owners, UriSpace};
 
 use super::{UpstreamOffer, views};
 
-/// The beginning of all URIs that the host itself makes.
+/// The scheme of the host's own URIs.
 pub const HOST_SCHEME: &str = "portcullis:";
 
 /// The beginning of an alias. The name of the server, `/` and the server's own URI follow.
@@ -65,7 +65,7 @@ impl UpstreamOffer {
         }
     }
 
-    /// Whether clients know this URI of the server by its alias.
+    /// Whether clients know this URI of the server by an alias.
     pub(crate) fn has_alias(&self, own: &str) -> bool {
         self.addresses.needs_alias(own)
     }

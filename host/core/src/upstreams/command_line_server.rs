@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_named_again_for_a_shell() {
+    fn the_arguments_for_a_shell_name_the_same_server() {
         let words = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
         let typed = CommandLineServer {
             digest: String::new(),

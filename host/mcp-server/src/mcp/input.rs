@@ -187,7 +187,7 @@ impl Exchange {
         [(ROOTS_KEY.to_owned(), request.expect("this is a roots/list request"))].into()
     }
 
-    /// Asks a client of the era with `initialize` one question after the other, and accepts its answers.
+    /// Asks a legacy client one question after the other, and accepts its answers.
     ///
     /// # Errors
     ///

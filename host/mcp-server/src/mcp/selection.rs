@@ -74,8 +74,8 @@ impl Server {
         selections.choose(asker).map_err(|why| ErrorData::invalid_request(why.to_string(), None))
     }
 
-    /// The projects that decide which tools a session sees. A client of the era with `initialize` is asked for its
-    /// roots. Until the client answers, the operator's roots are used.
+    /// The projects that decide which tools a session sees. A legacy client is asked for its roots. Until the client
+    /// answers, the operator's roots are used.
     pub(super) async fn projects(
         &self,
         selection: &Selection,
@@ -178,8 +178,8 @@ impl Server {
         (why.place() == Visibility::Excluded).then_some(why)
     }
 
-    /// Tells a client of the era with `initialize` that the list of tools has changed, if the projects beneath its
-    /// roots have changed since it last listed tools.
+    /// Tells a legacy client that the list of tools has changed, if the projects beneath its roots have changed since
+    /// the client last listed tools.
     async fn tell_if_projects_changed(&self, peer: &Peer<RoleServer>) {
         let Some(seen) = self.session.seen.lock().clone() else { return };
         let operator = &self.shared.host.roots;
@@ -228,8 +228,7 @@ impl Server {
         if caller.modern { &self.shared.seen } else { &self.session.seen }
     }
 
-    /// Asks a client of the era with `initialize` for its changed roots, and notifies it if its list of tools has
-    /// changed.
+    /// Asks a legacy client for its changed roots, and notifies the client if its list of tools has changed.
     pub(super) fn roots_have_changed(&self, cx: &NotificationContext<RoleServer>) {
         self.session.forget_roots();
         let Some(caller) = self.session.initialized_by.lock().clone() else { return };

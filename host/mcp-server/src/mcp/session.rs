@@ -32,7 +32,7 @@ pub type Watch = AbortOnDropHandle<()>;
 /// One session.
 #[derive(Default)]
 pub struct Session {
-    /// The subscriptions of a client of the era with `initialize`, by URI.
+    /// The subscriptions of a legacy client, by URI.
     pub subscriptions: Mutex<HashMap<String, Watch>>,
     /// The changed resources of upstream servers to which this client is subscribed.
     pub changed: ChangedResources,
@@ -121,7 +121,7 @@ impl Session {
         Some(self.roots_by_asking(operator, peer).await)
     }
 
-    /// The roots of a client of the era with `initialize`, which is asked if its roots are not known.
+    /// The roots of a legacy client, which is asked if its roots are not known.
     async fn roots_by_asking(&self, operator: &Roots, peer: &Peer<RoleServer>) -> Roots {
         for _ in 0..MAX_ROOTS_REQUESTS {
             let changes = {
@@ -160,7 +160,7 @@ impl Session {
         known.changes += 1;
     }
 
-    /// The minimum level of log records that a client of the era with `initialize` wants: `info` if it has set none.
+    /// The minimum level of log records that a legacy client wants: `info` if it has set none.
     pub fn log_level(&self) -> Option<LoggingLevel> {
         match self.level.load(Ordering::Relaxed) {
             0 => Some(LoggingLevel::Info),
@@ -204,7 +204,7 @@ impl ClientRoots {
     }
 }
 
-/// Asks a client of the era with `initialize` for its roots.
+/// Asks a legacy client for its roots.
 async fn ask_roots(peer: &Peer<RoleServer>) -> ClientRoots {
     match tokio::time::timeout(ROOTS_TIMEOUT, peer.list_roots()).await {
         Ok(Ok(answer)) => {

@@ -103,7 +103,7 @@ impl TaskWork {
         }
         let time = self.loaded.plugin.terms.limits.background();
         let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        // The TTL is five seconds longer than the plugin's time limit, so that the client gets the plugin's failure.
+        // The TTL is five seconds longer than the time limit of a round, so that the client gets the plugin's failure.
         let options = TaskOptions::new().with_ttl_ms(time.saturating_add(5_000));
         let server = server.clone();
         let principal = self.caller.principal.clone();
