@@ -122,7 +122,7 @@ pub struct ToolCall {
 /// completions.
 pub type Work = sandbox::Work<ToolCall>;
 
-/// The answer of a plugin. Its questions to the client have passed the gate.
+/// The answer of a plugin, whose questions to the client have passed the gate.
 pub type PluginAnswer = sandbox::GuestAnswer<PermittedQuestions>;
 
 /// The answer of a source.
@@ -137,8 +137,8 @@ pub enum SourceAnswer {
     UpstreamQuestions {
         /// The questions by their keys, in MCP's JSON.
         requests: Object,
-        /// The state that the client sends back with its answers. It must be sealed before it is sent: otherwise the
-        /// client could change it.
+        /// The state that the client sends back with its answers. The state must be sealed before it is sent, so that
+        /// the client cannot change it.
         state: upstream::RoundState,
     },
     /// Questions of tools that a plugin has called.

@@ -34,8 +34,8 @@ const FIRST_ANSWER_WAIT: Duration = Duration::from_secs(20);
 /// The plugins, the upstream servers and the published catalog, once for the process.
 pub struct Host {
     loading: Loading,
-    /// The catalog of the bundled plugins alone. Their names never change, so calls of bundled plugins do not wait
-    /// for other sources.
+    /// The catalog of the bundled plugins alone. Other sources take no names from bundled plugins, so calls of bundled
+    /// plugins do not wait for other sources.
     bundled: OnceCell<Arc<Catalog>>,
     /// The upstream servers.
     pub upstreams: Arc<Upstreams>,
@@ -153,7 +153,7 @@ impl Host {
         };
         // Sessions that are subscribed to resources hear of changes from their own connections.
         if method == "notifications/message" {
-            // Sending fails if no client listens. That does not matter.
+            // Sending fails if no client listens, which does not matter.
             let _nobody = self.logs.send(params);
         }
     }

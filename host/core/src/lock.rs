@@ -22,7 +22,7 @@ pub use provenance::Provenance;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
-    /// The digest of the component that is approved as each plugin.
+    /// The digest of each plugin's approved component.
     #[serde(default)]
     plugins: BTreeMap<String, String>,
     /// The digest of each approved tool's definition, by the server's key and the server's name for the tool.

@@ -48,7 +48,7 @@ impl UriSpace {
     }
 }
 
-/// Schemes that many sources share. Their realm is the scheme with the authority.
+/// Schemes that many sources share. The realm of such a scheme's URI is the scheme with the authority.
 const SHARED: [&str; 5] = ["ui", "http", "https", "file", "data"];
 
 /// The realm of a URI or of the beginning of a URI: the scheme. For schemes that many sources share, the realm also

@@ -71,7 +71,7 @@ pub trait Client: Send + Sync {
     fn forwarded(&self) -> Forwarded;
 }
 
-/// The host itself as the client of its own calls. It answers no question and takes no notification.
+/// The host itself as the client of its own calls, which answers no question and takes no notification.
 #[derive(Debug, Default)]
 pub struct NoClient;
 

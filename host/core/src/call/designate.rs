@@ -39,8 +39,8 @@ pub(super) fn designate(
                 return Err(explain(argument, path, &refusal));
             }
         };
-        // Opening changes nothing, even for a path that will be written: each write is an ask of its own. So this ask
-        // is recorded once, with its outcome.
+        // Opening changes nothing, even for a path that will be written: each write is an ask of its own. The ask for
+        // opening is therefore recorded once, with its outcome.
         match open(gate.pass_read(ask)?, &located, declared)? {
             Ok(opened) => designated.push(opened),
             Err(refusal) => return Err(explain(argument, path, &refusal)),

@@ -45,8 +45,8 @@ const INVALID_PARAMS: i32 = -32602;
 /// The key of a question that a server up to 2025-11-25 asks and a client of 2026-07-28 answers.
 const KEY: &str = "upstream";
 
-/// The state between two rounds, which a client of 2026-07-28 sends back with its answers. It must be sealed before
-/// it is sent: otherwise the client could change it.
+/// The state between two rounds, which a client of 2026-07-28 sends back with its answers. The state must be sealed
+/// before it is sent, so that the client cannot change it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RoundState {
     rounds: usize,

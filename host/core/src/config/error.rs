@@ -10,7 +10,7 @@ use super::file::UnreadableFile;
 /// Maximum length of a value in an error.
 const MAX_FOUND_CHARS: usize = 80;
 
-/// Why a configuration is refused, and where. Its text contains no value that may be secret.
+/// Why a configuration is refused, and where. The text of the error contains no value that may be secret.
 ///
 /// The errors of the TOML parser are not kept as causes: their texts show lines of the file.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use super::explain;
 /// The replacement of a value that is not shown.
 const HIDDEN: &str = "…";
 
-/// Words in keys. The value of a key with one of these words is a secret in every table.
+/// Words in keys. A value whose key contains one of these words may be a secret.
 const SECRET_WORDS: &[&str] = &[
     "token",
     "secret",

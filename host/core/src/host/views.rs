@@ -65,7 +65,7 @@ impl Host {
         }
         let Some(declared) = self.ask_for_views(loaded).await else { return Vec::new() };
         if has_changed {
-            // This declaration may hold only while the host runs.
+            // A plugin has reported a change, so this declaration may be valid only until the host ends.
             if let Err(error) = self.views.remove(&key) {
                 tracing::warn!("cannot remove the old views of `{}`: {error}", plugin.name);
             }

@@ -183,7 +183,7 @@ fn judge_as_granted(
     };
     let Inspection { name, info, .. } = &inspection;
     let mut manifest = info.manifest.clone();
-    // Some wants depend on settings that the operator has not written yet. So no wanted capability counts as missing.
+    // Some wants depend on settings that the operator has not written yet, so no wanted capability counts as missing.
     manifest.iter_mut().flat_map(|all| &mut all.wants).for_each(|want| want.optional = true);
     let judged = judge(name, is_foreign, &info.imports, manifest, grants, settings);
     let judged = judged

@@ -6,7 +6,7 @@ use std::path::Path;
 /// A server as it was given on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLineServer {
-    /// A digest of the program and its arguments, or of the URL. It distinguishes servers of the same name.
+    /// A digest of the program and its arguments, or of the URL, which distinguishes servers of the same name.
     pub digest: String,
     /// The program and its arguments, or the URL.
     pub server: Vec<String>,

@@ -56,7 +56,7 @@ pub enum InvalidServer {
     Secret {
         /// The key whose value refers to the secret.
         key: String,
-        /// The cause. It contains no secret.
+        /// The cause, which contains no secret.
         #[source]
         cause: Box<dyn Error + Send + Sync>,
     },

@@ -21,7 +21,7 @@ pub fn is_legacy(cx: &RequestContext<RoleServer>) -> bool {
 pub struct Caller {
     /// The revision of MCP.
     pub protocol: String,
-    /// Whether the client speaks 2026-07-28 or later. Such a client gets questions as the answer to its request.
+    /// Whether the client speaks 2026-07-28 or later, and so gets questions as the answer to its request.
     pub modern: bool,
     /// The name of the client, as it calls itself.
     pub client: Option<String>,

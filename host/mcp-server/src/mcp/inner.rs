@@ -42,7 +42,7 @@ impl Exchange {
         let rounds = self.inner.iter_mut().map(round).collect();
         let journal = match std::mem::take(&mut self.journal) {
             KeptJournal::Whole(journal) => *journal,
-            // This does not happen: `Journals::load` has replaced the digest by the journal.
+            // Never reached: `Journals::load` has replaced the digest by the journal.
             KeptJournal::Stored(_) => Journal::default(),
         };
         let waiting = host.clone();

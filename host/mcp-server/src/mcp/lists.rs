@@ -112,7 +112,7 @@ impl Server {
             found.extend(catalog.resources().map(definitions::resource));
             position.source = 1;
         }
-        // Whether every plugin declares for how long its list is valid.
+        // Whether every page of a plugin so far says how long it is valid.
         let mut all_have_ttl = true;
         let mut rounds = 0;
         while let Some(loaded) = lists.get(position.source - 1) {

@@ -88,7 +88,7 @@ impl Server {
         let operator = &self.shared.host.roots;
         let has_roots = caller.capabilities.roots.is_some();
         if caller.modern && has_roots && operator.is_empty() {
-            // Such a client can be asked only in the answer to a call.
+            // A modern client can be asked for its roots only in the answer to a call.
             return Arc::new(Projects::unknown());
         }
         // The lists of modern clients do not depend on earlier requests.
@@ -216,7 +216,7 @@ impl Server {
             } else if !shared.host.roots.is_empty()
                 && shared.looks.projects(&shared.host.roots).await != seen
             {
-                // Such a client is notified through its subscription.
+                // A modern client is notified through its subscription.
                 shared.host.shared_state.tell(Broadcast::List(ListKind::Tools));
             }
         });

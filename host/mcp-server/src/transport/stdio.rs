@@ -32,7 +32,7 @@ pub async fn serve(
     tokio::spawn(shut_down(ends, shared.host.clone(), on_stop));
     let session = match Server::new(shared).serve(lines).await {
         Ok(session) => session,
-        // stdin ended before the first message. This is not an error.
+        // The end of stdin before the first message is not an error.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         // stdout is closed. The transport has logged it.
         Err(_) if output.is_cancelled() => return Ok(()),

@@ -35,7 +35,7 @@ pub(crate) fn failure(kind: &str, message: impl Into<String>) -> Failure {
 }
 
 impl Journal {
-    /// The start time and the random seed of the run. They are the same in each round.
+    /// The start time and the random seed of the run, which are the same in each round.
     pub(super) fn begin(&mut self) -> Beginning {
         let make =
             || Beginning { milliseconds: now(), seed: getrandom::u64().unwrap_or_else(|_| now()) };

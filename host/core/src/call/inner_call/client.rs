@@ -1,5 +1,5 @@
-//! The client of a call that a plugin makes. It forwards everything to the client of the plugin's own call. Progress
-//! of all these calls is counted together, because MCP requires progress to increase.
+//! The client of a call that a plugin makes, which forwards everything to the client of the plugin's own call. The
+//! progress of all calls of the plugin is counted together, because MCP requires progress to increase.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
