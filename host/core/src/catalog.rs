@@ -269,9 +269,9 @@ impl Catalog {
         self.uris.of(uri).is_some() || self.upstream_of_alias(uri).is_some()
     }
 
-    /// Whether a plugin may list a resource that its manifest does not name: the plugin owns the URI or arrived
-    /// before the owner; or no source owns the URI, and no source with a claim in the URI's realm arrived before the
-    /// plugin.
+    /// Whether a plugin may list a resource that its manifest does not name. If the URI has an owner, the plugin must be
+    /// the owner or have arrived before the owner. If the URI has no owner, no source with a claim in the URI's realm may
+    /// have arrived before the plugin.
     pub fn may_list(&self, loaded: &Arc<LoadedPlugin>, uri: &str) -> bool {
         let own_index = self.plugins.loaded.iter().position(|one| Arc::ptr_eq(one, loaded));
         own_index.is_some_and(|own_index| match self.uris.of(uri) {
@@ -315,8 +315,9 @@ impl Catalog {
 
     /// The sources that may have the resource of this URI, in the order in which they are asked.
     ///
-    /// If a source owns the URI, the plugins from files that list resources at run time and arrived before the owner
-    /// are asked first, and then the owner. Bundled plugins are not asked, because they own all URIs that they list.
+    /// If the URI has an owner, the plugins from files that list resources at run time and arrived before the owner are
+    /// asked first, and then the owner. No other bundled plugin is asked, because bundled plugins own all URIs that they
+    /// list.
     ///
     /// If no source owns the URI, the plugins that list resources at run time and may use the URI are asked in the
     /// order of their arrival. Upstream servers that run and may use the URI are asked last, because one of their
@@ -351,8 +352,8 @@ impl Catalog {
         plugins.chain(upstreams).collect()
     }
 
-    /// Whether a source's error about a resource is the final answer: the source owns the URI; or no source owns the
-    /// URI, and the source is a plugin without templates, which may have resources that it does not list.
+    /// Whether a source's error about a resource is the final answer. An error of the URI's owner is final. If the URI has
+    /// no owner, an error of a plugin without templates is final: such a plugin may have resources that it does not list.
     pub fn answers_for(&self, source: Source<'_>, uri: &str) -> bool {
         let Source::Plugin(loaded) = source else { return self.owns(uri) };
         match self.uris.of(uri) {

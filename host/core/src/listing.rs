@@ -1,8 +1,7 @@
 //! Decides which tools a client sees: by the projects in the session's roots, or by a profile of the operator.
 //!
-//! A tool is *listed*, *unlisted* or *excluded*. A tool that is only presumed to be of no use is unlisted and can
-//! still be called, such as the tools of a family without a project. A tool that the operator excludes cannot be
-//! called.
+//! A tool is *listed*, *unlisted* or *excluded*. A tool that is presumed to be of no use, such as a tool of a family
+//! without a project, is unlisted and can still be called. A tool that the operator excludes cannot be called.
 
 mod why;
 

@@ -1,6 +1,6 @@
 //! Calls of upstream servers. The client's request goes to the server, and the server's result goes to the client. The
-//! host adapts names; URIs that another source owns; arguments, by the operator's policy and by the defaults of the
-//! tool; fields that only one of MCP's eras has; and errors.
+//! host adapts names, arguments (by the operator's policy and the tool's defaults), URIs that another source owns, fields
+//! that only one of MCP's eras has, and errors.
 //!
 //! A server of 2025-11-25 or earlier sends its question while our request is still open. A client of 2026-07-28 gets
 //! the question as a result, and answers in a new request. The open request to the server is parked until then.

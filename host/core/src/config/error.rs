@@ -103,8 +103,7 @@ pub enum Fault {
          the whole path"
     )]
     RelativePath(String),
-    /// The name of a plugin, a command, an upstream server or a profile, or a prefix, is empty, is longer than 64
-    /// characters, or has characters that names cannot have.
+    /// A name or a prefix is not made of 1 to 64 ASCII letters, digits, `-` and `_`.
     #[error(
         "a name has letters, digits, `-` and `_` only, and at most 64 of them: write another one"
     )]
