@@ -275,7 +275,7 @@ pub enum CallFailure {
     Denied(String),
     /// The caller's fault: the arguments have more bytes than the source's limit.
     ArgumentsTooLarge(String),
-    /// A time limit was reached, by the source or by a client that was asked. The text says which.
+    /// A time limit was reached, by the source or by a client that was asked.
     TimedOut(String),
     /// The plugin's fault: its answer has more bytes than `answer-bytes`.
     TooLarge(String),

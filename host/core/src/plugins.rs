@@ -89,7 +89,7 @@ impl LoadedPlugin {
 pub struct PluginTool {
     /// The plugin's definition of the tool.
     pub definition: Definition,
-    /// Whether clients see the tool. The operator may switch it off.
+    /// Whether the tool is offered. The operator can switch a tool off.
     pub is_on: bool,
     /// Whether structured content is removed from the tool's answers, as the operator configured.
     pub text_only: bool,

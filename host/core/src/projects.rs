@@ -72,7 +72,7 @@ impl Projects {
         Self { is_cut_off: true, ..Self::default() }
     }
 
-    /// Whether the search ended at no bound. A family without a result then counts as one without a project, although
+    /// Whether the search was not cut off. A family without a result then counts as one without a project, although
     /// folders below the maximum depth were not searched.
     pub fn is_complete(&self) -> bool {
         !self.is_cut_off

@@ -153,7 +153,7 @@ pub struct UpstreamOffer {
 }
 
 impl UpstreamOffer {
-    /// The tools that clients see, with their indexes in the listing.
+    /// The tools that are offered, as clients see them, with their indexes in the listing.
     pub fn tools(&self) -> impl Iterator<Item = (usize, &UpstreamTool)> {
         let is_off = |name: &str| self.source.tools_off.iter().any(|off| off == name);
         let tools = self.listing.tools.iter().enumerate();

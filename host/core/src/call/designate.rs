@@ -182,7 +182,7 @@ pub(super) fn paths_in<'a>(
 }
 
 /// Splits the pointer of a declared path at its first segment `-`, which stands for each item of an array. Returns the
-/// pointer to the array, and the rest of the pointer for each item. `None`: no segment is `-`; that of `/-o` is a name.
+/// pointer to the array, and the rest of the pointer for each item. `None`: no segment is `-`, as in `/-o`.
 pub fn split_at_items(pointer: &str) -> Option<(&str, &str)> {
     let whole = pointer.match_indices("/-").map(|(at, sign)| (at, &pointer[at + sign.len()..]));
     let mut whole = whole.filter(|(_, rest)| rest.is_empty() || rest.starts_with('/'));

@@ -1,7 +1,7 @@
-//! Gets the error of a wrapped server for a tool that clients do not see.
+//! Gets the error of a wrapped server for a tool that is not offered.
 //!
-//! The server never gets the name of the tool, because a tool that clients do not see must not run. The server gets a
-//! name that no tool has. In the answer, this name is replaced by the name of the tool.
+//! The server never gets the name of the tool, because a tool that is not offered must not run. The server gets a name
+//! that no tool has. In the answer, this name is replaced by the name of the tool.
 
 use portcullis_mcp_client::Object;
 use serde_json::{Value, json};

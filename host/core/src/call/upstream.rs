@@ -64,7 +64,7 @@ enum Continuation {
     Consent,
 }
 
-/// The digest of the tool's definition, for the audit. Empty for other work, and for a tool that clients do not see.
+/// The digest of the tool's definition, for the audit. Empty for other work, and for a tool that is not offered.
 pub(super) fn digest_of<'a>(offered: &'a UpstreamOffer, work: &Work) -> &'a str {
     match work {
         Work::Tool(call) => tool_of(offered, call).map_or("", |tool| &tool.digest),
@@ -78,7 +78,7 @@ pub(super) fn digest_of<'a>(offered: &'a UpstreamOffer, work: &Work) -> &'a str 
     }
 }
 
-/// The tool of a call, among those that clients see.
+/// The tool of a call. `None`: the tool is not offered.
 fn tool_of<'a>(
     offered: &'a UpstreamOffer,
     call: &ToolCall,

@@ -8,7 +8,7 @@ use super::{Approval, ApprovalKey, LockError, LockFile, NewApproval};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
-    /// The reference, the address or the path that was named.
+    /// The reference, the address or the path that the operator named.
     pub source: String,
     /// The SHA-256 digest of the component.
     pub digest: String,

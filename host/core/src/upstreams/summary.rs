@@ -75,7 +75,7 @@ pub struct Summary {
     /// The revision of MCP that was negotiated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
-    /// The tools that clients see, by their names without a prefix.
+    /// The tools that are offered, by their names without a prefix.
     pub tools: Vec<String>,
     /// The tools that are held back until they are approved.
     pub held: Vec<String>,
