@@ -47,7 +47,8 @@ pub struct Finding {
     pub kind: Kind,
     /// The name of the rule.
     pub rule: &'static str,
-    /// The first text that the rule matched: a JSON pointer into the result.
+    /// The place of the first text that the rule matched: a JSON pointer into the result, which lacks members if it is
+    /// too long.
     pub at: String,
     /// The number of texts that the rule matched.
     pub texts: usize,

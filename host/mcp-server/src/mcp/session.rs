@@ -100,8 +100,8 @@ impl Drop for CancelOnDrop {
 
 impl Session {
     /// The session's roots. `named`: the client's answer in this call to the question for its roots. Returns `None` if
-    /// the client has to be asked and only the answer to this request can contain the question. If a client that has
-    /// roots does not name them, no path can be opened; the next request asks again.
+    /// the client has to be asked and only the answer to this request can contain the question. No path can be opened if
+    /// a client that has roots does not name them. The next request asks again.
     pub async fn roots(
         &self,
         operator: &Roots,
