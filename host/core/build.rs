@@ -59,7 +59,7 @@ fn families() -> String {
          pub const LOG_LEVELS: &[(&str, &str, &str)] = &{:?};\n\
          /// The plugin that makes views of other tools.\n\
          pub const VIEW_PLUGIN: Option<&str> = {:?};\n\
-         /// The plugin whose tools run programs. They replace all other tools in the list if programs call those.\n\
+         /// The plugin whose tools run a model's programs, which call the tools of other sources.\n\
          pub const CODE_PLUGIN: Option<&str> = {:?};\n\
          /// The families.\n\
          pub const FAMILIES: &[Family] = &[{}];\n",

@@ -1,6 +1,5 @@
-//! The pipeline of one call, whatever its source: begin the record, check the input, ask the gate for permits, run,
-//! check the output, end the record. The steps that differ between plugins and upstream servers are in
-//! `call/plugin.rs` and `call/upstream.rs`.
+//! The pipeline of one call of any source: begins the record, bounds the size of the input, has the source run and ends
+//! the record. `call/plugin.rs` and `call/upstream.rs` have the steps that differ between plugins and upstream servers.
 
 pub mod client;
 mod consent;
@@ -39,19 +38,19 @@ pub use designate::split_at_items;
 pub use plugin::record_withheld_call;
 pub use traced::{Origin, is_traced};
 
-/// One call of a source: the work, the client and the directories.
+/// One round of a call: the work, the client and the roots.
 pub struct Call<'a> {
-    /// The correlation id that the host made: see [`request_id`].
+    /// The correlation id, which is the same in all rounds. See [`request_id`].
     pub request: String,
     /// The client's request and span, which telemetry names. Empty unless [`is_traced`].
     pub origin: Origin,
-    /// The tool, prompt, resource, completion or job.
+    /// What the source does, such as a tool or a prompt.
     pub work: Work,
-    /// The directories that the call may access.
+    /// The roots. A path in the arguments is opened only if it is beneath one of them.
     pub roots: Roots,
-    /// Data about the call that a plugin can read.
+    /// The data and the channels of the call that a plugin can use.
     pub context: CallContext,
-    /// Whether the call is a task or a job, for which no client waits. Its time limit is then `background-ms`.
+    /// Whether the call is a task or a job, for which no client waits. The plugin's time limit is then `background-ms`.
     pub task: bool,
     /// The user's decisions since the previous round.
     pub decisions: Vec<Decision>,
@@ -59,7 +58,7 @@ pub struct Call<'a> {
     pub resumed: Option<(upstream::RoundState, Object)>,
     /// The client that is notified and asked, and that can cancel the call.
     pub client: &'a dyn Client,
-    /// The tools that a plugin can call. `None`: it can call none.
+    /// The tools that the plugin can call. `None`: the source can call no tools.
     pub inner: Option<inner::InnerCalls>,
 }
 
@@ -68,7 +67,8 @@ pub struct Call<'a> {
 pub struct Decision {
     /// The question, as the audit records it: see [`question`].
     pub question: String,
-    /// `accepted`, `declined`, `cancelled`, `unanswered`; or `agreed-beforehand`, `could-not-be-asked`.
+    /// `accepted`, `declined`, `cancelled` or `unanswered`. If the user was not asked: `agreed-beforehand` or
+    /// `could-not-be-asked`.
     pub outcome: String,
 }
 
@@ -87,7 +87,7 @@ pub fn question(ask: &crate::bindings::types::Ask) -> String {
     ClientAsk::of(ask).map(|ask| ask.subject()).unwrap_or_default()
 }
 
-/// Records decisions after which no further call of the source is made.
+/// Records decisions that no further round of the call will record.
 pub fn record_decisions(
     source: Source<'_>,
     work: &Work,
@@ -109,19 +109,20 @@ fn record(trail: &Trail, decisions: &[Decision]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A tool call, by the source's own name for the tool.
+/// A tool call.
 #[derive(Debug, Clone)]
 pub struct ToolCall {
-    /// The source's own name for the tool.
+    /// The name of the tool within its source, without a prefix.
     pub name: String,
-    /// The arguments: a JSON object. All rounds of a call share them.
+    /// The arguments: a JSON object.
     pub arguments: Arc<Value>,
 }
 
-/// The kinds of work that a source can do. An upstream server does tools, prompts, resources and completions only.
+/// The kinds of work that a source can do. For an upstream server: calls of tools, prompts, reads of resources, and
+/// completions.
 pub type Work = sandbox::Work<ToolCall>;
 
-/// The answer of a plugin. Its questions to the client have passed the gate.
+/// The answer of a plugin, whose questions to the client have passed the gate.
 pub type PluginAnswer = sandbox::GuestAnswer<PermittedQuestions>;
 
 /// The answer of a source.
@@ -129,14 +130,15 @@ pub type PluginAnswer = sandbox::GuestAnswer<PermittedQuestions>;
 pub enum SourceAnswer {
     /// The answer of a plugin, in the types of the plugin contract.
     Plugin(PluginAnswer),
-    /// The result of an upstream server, with all its fields, also unknown ones.
+    /// The result of an upstream server, also with fields that the host does not know.
     Upstream(Value),
-    /// Questions of an upstream server for a client of MCP 2026-07-28.
+    /// Questions to a client of MCP 2026-07-28: those of an upstream server, or the host's question for consent to the
+    /// call.
     UpstreamQuestions {
-        /// The questions by their keys, as the upstream server asks them.
+        /// The questions by their keys, in MCP's JSON.
         requests: Object,
-        /// The state that the client sends back with its answers. It must be sealed before it is sent: otherwise the
-        /// client could change it.
+        /// The state that the client sends back with its answers. The state must be sealed before it is sent, so that
+        /// the client cannot change it.
         state: upstream::RoundState,
     },
     /// Questions of tools that a plugin has called.
@@ -166,8 +168,8 @@ impl SourceAnswer {
     }
 
     /// The data of a successful tool result as JSON, for views: the structured content, or else the first text that
-    /// is a JSON object or list, or else the first text as a JSON string. `None`: the call failed, or the result has
-    /// none of these.
+    /// is a JSON object or list, or else the first text as a JSON string. `None`: the answer is not such a result, or
+    /// has no data.
     pub fn data(&self) -> Option<String> {
         match self {
             Self::Plugin(PluginAnswer::Tool(result)) if !result.is_error => {
@@ -213,7 +215,7 @@ pub fn may_ask(work: &Work) -> bool {
     }
 }
 
-/// The input of a tool call, if it is one, and the size of the input of any work in bytes.
+/// The tool's input, if the work is a tool call, and the size of the work's input in bytes.
 fn input_of(work: &Work) -> (Option<Arc<ToolInput>>, u64) {
     let pairs = |pairs: &[(String, String)]| {
         pairs.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>()
@@ -236,7 +238,7 @@ fn input_of(work: &Work) -> (Option<Arc<ToolInput>>, u64) {
     (None, size as u64)
 }
 
-/// The subject of the audit's records: the name of a tool, an MCP method with a name or URI, or the kind of work.
+/// The subject of the call's records: the name of a tool, a text such as `prompts/get NAME`, or the kind of the work.
 fn subject_of(work: &Work) -> String {
     match work {
         Work::Tool(call) => call.name.clone(),
@@ -262,33 +264,33 @@ fn trail_of(source: Source<'_>, work: &Work, request: String, principal: Option<
     }
 }
 
-/// Why a call failed, and who is at fault.
+/// Why a call failed.
 #[derive(Debug)]
 pub enum CallFailure {
     /// The caller's fault: there is no such tool, prompt or resource.
     Unknown(String),
-    /// The caller's fault: an argument is invalid. The text names the argument.
+    /// The caller's fault: an argument is invalid. The text says what is wrong.
     InvalidArguments(String),
-    /// The gate or the roots refused.
+    /// The gate, the roots, the operator's policy for the tool, or the user refused.
     Denied(String),
     /// The caller's fault: the arguments have more bytes than the source's limit.
     ArgumentsTooLarge(String),
-    /// A time limit was reached. The text names the limit.
+    /// A time limit was reached, by the source or by a client that was asked.
     TimedOut(String),
     /// The plugin's fault: its answer has more bytes than `answer-bytes`.
     TooLarge(String),
-    /// Too many calls or tasks are running.
+    /// Too many tasks are running, or the session gets no connection to the upstream server.
     Busy(String),
-    /// The plugin's fault: it ended without an answer.
+    /// The plugin ended without an answer, cannot be run, or asks what the client does not answer.
     PluginFailed(String),
-    /// The source's own JSON-RPC error, sanitised for display.
+    /// The JSON-RPC error of the source, or of a client that was asked. The message is sanitised for display.
     Protocol(ProtocolError),
     /// The upstream server's fault: it did not answer, or its answer is not valid MCP.
     Upstream(String),
-    /// The call of an upstream server ended without an answer: the client cancelled it, its request has ended, or there
-    /// are too many questions. The text says why.
+    /// The call of an upstream server ended without an answer, for example because the client cancelled it. The text
+    /// says why.
     Abandoned(String),
-    /// The plugin's fault: its answer does not match its manifest or the contract.
+    /// The plugin's fault: its answer does not match its manifest or the contract, or its schema is invalid.
     BrokenPromise(String),
     /// The host's fault, such as an error of the operating system.
     Host(String),

@@ -56,7 +56,7 @@ impl<'a> CatalogTool<'a> {
         }
     }
 
-    /// The source's own name for the tool.
+    /// The name of the tool within its source, without a prefix.
     pub fn own_name(self) -> &'a str {
         match self {
             Self::Plugin(_, tool) => &tool.definition.name,
@@ -91,7 +91,7 @@ impl<'a> CatalogPrompt<'a> {
         }
     }
 
-    /// The source's own name for the prompt.
+    /// The name of the prompt within its source, without a prefix.
     pub fn own_name(self) -> &'a str {
         match self {
             Self::Plugin(_, prompt) => &prompt.name,
@@ -161,8 +161,8 @@ impl Catalog {
 
     /// The tool that clients know by this name.
     ///
-    /// If no tool has the name, the upstream servers' own names for their tools are searched, because views of these
-    /// servers use such names. `None`: several tools of upstream servers have this own name, or none has it.
+    /// If no tool has the name, the names of upstream tools without their prefixes are searched, because views of these
+    /// servers use such names. `None`: several upstream tools have this name without a prefix, or none has it.
     pub fn tool(&self, name: &str) -> Option<CatalogTool<'_>> {
         let named = self.tools.find(name).map(|(source, place)| self.tool_at(source, place));
         named.or_else(|| {
@@ -269,9 +269,9 @@ impl Catalog {
         self.uris.of(uri).is_some() || self.upstream_of_alias(uri).is_some()
     }
 
-    /// Whether a plugin may list a resource that its manifest does not name: the plugin owns the URI or arrived
-    /// before the owner; or no source owns the URI, and no source with a claim in the URI's realm arrived before the
-    /// plugin.
+    /// Whether a plugin may list a resource that its manifest does not name. If the URI has an owner, the plugin must be
+    /// the owner or have arrived before the owner. If the URI has no owner, no source with a claim in the URI's realm may
+    /// have arrived before the plugin.
     pub fn may_list(&self, loaded: &Arc<LoadedPlugin>, uri: &str) -> bool {
         let own_index = self.plugins.loaded.iter().position(|one| Arc::ptr_eq(one, loaded));
         own_index.is_some_and(|own_index| match self.uris.of(uri) {
@@ -315,8 +315,9 @@ impl Catalog {
 
     /// The sources that may have the resource of this URI, in the order in which they are asked.
     ///
-    /// If a source owns the URI, the plugins from files that list resources at run time and arrived before the owner
-    /// are asked first, and then the owner. Bundled plugins are not asked, because they own all URIs that they list.
+    /// If the URI has an owner, the plugins from files that list resources at run time and arrived before the owner are
+    /// asked first, and then the owner. No other bundled plugin is asked, because bundled plugins own all URIs that they
+    /// list.
     ///
     /// If no source owns the URI, the plugins that list resources at run time and may use the URI are asked in the
     /// order of their arrival. Upstream servers that run and may use the URI are asked last, because one of their
@@ -351,8 +352,8 @@ impl Catalog {
         plugins.chain(upstreams).collect()
     }
 
-    /// Whether a source's error about a resource is the final answer: the source owns the URI; or no source owns the
-    /// URI, and the source is a plugin without templates, which may have resources that it does not list.
+    /// Whether a source's error about a resource is the final answer. An error of the URI's owner is final. If the URI has
+    /// no owner, an error of a plugin without templates is final: such a plugin may have resources that it does not list.
     pub fn answers_for(&self, source: Source<'_>, uri: &str) -> bool {
         let Source::Plugin(loaded) = source else { return self.owns(uri) };
         match self.uris.of(uri) {

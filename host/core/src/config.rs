@@ -1,6 +1,6 @@
 //! The configuration of the host, read from `portcullis.toml`.
 //!
-//! Unknown keys are refused. Each error names the file, the key, and what to write instead.
+//! Unknown keys are refused. An error names the place or the key, and says what is wrong or what to write instead.
 
 mod check;
 mod defaults;
@@ -199,8 +199,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// The text is not a valid configuration. The error names the place, the key, and what to write instead, and
-    /// contains no value that may be secret.
+    /// The text is not a valid configuration. The error contains no value that may be secret.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         Self::checked(text).map_err(|error| error.with_hidden(|about| secrets::hidden(text, about)))
     }
@@ -234,7 +233,7 @@ impl Config {
             }
         }
         config.check()?;
-        // Files are found by the key `file`, because other crates read some of the tables.
+        // Files with secrets are found by the key `file`, because other crates read some of the tables.
         secret_files(&toml::Value::Table(table), &mut config.secrets);
         Ok(config)
     }

@@ -12,7 +12,8 @@ impl Family {
         FAMILIES.iter().find(|family| family.plugins.contains(&plugin))
     }
 
-    /// The families whose tools are listed only if the roots contain a project of the family.
+    /// The families whose projects are marked by files. By default, most of their tools are listed only if the roots
+    /// contain a project.
     pub fn with_projects() -> impl Iterator<Item = &'static Self> {
         FAMILIES.iter().filter(|family| !family.marks.is_empty())
     }

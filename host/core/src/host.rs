@@ -34,8 +34,8 @@ const FIRST_ANSWER_WAIT: Duration = Duration::from_secs(20);
 /// The plugins, the upstream servers and the published catalog, once for the process.
 pub struct Host {
     loading: Loading,
-    /// The catalog of the bundled plugins alone. Their names never change, so calls of bundled plugins do not wait
-    /// for other sources.
+    /// The catalog of the bundled plugins alone. Other sources take no names from bundled plugins, so calls of bundled
+    /// plugins do not wait for other sources.
     bundled: OnceCell<Arc<Catalog>>,
     /// The upstream servers.
     pub upstreams: Arc<Upstreams>,
@@ -98,7 +98,8 @@ impl Host {
         })
     }
 
-    /// The catalog that clients see. Waits a short time for plugins that are being loaded.
+    /// The catalog that clients see. Waits a short time for plugins that are being loaded, and longer for upstream
+    /// servers of which nothing is known.
     pub async fn catalog(self: &Arc<Self>) -> Arc<Catalog> {
         self.published().await.catalog.clone()
     }
@@ -152,7 +153,7 @@ impl Host {
         };
         // Sessions that are subscribed to resources hear of changes from their own connections.
         if method == "notifications/message" {
-            // Sending fails if no client listens. That does not matter.
+            // Sending fails if no client listens, which does not matter.
             let _nobody = self.logs.send(params);
         }
     }
@@ -196,7 +197,7 @@ impl Host {
         shown.tools_version.load(Ordering::Acquire) == self.shared_state.tools_generation()
     }
 
-    /// The catalog that clients see. Waits a short time for plugins that are being loaded.
+    /// The current catalog for clients, which is made if necessary: see [`Self::catalog`].
     async fn published(self: &Arc<Self>) -> Arc<VisibleCatalog> {
         let is_current = |shown: &&Arc<VisibleCatalog>| self.is_current(shown);
         if let Some(shown) = self.shown.lock().as_ref().filter(is_current) {
@@ -221,8 +222,8 @@ impl Host {
         let shown = loop {
             let lock = &self.upstreams.lock;
             let catalog = Catalog::new(plugins.clone(), upstreams.clone(), lock).await;
-            // Locked until the catalog is published. A plugin that is loaded after that finds the catalog in
-            // `publish_plugins`, which discards it and notifies clients.
+            // Locked until the catalog is published. For plugins that are loaded later, `publish_plugins` discards the
+            // catalog and notifies clients.
             let mut published = self.shown.lock();
             let now = self.loading.so_far();
             if let Some(now) = now.filter(|now| !Arc::ptr_eq(now, &plugins)) {
@@ -256,7 +257,7 @@ impl Host {
     /// Publishes the plugins that are loaded so far, and discards the catalog that lacks some of them.
     fn publish_plugins(&self, plugins: Plugins) {
         let was_shown = {
-            // Locked first: who waits for these plugins never gets a catalog without them.
+            // Locked before the plugins are added: a caller that waits for them never gets a catalog without them.
             let mut shown = self.shown.lock();
             self.loading.add(plugins);
             shown.take().is_some()

@@ -1,8 +1,7 @@
 //! Decides which tools a client sees: by the projects in the session's roots, or by a profile of the operator.
 //!
-//! A tool is *listed*, *unlisted* or *excluded*. A tool that is only presumed to be of no use is unlisted and can
-//! still be called, such as the tools of a family without a project. A tool that the operator excludes cannot be
-//! called.
+//! A tool is *listed*, *unlisted* or *excluded*. A tool that is presumed to be of no use, such as a tool of a family
+//! without a project, is unlisted and can still be called. A tool that the operator excludes cannot be called.
 
 mod why;
 
@@ -24,8 +23,8 @@ pub use why::{Visibility, VisibilityReason};
 /// of a larger list are offered by search.
 pub const SEARCH_FROM: usize = 64 * 1024;
 
-/// The clients that search among many tools themselves, by the names that they give themselves. Such a client gets
-/// the whole list.
+/// The clients that search among many tools themselves, by the names that they give themselves. With
+/// [`ToolOffer::Auto`], such a client gets the whole list.
 ///
 /// Claude Code defers tools whose definitions exceed a share of its context, and finds them by its own search.
 const CLIENTS_WITH_SEARCH: &[&str] = &["claude-code"];
@@ -116,7 +115,7 @@ impl Selection {
         if let Some(pattern) = first_match(&self.off, name) {
             return VisibilityReason::Off { pattern: pattern.to_owned(), by: self.shown_name() };
         }
-        // Programs are another way to call the same tools, so `*` does not match the plugin that runs programs.
+        // A model's program is another way to call the same tools, so `*` does not match the plugin that runs programs.
         let is_other_way = |pattern: &str| pattern == "*" && runs_programs(tool.source());
         let on = self.on.as_ref().and_then(|on| first_match(on, name));
         if let Some(pattern) = on.filter(|pattern| !is_other_way(pattern)) {
@@ -222,7 +221,7 @@ fn family_of(source: Source<'_>) -> Option<&'static Family> {
     Family::of(&loaded.plugin.name)
 }
 
-/// Whether a source is the bundled plugin that runs programs, which call the tools of all other sources.
+/// Whether a source is the bundled plugin that runs a model's programs, which call the tools of other sources.
 fn runs_programs(source: Source<'_>) -> bool {
     let loaded = source.plugin().filter(|loaded| loaded.plugin.origin == Origin::Bundled);
     loaded.is_some_and(|loaded| CODE_PLUGIN == Some(&*loaded.plugin.name))

@@ -22,7 +22,7 @@ pub use provenance::Provenance;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
-    /// The digest of each plugin's component.
+    /// The digest of each plugin's approved component.
     #[serde(default)]
     plugins: BTreeMap<String, String>,
     /// The digest of each approved tool's definition, by the server's key and the server's name for the tool.
@@ -360,7 +360,7 @@ impl LockFile {
         all.into_iter().zip(0..).collect()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this file is about a file")]
+    #[expect(clippy::disallowed_methods, reason = "this function reads the lock file")]
     fn read(&self) -> Result<Content, LockError> {
         let read = match std::fs::read_to_string(&self.path) {
             Ok(text) => toml::from_str(&text).map_err(io::Error::other),

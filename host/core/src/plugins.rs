@@ -73,7 +73,7 @@ impl LoadedPlugin {
         grant.as_ref().is_some_and(|grant| grant.scope == Scope::Roots) || self.calls_tools()
     }
 
-    /// Whether the programs whose calls the plugin makes are kept beside the audit, as the operator configured.
+    /// Whether the operator wants the programs that the plugin runs, such as models' scripts, kept beside the audit.
     pub fn keeps_programs(&self) -> bool {
         let grant = &self.plugin.terms.policy.grants.tools;
         grant.as_ref().is_some_and(|grant| grant.keeps_programs())
@@ -89,7 +89,7 @@ impl LoadedPlugin {
 pub struct PluginTool {
     /// The plugin's definition of the tool.
     pub definition: Definition,
-    /// Whether clients see the tool. The operator may switch it off.
+    /// Whether the tool is offered. The operator can switch a tool off.
     pub is_on: bool,
     /// Whether structured content is removed from the tool's answers, as the operator configured.
     pub text_only: bool,
@@ -131,7 +131,7 @@ pub struct RejectedComponent {
     pub origin: Origin,
     /// The SHA-256 digest of the component, if the file could be read.
     pub digest: Option<String>,
-    /// The reason and a remedy, for display.
+    /// The reason, with a remedy if there is one, for display.
     pub reason: String,
     /// The imports and the manifest, if the component could be examined.
     pub info: Option<Arc<ComponentInfo>>,
@@ -146,7 +146,7 @@ pub struct Plugins {
     pub refused: Vec<RejectedComponent>,
     /// Further remarks for the operator.
     pub remarks: Vec<String>,
-    /// Whether loading is finished. If not, further components are being compiled.
+    /// Whether loading is finished. If not, further components are being opened or compiled.
     pub complete: bool,
 }
 
@@ -181,7 +181,7 @@ pub struct GrantComparison {
     pub wanted: Option<String>,
     /// Whether the grant equals the want, apart from values that only the operator can give.
     pub is_as_wanted: bool,
-    /// The targets of the grant: hosts with methods, commands, directories.
+    /// The targets of the grant, such as hosts with their methods, or commands.
     pub targets: Vec<String>,
     /// Whether the grant lets the plugin change something outside the host.
     pub can_change: bool,

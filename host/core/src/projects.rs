@@ -72,7 +72,8 @@ impl Projects {
         Self { is_cut_off: true, ..Self::default() }
     }
 
-    /// Whether the search was complete, so that a family without a result has no project.
+    /// Whether the search was not cut off. A family without a result then counts as one without a project, although
+    /// folders below the maximum depth were not searched.
     pub fn is_complete(&self) -> bool {
         !self.is_cut_off
     }
@@ -199,7 +200,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let family = marked(&folder.path().join("a/b"));
         let projects = Projects::look(&roots(folder.path()));
-        let at = projects.of(family).expect("it is found");
+        let at = projects.of(family).expect("the project is found");
         assert!(at.starts_with(folder.path().join("a/b")), "{}", at.display());
         assert!(projects.is_complete());
         let others = Family::with_projects().filter(|one| one.name != family.name);
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_packages_and_hidden_ones_are_not_looked_at() {
+    fn folders_of_packages_and_hidden_folders_are_not_searched() {
         let folder = tempfile::tempdir().unwrap();
         for skipped in ["node_modules", ".cache"] {
             marked(&folder.path().join(skipped));
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_that_ends_at_a_bound_says_so() {
+    fn a_search_that_ends_at_a_bound_is_not_complete() {
         let folder = tempfile::tempdir().unwrap();
         for number in 0..20 {
             std::fs::write(folder.path().join(number.to_string()), "").unwrap();

@@ -23,7 +23,8 @@ pub enum SchemaError {
     NotASchema(String),
 }
 
-/// The faults of a value in one line, each with its place in the value.
+/// The first faults of a value in one line, and the number of the others. The place of a fault is named, unless the
+/// fault concerns the whole value.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Faults(String);
@@ -70,7 +71,7 @@ impl Schema {
     }
 }
 
-/// A fault of a value, described by the name of the argument.
+/// A fault of a value in words, with the place of the fault unless it concerns the whole value.
 fn describe(fault: &jsonschema::ValidationError<'_>, value: &Value) -> String {
     use jsonschema::error::ValidationErrorKind;
     let at = fault.instance_path().as_str().trim_start_matches('/').replace('/', ".");

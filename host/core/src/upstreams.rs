@@ -44,8 +44,8 @@ pub use summary::Summary;
 /// How long a client may take to answer a question. The client may have to ask its user.
 pub const ANSWER_TIME: Duration = Duration::from_secs(15 * 60);
 
-/// How long lists wait for servers of which nothing is known, counted from the first list. Most clients wait
-/// somewhat longer for a list.
+/// How long lists wait for servers of which nothing is known, counted from the first list that waits. Most clients
+/// wait somewhat longer for a list.
 const FIRST_WAIT: Duration = Duration::from_secs(45);
 
 /// As `FIRST_WAIT`, for servers that the previous process of the host could not start.
@@ -69,7 +69,7 @@ pub struct Upstreams {
     pub all: Vec<Arc<UpstreamSource>>,
     /// The lock file, with the digests of the approved definitions of tools.
     pub lock: Lock,
-    /// Whether nothing is approved at its first use.
+    /// Whether the host is locked. If not, the tools of a server are approved at its first use.
     is_locked: bool,
     /// When the first list was made that had to wait for a server.
     first_list: OnceLock<Instant>,
@@ -87,9 +87,9 @@ pub struct UpstreamSource {
     connections: Connections,
     /// The program or address, for display to the operator.
     endpoint: String,
-    /// Whether its program is confined.
+    /// Whether the server's program is confined.
     confined: bool,
-    /// Tools that clients do not see.
+    /// Tools that the operator hides from clients (`tools-off`).
     tools_off: Vec<String>,
     /// The operator's policies for tools.
     pub(crate) policies: Policies,
@@ -108,7 +108,7 @@ pub struct UpstreamSource {
 struct Schemas(Mutex<HashMap<String, Arc<Result<Schema, SchemaError>>>>);
 
 impl Schemas {
-    /// The compiled schema of `text`, which is compiled if its digest is new.
+    /// The compiled schema for this digest. If there is none yet, `text` is compiled.
     fn get_or_compile(
         &self,
         digest: &str,
@@ -148,12 +148,12 @@ pub struct UpstreamOffer {
     pub presented: Arc<Vec<UpstreamTool>>,
     /// Tools that are held back, because they are new or have changed since the approval.
     pub held: Vec<HeldTool>,
-    /// Which of the server's URIs belong to another source. Empty until the offer is part of a catalog.
+    /// The server's claims on URIs. Empty until the offer is part of a catalog.
     pub(crate) addresses: Arc<Addresses>,
 }
 
 impl UpstreamOffer {
-    /// The tools that clients see, with their indexes in the listing.
+    /// The tools that are offered, as clients see them, with their indexes in the listing.
     pub fn tools(&self) -> impl Iterator<Item = (usize, &UpstreamTool)> {
         let is_off = |name: &str| self.source.tools_off.iter().any(|off| off == name);
         let tools = self.listing.tools.iter().enumerate();
@@ -175,8 +175,8 @@ impl UpstreamOffer {
 
 impl Upstreams {
     /// The configured upstream servers. `lock`: the lock file. `logins`: the folder of OAuth logins. `memory`: the
-    /// lists that earlier processes of the host fetched. `is_locked`: nothing is approved at its first use. No
-    /// server is started yet.
+    /// lists that earlier processes of the host fetched. `is_locked`: no tools are approved at the first use of their
+    /// server. No server is started yet.
     ///
     /// # Errors
     ///
@@ -209,7 +209,7 @@ impl Upstreams {
                 confined: one.definition.confine.is_some(),
                 tools_off: one.tools_off.clone(),
                 policies,
-                // A name cannot contain `@`.
+                // A name cannot contain `@`, so this key is not the name of a server.
                 key: match &one.typed {
                     Some(CommandLineServer { digest, .. }) => format!("{name}@{digest:.16}").into(),
                     None => name.as_str().into(),
@@ -227,8 +227,8 @@ impl Upstreams {
     }
 
     /// The offers of all servers. Servers whose lists are known are not started, and their lists may come from an
-    /// earlier process of the host. All other servers are started at the same time. Waits for them at most until
-    /// `FIRST_WAIT` after the first list.
+    /// earlier process of the host. All other servers are started at the same time, and left out if they do not answer
+    /// in time: see `FIRST_WAIT` and `FAILED_WAIT`.
     pub async fn offers(&self) -> Vec<UpstreamOffer> {
         self.offers_by(|source| async move {
             let has_failed = source.upstream.recall().await;
@@ -445,7 +445,7 @@ impl UpstreamSource {
         })
     }
 
-    /// Whether the server was given on the command line, so that its clients spoke with it alone before.
+    /// Whether the server was given on the command line (`wrap`), and not in the configuration.
     pub fn is_wrapped(&self) -> bool {
         self.typed.is_some()
     }

@@ -1,13 +1,13 @@
 //! Measures, before a JSON message is parsed, how much memory the parsed message would need.
 //!
 //! A parsed message takes far more memory than its text: two bytes of `[0,0,…]` become a value of 72 bytes.
-//! [`Scan`] reads the text once, in pieces of any size, without allocation and without recursion. It
-//! counts what a parser would allocate for, measures how deep the message is nested, and finds the
-//! members `id`, `method`, `result` and `error` of a JSON-RPC message, so that a refusal can have the id of the
-//! request. [`scan`] scans a complete message.
+//! [`Scan`] reads the text once, in pieces of any size, without allocation and without recursion. A scan counts what a
+//! parser would allocate for, and measures how deep the message is nested. For refusals, which have the id of the
+//! request, a scan also finds the members `id`, `method`, `result` and `error` of a JSON-RPC message. [`scan`] scans a
+//! complete message.
 //!
-//! The scan does not validate: a parser may refuse a message that the scan accepts. For a text that is not JSON, it
-//! counts at least as much as a parser allocates before its error.
+//! The scan does not validate: a parser may refuse a message that the scan accepts. For a text that is not JSON, the
+//! scan counts at least as much as a parser allocates before its error.
 
 mod members;
 mod outline;

@@ -61,7 +61,7 @@ pub(crate) enum MemberValue {
     /// There is no such member.
     #[default]
     Missing,
-    /// The member exists. Its value is an array or an object, is too long, or is not complete.
+    /// The member exists, and its value is an array or an object, is too long, or is not complete.
     Unknown,
     /// A string, as written between its quotes.
     Text(Piece<MAX_KEPT_BYTES>),

@@ -84,7 +84,7 @@ impl<'de> Visitor<'de> for Meeting {
 fn compare(text: &[u8]) -> Result<(), TestCaseError> {
     let outline = scan(text);
     let Ok(value) = serde_json::from_slice::<Value>(text) else { return Ok(()) };
-    let met: Met = serde_json::from_slice(text).expect("it was read before");
+    let met: Met = serde_json::from_slice(text).expect("the text was read before");
     prop_assert_eq!(outline.depth(), met.depth);
     prop_assert_eq!(outline.units(), met.units);
     prop_assert!(outline.is_complete());
@@ -205,13 +205,13 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn it_agrees_with_serde_about_any_value(value in any_json(), pretty in any::<bool>()) {
+    fn the_scan_agrees_with_serde_about_any_value(value in any_json(), pretty in any::<bool>()) {
         let text = if pretty { serde_json::to_vec_pretty(&value) } else { serde_json::to_vec(&value) };
         compare(&text.unwrap())?;
     }
 
     #[test]
-    fn it_agrees_with_serde_about_any_text_that_serde_reads(
+    fn the_scan_agrees_with_serde_about_any_text_that_serde_reads(
         value in any_json(),
         changes in prop::collection::vec(change(), 1..4),
     ) {
@@ -285,14 +285,14 @@ fn an_answer_is_told_from_a_request() {
 }
 
 #[test]
-fn what_is_nested_too_deep_or_has_too_many_values_is_known() {
+fn a_message_that_is_nested_too_deep_or_has_too_many_values_exceeds_the_limits() {
     let deep = |depth: u32| "[".repeat(depth as usize) + &"]".repeat(depth as usize);
     assert!(scan(deep(MAX_DEPTH).as_bytes()).check().is_ok());
     assert!(serde_json::from_str::<Value>(&deep(MAX_DEPTH)).is_ok());
     assert_eq!(scan(deep(MAX_DEPTH + 1).as_bytes()).check(), Err(Excess::Depth));
     assert!(serde_json::from_str::<Value>(&deep(MAX_DEPTH + 1)).is_err());
     let numbers = |count: u64| format!("[{}0]", "0,".repeat(usize::try_from(count).unwrap() - 1));
-    // The array is one unit, and its first member makes it four more.
+    // The array is one unit, and its first member adds four more.
     assert!(scan(numbers(MAX_UNITS - 5).as_bytes()).check().is_ok());
     let excess = scan(numbers(MAX_UNITS - 4).as_bytes()).check().unwrap_err();
     assert_eq!(excess, Excess::Units { units: MAX_UNITS + 1, most: MAX_UNITS });

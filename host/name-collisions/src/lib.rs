@@ -93,8 +93,8 @@ impl Names {
 
     /// The item of this name: the index of its source, and its index among the source's own items.
     pub fn find(&self, name: &str) -> Option<(usize, usize)> {
-        let (_, plugin, place) = &self.all[*self.by_name.get(name)?];
-        Some((*plugin, *place))
+        let (_, source, place) = &self.all[*self.by_name.get(name)?];
+        Some((*source, *place))
     }
 
     /// All names, each with the index of the source and the index among the source's own items.
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_made_of_two_takes_nobodys_own() {
+    fn a_renamed_item_takes_no_owners_name() {
         let all =
             [things("a", None, &["x"]), things("b", None, &["x"]), things("c", None, &["b_x"])];
         let mut remarks = Vec::new();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_still_has_no_name_of_its_own_is_hidden_and_said_to_be() {
+    fn an_item_without_a_free_name_is_hidden_with_a_remark() {
         let mut remarks = Vec::new();
         let long = "l".repeat(MAX_NAME_BYTES + 1);
         let all = [

@@ -48,7 +48,7 @@ impl UriSpace {
     }
 }
 
-/// Schemes that many sources share. Their realm is the scheme with the authority.
+/// Schemes that many sources share. The realm of such a scheme's URI is the scheme with the authority.
 const SHARED: [&str; 5] = ["ui", "http", "https", "file", "data"];
 
 /// The realm of a URI or of the beginning of a URI: the scheme. For schemes that many sources share, the realm also
@@ -73,7 +73,7 @@ pub fn owns(template: &str, uri: &str) -> bool {
 
 /// The text with its scheme and authority in lower case. `None`: the text has no scheme.
 ///
-/// A prefix of a URI gives a prefix of the folded URI.
+/// If a prefix of a URI has a scheme, the folded prefix is a prefix of the folded URI.
 fn folded(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once(':')?;
     let mut bytes = scheme.bytes();
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_template_owns_what_begins_with_its_literal_text_and_names_a_scheme() {
+    fn a_template_with_a_scheme_owns_what_begins_with_its_literal_text() {
         let table = [
             ("notes://{folder}/{+path}", "notes://a/b", true),
             ("notes://{folder}/{+path}", "NOTES://a/b", true),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_realm_is_a_scheme_and_of_shared_ones_the_authority_too() {
+    fn a_realm_is_a_scheme_and_for_shared_schemes_also_the_authority() {
         for (uri, expected) in [
             ("Notes://a/b", Some("notes")),
             ("urn:a:b", Some("urn")),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_scheme_can_be_a_resource_all_the_same() {
+    fn a_uri_without_a_scheme_can_be_claimed() {
         let mut owners = Owners::default();
         owners.claim(UriSpace::of_uri("Readme"), 0).unwrap();
         assert_eq!(owners.claim(UriSpace::of_uri("Readme"), 1), Err(0));

@@ -2,19 +2,19 @@
 
 use crate::{Kind, Rule};
 
-/// From this number of invisible characters in a row on, the characters carry text. Persian and emoji need one at a time.
+/// Minimum number of invisible characters in a row that count as hidden text. Persian and emoji need one at a time.
 const MIN_INVISIBLE: usize = 6;
 
-/// From this number of variation selectors in a row on, the selectors carry text. A character has at most one.
+/// Minimum number of variation selectors in a row that count as hidden text. An ordinary character has at most one.
 const MIN_SELECTORS: usize = 3;
 
-/// The flag from which the flags of England, Scotland, Wales and others are made, by tags after it.
+/// The black flag. With tags after it, it is the flag of a region, such as Scotland.
 const BLACK_FLAG: char = '\u{1f3f4}';
 
-/// The tag that ends such a flag.
+/// The tag that ends the flag of a region.
 const CANCEL_TAG: char = '\u{e007f}';
 
-/// Maximum number of tags of such a flag, with the last one.
+/// Maximum number of tags of a region's flag, with [`CANCEL_TAG`].
 const MAX_FLAG: usize = 7;
 
 /// The rules that match a text.
@@ -33,7 +33,7 @@ pub(crate) fn rules_in(text: &str) -> Vec<Rule> {
     matched.map(|(name, _)| Rule { kind: Kind::HiddenText, name }).collect()
 }
 
-/// Whether a character has no width and no effect on the characters around it, or joins or separates them.
+/// Whether a character is invisible, such as a zero width space or a soft hyphen.
 pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}')
 }

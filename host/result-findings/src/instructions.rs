@@ -1,4 +1,4 @@
-//! Instructions aimed at a model, by phrases that ordinary text does not have.
+//! Instructions aimed at a model, by phrases that are rare in ordinary text.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,8 +8,8 @@ use regex::RegexSet;
 use crate::hidden::{is_invisible, is_tag};
 use crate::{Kind, Rule};
 
-/// The rules: their names and phrases as regular expressions. A space stands for any white space, or none between
-/// characters of Chinese and Japanese. Letters match in both cases.
+/// The rules: their names and phrases as regular expressions. A space stands for white space or marks of emphasis (`*`,
+/// `_`), and ` ?` for optional white space. Letters match in both cases.
 const PHRASES: &[(&str, &str)] = &[
     (
         "ignore-instructions",
@@ -46,7 +46,7 @@ const PHRASES: &[(&str, &str)] = &[
     ),
     (
         "important-tag",
-        // The tag of the attack by descriptions of tools: text between the tags that speaks of the user or of calls.
+        // Attacks by descriptions of tools use this tag. The text between the tags speaks of the user or of calls.
         r"<important>[^<]*\b(?:before (?:using|calling) (?:this|any)|do not mention|don't mention|the user)\b[^<]*</important>",
     ),
 ];
@@ -61,7 +61,7 @@ static ALL: LazyLock<RegexSet> = LazyLock::new(|| {
     RegexSet::new(PHRASES.iter().map(spaced)).expect("the phrases are valid")
 });
 
-/// The pattern, with white space of any kind for each space outside of classes.
+/// The pattern, with white space or marks of emphasis for each space outside of character classes.
 fn spaces(pattern: &str) -> String {
     let mut spaced = String::with_capacity(pattern.len() * 2);
     let mut is_class = false;
@@ -81,7 +81,7 @@ fn spaces(pattern: &str) -> String {
 
 /// The rules that match a text.
 pub(crate) fn rules_in(text: &str) -> Vec<Rule> {
-    // Two spaces and a dozen letters are the shortest phrase.
+    // Every phrase has more than 12 bytes.
     if text.len() < 12 {
         return Vec::new();
     }

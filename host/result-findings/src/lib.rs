@@ -4,7 +4,7 @@
 //! which rules matched and where, and never what the text is.
 //!
 //! The rules are conservative: they know forms, such as the form of a provider's tokens, and a text that fits no form is
-//! not found. A result without a mark is therefore no safer than before.
+//! not found. A result without a mark can therefore still have secrets, hidden text or instructions.
 
 mod hidden;
 mod instructions;
@@ -18,7 +18,7 @@ use serde_json::Value;
 /// The member of a result's `_meta` that has the findings.
 pub const KEY: &str = "portcullis/findings";
 
-/// Maximum length of a place in bytes. A longer one is cut off at the last member that fits.
+/// Maximum length of a place in bytes, before escaping. A member that does not fit is left out of the place.
 const MAX_PLACE: usize = 200;
 
 /// What kind of text a rule finds.
@@ -47,7 +47,8 @@ pub struct Finding {
     pub kind: Kind,
     /// The name of the rule.
     pub rule: &'static str,
-    /// The first text that the rule matched: a JSON pointer into the result.
+    /// The place of the first text that the rule matched: a JSON pointer into the result, which lacks members if it is
+    /// too long.
     pub at: String,
     /// The number of texts that the rule matched.
     pub texts: usize,

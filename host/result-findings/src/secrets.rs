@@ -58,7 +58,7 @@ pub(crate) fn rules_in(text: &str) -> Vec<Rule> {
     matched.map(|index| Rule { kind: Kind::Secret, name: FORMS[index].0 }).collect()
 }
 
-/// Whether a text has a secret's form and is an example: it says so, or it has few different characters, as in
+/// Whether a match is an example and no secret: it says so, or its last 16 bytes have few different values, as in
 /// `ghp_xxxxxxxx…`.
 fn is_made_up(found: &str) -> bool {
     let lower = found.to_ascii_lowercase();

@@ -48,7 +48,7 @@ impl PassthroughKey {
 
     /// A `_meta` for any of rmcp's result types. When the message is written, `result` replaces the typed result.
     ///
-    /// rmcp adapts its results to the client's protocol version, for example by leaving out `resultType`. It does not
+    /// rmcp adapts its results to the client's protocol version, for example by leaving out `resultType`. rmcp does not
     /// adapt `result`, which must fit this version.
     pub fn wrap(&self, result: Value) -> MetaObject {
         let mut meta = JsonObject::new();

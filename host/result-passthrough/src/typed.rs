@@ -58,7 +58,8 @@ fn meta(result: &mut ServerResult) -> Option<&mut MetaObject> {
         ServerResult::CallToolResult(result) => result.meta.as_mut(),
         ServerResult::InputRequiredResult(result) => result.meta.as_mut(),
         ServerResult::TaskAckResult(result) => result.meta.as_mut(),
-        // Types without `_meta`, and types that a later version of rmcp adds, carry no wrapped result.
+        // `take` handles custom results. Empty results, and types that a later version of rmcp adds, carry no wrapped
+        // result.
         ServerResult::EmptyResult(_) | ServerResult::CustomResult(_) | _ => None,
     }
 }

@@ -19,8 +19,8 @@ pub fn line(text: &str, max: usize) -> String {
     }
 }
 
-/// The text with the characters that [`plain`] removes written as escapes, such as `\u{1b}`: they have no effect, and
-/// none is hidden. Line feeds and tabs stay.
+/// The text with the characters that [`plain`] removes written as escapes, such as `\u{1b}`, so that a reader sees them
+/// and they have no effect. Line feeds and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let deceives = |c: char| !matches!(c, '\n' | '\t') && is_deceptive(c);
     if !text.contains(deceives) {

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_what_rmcp_reads() {
+    fn a_tool_call_is_read_as_rmcp_reads_it() {
         for line in [
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#,
             r#"{"params":{"arguments":{},"name":"\u0061"},"method":"tools/call","id":"x","jsonrpc":"2.0"}"#,
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_left_to_rmcp() {
+    fn all_other_messages_are_left_to_rmcp() {
         for line in [
             r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"a"}}"#,
             r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"a"}}"#,

@@ -82,7 +82,7 @@ mod tests {
             let read = tokio::time::timeout(Duration::from_millis(20), input.next()).await;
             match read {
                 Ok(line) => {
-                    let Some(InputLine::Text(line)) = line.unwrap() else { panic!("it is short") };
+                    let Some(InputLine::Text(line)) = line.unwrap() else { panic!("a short line") };
                     assert_eq!(line, b"{\"a\":1}");
                     return;
                 }

@@ -133,12 +133,12 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> StdioT
         // The line is written in a task of its own: rmcp may drop this future, but a line must be written
         // completely.
         let writing = tokio::spawn(async move { write(&output, &ends, line).await });
-        // `write` has logged a failure.
+        // `write` logs failures.
         let _logged = writing.await;
     }
 }
 
-/// Writes a line. If the output is closed, the connection ends.
+/// Writes a line. If it cannot be written, the connection ends.
 async fn write<W: AsyncWrite + Unpin>(
     output: &Mutex<W>,
     ends: &EndSignals,

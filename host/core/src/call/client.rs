@@ -29,7 +29,7 @@ pub enum Notification {
 pub struct Forwarded {
     /// A name that only this session has. Questions of the upstream server are answered by this session alone.
     pub session: Arc<str>,
-    /// The session that owns connections to upstream servers. `None`: the caller gets the first connection.
+    /// The session that owns connections to upstream servers. `None`: the call uses the first connection.
     pub owner: Option<Owner>,
     /// The request's `_meta`, with the client's progress token and without the protocol's own keys.
     pub meta: Option<Object>,
@@ -71,7 +71,7 @@ pub trait Client: Send + Sync {
     fn forwarded(&self) -> Forwarded;
 }
 
-/// The host itself as the client of its own calls. It answers no question and takes no notification.
+/// The host itself as the client of its own calls, which answers no question and takes no notification.
 #[derive(Debug, Default)]
 pub struct NoClient;
 

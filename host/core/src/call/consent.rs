@@ -1,5 +1,5 @@
 //! The question that asks the user for consent before a call of an upstream tool, if the operator's policy for the
-//! tool requires it.
+//! tool requires consent.
 
 use portcullis_mcp_client::Object;
 use serde_json::{Value, json};

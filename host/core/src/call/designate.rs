@@ -39,8 +39,8 @@ pub(super) fn designate(
                 return Err(explain(argument, path, &refusal));
             }
         };
-        // Opening changes nothing, even for a path that will be written: each write is an ask of its own. So this ask
-        // is recorded once, with its outcome.
+        // Opening changes nothing, even for a path that will be written: each write is an ask of its own. The ask for
+        // opening is therefore recorded once, with its outcome.
         match open(gate.pass_read(ask)?, &located, declared)? {
             Ok(opened) => designated.push(opened),
             Err(refusal) => return Err(explain(argument, path, &refusal)),
@@ -128,7 +128,7 @@ fn explain(argument: &str, path: &str, refusal: &Refusal) -> CallFailure {
     CallFailure::Denied(message)
 }
 
-/// The remedy at the end of the message. Empty: the only remedy is to name another path.
+/// The remedy at the end of the message. Empty if the refusal says enough.
 fn remedy(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::NoRoots => {
@@ -181,9 +181,8 @@ pub(super) fn paths_in<'a>(
     found
 }
 
-/// Splits the pointer of a declared path at its first `-`, which stands for each item of an array: the pointer to
-/// the array, and the rest of the pointer for each item. `None`: there is no `-`. In `/-o`, the `-` is a part of the
-/// member's name.
+/// Splits the pointer of a declared path at its first segment `-`, which stands for each item of an array. Returns the
+/// pointer to the array, and the rest of the pointer for each item. `None`: no segment is `-`, as in `/-o`.
 pub fn split_at_items(pointer: &str) -> Option<(&str, &str)> {
     let whole = pointer.match_indices("/-").map(|(at, sign)| (at, &pointer[at + sign.len()..]));
     let mut whole = whole.filter(|(_, rest)| rest.is_empty() || rest.starts_with('/'));
@@ -277,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_may_begin_with_the_sign_for_each_item() {
+    fn the_name_of_a_member_may_begin_with_a_hyphen() {
         let arguments = json!({
             "-o": "/a",
             "list": [{"-o": "/b", "-": "/c"}, {"-o": "/d"}],

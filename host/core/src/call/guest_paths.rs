@@ -68,7 +68,7 @@ pub(super) fn show(directories: &GuestDirectories, text: &mut String) {
     }
 }
 
-/// As [`show`], for all texts of an answer. State and binary data stay as they are.
+/// As [`show`], for the texts of an answer. URIs, state and binary data stay as they are.
 pub(super) fn show_answer(directories: &GuestDirectories, answer: &mut GuestAnswer) {
     if directories.is_empty() {
         return;
@@ -256,8 +256,8 @@ mod tests {
             extra: None,
         });
         show_answer(&directories, &mut answer);
-        let GuestAnswer::Tool(result) = answer else { unreachable!("it is a result") };
-        let ContentBody::Text(told) = &result.content[0].body else { unreachable!("it is a text") };
+        let GuestAnswer::Tool(result) = answer else { unreachable!("the answer is a result") };
+        let ContentBody::Text(told) = &result.content[0].body else { unreachable!("a text") };
         assert_eq!(told, "wrote C:/game/a; see file:///C:/game/a and /D:/x");
         let structured = result.structured.unwrap();
         assert_eq!(structured, r#"{"path":"C:/game/a","log":"x\nC:/game"}"#);
@@ -271,8 +271,8 @@ mod tests {
         let asks = vec![("k".to_owned(), Ask::Consent(consent))];
         let mut answer = GuestAnswer::NeedInput(Need { asks, state: None });
         show_answer(&directories, &mut answer);
-        let GuestAnswer::NeedInput(need) = answer else { unreachable!("it is a question") };
-        let Ask::Consent(consent) = &need.asks[0].1 else { unreachable!("it asks for consent") };
+        let GuestAnswer::NeedInput(need) = answer else { unreachable!("the answer is a question") };
+        let Ask::Consent(consent) = &need.asks[0].1 else { unreachable!("a question for consent") };
         assert_eq!(consent.subject, "C:/game/a.png to /Game/A");
         assert_eq!(consent.overwrites.as_deref(), Some("C:/game/b"));
     }

@@ -1,6 +1,6 @@
-//! Calls of tools that a plugin makes during its own call, which is then a *run*. Each of these calls goes through
-//! the pipeline like a client's call, with the roots, the caller and the client of the run. Its request id is the id
-//! of the run, a full stop, and the number of the call.
+//! Calls of tools that a plugin makes during its own call, which is then a *run*. Each inner call goes through the
+//! pipeline like a client's call, with the roots, the caller and the client of the run. The request id of an inner call
+//! is the id of the run, a full stop, and the number of the inner call.
 //!
 //! If a call has questions for the client, the round ends as soon as the plugin waits and all its other calls have
 //! ended. In the next round, the plugin runs again from the start, and the [`Journal`] answers the calls that have
@@ -87,17 +87,17 @@ pub struct InnerQuestions {
 }
 
 impl InnerQuestions {
-    /// The tools that have questions, as clients know them.
+    /// The names of the tools that have questions, as clients know them.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         self.asks.iter().filter_map(|(call, _)| self.journal.tool(*call))
     }
 }
 
-/// The reason why the calls of a plugin end the plugin's round.
+/// Why the server of the inner calls ends the plugin's round.
 pub(super) enum RoundEnd {
     /// The plugin waits, and only for calls that have questions.
     Questions(Vec<(u32, InnerAsk)>),
-    /// The time limit that the plugin set for itself has passed. The value is the limit in milliseconds.
+    /// The time limit that the plugin set for the run has passed. The value is the limit in milliseconds.
     TimedOut(u32),
 }
 
@@ -134,9 +134,9 @@ pub(super) struct InnerCallServer<'a> {
     ready: VecDeque<Completion>,
     queue: VecDeque<Queued>,
     asks: Vec<(u32, InnerAsk)>,
-    /// When the plugin's own time limit is reached, and its milliseconds.
+    /// The time limit that the plugin set for the run: when it is reached, and its milliseconds.
     until: Option<(Instant, u32)>,
-    /// The plugin waits for a completion.
+    /// Set while the plugin waits for a completion: where the completion is sent.
     waiting: Option<oneshot::Sender<Option<Completion>>>,
 }
 
@@ -173,7 +173,7 @@ impl<'a> InnerCallServer<'a> {
         self.journal
     }
 
-    /// A failure of the plugin, with the calls that it made before: their effects remain.
+    /// Adds the calls of the run to a failure of the plugin, because the effects of these calls remain.
     pub fn explain(&self, failure: CallFailure) -> CallFailure {
         let Some(made) = self.journal.made() else { return failure };
         let told =
@@ -213,7 +213,7 @@ impl<'a> InnerCallServer<'a> {
             tokio::select! {
                 request = self.requests.recv() => match request {
                     Some(request) => self.accept(request),
-                    // The instance is gone: the plugin's answer is about to end the round.
+                    // The instance is gone: the plugin's answer or failure is about to end the round.
                     None => std::future::pending().await,
                 },
                 Some(finished) = running.next() => self.finish(finished).await,
@@ -309,14 +309,13 @@ impl<'a> InnerCallServer<'a> {
         }
     }
 
-    /// Makes a call.
     fn make(&self, queued: Queued) -> BoxFuture<'a, Finished> {
         let Queued { call, tool, arguments, permit, round } = queued;
         let (run, mut catalog, shared) = (self.run, self.catalog.clone(), self.shared.clone());
         let (is_excluded, all) = (self.is_excluded.clone(), self.all.clone());
         Box::pin(async move {
             if let Some(all) = all.filter(|_| catalog.tool(&tool).is_none()) {
-                // It may be a tool of a plugin that is still being compiled.
+                // The tool may belong to a plugin that is still being loaded.
                 catalog = all().await;
             }
             let end = if is_excluded(&catalog, &tool) {

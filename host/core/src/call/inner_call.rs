@@ -37,7 +37,7 @@ pub struct InnerRound {
 pub enum InnerAsk {
     /// The questions of a plugin.
     Plugin(Arc<LoadedPlugin>, PermittedQuestions),
-    /// The questions of an upstream server, with its state.
+    /// The questions of an upstream server, or for consent to its call, with the state of the call.
     Upstream(Object, RoundState),
 }
 
@@ -50,7 +50,7 @@ impl std::fmt::Debug for InnerAsk {
     }
 }
 
-/// The run: the call of the plugin that makes calls itself.
+/// The run: the call of the plugin that makes the inner calls.
 #[derive(Clone, Copy)]
 pub(super) struct OuterCall<'a> {
     pub request: &'a str,
@@ -63,7 +63,8 @@ pub(super) struct OuterCall<'a> {
     pub most: u32,
     /// The number of progress notifications about inner calls that this round of the run has sent.
     pub steps: &'a AtomicU64,
-    /// The audit trail, in whose folder the text of each program is kept. `None`: the grant does not keep programs.
+    /// The audit trail that keeps the program that the plugin executes, such as a model's script. `None`: the grant does
+    /// not keep programs.
     pub keeps: Option<&'a Trail>,
 }
 

@@ -1,4 +1,4 @@
-//! Checks the answer of a plugin: its size, its schema, and whether its questions are permitted.
+//! Checks the answer of a plugin: its size, its structured content, and whether its questions are permitted.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::gate::Gate;
 use crate::plugins::{LoadedPlugin, PluginTool};
 use crate::sandbox;
 
-/// Maximum size of the state that a plugin keeps for its next round, in bytes. The client carries the state.
+/// Maximum size of the state that a plugin keeps for its next round, in bytes. A client of 2026-07-28 carries the state.
 const MAX_STATE: usize = 32 * 1024;
 
 /// Maximum number of values in a completion, by MCP.
@@ -46,7 +46,7 @@ pub(super) fn check(
         }
         (PluginAnswer::Resource(result), _) if result.contents.is_empty() => {
             return Err(CallFailure::BrokenPromise(
-                "it returned a resource without contents".into(),
+                "the plugin returned a resource without contents".into(),
             ));
         }
         _ => {}
@@ -57,7 +57,8 @@ pub(super) fn check(
 fn check_result(tool: &PluginTool, result: &ToolResult) -> Result<(), CallFailure> {
     let name = &tool.definition.name;
     let broken = |why: String| CallFailure::BrokenPromise(format!("the answer of `{name}`: {why}"));
-    let schema = tool.output().map_err(|error| broken(format!("its schema is wrong: {error}")))?;
+    let schema =
+        tool.output().map_err(|error| broken(format!("the output schema is wrong: {error}")))?;
     match (&result.structured, schema) {
         (Some(text), schema) => {
             let value: Value = serde_json::from_str(text)
@@ -81,15 +82,16 @@ fn permitted_questions(need: Need, gate: &Gate) -> Result<PermittedQuestions, Ca
     check_state(need.state.as_deref())?;
     PermittedQuestions::new(need, |ask| gate.pass(ask)).map_err(|denied| match denied {
         Some(denied) => denied.into(),
-        None => {
-            CallFailure::BrokenPromise("it asks a question that this host does not support".into())
-        }
+        None => CallFailure::BrokenPromise(
+            "the plugin asks a question that this host does not support".into(),
+        ),
     })
 }
 
 fn check_state(state: Option<&[u8]>) -> Result<(), CallFailure> {
     if state.is_some_and(|state| state.len() > MAX_STATE) {
-        return Err(CallFailure::BrokenPromise(format!("its state has over {MAX_STATE} bytes")));
+        let why = format!("the plugin's state has over {MAX_STATE} bytes");
+        return Err(CallFailure::BrokenPromise(why));
     }
     Ok(())
 }

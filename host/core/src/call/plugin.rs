@@ -89,7 +89,7 @@ pub(super) async fn serve(
     }
 }
 
-/// The answer of a round that is ended by the calls of the guest.
+/// The answer or the failure of a round that the server of its inner calls ended.
 fn ended_by_calls(
     end: inner::RoundEnd,
     server: Option<inner::InnerCallServer<'_>>,
@@ -130,7 +130,7 @@ impl ClientPaths<'_> {
     }
 }
 
-/// The end of a round: by the guest, or by the calls that it made.
+/// How a round ended: by the guest, or by the server of the guest's inner calls.
 enum Outcome {
     Guest(Result<sandbox::GuestAnswer, sandbox::GuestFailure>),
     Calls(inner::RoundEnd),
@@ -172,7 +172,7 @@ async fn outcome_of(
     Ok(outcome)
 }
 
-/// Waits until the calls of the guest end the round. `None`: the guest makes no calls, so this waits forever.
+/// Waits until the server of the inner calls ends the round. `None`: the guest can call no tools, so this waits forever.
 async fn ended<F: Future<Output = inner::RoundEnd> + Unpin>(
     serving: &mut Option<F>,
 ) -> inner::RoundEnd {
@@ -293,7 +293,6 @@ pub fn record_withheld_call(
     let gate = Gate::new(loaded.plugin.terms.policy.clone(), trail.clone());
     let recorded = trail.begin_call(size).and_then(|ongoing| {
         let needs = tool.definition.needs.iter();
-        // The first refusal is enough.
         for action in needs {
             match gate.pass(ActionAsk::of(action, &input)) {
                 Ok(permit) => permit.record("withheld").map_err(std::io::Error::other)?,

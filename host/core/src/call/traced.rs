@@ -1,7 +1,7 @@
-//! The span of one call, and the event at its end, for telemetry. Both leave the machine if the operator wants
-//! telemetry. So they have only names, outcomes, durations and ids, and nothing of arguments, results or messages.
+//! The span of one call, and the event at its end. Telemetry can send the span and the event to another machine, so they
+//! have nothing of arguments, results or messages.
 //!
-//! Attributes have the names that OpenTelemetry's semantic conventions for MCP define, if there is one.
+//! An attribute has the name that OpenTelemetry's semantic conventions for MCP define, if they define one.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::source::Source;
 /// shows the event if the log's filter has the level `trace` for this target.
 pub const TARGET: &str = "portcullis::call";
 
-/// The request and the span of the client that a call belongs to.
+/// The client's request and span to which a call belongs.
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
     /// The id of the client's JSON-RPC request.
@@ -29,7 +29,7 @@ pub fn is_traced() -> bool {
     tracing::span_enabled!(target: TARGET, Level::TRACE)
 }
 
-/// The MCP method of the work, the operation in the span's name, and the name of the tool or prompt.
+/// The MCP method of the work, the operation in the span's name, and the name of the tool or prompt, if there is one.
 fn operation_of<'w>(work: &'w Work) -> (Option<&'static str>, &'static str, Option<&'w str>) {
     let method =
         |method, name: Option<&'w String>| (Some(method), method, name.map(String::as_str));

@@ -1,7 +1,7 @@
-//! Gets the error of a wrapped server for a tool that it does not list.
+//! Gets the error of a wrapped server for a tool that is not offered.
 //!
-//! The server never gets the name of the tool: a tool that is not listed was not approved, so it must not run. The server
-//! gets a name that no tool has. In the answer, this name is replaced by the name of the tool.
+//! The server never gets the name of the tool, because a tool that is not offered must not run. The server gets a name
+//! that no tool has. In the answer, this name is replaced by the name of the tool.
 
 use portcullis_mcp_client::Object;
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ mod tests {
         let result = json!({ "content": [{ "type": "text", "text": text }], "isError": true });
         let Ok(SourceAnswer::Upstream(result)) = answer("a", Ok(SourceAnswer::Upstream(result)))
         else {
-            panic!("it is the server's result");
+            panic!("the answer is the server's result");
         };
         assert_eq!(result["content"][0]["text"], "Unknown tool: a");
         let error = ProtocolError {
@@ -81,7 +81,7 @@ mod tests {
         };
         let Err(CallFailure::Protocol(error)) = answer("a", Err(CallFailure::Protocol(error)))
         else {
-            panic!("it is the server's error");
+            panic!("the answer is the server's error");
         };
         assert_eq!((error.code, error.message.as_str()), (-32602, "Tool a not found"));
         assert_eq!(error.data.as_deref(), Some(r#"{"tool":"a"}"#));

@@ -1,6 +1,6 @@
-//! Calls of upstream servers. The client's request goes to the server, and the server's result goes to the client. What
-//! the host changes: names, URIs that other sources have too, arguments by the operator's policy, defaults of missing
-//! arguments, and fields that only one of MCP's eras has.
+//! Calls of upstream servers. The client's request goes to the server, and the server's result goes to the client. The
+//! host adapts names, arguments (by the operator's policy and the tool's defaults), URIs that another source owns, fields
+//! that only one of MCP's eras has, and errors.
 //!
 //! A server of 2025-11-25 or earlier sends its question while our request is still open. A client of 2026-07-28 gets
 //! the question as a result, and answers in a new request. The open request to the server is parked until then.
@@ -27,7 +27,7 @@ use crate::upstreams::UpstreamOffer;
 use crate::upstreams::parked::ParkedRequest;
 use defaults::with_defaults;
 
-/// Maximum number of rounds of questions in one request.
+/// Maximum number of rounds of questions in one call.
 pub const MAX_ROUNDS: usize = 10;
 
 /// Maximum size of the arguments in bytes. Plugins have the limit `argument-bytes` instead.
@@ -45,8 +45,8 @@ const INVALID_PARAMS: i32 = -32602;
 /// The key of a question that a server up to 2025-11-25 asks and a client of 2026-07-28 answers.
 const KEY: &str = "upstream";
 
-/// The state between two rounds, which a client of 2026-07-28 sends back with its answers. It must be sealed before
-/// it is sent: otherwise the client could change it.
+/// The state between two rounds, which a client of 2026-07-28 sends back with its answers. The state must be sealed
+/// before it is sent, so that the client cannot change it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RoundState {
     rounds: usize,
@@ -64,7 +64,7 @@ enum Continuation {
     Consent,
 }
 
-/// The digest of the tool's definition, for the audit. Empty for work that is not a tool call.
+/// The digest of the tool's definition, for the audit. Empty for other work, and for a tool that is not offered.
 pub(super) fn digest_of<'a>(offered: &'a UpstreamOffer, work: &Work) -> &'a str {
     match work {
         Work::Tool(call) => tool_of(offered, call).map_or("", |tool| &tool.digest),
@@ -78,7 +78,7 @@ pub(super) fn digest_of<'a>(offered: &'a UpstreamOffer, work: &Work) -> &'a str 
     }
 }
 
-/// The tool of a call, among those that clients see.
+/// The tool of a call. `None`: the tool is not offered.
 fn tool_of<'a>(
     offered: &'a UpstreamOffer,
     call: &ToolCall,
@@ -253,7 +253,7 @@ fn as_not_found(mut error: ProtocolError, uri: &str) -> ProtocolError {
     error
 }
 
-/// An error of a server, with its message sanitised for display.
+/// An error of a server or client, with its message sanitised for display.
 fn protocol_error(error: RpcError) -> CallFailure {
     CallFailure::Protocol(ProtocolError {
         code: i32::try_from(error.code).unwrap_or(-32603),
@@ -268,7 +268,7 @@ fn abandoned(why: &str) -> CallFailure {
 
 /// How a request began.
 enum FirstStep {
-    /// The request was sent, after this number of rounds.
+    /// The request was sent or resumed, after this number of rounds.
     Sent(Box<InFlight>, usize),
     /// The user is asked for consent first.
     Asks(SourceAnswer),
@@ -277,7 +277,7 @@ enum FirstStep {
 /// One request with its rounds of questions.
 struct Rounds<'a> {
     offered: &'a UpstreamOffer,
-    /// The connection of the client's session.
+    /// The connection to the server for the client's session.
     upstream: Upstream,
     request: UpstreamRequest,
     /// The question for the user's consent before the request. `None`: the user is not asked.
@@ -381,7 +381,7 @@ impl Rounds<'_> {
         Ok(FirstStep::Sent(Box::new(flight), state.rounds))
     }
 
-    /// Asks every question of a round.
+    /// Asks the client every question of a round, and returns the answers.
     async fn ask_all(&self, requests: Object) -> Result<Object, RpcError> {
         let mut answers = Object::new();
         for (key, request) in requests {

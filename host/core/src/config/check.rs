@@ -75,7 +75,7 @@ impl Config {
         Ok(())
     }
 
-    /// Checks the tables of plugin sources: their patterns, and that a builder is demanded together with a key.
+    /// Checks the tables of plugin sources: their patterns, their paths, and that none has a `builder` without a `key`.
     fn check_sources(&mut self) -> Result<(), ConfigError> {
         for (pattern, source) in &mut self.plugin_sources {
             let is_bare = is_name(pattern);

@@ -18,8 +18,8 @@ pub struct InvalidVariable {
 /// - `${NAME:-DEFAULT}` in a string is the variable's value, or `DEFAULT` if the variable is not set. In
 ///   `${NAME|OTHER:-DEFAULT}`, the first variable that is set counts.
 ///   If the result begins with `~/`, the `~` becomes the user's home directory.
-/// - `${filled NAME|OTHER:-DEFAULT}` is the same, and a variable that is empty counts as not set: POSIX defines the
-///   variables of locales so.
+/// - `${filled NAME|OTHER:-DEFAULT}` is the value of the first variable that is not empty, or `DEFAULT`. POSIX reads the
+///   variables of locales in this way.
 /// - `${origin NAME:-DEFAULT}` is the origin (scheme, host and port) of the URL in the variable.
 /// - `"${hosts NAME:-DEFAULT}"` as a whole value is a list of hosts, which commas separate in the variable. If the
 ///   variable is set and empty, the list is `["*"]`: all hosts.

@@ -10,7 +10,7 @@ use super::file::UnreadableFile;
 /// Maximum length of a value in an error.
 const MAX_FOUND_CHARS: usize = 80;
 
-/// Why a configuration is refused, and where. Its text contains no value that may be secret.
+/// Why a configuration is refused, and where. The text of the error contains no value that may be secret.
 ///
 /// The errors of the TOML parser are not kept as causes: their texts show lines of the file.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct ConfigError {
     pub key: Option<String>,
     /// What is wrong.
     pub fault: Box<Fault>,
-    /// How a usual mistake is mended.
+    /// How a common mistake is mended.
     pub hint: Option<String>,
 }
 
@@ -103,8 +103,7 @@ pub enum Fault {
          the whole path"
     )]
     RelativePath(String),
-    /// The name of a plugin, a command, an upstream server or a profile, or a prefix, is empty, is longer than 64
-    /// characters, or has characters that names cannot have.
+    /// A name or a prefix is not made of 1 to 64 ASCII letters, digits, `-` and `_`.
     #[error(
         "a name has letters, digits, `-` and `_` only, and at most 64 of them: write another one"
     )]

@@ -21,7 +21,7 @@ pub struct Folders {
     pub logins: PathBuf,
     /// The folder of caches, which may be deleted at any time.
     pub cache: PathBuf,
-    /// The file of the key that seals files in the cache folder. It is never in the cache folder itself.
+    /// The file of the key that seals files in the cache folder. The key is never in the cache folder itself.
     pub key: PathBuf,
 }
 
@@ -53,7 +53,7 @@ impl Folders {
         })
     }
 
-    /// The folders that hold only files of the host. This is true only for [`Folders::of_user`]: a folder that the
+    /// The folders that hold only files of the host. Call this for [`Folders::of_user`] only: a folder that the
     /// configuration names may hold other files, too.
     pub fn own(&self) -> Vec<PathBuf> {
         let all = [

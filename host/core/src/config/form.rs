@@ -1,4 +1,4 @@
-//! Finds the first key of a configuration that its schema does not allow, with its place in the text.
+//! Finds the first place at which a configuration deviates from its schema.
 //!
 //! The host reads a configuration into its types. If the types refuse the configuration, this search finds the place
 //! and the reason, also in tables that are converted after they were read.

@@ -1,7 +1,7 @@
 //! Says how to mend common mistakes in `portcullis.toml`.
 //!
-//! Each function gets the data of the error and returns a sentence. `None`: the mistake is not a common one. A sentence
-//! may quote a secret value only as a part of the error, which hides such values.
+//! Each function `of_…` gets the data of the error and returns a sentence. `None`: the mistake is not a common one. A
+//! sentence may quote a value, because `ConfigError::with_hidden` hides all values that may be secret.
 
 use serde_json::Value;
 
@@ -197,7 +197,7 @@ pub(super) fn of_path(path: &str) -> Option<String> {
     None
 }
 
-/// The part of a path that is an example of documentation and was not replaced.
+/// The part of a path that was copied from an example in documentation.
 pub(super) fn placeholder(path: &str) -> Option<&'static str> {
     const PREFIXES: [&str; 7] = [
         "/path/to",

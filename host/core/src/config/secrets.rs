@@ -14,7 +14,7 @@ use super::explain;
 /// The replacement of a value that is not shown.
 const HIDDEN: &str = "…";
 
-/// Words in keys. The value of a key with one of these words is a secret in every table.
+/// Words in keys. A value whose key contains one of these words may be a secret.
 const SECRET_WORDS: &[&str] = &[
     "token",
     "secret",
@@ -142,7 +142,7 @@ fn collect(
 pub(super) fn hidden(text: &str, about: &str) -> String {
     let mut secrets: Vec<String> = Vec::new();
     for value in values(text).unwrap_or_default() {
-        // Shorter values are not secrets, and many words contain them.
+        // Values of one or two characters are not secrets, and many words contain them.
         if value.may_be_secret() && value.text.chars().count() > 2 {
             // Errors of serde quote strings in this form.
             let quoted = format!("{:?}", value.text);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shown_configuration_has_no_secrets_and_is_else_unchanged() {
+    fn the_shown_configuration_is_unchanged_except_for_secrets() {
         let text = "# mine\n[upstreams.a]\nurl = 'https://h/?key=s3cr3t'\nheaders = { X-Key = \"s3cr3t\", \
                     Y = { env = \"Y_KEY\" } }\nargs = [ \"--token=s3cr3t\", \"-v\" ]\n\
                     [plugins.a.settings]\napi-key = \"s3cr3t\"\nmodel = \"m\"\n";

@@ -65,7 +65,7 @@ impl Host {
         }
         let Some(declared) = self.ask_for_views(loaded).await else { return Vec::new() };
         if has_changed {
-            // This declaration may hold only while the host runs.
+            // A plugin has reported a change, so this declaration may be valid only until the host ends.
             if let Err(error) = self.views.remove(&key) {
                 tracing::warn!("cannot remove the old views of `{}`: {error}", plugin.name);
             }
@@ -112,7 +112,7 @@ impl Host {
     }
 }
 
-/// Adds a declared view to a tool that has no view of its own. Returns `false` if models and views may not call the
+/// Adds a declared view to a tool that has no view of its own. Returns `false` if neither models nor views may call the
 /// tool, so that it is not listed.
 fn add_view(tool: &mut Value, tool_view: &ToolView) -> bool {
     if view_of(tool).is_some() {

@@ -76,7 +76,7 @@ pub enum VisibilityReason {
     /// The tool runs programs, and the operator chose that programs call the other tools.
     #[error("listed: programs call the other tools")]
     Code,
-    /// The tool runs programs, and the operator did not choose this way.
+    /// The tool runs programs, and the operator did not choose that programs call the other tools.
     #[error("not listed, can be called: `--tools code` lists it")]
     NoCode,
     /// The operator named other tools and sources.

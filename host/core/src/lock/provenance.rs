@@ -8,15 +8,15 @@ use super::{Approval, ApprovalKey, LockError, LockFile, NewApproval};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
-    /// The source, as it was named: a reference, an address or a path.
+    /// The reference, the address or the path that the operator named.
     pub source: String,
     /// The SHA-256 digest of the component.
     pub digest: String,
     /// The digest of the artifact's manifest, if the source is a registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
-    /// The key that verified the component, and the builder that a signed provenance names. Absent: nothing was
-    /// demanded.
+    /// The key that verified the component, and the builder that a signed provenance names. `None`: the configuration
+    /// demands neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<String>,
     /// The time, in RFC 3339, UTC.

@@ -209,7 +209,7 @@ fn a_server_is_approved_at_its_first_use_unless_the_host_is_locked() {
     let mut first = None;
     let noted = |new: &NewApproval| first = Some(new.clone());
     assert!(lock.unapproved("one", tools.into_iter(), false, noted).is_empty());
-    let first = first.expect("it was the first use");
+    let first = first.expect("this is the first use");
     assert_eq!(first.approval.reason, FIRST_USE);
     assert_eq!(lock.approval(key).unwrap(), Some(first.approval.clone()));
     assert!(lock.unapproved("one", tools.into_iter(), true, never).is_empty());

@@ -54,7 +54,7 @@ pub(super) fn judge(
         return Err("it exports no function that could be a tool".into());
     }
     // A foreign component has no wants, and its language's runtime may import interfaces that its functions never use.
-    // So its grants alone decide, and interfaces that are not granted are linked and refuse.
+    // The grants alone therefore decide, and interfaces that are not granted are linked and refuse.
     policy.wants = policy.grants.clone();
     policy.dispensable = Capability::ALL.to_vec();
     let refusing = missing.iter().filter_map(|missing| match missing {

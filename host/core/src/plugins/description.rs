@@ -61,8 +61,8 @@ pub fn of_listing(listing: &Listing) -> Value {
     json!({ "tools": Value::Object(tools.collect()) })
 }
 
-/// An object of named objects of the contract. Members that are JSON text in the contract, such as schemas, become
-/// values.
+/// Objects of the contract, such as tools, by their names. Members that are JSON text in the contract, such as schemas,
+/// become values.
 fn by_name(all: impl Iterator<Item = (String, Value)>) -> Value {
     let parsed = all.map(|(name, mut one)| {
         remove_absent(&mut one);

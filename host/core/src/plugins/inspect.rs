@@ -42,7 +42,7 @@ pub struct Inspection {
 pub struct UnusableCapability {
     /// The capability.
     pub capability: Capability,
-    /// Why.
+    /// The reason.
     pub why: &'static str,
 }
 
@@ -125,7 +125,7 @@ pub async fn inspect(
     Some(inspect_candidate(candidate, sandbox, config, folders).await)
 }
 
-/// Inspects the component in a file that is not one of the plugins.
+/// Inspects the component in any file, such as one outside of the plugin folders.
 ///
 /// # Errors
 ///
@@ -183,7 +183,7 @@ fn judge_as_granted(
     };
     let Inspection { name, info, .. } = &inspection;
     let mut manifest = info.manifest.clone();
-    // Some wants depend on settings that the operator has not written yet. So no wanted capability counts as missing.
+    // Some wants depend on settings that the operator has not written yet, so no wanted capability counts as missing.
     manifest.iter_mut().flat_map(|all| &mut all.wants).for_each(|want| want.optional = true);
     let judged = judge(name, is_foreign, &info.imports, manifest, grants, settings);
     let judged = judged

@@ -2,7 +2,7 @@
 //!
 //! A component is written whole or not at all. If the process is killed between two steps, it leaves an approval
 //! without its component, which allows nothing, or a component without its approval, which is refused. The same command
-//! then completes the work.
+//! then completes an installation or a replacement.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ impl Installation<'_> {
     ///
     /// # Errors
     ///
-    /// The name is not the name of a plugin or is taken, or there is no plugin folder.
+    /// The name is invalid or taken, or there is no plugin folder.
     pub fn place(name: &str, config: &Config, folders: &Folders) -> Result<PathBuf, InstallError> {
         if !is_name(name) {
             return Err(InstallError::Name(name.to_owned()));
@@ -112,7 +112,7 @@ impl Installation<'_> {
     ///
     /// # Errors
     ///
-    /// [`InstallError`]. The component is not installed. Another plugin that has the name stays as it is.
+    /// [`InstallError`]. The component is not installed. The file of another plugin that has the name stays as it is.
     pub fn install(
         self,
         path: &Path,
@@ -154,7 +154,7 @@ impl Installation<'_> {
         LockFile::at(folders.lock.clone()).approve_fetched(self.name, &self.from, self.reason)
     }
 
-    /// Records the approval in the audit.
+    /// Records the approval in the audit, and keeps the description of the component.
     fn finish(&self, new: &NewApproval, folders: &Folders, sandbox: &Sandbox) {
         let description = of_component(&self.inspection.info);
         let lock = LockFile::at(folders.lock.clone());

@@ -91,7 +91,8 @@ impl Loader {
         loader
     }
 
-    /// Loads one more plugin. `false`: there are no more.
+    /// Takes one step: loads or refuses one more plugin, or finds that it has to be compiled. `false`: all are loaded
+    /// or refused.
     pub async fn next(&mut self) -> bool {
         if let Some((index, candidate)) = self.unopened.pop_front() {
             // Reading a large file may take long.
@@ -198,7 +199,7 @@ impl Loader {
             match tools.iter_mut().find(|tool| tool.definition.name == *off) {
                 Some(tool) => tool.is_on = false,
                 None => remarks.push(format!(
-                    "`tools-off` of `{name}` names `{off}`, which is not a tool of it"
+                    "`tools-off` of `{name}` names `{off}`, which is not one of its tools"
                 )),
             }
         }
@@ -292,7 +293,7 @@ impl Candidate {
         RejectedComponent { name, origin, digest, reason, info: None }
     }
 
-    /// The lock file, if no component was approved under this name yet.
+    /// The lock file, if loading the component has to approve it. `None`: it is approved, or needs no approval.
     ///
     /// # Errors
     ///
@@ -359,7 +360,7 @@ impl Candidate {
                 let digest = file.digest().to_owned();
                 (Code::File(file.into()), digest)
             }
-            (Origin::Bundled, None) => unreachable!("a bundled candidate has its bundle"),
+            (Origin::Bundled, None) => unreachable!("a bundled candidate has its code"),
         })
     }
 }

@@ -8,7 +8,7 @@ use portcullis_audit::{Event, Record, Usage};
 
 use crate::capabilities::{Capability, Grants};
 
-/// A value of a grant that nothing uses, so that it can be revoked.
+/// A value of a grant that nothing uses. The operator can revoke it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnusedGrant {
     /// The capability.
@@ -99,7 +99,7 @@ impl Uses {
         self.seen.0.get(plugin).map_or(0, |one| one.calls)
     }
 
-    /// Whether all records were read, none having been dropped. A value without a record was then never asked for.
+    /// Whether all records were read, because none was dropped. A value without a record was then never asked for.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }

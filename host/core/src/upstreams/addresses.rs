@@ -1,19 +1,20 @@
 //! The URIs by which clients know the resources of an upstream server.
 //!
-//! A URI has one owner. If two servers have resources with the same URI, the owner's resource keeps it. Clients know the
-//! other server's resource by an alias: the URI behind the name of its server.
+//! A URI has one owner. If another source owns the URI of a server's resource, clients know the resource by an alias,
+//! which contains the name of the server and the URI.
 
 use portcullis_name_collisions::uris::{Owners, UriSpace};
 
 use super::{UpstreamOffer, views};
 
-/// The beginning of all URIs that the host itself makes.
+/// The scheme of the host's own URIs.
 pub const HOST_SCHEME: &str = "portcullis:";
 
 /// The beginning of an alias. The name of the server, `/` and the server's own URI follow.
 const ALIASES: &str = "portcullis://upstreams/";
 
-/// The claims of one server on URIs: those that were granted, and those that another source was granted before.
+/// The claims of one server on URIs: those that were granted, and those that were refused, because another source owns
+/// the URIs.
 #[derive(Debug, Default)]
 pub struct Addresses {
     granted: Owners,
@@ -64,7 +65,7 @@ impl UpstreamOffer {
         }
     }
 
-    /// Whether clients know this URI of the server by its alias.
+    /// Whether clients know this URI of the server by an alias.
     pub(crate) fn has_alias(&self, own: &str) -> bool {
         self.addresses.needs_alias(own)
     }
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn only_claims_of_others_need_an_alias() {
+    fn only_uris_that_others_own_need_an_alias() {
         let mut addresses = Addresses::default();
         addresses.refuse(UriSpace::of_template("test://{x}").unwrap());
         addresses.grant(UriSpace::of_uri("test://mine"));

@@ -6,7 +6,7 @@ use std::path::Path;
 /// A server as it was given on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLineServer {
-    /// A digest of the program and its arguments, or of the URL. It distinguishes servers of the same name.
+    /// A digest of the program and its arguments, or of the URL, which distinguishes servers of the same name.
     pub digest: String,
     /// The program and its arguments, or the URL.
     pub server: Vec<String>,
@@ -84,7 +84,7 @@ pub fn name_of(server: &[String]) -> Option<String> {
     short_name(program)
 }
 
-/// `https://mcp.context7.com` is `context7`. `None` for an IP address.
+/// The name for the host `mcp.context7.com` is `context7`. `None` for an IP address.
 fn name_of_host(host: &str) -> Option<String> {
     let host = host.split(':').next()?;
     if host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok() {
@@ -95,8 +95,8 @@ fn name_of_host(host: &str) -> Option<String> {
     short_name(without_top.last()?)
 }
 
-/// `@modelcontextprotocol/server-filesystem@1.2` is `filesystem`, `build/weather-mcp-server.js` is `weather`, and
-/// `@playwright/mcp` is `playwright`.
+/// The name for `@modelcontextprotocol/server-filesystem@1.2` is `filesystem`, for `build/weather-mcp-server.js` it is
+/// `weather`, and for `@playwright/mcp` it is `playwright`.
 fn short_name(word: &str) -> Option<String> {
     let mut parts =
         word.rsplit(['/', '\\']).filter_map(|part| short_part(part.trim_start_matches('@')));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_named_again_for_a_shell() {
+    fn the_arguments_for_a_shell_name_the_same_server() {
         let words = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
         let typed = CommandLineServer {
             digest: String::new(),

@@ -56,11 +56,11 @@ pub enum InvalidServer {
     Secret {
         /// The key whose value refers to the secret.
         key: String,
-        /// The cause. It contains no secret.
+        /// The cause, which contains no secret.
         #[source]
         cause: Box<dyn Error + Send + Sync>,
     },
-    /// A key is unknown or has a wrong value. The parser's error is not a source: its text may show secrets.
+    /// A key is unknown or has a wrong value. The parser's whole error is not shown: its text may contain secrets.
     #[error("{}", .0.message())]
     Keys(toml::de::Error),
 }
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_or_an_address() {
+    fn a_server_is_a_program_or_an_address() {
         let program = typed(&["node", "server.js"], &["PATH"]).unwrap().definition;
         assert_eq!(program.command.unwrap().to_str(), Some("node"));
         assert_eq!(program.args, ["server.js"]);

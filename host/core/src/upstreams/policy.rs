@@ -113,7 +113,7 @@ impl Policies {
         tool
     }
 
-    /// The tools that the policies are for.
+    /// The tools that have a policy, by the server's names for them.
     pub(crate) fn tools(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_at_load() {
+    fn an_invalid_policy_is_refused_at_load() {
         assert!(matches!(policy("name = 'a b'"), Err(InvalidPolicy::Name(_))));
         let invalid = policy("allow = { type = 'nonsense' }");
         assert!(matches!(invalid, Err(InvalidPolicy::Schema { key: "allow", .. })));

@@ -1,5 +1,5 @@
 //! Connections of sessions to upstream servers. Each session has its own connection, because a server may keep data
-//! that other sessions must not see; or all sessions share one connection.
+//! that other sessions must not see. If the operator wants it (`share`), all sessions share one connection.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::UpstreamSource;
 
-/// Maximum number of sessions with a connection of their own to one server.
+/// Maximum number of connections to one server in addition to the first.
 const MAX_SESSIONS: usize = 64;
 
 /// Who shares a connection to an upstream server, and its program.

@@ -62,7 +62,7 @@ pub struct Summary {
     pub name: String,
     /// The program or the address.
     pub reach: String,
-    /// Whether its program is confined (`confine`).
+    /// Whether the server's program is confined (`confine`).
     pub confined: bool,
     /// `connected` or `unreachable`.
     pub state: &'static str,
@@ -75,13 +75,14 @@ pub struct Summary {
     /// The revision of MCP that was negotiated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
-    /// The tools that clients see, by the server's own names.
+    /// The tools that are offered, by their names without a prefix.
     pub tools: Vec<String>,
     /// The tools that are held back until they are approved.
     pub held: Vec<String>,
 }
 
-/// The program or address of a server, without parts that may be secret: arguments, credentials, query and fragment.
+/// The program or address of a server, for display. Parts that may be secret are left out: arguments, credentials, query
+/// and fragment.
 pub(super) fn endpoint(definition: &Definition) -> String {
     if let Some(program) = &definition.command {
         let rights = match &definition.confine {

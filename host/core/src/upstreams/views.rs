@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn only_uris_are_rewritten() {
+    fn only_the_uris_of_a_tools_view_are_rewritten() {
         let mut tool = json!({
             "name": "ui://name",
             "_meta": {"ui": {"resourceUri": "ui://a", "x": "ui://x"}, "ui/resourceUri": "ui://a"},

@@ -21,7 +21,7 @@ pub fn is_legacy(cx: &RequestContext<RoleServer>) -> bool {
 pub struct Caller {
     /// The revision of MCP.
     pub protocol: String,
-    /// Whether the client speaks 2026-07-28 or later. Such a client gets questions as the answer to its request.
+    /// Whether the client speaks 2026-07-28 or later, and so gets questions as the answer to its request.
     pub modern: bool,
     /// The name of the client, as it calls itself.
     pub client: Option<String>,
@@ -119,8 +119,8 @@ impl Caller {
 pub struct LastProgress(Arc<Mutex<Option<f64>>>);
 
 impl LastProgress {
-    /// The progress to send where the plugin reports `done` of `total`. Without a total, a progress that does not
-    /// increase becomes the next step. `None`: with a total, such a progress is not sent.
+    /// The progress to send when the plugin reports `done` of `total`. Without a total, progress that does not increase
+    /// becomes the next step. `None`: there is a total and no increase, so nothing is sent.
     pub fn next(&self, done: f64, total: Option<f64>) -> Option<f64> {
         let mut last = self.0.lock();
         let next = match *last {

@@ -162,8 +162,8 @@ impl Client for RequestClient<'_> {
 }
 
 impl Server {
-    /// The session that owns connections to upstream servers. Over HTTP, revision 2026-07-28 has no sessions:
-    /// there, all requests of a principal count as one.
+    /// The session that owns connections to upstream servers. Over HTTP, revision 2026-07-28 has no sessions, so all
+    /// requests of a principal count as one session.
     pub(super) fn connection_owner(
         &self,
         caller: &Caller,
@@ -196,9 +196,9 @@ pub enum NoAnswer {
     Failed(String),
 }
 
-/// Asks a client of the era with `initialize` one question: an object with `method` and `params`, which is sent as it
-/// is. rmcp's own types would change numbers and drop unknown members. Waits for the answer at most for
-/// [`ANSWER_TIME`], and not after `gone` has completed.
+/// Asks a legacy client one question: an object with `method` and `params`, which is sent as it is. rmcp's own types
+/// would change numbers and drop unknown members. Waits for the answer at most for [`ANSWER_TIME`], and not after `gone`
+/// has completed.
 ///
 /// # Errors
 ///

@@ -9,13 +9,13 @@ use portcullis_core::plugins::LoadedPlugin;
 /// Maximum length of a subject in characters, as in `types.wit`. A user cannot agree to a subject that is not shown
 /// in full.
 const MAX_SUBJECT: usize = 4000;
-/// Maximum length of an action in characters. A longer action is cut. An action says what the plugin wants to do. It
+/// Maximum length of an action in characters. A longer action is cut. An action says what the plugin wants to do, and
 /// may name a program, a URL and a folder.
 const MAX_ACTION: usize = 1000;
 
 /// The answer to a question for consent that the user is not asked, with the outcome for the audit. The answer is
-/// `accept` if the operator agreed in the configuration. It is `decline` if the client cannot show the question, or
-/// if the subject is too long. `None`: the user has to be asked.
+/// `accept` if the operator agreed in the configuration, and `decline` if the client cannot show the question or the
+/// subject is too long. `None`: the user has to be asked.
 pub fn answer_without_asking(
     consent: &Consent,
     caller: &Caller,

@@ -41,7 +41,7 @@ fn without_nulls(mut value: Value) -> Value {
     value
 }
 
-/// The messages of a prompt.
+/// The result of a prompt: its description and its messages.
 ///
 /// # Errors
 ///

@@ -1,5 +1,4 @@
-//! Maps failures of calls to what clients get: a result with `isError`, or a JSON-RPC error. Only this file decides
-//! which.
+//! Maps failures of calls to what clients get: a result with `isError`, or a JSON-RPC error.
 
 use std::error::Error;
 

@@ -42,7 +42,7 @@ impl Exchange {
         let rounds = self.inner.iter_mut().map(round).collect();
         let journal = match std::mem::take(&mut self.journal) {
             KeptJournal::Whole(journal) => *journal,
-            // This does not happen: `Journals::load` has replaced the digest by the journal.
+            // Never reached: `Journals::load` has replaced the digest by the journal.
             KeptJournal::Stored(_) => Journal::default(),
         };
         let waiting = host.clone();
@@ -89,7 +89,8 @@ impl Exchange {
             InnerAsk::Upstream(requests, state) => {
                 self.set_upstream_state(state);
                 serde_json::from_value(Value::Object(requests)).map_err(|error| {
-                    CallFailure::Upstream(format!("its question is not valid MCP: {error}"))
+                    let why = format!("the upstream server's question is not valid MCP: {error}");
+                    CallFailure::Upstream(why)
                 })
             }
         }

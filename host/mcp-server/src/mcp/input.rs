@@ -27,7 +27,7 @@ use portcullis_core::plugins::LoadedPlugin;
 use portcullis_core::sandbox::CallContext;
 use portcullis_mcp_client::Object;
 
-/// The key of the question that the host itself asks: for the client's roots.
+/// The key of the host's question for the client's roots.
 pub(super) const ROOTS_KEY: &str = "portcullis.roots";
 
 /// The kind of a question.
@@ -128,11 +128,13 @@ impl Exchange {
         let need = questions.into_need();
         self.rounds += 1;
         if self.rounds > MAX_ROUNDS {
-            return Err(CallFailure::PluginFailed(format!("it asked over {MAX_ROUNDS} times")));
+            let why = format!("the plugin asked over {MAX_ROUNDS} times");
+            return Err(CallFailure::PluginFailed(why));
         }
         self.set_state(need.state);
         if need.asks.is_empty() {
-            return Err(CallFailure::BrokenPromise("it needs input, and asks no question".into()));
+            let why = "the plugin needs input, and asks no question";
+            return Err(CallFailure::BrokenPromise(why.into()));
         }
         let mut requests = InputRequests::new();
         for (key, ask) in need.asks {
@@ -150,7 +152,7 @@ impl Exchange {
             let (kind, feature, request) = request(&ask, &loaded.plugin.name)?;
             if !caller.supports(feature) {
                 return Err(CallFailure::PluginFailed(format!(
-                    "it needs the client feature `{feature}`, which this client does not support"
+                    "the plugin needs the client feature `{feature}`, which this client does not support"
                 )));
             }
             // An answer that came before the question is not consent.
@@ -185,7 +187,7 @@ impl Exchange {
         [(ROOTS_KEY.to_owned(), request.expect("this is a roots/list request"))].into()
     }
 
-    /// Asks a client of the era with `initialize` one question after the other, and accepts its answers.
+    /// Asks a legacy client one question after the other, and accepts its answers.
     ///
     /// # Errors
     ///
@@ -251,7 +253,7 @@ impl Exchange {
         Some(ClientRoots::Named(roots.into_iter().map(|root| root.uri).collect()))
     }
 
-    /// Takes the decisions that are not recorded yet. The next call of the plugin records them.
+    /// Takes the decisions that are not recorded yet. The next round of the call records them.
     pub fn take_decisions(&mut self) -> Vec<Decision> {
         std::mem::take(&mut self.decisions)
     }
@@ -293,7 +295,7 @@ impl Exchange {
 fn request(ask: &Ask, plugin: &str) -> Result<(Kind, &'static str, InputRequest), CallFailure> {
     let parse = |text: &str| -> Result<Value, CallFailure> {
         serde_json::from_str(text).map_err(|error| {
-            CallFailure::BrokenPromise(format!("its question is not JSON: {error}"))
+            CallFailure::BrokenPromise(format!("the plugin's question is not JSON: {error}"))
         })
     };
     let (kind, feature, request) = match ask {
@@ -324,12 +326,12 @@ fn request(ask: &Ask, plugin: &str) -> Result<(Kind, &'static str, InputRequest)
         Ask::Roots => (Kind::Roots, "roots", json!({"method": "roots/list"})),
         Ask::Other(_) => {
             return Err(CallFailure::BrokenPromise(
-                "it asks a question that this host does not support".into(),
+                "the plugin asks a question that this host does not support".into(),
             ));
         }
     };
     let request = serde_json::from_value(request).map_err(|error| {
-        CallFailure::BrokenPromise(format!("its question is not valid MCP: {error}"))
+        CallFailure::BrokenPromise(format!("the plugin's question is not valid MCP: {error}"))
     })?;
     Ok((kind, feature, request))
 }

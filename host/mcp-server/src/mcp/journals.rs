@@ -51,7 +51,7 @@ pub enum JournalError {
 /// The error for a client whose journal is no longer kept.
 const GONE: &str = "the journal of this run is no longer kept: start the run again. Calls of the lost run took effect and will be repeated";
 
-/// Keeps journals that are too large for clients to carry, for as long as states of requests are valid.
+/// Keeps journals that are too large for clients to carry, at most for as long as states of requests are valid.
 pub(super) struct Journals(Arc<Records>);
 
 impl Journals {

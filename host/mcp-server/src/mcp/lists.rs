@@ -70,7 +70,7 @@ pub(super) fn require_first_page(params: Option<&PaginatedRequestParams>) -> Res
     }
 }
 
-/// The listed resources that the plugin may list. A resource that another source owns is left out and logged.
+/// The listed resources that the plugin may list. The others are left out and logged.
 fn listable<'a>(
     catalog: &Catalog,
     loaded: &Arc<LoadedPlugin>,
@@ -80,7 +80,7 @@ fn listable<'a>(
         let may_list = catalog.may_list(loaded, &one.uri);
         if !may_list {
             tracing::warn!(
-                "`{}` lists {}, which another source owns: it is hidden",
+                "`{}` lists {}, but another source claimed such URIs first: the resource is hidden",
                 loaded.plugin.name,
                 portcullis_sanitize::line(&one.uri, 200)
             );
@@ -112,7 +112,7 @@ impl Server {
             found.extend(catalog.resources().map(definitions::resource));
             position.source = 1;
         }
-        // Whether every plugin declares for how long its list is valid.
+        // Whether every page of a plugin so far says how long it is valid.
         let mut all_have_ttl = true;
         let mut rounds = 0;
         while let Some(loaded) = lists.get(position.source - 1) {

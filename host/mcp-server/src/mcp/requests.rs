@@ -191,7 +191,7 @@ impl Server {
                     if !matches!(failure, CallFailure::Cancelled)
                         && !catalog.answers_for(source, &params.uri) =>
                 {
-                    tracing::info!("`{}` does not read it: {failure}", source.name());
+                    tracing::info!("`{}` does not read a resource: {failure}", source.name());
                     // An upstream server's error says more than that there is no such resource.
                     refusal = source.plugin().is_none().then_some(RequestFailure::Call(failure));
                 }

@@ -1,8 +1,8 @@
 //! Splits answers that are longer than the client's bound into pages: the client gets the first page, and the whole
 //! answer is kept for a while.
 //!
-//! The bound is a number of tokens of four bytes, and limits the text that a model reads. Only the caller that got
-//! the first page can read the others: as resources, or with the tool `read_result`.
+//! The bound is a number of tokens of four bytes, and limits the text that a model reads. Only the caller and session
+//! that got the first page can read the others: as resources, or with the tool `read_result`.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -37,7 +37,7 @@ const MAX_BYTES: usize = 32 * 1024 * 1024;
 /// Depth from which a summary gives only the number of an object's members.
 const MAX_DEPTH: usize = 3;
 
-/// Maximum number of members that a summary names of one object.
+/// Maximum number of an object's members that a summary names.
 const MAX_MEMBERS: usize = 12;
 
 /// Answers that are kept.
@@ -69,7 +69,7 @@ impl KeptResult {
 }
 
 /// The offsets at which the pages of a text begin, in bytes. A page has at most `size` bytes, or one character if
-/// that is larger. It ends with a line if a line ends in its second half.
+/// that is larger. A page ends with a line if a line ends in the page's second half.
 fn pages(text: &str, size: usize) -> Vec<usize> {
     let mut begins = vec![0];
     let mut begin = 0;

@@ -102,7 +102,8 @@ impl Seal {
         Ok(InputRequiredResult::new(Some(questions), Some(self.seal(binding, exchange)?)))
     }
 
-    /// The result that passes an upstream server's questions to the client unchanged.
+    /// The result that puts an upstream server's questions, or the question for consent to its call, to the client
+    /// unchanged.
     ///
     /// # Errors
     ///

@@ -69,7 +69,7 @@ struct CallArguments {
     arguments: JsonObject,
 }
 
-/// The definitions of both tools. `number`: the number of tools that can be found.
+/// The definitions of `search_tools` and `call_tool`. `number`: the number of tools that can be found.
 fn definitions(number: usize) -> [Value; 2] {
     [
         json!({
@@ -234,7 +234,7 @@ impl Server {
         visible
     }
 
-    /// Whether there is a tool of this name. Waits for the plugins that are still being loaded, if no other has it.
+    /// Whether there is a tool of this name. If none is known yet, waits for the plugins that are still being loaded.
     async fn has_tool(&self, visible: &Visible, name: &str) -> bool {
         let is_known = visible.catalog.tool(name).is_some();
         is_known

@@ -74,8 +74,8 @@ impl Server {
         selections.choose(asker).map_err(|why| ErrorData::invalid_request(why.to_string(), None))
     }
 
-    /// The projects that decide which tools a session sees. A client of the era with `initialize` is asked for its
-    /// roots. Until the client answers, the operator's roots are used.
+    /// The projects that decide which tools a session sees. A legacy client is asked for its roots. Until the client
+    /// answers, the operator's roots are used.
     pub(super) async fn projects(
         &self,
         selection: &Selection,
@@ -88,7 +88,7 @@ impl Server {
         let operator = &self.shared.host.roots;
         let has_roots = caller.capabilities.roots.is_some();
         if caller.modern && has_roots && operator.is_empty() {
-            // Such a client can be asked only in the answer to a call.
+            // A modern client can be asked for its roots only in the answer to a call.
             return Arc::new(Projects::unknown());
         }
         // The lists of modern clients do not depend on earlier requests.
@@ -128,7 +128,7 @@ impl Server {
         Visible { catalog, tools }
     }
 
-    /// The instructions of the sources whose tools a client sees.
+    /// The instructions of the sources whose tools a client sees, and a sentence for each server that is unreachable.
     pub(super) fn instructions(
         &self,
         selection: &Selection,
@@ -178,8 +178,8 @@ impl Server {
         (why.place() == Visibility::Excluded).then_some(why)
     }
 
-    /// Tells a client of the era with `initialize` that the list of tools has changed, if the projects beneath its
-    /// roots have changed since it last listed tools.
+    /// Tells a legacy client that the list of tools has changed, if the projects beneath its roots have changed since
+    /// the client last listed tools.
     async fn tell_if_projects_changed(&self, peer: &Peer<RoleServer>) {
         let Some(seen) = self.session.seen.lock().clone() else { return };
         let operator = &self.shared.host.roots;
@@ -216,19 +216,19 @@ impl Server {
             } else if !shared.host.roots.is_empty()
                 && shared.looks.projects(&shared.host.roots).await != seen
             {
-                // Such a client is notified through its subscription.
+                // A modern client is notified through its subscription.
                 shared.host.shared_state.tell(Broadcast::List(ListKind::Tools));
             }
         });
     }
 
-    /// The projects for which tools were last listed to this client. Clients of 2026-07-28 may have no session.
+    /// The projects for which tools were last listed to this client. Clients of 2026-07-28 may have no session, so all of
+    /// them share one value.
     fn seen(&self, caller: &Caller) -> &Mutex<Option<Arc<Projects>>> {
         if caller.modern { &self.shared.seen } else { &self.session.seen }
     }
 
-    /// Asks a client of the era with `initialize` for its changed roots, and notifies it if its list of tools has
-    /// changed.
+    /// Asks a legacy client for its changed roots, and notifies the client if its list of tools has changed.
     pub(super) fn roots_have_changed(&self, cx: &NotificationContext<RoleServer>) {
         self.session.forget_roots();
         let Some(caller) = self.session.initialized_by.lock().clone() else { return };

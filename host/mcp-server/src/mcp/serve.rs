@@ -41,7 +41,8 @@ pub struct SourceRequest<'a> {
 pub enum RequestResult {
     /// The answer of a plugin.
     Plugin(PluginAnswer),
-    /// The result, or the `InputRequiredResult`, of an upstream server, passed to the client unchanged.
+    /// The JSON for the client: the result of an upstream server, or an `InputRequiredResult` with questions about the
+    /// server's call.
     Upstream(Value),
     /// Questions to the client.
     InputRequired(InputRequiredResult),
@@ -183,7 +184,7 @@ impl Server {
         }
     }
 
-    /// Opens the sealed state of the request, or begins a new one. Makes the list of tools before that.
+    /// Opens the sealed state of the request, or begins a new exchange. For a plugin, the list of tools is made before.
     async fn exchange(
         &self,
         binding: &Binding<'_>,

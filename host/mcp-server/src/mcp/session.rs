@@ -32,7 +32,7 @@ pub type Watch = AbortOnDropHandle<()>;
 /// One session.
 #[derive(Default)]
 pub struct Session {
-    /// The subscriptions of a client of the era with `initialize`, by URI.
+    /// The subscriptions of a legacy client, by URI.
     pub subscriptions: Mutex<HashMap<String, Watch>>,
     /// The changed resources of upstream servers to which this client is subscribed.
     pub changed: ChangedResources,
@@ -66,9 +66,9 @@ const MAX_CHANGED: usize = 16;
 
 /// The URIs of changed resources, on their way from the watches of a session to its client.
 pub struct ChangedResources {
-    /// For the watches.
+    /// The sender, of which each watch has a clone.
     pub sender: mpsc::Sender<String>,
-    /// For the task that notifies the client, which takes it.
+    /// The receiver. The task that notifies the client takes the receiver out.
     pub receiver: Mutex<Option<mpsc::Receiver<String>>>,
 }
 
@@ -100,8 +100,8 @@ impl Drop for CancelOnDrop {
 
 impl Session {
     /// The session's roots. `named`: the client's answer in this call to the question for its roots. Returns `None` if
-    /// the client has to be asked and only the answer to this request can contain the question. If a client that has
-    /// roots does not name them, no path can be opened; the next request asks again.
+    /// the client has to be asked and only the answer to this request can contain the question. No path can be opened if
+    /// a client that has roots does not name them. The next request asks again.
     pub async fn roots(
         &self,
         operator: &Roots,
@@ -113,7 +113,7 @@ impl Session {
             return Some(operator.clone());
         }
         if caller.modern {
-            // This revision has no notification of a change, so each call asks.
+            // MCP 2026-07-28 has no notification of changed roots, so each call asks.
             let Some(roots) = named?.narrow(operator) else { return Some(operator.unknown()) };
             self.roots.lock().last = Some(roots.clone());
             return Some(roots);
@@ -121,7 +121,7 @@ impl Session {
         Some(self.roots_by_asking(operator, peer).await)
     }
 
-    /// The roots of a client of the era with `initialize`, which is asked if its roots are not known.
+    /// The roots of a legacy client, which is asked if its roots are not known.
     async fn roots_by_asking(&self, operator: &Roots, peer: &Peer<RoleServer>) -> Roots {
         for _ in 0..MAX_ROOTS_REQUESTS {
             let changes = {
@@ -160,7 +160,7 @@ impl Session {
         known.changes += 1;
     }
 
-    /// The minimum level of log records that a client of the era with `initialize` wants: `info` if it has set none.
+    /// The minimum level of log records that a legacy client wants: `info` if it has set none.
     pub fn log_level(&self) -> Option<LoggingLevel> {
         match self.level.load(Ordering::Relaxed) {
             0 => Some(LoggingLevel::Info),
@@ -204,7 +204,7 @@ impl ClientRoots {
     }
 }
 
-/// Asks a client of the era with `initialize` for its roots.
+/// Asks a legacy client for its roots.
 async fn ask_roots(peer: &Peer<RoleServer>) -> ClientRoots {
     match tokio::time::timeout(ROOTS_TIMEOUT, peer.list_roots()).await {
         Ok(Ok(answer)) => {

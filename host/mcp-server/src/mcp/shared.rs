@@ -106,7 +106,7 @@ impl Shared {
         typed
     }
 
-    /// Asks upstream servers for log records of the lowest level that any session wants.
+    /// Asks upstream servers for log records of the lowest level that any session has set.
     pub(super) fn want_logs(&self, session: &Arc<Session>) {
         let mut all = self.logging.lock();
         all.retain(|one| one.strong_count() > 0 && one.as_ptr() != Arc::as_ptr(session));

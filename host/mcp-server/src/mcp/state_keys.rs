@@ -136,6 +136,7 @@ mod tests {
         assert!(error_of(&format!("{long}\n\n{}\n", &long[1..])).contains("line 3"));
         assert!(error_of(&format!("{long}\n").repeat(MAX_KEYS + 1)).contains("more than 8 keys"));
         let missing = StateKeys::in_file(Path::new("/no/such/file"));
-        assert!(missing.err().expect("refused").to_string().contains("/no/such/file"));
+        let error = missing.err().expect("the file is refused");
+        assert!(error.to_string().contains("/no/such/file"));
     }
 }

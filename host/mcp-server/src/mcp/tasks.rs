@@ -51,7 +51,7 @@ impl Tasks {
     ///
     /// # Errors
     ///
-    /// There is no such task, or another caller owns it. Both give the same error.
+    /// There is no such task, or another caller owns it. The error does not tell which.
     pub fn of(&self, principal: Option<&str>, id: &str) -> Result<&TaskManager, ErrorData> {
         match self.owners.lock().get(id) {
             Some(owner) if owner.as_deref() == principal => Ok(&self.manager),
@@ -103,7 +103,7 @@ impl TaskWork {
         }
         let time = self.loaded.plugin.terms.limits.background();
         let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        // The TTL is five seconds longer than the plugin's time limit, so that the client gets the plugin's failure.
+        // The TTL is five seconds longer than the time limit of a round, so that the client gets the plugin's failure.
         let options = TaskOptions::new().with_ttl_ms(time.saturating_add(5_000));
         let server = server.clone();
         let principal = self.caller.principal.clone();
@@ -180,8 +180,8 @@ impl TaskWork {
     }
 }
 
-/// Stands in for the client while a task runs: progress becomes the task's status message, and nothing can be
-/// asked.
+/// Stands in for the client during a round of a task: progress becomes the task's status message, and no question can
+/// be asked. The questions that end a round are asked by the task itself.
 struct TaskClient<'a> {
     shutdown: &'a CancellationToken,
     cx: &'a TaskContext,

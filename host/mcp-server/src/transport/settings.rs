@@ -94,7 +94,7 @@ pub(super) fn settings(
     })
 }
 
-/// The hosts of the configured OAuth issuers and of their keys. They may have private addresses.
+/// The hosts of the configured OAuth issuers and of their keys, which may have private addresses.
 pub(super) fn oauth_hosts(config: &HttpConfig) -> Vec<String> {
     let issuers = config.oauth.iter().flat_map(|oauth| &oauth.issuers);
     let named = issuers.flat_map(|one| [Some(&one.issuer), one.jwks_uri.as_ref()]).flatten();

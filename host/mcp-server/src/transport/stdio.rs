@@ -14,7 +14,7 @@ use portcullis_core::host::Host;
 
 /// Serves one session over the process's stdin and stdout, until stdin ends or `stop` is cancelled. Calls in flight
 /// may then run on for three seconds. If stdout is closed, they are cancelled at once. `on_stop` is called when the
-/// stop begins. It can make sure that the process ends even if a plugin does not.
+/// stop begins, for example to end the process even if a plugin does not end.
 ///
 /// # Errors
 ///
@@ -32,7 +32,7 @@ pub async fn serve(
     tokio::spawn(shut_down(ends, shared.host.clone(), on_stop));
     let session = match Server::new(shared).serve(lines).await {
         Ok(session) => session,
-        // stdin ended before the first message. This is not an error.
+        // The end of stdin before the first message is not an error.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         // stdout is closed. The transport has logged it.
         Err(_) if output.is_cancelled() => return Ok(()),

@@ -35,7 +35,7 @@ pub(crate) fn failure(kind: &str, message: impl Into<String>) -> Failure {
 }
 
 impl Journal {
-    /// The start time and the random seed of the run. They are the same in each round.
+    /// The start time and the random seed of the run, which are the same in each round.
     pub(super) fn begin(&mut self) -> Beginning {
         let make =
             || Beginning { milliseconds: now(), seed: getrandom::u64().unwrap_or_else(|_| now()) };
@@ -47,7 +47,7 @@ impl Journal {
         &self.started
     }
 
-    /// The tool of a call, as clients know it.
+    /// The name of a call's tool, as clients know it.
     pub fn tool(&self, call: u32) -> Option<&str> {
         self.started.get(call as usize).map(|started| started.tool.as_str())
     }
@@ -59,12 +59,12 @@ impl Journal {
         }
     }
 
-    /// The number of calls that the plugin knows to have ended.
+    /// The number of completions.
     pub(super) fn ended(&self) -> usize {
         self.completed.len()
     }
 
-    /// Whether a call has ended in an earlier round.
+    /// Whether the journal has the completion of a call.
     pub(super) fn has_ended(&self, call: u32) -> bool {
         self.completed.iter().any(|one| one.call == call)
     }
@@ -101,7 +101,7 @@ impl Journal {
         self.add(completion);
     }
 
-    /// The calls that were made, for the text of a run that failed. `None`: none was made.
+    /// The calls that were started, the first 20 by name, for the text of a run that failed. `None`: none was started.
     pub(super) fn made(&self) -> Option<String> {
         const MAX_SHOWN: usize = 20;
         if self.started.is_empty() {

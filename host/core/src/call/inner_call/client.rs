@@ -1,5 +1,5 @@
-//! The client of a call that a plugin makes. It forwards everything to the client of the plugin's own call. Progress
-//! is counted in steps of the whole run, because MCP requires progress to increase.
+//! The client of a call that a plugin makes, which forwards everything to the client of the plugin's own call. The
+//! progress of all calls of the plugin is counted together, because MCP requires progress to increase.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,14 +15,14 @@ pub(super) struct InnerClient<'a> {
     pub outer: &'a dyn Client,
     /// The tool that is called, as clients know it.
     pub tool: &'a str,
-    /// The steps of the run so far.
+    /// The number of progress notifications that this round of the run has sent.
     pub steps: &'a AtomicU64,
 }
 
-/// The progress notification for one more step of a run.
+/// The next progress notification about an inner call.
 pub(crate) fn step(steps: &AtomicU64, tool: &str, what: &str) -> Notification {
     let done = steps.fetch_add(1, Ordering::Relaxed) + 1;
-    #[expect(clippy::cast_precision_loss, reason = "a run has few steps")]
+    #[expect(clippy::cast_precision_loss, reason = "a run has few notifications")]
     let done = done as f64;
     Notification::Plugin(CallNotification::Progress {
         done,

@@ -123,11 +123,11 @@ mod tests {
     fn an_error_has_the_tools_own_text() {
         let result =
             json!({ "isError": true, "content": [{ "type": "text", "text": "no\u{1b}[2J such" }] });
-        let Outcome::Failed(failure) = of_upstream(result) else { panic!("it failed") };
+        let Outcome::Failed(failure) = of_upstream(result) else { panic!("this is an error") };
         assert_eq!(failure.kind, "tool-error");
         assert!(failure.message.starts_with("no") && !failure.message.contains('\u{1b}'));
         let Outcome::Failed(silent) = of_upstream(json!({ "isError": true })) else {
-            panic!("it failed")
+            panic!("this is an error")
         };
         assert_eq!(silent.message, "the tool failed without a message");
     }

@@ -1,4 +1,4 @@
-//! Fills in the defaults of arguments that a client leaves out.
+//! Fills in the defaults of required arguments that a client leaves out.
 
 use portcullis_mcp_client::Object;
 use serde_json::Value;

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::upstreams::UpstreamOffer;
 
-/// Replaces the URIs in the result of a request: those of the contents of a resource, and those of resources and links
-/// in the content of tools and prompts that have an alias, because another source owns their URIs.
+/// Replaces the URIs in the result of a request. In the content of tools and prompts, only a URI that another source
+/// owns is replaced, by its alias.
 pub fn show(offered: &UpstreamOffer, method: &str, result: &mut Value) {
     match method {
         "resources/read" => {

@@ -402,7 +402,7 @@ fn value(json: &Json) -> Value {
             let keys = keys.iter().map(|(key, one)| (key.as_str(), value(one)));
             Value::InlineTable(keys.collect())
         }
-        // TOML has no null, and no key of a grant needs one.
+        // TOML has no null, and no key needs one.
         Json::Null => Value::from(""),
     }
 }
