@@ -50,9 +50,9 @@ pub trait Ask {
 /// Proof that the gate allowed one ask. Every function with an effect takes a permit by value, and only the gate makes
 /// permits.
 ///
-/// An ask that changes something is recorded before its permit is made. An ask that only reads has a single record with
-/// its outcome, which [`Permit::record`] writes before the plugin gets the result. If the permit of a read is dropped
-/// unused, the record says so.
+/// [`Gate::pass`] records an ask before it makes the permit. For a permit of [`Gate::pass_read`], [`Permit::record`]
+/// writes the only record, with the outcome, before the plugin gets the result. If such a permit is dropped unused, its
+/// record says so.
 #[must_use = "a permit is for an effect, which takes it by value"]
 pub struct Permit<A: Ask> {
     /// `None` after the permit was used up.
@@ -176,7 +176,7 @@ enum Reason {
 }
 
 impl Denied {
-    /// The text for the operator, with the remedy.
+    /// The text for the operator, with the remedy if there is one.
     pub fn for_operator(&self) -> String {
         let Self { plugin, subject, reason } = self;
         match reason {

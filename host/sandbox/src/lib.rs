@@ -1,4 +1,4 @@
-//! The sandbox: runs each call of a plugin in a fresh WebAssembly instance, with the granted capabilities only.
+//! The sandbox: runs each round of a plugin's call in a fresh WebAssembly instance, with the granted capabilities only.
 //!
 //! Start reading at [`gate`], which every effect passes. [`capabilities`] defines what can be granted, [`sandbox`]
 //! runs plugins, and [`bindings`] is generated from the contract in `wit/`. This crate does not know MCP. It does

@@ -1,4 +1,5 @@
-//! The capabilities: each has a folder here and one line in the table `register!`.
+//! The capabilities: each has a folder here and a line in the table `register!`. The folder `settings` has the interface
+//! `settings`, which is no capability.
 
 pub mod actions;
 pub mod cache;
@@ -53,7 +54,7 @@ trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
         self == want
     }
 
-    /// The parts of the grant, for display: hosts with methods, commands, directories.
+    /// The parts of the grant, for display, such as hosts with methods, commands or directories.
     fn targets(&self) -> Vec<String> {
         vec![self.to_string()]
     }
@@ -258,7 +259,7 @@ impl Grants {
         Capability::ALL.into_iter().filter_map(line).collect()
     }
 
-    /// The wants of a manifest, and the wants that are invalid.
+    /// The valid wants of a manifest, and the invalid ones.
     ///
     /// A target `$NAME` is the value of the operator's setting NAME: a plugin can want the host that it is configured
     /// with, without knowing the host.
@@ -280,7 +281,7 @@ impl Grants {
                 Capability::ALL.into_iter().find(|one| one.as_str() == want.capability);
             let added = match capability {
                 Some(capability) => sum.want(capability, &target, &want.access),
-                // Always linked: a plugin reads only the settings that the operator wrote for it.
+                // The interface `settings` needs no grant: a plugin reads only the settings that are written for it.
                 None if want.capability == settings::NAME => Ok(()),
                 None => Err(InvalidWant::UnknownCapability),
             };

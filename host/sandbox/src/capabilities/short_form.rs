@@ -14,7 +14,7 @@ use super::{Capability, Grants, Registered, settings};
 /// The keys of one grant, as `portcullis.toml` has them.
 pub type Table = serde_json::Map<String, Value>;
 
-/// A form of a value behind `CAPABILITY=`, and its meaning.
+/// A form of a value after `CAPABILITY=`, and its meaning.
 pub type Form = (&'static str, &'static str);
 
 /// The short forms of a capability, implemented by the type of its grant.

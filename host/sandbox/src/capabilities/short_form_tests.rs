@@ -227,7 +227,7 @@ fn what_is_wanted_and_settings_have_forms_of_their_own() {
 }
 
 #[test]
-fn subjects_of_records_use_the_values_that_they_need() {
+fn a_record_may_have_used_a_value_that_covers_its_subject() {
     for (capability, value, subject, expected) in [
         (Capability::Http, "GET@a.example", "GET https://a.example/x?y", true),
         (Capability::Http, "POST@a.example", "GET https://a.example/x", false),

@@ -14,7 +14,7 @@ use crate::capabilities::Capability;
 use crate::gate::Policy;
 use portcullis_engine::{Engine, Limits};
 
-/// Information about a component, kept on disk by the component's digest.
+/// Information about a component. It is kept on disk under the component's digest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ComponentInfo {
     /// The imported interfaces.
@@ -25,7 +25,7 @@ pub struct ComponentInfo {
     pub manifest: Option<Manifest>,
 }
 
-/// Why a component cannot be a plugin, for the operator. It is a text because refusals are remembered on disk.
+/// Why a component cannot be a plugin, for the operator. The reason is a text, because refusals are remembered on disk.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RefusedComponent(pub(super) String);
@@ -56,10 +56,10 @@ const MAX_TOOLS: usize = 256;
 /// Maximum number of prompts of one plugin. The same maximum applies to resources, and to resource templates.
 const MAX_OTHERS: usize = 1024;
 
-/// Maximum size of a manifest in bytes.
+/// Maximum size of the information about a component, in bytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// A manifest is too large.
+/// Why a manifest is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// There are too many tools, prompts, resources or templates.
@@ -105,7 +105,7 @@ impl ComponentInfo {
         Ok(())
     }
 
-    /// Reads kept information. `None`: another version of the host wrote it.
+    /// Reads kept information. `None`: the bytes have another format.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (known, rest) = postcard::take_from_bytes(bytes).ok()?;
         rest.is_empty().then_some(known)
@@ -126,8 +126,8 @@ impl ComponentInfo {
 pub struct Import {
     /// The full name, with the version.
     pub interface: String,
-    /// The imported functions. A plugin that does not import `[method]descriptor.open-at` cannot open a file, whatever
-    /// it is granted.
+    /// The imported functions. For example, a plugin that does not import `[method]descriptor.open-at` cannot open a
+    /// file, whatever is granted.
     pub functions: Vec<String>,
 }
 
@@ -282,6 +282,6 @@ mod tests {
             "the plugin can do without files"
         );
         policy.is_foreign = true;
-        assert_eq!(missing(&imports, &policy), [], "a plain component has sockets that refuse");
+        assert_eq!(missing(&imports, &policy), [], "a foreign component has sockets that refuse");
     }
 }

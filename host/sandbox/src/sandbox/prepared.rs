@@ -1,4 +1,4 @@
-//! Instances that are prepared in advance. Each is created with nothing granted and serves one call only.
+//! Instances that are prepared in advance. Each is created with nothing granted and serves one round of a call only.
 
 use std::sync::Arc;
 

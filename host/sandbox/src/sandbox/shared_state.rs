@@ -151,9 +151,9 @@ impl SharedState {
         self.are_results_wanted.store(is_wanted, Ordering::Relaxed);
     }
 
-    /// Keeps the data of a tool's answer for the caller, as JSON, unless it is larger than `MAX_RESULT_BYTES`. If there
-    /// are too many answers, the one whose caller and tool were added first is removed. If an answer is not kept,
-    /// the previous answer is removed, too.
+    /// Keeps the data of a tool's answer for the caller, as JSON, if some plugin may see answers. If there are no data,
+    /// or more than `MAX_RESULT_BYTES`, the caller's previous answer of this tool is removed instead. If there are too
+    /// many answers, the one whose caller and tool were added first is removed.
     pub fn keep_result(
         &self,
         principal: Option<String>,

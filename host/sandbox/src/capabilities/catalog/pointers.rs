@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::bindings::portcullis::plugin::catalog::Finding;
 
-/// Maximum number of paths that are followed for one call of a plugin.
+/// Maximum number of paths that are followed in one round of a plugin's call.
 pub const MAX_PATHS: u32 = 500;
 
 /// Maximum number of pointers in a path.
@@ -50,7 +50,7 @@ fn follow(data: &Value, path: &[String], left: &mut usize) -> Finding {
         }
         finding == Finding::Found
     };
-    // `any` ends at the first item that has a value at the rest of the path.
+    // `any` ends at the first item that has a value at the rest of the path, or when no more items may be looked at.
     let _found = match (value.as_array(), value.as_object()) {
         (Some(items), _) => items.iter().any(&mut visit),
         (None, Some(members)) => {

@@ -1,5 +1,4 @@
-//! Lets the crate `portcullis-files` open, create, change and remove files: each of its functions takes a permit, which
-//! is handed over here.
+//! Hands permits over to the crate `portcullis-files`, which opens, creates, changes and removes files.
 
 use portcullis_files::{Access, FilePermit, FileUse, Judge, Outcome};
 

@@ -1,5 +1,4 @@
-//! Lets the crate `portcullis-egress` connect and send requests: each of its functions takes a permit, which is
-//! handed over here.
+//! Hands permits over to the crate `portcullis-egress`, which makes connections and sends requests.
 
 use portcullis_egress::{
     Connection, ConnectionPermit, Fault, Request, RequestPermit, RequestPolicy, Secrets,

@@ -16,7 +16,7 @@ pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)
 }
 
-/// The HTTP client of one call. Each call has a client of its own, so calls share no connection.
+/// The HTTP client of one round of a call. Each round has a client of its own, so calls share no connection.
 pub struct Http(Client);
 
 impl Http {

@@ -11,7 +11,8 @@ use super::grant::ProcessAsk;
 use crate::bindings::portcullis::plugin::process::{Output, ProcessError};
 use crate::gate::Permit;
 
-/// The permit of a running command. If the call ends before the command, the record says that the command was stopped.
+/// The permit of a running command. If this value is dropped before the command ends, the record says that the command
+/// was stopped.
 struct RunningPermit(Option<Permit<ProcessAsk>>);
 
 impl RunningPermit {
