@@ -57,8 +57,8 @@ impl CodeCache {
         }
     }
 
-    /// The compiled form of a component that is not bundled, from the cache or else from the compiler. All processes of
-    /// this user together compile one component at a time.
+    /// The compiled form of a component that is not bundled, from the cache or else from the compiler. All processes that
+    /// share the folder together compile one component at a time, if the folder can be locked.
     ///
     /// `refused` returns the message of an earlier refusal of the component. It is called just before the component
     /// is compiled, as another process may have refused the component in the meantime.
@@ -161,8 +161,8 @@ fn load(engine: &Engine, code: &[u8]) -> Result<Component, CodeError> {
     unsafe { Component::deserialize(engine.wasmtime(), code) }.map_err(CodeError::load)
 }
 
-/// The components whose code runs in place in this binary, by the address of the code. There can be one component
-/// for each address. The process keeps the component until the process ends.
+/// The components whose code runs in place in this binary, by the address of the code. The process keeps one component
+/// for each address until the process ends.
 static IN_PLACE: Mutex<BTreeMap<usize, Component>> = Mutex::new(BTreeMap::new());
 
 /// Loads code of this binary without copying it: see [`in_place`](crate::in_place).
