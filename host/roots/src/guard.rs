@@ -181,8 +181,8 @@ impl Guard {
         Ok((opened, Self::of(&self.host_files, id)))
     }
 
-    /// Refuses a host's file under another name. Then truncates the file if requested: a file is truncated only once
-    /// it is known to be a regular file.
+    /// Refuses a file of the host, whatever its name is. Then truncates the file if requested: a file is truncated only
+    /// once it is known to be a regular file.
     fn finish_file(
         &self,
         file: &File,
@@ -209,7 +209,7 @@ impl Guard {
     }
 
     /// Finds the parent directory of a path. `None`: no file of the host is beneath `dir`, and the path is `dir`
-    /// itself or one name in it.
+    /// itself, or is one name in `dir` while `follow` is false.
     ///
     /// # Errors
     ///
