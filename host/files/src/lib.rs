@@ -97,11 +97,11 @@ pub struct FileUse {
 /// Why a directory is open to a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// An argument of the call names it.
+    /// An argument of the call names the directory, or an entry of it.
     Argument,
-    /// It is one of the session's roots.
+    /// The directory is one of the session's roots.
     Root,
-    /// The operator names it.
+    /// The operator names the directory.
     Directory,
     /// The guest has no access: the file, or the list of a directory's entries, is beside a designated entry.
     Beside,
@@ -135,8 +135,8 @@ impl Files {
         }
     }
 
-    /// Opens a directory of the call, or one beneath it, for a program that is confined to it. Returns the handle and
-    /// the access. `None`: the call does not have the whole directory, the directory cannot be opened, or files of the
+    /// Opens a directory of the call, or one beneath it, to confine a program to the opened directory. Returns the handle
+    /// and the access. `None`: the call does not have the whole directory, the directory cannot be opened, or files of the
     /// host beneath it must be kept from the program.
     pub fn directory(&self, path: &Path) -> Option<(File, Access)> {
         let contains = |(_, node): &&(File, Node)| path.starts_with(&node.path);

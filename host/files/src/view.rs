@@ -1,4 +1,4 @@
-//! Checks each path that a guest uses against its descriptor, and asks the judge for a permit. Only reading
+//! Checks each path that a guest uses against its descriptor, and asks the judge for a permit. Reading the
 //! metadata of an accessible path needs no permit.
 
 use std::path::{Component, Path, PathBuf};
@@ -349,7 +349,7 @@ fn reach(reach: &AccessRules, path: &Path) -> FsResult<(Option<ReachedEntry>, Ac
     }
     Ok(match (reach.all, first) {
         (Some(access), _) => (Some(ReachedEntry::Beneath), access),
-        // Programs read the metadata of the directory before they open a file in it.
+        // Guests read the metadata of the directory before they open a file in it.
         (None, None) => (Some(ReachedEntry::Itself), Access::Read),
         (None, Some(_)) => (None, Access::Read),
     })
