@@ -96,7 +96,7 @@ fn visible(list: &[(String, String)]) -> Listing {
 }
 
 #[test]
-fn everything_is_there_and_nothing_else() {
+fn all_changes_are_made_and_nothing_else() {
     let place = Place::new();
     place.put("there/old", "old");
     place
@@ -205,7 +205,7 @@ fn whoever_is_faster_keeps_what_they_made() {
 }
 
 #[test]
-fn of_two_at_once_one_wins() {
+fn of_two_transactions_at_once_one_succeeds() {
     for _ in 0..20 {
         let place = Place::new();
         let files = |who: &str| {
@@ -282,7 +282,7 @@ fn before_and_after() -> (Listing, Listing) {
 }
 
 #[test]
-fn killed_at_any_step_it_is_finished_or_undone() {
+fn a_transaction_killed_at_any_step_is_completed_or_undone() {
     for is_old in [false, true] {
         fault::set_old(is_old);
         let (before, after) = before_and_after();
@@ -307,7 +307,7 @@ fn killed_at_any_step_it_is_finished_or_undone() {
 }
 
 #[test]
-fn killed_in_recovery_the_next_recovery_ends_it() {
+fn a_recovery_that_was_killed_is_completed_by_the_next_one() {
     let (before, after) = before_and_after();
     // One journal whose group has to be finished, and one whose group has to be undone.
     for in_the_way in [None, Some("z")] {
