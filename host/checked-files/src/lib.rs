@@ -1,4 +1,4 @@
-//! Stores small records, one file for each key. A file is written whole or not at all, and its digest or its seal is
+//! Stores records, one file for each key. A file is written whole or not at all, and its digest or its seal is
 //! checked when it is read.
 //!
 //! The plugins' stores, caches on disk, compiled code and information about components are stored this way. A file
@@ -348,8 +348,8 @@ pub fn lock(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes a folder that only its owner can enter, and the missing folders above it. An existing folder keeps its
-/// permissions.
+/// Makes a folder, and the missing folders above it. On Unix, only their owner can enter them. An existing folder keeps
+/// its permissions.
 ///
 /// # Errors
 ///

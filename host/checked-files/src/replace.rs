@@ -90,7 +90,7 @@ pub fn replace_like(
     Ok(lost)
 }
 
-/// Gives a file the owner and the group of another file.
+/// Gives a file the owner and the group of another file. Returns which of them this process may not set.
 #[cfg(unix)]
 fn keep_owner(file: &File, before: &std::fs::Metadata) -> io::Result<LostMetadata> {
     use std::os::unix::fs::{MetadataExt, fchown};
