@@ -324,7 +324,7 @@ impl Command {
         ResourceLimits { memory: Some(self.memory_bytes()), ..ResourceLimits::default() }
     }
 
-    /// The output of the program with `--help`. Empty if the program fails.
+    /// The output of the program with `--help`. Empty if the program cannot be run or its output cannot be used.
     async fn help(&self, program: &Path) -> &str {
         let ask = async || {
             let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
@@ -344,8 +344,8 @@ impl Command {
         self.help.get_or_init(async || ask().await.unwrap_or_default()).await
     }
 
-    /// Waits for the end of a child of this command, within the command's limits. If this future is dropped, the child
-    /// is killed with all processes that it started.
+    /// Waits for the end of a child of this command, within the command's limits. If this future is dropped, the
+    /// child is killed: see [`Child`].
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Confines this process: files with Landlock, system calls with seccomp, amounts with resource limits.
+//! Confines this process with Landlock (files and connections), seccomp (system calls) and resource limits.
 
 use std::path::PathBuf;
 

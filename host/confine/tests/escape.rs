@@ -240,7 +240,7 @@ fn host() {
     println!("confining: {strength}");
     assert!(
         strength.starts_with("files by Landlock, system calls by seccomp"),
-        "this test needs a Linux with Landlock and seccomp, which all have had since 5.13"
+        "this test needs a kernel with Landlock (Linux 5.13 or newer) and seccomp"
     );
     let stage = Stage { folder: tempfile::tempdir().expect("a folder"), runtime: runtime() };
     for folder in ["read", "write", "outside"] {
