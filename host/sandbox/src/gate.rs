@@ -222,13 +222,13 @@ impl Error for Denied {
 pub struct Policy {
     /// The operator's grants, from `portcullis.toml`.
     pub grants: Grants,
-    /// The wants of the plugin's manifest.
+    /// The wants of the plugin's manifest. A foreign component wants what it is granted.
     pub wants: Grants,
     /// Capabilities that the plugin can run without. They are linked even if they are not granted, and then refuse
     /// every ask.
     pub dispensable: Vec<Capability>,
-    /// Whether the plugin is a foreign component. Its imports show what it could use and not what it needs. So all of
-    /// them are linked, and a capability that is not granted refuses every ask.
+    /// Whether the plugin is a foreign component. Its imports show what it could use and not what it needs. So all
+    /// capabilities are linked, and those that are not granted refuse every ask.
     pub is_foreign: bool,
 }
 
@@ -277,7 +277,7 @@ impl Gate {
         &self.policy.grants
     }
 
-    /// The wants of the plugin's manifest.
+    /// The plugin's wants.
     pub fn wants(&self) -> &Grants {
         &self.policy.wants
     }

@@ -128,7 +128,7 @@ impl Sandbox {
 /// Where a plugin's component comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Origin {
-    /// It is part of this binary.
+    /// The component is part of this binary.
     Bundled,
     /// A file.
     File(PathBuf),
@@ -157,7 +157,7 @@ pub enum Code {
 pub struct PluginTerms {
     /// The grants and wants.
     pub policy: Arc<Policy>,
-    /// The limits.
+    /// The limits of the plugin.
     pub limits: Limits,
     /// The settings that the plugin can read.
     pub settings: Arc<BTreeMap<String, String>>,

@@ -38,7 +38,7 @@ pub(super) trait ShortForms: Sized {
     /// The values of this grant.
     fn values(&self) -> Vec<String>;
 
-    /// The values that a grant with this value always has.
+    /// The further values that a grant with this value always has.
     fn implied(_value: &str) -> Vec<String> {
         Vec::new()
     }
@@ -290,7 +290,7 @@ impl FormsOf {
         (self.words)(value)
     }
 
-    /// The values that a grant with this value always has.
+    /// The further values that a grant with this value always has.
     pub fn implied(&self, value: &str) -> Vec<String> {
         (self.implied)(value)
     }

@@ -10,7 +10,7 @@ use super::*;
 /// The table of a grant after the values of a short form were added.
 fn granted(table: &Table, text: &str) -> Table {
     let ShortForm::Values(capability, asked) = ShortForm::to_grant(text).unwrap() else {
-        panic!("{text} names values");
+        panic!("{text} names no values");
     };
     let forms = capability.short_forms();
     let before = values(capability, table);
@@ -21,7 +21,7 @@ fn granted(table: &Table, text: &str) -> Table {
 /// The table of a grant after the values of a short form were removed.
 fn revoked(table: &Table, text: &str) -> Table {
     let ShortForm::Values(capability, asked) = ShortForm::to_revoke(text).unwrap() else {
-        panic!("{text} names values");
+        panic!("{text} names no values");
     };
     let after = capability.short_forms().revoked(&values(capability, table), &asked);
     changed(capability, table, &after)

@@ -30,7 +30,7 @@ pub struct InstanceMaker {
     pub engine: Engine,
     /// The linked component.
     pub offer: LinkedComponent,
-    /// The limits of each call.
+    /// The limits of the plugin.
     pub limits: Limits,
     /// A gate that refuses everything.
     pub gate: Gate,

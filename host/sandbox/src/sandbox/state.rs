@@ -180,7 +180,7 @@ impl InstanceState {
         (self.deadline, self.wall) = (Instant::now() + wall, wall);
     }
 
-    /// The time at which the call must have ended.
+    /// The time at which the guest must have ended.
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
     }

@@ -12,7 +12,7 @@ const MAX_POINTERS: usize = 8;
 /// Maximum length of a pointer, in bytes.
 const MAX_POINTER_BYTES: usize = 1000;
 
-/// Maximum number of items of a list, or members of an object, that are looked at for each path.
+/// Maximum number of items of lists and members of objects, counted together, that are looked at for each path.
 const MAX_ITEMS: usize = 1000;
 
 /// Whether the path leads to a value. Each pointer after the first is followed from the items of the list to which

@@ -18,7 +18,7 @@ pub fn hand_over_connection(permit: Permit<Connection>) -> Box<dyn ConnectionPer
 
 impl RequestPolicy for Gate {
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
-        // The refusal is recorded. The guest gets an error code.
+        // If the gate refuses, it has recorded the refusal, and the guest gets an error code.
         self.pass(request).ok().map(hand_over_request)
     }
 

@@ -31,7 +31,7 @@ pub struct HttpGrant {
     /// Addresses that are not public and may be reached all the same.
     #[schemars(with = "Vec<String>")]
     pub addresses: Vec<IpNet>,
-    /// Headers that the host adds to requests to one of the origins, and no plugin sees.
+    /// Headers that the host adds to requests, by origin. No plugin sees them.
     pub headers: Secrets,
 }
 

@@ -1,4 +1,5 @@
-//! Starts a command, or sends a message to a worker of a command. Each function takes a permit.
+//! Starts a command, or sends a message to a worker: a process of the command that is kept for further messages. Each
+//! function takes a permit.
 
 use std::sync::Arc;
 
