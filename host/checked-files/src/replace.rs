@@ -62,9 +62,10 @@ pub fn create_durably(path: &Path, bytes: &[u8]) -> io::Result<bool> {
 /// The metadata that a file lost when it was replaced, because this process may not set them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LostMetadata {
-    /// The owner. The file belongs to the user of this process.
+    /// Whether the owner was lost: the file belongs to the user of this process.
     pub owner: bool,
-    /// The group. The file has the group of a file that this process creates, and the group has no permissions.
+    /// Whether the group was lost: the file has the group that this process gives to new files, and the group has no
+    /// permissions.
     pub group: bool,
 }
 

@@ -276,7 +276,10 @@ mod tests {
         let refused = || Some("it is not compiled again".to_owned());
         let mut found = Box::pin(cache.foreign(&engine, &file, &refused));
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        assert!(found.as_mut().poll(&mut context).is_pending(), "reading blocks the thread of clients");
+        assert!(
+            found.as_mut().poll(&mut context).is_pending(),
+            "reading blocks the thread of clients"
+        );
         assert_eq!(answer(&found.await.unwrap()), 42);
     }
 }

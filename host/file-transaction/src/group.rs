@@ -13,7 +13,7 @@ use crate::{Obstacle, TransactionError};
 
 /// All changes of a transaction.
 pub struct Group {
-    /// The directories with changed names. `None`: the directory no longer exists.
+    /// The directories in which names change. `None`: the directory no longer exists.
     pub folders: Vec<Option<Folder>>,
     /// The hidden names that may exist, each with the index of its directory.
     pub hidden: Vec<(usize, String)>,

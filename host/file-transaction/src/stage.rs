@@ -62,8 +62,8 @@ impl Plan {
 }
 
 impl Staged {
-    /// Gives each file its own name. If this process is killed after this step is in the journal,
-    /// [`recover`](crate::recover) completes the changes.
+    /// Gives each file its own name. Before that, this step is written to the journal. If this process is killed later,
+    /// [`recover`](crate::recover) completes or undoes the changes.
     ///
     /// # Errors
     ///

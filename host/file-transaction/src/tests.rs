@@ -152,7 +152,7 @@ fn what_is_not_as_expected_prevents_everything() {
 }
 
 #[test]
-fn a_caller_that_gives_up_leaves_nothing() {
+fn changes_that_are_cancelled_leave_nothing() {
     let place = Place::new();
     let asked = std::cell::Cell::new(0);
     let plan = Plan::new(vec![place.new_file("a"), place.new_file("d/b"), place.new_file("d/c")]);
@@ -339,7 +339,7 @@ fn a_recovery_that_was_killed_is_completed_by_the_next_one() {
 }
 
 #[test]
-fn a_full_disk_leaves_nothing() {
+fn a_full_disk_leaves_all_changes_or_none() {
     let (before, after) = before_and_after();
     at_each_step(Fault::Full, two_files, mixed, |place, step| {
         let _remarks = recover(place.journals.path());

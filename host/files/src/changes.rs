@@ -117,7 +117,7 @@ impl FilesView<'_> {
             return Err(ChangeError::Quota("file-entries"));
         }
         let staged = plan.stage(journals, is_cancelled)?;
-        // A call that was cancelled in the meantime ends here. Dropping `staged` removes the temporary files.
+        // A call that was cancelled in the meantime ends here. Dropping `staged` removes the files with hidden names.
         tokio::task::yield_now().await;
         if is_cancelled() {
             return Err(TransactionError::Cancelled.into());

@@ -132,7 +132,7 @@ fn one_file(path: &Path) -> Preopen {
 
 fn code<T>(result: FsResult<T>) -> ErrorCode {
     match result {
-        Ok(_) => panic!("it is refused"),
+        Ok(_) => panic!("it is not refused"),
         Err(error) => error.downcast().expect("a code for the guest"),
     }
 }

@@ -80,7 +80,7 @@ pub(super) fn perms(access: Access) -> FsPerms {
 }
 
 impl<'a> FilesView<'a> {
-    /// A view for one import call.
+    /// A view for one call of an import.
     pub fn new(files: &'a mut Files, table: &'a mut wasmtime_wasi::ResourceTable) -> Self {
         Self { files, table }
     }
@@ -92,7 +92,7 @@ impl<'a> FilesView<'a> {
 
     /// As [`Self::wasi`], for operations that may block. A call begins on the thread that serves clients, and moves
     /// to another thread at its first wait (`Guests` of `portcullis_engine`). So this function waits once. After
-    /// that, the call may block its own thread, which is much cheaper than another thread for each operation.
+    /// that, the call may block its own thread, which is much cheaper than a change of threads for each operation.
     pub(super) async fn blocking(&mut self) -> WasiFilesystemCtxView<'_> {
         if !std::mem::replace(&mut self.files.has_left_client_thread, true) {
             tokio::task::yield_now().await;

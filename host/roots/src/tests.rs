@@ -130,7 +130,7 @@ mod unix {
         assert!(open("loop").is_err());
         let mut text = String::new();
         let DesignatedPart::File { handle: Some(mut file), .. } = open("in").unwrap().reach else {
-            panic!("a link within the root is followed")
+            panic!("a link within the root is not followed")
         };
         io::Read::read_to_string(&mut file, &mut text).unwrap();
         assert_eq!(text, "inner");
