@@ -19,7 +19,7 @@ use crate::restrict::{Confinement, restrict};
 /// [`main`].
 pub const SUBCOMMAND: &str = "become-confined";
 
-/// Maximum size of a child's stderr that is kept. The rest is dropped.
+/// Maximum size of a child's stderr that is kept, in bytes. The rest is dropped.
 const MAX_STDERR_BYTES: u64 = 64 * 1024;
 
 /// The program of a child, its arguments and environment, its confinement and its limits.

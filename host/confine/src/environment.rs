@@ -26,7 +26,7 @@ const MACHINE: &[&str] = &[
     "windir",
 ];
 
-/// Variables that say on Windows what `HOME` says elsewhere.
+/// Variables that say on Windows what `HOME` says on other systems.
 #[cfg(not(windows))]
 const HOME: &[&str] = &[];
 #[cfg(windows)]

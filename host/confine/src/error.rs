@@ -48,7 +48,7 @@ pub enum DefinitionError {
     /// An option for paths has no place for the path, or several.
     #[error("`own-limits.{0}` must contain {{}} once: the path goes there")]
     OwnLimitsPath(&'static str),
-    /// The switches are not options.
+    /// `switch` is empty, or a name in it does not begin with `-`.
     #[error("`own-limits.switch` must name options")]
     OwnLimitsSwitch,
     /// `more-args` is not a regular expression.

@@ -138,9 +138,9 @@ const ATTRIBUTES: &[c_long] = &[
     libc::SYS_setxattr,
 ];
 
-/// Calls that succeed and do nothing: they set modes and times of files. npm, git and most other programs set
-/// them on files that they have just created, and give up where that fails. The files keep the mode that they
-/// were created with.
+/// Calls that succeed and do nothing: they set modes and times of files. Programs such as npm and git set them on
+/// files that they have just created, and give up if that fails. The files keep the mode that they were created
+/// with.
 const IGNORED: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, FCHMODAT2, libc::SYS_utimensat];
 
 /// More calls that succeed and do nothing, on processors that have them.
@@ -150,8 +150,8 @@ const IGNORED_HERE: &[c_long] =
 #[cfg(not(target_arch = "x86_64"))]
 const IGNORED_HERE: &[c_long] = &[];
 
-/// Requests of `ioctl` that are refused. Most set flags, versions, encryption or verity of a file, for which a file
-/// that is open for reading is enough. The others insert input into a terminal.
+/// Requests of `ioctl` that are refused. Most set flags, versions, encryption or verity of a file, even if the file
+/// is open for reading only. The others insert input into a terminal.
 const REFUSED_IOCTLS: &[u64] = &[
     0x4004_6602, // FS_IOC32_SETFLAGS
     0x4008_6602, // FS_IOC_SETFLAGS

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
             ExitCode::from(127)
         }
         Some("attempt") => {
-            let name = arguments.next().expect("which one");
+            let name = arguments.next().expect("the name of an attempt");
             let arguments: Vec<_> = arguments.collect();
             attempt(&name, &arguments)
         }
@@ -258,7 +258,7 @@ fn host() {
     stage.runtime.block_on(workers::check(&stage.path("work")));
     let me = std::env::current_exe().expect("this program");
     let checked = std::process::Command::new(me).arg("without-landlock").status();
-    assert!(checked.expect("it can be started").success(), "see above");
+    assert!(checked.expect("it can be started").success(), "its errors are printed above");
 }
 
 #[cfg(target_os = "linux")]

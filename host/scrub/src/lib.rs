@@ -1,7 +1,7 @@
 //! Removes secrets from responses of servers and from messages.
 //!
-//! A server that receives a secret may send the secret back: in an error, in a header, in a page that shows the
-//! request. A [`Scrub`] knows the secrets and replaces each byte of an occurrence by `*`. It finds a secret
+//! A server that receives a secret may send the secret back, for example in an error, in a header, or in a page that
+//! shows the request. A [`Scrub`] knows the secrets and replaces each byte of an occurrence by `*`. It finds a secret
 //!
 //! - as it is, in upper or lower case,
 //! - in hexadecimal,
