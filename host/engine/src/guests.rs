@@ -20,8 +20,8 @@ const MIN_THREADS: usize = 4;
 pub struct Guests(OnceLock<Option<Runtime>>);
 
 impl Guests {
-    /// Runs a guest to its end. If this future is dropped, the guest ends at its next tick or wait. `work` is boxed
-    /// by the caller, as it is large and each move would copy it.
+    /// Runs a guest to its end. If this future is dropped, the guest ends at its next tick or wait. `work` is in a
+    /// box, because it is large and each move would copy it.
     ///
     /// # Errors
     ///

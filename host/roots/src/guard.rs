@@ -3,7 +3,7 @@
 //!
 //! On Linux, one system call opens a path if no mount point is on the path and no file of the host is beneath the
 //! directory. The result is then in the file system of the directory, which was checked when the directory was opened.
-//! All other paths are walked name by name.
+//! All other paths are walked name by name, until one system call can open the rest.
 
 use std::ffi::OsString;
 use std::fs::File;

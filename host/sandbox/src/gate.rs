@@ -104,8 +104,7 @@ impl<A: Ask> Permit<A> {
         self.record(outcome)
     }
 
-    /// Uses the permit up: the effect was refused for a reason other than grants and wants. Nothing is logged here:
-    /// the caller has to inform the operator.
+    /// Uses the permit up: the effect was refused for a reason other than grants and wants. Nothing is logged.
     ///
     /// # Errors
     ///
@@ -137,7 +136,7 @@ impl<A: Ask> Drop for Permit<A> {
         if let Some(ask) = self.ask.take()
             && !self.is_recorded
         {
-            // `record` has logged the error. No caller is left to receive it.
+            // `record` has logged the error. Nobody is left to receive it.
             let _logged = self.gate.record(&ask, Verdict::Allowed, Some(UNUSED));
         }
     }
@@ -239,8 +238,8 @@ impl Policy {
         self.grants.has(capability) || self.dispensable.contains(&capability)
     }
 
-    /// The policy for one call of a tool with these arguments. If the operator lets calls name hosts,
-    /// the hosts that these arguments name are granted for this call.
+    /// The policy for one call of a tool with these arguments. The hosts that these arguments name are granted for this
+    /// call, if the operator lets calls name them.
     pub fn of_call(self: &Arc<Self>, arguments: &Value) -> Arc<Self> {
         match self.grants.of_call(&self.wants, arguments) {
             None => self.clone(),
@@ -333,8 +332,7 @@ impl Gate {
         }
     }
 
-    /// Records an ask that is refused for a reason other than grants and wants. Nothing is logged here: the caller has
-    /// to inform the operator.
+    /// Records an ask that is refused for a reason other than grants and wants. Nothing is logged.
     ///
     /// # Errors
     ///

@@ -2,8 +2,8 @@
 //! a grant.
 //!
 //! A grant consists of *values*: texts that each name one part of it, such as `GET@api.example`. Adding and
-//! removing values must not change any other value. Callers find such a change by comparing the values before and
-//! after.
+//! removing values must not change any other value. Whoever changes a grant checks this by comparing the values before
+//! and after.
 
 use std::collections::BTreeSet;
 

@@ -31,7 +31,7 @@ pub struct HttpGrant {
     /// Addresses that are not public and may be reached all the same.
     #[schemars(with = "Vec<String>")]
     pub addresses: Vec<IpNet>,
-    /// Headers that the host adds to requests, by origin. No plugin sees them.
+    /// Headers that Portcullis adds to requests, by origin. No plugin sees them.
     pub headers: Secrets,
 }
 
@@ -223,7 +223,7 @@ pub(super) fn targets(grant: &HttpGrant) -> Vec<String> {
 const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 
 impl Grants {
-    /// Grants `POST` requests to one origin, and no other requests. The host adds `header`, if there is one.
+    /// Grants `POST` requests to one origin, and no other requests. Portcullis adds `header`, if given.
     pub fn allow_posts_only(&mut self, origin: Origin, header: Option<(String, Secret)>) {
         let rule = HttpRule { hosts: vec![origin.clone()], methods: vec!["POST".into()] };
         let headers = header.map(|header| (origin, BTreeMap::from([header])));
