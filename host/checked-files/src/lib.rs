@@ -62,7 +62,7 @@ impl PreparedWrite<'_> {
 pub struct Record {
     /// The value.
     pub value: Vec<u8>,
-    /// The version. It is 1 for a new record, and grows with each write of the key.
+    /// The version, which is 1 for a new record and grows with each write of the key.
     pub version: u64,
     /// When the record expires. `None`: never.
     pub expires: Option<SystemTime>,

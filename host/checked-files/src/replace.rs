@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Creates or replaces a file, whole or not at all. Its folder must exist.
+/// Creates or replaces a file, whole or not at all. The folder of the file must exist.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ pub struct LostMetadata {
 }
 
 /// As [`replace_durably`], but the new file gets the owner, the group and the permissions in `before`, the metadata
-/// of the replaced file. Only Unix has owners and groups. They are kept if this process may set them.
+/// of the replaced file. Only Unix has owners and groups, which are kept if this process may set them.
 ///
 /// # Errors
 ///

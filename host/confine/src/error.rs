@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// The cause of an error. Its type differs between operating systems.
+/// The cause of an error, whose type differs between operating systems.
 type Cause = Box<dyn Error + Send + Sync>;
 
 /// Why a command gave no answer.

@@ -1,7 +1,7 @@
 //! Confined child processes: a child reaches only what it is allowed to, and is killed together with the processes that
 //! it started. [`strength`] tells what this system cannot enforce.
 //!
-//! A child is this program, started once more. It first confines itself ([`restrict()`]) and then runs the program of
+//! A child is this program, started once more, which first confines itself ([`restrict()`]) and then runs the program of
 //! the command.
 
 mod child;

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use crate::find::system_path;
 
-/// Folders of a home directory with logins and other secrets. Such a folder is not readable as a whole, even if it is
-/// marked as a package. The same holds for a folder that contains one of them.
+/// Folders of a home directory with logins and other secrets. A folder that is or contains one of these is not readable
+/// as a whole, even if the folder is marked as a package.
 const PRIVATE: &[&str] = &[
     ".aws",
     ".azure",

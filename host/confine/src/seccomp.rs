@@ -1,8 +1,8 @@
 //! Restricts the system calls of a confined process with seccomp. Lists name the calls that are refused. Calls that are
 //! newer than the last review of these lists are refused, too.
 //!
-//! Landlock restricts which files a process may open. It does not restrict changes of a file's mode, owner,
-//! times and attributes. seccomp sees numbers and no paths. So a call that changes such metadata has no effect on any
+//! Landlock restricts which files a process may open, but not changes of a file's mode, owner, times and
+//! attributes. seccomp sees numbers and no paths. So a call that changes such metadata has no effect on any
 //! file: it fails, or it succeeds and does nothing. Calls that reach other processes, the kernel or the whole machine
 //! are refused as well. The reasons and measurements are in
 //! `docs/adr/0039-confined-children-cannot-change-metadata.md`. Numbers and arguments are those of the kernel's
@@ -164,7 +164,7 @@ const REFUSED_IOCTLS: &[u64] = &[
     0x541c,      // TIOCLINUX
 ];
 
-/// A condition on the arguments of a call. It holds if all of its parts hold.
+/// A condition on the arguments of a call, which holds if all of its parts hold.
 type When = Vec<SeccompCondition>;
 
 /// Restricts the system calls of this process and of all its descendants. This cannot be undone. Does nothing on a

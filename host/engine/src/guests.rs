@@ -15,7 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 /// Minimum number of threads for guests.
 const MIN_THREADS: usize = 4;
 
-/// The threads for guests. They are started when a guest first needs a thread.
+/// The threads for guests, which are started when a guest first needs one.
 #[derive(Default)]
 pub struct Guests(OnceLock<Option<Runtime>>);
 

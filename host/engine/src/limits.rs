@@ -14,7 +14,7 @@ pub(crate) const MAX_CODE_BYTES: usize = 512 * 1024 * 1024;
 
 macro_rules! limits {
     ($( $(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:literal $unit:literal, )+) => {
-        /// The limits of one plugin's calls. Each has a name, a unit, a default and a reason.
+        /// The limits of one plugin's calls. Each limit has a name, a unit, a default and a reason.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Limits {
             $( $(#[doc = $doc])+ pub $name: $type, )+

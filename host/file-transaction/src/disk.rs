@@ -7,7 +7,7 @@ use std::path::Path;
 use cap_std::fs::{Dir, OpenOptions};
 use serde::{Deserialize, Serialize};
 
-/// The identity of a file. It changes when the file is written to.
+/// The identity of a file, which changes when the file is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Id {
     /// The inode. The number of the device is left out, because it may change when the system restarts.

@@ -1,4 +1,4 @@
-//! A staged group of changes. It is completed by giving each file its name, or undone by restoring the previous files.
+//! A staged group of changes is completed by giving each file its name, or undone by restoring the previous files.
 //! After an interruption at any step, completing or undoing can start again: the files on the disk show what was done.
 
 use std::io;

@@ -201,7 +201,7 @@ fn commit(permits: Vec<Permit>, staged: Staged) -> Result<(), ChangeError> {
     Ok(made?)
 }
 
-/// The error of a path that cannot be looked up. Its cause is a WASI error code, or the text of a trap.
+/// The error of a path that cannot be looked up, whose cause is a WASI error code or the text of a trap.
 fn unavailable(path: &Path, error: FsError) -> ChangeError {
     let cause = match error.downcast() {
         Ok(code) => io::Error::other(code),

@@ -53,7 +53,7 @@ pub(super) struct Target {
 pub(super) enum ReachedEntry {
     /// Something beneath the directory.
     Beneath,
-    /// The directory itself, which is not open as a whole. It can be opened again, but its entries cannot be listed.
+    /// The directory itself, which is not open as a whole: it can be opened again, but its entries cannot be listed.
     Itself,
     /// The designated file. `None`: it does not exist.
     File(Option<std::fs::File>),

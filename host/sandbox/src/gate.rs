@@ -12,8 +12,8 @@ use portcullis_audit::{Recorded, Trail, Verdict};
 
 /// An effect that a plugin asks for.
 ///
-/// [`is_within`](Ask::is_within) is pure. It decides whether a grant covers the ask, and by default also whether the
-/// plugin's wants cover it.
+/// [`is_within`](Ask::is_within) is a pure function that decides whether a grant covers the ask, and by default also
+/// whether the plugin's wants cover the ask.
 pub trait Ask {
     /// The type of the capability's grants and wants.
     type Grant;
@@ -216,18 +216,18 @@ impl Error for Denied {
     }
 }
 
-/// The grants and wants of one plugin. Both must cover an ask.
+/// The grants and wants of one plugin. The gate allows an ask only if the grants and the wants cover the ask.
 #[derive(Debug, Default)]
 pub struct Policy {
     /// The operator's grants, from `portcullis.toml`.
     pub grants: Grants,
     /// The wants of the plugin's manifest. A foreign component wants what it is granted.
     pub wants: Grants,
-    /// Capabilities that the plugin can run without. They are linked even if they are not granted, and then refuse
+    /// Capabilities that the plugin can run without, which are linked even if they are not granted, and then refuse
     /// every ask.
     pub dispensable: Vec<Capability>,
-    /// Whether the plugin is a foreign component. Its imports show what it could use and not what it needs. So all
-    /// capabilities are linked, and those that are not granted refuse every ask.
+    /// Whether the plugin is a foreign component. The imports of a foreign component show what it could use and not what
+    /// it needs. So all capabilities are linked, and those that are not granted refuse every ask.
     pub is_foreign: bool,
 }
 

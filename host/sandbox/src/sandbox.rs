@@ -228,7 +228,7 @@ impl Plugin {
     }
 
     /// Information about the component: remembered, or read now. To return its manifest, the component runs with
-    /// nothing granted. It does not run if it is foreign, or imports an interface that the policy does not link.
+    /// nothing granted. A component that is foreign, or imports what the policy does not link, does not run.
     ///
     /// # Errors
     ///

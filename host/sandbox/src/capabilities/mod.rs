@@ -35,8 +35,8 @@ trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
     /// The capability's name in `portcullis.toml` and in the audit.
     const NAME: &'static str;
 
-    /// The interfaces of the capability, as prefixes of their names. They are linked only if the capability is granted
-    /// or dispensable.
+    /// The interfaces of the capability, as prefixes of their names. An interface is linked only if the capability is
+    /// granted or dispensable.
     const IMPORTS: &'static [&'static str] = &[];
 
     /// The keys of the smallest grant, as TOML.
@@ -98,8 +98,8 @@ macro_rules! register {
                 match self { $(Self::$capability => $folder::$grant::NAME,)* }
             }
 
-            /// The interfaces of the capability, as prefixes of their names. They are linked only if the capability
-            /// is granted or dispensable.
+            /// The interfaces of the capability, as prefixes of their names. An interface is linked only if the
+            /// capability is granted or dispensable.
             pub fn imports(self) -> &'static [&'static str] {
                 match self { $(Self::$capability => $folder::$grant::IMPORTS,)* }
             }

@@ -14,7 +14,7 @@ use crate::capabilities::Capability;
 use crate::gate::Policy;
 use portcullis_engine::{Engine, Limits};
 
-/// Information about a component. It is kept on disk under the component's digest.
+/// Information about a component, which is kept on disk under the component's digest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ComponentInfo {
     /// The imported interfaces.
@@ -111,7 +111,7 @@ impl ComponentInfo {
         rest.is_empty().then_some(known)
     }
 
-    /// The bytes to keep. They are not JSON, because every start reads them and JSON would take several times as long.
+    /// The bytes to keep, which are not JSON: every start reads them, and JSON would take several times as long.
     ///
     /// # Errors
     ///
@@ -140,8 +140,8 @@ pub enum Missing {
     Unknown(String),
 }
 
-/// The capabilities that a plugin can run without: all of its wants of them are optional. They are linked even if they
-/// are not granted, and then refuse every ask.
+/// The capabilities that a plugin can run without, because all of its wants of them are optional. Each of these
+/// capabilities is linked even if it is not granted, and then refuses every ask.
 pub fn dispensable(manifest: &Manifest) -> Vec<Capability> {
     let can_do_without = |capability: &Capability| {
         let mut wants =

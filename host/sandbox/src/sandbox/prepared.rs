@@ -15,7 +15,7 @@ use portcullis_engine::{Engine, Limits, Output};
 
 /// An instance that has served no call.
 pub struct PreparedInstance {
-    /// The store. Its data belong to no call until [`PreparedInstance::begin`].
+    /// The store, whose data belong to no call until [`PreparedInstance::begin`].
     pub store: Store<InstanceState>,
     /// The instance.
     pub instance: Instance,
@@ -34,7 +34,7 @@ pub struct InstanceMaker {
     pub limits: Limits,
     /// A gate that refuses everything.
     pub gate: Gate,
-    /// The plugin's folders, cache and commands. They are not used before a call.
+    /// The plugin's folders, cache and commands, which are not used before a call.
     pub places: PluginResources,
 }
 

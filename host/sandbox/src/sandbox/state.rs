@@ -300,7 +300,7 @@ impl WasiHttpView for InstanceState {
     }
 }
 
-/// The host's side of the WIT resource `request`. It is empty: the data of the request are in [`CallContext`].
+/// The host's side of the WIT resource `request`, which is empty: the data of the request are in [`CallContext`].
 pub struct RequestHandle;
 
 /// A guest's handle to the request.
