@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_makes_the_value_and_the_others_wait() {
+    async fn one_task_computes_a_value_and_the_others_wait() {
         let cache = Arc::new(Cache::new(10_000, None));
         let first = cache.claim("a").await.expect("nobody else is there");
         let second = tokio::spawn({

@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn shrinking_keeps_the_bound() {
+    fn shrinking_keeps_the_size_within_the_limit() {
         let (_folder, records) = records();
         for n in 0..10 {
             records.write(&n.to_string(), &[0; 1000], None, None, any).unwrap();

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn all_who_make_a_key_at_once_have_the_same() {
+    fn threads_that_make_a_key_at_once_get_the_same_key() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state/key");
         let start = std::sync::Barrier::new(16);

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_over_the_limit_is_counted_and_no_error() {
+    fn output_over_the_limit_is_counted_without_an_error() {
         let mut output = Output::new(4);
         for _ in 0..3 {
             output.write(Bytes::from_static(b"abc")).unwrap();

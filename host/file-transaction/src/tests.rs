@@ -381,7 +381,7 @@ fn a_journal_is_left_to_the_process_that_works_on_it() {
 }
 
 #[test]
-fn a_directory_that_is_another_one_now_is_left_alone() {
+fn a_directory_that_was_replaced_is_left_alone() {
     let place = Place::new();
     place.put("d/x", "x");
     let staged = place.stage(vec![place.new_file("d/a"), place.new_file("d/b")]).unwrap();
@@ -397,7 +397,7 @@ fn a_directory_that_is_another_one_now_is_left_alone() {
 
 #[cfg(unix)]
 #[test]
-fn links_read_only_files_and_further_names_are_not_replaced() {
+fn links_read_only_files_and_files_with_several_names_are_not_replaced() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let place = Place::new();
     let path = |name: &str| place.folder.path().join(name);

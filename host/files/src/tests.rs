@@ -385,7 +385,7 @@ async fn a_tree_is_not_made_deeper_by_moving_it() {
 }
 
 #[tokio::test]
-async fn a_directory_that_was_moved_is_as_deep_as_it_lies_now() {
+async fn the_depth_of_a_moved_directory_is_its_present_depth() {
     let mut guest = Guest::new(whole(Access::Write), Quota::new(0, 0, 100, 6));
     let at = guest.folder.path().to_owned();
     fs::create_dir_all(at.join("a/b/c")).unwrap();

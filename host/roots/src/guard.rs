@@ -30,7 +30,7 @@ pub struct Guard {
     holds_secret_files: bool,
 }
 
-/// The parent directory of a path, and the name there.
+/// The parent directory of a path, and the name of the entry in this directory.
 #[derive(Debug)]
 pub struct NameInParent {
     /// The directory. On Linux, the handle may be `O_PATH`, which allows only operations on names in the directory.

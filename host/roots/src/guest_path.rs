@@ -112,8 +112,8 @@ pub(super) fn spelled(root: &Path, rest: &Path, as_written: PathBuf) -> PathBuf 
 pub struct GuestDirectories(Vec<String>);
 
 impl GuestDirectories {
-    /// These directories. The list is empty on systems where guests see the paths as they are, because texts need no
-    /// change there.
+    /// These directories. On systems where guests see the paths as they are, the list is empty, because texts need no
+    /// change.
     pub fn of<'p>(directories: impl IntoIterator<Item = &'p Path>) -> Self {
         match cfg!(windows) {
             true => Self(directories.into_iter().map(guest_path).collect()),

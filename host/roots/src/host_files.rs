@@ -69,8 +69,8 @@ impl HostFile {
         Self { path, end: Restriction::NoAccess, secret: false }
     }
 
-    /// All files of a directory whose names begin with the name of this file, and all temporary files there
-    /// (`.tmp…`). Confined programs can only read them.
+    /// In the directory of this file, all files whose names begin with its name, and all temporary files (`.tmp…`).
+    /// Confined programs can only read these files.
     pub fn series(path: PathBuf) -> Self {
         Self { path, end: Restriction::NoAccessToPrefix, secret: false }
     }

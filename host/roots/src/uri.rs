@@ -128,7 +128,7 @@ mod tests {
 
     #[cfg(not(windows))]
     #[test]
-    fn only_the_address_of_a_folder_is_a_root() {
+    fn only_the_file_uri_of_a_folder_is_a_root() {
         use InvalidRoot::{
             Everything, ForbiddenCharacter, NotAFileUri, NotAPath, ParentDirectory, QueryOrFragment,
         };

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_spellings_of_one_path() {
+    fn all_spellings_of_a_path_have_one_normal_form() {
         for text in [
             r"D:\Game\Content",
             "D:/Game/Content",
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_of_windows_are_known_elsewhere() {
+    fn other_systems_recognise_windows_paths() {
         for text in [r"D:\Game", "d:/game", "C:", r"\\server\share", r"\\?\C:\a"] {
             assert!(is_meant(text), "{text}");
         }

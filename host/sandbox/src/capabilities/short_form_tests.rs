@@ -159,7 +159,7 @@ fn no_pair_of_a_host_and_a_method_is_granted_beside_the_one_that_is_asked_for() 
 }
 
 #[test]
-fn headers_for_a_host_go_with_its_last_method() {
+fn headers_for_a_host_are_removed_with_its_last_method() {
     let mut before = table("hosts = ['a.example', 'b.example']");
     let headers = toml::from_str::<Table>("'b.example'.x = { env = 'X' }").unwrap();
     before.insert("headers".into(), headers.into());
@@ -171,13 +171,13 @@ fn headers_for_a_host_go_with_its_last_method() {
 }
 
 #[test]
-fn what_was_agreed_beforehand_goes_with_consent() {
+fn agreed_actions_are_removed_with_consent() {
     let before = table("features = ['roots', 'consent']\nagreed.kind = ['*']");
     assert_eq!(revoked(&before, "client=consent"), table("features = ['roots']"));
 }
 
 #[test]
-fn a_value_goes_with_what_it_needs() {
+fn a_value_is_removed_with_a_value_that_it_implies() {
     let all = table("access = 'write'\nscope = 'roots'\ndirectories = ['/a']\nwritable = ['/b']");
     assert_eq!(revoked(&all, "files=read"), Table::new());
     let read = revoked(&all, "files=write");
@@ -215,7 +215,7 @@ fn a_wrong_form_is_an_error_that_names_the_forms() {
 }
 
 #[test]
-fn what_is_wanted_and_settings_have_forms_of_their_own() {
+fn wants_and_settings_have_forms_of_their_own() {
     let parsed = |text| ShortForm::to_grant(text).unwrap();
     assert_eq!(parsed("wanted"), ShortForm::Wanted(None));
     assert_eq!(parsed("http=wanted"), ShortForm::Wanted(Some(Capability::Http)));

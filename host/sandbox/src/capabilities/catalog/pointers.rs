@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_unknown() {
+    fn paths_that_cannot_be_followed_are_unknown() {
         let long = "/a".repeat(MAX_POINTER_BYTES);
         for path in [&["/empty", "/a"][..], &[], &[""; MAX_POINTERS + 1], &[long.as_str()]] {
             assert_eq!(found(path), Finding::Unknown, "{path:?}");
