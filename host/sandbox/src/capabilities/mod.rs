@@ -214,9 +214,9 @@ macro_rules! register {
 }
 
 register! {
-    /// Files and directories of the session's roots.
+    /// Files and directories in the session's roots, or that the operator names.
     Files: files::FilesGrant;
-    /// Requests to other machines.
+    /// HTTP requests to hosts that the operator names.
     Http: http::HttpGrant;
     /// Other programs of this machine.
     Process: process::ProcessGrant;
@@ -228,9 +228,9 @@ register! {
     Client: client::ClientGrant;
     /// Actions of tools that no other capability covers.
     Actions: actions::ActionsGrant;
-    /// The tools of all plugins.
+    /// The tools of all plugins and upstream servers, and their last answers.
     Catalog: catalog::CatalogGrant;
-    /// Calls of the tools of other plugins and servers.
+    /// Calls of the tools of other plugins and of upstream servers.
     Tools: tools::ToolsGrant;
 }
 
