@@ -62,8 +62,8 @@ impl Plan {
 }
 
 impl Staged {
-    /// Gives each file its own name. Before that, this step is written to the journal. If this process is killed later,
-    /// [`recover`](crate::recover) completes or undoes the changes.
+    /// Notes in the journal that all files are written, and then gives each file its own name. If this process is killed
+    /// after the note, [`recover`](crate::recover) completes or undoes the changes.
     ///
     /// # Errors
     ///

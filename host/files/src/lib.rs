@@ -1,8 +1,8 @@
 //! `wasi:filesystem` for guests, with a judge of each use of a file and quotas for writing.
 //!
 //! A guest gets directories ([`Preopen`]), each as a whole or with single entries only. The [`Judge`] is asked before a
-//! guest opens, creates, changes or removes a file in these directories. Files are opened relative to the handle of their directory.
-//! Writing is limited by a [`Quota`]. Guests cannot create links.
+//! guest opens, creates, changes or removes a file in these directories. Files are opened relative to the handle of
+//! their directory. Writing is limited by a [`Quota`]. Guests cannot create links.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 

@@ -10,8 +10,8 @@
 //! - in each of these forms if some or all characters are percent-encoded, or written with the escapes of JSON and
 //!   JavaScript, or with the character references of HTML; if the form is broken into lines; and if it is in UTF-16.
 //!
-//! A [`Scrub`] does not find a secret that was encoded in another way or twice, compressed, encrypted, reversed, or interrupted by
-//! other text.
+//! A [`Scrub`] does not find a secret that was encoded in another way or twice, compressed, encrypted, reversed, or
+//! interrupted by other text.
 //!
 //! The work is linear in the length of the text: for each way to decode the text (module `decode`), an automaton (Aho
 //! and Corasick, 1975) reads the decoded bytes once.

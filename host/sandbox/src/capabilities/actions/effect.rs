@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::grant::{ActionAsk, ToolInput};
 use crate::gate::{Denied, Permit};
 
-/// A tool call whose actions are all permitted, for one run.
+/// A tool call whose actions are all permitted, to be made once.
 #[derive(Debug)]
 pub struct PermittedTool(Arc<ToolInput>);
 
