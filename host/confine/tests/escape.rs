@@ -4,7 +4,7 @@
 
 #![cfg_attr(
     not(target_os = "linux"),
-    allow(dead_code, unused_imports, reason = "elsewhere less is confined")
+    allow(dead_code, unused_imports, reason = "other systems confine less")
 )]
 
 #[path = "escape/unconfined.rs"]

@@ -53,7 +53,7 @@ impl Guests {
                 .event_interval(1)
                 .global_queue_interval(1)
                 .build()
-                .inspect_err(|error| tracing::error!("starting threads for guests: {error}"))
+                .inspect_err(|error| tracing::error!("cannot start threads for guests: {error}"))
                 .ok()
         };
         self.0.get_or_init(start).as_ref()

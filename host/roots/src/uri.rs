@@ -38,7 +38,9 @@ impl fmt::Display for InvalidRoot {
             }
             Self::NotAUrl(cause) => return write!(f, "the root is not a URL: {cause}"),
             Self::NotAPath => "the URI names no absolute path of this system",
-            Self::ParentDirectory => "the path contains an encoded `..`: write the path without it",
+            Self::ParentDirectory => {
+                "the path contains `..` beside an encoded separator: write the path without it"
+            }
             Self::Everything => "the whole machine cannot be a root: open a folder in the client",
         })
     }

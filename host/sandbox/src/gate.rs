@@ -104,7 +104,7 @@ impl<A: Ask> Permit<A> {
         self.record(outcome)
     }
 
-    /// Uses the permit up: the effect was refused for a reason other than grants and wants. Nothing is logged.
+    /// Uses the permit up: the effect was refused for a reason other than grants and wants. The refusal is not logged.
     ///
     /// # Errors
     ///
@@ -332,7 +332,7 @@ impl Gate {
         }
     }
 
-    /// Records an ask that is refused for a reason other than grants and wants. Nothing is logged.
+    /// Records an ask that is refused for a reason other than grants and wants. The refusal is not logged.
     ///
     /// # Errors
     ///

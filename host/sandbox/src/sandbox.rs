@@ -120,7 +120,7 @@ impl Sandbox {
             return Ok(engine);
         }
         let engine = Engine::new(&self.largest)
-            .map_err(|error| GuestFailure::Host(format!("starting wasmtime: {error:#}")))?;
+            .map_err(|error| GuestFailure::Host(format!("cannot start wasmtime: {error:#}")))?;
         Ok(self.engine.get_or_init(|| engine))
     }
 }
