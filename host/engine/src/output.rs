@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
-/// The receiver of stdout and stderr of one call. Cheap to clone.
+/// The receiver of stdout and stderr of one guest. Cheap to clone.
 #[derive(Clone)]
 pub struct Output(Arc<Mutex<Kept>>);
 

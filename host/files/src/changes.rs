@@ -33,7 +33,7 @@ pub struct Change {
 pub enum ChangeError {
     /// The judge refused this path, or the call has no access to it.
     Denied(PathBuf),
-    /// This limit of the call is reached.
+    /// This limit is reached.
     Quota(&'static str),
     /// The transaction failed.
     Failed(TransactionError),

@@ -107,19 +107,19 @@ pub enum Origin {
     Beside,
 }
 
-/// The files of one call.
+/// The files of one round of a call.
 pub struct Files {
     judge: Box<dyn Judge>,
     preopens: Vec<(File, Node)>,
     nodes: HashMap<u32, Node>,
     quota: Arc<Quota>,
     ctx: WasiFilesystemCtx,
-    /// Whether the call has moved from the thread that serves clients to a thread that may block.
+    /// Whether the guest has moved from the thread that serves clients to a thread that may block.
     has_left_client_thread: bool,
 }
 
 impl Files {
-    /// The files of one call: its directories, and its quota.
+    /// The files of one round of a call: the directories, and the quota.
     pub fn new(judge: impl Judge, preopens: Vec<Preopen>, quota: Quota) -> Self {
         let preopens = preopens.into_iter().map(|preopen| {
             let Preopen { directory, handle, guard, reach, origin } = preopen;

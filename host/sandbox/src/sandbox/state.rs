@@ -190,7 +190,7 @@ impl InstanceState {
         self.is_told_to_stop
     }
 
-    /// Notifies all clients, within the call's limit of notifications.
+    /// Notifies all clients, within the limit of notifications.
     fn announce(&mut self, news: Broadcast) {
         if let Some(shared) = &self.call.shared
             && let Some(left) = self.notices_left.checked_sub(1)
@@ -418,7 +418,7 @@ impl request::HostRequest for InstanceState {
     }
 }
 
-/// A guest's output for one call of a plugin with these limits.
+/// The output of a guest of a plugin with these limits.
 pub fn output(limits: &Limits) -> Output {
     Output::new(size(limits.log_bytes))
 }

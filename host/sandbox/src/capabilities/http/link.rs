@@ -1,4 +1,4 @@
-//! The host's side of `wasi:http`: the HTTP client of a call.
+//! The host's side of `wasi:http`: the HTTP client of one round of a call.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
 pub struct Http(Client);
 
 impl Http {
-    /// A client that has sent no request of the call yet.
+    /// A client that has sent no request yet.
     pub fn new(gate: Gate, limits: &Limits) -> Self {
         let limits = RequestLimits {
             requests: limits.http_requests.get(),
