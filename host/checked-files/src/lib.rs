@@ -130,7 +130,7 @@ fn hexadecimal(digest: &[u8]) -> String {
 }
 
 impl Records {
-    /// The records in `folder`, which is created with the first write, readable by its owner only.
+    /// The records in `folder`, which the first write creates: see [`create_private_folder`].
     pub fn new(folder: PathBuf) -> Self {
         Self { folder, key: None }
     }
