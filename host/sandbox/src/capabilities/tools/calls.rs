@@ -13,7 +13,8 @@ use crate::bindings::portcullis::plugin::catalog::Entry;
 use crate::bindings::portcullis::plugin::tool_calls::{Beginning, Completion, Failure};
 use crate::gate::Permit;
 
-/// The permit of a call that runs. If the run ends before the call, the record says that the call was stopped.
+/// The permit of a call that runs. If this value is dropped before the call ends, the record says that the call was
+/// stopped.
 pub struct CallPermit(Option<Permit<ToolAsk>>);
 
 impl CallPermit {
