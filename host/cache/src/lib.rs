@@ -1,5 +1,5 @@
-//! A cache of derived data with a limited size, in memory and, if a folder is given, also on disk. Each value is
-//! computed by one caller while others wait.
+//! A cache of derived data with a limited size, in memory and, if a folder is given, also on disk. A [`Claim`] lets one
+//! task compute a value while others wait.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use quick_cache::sync::Cache as Memory;
 
 /// A cache: values by key, each of which can be computed again.
 pub struct Cache {
-    /// Allocated at the first use, because most plugins of a session are never called.
+    /// Allocated at the first use, because most plugins are never called.
     memory: OnceLock<Memory<String, Value, ByBytes>>,
     bytes: u64,
     disk: Option<Records>,
@@ -44,7 +44,7 @@ impl quick_cache::Weighter<String, Value> for ByBytes {
     }
 }
 
-/// The right to compute the value of a key. Other callers wait until the claim is dropped.
+/// The right to compute the value of a key. Whoever else claims the key waits until this value is dropped.
 pub struct Claim(
     #[expect(dead_code, reason = "held, never read")] tokio::sync::OwnedMutexGuard<()>,
 );
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_end_with_their_time_and_the_oldest_make_room() {
+    fn values_end_with_their_time_and_the_size_stays_within_the_limit() {
         let cache = Cache::new(10_000, None);
         cache.set("short", vec![1], Some(Duration::ZERO));
         assert!(cache.get("short").is_none());
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_makes_the_value_and_the_others_wait() {
+    async fn one_task_computes_a_value_and_the_others_wait() {
         let cache = Arc::new(Cache::new(10_000, None));
         let first = cache.claim("a").await.expect("nobody else is there");
         let second = tokio::spawn({
@@ -174,6 +174,6 @@ mod tests {
         cache.set("a", vec![1], None);
         drop(first);
         assert!(second.await.unwrap(), "the value was made meanwhile");
-        assert!(cache.claim("b").await.is_some(), "another key is another flight");
+        assert!(cache.claim("b").await.is_some(), "another key has a claim of its own");
     }
 }

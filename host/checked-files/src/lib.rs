@@ -1,4 +1,4 @@
-//! Stores small records, one file for each key. A file is written whole or not at all, and its digest or its seal is
+//! Stores records, one file for each key. A file is written whole or not at all, and its digest or its seal is
 //! checked when it is read.
 //!
 //! The plugins' stores, caches on disk, compiled code and information about components are stored this way. A file
@@ -62,7 +62,7 @@ impl PreparedWrite<'_> {
 pub struct Record {
     /// The value.
     pub value: Vec<u8>,
-    /// The version. It is 1 for a new record, and grows with each write of the key.
+    /// The version, which is 1 for a new record and grows with each write of the key.
     pub version: u64,
     /// When the record expires. `None`: never.
     pub expires: Option<SystemTime>,
@@ -130,7 +130,7 @@ fn hexadecimal(digest: &[u8]) -> String {
 }
 
 impl Records {
-    /// The records in `folder`, which is created with the first write, readable by its owner only.
+    /// The records in `folder`, which the first write creates: see [`create_private_folder`].
     pub fn new(folder: PathBuf) -> Self {
         Self { folder, key: None }
     }
@@ -348,8 +348,8 @@ pub fn lock(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes a folder that only its owner can enter, and the missing folders above it. An existing folder keeps its
-/// permissions.
+/// Makes a folder, and the missing folders above it. On Unix, only their owner can enter them. An existing folder keeps
+/// its permissions.
 ///
 /// # Errors
 ///
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn shrinking_keeps_the_bound() {
+    fn shrinking_keeps_the_size_within_the_limit() {
         let (_folder, records) = records();
         for n in 0..10 {
             records.write(&n.to_string(), &[0; 1000], None, None, any).unwrap();

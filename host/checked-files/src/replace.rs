@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Creates or replaces a file, whole or not at all. Its folder must exist.
+/// Creates or replaces a file, whole or not at all. The folder of the file must exist.
 ///
 /// # Errors
 ///
@@ -62,14 +62,15 @@ pub fn create_durably(path: &Path, bytes: &[u8]) -> io::Result<bool> {
 /// The metadata that a file lost when it was replaced, because this process may not set them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LostMetadata {
-    /// The owner. The file belongs to the user of this process.
+    /// Whether the owner was lost: the file belongs to the user of this process.
     pub owner: bool,
-    /// The group. The file has the group of a file that this process creates, and the group has no permissions.
+    /// Whether the group was lost: the file has the group that this process gives to new files, and the group has no
+    /// permissions.
     pub group: bool,
 }
 
 /// As [`replace_durably`], but the new file gets the owner, the group and the permissions in `before`, the metadata
-/// of the replaced file. Only Unix has owners and groups. They are kept if this process may set them.
+/// of the replaced file. Only Unix has owners and groups, which are kept if this process may set them.
 ///
 /// # Errors
 ///
@@ -90,7 +91,7 @@ pub fn replace_like(
     Ok(lost)
 }
 
-/// Gives a file the owner and the group of another file.
+/// Gives a file the owner and the group of another file. Returns which of them this process may not set.
 #[cfg(unix)]
 fn keep_owner(file: &File, before: &std::fs::Metadata) -> io::Result<LostMetadata> {
     use std::os::unix::fs::{MetadataExt, fchown};

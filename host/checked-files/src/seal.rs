@@ -1,4 +1,5 @@
-//! The key that seals records: random bytes in a file that only this user can read, outside the folder of the records.
+//! The key that seals records: random bytes in a file outside the folder of the records. On Unix, only this user can
+//! read the file.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -21,7 +22,7 @@ pub struct SealKey {
 }
 
 impl SealKey {
-    /// The key in this file. If the file is damaged, or other users can read it, it is replaced by a file with a new key.
+    /// The key in this file. A file that is damaged, or that other users can read, is replaced by one with a new key.
     pub fn at(path: PathBuf) -> Self {
         Self { path, key: Arc::default() }
     }
@@ -46,7 +47,7 @@ impl SealKey {
     fn mac(&self, head: &Head, value: &[u8]) -> io::Result<Hmac<Sha256>> {
         let Head { key: record_key, version, expires_ms, sha256: _, hmac: _ } = head;
         let mut mac = Hmac::new_from_slice(self.get()?).expect("a key of any length will do");
-        // Each part has its length in front, so that different records are different sequences of bytes.
+        // Each of these parts has its length in front, so that different records are different sequences of bytes.
         mac.update(b"portcullis record 1\n");
         for part in
             [record_key.as_bytes(), &version.to_be_bytes(), &expires_ms.unwrap_or(0).to_be_bytes()]
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_derived_key_is_of_its_purpose_and_its_key() {
+    fn a_derived_key_depends_on_its_purpose_and_its_key() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| SealKey::at(folder.path().join(name));
         let one = at("key").derive("a").unwrap();
@@ -212,7 +213,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_key_is_its_owners_and_a_lost_one_is_made_anew() {
+    fn only_its_owner_can_read_a_key_and_a_lost_key_is_made_anew() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state/key");
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn all_who_make_a_key_at_once_have_the_same() {
+    fn threads_that_make_a_key_at_once_get_the_same_key() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state/key");
         let start = std::sync::Barrier::new(16);

@@ -1,4 +1,4 @@
-//! Starts a confined child, exchanges data with it, and ends it with all processes that it started.
+//! Starts a confined child, exchanges data with it, and kills it together with the processes that it started.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::restrict::{Confinement, restrict};
 /// [`main`].
 pub const SUBCOMMAND: &str = "become-confined";
 
-/// Maximum size of a child's stderr that is kept. The rest is dropped.
+/// Maximum size of a child's stderr that is kept, in bytes. The rest is dropped.
 const MAX_STDERR_BYTES: u64 = 64 * 1024;
 
 /// The program of a child, its arguments and environment, its confinement and its limits.
@@ -29,9 +29,9 @@ pub struct ChildSpec {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Its environment: the child inherits nothing from the host. Added are variables of the user's folders, such as
-    /// `HOME` and `TMPDIR`, which name an empty folder of the child's own unless they are set here; on Windows, also
-    /// variables that describe the machine.
+    /// Its environment. The variables of the user's folders, such as `HOME` and `TMPDIR`, name an empty folder of the
+    /// child's own unless they are set here. On Windows, the host's variables that describe the machine are added. The
+    /// child gets no other variable.
     pub environment: Vec<(OsString, OsString)>,
     /// Its working directory. `None`: its own empty folder. Naming a folder here gives the
     /// child no access to it.

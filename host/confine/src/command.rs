@@ -140,9 +140,9 @@ pub struct Command {
     definition: Definition,
     /// `more-args` as a regular expression, compiled when it is first needed.
     more_args_pattern: OnceLock<Result<Option<regex::Regex>, regex::Error>>,
-    /// The output of the program with `--help`, once it was run.
+    /// The output of the program with `--help`, obtained when it is first needed.
     help: OnceCell<String>,
-    /// Whether the command may be started on a system that cannot confine its access to files.
+    /// Whether the command may be started on a system that cannot confine access to files.
     may_be_unconfined: bool,
 }
 
@@ -187,15 +187,15 @@ impl Command {
         })
     }
 
-    /// Sets whether the operator allows the command to run on a system that cannot confine its access to files. Without
-    /// this, it is not allowed.
+    /// Sets whether the operator allows the command to run on a system that cannot confine access to files. The default
+    /// is no.
     #[must_use]
     pub fn allow_unconfined(self, allowed: bool) -> Self {
         Self { may_be_unconfined: allowed, ..self }
     }
 
-    /// Whether the command is refused: this system cannot confine its access to files, and the operator did not allow
-    /// it to run unconfined.
+    /// Whether the command is refused: this system cannot confine access to files, and the operator did not allow the
+    /// command to run unconfined.
     pub fn is_refused(&self) -> bool {
         !self.may_be_unconfined && !confines_files()
     }
@@ -324,7 +324,7 @@ impl Command {
         ResourceLimits { memory: Some(self.memory_bytes()), ..ResourceLimits::default() }
     }
 
-    /// The output of the program with `--help`. Empty if the program fails.
+    /// The output of the program with `--help`. Empty if the program cannot be run or its output cannot be used.
     async fn help(&self, program: &Path) -> &str {
         let ask = async || {
             let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
@@ -344,8 +344,8 @@ impl Command {
         self.help.get_or_init(async || ask().await.unwrap_or_default()).await
     }
 
-    /// Waits for the end of a child of this command, within the command's limits. If this future is dropped, the child
-    /// is killed with all processes that it started.
+    /// Waits for the end of a child of this command, within the command's limits. If this future is dropped, the
+    /// child is killed: see [`Child`].
     ///
     /// # Errors
     ///
@@ -358,7 +358,7 @@ impl Command {
         }
     }
 
-    /// The folders of the command's programs and their packages, which it may read. Folders beneath `/usr` are left
+    /// The folders of the command's programs and packages, which the command may read. Folders beneath `/usr` are left
     /// out.
     fn needs(&self) -> Vec<PathBuf> {
         let found = self.definition.find.values().filter_map(|name| find(Path::new(name)));

@@ -1,4 +1,4 @@
-//! Environment variables that every child gets, because the system or its libraries need them.
+//! The environment variables of children.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const MACHINE: &[&str] = &[
     "windir",
 ];
 
-/// Variables that say on Windows what `HOME` says elsewhere.
+/// Variables that say on Windows what `HOME` says on other systems.
 #[cfg(not(windows))]
 const HOME: &[&str] = &[];
 #[cfg(windows)]
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_has_one_folder_for_all_that_programs_look_for() {
+    fn all_variables_of_the_users_folders_name_the_childs_folder() {
         let folder = Path::new("/of/its/own");
         let all: Vec<_> = of_folder(folder).collect();
         assert!(all.iter().all(|(_, value)| value == folder), "{all:?}");

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// The cause of an error. Its type differs between operating systems.
+/// The cause of an error, whose type differs between operating systems.
 type Cause = Box<dyn Error + Send + Sync>;
 
 /// Why a command gave no answer.
@@ -13,7 +13,7 @@ pub enum CommandError {
     /// The program does not exist: its path, or the name that was looked for in `PATH`.
     #[error("the program `{0}` was not found")]
     NotFound(String),
-    /// Nothing confines programs on this system, and the operator did not allow this command to run unconfined.
+    /// This system cannot confine access to files, and the operator did not allow this command to run unconfined.
     #[error(
         "this system cannot confine programs, and the command `{0}` may not run unconfined; the operator can allow it to \
          run with all rights of the user: `unconfined-commands = [\"{0}\"]` in portcullis.toml"
@@ -48,7 +48,7 @@ pub enum DefinitionError {
     /// An option for paths has no place for the path, or several.
     #[error("`own-limits.{0}` must contain {{}} once: the path goes there")]
     OwnLimitsPath(&'static str),
-    /// The switches are not options.
+    /// `switch` is empty, or a name in it does not begin with `-`.
     #[error("`own-limits.switch` must name options")]
     OwnLimitsSwitch,
     /// `more-args` is not a regular expression.
@@ -62,7 +62,7 @@ pub enum ConfineError {
     /// A resource limit was refused.
     #[error("cannot limit {resource}")]
     Limit {
-        /// The resource, as `setrlimit` names it, or all of them.
+        /// The resource, or all resources.
         resource: String,
         /// The error of the system.
         #[source]

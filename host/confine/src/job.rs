@@ -108,7 +108,7 @@ impl Job {
     /// As [`Job::add`].
     #[expect(unsafe_code, reason = "calls of Win32")]
     pub fn enter(self) -> io::Result<()> {
-        // SAFETY: the function has no conditions. It returns a constant that stands for this process.
+        // SAFETY: the function has no conditions, and returns a constant that stands for this process.
         let this = unsafe { GetCurrentProcess() };
         self.add(this)?;
         // Dropping the last handle would kill this process.

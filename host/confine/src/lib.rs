@@ -1,7 +1,8 @@
-//! Confined child processes: a child reaches only what it is allowed to, and is killed with all that it started.
+//! Confined child processes: a child reaches only what it is allowed to, and is killed together with the processes that
+//! it started. [`strength`] tells what this system cannot enforce.
 //!
-//! A child is this program, started once more. It confines itself ([`restrict()`]) and then executes the program of the
-//! command (`exec`), which therefore never runs unconfined. [`strength`] tells what this system cannot enforce.
+//! A child is this program, started once more, which first confines itself ([`restrict()`]) and then runs the program of
+//! the command.
 
 mod child;
 mod command;

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use crate::find::system_path;
 
-/// Folders of a home directory with logins and other secrets. Such a folder is not readable as a whole, even if it is
-/// marked as a package. The same holds for a folder that contains one of them.
+/// Folders of a home directory with logins and other secrets. A folder that is or contains one of these is not readable
+/// as a whole, even if the folder is marked as a package.
 const PRIVATE: &[&str] = &[
     ".aws",
     ".azure",
@@ -29,7 +29,7 @@ const PRIVATE: &[&str] = &[
     ".ssh",
 ];
 
-/// Version managers. First their marker: a folder in the parent of the program's folder. Then the folders in the same
+/// The marker of each version manager, which is a folder in the parent of the program's folder, and the folders in that
 /// parent that a program needs to run.
 const VERSION_MANAGERS: &[(&str, &[&str])] = &[
     // asdf, mise and pyenv: a script or a link in `shims` chooses the version.
@@ -41,7 +41,7 @@ const VERSION_MANAGERS: &[(&str, &[&str])] = &[
 /// Maximum number of bytes of a script that are read to find its interpreter.
 const MAX_FIRST_LINE_BYTES: u64 = 512;
 
-/// The files and folders that a program at this path needs beside those of the system:
+/// The files and folders that a program at this path needs besides those of the system:
 ///
 /// - the program, and its target if it is a link;
 /// - the outermost `node_modules` that contains it, or else, for a script of Node.js, the folder of the nearest
@@ -96,7 +96,7 @@ fn installation(prefix: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether a folder is the home directory, contains it, or contains one of its folders of secrets.
+/// Whether a folder is or contains the home directory, or one of its folders of secrets.
 fn is_private(folder: &Path, home: Option<&Path>) -> bool {
     if folder.parent().is_none() {
         return true;

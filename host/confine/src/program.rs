@@ -1,4 +1,4 @@
-//! The confinement of a program that is confined as a whole, such as an upstream server.
+//! The confinement of programs that are not defined as commands, such as upstream servers.
 
 use std::path::{Path, PathBuf};
 

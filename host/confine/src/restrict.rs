@@ -1,4 +1,4 @@
-//! Confines this process: files with Landlock, system calls with seccomp, amounts with resource limits.
+//! Confines this process with Landlock (files and connections), seccomp (system calls) and resource limits.
 
 use std::path::PathBuf;
 
@@ -69,7 +69,7 @@ fn set_limits(limits: &ResourceLimits) -> Result<(), ConfineError> {
         .map_err(|cause| ConfineError::Limit { resource: resource(), cause })
 }
 
-/// Whether this system confines the files of children. Elsewhere, a child reaches all that its user does.
+/// Whether this system confines the files of children. On other systems, a child reaches all files that its user can reach.
 pub fn confines_files() -> bool {
     #[cfg(target_os = "linux")]
     {

@@ -1,8 +1,8 @@
 //! Restricts the system calls of a confined process with seccomp. Lists name the calls that are refused. Calls that are
 //! newer than the last review of these lists are refused, too.
 //!
-//! Landlock restricts which files a process may open. It does not restrict changes of a file's mode, owner,
-//! times and attributes. seccomp sees numbers and no paths. So a call that changes such metadata has no effect on any
+//! Landlock restricts which files a process may open, but not changes of a file's mode, owner, times and
+//! attributes. seccomp sees numbers and no paths. So a call that changes such metadata has no effect on any
 //! file: it fails, or it succeeds and does nothing. Calls that reach other processes, the kernel or the whole machine
 //! are refused as well. The reasons and measurements are in
 //! `docs/adr/0039-confined-children-cannot-change-metadata.md`. Numbers and arguments are those of the kernel's
@@ -138,9 +138,9 @@ const ATTRIBUTES: &[c_long] = &[
     libc::SYS_setxattr,
 ];
 
-/// Calls that succeed and do nothing: they set modes and times of files. npm, git and most other programs set
-/// them on files that they have just created, and give up where that fails. The files keep the mode that they
-/// were created with.
+/// Calls that succeed and do nothing: they set modes and times of files. Programs such as npm and git set them on
+/// files that they have just created, and give up if that fails. The files keep the mode that they were created
+/// with.
 const IGNORED: &[c_long] = &[libc::SYS_fchmod, libc::SYS_fchmodat, FCHMODAT2, libc::SYS_utimensat];
 
 /// More calls that succeed and do nothing, on processors that have them.
@@ -150,8 +150,8 @@ const IGNORED_HERE: &[c_long] =
 #[cfg(not(target_arch = "x86_64"))]
 const IGNORED_HERE: &[c_long] = &[];
 
-/// Requests of `ioctl` that are refused. Most set flags, versions, encryption or verity of a file, for which a file
-/// that is open for reading is enough. The others insert input into a terminal.
+/// Requests of `ioctl` that are refused. Most set flags, versions, encryption or verity of a file, even if the file
+/// is open for reading only. The others insert input into a terminal.
 const REFUSED_IOCTLS: &[u64] = &[
     0x4004_6602, // FS_IOC32_SETFLAGS
     0x4008_6602, // FS_IOC_SETFLAGS
@@ -164,7 +164,7 @@ const REFUSED_IOCTLS: &[u64] = &[
     0x541c,      // TIOCLINUX
 ];
 
-/// A condition on the arguments of a call. It holds if all of its parts hold.
+/// A condition on the arguments of a call, which holds if all of its parts hold.
 type When = Vec<SeccompCondition>;
 
 /// Restricts the system calls of this process and of all its descendants. This cannot be undone. Does nothing on a

@@ -4,7 +4,7 @@
 
 #![cfg_attr(
     not(target_os = "linux"),
-    allow(dead_code, unused_imports, reason = "elsewhere less is confined")
+    allow(dead_code, unused_imports, reason = "other systems confine less")
 )]
 
 #[path = "escape/unconfined.rs"]
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
             ExitCode::from(127)
         }
         Some("attempt") => {
-            let name = arguments.next().expect("which one");
+            let name = arguments.next().expect("the name of an attempt");
             let arguments: Vec<_> = arguments.collect();
             attempt(&name, &arguments)
         }
@@ -240,7 +240,7 @@ fn host() {
     println!("confining: {strength}");
     assert!(
         strength.starts_with("files by Landlock, system calls by seccomp"),
-        "this test needs a Linux with Landlock and seccomp, which all have had since 5.13"
+        "this test needs a kernel with Landlock (Linux 5.13 or newer) and seccomp"
     );
     let stage = Stage { folder: tempfile::tempdir().expect("a folder"), runtime: runtime() };
     for folder in ["read", "write", "outside"] {
@@ -258,7 +258,7 @@ fn host() {
     stage.runtime.block_on(workers::check(&stage.path("work")));
     let me = std::env::current_exe().expect("this program");
     let checked = std::process::Command::new(me).arg("without-landlock").status();
-    assert!(checked.expect("it can be started").success(), "see above");
+    assert!(checked.expect("it can be started").success(), "its errors are printed above");
 }
 
 #[cfg(target_os = "linux")]

@@ -1,7 +1,7 @@
-//! Runs work that waits for a file system or for another process on a thread of its own, because one thread serves all
+//! Runs work on a thread of its own if it waits for a file system or for another process, because one thread serves all
 //! clients.
 
-/// Runs `work` on a thread that may block. A panic in `work` is resumed in the caller.
+/// Runs `work` on a thread that may block. A panic in `work` is resumed in the task that waits for the result.
 pub async fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,

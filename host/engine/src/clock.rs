@@ -1,4 +1,4 @@
-//! The epoch clock: a thread that ticks while guests run, and sleeps while no guest runs.
+//! The epoch clock: a thread that ticks while guests run, and sleeps when no guest has run for some ticks.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wasmtime::EngineWeak;
 
-/// Length of a tick. A guest that computes for longer than a tick yields to other guests.
+/// Length of a tick. At a tick, a guest that computes yields to other guests.
 pub const TICK: Duration = Duration::from_millis(1);
 
 /// Ticks without a guest after which the thread sleeps, so that calls in quick succession need not wake
@@ -63,7 +63,7 @@ impl Clock {
     }
 }
 
-/// A guest that runs. The clock ticks until this value is dropped.
+/// A guest that runs. The clock ticks at least until this value is dropped.
 pub struct Running(Arc<Clock>);
 
 impl Drop for Running {

@@ -1,6 +1,6 @@
 //! Compiled code: from the binary, from the cache on disk, or from the compiler.
 //!
-//! Compiled code is native code. It is taken from this binary, from a child process of this binary, or from a
+//! Compiled code is native code, which is taken from this binary, from a child process of this binary, or from a
 //! folder that only this user can write to. Each file in the folder is sealed with a key that is kept elsewhere. A
 //! file is read once, and its seal is checked. The checked bytes are given to wasmtime, which runs a copy that
 //! nobody else can write to.
@@ -28,7 +28,7 @@ const CACHE_BYTES: u64 = 1024 * 1024 * 1024;
 #[cfg_attr(not(target_arch = "x86_64"), repr(C, align(0x10000)))]
 pub struct PageAligned<T: ?Sized>(pub T);
 
-/// Compiled components on disk. The key is the component's digest and everything else that the code depends on.
+/// Compiled components on disk, each under its digest together with everything else that the code depends on.
 #[derive(Clone)]
 pub struct CodeCache {
     folder: PathBuf,
@@ -57,11 +57,11 @@ impl CodeCache {
         }
     }
 
-    /// The compiled form of a component that is not bundled, from the cache or else from the compiler. All processes of
-    /// this user together compile one component at a time.
+    /// The compiled form of a component that is not bundled, from the cache or else from the compiler. All processes that
+    /// share the folder together compile one component at a time, if the folder can be locked.
     ///
-    /// `refused` returns the message of an earlier refusal of the component. It is called just before the component
-    /// is compiled, as another process may have refused the component in the meantime.
+    /// `refused` returns the message of an earlier refusal of the component, and is called just before the component
+    /// is compiled: another process may have refused the component in the meantime.
     ///
     /// # Errors
     ///
@@ -161,8 +161,8 @@ fn load(engine: &Engine, code: &[u8]) -> Result<Component, CodeError> {
     unsafe { Component::deserialize(engine.wasmtime(), code) }.map_err(CodeError::load)
 }
 
-/// The components whose code runs in place in this binary, by the address of the code. There can be one component
-/// for each address. The process keeps the component until the process ends.
+/// The components whose code runs in place in this binary, by the address of the code. The process keeps one component
+/// for each address until the process ends.
 static IN_PLACE: Mutex<BTreeMap<usize, Component>> = Mutex::new(BTreeMap::new());
 
 /// Loads code of this binary without copying it: see [`in_place`](crate::in_place).
@@ -276,7 +276,10 @@ mod tests {
         let refused = || Some("it is not compiled again".to_owned());
         let mut found = Box::pin(cache.foreign(&engine, &file, &refused));
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        assert!(found.as_mut().poll(&mut context).is_pending(), "the thread of clients waits");
+        assert!(
+            found.as_mut().poll(&mut context).is_pending(),
+            "reading blocks the thread of clients"
+        );
         assert_eq!(answer(&found.await.unwrap()), 42);
     }
 }

@@ -8,7 +8,7 @@ use wasmtime::Config;
 /// Settings that compiled code depends on.
 ///
 /// The target is named, so that code compiled on a build machine runs on every machine of its
-/// architecture, and not only on those that have the build machine's extensions.
+/// architecture, and not only on processors with the same extensions as the build machine's.
 ///
 /// # Errors
 ///

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_that_was_opened_is_read_or_none() {
+    fn only_the_file_that_was_opened_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.wasm");
         std::fs::write(&path, b"one").unwrap();

@@ -60,7 +60,7 @@ pub enum CodeError {
 }
 
 impl CodeError {
-    /// Whether the component is at fault, and not the host or the system. Such a component would be refused again.
+    /// Whether the error counts as the component's fault, and not as that of the host or the system.
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::TooLarge(_)

@@ -15,13 +15,13 @@ use tokio_util::task::AbortOnDropHandle;
 /// Minimum number of threads for guests.
 const MIN_THREADS: usize = 4;
 
-/// The threads for guests. They are started when a guest first needs a thread.
+/// The threads for guests, which are started when a guest first needs one.
 #[derive(Default)]
 pub struct Guests(OnceLock<Option<Runtime>>);
 
 impl Guests {
-    /// Runs a guest to its end. If this future is dropped, the guest ends at its next tick. `work` is boxed by the
-    /// caller, as it is large and each move would copy it.
+    /// Runs a guest to its end. If this future is dropped, the guest ends at its next tick or wait. `work` is in a
+    /// box, because it is large and each move would copy it.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Guests {
                 .event_interval(1)
                 .global_queue_interval(1)
                 .build()
-                .inspect_err(|error| tracing::error!("starting threads for guests: {error}"))
+                .inspect_err(|error| tracing::error!("cannot start threads for guests: {error}"))
                 .ok()
         };
         self.0.get_or_init(start).as_ref()

@@ -30,7 +30,8 @@ pub use output::Output;
 /// The target of compiled code, which is the target of this binary.
 pub const TARGET: &str = env!("PORTCULLIS_TARGET");
 
-/// Maximum number of calls that run at the same time; further calls wait. Each call holds a slot of the pool.
+/// Maximum number of plugins' calls that run at the same time; further calls wait. Each call holds a slot in wasmtime's
+/// pool of instances.
 pub const CALLS: u32 = 64;
 
 /// Maximum number of instances that are ready for a call. Each instance holds a slot of the pool.
@@ -42,7 +43,7 @@ const MAX_MEMORIES: u32 = 4;
 /// Maximum number of tables of one component.
 const MAX_TABLES: u32 = 8;
 
-/// The core instances that the pool has on average for each component.
+/// Minimum number of core instances that the pool has for each slot, on average.
 const CORE_INSTANCES: u32 = 16;
 
 /// Runs components. Cheap to clone.
@@ -53,7 +54,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine with a pool for calls within these limits, the largest value of each limit among all plugins.
+    /// An engine whose pool has room for calls within these limits. `largest`: the largest value of each limit among all
+    /// plugins.
     ///
     /// # Errors
     ///

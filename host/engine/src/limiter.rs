@@ -1,4 +1,4 @@
-//! Limits the memory, tables and instances of one call.
+//! Limits the memory, tables and core instances of one store.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use wasmtime::{ResourceLimiter, Result};
 
 use crate::{Limits, size};
 
-/// Counts the memory and tables of all instances of one store together.
+/// Counts the memory and tables of all core instances of one store together.
 pub struct Limiter {
     memory_left: usize,
     table_left: usize,

@@ -1,4 +1,4 @@
-//! The limits of one call. No limit can be switched off.
+//! The limits of a plugin's calls. No limit can be switched off.
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub(crate) const MAX_CODE_BYTES: usize = 512 * 1024 * 1024;
 
 macro_rules! limits {
     ($( $(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:literal $unit:literal, )+) => {
-        /// The limits of one plugin's calls. Each has a name, a unit, a default and a reason.
+        /// The limits of one plugin's calls. Each limit has a name, a unit, a default and a reason.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Limits {
             $( $(#[doc = $doc])+ pub $name: $type, )+
@@ -66,7 +66,7 @@ macro_rules! limits {
 }
 
 limits! {
-    /// Time from the call to its answer, waiting included. A client gives up after a minute.
+    /// Time of the guest in one round of a call, waiting included. Many clients give up after a minute.
     wall_ms: NonZeroU64 = 30_000 "ms",
     /// Time of a call that runs as a task: the client asks for the result later.
     background_ms: NonZeroU64 = 600_000 "ms",
@@ -78,29 +78,29 @@ limits! {
     table_entries: NonZeroU64 = 100_000 "entries",
     /// Core instances of one component. Adapters need a few. A component has at most 4 memories and 8 tables.
     instances: NonZeroU32 = 64 "instances",
-    /// Open handles: files, directories, streams, requests, timers.
+    /// Open handles, such as files, directories, streams, requests or timers.
     handles: NonZeroU32 = 1_024 "handles",
     /// Size of the arguments as JSON. A model writes far less.
     argument_bytes: NonZeroU64 = 4_194_304 "bytes",
     /// Size of an answer. A larger answer does not fit into the context of a model.
     answer_bytes: NonZeroU64 = 16_777_216 "bytes",
-    /// What a guest may print in one call before the rest is dropped.
+    /// What a guest may print in one round of a call before the rest is dropped.
     log_bytes: NonZeroU64 = 65_536 "bytes",
-    /// Progress reports and log records sent to the client in one call; the rest is dropped.
+    /// Progress reports, log records and reports of changes in one round of a call; the rest is dropped.
     notifications: NonZeroU32 = 1_000 "messages",
     /// Bytes of one call to the host: bounds what the host copies at once.
     import_bytes: NonZeroU64 = 33_554_432 "bytes",
-    /// HTTP requests in one call.
+    /// HTTP requests in one round of a call.
     http_requests: NonZeroU32 = 256 "requests",
     /// Size of the body of one HTTP request or answer.
     http_body_bytes: NonZeroU64 = 67_108_864 "bytes",
     /// Time of one HTTP request, its body included.
     http_ms: NonZeroU64 = 20_000 "ms",
-    /// Bytes written to files in one call.
+    /// Bytes written to files in one round of a call.
     file_write_bytes: NonZeroU64 = 268_435_456 "bytes",
     /// Size of one file written, sparse or not.
     file_bytes: NonZeroU64 = 67_108_864 "bytes",
-    /// Files and directories made in one call.
+    /// Files and directories made in one round of a call.
     file_entries: NonZeroU64 = 10_000 "entries",
     /// Depth of a path below a directory of the call.
     file_depth: NonZeroU32 = 64 "directories",

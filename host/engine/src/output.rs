@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
-/// The receiver of stdout and stderr of one call. Cheap to clone.
+/// The receiver of stdout and stderr of one guest. Cheap to clone.
 #[derive(Clone)]
 pub struct Output(Arc<Mutex<Kept>>);
 
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_over_the_limit_is_counted_and_no_error() {
+    fn output_over_the_limit_is_counted_without_an_error() {
         let mut output = Output::new(4);
         for _ in 0..3 {
             output.write(Bytes::from_static(b"abc")).unwrap();

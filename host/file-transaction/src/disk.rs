@@ -1,4 +1,4 @@
-//! Single operations on the disk: identities of files, renaming without replacing, exchanging names, flushing.
+//! Single operations on the disk, such as renaming without replacing, exchanging names, and flushing.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use std::path::Path;
 use cap_std::fs::{Dir, OpenOptions};
 use serde::{Deserialize, Serialize};
 
-/// The identity of a file. It changes when the file is written to.
+/// The identity of a file, which changes when the file is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Id {
     /// The inode. The number of the device is left out, because it may change when the system restarts.
@@ -113,7 +113,8 @@ fn keep_metadata(like: &File, file: &File) -> io::Result<()> {
     file.set_permissions(like.metadata()?.permissions())
 }
 
-/// Copies extended attributes, among them access control lists. Attributes that only the system may set are skipped.
+/// Copies extended attributes, among them access control lists. Attributes `security.*` that this process may not set
+/// are skipped.
 #[cfg(target_os = "linux")]
 fn keep_attributes(like: &File, file: &File) -> io::Result<()> {
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};

@@ -14,7 +14,7 @@ pub enum TransactionError {
     /// The file is not what was expected, and stays as it is.
     #[error("`{}` {}", .0.display(), .1)]
     Unexpected(PathBuf, Obstacle),
-    /// The caller cancelled before the changes took effect.
+    /// The changes were cancelled before they took effect.
     #[error("the call was cancelled")]
     Cancelled,
     /// Two changes contradict each other.
@@ -79,7 +79,7 @@ fn listed(paths: &[PathBuf]) -> String {
 pub enum Obstacle {
     /// There is no file.
     Missing,
-    /// A directory above the file is a symbolic link without a target.
+    /// A directory above the file is a symbolic link whose target does not exist.
     DanglingLink,
     /// The file is a symbolic link.
     Link,

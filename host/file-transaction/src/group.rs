@@ -1,5 +1,5 @@
-//! A staged group of changes. It is completed by giving each file its name, or undone by restoring the previous files.
-//! After an interruption at any step, both can be started again: the files on the disk show what was done.
+//! A staged group of changes is completed by giving each file its name, or undone by restoring the previous files.
+//! After an interruption at any step, completing or undoing can start again: the files on the disk show what was done.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::{Obstacle, TransactionError};
 
 /// All changes of a transaction.
 pub struct Group {
-    /// The directories with changed names. `None`: the directory no longer exists.
+    /// The directories in which names change. `None`: the directory no longer exists.
     pub folders: Vec<Option<Folder>>,
     /// The hidden names that may exist, each with the index of its directory.
     pub hidden: Vec<(usize, String)>,
@@ -28,7 +28,7 @@ pub struct Record {
     pub folder: usize,
     /// The name that it gets.
     pub name: String,
-    /// The hidden name that it has until then.
+    /// The hidden name that it has until it gets `name`.
     pub hidden: String,
     /// The identity of the file or directory under the hidden name.
     pub staged: Id,
@@ -109,8 +109,8 @@ impl Group {
         Ok(None)
     }
 
-    /// Restores every name. Files that another program has changed since then stay. Returns the paths that could not
-    /// be restored, without those in directories that no longer exist.
+    /// Restores every name. Files that another program has changed in the meantime stay. Returns the paths that could
+    /// not be restored, without those in directories that no longer exist.
     pub fn undo(&self) -> Vec<PathBuf> {
         let mut not_restored = Vec::new();
         for record in self.records.iter().rev() {

@@ -104,7 +104,7 @@ impl Journal {
     /// Removes the journal: there is nothing to complete or undo.
     #[expect(clippy::disallowed_methods, reason = "journals are this crate's own files")]
     pub fn end(self) {
-        // If the journal cannot be removed, the next start finds nothing to do.
+        // If the journal cannot be removed, the next recovery finds nothing to do.
         let _left = std::fs::remove_file(&self.path);
     }
 }

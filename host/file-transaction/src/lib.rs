@@ -1,10 +1,10 @@
 //! Changes several files together or not at all, even if the process is killed.
 //!
 //! A transaction has these steps. [`Plan::new`] checks the changes against the files on the disk. [`Plan::stage`]
-//! writes all new files under hidden names in their directories. [`Staged::commit`] gives each new file, and each new
-//! directory as a whole, its own name. It replaces only files that the plan replaces, and undoes all changes if one
-//! name cannot be given. A journal in a folder of the host records each step: after a process was killed, [`recover`]
-//! completes or undoes its transaction.
+//! writes all new files under hidden names in their directories. [`Staged::commit`] gives its own name to each new
+//! file, and to each new directory as a whole. Only files that the plan replaces are replaced. If one name cannot be
+//! given, all changes are undone. A journal in a folder of the host records each step: after a process was killed,
+//! [`recover`] completes or undoes its transaction.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 

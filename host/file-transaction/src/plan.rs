@@ -27,7 +27,7 @@ pub(crate) struct Folder {
     pub inode: u64,
 }
 
-/// One new name in an existing directory.
+/// The change of one name in an existing directory.
 pub(crate) struct Entry {
     /// The index of the directory in the plan.
     pub folder: usize,
@@ -50,8 +50,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// A path is not plain or names its base, two paths are equal or one is inside the other, a file is not as
-    /// expected, or the disk fails.
+    /// A path is not plain, names its base or belongs to the host, two paths are equal or one is inside the other, a file
+    /// is not as expected, or the disk fails.
     pub fn new(mut changes: Vec<Change>) -> Result<Self, TransactionError> {
         changes.sort_by_cached_key(Change::full_path);
         for pair in changes.windows(2) {
@@ -91,7 +91,7 @@ impl Plan {
         let mut guard = change.guard.clone();
         let mut path = change.base_path;
         for (index, name) in parents.iter().enumerate() {
-            // From the base each time: a link may lead anywhere beneath the base.
+            // Each directory is opened from the base, because a link may lead anywhere beneath the base.
             let inner = parents[..=index].iter().collect::<PathBuf>();
             match absent(open_dir(&change.base, &change.guard, &inner)).map_err(&failed)? {
                 Some(_) if change.expected.is_new(&path.join(name)) => {

@@ -20,11 +20,11 @@ pub struct Staged {
 
 impl Plan {
     /// Writes all changes under hidden names, with a journal in the folder `journals`, which is created if it is
-    /// missing. `is_cancelled` is called before each new file, before each new directory, and at the end.
+    /// missing. `is_cancelled` is called before each new file, before each new directory with its contents, and at the end.
     ///
     /// # Errors
     ///
-    /// A file or the journal cannot be written, or the caller cancelled. Files that were written are removed.
+    /// A file or the journal cannot be written, or the changes were cancelled. Files that were written are removed.
     pub fn stage(
         self,
         journals: &Path,
@@ -62,8 +62,8 @@ impl Plan {
 }
 
 impl Staged {
-    /// Gives each file its own name. If this process is killed after this step is in the journal,
-    /// [`recover`](crate::recover) completes the changes.
+    /// Notes in the journal that all files are written, and then gives each file its own name. If this process is killed
+    /// after the note, [`recover`](crate::recover) completes or undoes the changes.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl Staged {
         journal.add(&Line::commit(&self.group)).map_err(failed)?;
         let Err(error) = self.group.complete() else {
             self.group.sync();
-            // If this line is missing, the next start finds that all is done.
+            // If this line is missing, the next recovery finds that all is done.
             let _unwritten = journal.add(&Line::Done);
             return Ok(());
         };
@@ -96,7 +96,7 @@ impl Drop for Staged {
         if crate::fault::is_dead() {
             return;
         }
-        // The next start removes the files that cannot be removed now.
+        // The next recovery removes the files that cannot be removed now.
         if self.group.clean()
             && let Some(journal) = self.journal.take()
         {

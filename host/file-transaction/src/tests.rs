@@ -96,7 +96,7 @@ fn visible(list: &[(String, String)]) -> Listing {
 }
 
 #[test]
-fn everything_is_there_and_nothing_else() {
+fn all_changes_are_made_and_nothing_else() {
     let place = Place::new();
     place.put("there/old", "old");
     place
@@ -152,7 +152,7 @@ fn what_is_not_as_expected_prevents_everything() {
 }
 
 #[test]
-fn a_caller_that_gives_up_leaves_nothing() {
+fn changes_that_are_cancelled_leave_nothing() {
     let place = Place::new();
     let asked = std::cell::Cell::new(0);
     let plan = Plan::new(vec![place.new_file("a"), place.new_file("d/b"), place.new_file("d/c")]);
@@ -205,7 +205,7 @@ fn whoever_is_faster_keeps_what_they_made() {
 }
 
 #[test]
-fn of_two_at_once_one_wins() {
+fn of_two_transactions_at_once_one_succeeds() {
     for _ in 0..20 {
         let place = Place::new();
         let files = |who: &str| {
@@ -282,7 +282,7 @@ fn before_and_after() -> (Listing, Listing) {
 }
 
 #[test]
-fn killed_at_any_step_it_is_finished_or_undone() {
+fn a_transaction_killed_at_any_step_is_completed_or_undone() {
     for is_old in [false, true] {
         fault::set_old(is_old);
         let (before, after) = before_and_after();
@@ -307,7 +307,7 @@ fn killed_at_any_step_it_is_finished_or_undone() {
 }
 
 #[test]
-fn killed_in_recovery_the_next_recovery_ends_it() {
+fn a_recovery_that_was_killed_is_completed_by_the_next_one() {
     let (before, after) = before_and_after();
     // One journal whose group has to be finished, and one whose group has to be undone.
     for in_the_way in [None, Some("z")] {
@@ -339,7 +339,7 @@ fn killed_in_recovery_the_next_recovery_ends_it() {
 }
 
 #[test]
-fn a_full_disk_leaves_nothing() {
+fn a_full_disk_leaves_all_changes_or_none() {
     let (before, after) = before_and_after();
     at_each_step(Fault::Full, two_files, mixed, |place, step| {
         let _remarks = recover(place.journals.path());
@@ -381,7 +381,7 @@ fn a_journal_is_left_to_the_process_that_works_on_it() {
 }
 
 #[test]
-fn a_directory_that_is_another_one_now_is_left_alone() {
+fn a_directory_that_was_replaced_is_left_alone() {
     let place = Place::new();
     place.put("d/x", "x");
     let staged = place.stage(vec![place.new_file("d/a"), place.new_file("d/b")]).unwrap();
@@ -397,7 +397,7 @@ fn a_directory_that_is_another_one_now_is_left_alone() {
 
 #[cfg(unix)]
 #[test]
-fn links_read_only_files_and_further_names_are_not_replaced() {
+fn links_read_only_files_and_files_with_several_names_are_not_replaced() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let place = Place::new();
     let path = |name: &str| place.folder.path().join(name);

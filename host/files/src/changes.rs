@@ -28,14 +28,14 @@ pub struct Change {
     pub contents: Vec<u8>,
 }
 
-/// Why none of a guest's changes took effect.
+/// Why a guest's changes failed.
 #[derive(Debug)]
 pub enum ChangeError {
     /// The judge refused this path, or the call has no access to it.
     Denied(PathBuf),
-    /// This limit of the call is reached.
+    /// This limit is reached.
     Quota(&'static str),
-    /// Something unexpected is at a path, the changes were cancelled, or the disk failed.
+    /// The transaction failed.
     Failed(TransactionError),
 }
 
@@ -72,7 +72,7 @@ impl FilesView<'_> {
         }
     }
 
-    /// Writes all new files to temporary files beside their paths. Adds one permit for each file to `permits`.
+    /// Writes all new files under hidden names. Adds one permit for each file to `permits`.
     /// Returns the staged changes, and an entry for each change of a designated file: the index of its preopened
     /// directory, and its name.
     async fn stage(
@@ -107,7 +107,8 @@ impl FilesView<'_> {
             placed.push(change);
         }
         self.blocking().await;
-        // Changes that an earlier process did not finish may concern the same files: they are finished first.
+        // Changes that an earlier process did not finish may concern the same files, so they are completed or undone
+        // first.
         for remark in portcullis_file_transaction::recover(journals) {
             tracing::warn!("{remark}");
         }
@@ -116,7 +117,7 @@ impl FilesView<'_> {
             return Err(ChangeError::Quota("file-entries"));
         }
         let staged = plan.stage(journals, is_cancelled)?;
-        // A call that was cancelled in the meantime ends here. Dropping `staged` removes the temporary files.
+        // A call that was cancelled in the meantime ends here. Dropping `staged` removes the files with hidden names.
         tokio::task::yield_now().await;
         if is_cancelled() {
             return Err(TransactionError::Cancelled.into());
@@ -200,7 +201,7 @@ fn commit(permits: Vec<Permit>, staged: Staged) -> Result<(), ChangeError> {
     Ok(made?)
 }
 
-/// The error of a path that cannot be looked up. Its cause is a WASI error code, or the trap that ends the guest.
+/// The error of a path that cannot be looked up, whose cause is a WASI error code or the text of a trap.
 fn unavailable(path: &Path, error: FsError) -> ChangeError {
     let cause = match error.downcast() {
         Ok(code) => io::Error::other(code),

@@ -255,7 +255,8 @@ impl HostDescriptor for FilesView<'_> {
         HostDescriptor::drop(&mut self.wasi(), fd)
     }
 
-    // The following operations need no permit and no quota: the judge was asked when the descriptor was opened.
+    // The following operations need no permit and no quota. The judge was asked when the descriptor was opened, except
+    // for preopened directories.
 
     async fn advise(
         &mut self,

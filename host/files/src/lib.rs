@@ -1,8 +1,8 @@
 //! `wasi:filesystem` for guests, with a judge of each use of a file and quotas for writing.
 //!
 //! A guest gets directories ([`Preopen`]), each as a whole or with single entries only. The [`Judge`] is asked before a
-//! guest opens, creates, changes or removes a file there. Files are opened relative to the handle of their directory.
-//! Writing is limited by a [`Quota`]. Guests cannot create links.
+//! guest opens, creates, changes or removes a file in these directories. Files are opened relative to the handle of
+//! their directory. Writing is limited by a [`Quota`]. Guests cannot create links.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make the files they need"))]
 
@@ -97,29 +97,29 @@ pub struct FileUse {
 /// Why a directory is open to a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// An argument of the call names it.
+    /// An argument of the call names the directory, or an entry of it.
     Argument,
-    /// It is one of the session's roots.
+    /// The directory is one of the session's roots.
     Root,
-    /// The operator names it.
+    /// The operator names the directory.
     Directory,
     /// The guest has no access: the file, or the list of a directory's entries, is beside a designated entry.
     Beside,
 }
 
-/// The files of one call.
+/// The files of one round of a call.
 pub struct Files {
     judge: Box<dyn Judge>,
     preopens: Vec<(File, Node)>,
     nodes: HashMap<u32, Node>,
     quota: Arc<Quota>,
     ctx: WasiFilesystemCtx,
-    /// Whether the call has moved from the thread that serves clients to a thread that may block.
+    /// Whether the guest has moved from the thread that serves clients to a thread that may block.
     has_left_client_thread: bool,
 }
 
 impl Files {
-    /// The files of one call: its directories, and its quota.
+    /// The files of one round of a call: the directories, and the quota.
     pub fn new(judge: impl Judge, preopens: Vec<Preopen>, quota: Quota) -> Self {
         let preopens = preopens.into_iter().map(|preopen| {
             let Preopen { directory, handle, guard, reach, origin } = preopen;
@@ -135,8 +135,8 @@ impl Files {
         }
     }
 
-    /// Opens a directory of the call, or one beneath it, for a program that is confined to it. Returns the handle and
-    /// the access. `None`: the call does not have the whole directory, the directory cannot be opened, or files of the
+    /// Opens a directory of the call, or one beneath it, to confine a program to the opened directory. Returns the handle
+    /// and the access. `None`: the call does not have the whole directory, the directory cannot be opened, or files of the
     /// host beneath it must be kept from the program.
     pub fn directory(&self, path: &Path) -> Option<(File, Access)> {
         let contains = |(_, node): &&(File, Node)| path.starts_with(&node.path);

@@ -17,7 +17,7 @@ use super::Access;
 use super::permit::Permit;
 use super::view::{FilesView, Target};
 
-/// Maximum number of entries, at any depth, of a directory that can be moved.
+/// Maximum number of entries, at any depth, of a directory that can be moved to a greater depth.
 const MAX_MOVED_ENTRIES: usize = 100_000;
 
 /// A name in its parent directory, for one operation.
@@ -59,7 +59,8 @@ impl FilesView<'_> {
         Ok(place)
     }
 
-    /// Makes a descriptor of the parent directory, unless this is `fd` itself. [`Self::release`] closes it.
+    /// Makes a descriptor of the parent directory, unless the parent is `fd` itself. [`Self::release`] closes the
+    /// descriptor.
     pub(super) fn entry_in_parent(
         &mut self,
         place: Option<NameInParent>,

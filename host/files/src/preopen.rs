@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn single_entries_keep_to_themselves_and_open_directories_stay_open() {
+    fn single_entries_open_nothing_else_and_whole_directories_stay_open() {
         let folder = tempfile::tempdir().unwrap();
         let designated = |directory: &str, reach, write| Designated {
             directory: directory.into(),

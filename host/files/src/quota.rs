@@ -1,4 +1,4 @@
-//! The quota of one call for writing files: bytes in total, bytes per file, new files and directories, depth.
+//! The quota for writing files in one round of a call: bytes in total, bytes per file, new files and directories, depth.
 
 use std::io;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use wasmtime_wasi::p2::{DynOutputStream, OutputStream, Pollable, StreamError, StreamResult};
 
-/// The amounts that are left of the quota of one call.
+/// The amounts that are left of the quota of one round of a call.
 #[derive(Debug)]
 pub struct Quota {
     bytes: AtomicU64,
@@ -58,7 +58,7 @@ fn take(left: &AtomicU64, amount: u64) -> bool {
 pub struct Metered {
     /// The stream into the file.
     pub inner: DynOutputStream,
-    /// The quota of the call.
+    /// The quota.
     pub quota: Arc<Quota>,
     /// The offset in the file at which the next bytes are written.
     pub position: u64,

@@ -132,7 +132,7 @@ fn one_file(path: &Path) -> Preopen {
 
 fn code<T>(result: FsResult<T>) -> ErrorCode {
     match result {
-        Ok(_) => panic!("it is refused"),
+        Ok(_) => panic!("it is not refused"),
         Err(error) => error.downcast().expect("a code for the guest"),
     }
 }
@@ -385,7 +385,7 @@ async fn a_tree_is_not_made_deeper_by_moving_it() {
 }
 
 #[tokio::test]
-async fn a_directory_that_was_moved_is_as_deep_as_it_lies_now() {
+async fn the_depth_of_a_moved_directory_is_its_present_depth() {
     let mut guest = Guest::new(whole(Access::Write), Quota::new(0, 0, 100, 6));
     let at = guest.folder.path().to_owned();
     fs::create_dir_all(at.join("a/b/c")).unwrap();
@@ -408,7 +408,7 @@ async fn a_directory_that_was_moved_is_as_deep_as_it_lies_now() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn nothing_of_the_kernels_is_opened_looked_at_or_followed() {
+async fn nothing_in_file_systems_of_the_kernel_is_opened_or_inspected() {
     let mut guest = Guest::new(whole(Access::Write), quota());
     let root = Preopen::whole(
         "/".into(),
@@ -439,7 +439,7 @@ async fn nothing_of_the_kernels_is_opened_looked_at_or_followed() {
 }
 
 #[tokio::test]
-async fn a_program_is_not_confined_to_what_holds_files_of_the_hosts() {
+async fn a_directory_above_files_of_the_host_is_not_given_to_a_program() {
     use portcullis_roots::{HostFile, HostFiles, Root};
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();

@@ -1,4 +1,4 @@
-//! Checks each path that a guest uses against its descriptor, and asks the judge for a permit. Only reading
+//! Checks each path that a guest uses against its descriptor, and asks the judge for a permit. Reading the
 //! metadata of an accessible path needs no permit.
 
 use std::path::{Component, Path, PathBuf};
@@ -53,7 +53,7 @@ pub(super) struct Target {
 pub(super) enum ReachedEntry {
     /// Something beneath the directory.
     Beneath,
-    /// The directory itself, which is not open as a whole. It can be opened again, but its entries cannot be listed.
+    /// The directory itself, which is not open as a whole: it can be opened again, but its entries cannot be listed.
     Itself,
     /// The designated file. `None`: it does not exist.
     File(Option<std::fs::File>),
@@ -80,7 +80,7 @@ pub(super) fn perms(access: Access) -> FsPerms {
 }
 
 impl<'a> FilesView<'a> {
-    /// A view for one import call.
+    /// A view for one call of an import.
     pub fn new(files: &'a mut Files, table: &'a mut wasmtime_wasi::ResourceTable) -> Self {
         Self { files, table }
     }
@@ -92,7 +92,7 @@ impl<'a> FilesView<'a> {
 
     /// As [`Self::wasi`], for operations that may block. A call begins on the thread that serves clients, and moves
     /// to another thread at its first wait (`Guests` of `portcullis_engine`). So this function waits once. After
-    /// that, the call may block its own thread, which is much cheaper than another thread for each operation.
+    /// that, the call may block its own thread, which is much cheaper than a change of threads for each operation.
     pub(super) async fn blocking(&mut self) -> WasiFilesystemCtxView<'_> {
         if !std::mem::replace(&mut self.files.has_left_client_thread, true) {
             tokio::task::yield_now().await;
@@ -349,7 +349,7 @@ fn reach(reach: &AccessRules, path: &Path) -> FsResult<(Option<ReachedEntry>, Ac
     }
     Ok(match (reach.all, first) {
         (Some(access), _) => (Some(ReachedEntry::Beneath), access),
-        // Programs read the metadata of the directory before they open a file in it.
+        // Guests read the metadata of the directory before they open a file in it.
         (None, None) => (Some(ReachedEntry::Itself), Access::Read),
         (None, Some(_)) => (None, Access::Read),
     })

@@ -58,7 +58,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn both_forms_are_read() {
+    fn both_formats_of_documentation_are_read() {
         let docs = Docs(vec![json!({
             "worlds": { "tool": { "func_exports": { "fetch": "Fetches." } } },
             "interfaces": { "time": { "funcs": { "now": { "docs": "The time.\n" }, "mute": {} } } },

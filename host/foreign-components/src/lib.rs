@@ -17,7 +17,7 @@ pub use value::ValueError;
 #[derive(Debug, thiserror::Error)]
 #[error("{function}")]
 pub struct NoTool {
-    /// The name of the function, after the name of its interface and a full stop.
+    /// The name of the function. In an interface: `INTERFACE.FUNCTION`.
     pub function: String,
     /// Why the function has no schema.
     #[source]

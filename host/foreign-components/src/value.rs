@@ -17,7 +17,7 @@ use wasmtime::component::types::Type;
 /// A JSON value does not fit a WIT type.
 #[derive(Debug, thiserror::Error)]
 pub enum ValueError {
-    /// The JSON is of another kind.
+    /// The JSON value does not have the expected form.
     #[error("expected {expected}, found {found}")]
     Unexpected {
         /// The form of JSON that the type needs.
@@ -45,7 +45,7 @@ pub enum ValueError {
     },
 }
 
-/// The error that a value is of another kind than expected.
+/// The error for a value that does not have the expected form.
 fn unexpected(value: &Value, expected: impl Into<Cow<'static, str>>) -> ValueError {
     ValueError::Unexpected { expected: expected.into(), found: kind(value) }
 }

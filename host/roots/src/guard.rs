@@ -3,7 +3,7 @@
 //!
 //! On Linux, one system call opens a path if no mount point is on the path and no file of the host is beneath the
 //! directory. The result is then in the file system of the directory, which was checked when the directory was opened.
-//! All other paths are walked name by name.
+//! All other paths are walked name by name, until one system call can open the rest.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -30,7 +30,7 @@ pub struct Guard {
     holds_secret_files: bool,
 }
 
-/// The parent directory of a path, and the name there.
+/// The parent directory of a path, and the name of the entry in this directory.
 #[derive(Debug)]
 pub struct NameInParent {
     /// The directory. On Linux, the handle may be `O_PATH`, which allows only operations on names in the directory.
@@ -181,8 +181,8 @@ impl Guard {
         Ok((opened, Self::of(&self.host_files, id)))
     }
 
-    /// Refuses a host's file under another name. Then truncates the file if requested: a file is truncated only once
-    /// it is known to be a regular file.
+    /// Refuses a file of the host, whatever its name is. Then truncates the file if requested: a file is truncated only
+    /// once it is known to be a regular file.
     fn finish_file(
         &self,
         file: &File,
@@ -209,7 +209,7 @@ impl Guard {
     }
 
     /// Finds the parent directory of a path. `None`: no file of the host is beneath `dir`, and the path is `dir`
-    /// itself or one name in it.
+    /// itself, or is one name in `dir` while `follow` is false.
     ///
     /// # Errors
     ///

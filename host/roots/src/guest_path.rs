@@ -15,7 +15,8 @@ use super::{Refusal, windows_path};
 ///
 /// # Errors
 ///
-/// On Windows: the path is relative, is a UNC path, or has a name that no file can have ([`Refusal`]).
+/// [`Refusal`], on Windows only: the path is relative, is a UNC path, has `..`, is not Unicode, or has a name that no
+/// file can have.
 pub fn normal_path(path: &Path) -> Result<PathBuf, Refusal> {
     if !cfg!(windows) {
         return Ok(path.components().collect());
@@ -111,8 +112,8 @@ pub(super) fn spelled(root: &Path, rest: &Path, as_written: PathBuf) -> PathBuf 
 pub struct GuestDirectories(Vec<String>);
 
 impl GuestDirectories {
-    /// These directories. The list is empty on systems where guests see the paths as they are, because texts need no
-    /// change there.
+    /// These directories. On systems where guests see the paths as they are, the list is empty, because texts need no
+    /// change.
     pub fn of<'p>(directories: impl IntoIterator<Item = &'p Path>) -> Self {
         match cfg!(windows) {
             true => Self(directories.into_iter().map(guest_path).collect()),
@@ -159,7 +160,7 @@ mod tests {
 
     #[cfg(not(windows))]
     #[test]
-    fn elsewhere_guests_see_paths_as_they_are() {
+    fn on_other_systems_guests_see_paths_as_they_are() {
         let path = Path::new("/home/a:b/x\\y");
         assert_eq!(guest_path(path), "/home/a:b/x\\y");
         assert_eq!(native_path("/home/a:b/x\\y").unwrap(), path);

@@ -1,7 +1,7 @@
-//! The host's own files and folders: configuration, plugins, audit, store, logins and caches. No call can read, change,
-//! create, move or remove them.
+//! The host's own files and folders, such as the configuration, plugins, the audit and stores. No guest can read, change,
+//! create, move or remove them. Confined programs can read those that are not secret.
 //!
-//! These files are recognised by device and inode number, and in their parent directory also by name. So a call cannot
+//! These files are recognised by device and inode number, and in their parent directory also by name. So a guest cannot
 //! create a file that the host does not have yet, or replace one.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -30,7 +30,7 @@ impl Id {
         Self { dev: metadata.dev(), ino: metadata.ino() }
     }
 
-    /// The identity of the file at a path, to which links are followed.
+    /// The identity of the file at a path. Links are followed.
     #[expect(clippy::disallowed_methods, reason = "the host's own files are found by their paths")]
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         #[cfg(unix)]
@@ -69,8 +69,8 @@ impl HostFile {
         Self { path, end: Restriction::NoAccess, secret: false }
     }
 
-    /// All files of a directory whose names begin with the name of this file, and all temporary files there
-    /// (`.tmp…`). Confined programs can only read them.
+    /// In the directory of this file, all files whose names begin with its name, and all temporary files (`.tmp…`).
+    /// Confined programs can only read these files.
     pub fn series(path: PathBuf) -> Self {
         Self { path, end: Restriction::NoAccessToPrefix, secret: false }
     }
@@ -129,9 +129,10 @@ struct AllHostFiles {
     folders: HashSet<Id>,
     /// Directories with files of the host beneath them.
     above: HashMap<Id, FilesBeneath>,
-    /// All paths of the host. Links are resolved as far as the paths exist.
+    /// The paths of all files and folders of the host. Links are resolved as far as the paths exist.
     paths: Vec<PathBuf>,
-    /// Single files, which are recognised by identity under any name.
+    /// The paths of single files, of series and of missing folders. A file at such a path is recognised by its identity,
+    /// under any name.
     files: Vec<PathBuf>,
 }
 
@@ -201,7 +202,7 @@ impl HostFiles {
 }
 
 impl AllHostFiles {
-    /// Walks the path of a host's file, link by link, and records each name on the path. `seen` caches the type of
+    /// Walks the path of a host's file through all links, and records each name on the way. `seen` caches the type of
     /// the file at each path, because many of these paths have a common beginning.
     fn trace(&mut self, own: &HostFile, seen: &mut HashMap<PathBuf, Option<EntryType>>) {
         let mut look =

@@ -107,7 +107,7 @@ impl Root {
             || (cfg!(unix) && own_id.is_ok_and(is_file_system_root))
     }
 
-    /// The path relative to this root, if it is the root or beneath it.
+    /// The path relative to this root, if the path is the root or beneath the root.
     fn beneath<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         self.spellings.iter().find_map(|root| beneath(root, path))
     }

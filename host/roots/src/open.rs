@@ -105,8 +105,8 @@ fn open_directory_on_windows(
     Attempt::of(dir.open_with(name, &options).map(cap_std::fs::File::into_std), how)
 }
 
-/// Opens a path beneath a directory with one system call. `None`: the path has to be walked, because it crosses a mount
-/// point, leads out of the directory, or the system has no such call.
+/// Opens a path beneath a directory with one system call. `None`: the path has to be walked, for example because it
+/// crosses a mount point, or because the system has no such call.
 #[cfg(target_os = "linux")]
 pub(super) fn open_in_one_call(
     dir: impl std::os::fd::AsFd,

@@ -1,13 +1,13 @@
-//! Files that no call can open through a root: the host's own files, and files in virtual file systems of the kernel.
+//! Files that no guest can open: the host's own files, and files in virtual file systems of the kernel.
 
 use std::fmt;
 use std::io;
 
-/// Why no call can open a file.
+/// Why no guest can open a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProtectedFile {
-    /// The file belongs to the host, such as its configuration, a plugin or the audit. Or it has a name that is reserved
-    /// for such a file, or it is a directory above such a file.
+    /// The file belongs to the host, has a name that is reserved for a file of the host, or is a directory above such a
+    /// file.
     HostFile,
     /// The file is in a virtual file system of the kernel, with this name.
     Kernel(&'static str),

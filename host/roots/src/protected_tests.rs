@@ -147,7 +147,7 @@ fn a_hard_link_to_a_host_file_is_recognised() {
 }
 
 #[test]
-fn a_folder_that_took_the_place_of_the_hosts_is_closed_too() {
+fn a_folder_in_the_place_of_a_host_folder_is_closed_too() {
     let home = Home::new();
     // The user can rename this folder; a plugin cannot.
     fs::rename(home.path.join(".config"), home.path.join("old")).unwrap();

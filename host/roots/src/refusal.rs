@@ -30,7 +30,7 @@ pub enum Refusal {
     NotAFile,
     /// The path names something other than a directory.
     NotADirectory,
-    /// No call can access the file.
+    /// No guest can access the file.
     Protected(ProtectedFile),
     /// The system returned an error.
     System(io::Error),

@@ -81,7 +81,7 @@ fn a_refusal_of_the_system_keeps_its_cause() {
 
 #[cfg(not(windows))]
 #[test]
-fn a_path_of_windows_is_refused_by_that_name() {
+fn a_windows_path_is_refused_as_a_windows_path() {
     let folder = folder();
     for path in [r"D:\Game\Content", "d:/game", r"\\server\share", r"\\?\D:\Game"] {
         let refusal = designate(&roots(&folder), path).unwrap_err();
@@ -95,7 +95,7 @@ fn a_path_of_windows_is_refused_by_that_name() {
 }
 
 #[test]
-fn a_root_in_any_spelling_of_the_client_has_the_operators() {
+fn each_spelling_of_a_root_by_a_client_becomes_the_operators() {
     // Visual Studio Code names a folder on Windows like this.
     let path = uri::any_path_of_uri("file:///c%3A/Users/me");
     let expected = if cfg!(windows) { r"C:\Users\me" } else { "/c:/Users/me" };
@@ -130,7 +130,7 @@ mod unix {
         assert!(open("loop").is_err());
         let mut text = String::new();
         let DesignatedPart::File { handle: Some(mut file), .. } = open("in").unwrap().reach else {
-            panic!("a link within the root is followed")
+            panic!("a link within the root is not followed")
         };
         io::Read::read_to_string(&mut file, &mut text).unwrap();
         assert_eq!(text, "inner");

@@ -18,7 +18,7 @@ pub enum InvalidRoot {
     NotAUrl(url::ParseError),
     /// The URI names no absolute path of this system.
     NotAPath,
-    /// The path has an encoded `..`.
+    /// The path has a `..` beside an encoded separator.
     ParentDirectory,
     /// The path is the root of the file system, or a whole drive.
     Everything,
@@ -38,7 +38,9 @@ impl fmt::Display for InvalidRoot {
             }
             Self::NotAUrl(cause) => return write!(f, "the root is not a URL: {cause}"),
             Self::NotAPath => "the URI names no absolute path of this system",
-            Self::ParentDirectory => "the path contains an encoded `..`: write the path without it",
+            Self::ParentDirectory => {
+                "the path contains `..` beside an encoded separator: write the path without it"
+            }
             Self::Everything => "the whole machine cannot be a root: open a folder in the client",
         })
     }
@@ -64,9 +66,7 @@ impl std::error::Error for InvalidRoot {
 ///
 /// # Errors
 ///
-/// [`InvalidRoot`]: another scheme, another number of slashes, a host (also `localhost`, which no known client
-/// writes), a query, a fragment, a control character, a backslash, an encoded `..` between encoded separators, or
-/// the root of the file system.
+/// [`InvalidRoot`]. The host `localhost` is refused like any other host: no known client writes it.
 pub fn path_of_uri(uri: &str) -> Result<PathBuf, InvalidRoot> {
     let path = any_path_of_uri(uri)?;
     if is_everything(&path) { Err(InvalidRoot::Everything) } else { Ok(path) }
@@ -94,7 +94,7 @@ pub(super) fn any_path_of_uri(uri: &str) -> Result<PathBuf, InvalidRoot> {
         return Err(InvalidRoot::NotAPath);
     }
     let parts = || path.components();
-    // Each `%2F` is a separator now, so it can have separated a `..`.
+    // Each `%2F` has become a separator, so a name can be `..` now.
     if parts().any(|part| matches!(part, Component::ParentDir)) {
         return Err(InvalidRoot::ParentDirectory);
     }
@@ -130,7 +130,7 @@ mod tests {
 
     #[cfg(not(windows))]
     #[test]
-    fn only_the_address_of_a_folder_is_a_root() {
+    fn only_the_file_uri_of_a_folder_is_a_root() {
         use InvalidRoot::{
             Everything, ForbiddenCharacter, NotAFileUri, NotAPath, ParentDirectory, QueryOrFragment,
         };

@@ -16,8 +16,12 @@ use super::protected::ProtectedFile;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn refuse_virtual_file_systems(open: impl std::os::fd::AsFd, id: Id) -> io::Result<()> {
     let kind = rustix::fs::fstatfs(open)?.f_type;
-    // The magic numbers have 32 bits. Their field is signed on some machines.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "32 bits count")]
+    // The magic numbers have 32 bits, but their field is signed on some machines.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the magic numbers have 32 bits"
+    )]
     let kind = kind as u32;
     match VIRTUAL_FILE_SYSTEMS.iter().find(|(magic, _)| *magic == kind) {
         Some((_, name)) => Err(ProtectedFile::Kernel(name).into()),

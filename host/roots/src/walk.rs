@@ -37,9 +37,9 @@ pub(super) struct Walk<'a> {
 
 /// The result of one step of a walk.
 pub(super) enum Step {
-    /// Entered or left a directory, or followed a link. `try_rest`: the caller may try to open the rest of the path
-    /// with one system call, as no file of the host is beneath the entered directory. False if nothing is left of the
-    /// path, or if the caller could already try that in the directory before, which is on the same device.
+    /// Entered or left a directory, or followed a link. `try_rest`: one system call may open the rest of the path, as no
+    /// file of the host is beneath the entered directory. False if nothing is left of the path, or if this could already
+    /// be tried in the previous directory, on the same device.
     Moved { try_rest: bool },
     /// Arrived in the parent directory of the last name. `None`: the path is this directory itself.
     Arrived(Option<OsString>),

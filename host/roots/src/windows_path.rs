@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 use super::Refusal;
 
-/// Reserved names of devices. Windows recognises them in every directory and with every extension. Source: "Naming
-/// Files, Paths, and Namespaces" in Microsoft's documentation of Win32.
+/// Reserved names of devices, except those with a number such as `COM1`. Windows recognises them in every directory and
+/// with every extension. Source: "Naming Files, Paths, and Namespaces" in Microsoft's documentation of Win32.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 
 /// Maximum length of a name in the file systems of Windows, in UTF-16 code units.
@@ -36,7 +36,7 @@ pub(super) fn normal(text: &str) -> Result<String, Refusal> {
     if !(rest.is_empty() || rest.starts_with(is_separator)) {
         return Err(Refusal::NotAbsolute);
     }
-    // Behind the verbatim prefix, `.` and `..` are names like any other, and `/` is part of a name.
+    // After the verbatim prefix, `.` and `..` are names like any other, and `/` is part of a name.
     let is_detour = |name: &str| matches!(name, "." | "..");
     if is_verbatim && (rest.contains('/') || rest.split('\\').any(is_detour)) {
         return Err(Refusal::Malformed(r"after `\\?\`, it contains `/`, `.` or `..`"));
@@ -71,7 +71,7 @@ fn without_drive(text: &str, is_verbatim: bool) -> Refusal {
     Refusal::NotAbsolute
 }
 
-/// The letter of the drive that a path begins with, and the rest behind the colon.
+/// The letter of the drive that a path begins with, and the rest after the colon.
 fn split_drive(path: &str) -> Option<(char, &str)> {
     let mut letters = path.chars();
     let letter = letters.next().filter(char::is_ascii_alphabetic)?;
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_spellings_of_one_path() {
+    fn all_spellings_of_a_path_have_one_normal_form() {
         for text in [
             r"D:\Game\Content",
             "D:/Game/Content",
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_of_windows_are_known_elsewhere() {
+    fn other_systems_recognise_windows_paths() {
         for text in [r"D:\Game", "d:/game", "C:", r"\\server\share", r"\\?\C:\a"] {
             assert!(is_meant(text), "{text}");
         }

@@ -12,8 +12,8 @@ use portcullis_audit::{Recorded, Trail, Verdict};
 
 /// An effect that a plugin asks for.
 ///
-/// [`is_within`](Ask::is_within) is pure. It decides whether a grant covers the ask, and by default also whether the
-/// plugin's wants cover it.
+/// [`is_within`](Ask::is_within) is a pure function that decides whether a grant covers the ask, and by default also
+/// whether the plugin's wants cover the ask.
 pub trait Ask {
     /// The type of the capability's grants and wants.
     type Grant;
@@ -50,9 +50,9 @@ pub trait Ask {
 /// Proof that the gate allowed one ask. Every function with an effect takes a permit by value, and only the gate makes
 /// permits.
 ///
-/// An ask that changes something is recorded before its permit is made. An ask that only reads has a single record with
-/// its outcome, which [`Permit::record`] writes before the plugin gets the result. If the permit of a read is dropped
-/// unused, the record says so.
+/// [`Gate::pass`] records an ask before it makes the permit. For a permit of [`Gate::pass_read`], [`Permit::record`]
+/// writes the only record, with the outcome, before the plugin gets the result. If such a permit is dropped unused, its
+/// record says so.
 #[must_use = "a permit is for an effect, which takes it by value"]
 pub struct Permit<A: Ask> {
     /// `None` after the permit was used up.
@@ -104,8 +104,7 @@ impl<A: Ask> Permit<A> {
         self.record(outcome)
     }
 
-    /// Uses the permit up: the effect was refused for a reason other than grants and wants. Nothing is logged here:
-    /// the caller has to inform the operator.
+    /// Uses the permit up: the effect was refused for a reason other than grants and wants. The refusal is not logged.
     ///
     /// # Errors
     ///
@@ -137,7 +136,7 @@ impl<A: Ask> Drop for Permit<A> {
         if let Some(ask) = self.ask.take()
             && !self.is_recorded
         {
-            // `record` has logged the error. No caller is left to receive it.
+            // `record` has logged the error. Nobody is left to receive it.
             let _logged = self.gate.record(&ask, Verdict::Allowed, Some(UNUSED));
         }
     }
@@ -176,7 +175,7 @@ enum Reason {
 }
 
 impl Denied {
-    /// The text for the operator, with the remedy.
+    /// The text for the operator, with the remedy if there is one.
     pub fn for_operator(&self) -> String {
         let Self { plugin, subject, reason } = self;
         match reason {
@@ -217,18 +216,18 @@ impl Error for Denied {
     }
 }
 
-/// The grants and wants of one plugin. Both must cover an ask.
+/// The grants and wants of one plugin. The gate allows an ask only if the grants and the wants cover the ask.
 #[derive(Debug, Default)]
 pub struct Policy {
     /// The operator's grants, from `portcullis.toml`.
     pub grants: Grants,
-    /// The wants of the plugin's manifest.
+    /// The wants of the plugin's manifest. A foreign component wants what it is granted.
     pub wants: Grants,
-    /// Capabilities that the plugin can run without. They are linked even if they are not granted, and then refuse
+    /// Capabilities that the plugin can run without, which are linked even if they are not granted, and then refuse
     /// every ask.
     pub dispensable: Vec<Capability>,
-    /// Whether the plugin is a foreign component. Its imports show what it could use and not what it needs. So all of
-    /// them are linked, and a capability that is not granted refuses every ask.
+    /// Whether the plugin is a foreign component. The imports of a foreign component show what it could use and not what
+    /// it needs. So all capabilities are linked, and those that are not granted refuse every ask.
     pub is_foreign: bool,
 }
 
@@ -239,8 +238,8 @@ impl Policy {
         self.grants.has(capability) || self.dispensable.contains(&capability)
     }
 
-    /// The policy for one call of a tool with these arguments. If the operator lets calls name hosts,
-    /// the hosts that these arguments name are granted for this call.
+    /// The policy for one call of a tool with these arguments. The hosts that these arguments name are granted for this
+    /// call, if the operator lets calls name them.
     pub fn of_call(self: &Arc<Self>, arguments: &Value) -> Arc<Self> {
         match self.grants.of_call(&self.wants, arguments) {
             None => self.clone(),
@@ -277,7 +276,7 @@ impl Gate {
         &self.policy.grants
     }
 
-    /// The wants of the plugin's manifest.
+    /// The plugin's wants.
     pub fn wants(&self) -> &Grants {
         &self.policy.wants
     }
@@ -333,8 +332,7 @@ impl Gate {
         }
     }
 
-    /// Records an ask that is refused for a reason other than grants and wants. Nothing is logged here: the caller has
-    /// to inform the operator.
+    /// Records an ask that is refused for a reason other than grants and wants. The refusal is not logged.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Runs plugins: reads a component's imports and manifest, and serves calls in fresh instances.
+//! Runs plugins: reads a component's imports and manifest, and serves each round of a call in a fresh instance.
 
 mod component_info;
 mod foreign;
@@ -45,7 +45,7 @@ use portcullis_engine::ComponentFile;
 use portcullis_engine::code::{CodeCache, PageAligned};
 use portcullis_engine::{CALLS, Engine, Guests, LimitHit, Limits, Output, SPARES};
 
-/// State that all plugins share: the engine, compiled code, the audit, and the threads for guests.
+/// State that all plugins share, such as the engine, compiled code, the audit, and the threads for guests.
 pub struct Sandbox {
     engine: OnceLock<Engine>,
     /// The largest value of each limit among all plugins.
@@ -61,8 +61,8 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// A sandbox. `largest`: the largest value of each limit among all plugins. The engine is made when the first guest
-    /// runs. Compiled code and information about components are kept in the folder `cache`, sealed with `key`.
+    /// A sandbox. `largest`: the largest value of each limit among all plugins. The engine is made when it is first
+    /// needed. Compiled code and information about components are kept in the folder `cache`, sealed with `key`.
     pub fn new(largest: Limits, cache: PathBuf, key: SealKey, audit: Audit) -> Self {
         Self {
             engine: OnceLock::new(),
@@ -120,7 +120,7 @@ impl Sandbox {
             return Ok(engine);
         }
         let engine = Engine::new(&self.largest)
-            .map_err(|error| GuestFailure::Host(format!("starting wasmtime: {error:#}")))?;
+            .map_err(|error| GuestFailure::Host(format!("cannot start wasmtime: {error:#}")))?;
         Ok(self.engine.get_or_init(|| engine))
     }
 }
@@ -128,7 +128,7 @@ impl Sandbox {
 /// Where a plugin's component comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Origin {
-    /// It is part of this binary.
+    /// The component is part of this binary.
     Bundled,
     /// A file.
     File(PathBuf),
@@ -152,12 +152,12 @@ pub enum Code {
     File(Arc<ComponentFile>),
 }
 
-/// The operator's terms for one plugin.
+/// The terms under which one plugin runs.
 #[derive(Debug, Clone)]
 pub struct PluginTerms {
     /// The grants and wants.
     pub policy: Arc<Policy>,
-    /// The limits of each call.
+    /// The limits of the plugin.
     pub limits: Limits,
     /// The settings that the plugin can read.
     pub settings: Arc<BTreeMap<String, String>>,
@@ -171,7 +171,7 @@ pub struct Plugin {
     pub digest: Arc<str>,
     /// Where the component comes from.
     pub origin: Origin,
-    /// The operator's terms.
+    /// The policy, limits and settings.
     pub terms: PluginTerms,
     code: Code,
     places: PluginResources,
@@ -227,14 +227,13 @@ impl Plugin {
         Trail::new(self.sandbox.audit.clone(), subject)
     }
 
-    /// Information about the component: remembered, or read now by asking the component for its manifest with nothing
-    /// granted. The component is not run if it imports an unknown interface, or a capability that the policy does not
-    /// link.
+    /// Information about the component: remembered, or read now. To return its manifest, the component runs with
+    /// nothing granted. A component that is foreign, or imports what the policy does not link, does not run.
     ///
     /// # Errors
     ///
-    /// [`RefusedComponent`]: the component cannot be compiled or instantiated, or does not return a manifest. If this
-    /// is the component's own fault, the refusal is remembered.
+    /// [`RefusedComponent`]: the component cannot be compiled or instantiated, or its manifest is missing or too large.
+    /// The refusal is remembered, unless the host failed.
     pub async fn examine(&self) -> Result<ComponentInfo, RefusedComponent> {
         let limits = &self.terms.limits;
         if let Some(remembered) = self.sandbox.remembered(&self.digest, limits) {
@@ -332,7 +331,7 @@ impl Plugin {
     ///
     /// # Errors
     ///
-    /// [`GuestFailure`]. The instance of a failed call is dropped.
+    /// [`GuestFailure`]: the guest returned no answer, or a JSON-RPC error.
     pub async fn run(&self, gate: Gate, job: Round) -> Result<GuestAnswer, GuestFailure> {
         let Round { work, preopens, context, wall } = job;
         let wait = async {
@@ -370,7 +369,7 @@ impl Plugin {
                 Some(fresh) => fresh,
                 None => maker.make(parts.output.clone()).await?,
             };
-            // Dropped in this order: the slot of the pool (`shared_slot`) is free only after the store is dropped.
+            // Dropped in this order, so that `shared_slot` is free only after the store is dropped.
             let mut remains = (made, running, shared_slot);
             let fresh = &mut remains.0;
             fresh.begin(&limits, parts);
@@ -387,7 +386,8 @@ impl Plugin {
         answer.map_err(GuestFailure::Protocol)
     }
 
-    /// Drops the instance and prepares the next one, after the answer has been sent.
+    /// Starts a task that drops the instance, and prepares another one if none is ready. The answer does not wait for
+    /// the task.
     fn clean_up(&self, remains: impl Send + 'static, maker: InstanceMaker) {
         let (next, sandbox) = (self.next.clone(), self.sandbox.clone());
         tokio::spawn(async move {
@@ -401,7 +401,7 @@ impl Plugin {
                     let _running = running;
                     maker.make(output).await
                 });
-                // A failure occurs again in the call that needs the instance, and is reported there.
+                // A failure is not reported here: the next call makes its own instance and reports its own failure.
                 if let Ok(Ok(fresh)) = tokio::time::timeout(wall, sandbox.guests.run(work)).await {
                     next.lock().get_or_insert((fresh, place));
                 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// A state: the number of a node. Node 0 is the root: no part of a needle has been read.
 pub(crate) type State = u32;
 
-/// A node of the tree of needles. Its children are a linked list: `child` is the first child of this node, and `next`
+/// A node of the tree of needles, whose children are a linked list: `child` is the first child of this node, and `next`
 /// is the next child of the same parent.
 #[derive(Clone, Copy, Default)]
 struct Node {

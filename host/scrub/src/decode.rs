@@ -34,7 +34,7 @@ pub(crate) enum Token {
 /// Longest character reference that is read, in bytes.
 const MAX_REFERENCE_BYTES: usize = 12;
 
-/// The HTML names of ASCII characters.
+/// HTML names of ASCII characters.
 const NAMES: &[(&str, u8)] = &[
     ("amp", b'&'),
     ("apos", b'\''),

@@ -1,7 +1,8 @@
 //! Removes secrets from responses of servers and from messages.
 //!
-//! A server that receives a secret may send the secret back: in an error, in a header, in a page that shows the
-//! request. A [`Scrub`] knows the secrets and replaces each byte of an occurrence by `*`. It finds a secret
+//! A server that receives a secret may send the secret back, for example in an error, in a header, or in a page that
+//! shows the request. A [`Scrub`] knows the secrets and replaces each byte of an occurrence by `*`. A [`Scrub`] finds a
+//! secret
 //!
 //! - as it is, in upper or lower case,
 //! - in hexadecimal,
@@ -9,7 +10,8 @@
 //! - in each of these forms if some or all characters are percent-encoded, or written with the escapes of JSON and
 //!   JavaScript, or with the character references of HTML; if the form is broken into lines; and if it is in UTF-16.
 //!
-//! It does not find a secret that was encoded twice, compressed, encrypted, reversed or sent in pieces.
+//! A [`Scrub`] does not find a secret that was encoded in another way or twice, compressed, encrypted, reversed, or
+//! interrupted by other text.
 //!
 //! The work is linear in the length of the text: for each way to decode the text (module `decode`), an automaton (Aho
 //! and Corasick, 1975) reads the decoded bytes once.

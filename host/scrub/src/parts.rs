@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 /// Shortest part of a header's value that counts as a secret, in bytes. A shorter one would be found in ordinary text.
 pub const MIN_SECRET_BYTES: usize = 8;
 
-/// The names of HTTP authentication schemes, in lower case: those of IANA's registry, and some of widely used services.
+/// Names of HTTP authentication schemes, in lower case, from IANA's registry and of widely used services.
 /// A scheme at the beginning of a header's value is not secret.
 const SCHEMES: &[&str] = &[
     "apikey",

@@ -128,7 +128,7 @@ impl Reader {
         }
     }
 
-    /// Adds a decoded byte. Its encoded form begins at the position `from`.
+    /// Adds a decoded byte, whose encoded form begins at the position `from`.
     fn step(&mut self, scrub: &Scrub, byte: u8, from: usize) {
         self.state = scrub.automaton.step(self.state, fold(byte));
         let depth = scrub.automaton.depth(self.state);

@@ -153,7 +153,7 @@ fn messages_show_that_something_is_missing() {
 }
 
 #[test]
-fn the_parts_of_a_header_are_what_is_secret_of_it() {
+fn only_the_secret_parts_of_a_header_are_found() {
     for (value, expected) in [
         ("Bearer abcdefgh", &["abcdefgh"][..]),
         ("abcdefgh", &["abcdefgh"]),
@@ -193,7 +193,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_encoding_of_any_secret_comes_through_and_all_else_does(
+    fn every_encoding_of_a_secret_is_removed_and_all_else_stays(
         secret in any_secret(), before in around(), after in around(), pieces in pieces(),
         which in any::<proptest::sample::Index>(),
     ) {

@@ -1,7 +1,7 @@
 //! Tests which files a program in `PATH` may read: in layouts of real installers, with secrets planted beside them.
 //!
 //! Each layout is a home directory of its own. The host is another process of this test, with this home directory and
-//! this `PATH`. It starts the program and prints the files that the confined program could read.
+//! this `PATH`. The host starts the program and prints the files that the confined program could read.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,8 +1,8 @@
-//! Commands where nothing confines their files: they start only if the operator allows it.
+//! Commands on a system that cannot confine access to files: they start only if the operator allows it.
 
 use portcullis_confine::{Command, CommandError, Exit};
 
-/// Has the kernel refuse Landlock, as a kernel without it does, for this process and those that it starts.
+/// Makes the kernel refuse the calls of Landlock to this process and its children, as a kernel without Landlock does.
 #[cfg(target_os = "linux")]
 pub fn without_landlock() {
     use seccompiler::{SeccompAction, SeccompFilter};

@@ -1,4 +1,5 @@
-//! The capabilities: each has a folder here and one line in the table `register!`.
+//! The capabilities: each has a folder here and a line in the table `register!`. The folder `settings` has the interface
+//! `settings`, which is no capability.
 
 pub mod actions;
 pub mod cache;
@@ -34,8 +35,8 @@ trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
     /// The capability's name in `portcullis.toml` and in the audit.
     const NAME: &'static str;
 
-    /// The interfaces of the capability, as prefixes of their names. They are linked only if the capability is granted
-    /// or dispensable.
+    /// The interfaces of the capability, as prefixes of their names. An interface is linked only if the capability is
+    /// granted or dispensable.
     const IMPORTS: &'static [&'static str] = &[];
 
     /// The keys of the smallest grant, as TOML.
@@ -53,7 +54,7 @@ trait Registered: Sized + PartialEq + fmt::Display + ShortForms {
         self == want
     }
 
-    /// The parts of the grant, for display: hosts with methods, commands, directories.
+    /// The parts of the grant, for display, such as hosts with methods, commands or directories.
     fn targets(&self) -> Vec<String> {
         vec![self.to_string()]
     }
@@ -97,8 +98,8 @@ macro_rules! register {
                 match self { $(Self::$capability => $folder::$grant::NAME,)* }
             }
 
-            /// The interfaces of the capability, as prefixes of their names. They are linked only if the capability
-            /// is granted or dispensable.
+            /// The interfaces of the capability, as prefixes of their names. An interface is linked only if the
+            /// capability is granted or dispensable.
             pub fn imports(self) -> &'static [&'static str] {
                 match self { $(Self::$capability => $folder::$grant::IMPORTS,)* }
             }
@@ -213,9 +214,9 @@ macro_rules! register {
 }
 
 register! {
-    /// Files and directories of the session's roots.
+    /// Files and directories in the session's roots, or that the operator names.
     Files: files::FilesGrant;
-    /// Requests to other machines.
+    /// HTTP requests to hosts that the operator names.
     Http: http::HttpGrant;
     /// Other programs of this machine.
     Process: process::ProcessGrant;
@@ -227,9 +228,9 @@ register! {
     Client: client::ClientGrant;
     /// Actions of tools that no other capability covers.
     Actions: actions::ActionsGrant;
-    /// The tools of all plugins.
+    /// The tools of all plugins and upstream servers, and their last answers.
     Catalog: catalog::CatalogGrant;
-    /// Calls of the tools of other plugins and servers.
+    /// Calls of the tools of other plugins and of upstream servers.
     Tools: tools::ToolsGrant;
 }
 
@@ -258,7 +259,7 @@ impl Grants {
         Capability::ALL.into_iter().filter_map(line).collect()
     }
 
-    /// The wants of a manifest, and the wants that are invalid.
+    /// The valid wants of a manifest, and the invalid ones.
     ///
     /// A target `$NAME` is the value of the operator's setting NAME: a plugin can want the host that it is configured
     /// with, without knowing the host.
@@ -280,7 +281,7 @@ impl Grants {
                 Capability::ALL.into_iter().find(|one| one.as_str() == want.capability);
             let added = match capability {
                 Some(capability) => sum.want(capability, &target, &want.access),
-                // Always linked: a plugin reads only the settings that the operator wrote for it.
+                // The interface `settings` needs no grant: a plugin reads only the settings that are written for it.
                 None if want.capability == settings::NAME => Ok(()),
                 None => Err(InvalidWant::UnknownCapability),
             };

@@ -2,8 +2,8 @@
 //! a grant.
 //!
 //! A grant consists of *values*: texts that each name one part of it, such as `GET@api.example`. Adding and
-//! removing values must not change any other value. Callers find such a change by comparing the values before and
-//! after.
+//! removing values must not change any other value. Whoever changes a grant checks this by comparing the values before
+//! and after.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::{Capability, Grants, Registered, settings};
 /// The keys of one grant, as `portcullis.toml` has them.
 pub type Table = serde_json::Map<String, Value>;
 
-/// A form of a value behind `CAPABILITY=`, and its meaning.
+/// A form of a value after `CAPABILITY=`, and its meaning.
 pub type Form = (&'static str, &'static str);
 
 /// The short forms of a capability, implemented by the type of its grant.
@@ -38,7 +38,7 @@ pub(super) trait ShortForms: Sized {
     /// The values of this grant.
     fn values(&self) -> Vec<String>;
 
-    /// The values that a grant with this value always has.
+    /// The further values that a grant with this value always has.
     fn implied(_value: &str) -> Vec<String> {
         Vec::new()
     }
@@ -290,7 +290,7 @@ impl FormsOf {
         (self.words)(value)
     }
 
-    /// The values that a grant with this value always has.
+    /// The further values that a grant with this value always has.
     pub fn implied(&self, value: &str) -> Vec<String> {
         (self.implied)(value)
     }

@@ -10,7 +10,7 @@ use super::*;
 /// The table of a grant after the values of a short form were added.
 fn granted(table: &Table, text: &str) -> Table {
     let ShortForm::Values(capability, asked) = ShortForm::to_grant(text).unwrap() else {
-        panic!("{text} names values");
+        panic!("{text} names no values");
     };
     let forms = capability.short_forms();
     let before = values(capability, table);
@@ -21,7 +21,7 @@ fn granted(table: &Table, text: &str) -> Table {
 /// The table of a grant after the values of a short form were removed.
 fn revoked(table: &Table, text: &str) -> Table {
     let ShortForm::Values(capability, asked) = ShortForm::to_revoke(text).unwrap() else {
-        panic!("{text} names values");
+        panic!("{text} names no values");
     };
     let after = capability.short_forms().revoked(&values(capability, table), &asked);
     changed(capability, table, &after)
@@ -159,7 +159,7 @@ fn no_pair_of_a_host_and_a_method_is_granted_beside_the_one_that_is_asked_for() 
 }
 
 #[test]
-fn headers_for_a_host_go_with_its_last_method() {
+fn headers_for_a_host_are_removed_with_its_last_method() {
     let mut before = table("hosts = ['a.example', 'b.example']");
     let headers = toml::from_str::<Table>("'b.example'.x = { env = 'X' }").unwrap();
     before.insert("headers".into(), headers.into());
@@ -171,13 +171,13 @@ fn headers_for_a_host_go_with_its_last_method() {
 }
 
 #[test]
-fn what_was_agreed_beforehand_goes_with_consent() {
+fn agreed_actions_are_removed_with_consent() {
     let before = table("features = ['roots', 'consent']\nagreed.kind = ['*']");
     assert_eq!(revoked(&before, "client=consent"), table("features = ['roots']"));
 }
 
 #[test]
-fn a_value_goes_with_what_it_needs() {
+fn a_value_is_removed_with_a_value_that_it_implies() {
     let all = table("access = 'write'\nscope = 'roots'\ndirectories = ['/a']\nwritable = ['/b']");
     assert_eq!(revoked(&all, "files=read"), Table::new());
     let read = revoked(&all, "files=write");
@@ -215,7 +215,7 @@ fn a_wrong_form_is_an_error_that_names_the_forms() {
 }
 
 #[test]
-fn what_is_wanted_and_settings_have_forms_of_their_own() {
+fn wants_and_settings_have_forms_of_their_own() {
     let parsed = |text| ShortForm::to_grant(text).unwrap();
     assert_eq!(parsed("wanted"), ShortForm::Wanted(None));
     assert_eq!(parsed("http=wanted"), ShortForm::Wanted(Some(Capability::Http)));
@@ -227,7 +227,7 @@ fn what_is_wanted_and_settings_have_forms_of_their_own() {
 }
 
 #[test]
-fn subjects_of_records_use_the_values_that_they_need() {
+fn a_record_may_have_used_a_value_that_covers_its_subject() {
     for (capability, value, subject, expected) in [
         (Capability::Http, "GET@a.example", "GET https://a.example/x?y", true),
         (Capability::Http, "POST@a.example", "GET https://a.example/x", false),

@@ -107,7 +107,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn http_is_scheme_host_port_and_method_however_they_are_spelled(
+    fn a_request_is_within_by_scheme_host_port_and_method_in_any_spelling(
         hosts in vec(spelled(), 1..4), more in vec(spelled(), 0..3), asked in spelled(),
         few in methods(), many in methods(), method in select(vec!["GET", "POST", "PUT", "DELETE", "get", ""]),
     ) {
@@ -154,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn files_are_held_by_place_and_access(
+    fn files_are_within_by_place_and_access(
         file in path(), asked in access(), opened_for in access(), granted in access(),
         origin in select(vec![Origin::Argument, Origin::Root, Origin::Directory, Origin::Beside]),
         scope in select(vec![Scope::Arguments, Scope::Roots]),
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn names_are_held_letter_by_letter(
+    fn only_equal_names_are_within(
         few in names(), more in names(), name in select(vec!["a", "A", "a ", "aa", "a\0", "", "b", "*", "c"]),
         fault in select(vec![None, Some("nowhere")]),
     ) {
@@ -194,7 +194,7 @@ proptest! {
     }
 
     #[test]
-    fn amounts_are_held_up_to_the_granted_one(asked in any::<u64>(), granted in 1..=i64::MAX, little in 0_u64..9) {
+    fn amounts_up_to_the_granted_one_are_within(asked in any::<u64>(), granted in 1..=i64::MAX, little in 0_u64..9) {
         let (cache, store): (CacheGrant, StoreGrant) =
             (grant(&format!("bytes = {granted}")), grant(&format!("bytes = {granted}")));
         let granted = granted.unsigned_abs();
@@ -208,7 +208,7 @@ proptest! {
     }
 
     #[test]
-    fn questions_are_held_by_their_kind_and_agreed_to_by_their_patterns(
+    fn questions_are_within_by_their_kind_and_agreed_to_by_their_patterns(
         granted in subsequence(vec!["elicitation", "sampling", "roots", "consent"], 1..=4),
         pattern in "[ab*]{0,8}", subject in "[ab*]{0,12}",
     ) {

@@ -14,7 +14,7 @@ use crate::capabilities::Capability;
 use crate::gate::Policy;
 use portcullis_engine::{Engine, Limits};
 
-/// Information about a component, kept on disk by the component's digest.
+/// Information about a component, which is kept on disk under the component's digest.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ComponentInfo {
     /// The imported interfaces.
@@ -25,7 +25,7 @@ pub struct ComponentInfo {
     pub manifest: Option<Manifest>,
 }
 
-/// Why a component cannot be a plugin, for the operator. It is a text because refusals are remembered on disk.
+/// Why a component cannot be a plugin, for the operator. The reason is a text, because refusals are remembered on disk.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RefusedComponent(pub(super) String);
@@ -56,10 +56,10 @@ const MAX_TOOLS: usize = 256;
 /// Maximum number of prompts of one plugin. The same maximum applies to resources, and to resource templates.
 const MAX_OTHERS: usize = 1024;
 
-/// Maximum size of a manifest in bytes.
+/// Maximum size of the information about a component, in bytes.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// A manifest is too large.
+/// Why a manifest is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// There are too many tools, prompts, resources or templates.
@@ -105,13 +105,13 @@ impl ComponentInfo {
         Ok(())
     }
 
-    /// Reads kept information. `None`: another version of the host wrote it.
+    /// Reads kept information. `None`: the bytes have another format.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (known, rest) = postcard::take_from_bytes(bytes).ok()?;
         rest.is_empty().then_some(known)
     }
 
-    /// The bytes to keep. They are not JSON, because every start reads them and JSON would take several times as long.
+    /// The bytes to keep, which are not JSON: every start reads them, and JSON would take several times as long.
     ///
     /// # Errors
     ///
@@ -126,8 +126,8 @@ impl ComponentInfo {
 pub struct Import {
     /// The full name, with the version.
     pub interface: String,
-    /// The imported functions. A plugin that does not import `[method]descriptor.open-at` cannot open a file, whatever
-    /// it is granted.
+    /// The imported functions. For example, a plugin that does not import `[method]descriptor.open-at` cannot open a
+    /// file, whatever is granted.
     pub functions: Vec<String>,
 }
 
@@ -140,8 +140,8 @@ pub enum Missing {
     Unknown(String),
 }
 
-/// The capabilities that a plugin can run without: all of its wants of them are optional. They are linked even if they
-/// are not granted, and then refuse every ask.
+/// The capabilities that a plugin can run without, because all of its wants of them are optional. Each of these
+/// capabilities is linked even if it is not granted, and then refuses every ask.
 pub fn dispensable(manifest: &Manifest) -> Vec<Capability> {
     let can_do_without = |capability: &Capability| {
         let mut wants =
@@ -282,6 +282,6 @@ mod tests {
             "the plugin can do without files"
         );
         policy.is_foreign = true;
-        assert_eq!(missing(&imports, &policy), [], "a plain component has sockets that refuse");
+        assert_eq!(missing(&imports, &policy), [], "a foreign component has sockets that refuse");
     }
 }

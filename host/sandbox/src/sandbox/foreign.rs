@@ -1,4 +1,5 @@
-//! Foreign components: components that export functions and do not know the plugin contract. Each function is a tool.
+//! Foreign components: components that export functions and do not know the plugin contract. Each function that has a
+//! JSON Schema is a tool.
 
 use portcullis_foreign_components::{Docs, FunctionResult, Tool as Function};
 use portcullis_sanitize::{error_chain, line};
@@ -57,7 +58,8 @@ pub fn describe(engine: &Engine, component: &Component, name: &str, bytes: &[u8]
 ///
 /// # Errors
 ///
-/// The outer error: the guest fails. The inner error: the arguments do not fit the function's types.
+/// The outer error: the guest fails, or the work is not a call of one of its functions. The inner error: the arguments
+/// do not fit the function's types.
 pub async fn work(
     store: &mut Store<InstanceState>,
     instance: &Instance,

@@ -1,4 +1,4 @@
-//! Limits of an instance: memory, handles, bytes of imports, and CPU time.
+//! The limits of an instance, such as memory, handles and CPU time.
 
 use wasmtime::{Store, UpdateDeadline};
 

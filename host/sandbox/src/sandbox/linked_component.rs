@@ -53,7 +53,7 @@ impl Feature {
         }
     }
 
-    /// The interfaces that a component exports.
+    /// The contract's interfaces that a component exports.
     pub fn of(component: &Component) -> Vec<Self> {
         let is_exported =
             |feature: &Self| component.get_export_index(None, feature.interface()).is_some();
@@ -114,7 +114,7 @@ impl LinkedComponent {
     ///
     /// # Errors
     ///
-    /// The guest fails.
+    /// The guest fails, or exports no manifest.
     pub async fn describe(
         &self,
         store: &mut Store<InstanceState>,
@@ -128,7 +128,8 @@ impl LinkedComponent {
     ///
     /// # Errors
     ///
-    /// The outer error: the guest fails. The inner error: the guest answers with an error.
+    /// The outer error: the guest fails, or does not export the interface. The inner error: the guest answers with an
+    /// error.
     pub async fn work(
         &self,
         store: &mut Store<InstanceState>,

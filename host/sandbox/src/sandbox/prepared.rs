@@ -1,4 +1,4 @@
-//! Instances that are prepared in advance. Each is created with nothing granted and serves one call only.
+//! Instances that are prepared in advance. Each is created with nothing granted and serves one round of a call only.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use portcullis_engine::{Engine, Limits, Output};
 
 /// An instance that has served no call.
 pub struct PreparedInstance {
-    /// The store. Its data belong to no call until [`PreparedInstance::begin`].
+    /// The store, whose data belong to no call until [`PreparedInstance::begin`].
     pub store: Store<InstanceState>,
     /// The instance.
     pub instance: Instance,
@@ -30,11 +30,11 @@ pub struct InstanceMaker {
     pub engine: Engine,
     /// The linked component.
     pub offer: LinkedComponent,
-    /// The limits of each call.
+    /// The limits of the plugin.
     pub limits: Limits,
     /// A gate that refuses everything.
     pub gate: Gate,
-    /// The plugin's folders, cache and commands. They are not used before a call.
+    /// The plugin's folders, cache and commands, which are not used before a call.
     pub places: PluginResources,
 }
 

@@ -151,9 +151,9 @@ impl SharedState {
         self.are_results_wanted.store(is_wanted, Ordering::Relaxed);
     }
 
-    /// Keeps the data of a tool's answer for the caller, as JSON, unless it is larger than `MAX_RESULT_BYTES`. If there
-    /// are too many answers, the one whose caller and tool were added first is removed. If an answer is not kept,
-    /// the previous answer is removed, too.
+    /// Keeps the data of a tool's answer for the caller, as JSON, if some plugin may see answers. If there are no data,
+    /// or more than `MAX_RESULT_BYTES`, the caller's previous answer of this tool is removed instead. If there are too
+    /// many answers, the one whose caller and tool were added first is removed.
     pub fn keep_result(
         &self,
         principal: Option<String>,
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn jobs_wait_once_each_and_not_without_end() {
+    async fn each_job_waits_once_and_the_number_of_jobs_is_limited() {
         let shared = SharedState::default();
         assert!(shared.add_job("a".into(), "first", b"1".to_vec(), &Roots::default()));
         assert!(
@@ -219,7 +219,7 @@ mod tests {
         let shared = SharedState::default();
         let text = |text: &'static str| move || Some(text.to_owned());
         shared.keep_result(None, "t", text("{}"));
-        assert_eq!(shared.result(None, "t"), None, "nobody may see it");
+        assert_eq!(shared.result(None, "t"), None, "no plugin may see answers");
         shared.want_results(true);
         shared.keep_result(Some("ada".into()), "t", text("{}"));
         assert_eq!(shared.result(Some("ada".into()), "t").as_deref(), Some("{}"));
@@ -229,11 +229,11 @@ mod tests {
         assert_eq!(
             shared.result(None, "t"),
             None,
-            "it is too long, and the one before is no longer the last"
+            "the last answer is too long, and the one before is not the last"
         );
         for tool in 0..MAX_RESULTS {
             shared.keep_result(None, &tool.to_string(), text("1"));
         }
-        assert_eq!(shared.result(Some("ada".into()), "t"), None, "the oldest goes");
+        assert_eq!(shared.result(Some("ada".into()), "t"), None, "the oldest answer is removed");
     }
 }

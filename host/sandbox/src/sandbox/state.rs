@@ -34,7 +34,7 @@ const MAX_JOB_BYTES: usize = 32 * 1024;
 pub struct PluginResources {
     /// The folder of the plugin's store.
     pub store: PathBuf,
-    /// The folder for journals of file transactions, which all plugins share.
+    /// The folder for journals of file transactions. All plugins share it.
     pub journals: PathBuf,
     /// The plugin's cache. `None`: no cache is granted.
     pub cache: Option<Arc<Cache>>,
@@ -111,11 +111,11 @@ pub struct InstanceState {
     /// Whether the guest was told to stop because its time is nearly over.
     is_told_to_stop: bool,
     notices_left: u32,
-    /// How many JSON pointers into kept results of tools may still be resolved in this call.
+    /// The number of paths into kept answers of tools that may still be followed in this round.
     pub(crate) paths_left: u32,
 }
 
-/// The parts of an [`InstanceState`] that belong to one call.
+/// The parts of an [`InstanceState`] that belong to one round of a call.
 pub struct CallState {
     /// The gate of the call.
     pub gate: Gate,
@@ -129,7 +129,7 @@ pub struct CallState {
     pub places: PluginResources,
     /// Where stdout and stderr are written to.
     pub output: Output,
-    /// The time limit of the call.
+    /// The time limit of the guest.
     pub wall: Duration,
 }
 
@@ -180,7 +180,7 @@ impl InstanceState {
         (self.deadline, self.wall) = (Instant::now() + wall, wall);
     }
 
-    /// The time at which the call must have ended.
+    /// The time at which the guest must have ended.
     pub(crate) fn deadline(&self) -> Instant {
         self.deadline
     }
@@ -190,7 +190,7 @@ impl InstanceState {
         self.is_told_to_stop
     }
 
-    /// Notifies all clients, within the call's limit of notifications.
+    /// Notifies all clients, within the limit of notifications.
     fn announce(&mut self, news: Broadcast) {
         if let Some(shared) = &self.call.shared
             && let Some(left) = self.notices_left.checked_sub(1)
@@ -300,7 +300,7 @@ impl WasiHttpView for InstanceState {
     }
 }
 
-/// The host's side of the WIT resource `request`. It has no data of its own: they are in [`CallContext`].
+/// The host's side of the WIT resource `request`, which is empty: the data of the request are in [`CallContext`].
 pub struct RequestHandle;
 
 /// A guest's handle to the request.
@@ -418,7 +418,7 @@ impl request::HostRequest for InstanceState {
     }
 }
 
-/// A guest's output for one call of a plugin with these limits.
+/// The output of a guest of a plugin with these limits.
 pub fn output(limits: &Limits) -> Output {
     Output::new(size(limits.log_bytes))
 }

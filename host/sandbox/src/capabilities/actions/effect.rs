@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::grant::{ActionAsk, ToolInput};
 use crate::gate::{Denied, Permit};
 
-/// A tool call whose actions are all permitted. It can be run once.
+/// A tool call whose actions are all permitted, to be made once.
 #[derive(Debug)]
 pub struct PermittedTool(Arc<ToolInput>);
 
@@ -45,7 +45,7 @@ impl PermittedTool {
         Ok(Self(input))
     }
 
-    /// The same call with the arguments as the guest gets them. They differ from the client's in the spelling of paths
+    /// The same call with the arguments as the guest gets them, which differ from the client's in the spelling of paths
     /// only.
     #[must_use]
     pub fn with_guest_arguments(self, arguments: Arc<Value>) -> Self {

@@ -74,9 +74,9 @@ pub(super) fn want(wants: &mut Option<ActionsGrant>, target: &str) -> Result<(),
     Ok(())
 }
 
-/// Maximum length of all arguments of a call in a record, in characters.
+/// Maximum length of a call's arguments in a record, in characters.
 const MAX_ARGUMENTS_CHARS: usize = 800;
-/// Maximum length of one text in the arguments in a record, in characters.
+/// Maximum length of each text in these arguments, in characters.
 const MAX_TEXT_CHARS: usize = 200;
 
 /// The input of one tool call. Permits that are asked for with it are valid for no other call.

@@ -1,5 +1,5 @@
 //! The capability `actions`: effects of a plugin's tools that the grants of files and hosts cannot distinguish, such as
-//! changes in a running editor. A tool whose actions are not granted is not listed.
+//! changes in a running editor. A tool is listed only if all of its actions are granted.
 
 pub mod effect;
 mod grant;
@@ -11,7 +11,7 @@ use super::{InvalidWant, Registered};
 pub use effect::PermittedTool;
 pub use grant::{ActionAsk, ActionsGrant, ToolInput};
 
-/// Nothing is linked: the host asks for the actions that a tool needs before the tool runs.
+/// Nothing is linked: before a tool runs, the host asks the gate for the actions that the tool needs.
 impl Registered for ActionsGrant {
     const NAME: &'static str = "actions";
     const EXAMPLE: &'static str = "allow = [\"<action>\"]";

@@ -9,5 +9,5 @@ fn a_value_larger_than_the_cache_is_not_within() {
     for (bytes, expected) in [(0, true), (100, true), (101, false)] {
         assert_eq!(CacheAsk { key: "k".into(), bytes }.is_within(&grant), expected);
     }
-    assert!(!grant.disk, "memory unless the operator says disk");
+    assert!(!grant.disk, "without `disk`, the cache is in memory only");
 }

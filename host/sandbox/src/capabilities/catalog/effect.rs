@@ -15,8 +15,8 @@ pub fn list_tools(permit: Permit<CatalogAsk>, shared: &SharedState, plugin: &str
     permit.record_done("listed").map_or_else(|_| Vec::new(), |()| tools)
 }
 
-/// Follows paths into the last answer of a tool to this caller. Lowers `left` by one for each path. Further paths,
-/// and all paths if no answer is kept, are [`Finding::Unknown`].
+/// Follows paths into the last answer of a tool to this caller. Lowers `left` by one for each path that is followed. A
+/// path is [`Finding::Unknown`] if `left` is 0, no answer is kept, or the outcome cannot be recorded.
 pub fn find(
     permit: Permit<CatalogAsk>,
     shared: &SharedState,

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::bindings::portcullis::plugin::catalog::Finding;
 
-/// Maximum number of paths that are followed for one call of a plugin.
+/// Maximum number of paths that are followed in one round of a plugin's call.
 pub const MAX_PATHS: u32 = 500;
 
 /// Maximum number of pointers in a path.
@@ -12,7 +12,7 @@ const MAX_POINTERS: usize = 8;
 /// Maximum length of a pointer, in bytes.
 const MAX_POINTER_BYTES: usize = 1000;
 
-/// Maximum number of items of a list, or members of an object, that are looked at for each path.
+/// Maximum number of items of lists and members of objects, counted together, that are looked at for each path.
 const MAX_ITEMS: usize = 1000;
 
 /// Whether the path leads to a value. Each pointer after the first is followed from the items of the list to which
@@ -50,7 +50,7 @@ fn follow(data: &Value, path: &[String], left: &mut usize) -> Finding {
         }
         finding == Finding::Found
     };
-    // `any` ends at the first item that has a value at the rest of the path.
+    // `any` ends at the first item that has a value at the rest of the path, or when no more items may be looked at.
     let _found = match (value.as_array(), value.as_object()) {
         (Some(items), _) => items.iter().any(&mut visit),
         (None, Some(members)) => {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_unknown() {
+    fn paths_that_cannot_be_followed_are_unknown() {
         let long = "/a".repeat(MAX_POINTER_BYTES);
         for path in [&["/empty", "/a"][..], &[], &[""; MAX_POINTERS + 1], &[long.as_str()]] {
             assert_eq!(found(path), Finding::Unknown, "{path:?}");

@@ -4,7 +4,7 @@ use super::*;
 use crate::gate::Ask as _;
 
 #[test]
-fn results_are_not_part_of_tools() {
+fn a_grant_of_tools_covers_no_results() {
     let grant: CatalogGrant = toml::from_str("read = [\"tools\"]").unwrap();
     assert!(CatalogAsk::Tools.is_within(&grant));
     assert!(!CatalogAsk::Results.is_within(&grant) && !grant.needs_results());

@@ -18,7 +18,7 @@ fn only_the_granted_features_are_within() {
 }
 
 #[test]
-fn what_was_agreed_to_is_a_pattern_of_one_kind() {
+fn an_agreed_pattern_is_for_one_kind_of_action() {
     let grant = "features = [\"consent\"]\nagreed.console = [\"stat *\", \"a*b*c\", \"exact\"]";
     let grant: ClientGrant = toml::from_str(grant).unwrap();
     for subject in ["stat fps", "stat ", "abc", "a-b-b-c", "exact"] {

@@ -1,5 +1,4 @@
-//! Lets the crate `portcullis-files` open, create, change and remove files: each of its functions takes a permit, which
-//! is handed over here.
+//! Hands permits over to the crate `portcullis-files`, which opens, creates, changes and removes files.
 
 use portcullis_files::{Access, FilePermit, FileUse, Judge, Outcome};
 
@@ -16,12 +15,12 @@ impl Judge for Gate {
             Access::Read => self.pass_read(wanted),
             Access::Write => self.pass(wanted),
         };
-        // The refusal is recorded. The guest gets an error code.
+        // If the gate refuses, it has recorded the refusal, and the guest gets an error code.
         permit.ok().map(hand_over)
     }
 
     fn refuse(&self, wanted: FileUse, why: &'static str) {
-        // The refusal is recorded. The caller gives the guest an error code.
+        // The refusal is recorded and logged. The crate `portcullis-files` gives the guest an error code.
         let _recorded = self.refuse_always(&wanted, why);
     }
 }

@@ -170,8 +170,7 @@ impl Ask for FileUse {
         is_place_granted && self.access <= self.opened_for
     }
 
-    /// A file that was opened for reading cannot be written, and other files beside a designated file cannot be
-    /// accessed.
+    /// No grant covers writing to what was opened for reading, and none covers files beside a designated file.
     fn is_grantable(&self) -> bool {
         self.origin != Origin::Beside && self.access <= self.opened_for
     }

@@ -116,8 +116,8 @@ impl ShortForms for FilesGrant {
         }
     }
 
-    /// The subject does not say which value of the grant covered the path. So every value that contains the path
-    /// may have been used.
+    /// The subject does not say which value of the grant covered the path. So each value that could cover the path may
+    /// have been used.
     fn may_be_used_by(value: &str, subject: &str) -> bool {
         let (access, place) = value.split_once(':').unwrap_or((value, ""));
         let Some((used, path)) = subject.split_once(' ') else { return true };

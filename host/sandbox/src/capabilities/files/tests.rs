@@ -12,7 +12,7 @@ fn ask(path: &str, access: Access, origin: Origin, opened_for: Access) -> FileUs
 }
 
 #[test]
-fn within_a_grant_for_reading_arguments() {
+fn a_grant_for_reading_arguments_covers_nothing_else() {
     use Access::{Read, Write};
     let grant: FilesGrant = toml::from_str("access = \"read\"").unwrap();
     for (ask, expected) in [
@@ -27,7 +27,7 @@ fn within_a_grant_for_reading_arguments() {
 }
 
 #[test]
-fn within_a_grant_for_writing_roots_and_a_directory() {
+fn a_grant_covers_the_roots_and_the_named_directories() {
     use Access::{Read, Write};
     let grant: FilesGrant =
         toml::from_str(

@@ -73,7 +73,7 @@ impl FromStr for HostPattern {
         };
         let fault = |cause| ParseOriginError { text: text.to_owned(), cause };
         let origin: Origin = name.parse().map_err(|error: ParseOriginError| fault(error.cause))?;
-        // An origin without a scheme and with the default port is displayed as its host.
+        // An `https` origin with the default port is displayed as its host.
         if name.contains("://") || origin.to_string() != origin.host() {
             return Err(fault(OriginError::HostOnly));
         }
@@ -166,8 +166,7 @@ impl HttpGrant {
     /// This grant and the plugin's wants for one call, whose arguments may name hosts. `None`: the arguments name no
     /// host that this grant allows.
     ///
-    /// An argument that is not the URL of a host names no host. The plugin gets the argument all the same, and its
-    /// requests are refused.
+    /// An argument that is not the URL of a host grants nothing. The plugin gets the argument all the same.
     pub(super) fn named_in(&self, wants: &Self, arguments: &Value) -> Option<(Self, Self)> {
         let (mut granted, mut wanted) = (Vec::new(), Vec::new());
         for argument in &wants.wanted_arguments {

@@ -1,5 +1,4 @@
-//! Lets the crate `portcullis-egress` connect and send requests: each of its functions takes a permit, which is
-//! handed over here.
+//! Hands permits over to the crate `portcullis-egress`, which makes connections and sends requests.
 
 use portcullis_egress::{
     Connection, ConnectionPermit, Fault, Request, RequestPermit, RequestPolicy, Secrets,
@@ -19,7 +18,7 @@ pub fn hand_over_connection(permit: Permit<Connection>) -> Box<dyn ConnectionPer
 
 impl RequestPolicy for Gate {
     fn permit(&self, request: Request) -> Option<Box<dyn RequestPermit>> {
-        // The refusal is recorded. The guest gets an error code.
+        // If the gate refuses, it has recorded the refusal, and the guest gets an error code.
         self.pass(request).ok().map(hand_over_request)
     }
 

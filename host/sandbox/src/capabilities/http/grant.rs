@@ -31,7 +31,7 @@ pub struct HttpGrant {
     /// Addresses that are not public and may be reached all the same.
     #[schemars(with = "Vec<String>")]
     pub addresses: Vec<IpNet>,
-    /// Headers that the host adds to requests to one of the origins, and no plugin sees.
+    /// Headers that Portcullis adds to requests, by origin. No plugin sees them.
     pub headers: Secrets,
 }
 
@@ -90,7 +90,7 @@ pub enum InvalidHttpGrant {
     /// A rule has an empty list of methods.
     #[error("`methods` is empty: name at least one, or leave it out for GET")]
     EmptyMethods,
-    /// A method has other characters than capital letters.
+    /// A method is empty or has other characters than capital letters.
     #[error("the method `{0}` is not written in capitals")]
     LowercaseMethod(String),
     /// There are methods and no hosts.
@@ -199,7 +199,7 @@ impl fmt::Display for HttpGrant {
     }
 }
 
-/// Each host with its methods, hosts that calls may name, and each private network: each text once, for display.
+/// The hosts with their methods, the hosts that calls may name, and the private networks, each once, for display.
 pub(super) fn targets(grant: &HttpGrant) -> Vec<String> {
     let rules = grant.rules.iter().flat_map(|rule| {
         rule.hosts.iter().map(|host| format!("{} {host}", rule.methods.join(",")))
@@ -223,7 +223,7 @@ pub(super) fn targets(grant: &HttpGrant) -> Vec<String> {
 const SAFE_METHODS: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 
 impl Grants {
-    /// Grants `POST` requests to one origin, and no others, with a header that the host adds.
+    /// Grants `POST` requests to one origin, and no other requests. Portcullis adds `header`, if given.
     pub fn allow_posts_only(&mut self, origin: Origin, header: Option<(String, Secret)>) {
         let rule = HttpRule { hosts: vec![origin.clone()], methods: vec!["POST".into()] };
         let headers = header.map(|header| (origin, BTreeMap::from([header])));
@@ -270,8 +270,8 @@ impl HttpGrant {
         self.rules.iter().chain(&self.named_by_call).any(|rule| rule.has(request))
     }
 
-    /// Whether the operator wrote the name of this very host. If so, a host that is an IP address need not be
-    /// public, and `localhost` may have a loopback address.
+    /// Whether the operator wrote the name of this very host: in a rule, or in `arguments` if the current call names the
+    /// host. If so, a host that is an IP address need not be public, and `localhost` may have a loopback address.
     fn names_host(&self, host: &str) -> bool {
         let has_host = |rule: &HttpRule| rule.hosts.iter().any(|origin| origin.host() == host);
         self.rules.iter().any(has_host)

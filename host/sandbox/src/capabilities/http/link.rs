@@ -1,4 +1,4 @@
-//! The host's side of `wasi:http`: the HTTP client of a call.
+//! The host's side of `wasi:http`: the HTTP client of one round of a call.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ pub(super) fn link(linker: &mut Linker<InstanceState>) -> wasmtime::Result<()> {
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)
 }
 
-/// The HTTP client of one call. Each call has a client of its own, so calls share no connection.
+/// The HTTP client of one round of a call. Each round has a client of its own, so calls share no connection.
 pub struct Http(Client);
 
 impl Http {
-    /// A client that has sent no request of the call yet.
+    /// A client that has sent no request yet.
     pub fn new(gate: Gate, limits: &Limits) -> Self {
         let limits = RequestLimits {
             requests: limits.http_requests.get(),

@@ -307,8 +307,8 @@ fn set_rules_in(table: &mut Table, list: &str, rules: Vec<Rule>) {
 
 /// Grants methods at one host. Other hosts keep their methods.
 fn add_methods(rules: &mut Vec<Rule>, origin: &str, mut methods: Vec<String>) {
-    // A rule with only this host gets the methods. A rule that names no methods gets none: at most, the host is
-    // added to it.
+    // A rule with only this host gets the methods, unless it names no methods: then it would lose its default. In all
+    // other cases, the host is added to a rule with exactly these methods, or gets a new rule.
     let own_rule =
         rules.iter_mut().find(|rule| !rule.methods.is_empty() && rule.has_only_host(origin));
     if let Some(own_rule) = own_rule {

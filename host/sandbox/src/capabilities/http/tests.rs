@@ -13,7 +13,7 @@ fn grant(text: &str) -> HttpGrant {
 }
 
 #[test]
-fn within_is_scheme_host_port_and_method() {
+fn a_request_is_within_by_scheme_host_port_and_method() {
     let grant =
         grant("hosts = [\"a.example\", \"http://b.example:81\"]\nmethods = [\"GET\", \"POST\"]");
     for (origin, method, expected) in [

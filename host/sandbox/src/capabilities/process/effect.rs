@@ -1,4 +1,5 @@
-//! Starts a command, or sends a message to a worker of a command. Each function takes a permit.
+//! Starts a command, or sends a message to a worker: a process of the command that is kept for further messages. Each
+//! function takes a permit.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use super::grant::ProcessAsk;
 use crate::bindings::portcullis::plugin::process::{Output, ProcessError};
 use crate::gate::Permit;
 
-/// The permit of a running command. If the call ends before the command, the record says that the command was stopped.
+/// The permit of a running command. If this value is dropped before the command ends, the record says that the command
+/// was stopped.
 struct RunningPermit(Option<Permit<ProcessAsk>>);
 
 impl RunningPermit {

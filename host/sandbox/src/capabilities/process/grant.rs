@@ -70,7 +70,7 @@ pub struct ProcessAsk {
     pub command: String,
     /// The arguments after those of the operator.
     pub arguments: Vec<String>,
-    /// The directory, as the plugin wrote it. `None`: an empty temporary directory.
+    /// The directory that the plugin named. `None`: an empty temporary directory.
     pub directory: Option<PathBuf>,
     /// The access of the command to the directory.
     pub access: Access,

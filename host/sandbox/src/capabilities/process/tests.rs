@@ -6,7 +6,7 @@ use super::*;
 use crate::gate::Ask as _;
 
 #[test]
-fn within_are_the_commands_that_are_named() {
+fn only_the_named_commands_are_within() {
     let grant: ProcessGrant = toml::from_str("commands = [\"npm\", \"git\"]").unwrap();
     for (command, expected) in [("npm", true), ("git", true), ("node", false), ("", false)] {
         let ask = ProcessAsk {
@@ -21,7 +21,7 @@ fn within_are_the_commands_that_are_named() {
 }
 
 #[test]
-fn a_grant_of_no_command_is_none() {
+fn an_empty_list_of_commands_is_refused() {
     let error = toml::from_str::<ProcessGrant>("commands = []").unwrap_err().to_string();
     assert!(error.contains("name at least one"), "{error}");
 }

@@ -1,6 +1,6 @@
-//! The capability `settings`: reads the values in `[plugins.NAME.settings]`.
+//! The interface `settings`: reads the values in `[plugins.NAME.settings]`.
 //!
-//! The gate is not asked: the operator wrote these values for this plugin.
+//! The interface is linked without a grant, and the gate is not asked: the operator wrote these values for this plugin.
 
 use crate::bindings::portcullis::plugin::settings;
 use crate::sandbox::InstanceState;

@@ -14,7 +14,7 @@ use crate::gate::Ask;
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoreGrant {
-    /// Maximum size of all keys and values together, in bytes.
+    /// Maximum size of all records on disk together, in bytes.
     pub bytes: NonZeroU64,
 }
 

@@ -8,7 +8,7 @@ use crate::bindings::portcullis::plugin::store::{self, Entry, Scope, StoreError}
 use crate::sandbox::InstanceState;
 use portcullis_checked_files::WriteError;
 
-/// Maximum length of a key.
+/// Maximum length of a key, in bytes.
 const MAX_KEY_BYTES: usize = 512;
 
 /// Links the interface.

@@ -1,5 +1,5 @@
-//! A call of each effect of `store`, one call a line. `tests/permits.rs` compiles these calls, and checks that they
-//! do not compile with faults.
+//! A call of each effect of `store`, one call a line. `tests/permits.rs` checks that these calls compile, and that they
+//! do not compile without their own permit or if a permit is used twice.
 
 use portcullis_sandbox::capabilities::store::{StoreAsk, effect};
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::gate::Ask as _;
 
 #[test]
-fn within_is_up_to_the_granted_bytes() {
+fn writes_up_to_the_granted_bytes_are_within() {
     let grant: StoreGrant = toml::from_str("bytes = 100").unwrap();
     for (act, expected) in [
         (StoreUse::Open, true),

@@ -1,4 +1,4 @@
-//! Requests of a guest to the pipeline, which are sent over a channel. The pipeline serves them while it runs the
+//! Requests that a guest sends to the pipeline over a channel. The pipeline serves the requests while it runs the
 //! plugin's call.
 
 use std::pin::Pin;
@@ -13,7 +13,8 @@ use crate::bindings::portcullis::plugin::catalog::Entry;
 use crate::bindings::portcullis::plugin::tool_calls::{Beginning, Completion, Failure};
 use crate::gate::Permit;
 
-/// The permit of a call that runs. If the run ends before the call, the record says that the call was stopped.
+/// The permit of a call that runs. If this value is dropped before the call ends, the record says that the call was
+/// stopped.
 pub struct CallPermit(Option<Permit<ToolAsk>>);
 
 impl CallPermit {
@@ -44,7 +45,7 @@ impl Drop for CallPermit {
 pub enum ToolRequest {
     /// A run begins.
     Begin {
-        /// The text of the program. Empty: the plugin itself decides about the calls.
+        /// The text of the program that decides about the calls. Empty: the plugin itself decides.
         program: String,
         /// The digest of the program. `None`: there is no program.
         digest: Option<String>,
@@ -117,13 +118,13 @@ pub struct ToolCalls {
     pub requests: UnboundedSender<ToolRequest>,
     /// The tools that are known so far.
     pub(super) known: KnownTools,
-    /// Some plugins are still being loaded. `None`: all tools are known.
+    /// Waits for the plugins that are still being loaded. `None`: all tools are known.
     pub(super) all: Option<AllTools>,
     /// Whether the guest has asked for the names of the tools before.
     pub(super) is_listed: bool,
     /// The calls of earlier rounds, which this round has to repeat.
     pub replayed: Arc<[Started]>,
-    /// The number of calls that were started in this round. `None`: the run has not begun.
+    /// The number of the next call. `None`: the guest has not begun the run in this round.
     pub(super) started: Option<u32>,
 }
 

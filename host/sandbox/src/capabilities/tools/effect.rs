@@ -7,7 +7,7 @@ use super::grant::{ToolAsk, ToolUse};
 use crate::bindings::portcullis::plugin::tool_calls::Beginning;
 use crate::gate::Permit;
 
-/// Begins a run of this program. `None`: the pipeline no longer serves the call.
+/// Begins a run of this program. `None`: the pipeline no longer serves the plugin's call.
 pub async fn begin(
     permit: Permit<ToolAsk>,
     calls: &ToolCalls,
@@ -27,6 +27,6 @@ pub fn start(permit: Permit<ToolAsk>, calls: &ToolCalls, arguments: String) {
     let ToolUse::Call { call, tool } = &permit.ask().0 else { return };
     let (call, tool) = (*call, tool.clone());
     let permit = Some(CallPermit::new(permit));
-    // If the pipeline no longer serves the call, the permit is dropped, and its outcome is `stopped`.
+    // If the pipeline no longer serves the plugin's call, the permit is dropped, and its outcome is `stopped`.
     let _ended = calls.requests.send(ToolRequest::Start { call, tool, arguments, permit });
 }

@@ -61,7 +61,7 @@ fn callable(entry: &Entry) -> Callable {
 impl tool_calls::Host for InstanceState {
     async fn names(&mut self) -> wasmtime::Result<Vec<(String, String)>> {
         let calls = self.call.tool_calls.as_mut();
-        // A guest that asks again did not find a tool. The tool may belong to a plugin that is still being compiled.
+        // A guest that asks again may have missed a tool of a plugin that is still being loaded.
         if calls.is_some_and(|calls| std::mem::replace(&mut calls.is_listed, true)) {
             self.wait_for_all_tools().await;
         }
