@@ -388,6 +388,36 @@ fn inner_calls_cannot_call_tools_that_the_profile_excludes() {
 }
 
 #[test]
+fn a_profile_excludes_resources_templates_and_completions_with_their_source() {
+    let config = "[host]\nbundled = false\n[plugins.echo]\n[plugins.conformance]\n\
+                  [profiles.few]\nfamilies = [\"echo\"]\n";
+    let home = Home::with(&["echo", "conformance"], config);
+    for era in Era::BOTH {
+        let seen = |arguments: &[&str]| {
+            let mut client = Client::start_with(&home, arguments, era, json!({}));
+            let mut ask = |method: &str, params: Value| {
+                let id = client.request(method, params);
+                client.finish(id)["result"].clone()
+            };
+            let count = |result: &Value, key: &str| result[key].as_array().map(Vec::len);
+            let resources = count(&ask("resources/list", json!({})), "resources");
+            let templates = count(&ask("resources/templates/list", json!({})), "resourceTemplates");
+            let completed = ask(
+                "completion/complete",
+                json!({
+                    "ref": {"type": "ref/prompt", "name": "test_prompt_with_arguments"},
+                    "argument": {"name": "arg1", "value": "t"},
+                }),
+            );
+            (resources, templates, completed["completion"].is_object())
+        };
+        let (resources, templates, completed) = seen(&["serve"]);
+        assert!(resources > Some(0) && templates > Some(0) && completed, "all are there");
+        assert_eq!(seen(&["serve", "--profile", "few"]), (Some(0), Some(0), false));
+    }
+}
+
+#[test]
 fn a_long_answer_is_given_in_pages() {
     for era in Era::BOTH {
         let home = Home::new();

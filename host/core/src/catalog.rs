@@ -232,15 +232,18 @@ impl Catalog {
         self.upstreams.get(source.checked_sub(self.plugins.loaded.len())?)
     }
 
-    /// The resources (`key` is `uri`) or templates (`uriTemplate`) of upstream servers, as clients see them: those
-    /// whose URIs another source owns have aliases.
+    /// The resources (`key` is `uri`) or templates (`uriTemplate`) of the upstream servers for which `is_shown` is true, as
+    /// clients see them: those whose URIs another source owns have aliases.
     pub fn listed_by_upstreams<'a>(
         &'a self,
         key: &'a str,
+        is_shown: impl Fn(Source<'_>) -> bool + 'a,
         which: impl Fn(&UpstreamOffer) -> &Vec<Object> + 'a,
     ) -> impl Iterator<Item = Object> + 'a {
         let first = self.plugins.loaded.len();
-        self.upstreams.iter().zip(first..).flat_map(move |(offer, source)| {
+        let shown = self.upstreams.iter().zip(first..);
+        let shown = shown.filter(move |(offer, _)| is_shown(Source::Upstream(offer)));
+        shown.flat_map(move |(offer, source)| {
             let all = which(offer).iter().cloned();
             all.filter_map(move |mut object| {
                 let own = object.get(key)?.as_str()?;
@@ -256,9 +259,22 @@ impl Catalog {
         })
     }
 
-    /// The resources in the plugins' manifests. Resources whose URIs another source owns are left out.
-    pub fn resources(&self) -> impl Iterator<Item = &ResourceInfo> {
-        self.plugins.loaded.iter().enumerate().flat_map(move |(index, loaded)| {
+    /// The plugins for which `is_shown` is true, with their places among the sources.
+    fn shown_plugins<'a>(
+        &'a self,
+        is_shown: impl Fn(Source<'_>) -> bool + 'a,
+    ) -> impl Iterator<Item = (usize, &'a Arc<LoadedPlugin>)> + 'a {
+        let all = self.plugins.loaded.iter().enumerate();
+        all.filter(move |(_, loaded)| is_shown(Source::Plugin(loaded)))
+    }
+
+    /// The resources in the manifests of the plugins for which `is_shown` is true. Resources whose URIs another source owns are
+    /// left out.
+    pub fn resources<'a>(
+        &'a self,
+        is_shown: impl Fn(Source<'_>) -> bool + 'a,
+    ) -> impl Iterator<Item = &'a ResourceInfo> + 'a {
+        self.shown_plugins(is_shown).flat_map(move |(index, loaded)| {
             let is_owned = move |one: &&ResourceInfo| self.uris.of(&one.uri) == Some(index);
             loaded.manifest.resources.iter().filter(is_owned)
         })
@@ -302,10 +318,13 @@ impl Catalog {
         plugin.or_else(|| self.upstream_at(source).map(Source::Upstream))
     }
 
-    /// The resource templates in the plugins' manifests. Templates whose URI spaces another source owns are left
-    /// out.
-    pub fn templates(&self) -> impl Iterator<Item = &ResourceTemplate> {
-        self.plugins.loaded.iter().enumerate().flat_map(move |(index, loaded)| {
+    /// The resource templates in the manifests of the plugins for which `is_shown` is true. Templates whose URI spaces
+    /// another source owns are left out.
+    pub fn templates<'a>(
+        &'a self,
+        is_shown: impl Fn(Source<'_>) -> bool + 'a,
+    ) -> impl Iterator<Item = &'a ResourceTemplate> + 'a {
+        self.shown_plugins(is_shown).flat_map(move |(index, loaded)| {
             let is_owned = move |one: &&ResourceTemplate| {
                 self.templates.contains(&(index, one.uri_template.clone()))
             };

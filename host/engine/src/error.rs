@@ -60,18 +60,18 @@ pub enum CodeError {
 }
 
 impl CodeError {
-    /// Whether the error counts as the component's fault, and not as that of the host or the system.
+    /// Whether the error counts as the component's fault, and not as that of the host or the system. A component that
+    /// needs too much time exceeds its CPU time; wall-clock time also passes on a busy machine.
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::TooLarge(_)
             | Self::CpuTime { .. }
-            | Self::TimedOut(_)
             | Self::CodeTooLarge
             | Self::Malformed(_)
             | Self::Crashed(_)
             | Self::RefusedBefore(_)
             | Self::Load(_) => true,
-            Self::File(_) | Self::Compiler(_) | Self::Folder { .. } => false,
+            Self::TimedOut(_) | Self::File(_) | Self::Compiler(_) | Self::Folder { .. } => false,
         }
     }
 
@@ -119,4 +119,15 @@ pub enum CompilerError {
     /// The code cannot be written to stdout.
     #[error("cannot write the code")]
     Write(#[source] io::Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_machine_is_not_the_components_fault() {
+        assert!(!CodeError::TimedOut(300).is_refusal());
+        assert!(CodeError::CpuTime { seconds: 60, bytes: 1 }.is_refusal());
+    }
 }

@@ -27,7 +27,7 @@ pub use component_info::{
     missing,
 };
 pub use guest_failure::GuestFailure;
-use guest_failure::error_text;
+use guest_failure::{WALL_LIMIT, error_text};
 pub use linked_component::Feature;
 use linked_component::LinkedComponent;
 use prepared::{InstanceMaker, NextInstance, PreparedInstance};
@@ -346,7 +346,7 @@ impl Plugin {
             (own_slot, shared_slot)
         };
         let Ok((_own_slot, shared_slot)) = tokio::time::timeout(wall, wait).await else {
-            return Err(GuestFailure::TimedOut("wall-ms"));
+            return Err(GuestFailure::TimedOut(WALL_LIMIT));
         };
         let limits = self.terms.limits.clone();
         let maker = self.maker().await?;
@@ -433,7 +433,7 @@ impl Plugin {
             Ok(Err(error)) => Err(self.explain(&error, output)),
             Err(_) => {
                 self.log_output(output);
-                Err(GuestFailure::TimedOut("wall-ms"))
+                Err(GuestFailure::TimedOut(WALL_LIMIT))
             }
         }
     }

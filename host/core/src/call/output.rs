@@ -90,7 +90,7 @@ fn permitted_questions(need: Need, gate: &Gate) -> Result<PermittedQuestions, Ca
 
 fn check_state(state: Option<&[u8]>) -> Result<(), CallFailure> {
     if state.is_some_and(|state| state.len() > MAX_STATE) {
-        let why = format!("the plugin's state has over {MAX_STATE} bytes");
+        let why = format!("the state of the plugin has over {MAX_STATE} bytes");
         return Err(CallFailure::BrokenPromise(why));
     }
     Ok(())

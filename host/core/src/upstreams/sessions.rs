@@ -48,8 +48,9 @@ const UPDATED: &str = "notifications/resources/updated";
 pub enum NoConnection {
     /// Too many sessions have a connection to this server.
     #[error(
-        "{MAX_SESSIONS} sessions use `{0}` already: try again later, or set `share = \"all\"` for this \
-         server"
+        "{most} sessions use `{0}` already: try again later, or set `share = \"all\"` for this \
+         server",
+        most = MAX_SESSIONS + 1
     )]
     TooManySessions(Arc<str>),
     /// The definition of this server is invalid.
@@ -70,6 +71,25 @@ struct OwnedConnections {
     /// The session that has the first connection, from which the server's lists are fetched.
     first: Option<Arc<str>>,
     others: HashMap<Arc<str>, Upstream>,
+}
+
+/// The connection that a session owns.
+enum OwnedConnection {
+    First,
+    Other(Upstream),
+    /// The session's connection was closed already, because it was idle and another session needed its place.
+    None,
+}
+
+impl OwnedConnections {
+    /// The connection of a session that has ended. It is not kept any more, unless it is the first.
+    fn connection_of(&mut self, session: &Arc<str>) -> OwnedConnection {
+        match self.others.remove(session) {
+            Some(upstream) => OwnedConnection::Other(upstream),
+            None if self.first.as_ref() == Some(session) => OwnedConnection::First,
+            None => OwnedConnection::None,
+        }
+    }
 }
 
 impl Connections {
@@ -171,11 +191,12 @@ impl UpstreamSource {
         tokio::spawn(async move {
             owner.end.cancelled().await;
             let Some(source) = source.upgrade() else { return };
-            let other = source.connections.owned.lock().others.remove(&owner.name);
-            match other {
-                Some(upstream) => upstream.close().await,
+            let owned = source.connections.owned.lock().connection_of(&owner.name);
+            match owned {
+                OwnedConnection::Other(upstream) => upstream.close().await,
                 // The next session must not see data that this session left.
-                None => source.upstream.disconnect().await,
+                OwnedConnection::First => source.upstream.disconnect().await,
+                OwnedConnection::None => {}
             }
             let mut owned = source.connections.owned.lock();
             owned.first.take_if(|first| *first == owner.name);
@@ -186,6 +207,16 @@ impl UpstreamSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_session_that_has_the_first_connection_ends_it() {
+        let (first, other) = (Arc::from("first"), Arc::from("other"));
+        let mut owned =
+            OwnedConnections { first: Some(Arc::clone(&first)), ..OwnedConnections::default() };
+        assert!(matches!(owned.connection_of(&first), OwnedConnection::First));
+        // The connection of this session was closed while it was idle.
+        assert!(matches!(owned.connection_of(&other), OwnedConnection::None));
+    }
 
     #[test]
     fn a_change_concerns_the_resource_itself_and_what_is_within_it() {

@@ -96,8 +96,11 @@ impl Server {
         cx: &RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let catalog = self.shared.host.catalog().await;
-        let lists: Vec<_> = catalog.with(Feature::Resources).collect();
         let caller = Caller::of(cx);
+        let selection = self.selection(&caller, cx)?;
+        let is_shown = |source: Source<'_>| selection.may_use(source);
+        let lists = catalog.with(Feature::Resources);
+        let lists: Vec<_> = lists.filter(|one| is_shown(Source::Plugin(one))).collect();
         let binding = Binding {
             source: "",
             name: "resources/list",
@@ -109,7 +112,7 @@ impl Server {
         let mut found: Vec<Value> = Vec::new();
         let (mut ttl, mut scope) = (None, CacheScope::Public);
         if position.source == 0 {
-            found.extend(catalog.resources().map(definitions::resource));
+            found.extend(catalog.resources(is_shown).map(definitions::resource));
             position.source = 1;
         }
         // Whether every page of a plugin so far says how long it is valid.
@@ -139,9 +142,8 @@ impl Server {
         let is_last = position.source > lists.len();
         let next = (!is_last).then(|| position.write(seal, &binding)).transpose()?;
         if is_last {
-            found.extend(
-                catalog.listed_by_upstreams("uri", |one| &one.listing.resources).map(Value::from),
-            );
+            let listed = catalog.listed_by_upstreams("uri", is_shown, |one| &one.listing.resources);
+            found.extend(listed.map(Value::from));
         }
         if catalog.upstreams.is_empty() {
             let resources = serde_json::from_value(found.into()).map_err(|error| {
@@ -189,13 +191,15 @@ impl Server {
         cx: &RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let catalog = self.shared.host.catalog().await;
-        let mut all: Vec<Value> = catalog.templates().map(definitions::template).collect();
+        let selection = self.selection(&Caller::of(cx), cx)?;
+        let is_shown = |source: Source<'_>| selection.may_use(source);
+        let mut all: Vec<Value> = catalog.templates(is_shown).map(definitions::template).collect();
         let mut result = ListResourceTemplatesResult::default();
         if catalog.upstreams.is_empty() {
             result.resource_templates = serde_json::from_value(all.into()).map_err(internal)?;
         } else {
             let upstreams =
-                catalog.listed_by_upstreams("uriTemplate", |one| &one.listing.templates);
+                catalog.listed_by_upstreams("uriTemplate", is_shown, |one| &one.listing.templates);
             all.extend(upstreams.map(Value::from));
             result.meta = Some(self.passthrough("resourceTemplates", all, None, cx));
         }

@@ -105,8 +105,6 @@ impl Server {
         let catalog = self.shared.host.catalog_with(|all| all.prompt(&params.name).is_some()).await;
         let prompt = catalog.prompt(&params.name);
         let Some(prompt) = prompt.filter(|one| selection.may_use(one.source())) else {
-            let arguments = params.arguments.unwrap_or_default();
-            record_attempt(&catalog, &params.name, arguments, cx);
             let name = portcullis_sanitize::line(&params.name, 80);
             return Err(ErrorData::invalid_params(format!("unknown prompt: {name}"), None));
         };
@@ -214,6 +212,7 @@ impl Server {
             Reference::Resource(template) => all.template(&template.uri).is_some(),
             _ => true,
         };
+        let selection = self.selection(&Caller::of(cx), cx)?;
         let catalog = self.shared.host.catalog_with(has).await;
         let found = match &params.r#ref {
             Reference::Prompt(named) => catalog
@@ -224,6 +223,7 @@ impl Server {
                 .map(|source| (source, Subject::Template(template.uri.clone()))),
             _ => None,
         };
+        let found = found.filter(|(source, _)| selection.may_use(*source));
         let (source, subject) = found.ok_or_else(|| {
             ErrorData::invalid_params("there is no prompt and no template of that name", None)
         })?;

@@ -5,6 +5,9 @@ use portcullis_engine::LimitHit;
 use super::{GuestAnswer, RefusedComponent};
 use crate::bindings::types::{ContentBody, Error as ProtocolError};
 
+/// The limit of wall-clock time, by its name in `portcullis.toml`.
+pub(super) const WALL_LIMIT: &str = "wall-ms";
+
 /// Why a guest returned no answer.
 #[derive(Debug)]
 pub enum GuestFailure {
@@ -28,12 +31,10 @@ impl GuestFailure {
     /// Whether the host remembers this failure and does not try the component again with the same limits.
     pub(super) fn is_lasting(&self) -> bool {
         match self {
-            Self::TimedOut(_)
-            | Self::GaveUp(_)
-            | Self::Limit(_)
-            | Self::Crashed(_)
-            | Self::Unusable(_) => true,
-            Self::Protocol(_) | Self::Host(_) => false,
+            // Wall-clock time also passes on a busy machine.
+            Self::TimedOut(limit) => *limit != WALL_LIMIT,
+            Self::Limit(_) | Self::Crashed(_) | Self::Unusable(_) => true,
+            Self::GaveUp(_) | Self::Protocol(_) | Self::Host(_) => false,
         }
     }
 
@@ -67,5 +68,18 @@ pub(super) fn error_text(answer: &Result<GuestAnswer, ProtocolError>) -> Option<
         }
         Ok(_) => None,
         Err(error) => Some(error.message.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_that_a_busy_machine_can_cause_is_not_remembered() {
+        assert!(GuestFailure::TimedOut("cpu-ms").is_lasting());
+        assert!(GuestFailure::Crashed("it trapped".to_owned()).is_lasting());
+        assert!(!GuestFailure::TimedOut(WALL_LIMIT).is_lasting());
+        assert!(!GuestFailure::GaveUp("no time left".to_owned()).is_lasting());
     }
 }
