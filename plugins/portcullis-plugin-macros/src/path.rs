@@ -42,8 +42,9 @@ impl Parse for PathAttribute {
             _ => None,
         })?;
         if !input.peek(Token![,]) {
-            return Err(input
-                .error(format!("the access is missing: write `, ` and {ACCESSES}, as in `#[path(file, read)]`")));
+            return Err(input.error(format!(
+                "the access is missing: write `, ` and {ACCESSES}, as in `#[path(file, read)]`"
+            )));
         }
         input.parse::<Token![,]>()?;
         let access = word(input, ACCESSES, |word| match word {

@@ -84,7 +84,7 @@ fn faulty_views_are_refused_with_the_reason() {
     let table = [
         (json!({}), "either `spec` or `document`"),
         (json!({ "spec": {}, "document": "" }), "either `spec` or `document`"),
-        (json!({ "document": "<p>" }), "turned off"),
+        (json!({ "document": "<p>" }), "documents are off"),
         (
             json!({ "spec": { "version": 1, "root": { "component": "Iframe" } } }),
             "/root: must be an object whose `component` is one of",

@@ -10,7 +10,7 @@ use crate::{
 use portcullis_plugin::{catalog::Entry, prelude::*, serde_json::Value};
 
 /// Stores the feedback and generates the view accordingly. Without a provider, the answer has the data that
-/// the caller needs to write the view.
+/// the client's model needs to write the view.
 pub fn refine(
     request: &Request<'_>,
     settings: &Settings,
