@@ -118,7 +118,7 @@ pub fn difference(before: &Package<'_>, after: &Package<'_>, package: &str) -> D
 }
 
 /// The packages that a package depends on, each with the kind of dependency. Packages of C++ code
-/// are left out.
+/// and build dependencies are left out.
 fn dependencies(package: &Package<'_>) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     for dependency in &package.header.dependencies {
@@ -149,7 +149,7 @@ impl Difference {
         }
     }
 
-    /// Adds a change if a value that both versions have differs.
+    /// Adds a change if the values of the two versions differ.
     fn one(&mut self, part: Part, place: &str, name: &str, before: String, after: String) {
         if before != after {
             let (before, after) = around(&before, &after);

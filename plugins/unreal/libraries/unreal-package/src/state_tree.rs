@@ -50,7 +50,7 @@ const DEFAULTS_NOT_SHOWN: &[&str] = &[
 ];
 
 impl Package<'_> {
-    /// The state tree of this package as text, a line for each state, task, condition and
+    /// The state tree of this package as text, a line for each state, task, condition, evaluator and
     /// transition. `None` if the package has no state tree with the editor's data.
     pub fn state_tree(&self, name: &str) -> Option<String> {
         let header = &self.header;
@@ -161,7 +161,7 @@ impl Text<'_, '_> {
         }
     }
 
-    /// Writes the tasks or conditions in a list of an object.
+    /// Writes the tasks, conditions or evaluators in a list of an object.
     fn nodes(&mut self, depth: usize, what: &str, object: &Object<'_>, list: &str) {
         let list = object.get(&self.package.header, list).map_or(&[][..], Value::items);
         for node in list {
@@ -231,7 +231,7 @@ impl Text<'_, '_> {
         }
     }
 
-    /// A name, or an entry of an enumeration without its type. `None` if there is no such member.
+    /// A name, or an entry of an enumeration without its type. `None` if there is no such member, or if it names nothing.
     fn word(&self, fields: &[Property<'_>], key: &str) -> Option<String> {
         let header = &self.package.header;
         let name = header.name(get(fields, header, key)?.name()?).into_owned();

@@ -30,7 +30,7 @@ pub struct ClassNode {
     pub path: String,
     /// The place where the class is declared.
     pub kind: ClassKind,
-    /// Number of ancestors of the class in this list.
+    /// Number of steps from the class at the top of its tree in this list.
     pub depth: usize,
     /// The header and the line of a class in C++.
     pub declared: Option<(String, u32)>,
