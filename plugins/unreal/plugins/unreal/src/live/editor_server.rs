@@ -65,7 +65,7 @@ pub struct EditorServer {
     pub session: Option<String>,
     /// Its tools, each with the names of its arguments
     pub tools: BTreeMap<String, Vec<String>>,
-    /// The toolsets that the meta-tools of Epic's server list; none of the plugin
+    /// The full names of the toolsets of Epic's server; empty for UnrealMCPServer
     pub toolsets: Vec<String>,
     /// The absolute folder of its project as the server writes it; none if the server does not report it
     pub project: Option<String>,

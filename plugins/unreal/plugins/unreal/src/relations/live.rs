@@ -187,7 +187,7 @@ impl Question {
             Kind::Epic => self.ask_epic(editor, name)?,
             Kind::UnrealMcpServer if !editor.offers(self.tool, None) => {
                 return Err(Fault::Unsupported(
-                    "this version of the editor's plugin reports no dependencies: this answer is from the files",
+                    "this version of UnrealMCPServer reports no dependencies: this answer is from the files",
                 ));
             }
             Kind::UnrealMcpServer => {
