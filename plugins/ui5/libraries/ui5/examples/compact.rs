@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (bytes, target) = match texts.as_slice() {
         ["openui5", version, folder, target] => (openui5(version, Path::new(folder))?, target),
         ["webcomponents", folder, target] => (components(Path::new(folder))?, target),
-        _ => return Err("the first lines of this file say how it is called".into()),
+        _ => return Err("the first lines of compact.rs say how it is called".into()),
     };
     println!("{target}: {} bytes", bytes.len());
     fs::write(target, bytes)?;
