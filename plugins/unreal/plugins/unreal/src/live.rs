@@ -281,7 +281,7 @@ impl<'r> Editor<'r> {
         })
     }
 
-    /// Sends one message. The caller must hold the lock (see `EditorConnection::lock`).
+    /// Sends one message. The lock must be held (see `EditorConnection::lock`).
     fn ask(
         &self,
         method: &str,

@@ -114,7 +114,7 @@ fn cached(url: &str, kind: Kind) -> Option<Result<EditorServer, Fault>> {
     }
 }
 
-/// Asks which server is at the URL, and caches the result. The caller must hold the lock
+/// Asks which server is at the URL, and caches the result. The lock must be held
 /// (see `EditorConnection::lock`).
 pub fn detect_uncached(wire: EditorConnection<'_>, kind: Kind) -> Result<EditorServer, Fault> {
     let seen = handshake(wire, kind);
