@@ -1,4 +1,4 @@
-//! Expands `#[arguments]` and `#[data]`: derives serde's traits and a JSON Schema for a Rust type.
+//! Expands `#[arguments]` and `#[data]`: derives traits of serde and a JSON Schema for a Rust type.
 
 use crate::{
     names::{Case, SerdeAttributes},

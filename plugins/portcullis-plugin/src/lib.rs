@@ -26,7 +26,7 @@
 //!
 //! The manifest of a plugin lists the capabilities that the plugin wants (see [`Want`]), and the operator grants
 //! them. A plugin reaches only what is wanted and granted. It uses files with plain `std::fs`, at the same absolute
-//! paths as on the host. [`changes`] makes or replaces several files together, or none.
+//! paths as on the host; on Windows, `C:\a` is `/C:/a`. [`changes`] makes or replaces several files together, or none.
 
 // The macros write `::portcullis_plugin`, which has to resolve in this crate too.
 extern crate self as portcullis_plugin;

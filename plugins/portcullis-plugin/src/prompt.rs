@@ -15,7 +15,7 @@ use crate::{
 use serde_json::Value;
 
 /// A prompt. Implement this trait for the [`arguments`](crate::arguments) of the prompt: fields
-/// that are not `Option` are required; the values are the strings the user typed.
+/// that are not `Option` and have no default are required; the values are the strings the user typed.
 ///
 /// ```
 /// # use portcullis_plugin::prelude::*;

@@ -93,7 +93,7 @@ thread_local! {
     static PREPARED: RefCell<Option<Engine>> = const { RefCell::new(None) };
 }
 
-/// Makes the engine of the next program on this thread in advance. Making an engine takes longer than many programs run.
+/// Makes the engine of the next program on this thread in advance, since that takes longer than many programs run.
 pub fn prepare() {
     // A failure occurs again when the program runs, and is reported there.
     PREPARED.set(Engine::new().ok());

@@ -11,7 +11,7 @@ use std::fmt;
 
 /// The functions outside the engine that a program can call.
 pub trait HostFunctions {
-    /// The names of the tools, each with its source. A second call first waits for plugins that are still compiled.
+    /// The names of the tools, each with its source. A second call first waits for plugins that are being compiled.
     fn names(&mut self) -> Vec<(String, String)>;
     /// Starts a call of a tool and returns its number. The arguments are a JSON object.
     fn start(&mut self, tool: &str, arguments: &str) -> u32;

@@ -23,8 +23,8 @@ pub struct DryRunResult {
     pub unverified: Vec<String>,
 }
 
-/// Follows all pointers of a [valid](crate::spec::check) specification. If the plugin may not read the tool's
-/// last answer (`last`), it asks the host whether the pointers have targets in this answer.
+/// Follows all pointers of a [valid](crate::spec::check) specification through the schemas and, if the plugin may read
+/// it, the tool's last answer (`last`). Asks the host whether the other pointers have targets in the last answer.
 pub fn check(specification: &Value, tool: &Entry, last: Option<&Value>) -> DryRunResult {
     let mut run = Run {
         input: Place::of(Some(&tool.input_schema), None),

@@ -104,7 +104,7 @@ pub struct GeneratedView {
     pub address: String,
     /// Duration in milliseconds.
     pub ms: u64,
-    /// Whether the view came from the cache.
+    /// Whether the view came from the cache or from another call.
     pub from_cache: bool,
 }
 
@@ -161,7 +161,7 @@ impl NoViewReason {
     }
 }
 
-/// Whether there is a provider, and it has not just failed for this tool (see `REST`).
+/// Whether there is a provider, and the generation of this view has not failed within the last `REST`.
 pub fn is_worth_trying(tool: &Entry, settings: &Settings) -> bool {
     let Some(provider) = &settings.provider else { return false };
     let key = key(tool, settings, provider, &stored_views::record(&tool.name));

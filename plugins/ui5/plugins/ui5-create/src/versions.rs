@@ -37,7 +37,7 @@ struct ManifestVersions {
 pub struct ChosenVersion {
     /// A version such as 1.136.0.
     pub version: Version,
-    /// A message about the version if the call did not name it.
+    /// A note for the answer about the version, such as that it could not be checked.
     pub note: Option<String>,
 }
 

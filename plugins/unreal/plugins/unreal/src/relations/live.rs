@@ -192,7 +192,7 @@ impl Question {
             }
             Kind::UnrealMcpServer => {
                 let mut details = Vec::new();
-                // One message for each strength. With both in one message, the editor looks for
+                // One message for each strength. With both strengths in one message, the editor looks for
                 // dependencies that are hard and soft at once.
                 for (is_asked, strength) in [(hard, "hard"), (soft, "soft")] {
                     if is_asked {
