@@ -194,7 +194,7 @@ fn condition(name: &LitStr, fields: &[Named]) -> syn::Result<String> {
     } else {
         Err(syn::Error::new(
             name.span(),
-            format!("`{}` decides by being true, so it must be a `bool`", name.value()),
+            format!("`{}` is the condition of `when`, so it must be a `bool`", name.value()),
         ))
     }
 }

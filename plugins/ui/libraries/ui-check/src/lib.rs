@@ -17,7 +17,7 @@ pub use manipulation::manipulation_signs;
 pub struct CheckResult {
     /// The repaired document.
     pub html: String,
-    /// The repairs: parts that were removed or added.
+    /// The repairs: each names a removed part.
     pub repairs: Vec<String>,
     /// Why the document must not be shown, and what to do instead; empty if it may be shown.
     pub faults: Vec<String>,

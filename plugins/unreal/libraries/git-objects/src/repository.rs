@@ -220,7 +220,7 @@ impl Repository {
                 None => return Ok(Id::parse(found.trim(), self.length)),
             }
         }
-        Err(Fault::Malformed(format!("the reference {name} leads to itself")))
+        Err(Fault::Malformed(format!("the reference {name} is in a chain of too many references")))
     }
 
     /// The commit of an object: the object itself, or the commit to which a tag leads.

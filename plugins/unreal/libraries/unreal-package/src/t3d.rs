@@ -71,7 +71,7 @@ impl Package<'_> {
         statistics.cut = writer.render.is_full();
         let mut text = writer.render.out;
         if statistics.cut {
-            text.push_str("\n; … cut here: ask for one of the objects in it instead.\n");
+            text.push_str("\n; … cut here: ask for one of its subobjects instead.\n");
         }
         T3d { text, told: statistics, warnings: writer.warnings }
     }
