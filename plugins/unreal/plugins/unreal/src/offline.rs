@@ -14,7 +14,7 @@ use unreal_project::{
     now, refresh,
 };
 
-/// Time limit for reading headers in one call: by default, the host ends computation after 20 s.
+/// Time limit for reading many files in one call: by default, the host ends computation after 20 s.
 const READING: Duration = Duration::from_secs(12);
 /// Time that has to be left to store the index and to answer.
 const RESERVE: Duration = Duration::from_secs(6);

@@ -100,8 +100,8 @@ pub fn detect(wire: EditorConnection<'_>, kind: Kind) -> Result<EditorServer, Fa
     cached(wire.url, kind).unwrap_or_else(|| detect_uncached(wire, kind))
 }
 
-/// The cached result for a URL: the server, or the reason why there is none. `None` if nothing that
-/// can be read is cached.
+/// The cached result for a URL: the server, or the reason why there is none. `None` if nothing
+/// usable is cached.
 fn cached(url: &str, kind: Kind) -> Option<Result<EditorServer, Fault>> {
     let kept = cache::get(&key(url))?;
     match kept.as_slice() {

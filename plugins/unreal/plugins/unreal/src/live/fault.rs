@@ -3,7 +3,7 @@
 use portcullis_plugin::prelude::*;
 use std::{error::Error, fmt, time::Duration};
 
-/// The reason why the editor did not answer.
+/// The reason why there is no result from the editor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// No URL is configured.
