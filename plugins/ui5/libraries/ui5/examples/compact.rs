@@ -86,7 +86,8 @@ fn openui5(version: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(make_compact(("OpenUI5", version), &libraries, symbols, LEVEL)?)
 }
 
-/// The shown part of a symbol: only kind, name and visibility if the symbol is not public.
+/// The shown part of a symbol: only kind, name and visibility if the symbol is private or
+/// restricted.
 fn written(content: &Map<String, Value>, library: &str, number: u32) -> Written {
     let text = |name: &str| content.get(name).and_then(Value::as_str).map(str::to_owned);
     let (name, module) = (text("name").unwrap_or_default(), text("module"));
