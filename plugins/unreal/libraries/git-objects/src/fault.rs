@@ -45,7 +45,7 @@ pub enum Fault {
     )]
     Missing(String),
     /// An object or a file of the repository has more bytes than the limit.
-    #[error("an object in git has {size} bytes: at most {most} are read")]
+    #[error("an object or file of the git repository has {size} bytes: at most {most} are read")]
     TooLarge {
         /// Size of the object or file in bytes.
         size: u64,

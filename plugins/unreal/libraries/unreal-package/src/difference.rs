@@ -29,7 +29,7 @@ pub struct Difference {
     pub moved: usize,
     /// Whether `changes` is incomplete, since there are more than 20,000.
     pub cut: bool,
-    /// A message for each part of either version that could not be read.
+    /// Messages about parts of objects that could not be read.
     pub warnings: Vec<String>,
 }
 
@@ -38,7 +38,8 @@ pub struct Difference {
 pub struct Change {
     /// The kind of the changed thing.
     pub part: Part,
-    /// The place of the change: a graph, a node, an object or a row; empty for the package.
+    /// The place of the change: a Blueprint, a graph, a node, an object or a row; empty for the
+    /// package.
     pub place: String,
     /// The name of the changed thing.
     pub name: String,

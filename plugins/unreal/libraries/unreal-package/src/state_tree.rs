@@ -21,7 +21,7 @@ use std::{collections::HashSet, fmt::Write};
 const MAX_STATES: usize = 10_000;
 /// Maximum depth of states.
 const MAX_DEPTH: usize = 64;
-/// Maximum length of the values of a task or condition, in bytes.
+/// Maximum length of each value of a task or condition, in bytes.
 const MAX_VALUE_BYTES: usize = 240;
 /// Members of tasks and conditions that are not shown: they do not describe the behavior, or they
 /// are shown in another way.
@@ -240,8 +240,7 @@ impl Text<'_, '_> {
     }
 }
 
-/// The type of a task or condition. A task or condition of a Blueprint class is an object of its
-/// own.
+/// The type of a task, condition or evaluator. One of a Blueprint class is an object of its own.
 fn kind(header: &Header<'_>, node: &[Property<'_>]) -> Option<String> {
     let object = get(node, header, "InstanceObject").and_then(Value::object);
     let structure = get(node, header, "Node").map_or(&[][..], Value::fields);

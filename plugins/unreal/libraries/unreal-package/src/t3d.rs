@@ -35,7 +35,7 @@ pub struct T3d {
     pub text: String,
     /// The statistics.
     pub told: T3dStatistics,
-    /// A message for each part that could not be read.
+    /// Messages about parts that could not be read.
     pub warnings: Vec<String>,
 }
 
