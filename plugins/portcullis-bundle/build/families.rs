@@ -23,10 +23,10 @@ pub struct Family {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct About {
-    /// The plugin that makes views for the tools of all plugins. At most one family names such a plugin.
+    /// The plugin that makes views for the tools of the catalog. At most one family names such a plugin.
     view_plugin: Option<String>,
-    /// The plugin of code mode: its tools replace all others in the list, and programs call the others. At
-    /// most one family names such a plugin.
+    /// The plugin of code mode, whose tools run programs that call the other tools. With `serve --tools code`, only
+    /// the tools of this plugin are listed. At most one family names such a plugin.
     code_plugin: Option<String>,
     /// URI templates that a plugin serves although its manifest does not name them, by the name of the
     /// plugin.
@@ -39,7 +39,7 @@ struct About {
     project: Project,
 }
 
-/// How to recognise a project of a family. Clients see the family's tools if their roots contain such a
+/// How to recognise a project of a family. By default, clients see the family's tools if the roots contain such a
 /// project.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -147,11 +147,11 @@ pub fn source(families: &[Family]) -> String {
          \n/// Environment variables that set the log level: variable, value, and level (`off`, `error`, `info`,\n\
          /// `debug`).\n\
          pub const LOG_LEVELS: &[(&str, &str, &str)] = &{levels:?};\n\
-         \n/// The plugin that makes views of other tools.\n\
+         \n/// The plugin that makes views for the tools of the catalog.\n\
          pub const VIEW_PLUGIN: Option<&str> = {:?};\n\
-         \n/// The plugin whose tools run programs. They replace all other tools in the list if programs call those.\n\
+         \n/// The plugin whose tools run programs that call the other tools.\n\
          pub const CODE_PLUGIN: Option<&str> = {:?};\n\
-         \n/// What tells the projects of the families apart.\n\
+         \n/// The families, with the files that mark their projects.\n\
          pub const FAMILIES: &[Family] = &[{}];\n",
         defaults.join("\n"),
         views.first(),

@@ -46,7 +46,7 @@ fn main() {
     fs::write(out.join("families.rs"), source).expect("OUT_DIR can be written");
 }
 
-/// A separate target folder for the plugins, inside that of the outer build, which cargo has locked.
+/// The target folder of the plugins. It differs from the folder of the outer build, which cargo has locked.
 fn target_dir(out: &Path) -> PathBuf {
     // TARGET_DIR/PROFILE/build/PACKAGE-HASH/out
     out.ancestors().nth(4).expect("OUT_DIR lies in the target folder").join("plugins")

@@ -1,5 +1,5 @@
-//! The data of a family of plugins. This crate collects it when it is built; the host's core compiles this
-//! file a second time, as the data it embeds has the same form.
+//! The data of a family of plugins, which the build script collects. `portcullis-core` compiles this file too, for
+//! the constants that its own build script copies from this crate.
 
 /// The properties of a family that decide which of its tools clients see.
 #[derive(Debug)]
@@ -8,7 +8,7 @@ pub struct Family {
     pub name: &'static str,
     /// The names of its plugins.
     pub plugins: &'static [&'static str],
-    /// Files that mark a project of this family. Empty: its tools are for every project.
+    /// Files that mark a project of this family. Empty: the tools of this family are for every project.
     pub marks: &'static [Mark],
     /// Names of folders that the search for projects skips.
     pub skipped: &'static [&'static str],

@@ -1,4 +1,4 @@
-//! Expands `#[arguments]` and `#[data]`: derives serde and JSON Schema for a Rust type.
+//! Expands `#[arguments]` and `#[data]`: derives traits of serde and a JSON Schema for a Rust type.
 
 use crate::{
     names::{Case, SerdeAttributes},
@@ -31,7 +31,7 @@ pub fn arguments(options: TokenStream, item: TokenStream) -> syn::Result<TokenSt
     for field in &item.fields {
         named.push(Named { field, name: name_of(field, case)? });
     }
-    // On an error the rest still expands, so that the compiler reports nothing else.
+    // If a path has an error, the rest still expands, so that the compiler reports nothing else.
     let (paths, path_error) = match path::collect(&named) {
         Ok(paths) => (paths, TokenStream::new()),
         Err(error) => (Vec::new(), error.into_compile_error()),
@@ -104,7 +104,7 @@ fn is_open(options: TokenStream) -> syn::Result<bool> {
     }
 }
 
-/// The `serde` and `schemars` attributes that the author did not write, with the paths of both
+/// The `serde` and `schemars` attributes to add: those that the author did not write, and the paths of both
 /// crates.
 fn serde_attributes(
     container: &SerdeAttributes,
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn pointers_use_the_names_of_the_client() {
+    fn pointers_use_the_names_in_json() {
         let camel = pointers(quote!(
             struct A {
                 #[path(file, read)]
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_attribute_itself_is_gone() {
+    fn the_path_attribute_is_removed() {
         let expanded = pointers(quote!(
             struct A {
                 #[path(file, read)]
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_arguments() {
+    fn wrong_arguments_are_refused_with_the_reason() {
         assert!(
             complaint(of_arguments(quote!(
                 struct A;

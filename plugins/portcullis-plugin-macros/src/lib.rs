@@ -7,10 +7,10 @@ mod plugin;
 
 use proc_macro::TokenStream;
 
-/// Declares a struct as the arguments of a tool.
+/// Declares a struct as the arguments of a tool or a prompt.
 ///
 /// Derives deserialization and a JSON Schema. The doc comment of the struct becomes the description of the
-/// tool. The doc comments of the fields become the descriptions of the arguments. Names are `camelCase` in
+/// tool or prompt. The doc comments of the fields become the descriptions of the arguments. Names are `camelCase` in
 /// JSON; unknown arguments are refused. The attributes of `serde` and `schemars` keep their meaning.
 ///
 /// `#[path(KIND, ACCESS)]` on a field declares that the argument is a path, which the host checks
@@ -21,11 +21,11 @@ use proc_macro::TokenStream;
 /// - `ACCESS` is `read`, `write` or `create` (the path may be missing);
 /// - `when = "field"` limits the declaration to calls in which that `bool` argument is true;
 /// - `nearest = ["package.json", ".."]` opens the nearest directory at or above the path that has an entry
-///   with one of these names. If there is no such directory, the path itself is opened, or the directory of a
-///   file.
+///   with one of these names. If there is no such directory, it opens the path itself or, if the path is a file,
+///   the file's directory.
 ///
-/// The field is a `String` or a `PathBuf`, or an `Option` or a `Vec` of these. The attribute may be repeated:
-/// the widest access that applies counts.
+/// The field is a `String` or a `PathBuf`, or an `Option` or a `Vec` of these. If several attributes of a field
+/// apply, the widest access counts.
 #[proc_macro_attribute]
 pub fn arguments(options: TokenStream, item: TokenStream) -> TokenStream {
     answer(arguments::arguments(options.into(), item.into()))

@@ -1,4 +1,4 @@
-//! The JSON name of a field, as serde's attributes define it.
+//! The name of a field in JSON, as defined by serde's attributes.
 
 use syn::{Attribute, LitStr, Token, meta::ParseNestedMeta, parenthesized, token};
 
@@ -35,7 +35,7 @@ impl SerdeAttributes {
         Ok(found)
     }
 
-    /// Whether the attribute `word` is there.
+    /// Whether the `#[serde(..)]` attributes contain `word`.
     pub fn has(&self, word: &str) -> bool {
         self.words.iter().any(|found| found == word)
     }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn other_attributes_are_stepped_over() {
+    fn attributes_that_rename_nothing_are_skipped() {
         let attributes: [Attribute; 2] = [
             parse_quote!(#[serde(default = "a::b", bound(deserialize = "T: X"), flatten)]),
             parse_quote!(#[serde(rename(serialize = "out", deserialize = "in"), alias = "other")]),

@@ -42,8 +42,9 @@ impl Parse for PathAttribute {
             _ => None,
         })?;
         if !input.peek(Token![,]) {
-            return Err(input
-                .error(format!("say what for: `, ` and {ACCESSES}, as in `#[path(file, read)]`")));
+            return Err(input.error(format!(
+                "the access is missing: write `, ` and {ACCESSES}, as in `#[path(file, read)]`"
+            )));
         }
         input.parse::<Token![,]>()?;
         let access = word(input, ACCESSES, |word| match word {
@@ -171,7 +172,7 @@ fn read(attribute: &Attribute, named: &Named, fields: &[Named]) -> syn::Result<P
     Ok(PathArgument { pointer, kind, access, when, nearest })
 }
 
-/// Whether the attribute is `#[path(..)]`. `#[path = ".."]` is Rust's own and not for fields.
+/// Whether the attribute is `#[path(..)]`. Rust's own `#[path = ".."]` cannot be on a field.
 pub fn is_path(attribute: &Attribute) -> bool {
     attribute.path().is_ident("path")
 }
@@ -193,7 +194,7 @@ fn condition(name: &LitStr, fields: &[Named]) -> syn::Result<String> {
     } else {
         Err(syn::Error::new(
             name.span(),
-            format!("`{}` decides by being true, so it must be a `bool`", name.value()),
+            format!("`{}` is the condition of `when`, so it must be a `bool`", name.value()),
         ))
     }
 }
@@ -202,7 +203,8 @@ fn pointer_to(name: &str) -> String {
     format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Whether the field is a list of paths; an error unless it is a path, an optional path or a list.
+/// Whether the field is a list of paths. An error for a field that is neither a path nor a list of paths; both may be
+/// optional.
 fn is_list_of_paths(ty: &Type) -> syn::Result<bool> {
     let present = type_argument(ty, "Option").unwrap_or(ty);
     let (item, is_list) = match type_argument(present, "Vec") {
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn one_field_may_have_several() {
+    fn one_field_may_have_several_attributes() {
         let found = collected(&parse_quote! {
             struct A {
                 #[path(directory, read)]
@@ -308,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn complaints_say_what_is_expected() {
+    fn errors_say_what_is_expected() {
         assert!(
             complaint(&parse_quote!(
                 struct A {
@@ -366,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_a_directory() {
+    fn nearest_lists_names_and_is_for_directories_only() {
         let item: ItemStruct = parse_quote! {
             struct A { #[path(directory, read, nearest = ["ui5.yaml", "src"],)] d: String }
         };

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_and_the_most() {
+    fn few_keys_and_all_keys_are_accepted() {
         plugin(quote!(name: "a", tools: [])).expect("it is right");
         plugin(quote!(name: "a", prompts: [A], resources: B)).expect("it is right");
         plugin(quote!(name: "a", views: A, jobs: B)).expect("it is right");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn complaints_name_the_key() {
+    fn errors_name_the_key() {
         assert!(complaint(quote!(name: "a")).contains("needs `tools`"));
         assert!(complaint(quote!(tools: [A])).contains("needs `name`"));
         assert!(complaint(quote!(nmae: "a")).contains("no `nmae`"));

@@ -41,7 +41,8 @@ impl<T: DeserializeOwned + JsonSchema> FormFields for T {}
 
 /// Asks the user to fill in a form, made from the fields of `T` and their doc comments.
 ///
-/// If the user declines, the call fails and the model reads the reason; see [`Form::or_declined`].
+/// If the user declines or dismisses the form, the call fails and the model reads the reason; see
+/// [`Form::or_declined`].
 pub fn form<T: FormFields>(key: impl Into<String>, message: impl Into<String>) -> Form<T> {
     Form { key: key.into(), message: message.into(), fields: PhantomData }
 }
@@ -132,7 +133,7 @@ impl Consent {
         )
     }
 
-    /// The key of the question, different for each kind and subject: consent to one subject does not cover
+    /// The key of the question. Each kind and subject has its own key, so that consent to one does not cover
     /// another.
     pub(crate) fn key(&self) -> String {
         format!("consent {} {}", self.0.kind, self.0.subject)
@@ -160,7 +161,7 @@ pub struct Other {
 }
 
 impl<T> Form<T> {
-    /// Returns a refusal or a dismissal to the plugin as a [`FormOutcome`], instead of failing the call.
+    /// Makes the answer a [`FormOutcome`]: if the user declines or dismisses the form, the call does not fail.
     pub fn or_declined(self) -> FormOrDeclined<T> {
         FormOrDeclined(self)
     }
@@ -191,8 +192,8 @@ impl<T> FormOutcome<T> {
     }
 }
 
-/// The answer from an earlier round, parsed by `take`, which returns `None` for an answer of another
-/// kind. Without an answer, the question is added to `missing`.
+/// Parses the answer from an earlier round with `take`, which returns `None` for an answer to another kind of
+/// question. Without an answer, adds the question to `missing` and returns `None`.
 fn answer_or_queue<T>(
     request: &Request<'_>,
     missing: &mut Vec<(String, Asked)>,

@@ -11,7 +11,8 @@ pub fn get(key: &str) -> Option<Vec<u8>> {
     host::get(key)
 }
 
-/// Stores a value for the given time; `None` keeps the value as long as there is room.
+/// Stores a value for at most the given time; `None` sets no time limit. Stores nothing without a grant, or if
+/// the value does not fit.
 pub fn set(key: &str, value: impl AsRef<[u8]>, ttl: impl Into<Option<Duration>>) {
     host::set(key, value.as_ref(), milliseconds(ttl.into()));
 }
@@ -40,8 +41,8 @@ pub fn get_or_make<E>(
         return Ok(value);
     }
     let _claim = host::Claim::take(key);
-    // Another call may have set the value during the wait. Without a claim and a value, no cache is
-    // granted or the value was dropped at once: the value is made all the same.
+    // Another call may have set the value during the wait. If there is neither a claim nor a value, no cache is
+    // granted, or the value was dropped at once. Then the value is made here.
     if let Some(value) = get(key) {
         return Ok(value);
     }
@@ -50,9 +51,9 @@ pub fn get_or_make<E>(
     Ok(value)
 }
 
-/// Waits until no other call holds the key, in any instance of the plugin. Then holds the key until the claim
-/// is dropped. With a key whose value is never set, a claim is a lock. `None`: another call has set the value
-/// meanwhile, or no cache is granted.
+/// Waits until no other call of this plugin holds the key, and holds the key until the claim is dropped. If the
+/// value of the key is never set, a claim is a lock. `None`: another call has set the value meanwhile, or no cache
+/// is granted.
 pub fn claim(key: &str) -> Option<Claim> {
     host::Claim::take(key).map(|held| Claim { held })
 }
@@ -64,13 +65,13 @@ pub fn claim_within(key: &str, time: Duration) -> Option<Claim> {
 }
 
 /// Exclusive hold of a key. See [`claim`].
-#[must_use = "it ends when it is dropped"]
+#[must_use = "a claim ends when it is dropped"]
 pub struct Claim {
-    #[expect(dead_code, reason = "it is held")]
+    #[expect(dead_code, reason = "dropping it ends the claim")]
     held: host::Claim,
 }
 
-/// The time in milliseconds. 0 means no limit, so the shortest time is 1.
+/// The time in milliseconds. 0 means no limit, so a time limit has at least 1.
 fn milliseconds(ttl: Option<Duration>) -> u64 {
     ttl.map_or(0, |ttl| u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1))
 }
@@ -82,7 +83,7 @@ mod tests {
     use std::convert::Infallible;
 
     #[test]
-    fn made_once() {
+    fn a_value_is_made_once() {
         let _rehearsal = Rehearsal::new();
         let mut times = 0;
         for _ in 0..2 {
@@ -96,14 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_not_kept() {
+    fn a_failure_stores_nothing() {
         let _rehearsal = Rehearsal::new();
         assert_eq!(get_or_make("key", None, || Err("no")), Err("no"));
         assert_eq!(get("key"), None);
     }
 
     #[test]
-    fn a_wait_has_its_time() {
+    fn the_wait_for_a_claim_is_limited() {
         let rehearsal = Rehearsal::new();
         assert!(claim_within("turn", Duration::ZERO).is_some());
         let _rehearsal = rehearsal.claimed("turn");
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn no_time_is_not_for_ever() {
+    fn a_time_of_zero_is_a_limit() {
         assert_eq!(milliseconds(None), 0);
         assert_eq!(milliseconds(Some(Duration::ZERO)), 1);
         assert_eq!(milliseconds(Some(Duration::MAX)), u64::MAX);

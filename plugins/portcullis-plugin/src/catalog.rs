@@ -1,6 +1,7 @@
 //! The catalog: the tools of all plugins and upstream servers of this host.
 //!
-//! Empty unless the plugin wants [`catalog`](crate::Want::catalog) and the operator grants it.
+//! The catalog is empty unless the plugin wants it ([`Want::catalog`](crate::Want::catalog)) and the operator
+//! grants it.
 
 use crate::bindings::portcullis::plugin::catalog as wit;
 #[cfg(target_family = "wasm")]
@@ -32,8 +33,8 @@ pub fn last_result(name: &str) -> Option<Value> {
 /// at every item of the list that the previous pointer leads to. An object counts as a list of its members,
 /// each as `{ key, value }`.
 ///
-/// Returns one finding for each path. A finding is unknown without a grant for `"pointers"`, and after 500
-/// paths in one call.
+/// Returns one finding for each path. A finding is unknown, for example, if the host has no data, without a grant
+/// for `"pointers"`, and after 500 paths in one call.
 pub fn find(name: &str, paths: &[Vec<String>]) -> Vec<Finding> {
     host::find(name, paths)
 }
@@ -111,7 +112,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_there_is() {
+    fn tools_and_last_results_are_those_of_the_rehearsal() {
         let forecast = Entry {
             title: Some("Forecast".to_owned()),
             output_schema: Some(json!({ "type": "object" })),
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_alone_reads_is_found() {
+    fn paths_lead_into_data_that_the_plugin_cannot_read() {
         let data = json!({ "days": [{ "high": 1 }, { "low": 2 }], "none": [] });
         let _rehearsal = Rehearsal::new().hidden_result("forecast", data);
         let found = |path: &[&str]| {
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_unless_something_is_there() {
+    fn the_catalog_is_empty_at_first() {
         let _rehearsal = Rehearsal::new();
         assert_eq!(tools(), []);
     }

@@ -1,7 +1,7 @@
 //! Changes to several files that take effect together or not at all.
 //!
 //! With `std::fs`, a call that fails, is cancelled or is killed leaves the files that it has written so far.
-//! Changes of this module are made completely or not at all, and then stay however the call ends. No file is
+//! [`Changes::apply`] makes all changes or none. Changes that were made stay, however the call ends. No file is
 //! ever visible half-written. Commands that run later in the same call see the files.
 //!
 //! ```no_run
@@ -22,7 +22,7 @@ use crate::bindings::portcullis::plugin::changes::{Change, ChangeError, Expected
 use crate::rehearsal::changes as host;
 use std::{fmt, path::Path};
 
-/// A group without changes, to which changes are added.
+/// An empty group of changes.
 pub fn new() -> Changes {
     Changes(Vec::new())
 }
@@ -39,8 +39,8 @@ impl Changes {
         self.add(path.as_ref(), Expected::Nothing, contents.into())
     }
 
-    /// Creates a file in a new directory: the directory must not exist yet, and appears together with all
-    /// files that are created in it.
+    /// Creates a file in a new directory, at a `path` relative to the directory. The directory must not exist yet,
+    /// and appears together with all files that these changes create in it.
     pub fn create_in_new(
         self,
         directory: impl AsRef<Path>,
@@ -138,7 +138,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn all_of_them_or_none() {
+    fn all_changes_are_made_or_none() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
         new().create(path("d/a"), "a").put(path("b"), "b").apply().expect("nothing is in the way");

@@ -1,4 +1,4 @@
-//! Dispatch of the host's calls to the plugin's tools, prompts and resources.
+//! Dispatch of the host's calls to the plugin's tools, prompts, resources, completions, views and jobs.
 
 use crate::{
     bindings::{
@@ -101,12 +101,13 @@ impl<P: Plugin> HasJobs for P {
     }
 }
 
-/// The error for calls in which the contract allows no questions.
+/// The JSON-RPC error of a failure, for calls in which the contract allows no questions.
 fn error_without_questions(failure: Failure) -> Error {
     failure.into_error().unwrap_or_else(|_| invalid("this cannot ask the client".to_owned()))
 }
 
-/// The questions of a failure, or its error.
+/// The questions of a failure, with the state for the next round. Fails with the JSON-RPC error of a failure that has
+/// no questions.
 fn asked(request: &Request<'_>, failure: Failure) -> Result<Need, Error> {
     match failure.into_error() {
         Err(asks) => Ok(Need { asks, state: request.state() }),
@@ -162,8 +163,7 @@ pub fn run<T: Tool>(request: &Request<'_>, arguments: &str) -> Result<Reply, Fai
     tool.call(request)?.into_reply()
 }
 
-/// Parses arguments that the host has validated. The error names the argument, if serde's position leads to
-/// one.
+/// Parses the arguments. The error names the argument that serde's position lies in, if it lies in one.
 fn read<T: Arguments>(arguments: &str) -> Result<T, Error> {
     serde_json::from_str(arguments).map_err(|error| {
         let message = error.to_string();
@@ -180,7 +180,7 @@ fn invalid(message: String) -> Error {
     Error { code: INVALID_PARAMS, message, data: None }
 }
 
-/// The argument whose value is at that line and column.
+/// The name of the argument whose value is at that line and column.
 fn argument_at(json: &str, line: usize, column: usize) -> Option<String> {
     let before: usize = json.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
     let mut scan = Scan::default();
@@ -293,7 +293,7 @@ mod tests {
         type Jobs = ();
 
         fn about() -> About {
-            unreachable!("nobody asks")
+            unreachable!("no test reads the manifest")
         }
     }
 
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_go_where_they_belong() {
+    fn failures_are_results_and_faults_are_json_rpc_errors() {
         let told = call("do", r#"{"what":"fail"}"#).expect("the model is told");
         let ToolOutcome::Done(result) = told else { panic!("it is done") };
         assert!(result.is_error);

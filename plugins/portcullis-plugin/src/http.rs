@@ -1,4 +1,4 @@
-//! HTTP requests to granted hosts; the host adds the operator's secrets to each request.
+//! HTTP requests to granted hosts. The operator's secrets for a host are added outside the sandbox.
 //!
 //! ```no_run
 //! # use portcullis_plugin::prelude::*;
@@ -51,7 +51,7 @@ pub struct Request {
     construction_error: Option<Reason>,
 }
 
-/// Time limits. The host has limits of its own.
+/// The time limits of a request. Portcullis has limits of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timeouts {
     pub connect: Option<Duration>,
@@ -156,8 +156,8 @@ impl Request {
         self.send_while(|| true)
     }
 
-    /// Sends the request and reads the whole response. During the wait, `go_on` is called a few
-    /// times a second; `false` ends the request with [`Reason::GivenUp`].
+    /// Like [`send`](Self::send). During a wait, `go_on` is called a few times a second; `false` ends the request
+    /// with [`Reason::GivenUp`].
     pub fn send_while(self, mut go_on: impl FnMut() -> bool) -> Result<Response, Error> {
         let mut body = Vec::new();
         let keep = |piece: &[u8]| {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn it_goes_on_until_it_is_told_not_to() {
+    fn a_request_ends_when_go_on_returns_false() {
         let rehearsal = Rehearsal::new().page("http://example.org/", 200, "there");
         let request = || Request::get("http://example.org/");
         assert_eq!(request().send_while(|| true).expect("it is there").body, b"there");

@@ -22,7 +22,7 @@ use crate::{failure::Failure, request::Request};
 /// }
 /// ```
 pub trait Jobs {
-    /// Runs the job given to [`Request::later`], after that call and in an instance of its own,
+    /// Runs a job given to [`Request::later`]: after the call that scheduled the job, in an instance of its own, and
     /// with the time limit of background calls. A failure is logged and has no other effect.
     fn run(request: &Request<'_>, job: &[u8]) -> Result<(), Failure>;
 }

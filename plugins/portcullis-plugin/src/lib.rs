@@ -1,4 +1,4 @@
-//! The SDK for Portcullis plugins: tools in plain Rust, built as a sandboxed WebAssembly component.
+//! The SDK for Portcullis plugins: tools in plain Rust, built as a WebAssembly component that runs in a sandbox.
 //!
 //! The smallest plugin:
 //!
@@ -24,9 +24,9 @@
 //! plugin! { name: "hello", tools: [Greet] }
 //! ```
 //!
-//! The manifest of a plugin lists the capabilities it wants (see [`Want`]); the operator grants them. Nothing
-//! else can be reached. Files are plain `std::fs`, at the paths given in the arguments; [`changes`] makes or
-//! replaces several files together, or none.
+//! The manifest of a plugin lists the capabilities that the plugin wants (see [`Want`]), and the operator grants
+//! them. A plugin reaches only what is wanted and granted. It uses files with plain `std::fs`, at the same absolute
+//! paths as on the host; on Windows, `C:\a` is `/C:/a`. [`changes`] makes or replaces several files together, or none.
 
 // The macros write `::portcullis_plugin`, which has to resolve in this crate too.
 extern crate self as portcullis_plugin;

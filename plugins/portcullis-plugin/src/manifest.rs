@@ -415,7 +415,7 @@ mod tests {
     const _: () = check_distinct(Example::TOOLS);
 
     #[test]
-    fn a_tool_is_all_that_its_type_says() {
+    fn a_tool_is_described_by_its_type() {
         let tool = &describe::<Example>().tools[0];
         assert_eq!(tool.name, "check");
         assert_eq!(tool.title.as_deref(), Some("Check"));
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_have_the_names_of_the_schema() {
+    fn pointers_to_paths_use_the_names_in_the_schema() {
         let paths = &describe::<Example>().tools[0].paths;
         let told: Vec<_> = paths
             .iter()
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_wanted_as_far_as_paths_reach() {
+    fn the_access_of_path_arguments_is_wanted() {
         let wants = describe::<Example>().wants;
         assert_eq!(wants.len(), 2);
         assert_eq!(wants[0].capability, "files");
@@ -473,12 +473,12 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "two tools have the same NAME")]
-    fn names_are_distinct() {
+    fn two_tools_with_one_name_are_refused() {
         check_distinct(&[Entry::of::<Nothing>(), Entry::of::<Nothing>()]);
     }
 
     #[test]
-    fn names_are_such_that_clients_take_them() {
+    fn a_name_that_clients_cannot_use_is_refused() {
         check_name("a_B-3.c");
         for name in ["", "a b", "ä", &"x".repeat(65)] {
             std::panic::catch_unwind(|| check_name(name)).expect_err(name);

@@ -77,8 +77,8 @@ impl Command {
         }
     }
 
-    /// Sends one request to a worker, which the host keeps running between calls. A worker takes no
-    /// arguments and no other input.
+    /// Sends a message to the command as a worker, which the host keeps running between calls, and returns its
+    /// response. Ignores the arguments and the input that were set.
     pub fn request<T: DeserializeOwned>(self, message: &impl Serialize) -> Result<T, Error> {
         let message =
             serde_json::to_string(message).map_err(|error| Error::Failed(error.to_string()))?;
@@ -111,7 +111,8 @@ impl Output {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// The last five lines of stderr, or else of stdout, without blank lines. For a message about a failure.
+    /// The last five lines of stderr that are not blank, for a message about a failure. If stderr has none, those of
+    /// stdout.
     pub fn said(&self) -> String {
         let last = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
@@ -130,13 +131,13 @@ impl Output {
 pub enum Error {
     /// There is no grant for the command, for these arguments or for this directory.
     Denied,
-    /// The program is not on the host's machine.
+    /// The program with this name is not on the host's machine.
     NotFound(String),
     /// The operator's time limit was exceeded.
     TimedOut,
     /// The operator's limit of output was exceeded.
     TooLarge,
-    /// The caller stopped the command.
+    /// `go_on` returned `false`: see [`Command::run`].
     Stopped,
     /// The command failed, or its response is not valid: the reason.
     Failed(String),
@@ -179,7 +180,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn runs_and_asks_what_the_test_says() {
+    fn commands_and_workers_answer_as_the_test_defines() {
         let _rehearsal = Rehearsal::new()
             .command("list", |arguments, input, directory| {
                 let said = format!("{arguments:?} {} {directory}", String::from_utf8_lossy(input));
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_last_is_told() {
+    fn the_last_lines_of_stderr_or_else_stdout_are_reported() {
         let output = |stdout: &str, stderr: &str| Output {
             status: Some(1),
             stdout: stdout.into(),

@@ -15,7 +15,7 @@ use crate::{
 use serde_json::Value;
 
 /// A prompt. Implement this trait for the [`arguments`](crate::arguments) of the prompt: fields
-/// that are not `Option` are required; the values are the strings the user typed.
+/// that are not `Option` and have no default are required; the values are the strings the user typed.
 ///
 /// ```
 /// # use portcullis_plugin::prelude::*;
@@ -94,7 +94,7 @@ impl Messages {
         self
     }
 
-    /// All text, line by line; useful in tests.
+    /// The texts of all messages, joined by line breaks; useful in tests.
     pub fn as_text(&self) -> String {
         text_of(self.messages.iter().map(|(_, content)| content))
     }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_all_that_its_type_says() {
+    fn a_prompt_is_described_by_its_type() {
         let prompt = describe::<Review>();
         assert_eq!(prompt.description.as_deref(), Some("Reviews a file."));
         let arguments: Vec<_> = prompt
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn its_messages_are_in_order() {
+    fn messages_keep_their_order() {
         let messages = Review { path: "a".to_owned(), how_deep: None }
             .get(&crate::rehearsal::Rehearsal::new().request())
             .expect("it answers");

@@ -1,4 +1,4 @@
-//! A fake host for unit tests of a plugin, which runs natively on your own machine.
+//! A fake host for unit tests of a plugin; the tests run natively on your own machine.
 //!
 //! ```
 //! # use portcullis_plugin::prelude::*;
@@ -31,8 +31,8 @@
 //! assert_eq!(reply.unwrap().as_text(), "sunny");
 //! ```
 //!
-//! Settings, pages, commands, the catalog, the cache and the store are those of the [`Rehearsal`]
-//! that was created, or [entered](Rehearsal::enter), last on this thread.
+//! Settings, pages, commands, callable tools, the catalog, the cache and the store are those of the
+//! [`Rehearsal`] that was created, or [entered](Rehearsal::enter), last on this thread.
 
 pub(crate) mod changes;
 pub(crate) mod tool_calls;
@@ -94,14 +94,14 @@ pub struct Progress {
 }
 
 impl Rehearsal {
-    /// A host without settings, stored data and answers, and a client with all features.
+    /// A host without settings, stored data or answers, and a client that supports every feature.
     pub fn new() -> Self {
         let rehearsal = Self::default();
         rehearsal.enter();
         rehearsal
     }
 
-    /// Makes this rehearsal's settings, pages, commands, catalog, cache and store current on this
+    /// Makes this rehearsal's settings, pages, commands, callable tools, catalog, cache and store current on this
     /// thread.
     pub fn enter(&self) -> &Self {
         world::enter(Rc::clone(&self.world));
@@ -146,7 +146,7 @@ impl Rehearsal {
         self.answer(key, Answer::Roots(roots))
     }
 
-    /// The client's answer to a request with another method.
+    /// The client answers the request of [`other`](crate::other) with that key.
     pub fn other(self, key: &str, result: Value) -> Self {
         self.answer(key, Answer::Other(result.to_string()))
     }
@@ -223,8 +223,8 @@ impl Rehearsal {
         self
     }
 
-    /// The plugin may call this tool: a function gets the arguments, and returns the value of the answer. The tools of
-    /// the catalog are those that the plugin can list.
+    /// The function answers the plugin's calls of this tool: it gets the arguments and returns the value. To have the
+    /// tool listed, also add it with [`catalog_tool`](Self::catalog_tool).
     pub fn callable(
         self,
         name: &str,
@@ -240,21 +240,21 @@ impl Rehearsal {
         self
     }
 
-    /// The data of that tool's last successful call. The host follows paths into the data; the plugin cannot
-    /// read them.
+    /// The data of that tool's last successful call, which the plugin cannot read. Only
+    /// [`find`](crate::catalog::find) follows paths into the data.
     pub fn hidden_result(self, tool: &str, result: Value) -> Self {
         self.world.put_hidden_result(tool, result);
         self
     }
 
-    /// Another call holds this key of the cache, as long as the rehearsal lasts.
+    /// Another call holds this key of the cache, so that [`claim_within`](crate::cache::claim_within) returns `None`.
     pub fn claimed(self, key: &str) -> Self {
         self.world.hold(key);
         self
     }
 
-    /// The operator has defined this command. The function gets its arguments, its input and its
-    /// directory, which may be empty.
+    /// The operator has defined this command. The function gets the arguments, the input, and the directory (empty if
+    /// the plugin set none).
     pub fn command(
         self,
         name: &str,
@@ -338,7 +338,7 @@ impl Rehearsal {
     }
 }
 
-/// The source of a request's values; the signatures are those of the contract.
+/// The request of a rehearsal. The signatures are those of the contract.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'r>(pub &'r Rehearsal);
 

@@ -25,7 +25,7 @@ pub trait IntoReply {
     fn into_reply(self) -> Result<Reply, Failure>;
 }
 
-/// A value returned as structured content, and as JSON text for the model.
+/// A value that is returned as structured content, and also as JSON text for the model.
 ///
 /// The tool's output schema is made from `T`, which must be an object in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl Reply {
         }))
     }
 
-    /// Adds a block with annotations, or of a kind without a method here.
+    /// Adds any content block, such as one with annotations.
     pub fn content(mut self, content: Content) -> Self {
         self.content.push(content);
         self
@@ -160,7 +160,7 @@ impl Reply {
         self
     }
 
-    /// All text, line by line; useful in tests.
+    /// The texts of all text blocks, joined by line breaks; useful in tests.
     pub fn as_text(&self) -> String {
         text_of(self.content.iter())
     }
@@ -186,7 +186,7 @@ impl From<Reply> for ToolResult {
     }
 }
 
-/// The texts among these blocks, one below the other.
+/// The texts of the text blocks, joined by line breaks.
 pub fn text_of<'a>(blocks: impl Iterator<Item = &'a Content>) -> String {
     let texts: Vec<&str> = blocks
         .filter_map(|content| match &content.body {

@@ -33,7 +33,7 @@ enum Source<'call> {
     Rehearsal(rehearsal::Source<'call>),
 }
 
-/// Calls the source of the request's values.
+/// Evaluates an expression with the request of the host, or with that of the rehearsal.
 macro_rules! from {
     ($request:expr, $source:ident => $answer:expr) => {
         match $request.source {
@@ -107,8 +107,8 @@ impl<'call> Request<'call> {
         from!(self, source => source.list_changed(kind));
     }
 
-    /// Schedules a run of the plugin's [`Jobs`](crate::Jobs) with this data, whatever the outcome
-    /// of this request. `false` if the plugin has no jobs or too many are waiting.
+    /// Schedules a call of [`Jobs::run`](crate::Jobs::run) with this data, whatever the outcome of this request. A
+    /// job that is already waiting is not added again. `false`: the plugin has no jobs, or too many are waiting.
     pub fn later(&self, job: &[u8]) -> bool {
         from!(self, source => source.later(job))
     }
@@ -170,8 +170,9 @@ impl<'call> Request<'call> {
         new.or_else(|| from!(self, source => source.state()))
     }
 
-    /// Stores up to 32 KiB for the next round, in case this round ends with a question. The state stays until
-    /// it is set again. The host signs the state: the client can read it, but cannot change it.
+    /// Stores up to 32 KiB for the next round, in case this round ends with a question or continues in the
+    /// background. The state stays until it is set again. The host signs the state: the client can read it, but cannot
+    /// change it.
     pub fn set_state(&self, state: impl Into<Vec<u8>>) {
         *self.new_state.borrow_mut() = Some(state.into());
     }
@@ -187,7 +188,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_the_host_says() {
+    fn a_request_has_the_values_of_the_rehearsal() {
         let rehearsal = Rehearsal::new()
             .principal("ada")
             .meta(json!({ "a": 1 }))
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_is_told() {
+    fn progress_and_log_records_reach_the_rehearsal() {
         let rehearsal = Rehearsal::new();
         let request = rehearsal.request();
         request.progress(1.0, 2.0, "half");

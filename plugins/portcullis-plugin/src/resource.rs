@@ -35,18 +35,18 @@ use crate::{
 /// }
 /// ```
 pub trait Resources {
-    /// Resources that are always there.
+    /// The resources of the manifest, which always exist.
     fn fixed() -> Vec<Resource> {
         Vec::new()
     }
 
-    /// URI templates, each for resources whose URIs have one pattern.
+    /// URI templates, each for the resources whose URIs match it.
     fn templates() -> Vec<Template> {
         Vec::new()
     }
 
-    /// Resources that come and go, page by page. `cursor` is [`Listing::next`] of the previous page, `None`
-    /// for the first page.
+    /// One page of the resources that are not [`fixed`](Self::fixed). `cursor` is [`Listing::next`] of the previous
+    /// page, or `None` for the first page.
     fn list(_request: &Request<'_>, _cursor: Option<&str>) -> Result<Listing, Failure> {
         Ok(Listing::default())
     }
@@ -125,7 +125,7 @@ impl Resource {
     }
 }
 
-/// A URI template for resources whose URIs have one pattern.
+/// A URI template for the resources whose URIs match it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template(pub ResourceTemplate);
 

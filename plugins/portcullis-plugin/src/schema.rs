@@ -25,7 +25,7 @@ pub fn of_form<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Gives each choice its title.
+/// Writes `oneOf` of an enum as a list of choices with titles, the form that MCP defines.
 fn make_form_field(field: &mut Value) {
     let Some(map) = field.as_object_mut() else {
         return;
@@ -45,7 +45,7 @@ fn choices(schema: &Value) -> Vec<Value> {
     values.map(|value| json!({ "const": value, "title": title.unwrap_or(value) })).collect()
 }
 
-/// Removes and returns the description of the outermost type, which becomes the description of the tool.
+/// Removes and returns the description of the outermost type.
 pub fn take_description(schema: &mut Value) -> Option<String> {
     let description = schema.as_object_mut()?.shift_remove("description")?;
     description.as_str().map(str::to_owned)
@@ -55,7 +55,7 @@ pub fn take_description(schema: &mut Value) -> Option<String> {
 ///
 /// # Panics
 ///
-/// When the value can be anything else, which MCP does not allow.
+/// The value can be something other than an object, which MCP does not allow.
 pub fn require_object(schema: &mut Value, whose: &str) {
     if is_object(schema) {
         return;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn names_docs_and_limits_and_nothing_else() {
+    fn a_schema_has_names_doc_comments_and_limits_only() {
         let schema = of_input::<Everything>();
         let expected = json!({
             "type": "object",
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_always_written_can_be_null() {
+    fn a_field_that_is_always_written_can_be_null() {
         #[data]
         struct Answer {
             always: Option<String>,
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contains_itself_is_referred_to() {
+    fn a_type_that_contains_itself_becomes_a_reference() {
         let schema = of_input::<Tree>();
         assert_eq!(schema["properties"]["children"]["items"]["$ref"], "#", "{schema:#}");
     }
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_is_an_object_in_every_form() {
+    fn an_enum_of_objects_is_an_object() {
         #[data]
         #[serde(tag = "kind")]
         enum Tagged {
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "Plain is not always a JSON object")]
-    fn anything_else_is_refused() {
+    fn an_output_that_is_not_an_object_is_refused() {
         require_object(&mut of_output::<Plain>(), "Plain");
     }
 }

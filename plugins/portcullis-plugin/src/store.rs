@@ -116,7 +116,7 @@ impl Keyspace {
 pub enum Error {
     /// No grant.
     Denied,
-    /// Quota exceeded: this many bytes are granted in all.
+    /// The value would exceed the quota, which is this many bytes in all.
     Quota(u64),
     /// The stored version is not the expected one.
     Conflict,
@@ -154,12 +154,12 @@ mod tests {
     use crate::rehearsal::Rehearsal;
 
     #[test]
-    fn versions_hold() {
+    fn a_value_is_set_only_if_its_version_is_current() {
         let _rehearsal = Rehearsal::new();
         let notes = plugin().expect("it opens");
         let first = notes.compare_and_set("a", "1", 0).expect("nothing is there");
         assert_eq!(notes.compare_and_set("a", "2", 0), Err(Error::Conflict));
-        let second = notes.compare_and_set("a", "2", first).expect("it is the one");
+        let second = notes.compare_and_set("a", "2", first).expect("the version is current");
         assert_ne!(first, second);
         let kept = notes.update("a", |old| [old.unwrap_or_default(), b"3"].concat());
         assert_eq!(kept, Ok(b"23".to_vec()));

@@ -4,9 +4,9 @@
 //! calls and waits for [the next](next) call to end.
 //!
 //! If a call has a question to the client, the host runs the plugin again as soon as there is an answer. In
-//! this next round, the plugin has to make the same calls in the same order: the host answers the calls that
-//! have ended from its journal. So calls must not depend on the clock or on random numbers; use the time and
-//! the seed of the [`Beginning`].
+//! this next round, the plugin has to make the same calls in the same order. A call that ended in an earlier round
+//! is not made again: the host returns the outcome in its journal. So calls must not depend on the clock or on
+//! random numbers; use the time and the seed of the [`Beginning`].
 
 use crate::bindings::portcullis::plugin::tool_calls as wit;
 #[cfg(target_family = "wasm")]
@@ -18,15 +18,16 @@ use serde_json::Value;
 
 pub use wit::{Beginning, Completion, Failure, Outcome};
 
-/// The names of the tools that the plugin may call, each with the operator's name for its source. The first time: of
-/// the tools that are known. Asked again, waits until all plugins are loaded: a tool may be one of a plugin that is still
-/// being compiled.
+/// The names of the tools that the plugin may call, each with the operator's name for its source.
+///
+/// The first use in a round returns the tools that are known now. A further use first waits until all plugins are
+/// loaded, since the host may still be compiling the plugin of a missing tool.
 pub fn names() -> Vec<(String, String)> {
     host::names()
 }
 
-/// The tools with these names, or all tools that are known if the list is empty. If a name is not known, waits until all
-/// plugins are loaded. Names that are unknown then are left out.
+/// The tools with these names, or all tools that are known if the list is empty. If a name is not known, waits
+/// until all plugins are loaded, and leaves out the names that are still unknown.
 pub fn describe(names: &[String]) -> Vec<Callable> {
     host::describe(names).into_iter().map(Into::into).collect()
 }
@@ -37,7 +38,7 @@ pub fn describe(names: &[String]) -> Vec<Callable> {
 ///
 /// # Errors
 ///
-/// There is no grant.
+/// There is no grant, or the call that is running may not call tools.
 pub fn begin(program: &str, milliseconds: Option<u32>) -> Result<Beginning, String> {
     host::begin(program, milliseconds)
 }
@@ -96,7 +97,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn calls_end_in_their_order_and_then_there_is_none() {
+    fn calls_end_in_the_order_in_which_they_started() {
         let _rehearsal = Rehearsal::new()
             .catalog_tool(Entry::new("double", "numbers", json!({})))
             .callable("double", |arguments| Ok(json!(arguments["n"].as_i64().unwrap_or(0) * 2)));

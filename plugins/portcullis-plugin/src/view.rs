@@ -1,4 +1,4 @@
-//! Views for the tools of all plugins, and which tools a view may call.
+//! Views for the tools of the catalog, and who may call these tools.
 
 use crate::{failure::Failure, request::Request};
 
@@ -28,9 +28,9 @@ pub use crate::bindings::views::ToolView;
 ///
 /// The views are [`Resources`](crate::Resources) of the same plugin.
 pub trait Views {
-    /// Assigns views to tools; has to be quick. The host calls this after each change of its
-    /// catalog, and after the plugin reports a change of the list of tools
-    /// ([`Request::list_changed`]). Tools that are not listed stay as they are.
+    /// Assigns views to tools; has to be quick. The host calls this after each change of its catalog, and after the
+    /// plugin reports a change of the list of tools ([`Request::list_changed`]). Tools with a view of their own, and
+    /// tools that the result does not name, stay as they are.
     fn assign(request: &Request<'_>) -> Result<Vec<ToolView>, Failure>;
 }
 

@@ -37,7 +37,7 @@ fn one_question() {
 }
 
 #[test]
-fn what_is_missing_is_asked_in_one_round() {
+fn all_missing_answers_are_asked_for_in_one_round() {
     let questions = || (form::<Person>("a", "A?"), roots("b"), sample("c", json!({})));
     let rehearsal = Rehearsal::new().roots("b", ["file:///b"]);
     let asks = asked(rehearsal.request().ask(questions()));
@@ -61,7 +61,7 @@ fn a_list_of_questions() {
 }
 
 #[test]
-fn no_is_an_answer() {
+fn a_declined_form_fails_unless_the_plugin_takes_it_as_an_answer() {
     let rehearsal = Rehearsal::new().form_declined("who");
     let question = || form::<Person>("who", "Who is it?");
     let failure = rehearsal.request().ask(question()).expect_err("declined");
@@ -71,7 +71,7 @@ fn no_is_an_answer() {
 }
 
 #[test]
-fn an_answer_that_does_not_fit() {
+fn an_answer_of_another_kind_or_schema_fails() {
     let rehearsal = Rehearsal::new().form("who", json!({ "name": 1 })).visited("page");
     let wrong = rehearsal.request().ask(form::<Person>("who", "Who is it?"));
     let wrong = wrong.expect_err("it is wrong").to_string();
@@ -98,7 +98,7 @@ fn consent_is_given_to_one_action() {
 }
 
 #[test]
-fn who_cannot_be_asked_reads_what_would_help() {
+fn consent_that_cannot_be_asked_for_fails_with_the_remedy() {
     let long = "x".repeat(MAX_SUBJECT_CHARS + 1);
     let cases = [
         (Rehearsal::new().without("elicitation.form"), "quit", "does not support forms"),

@@ -21,7 +21,7 @@ pub enum Reason {
     InvalidUrl,
     /// A method or a header that cannot be sent.
     Invalid(&'static str),
-    /// The error code of the host; see [`Error::is_denied`].
+    /// The error code of `wasi:http`; see [`Error::is_denied`].
     Code(ErrorCode),
     /// The connection broke during the transfer of a body.
     Interrupted(String),
@@ -29,7 +29,7 @@ pub enum Reason {
     TooLarge(u64),
     /// The function that received the body failed.
     Sink(String),
-    /// The caller ended the wait.
+    /// `go_on` or `watch` returned `false`: see [`Request::send_watched`](super::Request::send_watched).
     GivenUp,
     /// The status is not 2xx.
     Status(u16),
@@ -40,7 +40,7 @@ pub enum Reason {
 }
 
 impl Error {
-    /// Whether the host denied the request: no grant, or a forbidden address.
+    /// Whether Portcullis denied the request: no grant, or a forbidden address.
     pub fn is_denied(&self) -> bool {
         matches!(
             self.reason,

@@ -17,7 +17,7 @@ use wasip2::{
     },
 };
 
-/// Maximum number of bytes written to a stream at once: `blocking-write-and-flush` takes 4096.
+/// Maximum number of bytes written to a stream at once: `blocking-write-and-flush` takes no more.
 const WRITE_BYTES: usize = 4096;
 /// Maximum number of bytes read from a stream at once.
 const READ_BYTES: u64 = 64 * 1024;

@@ -1,5 +1,5 @@
-//! The contract's `changes`, on the files of this machine. Unlike in the host, a test that is killed in the
-//! middle leaves the files that it had written.
+//! The contract's `changes`, on the files of this machine. If a test is killed while it applies changes, the files
+//! that it has written stay, unlike in the host.
 
 use crate::bindings::portcullis::plugin::changes::{Change, ChangeError, Expected};
 use sha2::{Digest, Sha256};
@@ -57,14 +57,14 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Puts back the earlier contents of each written path.
+/// The written paths, to put back what was there before.
 #[derive(Default)]
 struct Undo {
-    /// The written paths and their earlier contents, in the order of writing.
+    /// The paths in the order of writing.
     written: Vec<(String, Before)>,
 }
 
-/// The earlier contents of a path.
+/// What was at a path before.
 enum Before {
     Nothing,
     NoDirectory,

@@ -1,4 +1,4 @@
-//! The contract's `tool-calls`, with the tools of the rehearsal's catalog and the functions that the test added.
+//! The contract's `tool-calls`. The tools of the rehearsal's catalog are listed, and functions of the test answer calls.
 
 use super::world::{World, catalog, here};
 use crate::bindings::portcullis::plugin::tool_calls::{

@@ -1,4 +1,4 @@
-//! In-memory versions of the host's functions: settings, catalog, cache, store, process and HTTP.
+//! In-memory versions of the host's functions: settings, catalog, cache, store, processes and HTTP.
 
 use crate::bindings::portcullis::plugin::store::Entry;
 use std::{
@@ -14,7 +14,7 @@ pub struct World {
     cached: RefCell<BTreeMap<String, Vec<u8>>>,
     /// Keys of the cache that another call holds.
     claimed: RefCell<BTreeSet<String>>,
-    /// The key is whether the entry belongs to the caller, and the key in the store.
+    /// The entries by their key in the store. `true`: the entry belongs to the caller.
     stored: RefCell<BTreeMap<(bool, String), Entry>>,
     writes: Cell<u64>,
     tools: RefCell<Vec<catalog::Entry>>,
@@ -152,8 +152,8 @@ pub mod cache {
         super::here().cached.borrow_mut().insert(key.to_owned(), value.to_owned());
     }
 
-    /// A claim. A rehearsal makes one call at a time, so every claim succeeds, except with a time
-    /// limit where the test holds the key.
+    /// A claim. A rehearsal makes one call at a time, so every claim succeeds, except a claim with a time limit on a
+    /// key that the test holds.
     pub struct Claim;
 
     impl Claim {

@@ -45,8 +45,8 @@ fn with_host_functions<T>(use_it: impl FnOnce(&mut dyn HostFunctions) -> T) -> J
     })
 }
 
-/// The program's clock. It shows when the last call ended (before the first call: when the run began). It does not
-/// advance in between, so a program reads the same times in each round.
+/// The program's clock. It shows when the last call ended or, before any call has ended, when the run began. It does
+/// not advance in between, so a program reads the same times in each round.
 struct ScriptClock(Cell<u64>);
 
 impl Clock for ScriptClock {
@@ -61,7 +61,7 @@ impl Clock for ScriptClock {
     }
 }
 
-/// Hooks of the engine that forbid programs made from strings (`eval`, `new Function`). The time zone is UTC.
+/// Hooks of the engine that forbid code made from strings (`eval`, `new Function`) and set the time zone to UTC.
 struct EvalDisabled;
 
 impl HostHooks for EvalDisabled {
@@ -93,7 +93,7 @@ thread_local! {
     static PREPARED: RefCell<Option<Engine>> = const { RefCell::new(None) };
 }
 
-/// Makes the engine of the next program on this thread in advance. Making an engine takes longer than many programs run.
+/// Makes the engine of the next program on this thread in advance, since that takes longer than many programs run.
 pub fn prepare() {
     // A failure occurs again when the program runs, and is reported there.
     PREPARED.set(Engine::new().ok());
@@ -103,8 +103,8 @@ pub fn prepare() {
 ///
 /// # Errors
 ///
-/// The program does not parse, throws, waits for something that never comes, or exceeds a limit of the
-/// engine.
+/// The program does not parse, throws, awaits a promise that is never settled, returns a value that JSON cannot
+/// express, or exceeds a limit of the engine.
 pub fn run(
     program: &str,
     beginning: RunSeed,
@@ -295,7 +295,7 @@ impl Prelude {
         let shown = error.to_string();
         let native = error.try_native(context).map(|native| native.to_string());
         let Ok(value) = error.clone().into_opaque(context) else {
-            // The recursion limit of the engine, an error that programs cannot catch.
+            // The program exceeded the recursion limit of the engine, an error that programs cannot catch.
             let message = shown.lines().next().unwrap_or_default().to_owned();
             return ProgramError { name: "RangeError".into(), message, place: place_in(&shown) };
         };
@@ -312,8 +312,8 @@ impl Prelude {
     }
 }
 
-/// The first position in the program that a text of the engine names, as `(program:LINE:COLUMN)`. The engine
-/// counts the line that [`run_in`] writes before the program. The line in the result does not count it.
+/// The first position in the program that a text of the engine names, as `(program:LINE:COLUMN)`. The
+/// engine's line numbers include the line that [`run_in`] writes before the program; the returned number does not.
 fn place_in(text: &str) -> Option<(u32, u32)> {
     let start = format!("({PROGRAM}:");
     let mut places = text.split(&start).skip(1);

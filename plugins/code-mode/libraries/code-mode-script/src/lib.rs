@@ -1,7 +1,7 @@
 //! Runs a program in JavaScript or TypeScript that calls tools.
 //!
 //! The program is the body of an asynchronous function: it may `await` and `return`. [`types`] removes the types of
-//! TypeScript, and [`engine`] runs the rest. Only `engine` knows the JavaScript engine.
+//! TypeScript, and [`engine`] runs the JavaScript that remains. Only `engine` depends on the JavaScript engine, Boa.
 
 pub mod engine;
 mod names;
@@ -11,7 +11,7 @@ use std::fmt;
 
 /// The functions outside the engine that a program can call.
 pub trait HostFunctions {
-    /// The names of the tools, each with its source. The second call waits for plugins that are still being compiled.
+    /// The names of the tools, each with its source. A second call first waits for plugins that are being compiled.
     fn names(&mut self) -> Vec<(String, String)>;
     /// Starts a call of a tool and returns its number. The arguments are a JSON object.
     fn start(&mut self, tool: &str, arguments: &str) -> u32;

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-/// The members of `tools` and of each of its sources, as JSON for the prelude:
+/// The members of `tools`, and those of each source in `tools`, as JSON for the prelude:
 /// `{"sources": {SOURCE: {"names": {NAME: 1}, "plainer": {ALIAS: NAME}}}, "plainer": {ALIAS: SOURCE}}`. A name that is
 /// not an identifier, or that begins with the name of its source, also has a plainer or shorter alias, unless another
-/// tool has the alias as a name.
+/// tool of the source already has this name or alias.
 pub fn layout(tools: &[(String, String)]) -> String {
     let mut sources: Map<String, Value> = Map::new();
     for (name, source) in tools {
@@ -42,7 +42,7 @@ fn aliases(name: &str, source: &str) -> Vec<String> {
     aliases
 }
 
-/// A name with underscores in place of all characters that identifiers cannot have.
+/// A name as an identifier: an underscore replaces each other character, and precedes a leading digit.
 fn identifier(name: &str) -> String {
     let is_plain = |one: char| one.is_ascii_alphanumeric() || one == '_' || one == '$';
     let plain: String = name.chars().map(|one| if is_plain(one) { one } else { '_' }).collect();

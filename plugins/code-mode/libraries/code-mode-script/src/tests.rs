@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::*;
 
-/// What the fake tools saw of a program.
+/// What a program asked of the fake tools.
 #[derive(Default)]
 struct Seen {
     calls: Vec<(String, String)>,
@@ -142,7 +142,7 @@ fn an_engine_that_was_made_in_advance_runs_one_program() {
     let fresh = value(program);
     engine::prepare();
     assert_eq!(value(program), fresh, "time and seed are those of the run");
-    assert_eq!(value("return typeof left"), r#""undefined""#, "nothing is left of it");
+    assert_eq!(value("return typeof left"), r#""undefined""#, "earlier globals are gone");
 }
 
 #[test]

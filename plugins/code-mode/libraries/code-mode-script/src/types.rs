@@ -25,8 +25,8 @@ const AFTER: &str = "\n})";
 ///
 /// # Errors
 ///
-/// The program is not valid JavaScript or TypeScript, or uses a TypeScript feature that is more than a type,
-/// such as an enum.
+/// The program is not valid JavaScript or TypeScript, or has something that programs cannot have, such as an enum or a
+/// decorator.
 pub fn removed(program: &str) -> Result<String, ProgramError> {
     let whole = format!("{BEFORE}{program}{AFTER}");
     let allocator = Allocator::default();
@@ -68,7 +68,7 @@ fn parsed<'a>(
     }))
 }
 
-/// The message of a fault, with a hint where models often go wrong.
+/// The message of a fault, with a hint if the program seems to have an import or export.
 fn hint(message: &str, program: &str) -> String {
     let is_module = |line: &str| {
         let line = line.trim_start();
@@ -95,7 +95,7 @@ fn syntax_error(whole: &str, message: &str, offset: usize) -> ProgramError {
 struct TypeEraser<'s> {
     source: &'s str,
     bytes: Vec<u8>,
-    /// The first TypeScript feature that is more than a type, and its offset.
+    /// The first thing that programs cannot have, and its offset.
     refused: Option<(&'static str, usize)>,
 }
 
@@ -109,7 +109,7 @@ impl TypeEraser<'_> {
         }
     }
 
-    /// Overwrites a whole statement. A semicolon keeps the statements around it apart.
+    /// Overwrites a whole statement or class member. A semicolon keeps its neighbours apart.
     fn blank_statement(&mut self, from: u32, to: u32) {
         self.blank(from, to);
         self.bytes[from as usize] = b';';

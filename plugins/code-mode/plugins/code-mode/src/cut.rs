@@ -1,9 +1,10 @@
-//! Shortens a JSON value to a maximum size. The structure stays: lists get fewer items, objects fewer keys, and texts
-//! get shorter. A note says how much is missing.
+//! Shortens a JSON value to a maximum size. The structure stays as far as possible: lists get fewer items, objects
+//! fewer keys, and texts get shorter. Notes in the value say how much is missing.
 
 use serde_json::{Map, Value};
 
-/// Maximum numbers of items in a list and of characters in a text, tried in this order until the value fits.
+/// Maximum numbers of items in the outermost list and of characters in a text, tried in this order until the value
+/// fits.
 const STEPS: &[(usize, usize)] =
     &[(400, 8000), (150, 3000), (60, 1000), (25, 400), (10, 200), (5, 100), (3, 60), (1, 40)];
 

@@ -18,7 +18,7 @@ plugin! {
 }
 
 /// Prepares the engine when the component is instantiated: instantiation calls the exported function `_initialize`.
-/// The host instantiates the component of the next call in advance, so the engine is ready when the call arrives.
+/// The host can instantiate the component for the next call in advance. Then the engine is ready when the call arrives.
 #[cfg(target_family = "wasm")]
 #[expect(unsafe_code, reason = "the name is that of a module's start, and nothing else has it")]
 #[unsafe(export_name = "_initialize")]

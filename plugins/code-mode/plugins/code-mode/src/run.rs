@@ -17,7 +17,7 @@ const MAX_RESULT: usize = 20_000;
 
 /// Maximum number of log lines that are kept.
 const MAX_LINES: usize = 100;
-/// Maximum size of all log lines that are kept, in bytes. The last line may exceed it.
+/// Maximum size of all log lines that are kept, in bytes. The last line may exceed this size.
 const MAX_LOGGED: usize = 4_000;
 
 /// Maximum number of calls in the answer.

@@ -5,7 +5,7 @@ use portcullis_plugin::tool_calls::Callable;
 use portcullis_tool_search::{Document, Index};
 use serde_json::Value;
 
-/// Number of tools in the answer, if the caller sets no limit.
+/// Number of tools in the answer, if the arguments set no limit.
 const LIMIT: usize = 8;
 
 /// Maximum number of tools in the answer.
@@ -66,7 +66,7 @@ fn parameters(tool: &Callable) -> Vec<&str> {
     properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect()
 }
 
-/// The names of the tools' sources without duplicates, or `nothing`.
+/// The names of the tools' sources without duplicates, or "nothing" if there are no tools.
 pub fn sources(tools: &[Callable]) -> String {
     let mut sources: Vec<&str> = tools.iter().map(|tool| tool.source.as_str()).collect();
     sources.sort_unstable();

@@ -1,4 +1,4 @@
-//! Tests of the three tools, with a host in memory.
+//! Tests of the three tools, with a fake host.
 
 use portcullis_plugin::catalog::Entry;
 use portcullis_plugin::prelude::*;

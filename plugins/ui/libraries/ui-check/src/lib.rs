@@ -17,7 +17,7 @@ pub use manipulation::manipulation_signs;
 pub struct CheckResult {
     /// The repaired document.
     pub html: String,
-    /// The repairs: parts that were removed or added.
+    /// The repairs: each names a removed part.
     pub repairs: Vec<String>,
     /// Why the document must not be shown, and what to do instead; empty if it may be shown.
     pub faults: Vec<String>,
@@ -32,11 +32,11 @@ pub struct Document {
     pub program: serde_json::Value,
 }
 
-/// Splits a document that [`check`] has accepted.
+/// Splits a document that [`check`] has accepted into markup and program.
 ///
 /// # Errors
 ///
-/// The faults, if the current rules do not accept the document.
+/// The faults that the markup, scripts or styles have by the current rules.
 pub fn parts(html: &str) -> Result<Document, Vec<String>> {
     let rewritten = markup::rewrite(html).map_err(|why| vec![why])?;
     let compiled = program::compile(&rewritten.scripts, &rewritten.ids);
@@ -49,7 +49,7 @@ pub fn parts(html: &str) -> Result<Document, Vec<String>> {
     Ok(Document { markup: rewritten.markup, program: compiled.program() })
 }
 
-/// Maximum number of faults that are reported.
+/// Maximum number of faults that [`check`] reports.
 const FAULTS: usize = 20;
 
 /// Checks a document of at most `most_bytes` bytes. The document must call `portcullis.listen`, the only way

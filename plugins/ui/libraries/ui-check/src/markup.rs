@@ -61,7 +61,7 @@ pub struct Rewritten {
     pub faults: Vec<String>,
     pub scripts: Vec<String>,
     pub styles: Vec<String>,
-    /// The visible text.
+    /// The text between the tags, and that of attributes which are shown, such as `alt`.
     pub text: String,
     /// The document without its scripts.
     pub markup: String,
@@ -272,7 +272,7 @@ fn is_known_input(kind: &str) -> bool {
     known.contains(&kind.trim().to_ascii_lowercase().as_str())
 }
 
-/// Whether a URL stays within this document.
+/// Whether a URL is empty, points into this document, or contains a picture as data.
 fn is_within(address: &str) -> bool {
     let address = address.trim_start();
     let pictures = ["data:image/png", "data:image/jpeg", "data:image/gif", "data:image/webp"];

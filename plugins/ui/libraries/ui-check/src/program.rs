@@ -38,7 +38,7 @@ fn too_long() -> String {
 pub struct Compiled {
     /// The statements of all scripts, in their order.
     body: Vec<Value>,
-    /// The forbidden parts of the scripts, each with what to write instead.
+    /// The faults of the scripts, if possible with what to write instead.
     pub faults: Vec<String>,
     /// Whether a script calls `portcullis.listen`.
     pub listens: bool,

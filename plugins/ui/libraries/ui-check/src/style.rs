@@ -1,4 +1,4 @@
-//! Checks CSS: a style sheet must not load anything from elsewhere.
+//! Checks CSS: finds parts that load something from elsewhere, and features that are not allowed in a view.
 
 /// The faults of a style sheet, or of the value of a `style` attribute.
 pub fn check(css: &str) -> Vec<String> {

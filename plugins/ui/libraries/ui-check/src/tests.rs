@@ -53,7 +53,7 @@ fn a_valid_document_is_accepted_unchanged() {
     assert!(!document.markup.contains("<script") && document.markup.contains("<style>"));
     assert_eq!(document.program["type"], "Program");
     let again = check(&judged.html, MAX_BYTES);
-    assert_eq!(again.faults, [] as [&str; 0], "what was let in is let in again");
+    assert_eq!(again.faults, [] as [&str; 0], "an accepted document is accepted again");
 }
 
 #[test]

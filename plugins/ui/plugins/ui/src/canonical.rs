@@ -3,7 +3,7 @@
 use portcullis_plugin::serde_json::{self, Value};
 use sha2::{Digest, Sha256};
 
-/// The SHA-256 of a value's canonical form, in 40 hexadecimal digits.
+/// The SHA-256 of a value's canonical form, cut to 40 hexadecimal digits (160 bits).
 pub fn digest(value: &Value) -> String {
     digest_of(text(value).as_bytes())
 }

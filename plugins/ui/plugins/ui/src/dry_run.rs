@@ -16,20 +16,20 @@ const POINTERS: usize = 200;
 /// The result of a dry run.
 #[derive(Debug, PartialEq)]
 pub struct DryRunResult {
-    /// The pointers without a target.
+    /// The pointers that lead to nothing or to a value of the wrong type, and the arguments that the tool does not take.
     pub problems: Vec<Problem>,
     /// The pointers that could not be verified: no schema declares the target, and there is no answer to
     /// compare with.
     pub unverified: Vec<String>,
 }
 
-/// Follows all pointers of a [valid](crate::spec::check) specification. If the plugin may not read the tool's
-/// last answer (`last`), it asks the host whether the pointers have targets in this answer.
+/// Follows all pointers of a [valid](crate::spec::check) specification through the schemas and, if the plugin may read
+/// it, the tool's last answer (`last`). Asks the host whether the other pointers have targets in the last answer.
 pub fn check(specification: &Value, tool: &Entry, last: Option<&Value>) -> DryRunResult {
     let mut run = Run {
         input: Place::of(Some(&tool.input_schema), None),
         result: Place::of(tool.output_schema.as_ref(), last),
-        template: Regex::new(r"\{((?:@|/(?:input|result|content))[^{}]*)\}").expect("it is one"),
+        template: Regex::new(r"\{((?:@|/(?:input|result|content))[^{}]*)\}").expect("it is valid"),
         problems: Vec::new(),
         undeclared: Vec::new(),
         guards: 0,
@@ -65,7 +65,7 @@ struct Run<'a> {
     template: Regex,
     problems: Vec<Problem>,
     undeclared: Vec<Undeclared>,
-    /// How many components around the current one have a condition.
+    /// How many of the components down to the current one have a condition.
     guards: usize,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Run<'a> {
         self.problems.push(Problem { at, what: what.into() });
     }
 
-    /// Asks the host to follow the pointers to undeclared places. Returns the pointers that stay unverified.
+    /// Asks the host to follow the first [`POINTERS`] pointers to undeclared places. Returns those that stay unverified.
     fn ask_host(&mut self, tool: &str) -> Vec<String> {
         let mut undeclared = std::mem::take(&mut self.undeclared);
         undeclared.truncate(POINTERS);

@@ -1,4 +1,5 @@
-//! Writes prompts, answers and pages to folders for people to read, without secrets.
+//! Writes prompts, answers and pages to the operator's folders. Texts that look like secrets are removed from files in
+//! the debug folder.
 
 use crate::{address, settings::Settings};
 use portcullis_plugin::prelude::*;
@@ -40,7 +41,7 @@ pub fn redacted(text: &str) -> String {
         r#"(?i)\b(?:api[-_ ]?key|secret|password|passwd|token)\b["']?\s*[:=]\s*["']?[^\s"',;]{6,}"#,
     ];
     SECRETS.iter().fold(text.to_owned(), |text, secret| {
-        let secret = Regex::new(secret).expect("it is one");
+        let secret = Regex::new(secret).expect("it is valid");
         secret.replace_all(&text, "[redacted]").into_owned()
     })
 }

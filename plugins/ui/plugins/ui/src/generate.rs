@@ -16,8 +16,8 @@ use portcullis_plugin::{
 use serde::{Deserialize, Serialize};
 use std::{fmt, time::Duration};
 
-/// Cache keys that bound the number of concurrent generations. Background jobs do not use the last slot: it stays
-/// free for callers who wait.
+/// Cache keys that bound the number of concurrent generations. Jobs in the background do not use the last
+/// slot, so that it stays free for generations in the foreground.
 const SLOTS: [&str; 3] = ["slot/0", "slot/1", "slot/2"];
 /// Longest wait for a tool's turn or for a slot before the budget is checked again.
 const STEP: Duration = Duration::from_millis(200);
@@ -71,12 +71,12 @@ fn leave(request: &Request<'_>, tool: &str, anew: bool) -> bool {
     is_left
 }
 
-/// Whether a caller waits for the result.
+/// Whether a client waits for the generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitMode {
-    /// A caller waits.
+    /// A client waits for the answer of the call.
     Foreground,
-    /// No caller waits.
+    /// No client waits: the generation is a job.
     Background,
 }
 
@@ -104,7 +104,7 @@ pub struct GeneratedView {
     pub address: String,
     /// Duration in milliseconds.
     pub ms: u64,
-    /// Whether the view came from the cache.
+    /// Whether the view came from the cache or from another call.
     pub from_cache: bool,
 }
 
@@ -113,7 +113,7 @@ pub struct GeneratedView {
 pub enum NoViewReason {
     /// This generation waited for others until its time was used up.
     Busy,
-    /// Another call failed to generate the same view a moment ago.
+    /// Another call failed to generate the same view while this call waited for it.
     Same(GenerationFailure),
     /// The provider failed.
     Provider(provider::Error),
@@ -161,7 +161,7 @@ impl NoViewReason {
     }
 }
 
-/// Whether there is a provider, and it has not just failed for this tool (see `REST`).
+/// Whether there is a provider, and the generation of this view has not failed within the last `REST`.
 pub fn is_worth_trying(tool: &Entry, settings: &Settings) -> bool {
     let Some(provider) = &settings.provider else { return false };
     let key = key(tool, settings, provider, &stored_views::record(&tool.name));
@@ -201,7 +201,7 @@ fn sample(tool: &Entry, settings: &Settings) -> Option<Value> {
     if settings.send_results { catalog::last_result(&tool.name) } else { None }
 }
 
-/// Generates a view and publishes it. Only one view of a tool is generated at a time. A caller that waited while the
+/// Generates a view and publishes it. Only one view of a tool is generated at a time. A call that waited while the
 /// same view was made gets that view. `anew`: ignore the cache.
 pub fn generate(
     request: &Request<'_>,
@@ -237,7 +237,7 @@ pub fn generate(
     let made = match found {
         Some(view) => Ok(view),
         None => {
-            // No caller waits for a job, so the job's time begins when it has its turn.
+            // No client waits for a job, so the job's time begins when the job has its turn.
             let budget = match pace {
                 WaitMode::Foreground => waiting,
                 WaitMode::Background => Budget::new(request, clock, provider.background),

@@ -1,5 +1,5 @@
-//! The plugin `ui`: generates views (MCP Apps) for the tools of all plugins and servers, from their
-//! schemas and, if configured, with a model.
+//! The plugin `ui`: generates views (MCP Apps) for the tools of all plugins and upstream servers, from their
+//! schemas and, if a provider is set, with a model.
 
 mod address;
 mod canonical;

@@ -159,7 +159,7 @@ pub fn definition(tool: &Entry) -> Value {
     Value::Object(definition)
 }
 
-/// The template's version: a digest of the parts that all pages share.
+/// The template's version: a digest of all files from which pages are built.
 pub fn template_version() -> String {
     let mut all = [
         TEMPLATE,
@@ -177,7 +177,7 @@ pub fn template_version() -> String {
     canonical::digest_of(all.as_bytes())
 }
 
-/// `_meta` of a view, the same in the list and with the contents. It declares no permissions, so
+/// `_meta` of a view, the same in the list of resources and with the contents. It declares no permissions, so
 /// that a client allows none.
 pub fn meta() -> Value {
     json!({ "_meta": { "ui": { "csp": {}, "prefersBorder": true } } })

@@ -56,9 +56,9 @@ pub struct Provider {
     pub effort: Option<String>,
     /// Maximum number of retries after a temporary failure.
     pub max_retries: u64,
-    /// Time limit while a caller waits.
+    /// Time limit of a generation while a client waits.
     pub foreground: Duration,
-    /// Time limit in the background.
+    /// Time limit of a generation in the background.
     pub background: Duration,
 }
 
@@ -127,7 +127,7 @@ impl Settings {
         settings
     }
 
-    /// Whether the tool gets a view.
+    /// Whether the setting `tools` names the tool, or is not set.
     pub fn allows(&self, tool: &str) -> bool {
         self.tools.as_ref().is_none_or(|names| {
             names.iter().any(|name| match name.strip_suffix('*') {

@@ -202,7 +202,7 @@ fn children<'a>(schema: &'a Value, token: &str) -> Option<Vec<&'a Value>> {
     Some(known)
 }
 
-/// Whether `type` contains one of these.
+/// Whether a value of the keyword `type` names one of these types.
 fn names(kind: &Value, kinds: &[&str]) -> bool {
     let is_one = |kind: &Value| kind.as_str().is_some_and(|kind| kinds.contains(&kind));
     is_one(kind) || kind.as_array().is_some_and(|all| all.iter().any(is_one))

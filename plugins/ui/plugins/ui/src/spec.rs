@@ -94,7 +94,7 @@ impl<'s> Check<'s> {
                 "maxLength" | "minItems" | "maxItems" | "maxProperties" => {
                     self.size(keyword, rule, value, at);
                 }
-                // `properties` handles the keywords of objects; the others cannot fail.
+                // `const` and `enum` hold here, `properties` checks `additionalProperties`, and the others cannot fail.
                 "const"
                 | "enum"
                 | "additionalProperties"
@@ -220,7 +220,7 @@ impl<'s> Check<'s> {
         let compiled = self
             .patterns
             .entry(pattern)
-            .or_insert_with(|| Regex::new(pattern).expect("patterns of view.schema.json are such"));
+            .or_insert_with(|| Regex::new(pattern).expect("the pattern is valid"));
         if !compiled.is_match(text) {
             let meant = keywords.get("description").and_then(Value::as_str);
             let meant = meant.map_or_else(|| format!("must match {pattern}"), str::to_owned);

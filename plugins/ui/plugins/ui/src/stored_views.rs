@@ -36,7 +36,7 @@ pub struct Record {
 /// A requested change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Refinement {
-    /// Milliseconds since 1970.
+    /// When the change was requested, in milliseconds since 1970.
     pub at: u64,
     /// The user's words.
     pub feedback: String,
@@ -45,15 +45,15 @@ pub struct Refinement {
 /// A failure to make a view.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GenerationFailure {
-    /// Milliseconds since 1970.
+    /// When the failure occurred, in milliseconds since 1970.
     pub at: u64,
-    /// The code of a provider's error, or `INVALID`.
+    /// The code of a provider's error, `INVALID` or `STORE`.
     pub code: String,
     /// Message for people.
     pub why: String,
 }
 
-/// A generated view.
+/// A view that a model wrote.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct View {
     /// The content of the view.
@@ -67,7 +67,7 @@ pub struct View {
     /// The id of the request that led to the view, as in logs and the audit.
     #[serde(default)]
     pub request: Option<String>,
-    /// Milliseconds since 1970.
+    /// When the view was made or taken from the cache, in milliseconds since 1970.
     pub at: u64,
     /// Duration of the generation in milliseconds.
     pub duration_ms: u64,
@@ -110,7 +110,7 @@ pub struct IndexEntry {
     pub is_document: bool,
     /// Length of the body in bytes.
     pub bytes: usize,
-    /// Time of the generation, in milliseconds since 1970.
+    /// As [`View::at`].
     pub at: u64,
 }
 
@@ -274,7 +274,7 @@ fn key(tool: &str) -> String {
     format!("tool/{tool}")
 }
 
-/// Missing, unreadable or outdated data counts as absent and is made again.
+/// Reads data. Data that is missing or cannot be read counts as absent.
 fn read<T: DeserializeOwned>(key: &str) -> Option<T> {
     let bytes = if settings::keeps() {
         store::plugin().ok()?.get(key).ok()??.value
@@ -313,7 +313,7 @@ fn update<T: Serialize + DeserializeOwned>(
     change: impl Fn(Option<T>) -> T,
 ) -> Result<T, Failure> {
     if !settings::keeps() {
-        // Serialises all changes to the cached data.
+        // Only one call at a time may change the cached data.
         let _turn = cache::claim("turn");
         let changed = change(read(key));
         write(key, serde_json::to_vec(&changed)?)?;
@@ -321,7 +321,7 @@ fn update<T: Serialize + DeserializeOwned>(
     }
     let kept = store::plugin()?.update(key, |old| {
         let old = old.and_then(|bytes| serde_json::from_slice(bytes).ok());
-        serde_json::to_vec(&change(old)).expect("what is kept is JSON")
+        serde_json::to_vec(&change(old)).expect("the data are written as JSON")
     })?;
     Ok(serde_json::from_slice(&kept)?)
 }

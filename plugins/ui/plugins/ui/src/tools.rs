@@ -137,7 +137,7 @@ fn structured(value: &impl Serialize) -> Result<Reply, Failure> {
     Ok(Reply::new().text(value.to_string()).structured(value))
 }
 
-/// Generates a view now, or schedules a job if the time is too short. Returns a message for the model.
+/// Generates a view now, or schedules a job if more time may help. Returns a message for the model.
 /// `word`: what was done, such as "regenerated".
 fn generate(
     request: &Request<'_>,

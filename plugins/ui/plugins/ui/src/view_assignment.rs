@@ -84,8 +84,8 @@ impl<'a> ViewUris<'a> {
         address::of(&tool.name, &canonical::digest(&parts))
     }
 
-    /// The view that was made for the current version of the tool. A stored document is ignored
-    /// if the operator has turned documents off.
+    /// The view that was made for the current version of the tool. A stored document is ignored unless the
+    /// operator allows documents.
     pub fn view(&self, tool: &Entry) -> Option<&stored_views::IndexEntry> {
         let view = self.index.current(tool, &self.cache, self.now);
         view.filter(|view| self.documents || !view.is_document)
@@ -183,7 +183,7 @@ pub fn page_of(tool: &Entry, settings: &Settings) -> Page {
     Page { html, is_plain: matches!(face, ViewContent::Plain) }
 }
 
-/// Notifies clients that a tool's view has changed, and returns the new URI.
+/// Notifies clients if a tool's view is no longer the one at the URI `before`. Returns the current URI.
 pub fn notify_view_changed(
     request: &Request<'_>,
     tool: &Entry,

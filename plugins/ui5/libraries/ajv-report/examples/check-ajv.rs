@@ -2,8 +2,8 @@
 //! check-ajv -- DIR`.
 //!
 //! `DIR` holds `ajv-VERSION.jsonl` (or `.jsonl.xz`), one line for each instance with the members
-//! `manifest` and `errors`, and the schemas as `schemas/VERSION.json`. The documents they refer to
-//! are `schemas/adaptive-card-1.5.0.json` and, if needed, `schemas/draft-07.json`.
+//! `manifest` and `errors`, and the schemas as `schemas/VERSION.json`. The documents that the
+//! schemas refer to are `schemas/adaptive-card-1.5.0.json` and, if needed, `schemas/draft-07.json`.
 
 use ajv_report::{Dialect, ErrorObject, Schema};
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{version}: {lists} lists, {errors} errors");
     }
     println!("{different} lists differ");
-    if different > 0 { Err("not the same".into()) } else { Ok(()) }
+    if different > 0 { Err("some lists differ".into()) } else { Ok(()) }
 }
 
 fn as_json(error: &ErrorObject) -> Value {

@@ -1,4 +1,4 @@
-//! Resolves `$ref` within the schema or into documents of the caller. Nothing is fetched.
+//! Resolves `$ref` within the schema or into other given documents. Nothing is fetched.
 
 use crate::{CannotValidate, Dialect};
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! The string formats of ajv-formats, as it interprets them.
+//! The string formats of ajv-formats.
 
 use crate::CannotValidate;
 use jsonschema::ValidationOptions;
@@ -35,7 +35,7 @@ pub fn is_checked(format: &str) -> Result<bool, CannotValidate> {
     }
 }
 
-/// Registers the formats of ajv-formats with the validator.
+/// Registers the formats that this crate checks itself, as ajv-formats does.
 pub fn register(options: ValidationOptions<'_>) -> ValidationOptions<'_> {
     options
         .with_format("uri", is_uri)

@@ -22,7 +22,7 @@ pub enum Shape {
     SameEach,
     /// One schema for the members or items of the instance.
     Children,
-    /// A schema for each item, by position, or (draft-07 `items`) one for all of them.
+    /// Schemas for items, by position, or one schema for all of them.
     Positions,
     /// Schemas for members, by name.
     Names,

@@ -1,4 +1,4 @@
-//! Validates JSON against a JSON Schema and reports errors exactly like Ajv 8.
+//! Validates JSON against a JSON Schema and reports errors like Ajv 8.
 //!
 //! The `jsonschema` crate validates. Its errors are converted into the list that Ajv reports with
 //! `allErrors`: the same errors, in the same order, with the same messages, so that users of Ajv

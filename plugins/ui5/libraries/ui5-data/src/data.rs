@@ -59,7 +59,7 @@ impl Data {
         }
     }
 
-    /// Builds the index, and `index.json` if it is missing too.
+    /// Builds the index, and `index.json` if it is missing.
     pub fn make(directory: &Path) -> Result<Self, String> {
         let failed = |error: io::Error| {
             format!("Failed to index the API reference in {}: {error}", directory.display())

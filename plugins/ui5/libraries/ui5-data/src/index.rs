@@ -170,7 +170,7 @@ impl<R: Read + Seek> Index<R> {
         Ok(listed.chunks(4).map(|record| short(record, 0)).collect())
     }
 
-    /// The symbols with these numbers. Always takes two reads of the index.
+    /// The symbols with these numbers. Takes at most two reads of the index.
     pub fn entries(&mut self, numbers: &[u32]) -> io::Result<Vec<Entry>> {
         let (Some(&first), Some(&last)) = (numbers.iter().min(), numbers.iter().max()) else {
             return Ok(Vec::new());

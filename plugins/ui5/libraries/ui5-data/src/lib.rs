@@ -1,7 +1,8 @@
 //! The layout of the UI5 data directory, for plugins that read it and for the program that fills
 //! it.
 //!
-//! The API reference has the layout of the UI5 MCP server, so that both programs can share the data.
+//! The API reference has the layout of the UI5 MCP server, so that Portcullis and that server can
+//! share the data.
 
 mod compact;
 mod data;

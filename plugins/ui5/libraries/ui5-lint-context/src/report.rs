@@ -35,7 +35,8 @@ pub struct Finding {
     pub fatal: Option<bool>,
     /// The message.
     pub message: String,
-    /// Details. Empty if an earlier finding in the same [`Part`](crate::Part) has the same details.
+    /// Details. In a [`Part`](crate::Part), they may be empty if an earlier finding has the same
+    /// details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_details: Option<String>,
     /// The API that the finding is about. Not part of the results.

@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (bytes, target) = match texts.as_slice() {
         ["openui5", version, folder, target] => (openui5(version, Path::new(folder))?, target),
         ["webcomponents", folder, target] => (components(Path::new(folder))?, target),
-        _ => return Err("the first lines of this file say how it is called".into()),
+        _ => return Err("the first lines of compact.rs say how it is called".into()),
     };
     println!("{target}: {} bytes", bytes.len());
     fs::write(target, bytes)?;
@@ -86,7 +86,8 @@ fn openui5(version: &str, folder: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(make_compact(("OpenUI5", version), &libraries, symbols, LEVEL)?)
 }
 
-/// The shown part of a symbol: only kind, name and visibility if the symbol is not public.
+/// The shown part of a symbol: only kind, name and visibility if the symbol is private or
+/// restricted.
 fn written(content: &Map<String, Value>, library: &str, number: u32) -> Written {
     let text = |name: &str| content.get(name).and_then(Value::as_str).map(str::to_owned);
     let (name, module) = (text("name").unwrap_or_default(), text("module"));

@@ -60,7 +60,7 @@ pub struct Reference {
     data: Source,
     /// The release of the data: the requested one, or the nearest available.
     pub release: Release,
-    /// A note for the caller if the requested release was not available.
+    /// A note for the result if the requested release could not be fetched.
     pub note: Option<String>,
 }
 
@@ -302,7 +302,7 @@ impl Reference {
     }
 }
 
-/// The releases in a UI5 data directory, newest first.
+/// The releases in a UI5 data directory, by framework, newest first.
 pub fn releases_at_hand(directory: &Path) -> Vec<Release> {
     let root = apis(directory);
     let mut found = Vec::new();
@@ -317,8 +317,8 @@ pub fn releases_at_hand(directory: &Path) -> Vec<Release> {
     found
 }
 
-/// Writes `index.json` and our own index into a directory of `api.json` files, so that it can be
-/// part of the UI5 data directory. Fails with the reason.
+/// Writes this library's index, and `index.json` if it is missing, into a directory of `api.json`
+/// files, so that it can be part of the UI5 data directory. Fails with the reason.
 pub fn index_directory(directory: &Path) -> Result<(), String> {
     Data::make(directory).map(|_| ())
 }

@@ -99,7 +99,7 @@ pub struct App {
     /// The entity set and the columns to show.
     columns: Option<Columns>,
     typescript: bool,
-    /// Messages to the caller about defaults that were chosen.
+    /// Notes for the answer about defaults that were chosen.
     notes: Vec<String>,
 }
 

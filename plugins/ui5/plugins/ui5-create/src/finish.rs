@@ -38,7 +38,7 @@ pub enum Step {
 pub struct Finished {
     /// The steps that succeeded.
     pub done: Vec<Step>,
-    /// Messages to the caller about the other steps.
+    /// Notes for the answer about the other steps.
     pub notes: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Step {
         }
     }
 
-    /// The message to the caller about a step that was skipped or failed.
+    /// The note for the answer about a step that was skipped or failed.
     fn note(self, trouble: &StepProblem, directory: &Path) -> String {
         let directory = directory.display();
         match trouble {

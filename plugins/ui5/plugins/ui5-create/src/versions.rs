@@ -18,7 +18,7 @@ const OLDEST: Version = Version::new(1, 96, 0);
 /// The manifest version that UI5 1.136 introduced and every later version supports.
 const SECOND_MANIFEST: &str = "2.0.0";
 
-/// The advice to the caller if the list of versions is unusable.
+/// The advice in the message if the list of versions is unusable.
 const NAME_ONE: &str = "Please name a version with frameworkVersion.";
 
 /// The versions of npm packages that the TypeScript guide names and that apps install.
@@ -37,7 +37,7 @@ struct ManifestVersions {
 pub struct ChosenVersion {
     /// A version such as 1.136.0.
     pub version: Version,
-    /// A message about the version if the call did not name it.
+    /// A note for the answer about the version, such as that it could not be checked.
     pub note: Option<String>,
 }
 

@@ -81,7 +81,7 @@ impl Base {
         })
     }
 
-    /// Fails if some of the files exist, and names them.
+    /// Fails if some of the files exist, and names them, or if one of their folders is not a directory.
     pub fn check_free(&self, files: &[File]) -> Result<(), String> {
         let mut taken = Vec::new();
         for file in files {

@@ -19,18 +19,18 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Maximum number of packs in the folder; further ones are ignored.
 const MAX_PACKS: usize = 16;
 
-/// The packs that are not embedded, and notes about packs that are missing.
+/// The packs that are not embedded, and notes about packs that are missing or not used.
 #[derive(Default)]
 pub struct Sources {
     folder_packs: Vec<Vec<u8>>,
     contents: Option<Vec<u8>>,
-    /// Notes for the reader of an answer about packs that are missing.
+    /// Notes for the answer about packs that are missing or not used.
     pub notes: Vec<String>,
 }
 
 impl Sources {
-    /// Reads the packs of the folder. If no folder or embedded pack has the documentation of OpenUI5, fetches
-    /// its table of contents.
+    /// Reads the packs of the folder. If neither the folder nor an embedded pack has the documentation of
+    /// OpenUI5, fetches its table of contents.
     pub fn read() -> Self {
         let mut sources = Self::default();
         if let Some(folder) = settings::get(SETTING).filter(|folder| !folder.is_empty()) {

@@ -1,4 +1,4 @@
-//! Writes a manifest in the format in which it was read: indentation, line ends, byte order mark.
+//! Writes a manifest with the indentation, the line ends and the byte order mark that it had when it was read.
 
 use crate::app::Manifest;
 use serde::Serialize as _;

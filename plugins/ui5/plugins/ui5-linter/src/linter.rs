@@ -67,7 +67,7 @@ struct Fixed {
 }
 
 /// The linter's report on a project. Fixes are written to all files together, or to none. The error
-/// is a text for the caller.
+/// is a text for the answer.
 pub fn lint(
     directory: &str,
     patterns: Option<Vec<String>>,

@@ -50,7 +50,7 @@ impl StandIn {
 /// were never released, such as 1.74.0. If no packed schema lists the version, the nearest packed schema is
 /// used.
 ///
-/// The caller has validated the version. Fails with the source's error if no packed schema lists the version
+/// The version has to be valid. Fails with the source's error if no packed schema lists the version
 /// and the source answers that there is no such schema.
 pub fn find(
     pack: &Pack<'_>,

@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// Time for which no requests are sent to a server that did not respond.
 const RESPITE: Duration = Duration::from_secs(60);
 
-/// Gets the schema of a version. Fails with the reason and what to do.
+/// Gets the schema of a version. Fails with the reason.
 pub fn fetch(version: &str) -> Result<Value, String> {
     let source = settings::get(SETTING).unwrap_or_else(|| DEFAULT_SOURCE.to_owned());
     let source = source.trim_end_matches('/');

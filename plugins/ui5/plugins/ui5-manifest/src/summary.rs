@@ -19,7 +19,7 @@ const MAX_PATH: usize = 200;
 /// Maximum length of names that are compared for suggestions, in bytes.
 const MAX_COMPARED: usize = 64;
 
-/// One line for each root cause in at most `max_bytes` bytes, then the number of others.
+/// A line for each of the first root causes, in at most `max_bytes` bytes, then the number of others.
 pub fn lines(manifest: &Value, validation: &Validation<'_>, max_bytes: usize) -> Vec<String> {
     let findings = findings(validation);
     let mut size = 0;

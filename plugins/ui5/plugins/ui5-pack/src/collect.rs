@@ -94,7 +94,7 @@ pub(crate) fn pack(order: &PackOrder, made: u64, request: &Request<'_>) -> Resul
             missing.push(format!("the lists of versions ({why})"));
             version.clone()
         }
-        // The number of such a version is only in the list.
+        // Only the lists have the full version number.
         (Err(why), Version::Latest | Version::Minor(_)) => return Err(why),
     };
     pack.add_apis(&order.cdn.base(order.framework, Some(&version.to_lowercase())))?;
@@ -173,7 +173,7 @@ impl Collection<'_> {
             self.tell(number, versions.len(), &format!("schema of manifests {version}"));
             let url = format!("{source}/v{version}/schema.json");
             let part = Part::Schema(version.to_string());
-            // Both branches list the versions from before the second branch.
+            // The second branch also lists versions of the first one.
             if self.draft.has(&part) {
                 continue;
             }

@@ -43,7 +43,7 @@ pub(crate) struct Contents {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Item {
-    /// The name, which tells the kind of the entry: see [`Part`].
+    /// The name of the entry: see [`Part::name`].
     pub name: String,
     /// The size in bytes.
     pub bytes: u64,
@@ -51,7 +51,7 @@ pub(crate) struct Item {
     pub sha256: String,
 }
 
-/// The kind of an item. To pack another kind of data, add a variant here, fetch the data in `collect` and
+/// What an item is. To pack another kind of data, add a variant here, fetch the data in `collect` and
 /// place them in `unpack`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -75,7 +75,7 @@ impl Part {
         }
     }
 
-    /// The kind of an entry with that name. `None`: the entry does not belong in a pack.
+    /// What an entry with that name is. `None`: the entry does not belong in a pack.
     pub fn parse(name: &str) -> Option<Self> {
         let (folder, file) = name.split_once('/')?;
         match folder {

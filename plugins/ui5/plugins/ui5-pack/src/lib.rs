@@ -2,7 +2,7 @@
 //! network to machines without a network, as one file.
 //!
 //! A pack is a gzipped tar archive. Its first entry, `contents.json`, lists all other entries in order, each
-//! with its size and SHA-256. The name of an entry tells only its kind, not its path on the target machine:
+//! with its size and SHA-256. The name of an entry tells what it is, but not its path on the target machine:
 //! see `contents::Part`, where another kind of data can be added.
 
 mod archive;
@@ -105,7 +105,7 @@ impl Tool for Unpack {
     }
 }
 
-/// A pack in one line, which people can compare on both machines.
+/// A pack in one line, so that people can compare what was packed with what was unpacked.
 fn summary(contents: &Contents, (bytes, sha256): (u64, String)) -> String {
     let (libraries, schemas, lists) = contents.counts();
     format!(

@@ -23,7 +23,7 @@ const STAGING: &str = "unpacking";
 pub(crate) struct Unpacked {
     /// The list of contents.
     pub contents: Contents,
-    /// Whether the API reference was added. Otherwise the directory had it already.
+    /// Whether the API reference was added. Otherwise the directory had it already, or the pack has none.
     pub api_is_new: bool,
     /// How many lists of versions were newer than those in the directory.
     pub new_lists: usize,

@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     println!("{equal}/{total} equal");
-    if equal == total && total > 0 { Ok(()) } else { Err("not the same".into()) }
+    if equal == total && total > 0 { Ok(()) } else { Err("some answers differ".into()) }
 }
 
 /// The messages of both servers for arguments that are not a query.

@@ -12,7 +12,7 @@ pub const COMMAND: &str = "npm-view";
 /// Time for which an answer is cached.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Time limit of npm for all packages together, since the caller waits.
+/// Time limit of npm for all packages together, since the call waits for it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Asks npm for versions, until the first failure.

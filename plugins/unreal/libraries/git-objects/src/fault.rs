@@ -45,7 +45,7 @@ pub enum Fault {
     )]
     Missing(String),
     /// An object or a file of the repository has more bytes than the limit.
-    #[error("an object in git has {size} bytes: at most {most} are read")]
+    #[error("an object or file of the git repository has {size} bytes: at most {most} are read")]
     TooLarge {
         /// Size of the object or file in bytes.
         size: u64,
@@ -57,7 +57,7 @@ pub enum Fault {
     NotAFile(String, &'static str),
     /// Several files of the revision have names that differ from the name asked for only in case.
     #[error(
-        "in that revision no file is named `{0}`, and several are but for the case of letters: name one of {1}"
+        "in that revision no file is named `{0}`, and several names differ from it only in case: name one of {1}"
     )]
     SeveralNames(String, String),
     /// Git LFS has not downloaded the content with this SHA-256 and this size in bytes.

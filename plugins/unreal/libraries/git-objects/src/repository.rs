@@ -183,7 +183,7 @@ impl Repository {
         found.sort();
         found.dedup();
         if found.len() > 1 {
-            // Git does the same where a commit is expected: only commits count.
+            // Of several objects only commits count, as in git where a commit is expected.
             found.retain(|id| {
                 self.read(id, MAX_SMALL_BYTES).is_ok_and(|found| found.kind == Kind::Commit)
             });
@@ -220,7 +220,7 @@ impl Repository {
                 None => return Ok(Id::parse(found.trim(), self.length)),
             }
         }
-        Err(Fault::Malformed(format!("the reference {name} leads to itself")))
+        Err(Fault::Malformed(format!("the reference {name} is in a chain of too many references")))
     }
 
     /// The commit of an object: the object itself, or the commit to which a tag leads.

@@ -118,7 +118,7 @@ fn fault(dir: &Path, revision: &str) -> String {
 fn loose_objects_and_packs() {
     let (_held, dir) = repository(&[]);
     assert_same(&dir);
-    // Some objects in a pack, some loose, and packed references.
+    // All objects in a pack, and packed references.
     git(&dir, &["repack", "-d", "--quiet"]);
     git(&dir, &["pack-refs", "--all"]);
     assert_same(&dir);

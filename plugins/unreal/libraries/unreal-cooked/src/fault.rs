@@ -54,7 +54,7 @@ pub enum Fault {
         "its index is an image of the engine's memory (`-frozenindex`), which only 4.25 writes, and which is not read here"
     )]
     FrozenIndex,
-    /// The part is larger than the caller's limit.
+    /// The part is larger than the limit.
     #[error("{what} has {bytes} bytes: at most {most} are read")]
     TooLarge {
         /// The part.

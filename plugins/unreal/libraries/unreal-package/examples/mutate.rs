@@ -88,7 +88,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The files to damage.
+/// The files to damage: those below 200,000 bytes.
 fn originals(folder: &str) -> std::io::Result<Vec<Vec<u8>>> {
     let mut files = Vec::new();
     collect(Path::new(folder), &mut files)?;

@@ -29,7 +29,7 @@ pub struct Difference {
     pub moved: usize,
     /// Whether `changes` is incomplete, since there are more than 20,000.
     pub cut: bool,
-    /// A message for each part of either version that could not be read.
+    /// Messages about parts of objects that could not be read.
     pub warnings: Vec<String>,
 }
 
@@ -38,7 +38,8 @@ pub struct Difference {
 pub struct Change {
     /// The kind of the changed thing.
     pub part: Part,
-    /// The place of the change: a graph, a node, an object or a row; empty for the package.
+    /// The place of the change: a Blueprint, a graph, a node, an object or a row; empty for the
+    /// package.
     pub place: String,
     /// The name of the changed thing.
     pub name: String,
@@ -118,7 +119,7 @@ pub fn difference(before: &Package<'_>, after: &Package<'_>, package: &str) -> D
 }
 
 /// The packages that a package depends on, each with the kind of dependency. Packages of C++ code
-/// are left out.
+/// and build dependencies are left out.
 fn dependencies(package: &Package<'_>) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     for dependency in &package.header.dependencies {
@@ -149,7 +150,7 @@ impl Difference {
         }
     }
 
-    /// Adds a change if a value that both versions have differs.
+    /// Adds a change if the values of the two versions differ.
     fn one(&mut self, part: Part, place: &str, name: &str, before: String, after: String) {
         if before != after {
             let (before, after) = around(&before, &after);

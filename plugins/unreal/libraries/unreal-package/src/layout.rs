@@ -31,7 +31,7 @@ pub struct Layout {
     pub text_invariant: bool,
     /// Number formats may always show a sign (`AddedAlwaysSignNumberFormattingOption`).
     pub text_sign: bool,
-    /// Arguments of a text have 64 bits (`TextFormatArgumentData64bitSupport`).
+    /// Whole numbers in arguments of a text have 64 bits (`TextFormatArgumentData64bitSupport`).
     pub text_wide: bool,
     /// A text has developer notes, since 5.8.
     pub text_notes: bool,

@@ -126,7 +126,7 @@ impl<'a> Decoder<'_, 'a> {
         Ok(Some(Value::Struct(Box::new(Struct { kind: Some(structure), fields }))))
     }
 
-    /// Adds its value to each variable of a parameter store. The value is at the variable's offset.
+    /// Adds to each variable of a parameter store the value that is at the offset of the variable.
     pub(crate) fn niagara_store(&self, fields: &mut [Property<'a>]) {
         let is = |field: &Property<'_>, name: &str| match &field.name {
             Label::Name(label) => self.header.is_named(*label, name),

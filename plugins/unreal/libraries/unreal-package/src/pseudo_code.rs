@@ -436,13 +436,14 @@ fn is_value_input(pin: &NodePin) -> bool {
     !pin.output && !is_exec(pin)
 }
 
-/// Whether an input is visible in the editor, or is linked.
+/// Whether an input is an argument: it is linked, or neither hidden nor omitted.
 fn is_argument(pin: &NodePin) -> bool {
     let is_seen = !pin.hidden && !OMITTED_INPUTS.contains(&pin.name.as_str());
     is_value_input(pin) && (is_seen || !pin.links.is_empty())
 }
 
-/// Whether an input is written: it is linked, or has a value that is not the node's own default.
+/// Whether an input is written: it is linked, or it is neither hidden nor omitted and has a value
+/// that is not the node's own default.
 fn is_written(pin: &NodePin) -> bool {
     let is_value = !pin.hidden && !pin.is_default && !OMITTED_INPUTS.contains(&pin.name.as_str());
     !pin.links.is_empty() || is_value && !value(&pin.value, &pin.kind).is_empty()

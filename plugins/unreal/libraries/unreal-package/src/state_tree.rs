@@ -21,7 +21,7 @@ use std::{collections::HashSet, fmt::Write};
 const MAX_STATES: usize = 10_000;
 /// Maximum depth of states.
 const MAX_DEPTH: usize = 64;
-/// Maximum length of the values of a task or condition, in bytes.
+/// Maximum length of each value of a task or condition, in bytes.
 const MAX_VALUE_BYTES: usize = 240;
 /// Members of tasks and conditions that are not shown: they do not describe the behavior, or they
 /// are shown in another way.
@@ -50,7 +50,7 @@ const DEFAULTS_NOT_SHOWN: &[&str] = &[
 ];
 
 impl Package<'_> {
-    /// The state tree of this package as text, a line for each state, task, condition and
+    /// The state tree of this package as text, a line for each state, task, condition, evaluator and
     /// transition. `None` if the package has no state tree with the editor's data.
     pub fn state_tree(&self, name: &str) -> Option<String> {
         let header = &self.header;
@@ -161,7 +161,7 @@ impl Text<'_, '_> {
         }
     }
 
-    /// Writes the tasks or conditions in a list of an object.
+    /// Writes the tasks, conditions or evaluators in a list of an object.
     fn nodes(&mut self, depth: usize, what: &str, object: &Object<'_>, list: &str) {
         let list = object.get(&self.package.header, list).map_or(&[][..], Value::items);
         for node in list {
@@ -231,7 +231,7 @@ impl Text<'_, '_> {
         }
     }
 
-    /// A name, or an entry of an enumeration without its type. `None` if there is no such member.
+    /// A name, or an entry of an enumeration without its type. `None` if there is no such member, or if it names nothing.
     fn word(&self, fields: &[Property<'_>], key: &str) -> Option<String> {
         let header = &self.package.header;
         let name = header.name(get(fields, header, key)?.name()?).into_owned();
@@ -240,8 +240,7 @@ impl Text<'_, '_> {
     }
 }
 
-/// The type of a task or condition. A task or condition of a Blueprint class is an object of its
-/// own.
+/// The type of a task, condition or evaluator. One of a Blueprint class is an object of its own.
 fn kind(header: &Header<'_>, node: &[Property<'_>]) -> Option<String> {
     let object = get(node, header, "InstanceObject").and_then(Value::object);
     let structure = get(node, header, "Node").map_or(&[][..], Value::fields);

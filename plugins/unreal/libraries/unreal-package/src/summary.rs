@@ -65,7 +65,7 @@ impl<'a> Summary<'a> {
     ///
     /// # Errors
     ///
-    /// When the file is not a package, has no versions, or its summary is damaged.
+    /// When the file cannot be read as a package; see [`Fault`].
     pub fn read(bytes: &'a [u8], file_len: u64) -> Result<Self, Fault> {
         Self::read_assuming(bytes, file_len, None)
     }
@@ -186,7 +186,7 @@ impl<'a> Summary<'a> {
         Ok(())
     }
 
-    /// Skips the fields about bulk data and chunks, to find the end of the summary.
+    /// Skips the fields after the offset of the asset registry data, to find the end of the summary.
     fn skip_rest(&self, mut cursor: Cursor<'_>) -> Result<u64, CursorStop> {
         let what = "end of the summary";
         let Versions { ue4, ue5, .. } = self.versions;

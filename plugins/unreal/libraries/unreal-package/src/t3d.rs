@@ -35,7 +35,7 @@ pub struct T3d {
     pub text: String,
     /// The statistics.
     pub told: T3dStatistics,
-    /// A message for each part that could not be read.
+    /// Messages about parts that could not be read.
     pub warnings: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ impl Package<'_> {
         statistics.cut = writer.render.is_full();
         let mut text = writer.render.out;
         if statistics.cut {
-            text.push_str("\n; … cut here: ask for one of the objects in it instead.\n");
+            text.push_str("\n; … cut here: ask for one of its subobjects instead.\n");
         }
         T3d { text, told: statistics, warnings: writer.warnings }
     }

@@ -54,7 +54,7 @@ impl Tag {
     }
 }
 
-/// Reads a tag since 5.4: the complete type, and flags for optional fields.
+/// Reads a tag of a package since 5.4: the complete type, and flags for optional fields.
 fn read_complete_tag(cursor: &mut Cursor<'_>, name: Name) -> Result<Tag, CursorStop> {
     let mut parts_left = MAX_TYPES;
     let kind = type_name(cursor, &mut parts_left, 0)?;
@@ -88,7 +88,7 @@ fn type_name(
     Ok(Type { name, inner })
 }
 
-/// Reads a tag until 5.3: the name of the type, then fields that depend on it.
+/// Reads a tag of a package until 5.3: the name of the type, then fields that depend on the type.
 fn read_old_tag(
     header: &Header<'_>,
     layout: &Layout,

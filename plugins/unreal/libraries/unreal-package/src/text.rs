@@ -50,7 +50,7 @@ impl Layout {
         }
     }
 
-    /// Reads a text before 4.3: source, key and flags.
+    /// Reads a text of a package before 4.3: source, key and flags.
     fn old_text<'a>(&self, cursor: &mut Cursor<'a>) -> Result<Text<'a>, CursorStop> {
         let source = cursor.string(WHAT)?;
         // 226: `ADDED_NAMESPACE_AND_KEY_DATA_TO_FTEXT`.

@@ -60,7 +60,7 @@ pub enum Value<'a> {
     Guid(Guid),
     /// A structure.
     Struct(Box<Struct<'a>>),
-    /// An array or a set.
+    /// An array, a set or another list.
     List(Vec<Value<'a>>),
     /// A map.
     Map(Vec<(Value<'a>, Value<'a>)>),
@@ -117,7 +117,7 @@ pub enum Text<'a> {
     Entry(Name, Cow<'a, str>),
     /// A format pattern and its arguments.
     Format(Box<Text<'a>>, Vec<(Cow<'a, str>, Value<'a>)>),
-    /// Another text or value, transformed: in upper case, as a currency amount, as a date.
+    /// Another text or value, transformed: such as into upper case, a currency amount or a date.
     Formed(Box<Value<'a>>),
 }
 
@@ -185,12 +185,12 @@ impl<'a> Value<'a> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The items of an array or a set; otherwise empty.
+    /// The items of a list; empty for other values.
     pub fn items(&self) -> &[Self] {
         if let Self::List(items) = self { items } else { &[] }
     }
 
-    /// The members of a structure; otherwise empty.
+    /// The members of a structure; empty for other values.
     pub fn fields(&self) -> &[Property<'a>] {
         if let Self::Struct(value) = self { &value.fields } else { &[] }
     }
@@ -202,7 +202,7 @@ impl<'a> Value<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// The source string; empty for a composed text.
+    /// The source string; empty if the text has none of its own.
     pub fn source(&self) -> &str {
         match self {
             Self::Invariant(source) | Self::Base { source, .. } => source,

@@ -56,7 +56,7 @@ pub mod ue4 {
     pub const SET_AND_MAP: i32 = 509;
     /// The summary has the offset of searchable names.
     pub const SEARCHABLE_NAMES: i32 = 510;
-    /// Exports have sizes of 64 bits.
+    /// Exports have sizes and offsets of 64 bits.
     pub const WIDE_EXPORTS: i32 = 511;
     /// Soft object paths have the asset as a name, and soft package references are names.
     pub const SOFT_OBJECT_PATH: i32 = 514;

@@ -65,7 +65,8 @@ impl<'a> Package<'a> {
                 class: visible(&header.class_path(widget, ""), 1024, false).into_owned(),
                 parent: parents.get(&widget).map_or_else(String::new, |parent| name(*parent)),
             });
-            // Each widget is listed once, even if the file has it in two slots.
+            // The children of a widget are visited once, even if the file has the widget in two
+            // slots.
             to_visit.extend(children.remove(&widget).unwrap_or_default().into_iter().rev());
         }
         widgets

@@ -81,7 +81,7 @@ pub enum DraftValue {
     Soft(String),
     /// A GUID.
     Guid(Guid),
-    /// A structure with native serialization.
+    /// A vector, which has native serialization.
     Vector([f64; 3]),
     /// A structure with native serialization: its type and its bytes.
     Raw(String, Vec<u8>),

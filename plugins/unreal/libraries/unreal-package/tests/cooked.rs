@@ -5,7 +5,7 @@ use unreal_package::{
     writer::{DraftPackage, PROFILES, Profile},
 };
 
-/// A cooked package of that engine, with or without its versions.
+/// A cooked package of the profile's engine, with or without its versions.
 fn cooked(profile: Profile, has_versions: bool) -> Vec<u8> {
     let mut draft = DraftPackage::new(profile, "/Game/Doors/T_Door");
     draft.flags(flags::COOKED | flags::FILTER_EDITOR_ONLY);

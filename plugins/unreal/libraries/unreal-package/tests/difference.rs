@@ -1,4 +1,4 @@
-//! Tests the comparison of two versions of a package: every change is listed, and no others.
+//! Tests the comparison of two versions of a package: each change is listed, and nothing else.
 
 use unreal_package::{
     Difference, Guid, Index, Package, Part, difference,
@@ -176,7 +176,7 @@ fn with_second(draft: &mut DraftPackage) {
 }
 
 #[test]
-fn one_of_two_blueprints_is_removed_or_renamed() {
+fn one_of_two_blueprints_is_removed() {
     let profile = Profile::of("5.6");
     let one = door(profile, |_, _| {});
     let two = door(profile, |draft, _| with_second(draft));

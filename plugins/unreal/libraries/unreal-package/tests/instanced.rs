@@ -1,4 +1,5 @@
-//! Tests of structures of any type (`FInstancedStruct`), which state trees and many plugins use.
+//! Tests of structures of any type (`FInstancedStruct`), which state trees and many Unreal plugins
+//! use.
 
 use unreal_package::{
     Guid, Index, Package, Value,

@@ -22,7 +22,7 @@ fn system(profile: Profile) -> DraftPackage {
     draft
 }
 
-/// Floats, or whole numbers with the same bits, as bytes.
+/// Floats as bytes.
 fn floats(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }

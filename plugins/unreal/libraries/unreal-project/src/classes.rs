@@ -1,5 +1,5 @@
-//! The class hierarchy: parents of Blueprint classes from their asset tags, parents of native
-//! classes from a table.
+//! The class hierarchy: parents of Blueprint classes from their asset tags, of the project's C++ classes from its
+//! headers, and of the engine's classes from a table.
 
 use crate::{cpp::CppClasses, entry::Asset, index::Index, native_classes};
 use std::{
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn over_the_whole_graph() {
+    fn a_class_derives_from_all_its_ancestors() {
         let classes = classes();
         let door = "/Game/BP_Door.BP_Door_C";
         for ancestor in [

@@ -47,7 +47,7 @@ pub struct Value {
 pub struct Config {
     /// Every line with a setting, file by file.
     pub settings: Vec<Setting>,
-    /// A message for each file that is left out.
+    /// Messages about files that are left out.
     pub warnings: Vec<String>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! In the sandbox, the standard library makes several calls for each folder entry and each file,
 //! since it has to provide, for example, an inode number and a read position. With tens of
-//! thousands of packages, these calls take most of the time. So this module calls WASI directly,
-//! and falls back to the standard library if a call fails.
+//! thousands of packages, these calls take most of the time. So this module calls WASI directly.
+//! If WASI cannot open, list or examine something, the module tries again with the standard library.
 
 use std::{fs, io, io::Read, path::Path, time::UNIX_EPOCH};
 
@@ -144,7 +144,7 @@ impl Folder<'_> {
 
 #[cfg(target_family = "wasm")]
 mod sandbox {
-    //! The WASI functions. If they return `None`, the caller falls back to the standard library.
+    //! The WASI functions. They return `None` if a call fails.
 
     use super::{Kind, Listed, Stat};
     use std::path::Path;

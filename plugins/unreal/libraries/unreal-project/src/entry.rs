@@ -116,7 +116,7 @@ pub struct Entry {
 pub struct Asset {
     /// Path relative to the package, or complete for an external actor.
     pub path: Id,
-    /// The path of its class.
+    /// The path of its class, or only the name if the path is unknown.
     pub class: Id,
     /// The tag `ParentClass`.
     pub parent: Id,

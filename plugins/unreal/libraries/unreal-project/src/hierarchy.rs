@@ -30,7 +30,7 @@ pub struct ClassNode {
     pub path: String,
     /// The place where the class is declared.
     pub kind: ClassKind,
-    /// Number of ancestors of the class in this list.
+    /// Number of steps from the class at the top of its tree in this list.
     pub depth: usize,
     /// The header and the line of a class in C++.
     pub declared: Option<(String, u32)>,
@@ -39,7 +39,8 @@ pub struct ClassNode {
 /// The requested part of the class hierarchy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hierarchy {
-    /// The paths of the ancestors of the first class, nearest first, as far as they are known.
+    /// The paths of the ancestors of the requested class, nearest first, as far as they are known.
+    /// Empty if no class was requested.
     pub ancestors: Vec<String>,
     /// The classes, each before the classes that derive from it.
     pub classes: Vec<ClassNode>,
@@ -53,7 +54,8 @@ struct Class {
     declared: Option<(String, u32)>,
 }
 
-/// All classes by their keys: paths in lower case, or names alone for classes outside of the project.
+/// All classes by their keys: paths in lower case, or names alone for native classes outside of the
+/// project.
 #[derive(Default)]
 struct ClassesByKey {
     classes: BTreeMap<String, Class>,
@@ -215,8 +217,8 @@ impl ClassesByKey {
     }
 }
 
-/// The key of a class. For a native class, its name, since the engine has moved classes between
-/// modules. For a Blueprint, its path.
+/// The key of a class outside of the project. For a native class, its name, since the engine has
+/// moved classes between modules. For a Blueprint, its path.
 fn key(path: &str) -> String {
     let lower = path.to_ascii_lowercase();
     if lower.starts_with("/script/") { class_of(&lower).to_owned() } else { lower }

@@ -26,7 +26,8 @@ pub struct Index {
     /// Number of symbolic links that were not followed: links to folders, to files that may not be
     /// read, or to missing files.
     pub links_left_out: u32,
-    /// Whether the project has more packages than the limit.
+    /// Whether packages may be missing, since the project has more packages or folders than the limits, or deeper
+    /// folders.
     pub cut: bool,
     /// Hashes of all package names in lower case, sorted, each with the position of its entry.
     pub(crate) lookup: OnceCell<Vec<(u64, u32)>>,

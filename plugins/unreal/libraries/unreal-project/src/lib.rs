@@ -1,5 +1,5 @@
-//! Reads an Unreal Engine project from disk, without an editor: packages, dependencies and
-//! configuration.
+//! Reads an Unreal Engine project from disk, without an editor: its packages with their dependencies and contents,
+//! its C++ classes, its configuration and its source control.
 
 #![forbid(unsafe_code)]
 

@@ -43,7 +43,7 @@ pub fn mounts(project: &Path, name: &str, descriptor: &Descriptor) -> (Vec<Mount
     if project.join("Content").is_dir() {
         found.mounts.push(Mount { name: "/Game".to_owned(), folder: "Content".to_owned() });
     }
-    // The folder belongs to an Unreal plugin without a project.
+    // With a `.uplugin`, the folder is that of an Unreal plugin without a project.
     if project.join(format!("{name}.uplugin")).is_file() {
         found.mounts.clear();
         found.plugin(project, name, "");
@@ -52,7 +52,7 @@ pub fn mounts(project: &Path, name: &str, descriptor: &Descriptor) -> (Vec<Mount
     for dir in &descriptor.plugin_dirs {
         let dir = dir.replace('\\', "/");
         let dir = dir.trim_end_matches('/');
-        // Folders outside the project are out of the sandbox.
+        // The sandbox may not reach folders outside the project.
         let inside = !dir.is_empty() && !dir.starts_with('/') && !dir.contains(':');
         if inside && dir.split('/').all(|part| part != "..") {
             found.look(project, dir.trim_start_matches("./"), 0);

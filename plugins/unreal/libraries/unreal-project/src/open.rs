@@ -72,7 +72,7 @@ impl fmt::Display for OpenFault {
                 write!(f, "{package} has {size} bytes: more than {MAX_SIZE} are not read")
             }
             Self::Circle(package) => {
-                write!(f, "there are too many redirectors on the way from {package} to its asset")
+                write!(f, "too many redirectors lead to {package}, which is one too")
             }
             Self::Unreadable(package, error) => write!(f, "{package} cannot be read: {error}"),
             Self::Fault(package, fault) => write!(f, "{package}: {fault}"),

@@ -21,7 +21,7 @@ pub struct TrustPolicy {
     pub trusted: Duration,
     /// How long after a check of all files only folders are checked. Editors and version
     /// control replace files, which changes the time of the folder. A file that is changed in place
-    /// does not change it.
+    /// leaves the time of the folder as it is.
     pub folders: Duration,
 }
 
@@ -53,7 +53,7 @@ pub struct UpdatedIndex {
     pub changed: bool,
     /// Number of headers read.
     pub read: usize,
-    /// Number of headers that are left for the next update, because the caller ended this one.
+    /// Number of headers that are left for the next update, because `go_on` ended this one.
     pub left: usize,
 }
 

@@ -31,7 +31,7 @@ pub struct Relation {
     pub strength: DependencyKind,
     /// Whether only the editor needs it, if known.
     pub editor_only: Option<bool>,
-    /// The redirector between the two packages.
+    /// The redirector between the two packages; of several, the one that the referencer names.
     pub via: Option<String>,
 }
 
@@ -74,7 +74,7 @@ pub struct Relations<'i> {
     targets: Vec<u32>,
     /// For each entry, its referencers: their position, and the position of the link.
     referencers: Vec<Vec<(u32, u32)>>,
-    /// Referencers of packages outside the project, by name in lower case.
+    /// Referencers of packages that the index does not have, by name in lower case.
     outside_referencers: HashMap<String, Vec<(u32, u32)>>,
 }
 

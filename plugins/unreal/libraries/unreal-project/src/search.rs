@@ -36,9 +36,9 @@ pub struct AssetQuery {
 pub enum BlueprintQuery {
     /// The name contains the text.
     Name(String),
-    /// The parent's tag contains the text.
+    /// The tag `ParentClass` contains the text.
     Parent(String),
-    /// The name or the parent's tag contains the text.
+    /// The name or the tag `ParentClass` contains the text.
     All(String),
     /// The Blueprint derives from the class, directly or indirectly.
     Inherits(String),
@@ -173,7 +173,7 @@ pub struct Scope {
     /// In lower case, without a trailing slash.
     folders: Vec<String>,
     recursive: bool,
-    /// Whether external actors are included.
+    /// Whether external actors and objects are included.
     external: bool,
 }
 

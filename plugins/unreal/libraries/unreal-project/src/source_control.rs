@@ -83,7 +83,7 @@ impl fmt::Display for SourceControl {
             }
             SourceControlKind::Other(name) => write!(
                 f,
-                "which is in a workspace of {name} (whether it is checked out only {name} knows)"
+                "which is in a workspace of {name} (only {name} knows whether it is checked out)"
             )?,
             SourceControlKind::Git { tracked, is_lockable } => {
                 f.write_str(match tracked {
@@ -187,7 +187,7 @@ mod tests {
         let words = || SourceControl::of(&project, &file).to_string();
         fs::write(folder.path().join(".p4config"), "P4CLIENT=ada").expect("it can be written");
         assert!(
-            words().contains("Perforce (whether it is checked out only Perforce"),
+            words().contains("Perforce (only Perforce knows whether it is checked out)"),
             "{}",
             words()
         );
@@ -201,7 +201,7 @@ mod tests {
         say("Perforce");
         assert!(words().ends_with("; the editor is set to use Perforce"), "{}", words());
         say("None");
-        assert!(words().ends_with("knows)"), "{}", words());
+        assert!(words().ends_with("checked out)"), "{}", words());
     }
 
     #[test]

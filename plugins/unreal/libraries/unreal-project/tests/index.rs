@@ -70,7 +70,7 @@ fn the_index_follows_the_project() {
 
 #[cfg(unix)]
 #[test]
-fn repaired_links_are_no_longer_left_out() {
+fn removed_links_are_no_longer_counted() {
     let (folder, project) = game();
     let link = folder.path().join("Content/Far");
     std::os::unix::fs::symlink("/nowhere", &link).expect("a link");

@@ -46,7 +46,7 @@ fn projects_are_found_in_around_and_below() {
 }
 
 #[test]
-fn plugins_have_mounts_of_their_own() {
+fn unreal_plugins_have_mounts_of_their_own() {
     let (_folder, project) = game();
     let index = index(&project);
     let mounts: Vec<_> =

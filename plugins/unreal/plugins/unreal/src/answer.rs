@@ -70,8 +70,7 @@ pub fn shown(text: &str) -> String {
     unreal_package::visible(text, 1_024, false).into_owned()
 }
 
-/// A failure whose text is the failed answer as JSON: the editor's plugin sends failures in this
-/// form.
+/// A failure whose text is the failed answer as JSON: UnrealMCPServer sends failures in this form.
 pub fn failed(answer: &impl Serialize) -> Failure {
     match serde_json::to_string(answer) {
         Ok(text) => Failure::new(text),

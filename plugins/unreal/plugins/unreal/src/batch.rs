@@ -226,7 +226,8 @@ fn files(names: &[AssetName], format: &str) -> Vec<String> {
     files
 }
 
-/// A new, empty folder for the editor's files. It is removed at the end, with all remaining files.
+/// A new, empty folder for the editor's files. When the value is dropped, the folder is removed with
+/// all remaining files, unless it is kept.
 struct ExportFolder {
     path: PathBuf,
     is_kept: bool,

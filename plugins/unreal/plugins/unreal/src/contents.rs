@@ -273,8 +273,8 @@ fn limits(found: &Found<'_>, left: usize) -> Vec<String> {
             ContentState::Unreadable => "could not be read: get_blueprint_graph says why",
             ContentState::TooLarge => "are larger than 64 MiB and were not searched",
             ContentState::Full => {
-                "were not searched, as the Blueprints before them take all the memory there is for \
-                 it (24 MiB): use get_blueprint_graph for them"
+                "were not searched, as the Blueprints before them take all 24 MiB of memory for the \
+                 search: use get_blueprint_graph for them"
             }
         };
         warnings.push(format!("{count} packages {why}"));

@@ -16,7 +16,7 @@ use std::{
 
 /// Maximum number of bytes read from the end of the file.
 const MAX_READ_BYTES: u64 = 4 << 20;
-/// Maximum number of entries asked of Epic's server, before they are chosen by severity.
+/// Maximum number of entries asked of Epic's server, before they are filtered here.
 const MAX_ASKED: u32 = 1_000;
 /// Maximum length of an entry that is shown, in characters.
 const MAX_ENTRY_CHARS: usize = 2_000;
@@ -166,7 +166,7 @@ impl EditorLog {
     }
 }
 
-/// An entry of a log as it is shown: over several lines, without invisible characters.
+/// An entry of a log as it is shown: with its line breaks, without invisible characters.
 pub fn shown_entry(entry: &str) -> String {
     unreal_package::visible(entry, MAX_ENTRY_CHARS, true).into_owned()
 }

@@ -1,5 +1,5 @@
-//! The tools `search_editor_tools` and `call_editor_tool`: access to the tools of Epic's MCP server
-//! that the operator allows.
+//! The tools `search_editor_tools` and `call_editor_tool`: search the tools of Epic's MCP server,
+//! and call those that the operator allows.
 
 mod risk;
 mod toolset_list;

@@ -241,8 +241,8 @@ impl SourceQuery for BlueprintGraph {
 }
 
 impl BlueprintGraph {
-    /// Keeps only the graph with the name `graph_name`, if it is given. Fails if there is no such
-    /// graph.
+    /// Keeps only the graphs with the name `graph_name`, if it is given. Fails if there are no such
+    /// graphs.
     fn choose(&self, graphs: &mut Vec<Graph>, package: &str) -> Result<(), Failure> {
         let Some(wanted) = &self.graph_name else { return Ok(()) };
         let names: Vec<String> = graphs.iter().map(|graph| graph.name.clone()).collect();

@@ -27,7 +27,7 @@ use unreal_project::{Project, now};
 
 /// Time limit for reading.
 const READING: Duration = Duration::from_secs(30);
-/// Time limit for changes: an import, an export to files, a console command.
+/// Time limit for changes, such as an import or a console command.
 const WRITING: Duration = Duration::from_secs(300);
 /// Time for which an answer is cached.
 const KEPT: Duration = Duration::from_secs(2);
@@ -41,7 +41,7 @@ pub struct Editor<'r> {
     pub url: String,
     /// The server's own description: product, tools and project.
     pub seen: EditorServer,
-    /// The project on this disk; `None` if the session has none.
+    /// The project on this disk; `None` if the call has none.
     pub project: Option<Project>,
     messages: Cell<u32>,
 }
@@ -281,7 +281,7 @@ impl<'r> Editor<'r> {
         })
     }
 
-    /// Sends one message. The caller must hold the lock (see `EditorConnection::lock`).
+    /// Sends one message. The lock must be held (see `EditorConnection::lock`).
     fn ask(
         &self,
         method: &str,

@@ -14,7 +14,7 @@ use unreal_project::{
     now, refresh,
 };
 
-/// Time limit for reading headers in one call: the host ends computation after 20 s.
+/// Time limit for reading many files in one call: by default, the host ends computation after 20 s.
 const READING: Duration = Duration::from_secs(12);
 /// Time that has to be left to store the index and to answer.
 const RESERVE: Duration = Duration::from_secs(6);
@@ -123,7 +123,9 @@ impl Offline {
         missing.map(move |folder| {
             let mounts = self.project.mounts().0.into_iter().map(|mount| mount.name);
             let mounts = mounts.collect::<Vec<_>>().join(", ");
-            format!("no package is in a folder {folder}: those of this project begin with {mounts}")
+            format!(
+                "no package is in a folder {folder}: folders of this project begin with {mounts}"
+            )
         })
     }
 

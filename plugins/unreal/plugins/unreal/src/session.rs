@@ -1,4 +1,4 @@
-//! The folders of the session's roots.
+//! The folders in which projects are searched.
 
 use std::path::PathBuf;
 

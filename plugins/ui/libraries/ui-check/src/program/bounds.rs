@@ -18,7 +18,7 @@ struct Bounds {
     fault: Option<&'static str>,
 }
 
-/// Checks a program of at most [`MAX_NODES`](super::MAX_NODES) nodes.
+/// Checks the depth and the values of a program, and that it has at most [`MAX_NODES`](super::MAX_NODES) nodes.
 pub fn check(program: &Program<'_>) -> Result<(), String> {
     let mut bounds = Bounds::default();
     bounds.visit_program(program);

@@ -3,7 +3,7 @@
 //! Brackets nest, and so do prefixes (`!!a`, `a = b = c`, `a ? b : c ? d : e`, `if (a) if (b) c`). This
 //! module reads the script as tokens, so that brackets within strings do not count.
 
-/// The cost of an open bracket; an open prefix costs 1. The parser uses about this many times more stack for a bracket.
+/// The cost of an open bracket; an open prefix costs 1. The parser uses about five times as much stack for a bracket.
 const BRACKET: usize = 5;
 /// Maximum total cost of the brackets and prefixes that are open at a time: 200 brackets.
 const MAX_COST: usize = 1000;

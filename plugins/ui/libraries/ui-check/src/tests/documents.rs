@@ -56,7 +56,7 @@ fn documents_are_compiled_as_the_browser_tests_expect() {
 }
 
 #[test]
-fn check_and_parts_accept_the_same_documents() {
+fn check_and_parts_refuse_the_same_markup_scripts_and_styles() {
     let accepted = check(GOOD, MAX_BYTES);
     assert_eq!(parts(&accepted.html), parts(GOOD));
     for html in ["<iframe>", "<script>fetch()</script>", "<style>@import 'x';</style>"] {

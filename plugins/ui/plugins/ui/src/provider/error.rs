@@ -13,7 +13,7 @@ const WORDS: usize = 300;
 pub struct Error {
     /// The kind of error.
     pub code: Code,
-    /// Message for people, without texts that look like a key.
+    /// Message for people.
     pub why: String,
     /// Whether the same request may succeed later.
     retryable: bool,
@@ -24,7 +24,7 @@ pub struct Error {
 /// The kinds of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// The time budget is used up.
+    /// The time budget is used up, or the service did not answer in time.
     Timeout,
     /// Too many requests.
     RateLimit,
@@ -34,9 +34,9 @@ pub enum Code {
     Auth,
     /// The service refuses the request, or has no such model.
     InvalidRequest,
-    /// The service failed or is overloaded.
+    /// The service failed, is overloaded, or gave an answer that cannot be used.
     ServerError,
-    /// The service could not be reached.
+    /// The service could not be reached, or Portcullis denied the request.
     NetworkError,
     /// A filter withheld the answer.
     ContentFiltered,

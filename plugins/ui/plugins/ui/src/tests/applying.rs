@@ -84,7 +84,7 @@ fn faulty_views_are_refused_with_the_reason() {
     let table = [
         (json!({}), "either `spec` or `document`"),
         (json!({ "spec": {}, "document": "" }), "either `spec` or `document`"),
-        (json!({ "document": "<p>" }), "turned off"),
+        (json!({ "document": "<p>" }), "documents are off"),
         (
             json!({ "spec": { "version": 1, "root": { "component": "Iframe" } } }),
             "/root: must be an object whose `component` is one of",
@@ -199,7 +199,7 @@ fn without_a_provider_refine_answers_with_the_data_to_write_a_view() {
             .call::<Ui>(acting("refine", json!({ "toolName": "get_forecast", "feedback": wish })))
             .expect("it answers")
             .as_text();
-        assert!(said.starts_with("Nothing has changed yet."), "{said}");
+        assert!(said.starts_with("The view has not changed yet."), "{said}");
         let told: Value = serde_json::from_str(said.split_once("\n\n").expect("data follows").1)
             .expect("it is JSON");
         assert_eq!(told["catalogue"]["title"], "View specification 1");

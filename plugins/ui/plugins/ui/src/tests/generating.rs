@@ -64,7 +64,7 @@ fn reading_a_view_schedules_its_generation() {
     let first = page_at(&house, &before);
     assert!(
         page::tests::data(&first)["view"].is_null() && house.sent().is_empty(),
-        "reading waits for nobody"
+        "reading a view does not wait for the model"
     );
     assert_eq!(house.jobs(), [JOB]);
     house.run_job::<GenerationJobs>(JOB).expect("it works");
@@ -163,7 +163,7 @@ fn a_generated_view_is_reused_from_the_cache() {
         .expect("it works")
         .as_text();
     assert!(said.starts_with("UI regenerated for tool 'get_forecast'. Generation took"), "{said}");
-    assert_eq!(house.sent().len(), 2, "anew is anew");
+    assert_eq!(house.sent().len(), 2, "regenerate ignores the cache");
     let house = house.setting("model", "finer");
     house.run_job::<GenerationJobs>(JOB).expect("it works");
     assert_eq!(house.sent().len(), 3, "another model, another view");
@@ -264,7 +264,7 @@ fn a_generation_that_takes_too_long_continues_in_the_background() {
         (1, 1),
         "an hour is longer than the budget"
     );
-    // Another generation holds the slot, and no call waits for it.
+    // Other generations hold all slots until the time of the call is used up.
     let house = with_model(&[&specification()]).setting("foreground-ms", "300");
     let house = ["slot/0", "slot/1", "slot/2"].into_iter().fold(house, Rehearsal::claimed);
     let said = house
@@ -363,7 +363,7 @@ fn documents_are_checked_and_not_shown_when_turned_off() {
     // The document is not shown after documents are turned off again.
     let house = house.setting("documents", "false");
     let plain = address(&house, "get_forecast");
-    assert_ne!(plain, shown, "what is another page is at another address");
+    assert_ne!(plain, shown, "another page has another URI");
     assert!(
         page::tests::data(&page_at(&house, &address(&house, "get_forecast")))["document"].is_null()
     );

@@ -16,7 +16,7 @@ fn a_page_can_read_messages_in_other_languages() {
     assert_eq!(messages["run"], "Ausführen");
     assert!(Pages::version(&house.request(), uri).expect("it has one").is_some());
     Pages::read(&house.request(), "ui://portcullis/messages/xx.json")
-        .expect_err("nobody speaks it");
+        .expect_err("there are no messages in this language");
 }
 
 #[test]

@@ -16,8 +16,8 @@ use portcullis_plugin::{
 /// Maximum number of unverified paths in an answer.
 const UNVERIFIED: usize = 5;
 
-/// Checks a view that the caller wrote, and publishes it. If the view has faults, nothing is stored: the tool keeps its
-/// previous view, and the failure lists the faults.
+/// Checks a view that the client's model wrote, and publishes it. If the view has faults, nothing is stored: the tool
+/// keeps its previous view, and the failure lists the faults.
 pub fn apply(
     request: &Request<'_>,
     settings: &Settings,

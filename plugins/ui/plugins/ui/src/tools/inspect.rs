@@ -51,7 +51,7 @@ pub struct Inspected {
     template_version: String,
     /// The requested changes, the oldest first.
     refinement_history: Vec<String>,
-    /// Why no model's view is shown, although one was made or tried.
+    /// The last failure to make a view or, if there is none, why the stored view is not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     fallback_reason: Option<String>,
     /// JSON Schema of the tool's input.
@@ -98,7 +98,9 @@ pub fn view(tool: Entry, settings: &Settings) -> Inspected {
     let fallback_reason = match record.failure {
         Some(failed) => Some(failed.why),
         None => lost.then(|| {
-            "the tool has changed since the view was made, or the view is too old".to_owned()
+            "the tool has changed since the view was made, the view is too old, or it is a document and \
+             `documents` is not `true`"
+                .to_owned()
         }),
     };
     Inspected {

@@ -29,7 +29,7 @@ pub struct Listed {
     /// `rich`: a model made the view; `minimal`: the view is made from the schemas; `own`: the tool's source
     /// provides the view; `none`.
     ui_type: UiType,
-    /// Whether a view that a model made is stored.
+    /// Whether a view that a model made is stored and shown.
     cached: bool,
     /// The number of stored refinements.
     refinements: usize,

@@ -10,7 +10,7 @@ use crate::{
 use portcullis_plugin::{catalog::Entry, prelude::*, serde_json::Value};
 
 /// Stores the feedback and generates the view accordingly. Without a provider, the answer has the data that
-/// the caller needs to write the view.
+/// the client's model needs to write the view.
 pub fn refine(
     request: &Request<'_>,
     settings: &Settings,
@@ -47,10 +47,10 @@ pub fn refine(
         "catalogue": spec::catalogue(),
     });
     Ok(format!(
-        "Nothing has changed yet. Write a view specification for tool '{}' that does what `wishes` say, and call `_ui` \
-         with the action `apply` and the specification as `spec`. `spec` below is the one there is now (null: the view \
-         is made from the schemas alone), `catalogue` the JSON schema of specifications, `operator` what is asked of \
-         all views. Bind to what `outputSchema` declares.\n\n{told}",
+        "The view has not changed yet. Write a view specification for tool '{}' that does what `wishes` say, and call \
+         `_ui` with the action `apply` and the specification as `spec`. `spec` below is the stored specification (null: \
+         there is none), `catalogue` the JSON schema of specifications, `operator` what is asked of all views. Bind \
+         to what `outputSchema` declares.\n\n{told}",
         tool.name
     ))
 }

@@ -12,7 +12,7 @@ pub struct Changes {
     added: Vec<String>,
     /// Tools that no longer exist.
     removed: Vec<String>,
-    /// Tools with another description or schema.
+    /// Tools with another definition: another title, description, schema or hint.
     changed: Vec<String>,
     /// The number of tools without a change.
     unchanged: usize,

@@ -56,7 +56,7 @@ fn modules_are_those_of_one_library() {
 }
 
 #[test]
-fn damage_is_an_error_and_never_a_panic() {
+fn cut_references_are_errors_and_damage_causes_no_panic() {
     let whole = bytes();
     for length in [0, 5, 16, 20, 24, 60, whole.len() / 2] {
         let mut part = Compact::open(whole[..length].to_vec());

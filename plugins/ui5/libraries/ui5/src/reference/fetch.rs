@@ -32,7 +32,7 @@ const MAX_TOTAL_BYTES: u64 = 512 * 1024 * 1024;
 pub enum Failure {
     /// The CDN does not have the data or did not respond, or a download broke off.
     Cdn(fetched::Failure),
-    /// The data could not be written, or the call was cancelled.
+    /// The data could not be locked or written, or the call was cancelled.
     Disk(String),
 }
 

@@ -42,7 +42,7 @@ const GENERATED: [&str; 14] = [
     "fire",
 ];
 
-/// The outline of a formatted symbol: its properties, and a line for each member. If the outline is longer
+/// The outline of a formatted symbol: its plain values, and a line for each member. If the outline is longer
 /// than `most` bytes, the lines lose their descriptions, and then everything except the names. At last, the
 /// longest lists are cut.
 pub fn outline(shown: &Map<String, Value>, most: usize) -> Map<String, Value> {

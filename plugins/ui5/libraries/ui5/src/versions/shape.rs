@@ -31,7 +31,7 @@ pub fn versions(content: &Map<String, Value>) -> Result<Map<String, Value>, Stri
     }
 }
 
-/// The ends of maintenance in `versionoverview.json`, by minor version. Fails if there are none.
+/// The ends of maintenance in `versionoverview.json`, by minor version. Fails if there is no list of versions.
 pub fn dates(content: &Map<String, Value>) -> Result<Map<String, Value>, String> {
     let Some(Value::Array(rows)) = content.get("versions") else {
         return Err("It lists no versions.".to_owned());

@@ -1,4 +1,4 @@
-//! The state of support of a version: maintained, outdated, or neither.
+//! The state of support of a version, such as maintained or outdated.
 
 use super::{Versions, parse_minor};
 use semver::Version;

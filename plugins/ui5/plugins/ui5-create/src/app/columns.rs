@@ -38,12 +38,12 @@ impl Columns {
     }
 }
 
-/// The columns, and messages to the caller about them.
+/// The columns, and notes for the answer about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnPlan {
     /// `None` without an entity set.
     pub columns: Option<Columns>,
-    /// The messages.
+    /// The notes.
     pub notes: Vec<String>,
 }
 

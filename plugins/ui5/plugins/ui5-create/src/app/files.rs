@@ -184,7 +184,7 @@ fn values(app: &App) -> Value {
         "template_version": env!("CARGO_PKG_VERSION"),
         "service_url": service.map(|service| service.app_url.as_str()),
         "service_url_is_relative": service.is_some_and(|service| service.app_url.starts_with('/')),
-        // CAP servers require a CSRF token for writing, which early requests fetch. From UI5 1.141 on, early
+        // CAP servers require a CSRF token for writing; early requests fetch the token. From UI5 1.141 on, early
         // requests are on for all servers.
         "early_requests": service.is_some_and(|service| service.is_cap())
             || *version >= Version::new(1, 141, 0),

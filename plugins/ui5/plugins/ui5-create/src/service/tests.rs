@@ -100,7 +100,7 @@ fn invalid_metadata_are_reported() {
 fn a_deeply_nested_document_does_not_crash() {
     let depth = 200_000;
     let deep = format!("<Edmx>{}{}</Edmx>", "<a>".repeat(depth), "</a>".repeat(depth));
-    // Both are right: to refuse the document, or to read it.
+    // The document may be refused or read.
     drop(Metadata::parse(&deep));
 }
 

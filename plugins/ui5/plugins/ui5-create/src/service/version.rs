@@ -115,11 +115,11 @@ fn shown(text: &str) -> String {
 pub struct ServiceVersion {
     /// The version.
     pub version: ODataVersion,
-    /// A message to the caller: which version, and how it was found.
+    /// A note for the answer: which version, and how it was found.
     pub note: String,
 }
 
-/// Decides on the version: by the metadata, or else by the caller, or else by the path of the URL. Fails
+/// Decides on the version: by the metadata, or else by the argument, or else by the path of the URL. Fails
 /// if the service speaks neither V2 nor V4.
 pub fn settle(
     from_metadata: Option<&MetadataVersion>,
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_decide_then_the_caller_then_the_url() {
+    fn metadata_decide_then_the_argument_then_the_url() {
         let of = |spoken: Option<&MetadataVersion>, named, path| settle(spoken, named, path);
         let v2 = known(ODataVersion::V2, true);
         let settled = of(Some(&v2), Some(ODataVersion::V4), "/odata/v4/a/").expect("it is known");

@@ -1,4 +1,4 @@
-//! Makes documentation packs: divides pages into sections, counts their words, compresses them.
+//! Makes documentation packs: divides pages into sections, indexes the words and compresses the text.
 
 use super::{About, BLOCK, GROUP, MAGIC, MAX_PAGE};
 use crate::{markdown, words::each_word};
@@ -25,7 +25,7 @@ pub struct Page {
 /// The words and the sections of all pages.
 #[derive(Default)]
 struct Index {
-    /// The weights of a word by section.
+    /// For each word, its weight in each section.
     terms: BTreeMap<String, BTreeMap<u32, u32>>,
     sections: Vec<u8>,
     count: u32,

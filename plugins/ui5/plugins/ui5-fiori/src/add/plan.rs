@@ -73,7 +73,7 @@ impl PagePlan {
         Ok(plan)
     }
 
-    /// Edits the content of the manifest. Fails if a value on the path to an edited member is not an object, or
+    /// Edits the content of the manifest. Fails if a value on the path to an edited member has the wrong type, or
     /// if the parent page has this navigation already.
     pub fn apply(&self, content: &mut Value) -> Result<(), String> {
         let libraries = object_at(content, &["sap.ui5", "dependencies", "libs"])?;

@@ -6,8 +6,9 @@ use std::io::Write;
 
 /// Size of a block before compression, in bytes.
 const BLOCK_SIZE: usize = 1024;
-/// Marks references to script objects and to objects of other packages.
+/// Marks references to script objects.
 const SCRIPT: u64 = 1 << 62;
+/// Marks references to objects of other packages.
 const IMPORT: u64 = 2 << 62;
 const NONE: u64 = u64::MAX;
 

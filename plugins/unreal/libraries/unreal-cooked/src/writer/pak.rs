@@ -14,7 +14,7 @@ pub struct DraftPak {
     pub mount: String,
     /// Names of the compression methods, since version 8.
     pub methods: Vec<String>,
-    /// GUID of the key. If it is set, the index is marked as encrypted and unreadable.
+    /// GUID of the key. If it is set, the index is marked as encrypted, and cannot be read.
     pub key: Option<[u8; 16]>,
     /// Whether the names of files are left out, since version 10.
     pub is_nameless: bool,
@@ -43,7 +43,7 @@ impl DraftPak {
     /// The bytes of the archive.
     pub fn bytes(&self) -> Vec<u8> {
         let mut file = ByteWriter::default();
-        // Data of files come first.
+        // Filler in place of the files' data, which come first.
         file.bytes(&[7; 64]);
         let mut index = match self.version {
             ..10 => self.old_index(),

@@ -47,7 +47,7 @@ impl ContentKind {
     }
 }
 
-/// A search inside Blueprints.
+/// A search in the contents of Blueprints and materials.
 #[derive(Clone, Debug, Default)]
 pub struct ContentQuery {
     /// The text to search for. The case of ASCII letters does not matter.
@@ -64,7 +64,7 @@ pub struct ContentQuery {
     pub most: usize,
 }
 
-/// A hit inside a Blueprint.
+/// A hit in a Blueprint or a material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentHit<'c> {
     /// The package that contains the hit.
@@ -143,7 +143,7 @@ struct Search<'c> {
     found: Found<'c>,
 }
 
-/// The position of the search in a Blueprint.
+/// The position of the search in a package.
 #[derive(Default)]
 struct Place<'c> {
     graph: Id,
@@ -243,7 +243,7 @@ impl<'c> Search<'c> {
         }
         let names = (title, owner);
         if let Some((kind, word, text)) = action {
-            // The node is already counted as a node. It is listed only once.
+            // If it matches as a node too, it is already counted as one. It is listed only once.
             let is_listed_as_node = part.is_some() && self.wanted & ContentKind::Node.bit() != 0;
             self.count(kind);
             if is_listed_as_node || self.wanted & kind.bit() != 0 {

@@ -1,4 +1,4 @@
-//! The stored form of a Blueprint's contents: a stream of short records of string ids.
+//! The stored form of a package's contents: a stream of short records of string ids.
 
 use crate::strings::Id;
 

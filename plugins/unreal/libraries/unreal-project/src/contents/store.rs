@@ -1,4 +1,4 @@
-//! Serializes the contents of a project's Blueprints, to store them between calls.
+//! Serializes the contents of a project's Blueprints and materials, to store them between calls.
 
 use super::{Contents, IndexedPackage, State};
 use crate::store::UnparsedBytes;

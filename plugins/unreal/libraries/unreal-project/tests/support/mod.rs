@@ -49,7 +49,7 @@ fn redirector(package: &str, to: &str) -> Vec<u8> {
     draft.bytes()
 }
 
-/// A game with a door that a map needs, a plugin, and many defects.
+/// A game with a door that a map needs, an Unreal plugin, and many defects.
 pub fn game() -> (Folder, Project) {
     let folder = Folder::new();
     folder.uproject();

@@ -37,7 +37,7 @@ pub fn read(path: &Path, wanted: Option<&str>) -> Result<CookedFacts, Failure> {
     Ok(found)
 }
 
-/// Warnings about facts that the index does not contain.
+/// Warnings about encrypted, nameless and deleted files.
 fn warnings(pak: &Pak, encrypted: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(key) = &pak.encrypted_index {

@@ -17,9 +17,9 @@ pub fn graphs(asked: &BlueprintGraph, editor: &Editor<'_>) -> Result<Graphs, Fau
     }
     let asset = AssetName::read(&asked.asset_path)?;
     let package = asset.package();
-    // The files contain more than the editor tells, so the editor is asked only about unsaved
-    // changes. `is_dirty` compares the sent path with the name of the package, so the name of the
-    // package is sent.
+    // The files contain more than the editor tells, so the editor's graphs are read only if they
+    // have unsaved changes. `is_dirty` compares the sent path with the name of the package, so the
+    // name of the package is sent.
     let dirty = editor.epic("AssetTools", "is_dirty", &json!({ "asset_path": package }))?;
     if !Reply::of("is_dirty", &dirty).flag("")? {
         return Err(Fault::Unsupported(

@@ -65,7 +65,7 @@ pub struct EditorServer {
     pub session: Option<String>,
     /// Its tools, each with the names of its arguments
     pub tools: BTreeMap<String, Vec<String>>,
-    /// The toolsets that the meta-tools of Epic's server list; none of the plugin
+    /// The full names of the toolsets of Epic's server; empty for UnrealMCPServer
     pub toolsets: Vec<String>,
     /// The absolute folder of its project as the server writes it; none if the server does not report it
     pub project: Option<String>,
@@ -100,8 +100,8 @@ pub fn detect(wire: EditorConnection<'_>, kind: Kind) -> Result<EditorServer, Fa
     cached(wire.url, kind).unwrap_or_else(|| detect_uncached(wire, kind))
 }
 
-/// The cached result for a URL: the server, or the reason why there is none. `None` if nothing that
-/// can be read is cached.
+/// The cached result for a URL: the server, or the reason why there is none. `None` if nothing
+/// usable is cached.
 fn cached(url: &str, kind: Kind) -> Option<Result<EditorServer, Fault>> {
     let kept = cache::get(&key(url))?;
     match kept.as_slice() {
@@ -114,7 +114,7 @@ fn cached(url: &str, kind: Kind) -> Option<Result<EditorServer, Fault>> {
     }
 }
 
-/// Asks which server is at the URL, and caches the result. The caller must hold the lock
+/// Asks which server is at the URL, and caches the result. The lock must be held
 /// (see `EditorConnection::lock`).
 pub fn detect_uncached(wire: EditorConnection<'_>, kind: Kind) -> Result<EditorServer, Fault> {
     let seen = handshake(wire, kind);

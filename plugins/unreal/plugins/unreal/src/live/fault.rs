@@ -3,7 +3,7 @@
 use portcullis_plugin::prelude::*;
 use std::{error::Error, fmt, time::Duration};
 
-/// The reason why the editor did not answer.
+/// The reason why there is no result from the editor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// No URL is configured.
@@ -18,7 +18,7 @@ pub enum Fault {
     AtWork(String),
     /// The call has no time left for a request.
     NoTime,
-    /// The caller cancelled during the wait.
+    /// The call was cancelled during the wait.
     Cancelled,
     /// Another program listens at this URL.
     WrongServer(String, String),
@@ -29,7 +29,7 @@ pub enum Fault {
         /// The editor's project, as reported.
         theirs: String,
     },
-    /// The editor is starting, and lacks a tool.
+    /// The editor is starting, and lacks a toolset.
     Starting(String),
     /// The response is cut off, too long, or malformed.
     InvalidResponse(String, String),

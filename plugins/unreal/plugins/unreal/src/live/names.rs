@@ -11,7 +11,7 @@ pub struct AssetName {
 }
 
 impl AssetName {
-    /// Reads any form that a caller may write: `/Game/Doors/BP_Door`,
+    /// Reads a name in one of these forms: `/Game/Doors/BP_Door`,
     /// `/Game/Doors/BP_Door.BP_Door`, `/Game/Doors/BP_Door.BP_Door:EventGraph`, or one of these
     /// forms in quotes after a class. A package alone stands for the asset with its name. Fails if
     /// the text has another form.

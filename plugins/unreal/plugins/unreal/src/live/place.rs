@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 
 /// The absolute folder of the project, as UnrealMCPServer's `get_project_config` names it. If that
-/// name is not absolute, the folder in the path of the log. `None` if both are not absolute.
+/// name is not absolute, the folder in the path of the log. `None` if neither is absolute.
 pub fn of_plugin(project_dir: &str, log: &str) -> Option<String> {
     if is_absolute(&plain(project_dir)) {
         return Some(plain(project_dir));

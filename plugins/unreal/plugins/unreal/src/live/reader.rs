@@ -44,7 +44,7 @@ impl<'i> Reader<'i> {
         }
     }
 
-    /// Whether the response is complete, although the stream continues.
+    /// Whether the response is complete; the stream may continue.
     pub fn is_answered(&self) -> bool {
         self.answer.is_some()
     }

@@ -187,12 +187,12 @@ impl Question {
             Kind::Epic => self.ask_epic(editor, name)?,
             Kind::UnrealMcpServer if !editor.offers(self.tool, None) => {
                 return Err(Fault::Unsupported(
-                    "this version of the editor's plugin reports no dependencies: this answer is from the files",
+                    "this version of UnrealMCPServer reports no dependencies: this answer is from the files",
                 ));
             }
             Kind::UnrealMcpServer => {
                 let mut details = Vec::new();
-                // One message for each strength. With both in one message, the editor looks for
+                // One message for each strength. With both strengths in one message, the editor looks for
                 // dependencies that are hard and soft at once.
                 for (is_asked, strength) in [(hard, "hard"), (soft, "soft")] {
                     if is_asked {

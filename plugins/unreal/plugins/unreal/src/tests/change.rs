@@ -58,7 +58,7 @@ fn the_question_names_overwritten_assets() {
     let words = "/Game/Doors/BP_Door.BP_Door (/Script/Engine.Blueprint), as it is in the editor, and \
                  once that is saved the file Content/Doors/BP_Door.uasset, which is under no source";
     assert!(format!("{asks:?}").contains(words), "{asks:?}");
-    // A file is overwritten even if the editor does not know the asset.
+    // The question names a file even if the editor does not know the asset.
     game.put(".p4config", "P4CLIENT=ada");
     game.put("Content/Doors/T_Door.uasset", "not registered");
     let asked = reply::<ImportAsset>(&host(&editor, Server::Plugin), &game, import_of(&game));

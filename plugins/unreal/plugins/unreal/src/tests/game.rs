@@ -26,7 +26,7 @@ impl Game {
         Self::at(held.path().to_owned(), held)
     }
 
-    /// A project without packages in a folder of its own, `root`, which is inside of `held`.
+    /// A project without packages in the folder `root`, which is `held` or inside of it.
     pub fn at(root: PathBuf, held: TempDir) -> Self {
         let game = Self { root, held };
         game.put(

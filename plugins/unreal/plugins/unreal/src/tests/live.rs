@@ -201,7 +201,7 @@ fn epics_server_answers_through_its_meta_tools() {
     let graph = live::<BlueprintGraph>(&near, &game, json!({ "assetPath": DOOR }));
     let text = graph["text"].as_str().expect("it is text");
     assert!(text.contains("## EventGraph") && text.contains("(event BeginPlay"), "{text}");
-    // The files answer for saved assets, and for tools that the server lacks.
+    // The files answer for graphs of saved Blueprints, and for tools that the server lacks.
     let base = json!({ "assetPath": "/Game/Doors/BP_Base" });
     assert_eq!(ask::<BlueprintGraph>(&near, &game, base)["source"], "offline");
     let export = json!({ "objectPath": "/Game/Doors/BP_Door" });
@@ -358,7 +358,7 @@ fn blueprints_that_a_newer_plugin_does_not_export_come_from_the_files() {
 }
 
 #[test]
-fn one_of_two_editors_answers_even_after_one_ends() {
+fn one_of_two_editors_answers_or_else_the_files() {
     let game = Game::new();
     let (plugin, epic) = (game.editor(Server::Plugin), game.editor(Server::Epic));
     let both = || {
