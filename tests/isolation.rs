@@ -205,6 +205,27 @@ fn a_connection_of_one_call_is_not_used_by_another() {
 }
 
 #[test]
+fn a_wait_is_given_up_also_while_a_body_is_sent() {
+    // A server that accepts connections and reads nothing.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let base = format!("http://{}", server.local_addr().expect("it has an address"));
+    let home = Home::with(&["fetcher"], "");
+    home.configure(&format!(
+        "[host]\nbundled = false\n[plugins.fetcher.settings]\nbase = \"{base}\"\n\
+         [plugins.fetcher.grants.http]\nhosts = [\"{base}\"]\nmethods = [\"POST\"]\n\
+         [limits]\nwall-ms = 60_000\nhttp-ms = 55_000\n"
+    ));
+    let mut client = Client::start(&home, Era::Legacy);
+    let begun = Instant::now();
+    let post = json!({
+        "url": format!("{base}/x"), "method": "POST", "bytes": 30_000_000, "giveUpMs": 500,
+    });
+    let said = client.text("fetch", post);
+    assert!(said.contains("cancelled while waiting"), "{said}");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+#[test]
 fn a_call_reaches_the_host_that_its_argument_names_and_only_during_this_call() {
     let (named, other) = (Web::start(None), Web::start(None));
     for web in [&named, &other] {

@@ -11,6 +11,8 @@ use crate::support::home::Home;
 
 mod changes;
 mod deeds;
+#[cfg(unix)]
+mod git_driver;
 mod news;
 mod revisions;
 

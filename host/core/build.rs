@@ -74,13 +74,62 @@ fn families() -> String {
 
 /// A family, as Rust source.
 fn family(family: &portcullis_bundle::Family) -> String {
-    let portcullis_bundle::Family { name, plugins, marks, skipped, without_project } = family;
+    let portcullis_bundle::Family {
+        name,
+        plugins,
+        marks,
+        skipped,
+        without_project,
+        summary,
+        commands,
+    } = family;
     let mark = |mark: &portcullis_bundle::Mark| {
         format!("Mark {{ file: {:?}, contains: &{:?} }}, ", mark.file, mark.contains)
     };
     let marks: String = marks.iter().map(mark).collect();
+    let commands: String = commands.iter().map(command).collect();
     format!(
         "Family {{ name: {name:?}, plugins: &{plugins:?}, marks: &[{marks}], skipped: &{skipped:?}, \
-         without_project: &{without_project:?} }}, "
+         without_project: &{without_project:?}, summary: {summary:?}, commands: &[{commands}] }}, "
     )
+}
+
+/// A command of a family, as Rust source.
+fn command(command: &portcullis_bundle::FamilyCommand) -> String {
+    let portcullis_bundle::FamilyCommand {
+        name,
+        help,
+        tool,
+        fixed,
+        positions,
+        options,
+        always_succeeds,
+    } = command;
+    let position = |position: &portcullis_bundle::Position| {
+        let portcullis_bundle::Position { name, help, argument, is_optional, no_file } = position;
+        format!(
+            "Position {{ name: {name:?}, help: {help:?}, argument: {argument:?}, \
+             is_optional: {is_optional}, no_file: &[{}] }}, ",
+            values(no_file)
+        )
+    };
+    let option = |option: &portcullis_bundle::CommandOption| {
+        let portcullis_bundle::CommandOption { name, value, help, argument, root_mark } = option;
+        format!(
+            "CommandOption {{ name: {name:?}, value: {value:?}, help: {help:?}, \
+             argument: {argument:?}, root_mark: {root_mark:?} }}, "
+        )
+    };
+    format!(
+        "FamilyCommand {{ name: {name:?}, help: {help:?}, tool: {tool:?}, fixed: &[{}], \
+         positions: &[{}], options: &[{}], always_succeeds: {always_succeeds} }}, ",
+        values(fixed),
+        positions.iter().map(position).collect::<String>(),
+        options.iter().map(option).collect::<String>(),
+    )
+}
+
+/// Fixed values of arguments, as Rust source.
+fn values(values: &[(&str, portcullis_bundle::Fixed)]) -> String {
+    values.iter().map(|(name, value)| format!("({name:?}, Fixed::{value:?}), ")).collect()
 }

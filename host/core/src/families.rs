@@ -4,12 +4,17 @@
 #[path = "../../../plugins/portcullis-bundle/src/family.rs"]
 mod family;
 
-pub use family::{Family, Mark};
+pub use family::{CommandOption, Family, FamilyCommand, Fixed, Mark, Position};
 
 impl Family {
     /// The family of a bundled plugin.
     pub fn of(plugin: &str) -> Option<&'static Self> {
         FAMILIES.iter().find(|family| family.plugins.contains(&plugin))
+    }
+
+    /// The families that add commands to the command line.
+    pub fn with_commands() -> impl Iterator<Item = &'static Self> {
+        FAMILIES.iter().filter(|family| !family.commands.is_empty())
     }
 
     /// The families whose projects are marked by files. By default, most of their tools are listed only if the roots

@@ -113,11 +113,48 @@ impl Preopen {
         }
         preopens
     }
+
+    /// Opens directories of the arguments that are beneath a root of the call as far as the root is open. Otherwise a
+    /// guest would find less in the directory of a named file than in the root around it.
+    pub fn widen_by_roots(arguments: &mut [Self], granted: &[Self]) {
+        for argument in arguments {
+            let around = granted.iter().filter(|outer| {
+                outer.origin == Origin::Root && argument.directory.starts_with(&outer.directory)
+            });
+            let access = around.filter_map(|outer| outer.reach.all).max();
+            argument.reach.all = argument.reach.all.max(access);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_root_of_the_call_is_as_open_in_the_directory_of_a_named_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let handle = || File::open(folder.path()).unwrap();
+        let named = |directory: &str| Designated {
+            directory: directory.into(),
+            handle: handle(),
+            guard: Guard::default(),
+            reach: DesignatedPart::File { name: "a".into(), handle: None },
+            write: false,
+        };
+        let mut named = Preopen::of_arguments(vec![named("/p/in"), named("/q"), named("/r")]);
+        let whole = |directory: &str, origin, access| {
+            Preopen::whole(directory.into(), handle(), Guard::default(), origin, access)
+        };
+        let granted = [
+            whole("/p", Origin::Root, Access::Read),
+            whole("/r", Origin::Directory, Access::Write),
+        ];
+        Preopen::widen_by_roots(&mut named, &granted);
+        let open: Vec<_> = named.iter().map(|preopen| preopen.reach.all).collect();
+        // A granted directory is judged by another part of the grant, so it opens nothing here.
+        assert_eq!(open, [Some(Access::Read), None, None]);
+    }
 
     #[test]
     fn single_entries_open_nothing_else_and_whole_directories_stay_open() {

@@ -9,6 +9,7 @@ mod config;
 mod confirm;
 mod context;
 mod doctor;
+mod family;
 mod first_start;
 mod grant;
 mod import;
@@ -17,6 +18,7 @@ mod list;
 mod log;
 mod login;
 mod models;
+mod named_files;
 mod pages;
 mod preview;
 mod print;
@@ -128,6 +130,8 @@ enum Command {
     /// Show the configuration or its path
     #[command(subcommand)]
     Config(config::Args),
+    #[command(flatten)]
+    Family(family::FamilyCall),
     /// Print shell completions
     Completions {
         /// The shell
@@ -233,6 +237,7 @@ pub fn main() -> ExitCode {
         | Command::Wrap(_)
         | Command::Preview(_)
         | Command::Call(_)
+        | Command::Family(_)
         | Command::Tools(_)
         | Command::Plugin(_)
         | Command::Upstream(_)

@@ -140,6 +140,8 @@ impl Root {
 #[derive(Debug, Clone, Default)]
 pub struct Roots {
     roots: Vec<Arc<Root>>,
+    /// Directories beneath which the paths in arguments can be opened, and which are no roots.
+    for_arguments: Vec<Arc<Root>>,
     /// The host's own files, which cannot be opened.
     host_files: HostFiles,
     /// Whether the client has roots and has not named them.
@@ -149,7 +151,21 @@ pub struct Roots {
 impl Roots {
     /// The roots of a session, all opened with these `host_files`, which cannot be opened in any root.
     pub fn new(roots: Vec<Root>, host_files: HostFiles) -> Self {
-        Self { roots: roots.into_iter().map(Arc::new).collect(), host_files, unknown: false }
+        let roots = roots.into_iter().map(Arc::new).collect();
+        Self { roots, for_arguments: Vec::new(), host_files, unknown: false }
+    }
+
+    /// These roots, and one more.
+    pub fn with(mut self, root: Root) -> Self {
+        self.roots.push(Arc::new(root));
+        self
+    }
+
+    /// These roots, and a directory beneath which the paths in arguments can be opened. It is no root: a grant of all
+    /// roots does not open it, [`iter`](Self::iter) leaves it out, and narrowed roots do not have it.
+    pub fn with_directory_for_arguments(mut self, directory: Root) -> Self {
+        self.for_arguments.push(Arc::new(directory));
+        self
     }
 
     /// The roots.
@@ -164,7 +180,7 @@ impl Roots {
 
     /// An empty list of roots, with the same files of the host.
     pub fn none(&self) -> Self {
-        Self { roots: Vec::new(), host_files: self.host_files.clone(), unknown: false }
+        Self::new(Vec::new(), self.host_files.clone())
     }
 
     /// An empty list of roots, for a client that has roots and has not named them.
@@ -231,7 +247,7 @@ impl Roots {
                 );
             }
         }
-        Self { roots: narrowed, host_files, unknown: false }
+        Self { roots: narrowed, for_arguments: Vec::new(), host_files, unknown: false }
     }
 
     /// Opens the file or directory that a path argument names.
@@ -262,11 +278,12 @@ impl Roots {
         if self.unknown {
             return Err(Refusal::RootsNotListed);
         }
-        if self.is_empty() {
+        if self.is_empty() && self.for_arguments.is_empty() {
             return Err(Refusal::NoRoots);
         }
         let path = designate::parse(argument)?;
-        let found = self.roots.iter().filter_map(|root| Some((root, root.beneath(&path)?)));
+        let all = self.roots.iter().chain(&self.for_arguments);
+        let found = all.filter_map(|root| Some((root, root.beneath(&path)?)));
         // The innermost root is the one with the shortest relative path.
         let innermost = found.min_by_key(|(_, rest)| rest.components().count());
         match innermost.map(|(root, rest)| (root, rest.to_owned())) {

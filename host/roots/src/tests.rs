@@ -36,6 +36,27 @@ fn a_file_beneath_a_root_is_opened_and_nothing_beside_it() {
 }
 
 #[test]
+fn a_directory_for_arguments_opens_named_paths_and_is_no_root() {
+    let folder = folder();
+    let own = HostFiles::default();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let directory = |name: &str| Root::open(&folder.path().join(name), &own).unwrap();
+    let none = Roots::new(Vec::new(), HostFiles::default());
+    let named = none.with_directory_for_arguments(directory("root2"));
+    assert!(named.is_empty() && named.iter().next().is_none());
+    assert!(designate(&named, &path("root2/file")).is_ok());
+    assert!(matches!(designate(&named, &path("root/file")), Err(Refusal::Outside(_))));
+    // With a root, both are opened; what a client narrows has the root alone.
+    let both = named.with(directory("root"));
+    assert!(designate(&both, &path("root2/file")).is_ok());
+    assert!(designate(&both, &path("root/file")).is_ok());
+    let narrowed = both.narrowed_by(&[folder.path().to_owned()]);
+    assert!(designate(&narrowed, &path("root/file")).is_ok());
+    assert!(matches!(designate(&narrowed, &path("root2/file")), Err(Refusal::Outside(_))));
+    assert!(matches!(designate(&both.none(), &path("root2/file")), Err(Refusal::NoRoots)));
+}
+
+#[test]
 fn paths_that_lead_elsewhere_are_refused() {
     let folder = folder();
     let at = folder.path().display();

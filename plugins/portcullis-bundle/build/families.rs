@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::commands::{self, Command};
+
 /// A family of plugins: a folder of `plugins/`.
 pub struct Family {
     /// The name of its folder.
@@ -37,6 +39,12 @@ struct About {
     /// How to recognise a project of this family. Missing: the family's tools are for every project.
     #[serde(default)]
     project: Project,
+    /// What the family's commands are for.
+    #[serde(default)]
+    summary: String,
+    /// Commands of the command line, by their names.
+    #[serde(default)]
+    commands: BTreeMap<String, Command>,
 }
 
 /// How to recognise a project of a family. By default, clients see the family's tools if the roots contain such a
@@ -104,6 +112,8 @@ fn family(folder: &Path) -> Family {
     for plugin in about.reserved_uris.keys().chain(&about.view_plugin).chain(&about.code_plugin) {
         assert!(plugins.contains(plugin), "{}: no plugin `{plugin}`", folder.display());
     }
+    let has_summary = !about.summary.is_empty();
+    assert_eq!(has_summary, !about.commands.is_empty(), "{}: summary", folder.display());
     let scripts = folder.join("commands");
     let scripts = if scripts.exists() { entries(&scripts) } else { Vec::new() };
     Family {
@@ -156,22 +166,24 @@ pub fn source(families: &[Family]) -> String {
         defaults.join("\n"),
         views.first(),
         code.first(),
-        families.iter().map(project).collect::<String>(),
+        families.iter().map(expression).collect::<String>(),
     )
 }
 
 /// Generates the Rust expression for a `Family`.
-fn project(family: &Family) -> String {
+fn expression(family: &Family) -> String {
     let Project { marks, skipped, without_project } = &family.about.project;
     let mark = |Mark { file, contains }: &Mark| {
         format!("Mark {{ file: {file:?}, contains: &{contains:?} }}, ")
     };
     format!(
         "Family {{ name: {:?}, plugins: &{:?}, marks: &[{}], skipped: &{skipped:?}, \
-         without_project: &{without_project:?} }}, ",
+         without_project: &{without_project:?}, summary: {:?}, commands: &[{}] }}, ",
         family.name,
         family.plugins,
         marks.iter().map(mark).collect::<String>(),
+        family.about.summary,
+        commands::expressions(&family.about.commands),
     )
 }
 

@@ -1,6 +1,7 @@
 //! Builds every bundled plugin to WebAssembly, so that the host is one self-contained binary. Also collects
 //! the defaults, scripts and project marks of the plugin families.
 
+mod commands;
 mod families;
 
 use std::collections::BTreeSet;

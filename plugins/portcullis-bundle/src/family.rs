@@ -14,6 +14,71 @@ pub struct Family {
     pub skipped: &'static [&'static str],
     /// Tools that are useful without a project, by the names that their plugins give them.
     pub without_project: &'static [&'static str],
+    /// What its commands are for.
+    pub summary: &'static str,
+    /// Its commands. Empty: the command line has no command with the name of the family.
+    pub commands: &'static [FamilyCommand],
+}
+
+/// A command that a family adds to the command line, `portcullis FAMILY NAME`. It calls one tool of the family.
+#[derive(Debug)]
+pub struct FamilyCommand {
+    /// The name of the command.
+    pub name: &'static str,
+    /// What the command does.
+    pub help: &'static str,
+    /// The tool, by the name that its plugin gives it.
+    pub tool: &'static str,
+    /// Arguments of the tool that each call has.
+    pub fixed: &'static [(&'static str, Fixed)],
+    /// The values that follow the name of the command.
+    pub positions: &'static [Position],
+    /// Its options.
+    pub options: &'static [CommandOption],
+    /// Whether the command succeeds also if the tool fails, for callers that would end with it.
+    pub always_succeeds: bool,
+}
+
+/// A value that follows the name of a command.
+#[derive(Debug)]
+pub struct Position {
+    /// Its name in the help.
+    pub name: &'static str,
+    /// What it stands for.
+    pub help: &'static str,
+    /// The argument of the tool that it becomes. Missing: it is not used.
+    pub argument: Option<&'static str>,
+    /// Whether it can be left out.
+    pub is_optional: bool,
+    /// The arguments of the tool that a file which does not exist (`/dev/null`) becomes. Empty: `/dev/null` is a value
+    /// like any other.
+    pub no_file: &'static [(&'static str, Fixed)],
+}
+
+/// An option of a command, with a value.
+#[derive(Debug)]
+pub struct CommandOption {
+    /// Its name, without `--`.
+    pub name: &'static str,
+    /// The name of its value in the help.
+    pub value: &'static str,
+    /// What it does.
+    pub help: &'static str,
+    /// The argument of the tool that the value becomes.
+    pub argument: &'static str,
+    /// With this option, the nearest folder above each named file that has an entry of this name is a root of the call.
+    pub root_mark: Option<&'static str>,
+}
+
+/// A fixed value of an argument.
+#[derive(Debug)]
+pub enum Fixed {
+    /// A truth value.
+    Bool(bool),
+    /// A number.
+    Number(i64),
+    /// A text.
+    Text(&'static str),
 }
 
 /// A file that marks a project.

@@ -20,6 +20,6 @@ pub struct Bundled {
     pub component: &'static [u8],
 }
 
-pub use family::{Family, Mark};
+pub use family::{CommandOption, Family, FamilyCommand, Fixed, Mark, Position};
 
 include!(concat!(env!("OUT_DIR"), "/families.rs"));

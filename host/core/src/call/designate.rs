@@ -47,7 +47,9 @@ pub(super) fn designate(
         }
     }
     let mut preopens = Preopen::of_arguments(designated);
-    preopens.extend(granted(loaded, roots)?);
+    let granted = granted(loaded, roots)?;
+    Preopen::widen_by_roots(&mut preopens, &granted);
+    preopens.extend(granted);
     Ok(preopens)
 }
 

@@ -1,4 +1,5 @@
-//! `portcullis call`: calls one tool through the same pipeline as MCP clients.
+//! `portcullis call`: calls one tool through the same pipeline as MCP clients. Commands of families call their tools in
+//! the same way.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use portcullis_roots::{Root, Roots, uri_of_path};
 use serde_json::{Map, Value, json};
 
 use super::context::{CommandContext, report_if_slow};
+use super::named_files::NamedFiles;
 use super::relative::make_absolute;
 use super::{CommandEnd, print};
 
@@ -30,6 +32,13 @@ pub struct Args {
     /// The arguments as a JSON object; `-` reads them from stdin
     #[arg(default_value = "{}", value_name = "JSON")]
     arguments: String,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+/// Options of the commands that call a tool.
+#[derive(clap::Args)]
+pub struct Printing {
     /// Print the complete MCP result as JSON
     #[arg(long)]
     json: bool,
@@ -40,90 +49,15 @@ pub struct Args {
 
 impl Args {
     pub(super) async fn run(self, context: CommandContext) -> anyhow::Result<CommandEnd> {
-        let mut arguments = self.arguments()?;
-        if self.trail {
-            context.audit.keep_records();
-        }
-        let upstreams = context.upstreams()?;
-        let catalog = self.catalog_with_tool(&context, &upstreams).await;
-        let Some(tool) = catalog.tool(&self.tool) else {
-            let names: Vec<_> = catalog.tools().map(|(name, _)| name).collect();
-            let tool = portcullis_sanitize::visible_line(&self.tool, 80);
-            bail!("unknown tool: {tool}; the tools are: {}", names.join(", "));
+        let arguments = self.arguments()?;
+        let call = CommandCall {
+            tool: WantedTool { name: self.tool, plugins: None },
+            arguments,
+            files: None,
+            printing: self.printing,
+            always_succeeds: false,
         };
-        let first_root = context.roots.iter().next().map(Root::path);
-        make_absolute(&mut arguments, tool.paths(), first_root);
-        let client = Terminal { roots: context.roots.clone() };
-        let may_call_tools = tool.source().plugin().is_some_and(|loaded| loaded.calls_tools());
-        let inner = may_call_tools.then(|| InnerCalls::new(catalog.clone()));
-        let call = Call {
-            request: call::request_id(),
-            origin: call::Origin::default(),
-            work: Work::Tool(ToolCall {
-                name: tool.own_name().to_owned(),
-                arguments: Arc::new(arguments.into()),
-            }),
-            roots: context.roots.clone(),
-            context: CallContext { protocol: "2026-07-28".into(), ..CallContext::default() },
-            task: false,
-            decisions: Vec::new(),
-            resumed: None,
-            client: &client,
-            inner,
-        };
-        let waiting = call::call(tool.source(), call);
-        let answer = report_if_slow(&format!("waiting for {}", self.tool), waiting).await;
-        upstreams.close().await;
-        let ended = self.show(answer);
-        self.with_trail(&context, ended)
-    }
-
-    /// A catalog that has the tool, made with as little work as possible. The first try is the catalog of the
-    /// bundled plugins, for which nothing has to be compiled. The second has all plugins, and the upstream servers
-    /// whose lists are remembered. The last is the complete catalog, for which the other servers are started. A plugin
-    /// that may call tools always gets the complete catalog.
-    async fn catalog_with_tool(
-        &self,
-        context: &CommandContext,
-        upstreams: &Upstreams,
-    ) -> Arc<Catalog> {
-        let mut loader = context.loader().await;
-        let bundled = loader.bundled();
-        let bundled = Catalog::new(bundled.into(), Vec::new(), &upstreams.lock).await;
-        let may_call_tools = |tool: CatalogTool<'_>| {
-            tool.source().plugin().is_some_and(|loaded| loaded.calls_tools())
-        };
-        if bundled.tool(&self.tool).is_some_and(|tool| !may_call_tools(tool)) {
-            return Arc::new(bundled);
-        }
-        let loading = async {
-            while loader.next().await {}
-            loader.so_far()
-        };
-        let loading = report_if_slow("loading the plugins (new ones are compiled first)", loading);
-        let (plugins, offers) = tokio::join!(loading, upstreams.known_offers());
-        plugins.warn();
-        let plugins = Arc::new(plugins);
-        let known = Catalog::new(plugins.clone(), offers, &upstreams.lock).await;
-        if known.tool(&self.tool).is_some_and(|tool| !may_call_tools(tool)) {
-            return Arc::new(known);
-        }
-        // Only the user waits, so starting the servers has no time limit.
-        report_if_slow("starting servers for the first time", upstreams.settled()).await;
-        Arc::new(Catalog::new(plugins, upstreams.known_offers().await, &upstreams.lock).await)
-    }
-
-    fn with_trail(
-        &self,
-        context: &CommandContext,
-        ended: anyhow::Result<CommandEnd>,
-    ) -> anyhow::Result<CommandEnd> {
-        if self.trail {
-            for line in context.audit.kept_records() {
-                print::json_text(&line)?;
-            }
-        }
-        ended
+        call.run(context).await
     }
 
     fn arguments(&self) -> anyhow::Result<Map<String, Value>> {
@@ -137,6 +71,123 @@ impl Args {
         serde_json::from_str(&text).map_err(|error| {
             anyhow!("the arguments are not a JSON object: {error}\n  given: {text}")
         })
+    }
+}
+
+/// The tool that a command calls.
+pub struct WantedTool {
+    /// Its name.
+    pub name: String,
+    /// The plugins that may have the tool; `name` is then the plugin's own name for it. `None`: any source, and `name` is
+    /// the name that clients know.
+    pub plugins: Option<&'static [&'static str]>,
+}
+
+impl WantedTool {
+    fn find<'a>(&self, catalog: &'a Catalog) -> Option<CatalogTool<'a>> {
+        let Some(plugins) = self.plugins else { return catalog.tool(&self.name) };
+        let mut tools = catalog.tools().map(|(_, tool)| tool);
+        tools.find(|tool| {
+            let plugin = tool.source().plugin().map(|loaded| &*loaded.plugin.name);
+            plugin.is_some_and(|plugin| plugins.contains(&plugin)) && tool.own_name() == self.name
+        })
+    }
+
+    /// The error for a tool that is not in the catalog.
+    fn missing(&self, catalog: &Catalog) -> anyhow::Error {
+        let name = portcullis_sanitize::visible_line(&self.name, 80);
+        match self.plugins {
+            None => {
+                let names: Vec<_> = catalog.tools().map(|(name, _)| name).collect();
+                anyhow!("unknown tool: {name}; the tools are: {}", names.join(", "))
+            }
+            Some(plugins) => anyhow!(
+                "the tool {name} that this command calls is not there: its plugin is switched off or \
+                 refused\n  hint: `portcullis plugin list` says why (plugins: {})",
+                plugins.join(", ")
+            ),
+        }
+    }
+}
+
+/// A call that a command makes.
+pub struct CommandCall {
+    /// The tool.
+    pub tool: WantedTool,
+    /// The tool's arguments.
+    pub arguments: Map<String, Value>,
+    /// Files among the arguments that the command line names, and that may be outside of the roots. `None`: all paths
+    /// have to be beneath the roots.
+    pub files: Option<NamedFiles>,
+    /// What is printed.
+    pub printing: Printing,
+    /// Whether the command succeeds also if the tool fails or the call is refused.
+    pub always_succeeds: bool,
+}
+
+impl CommandCall {
+    /// Calls the tool and prints the result.
+    ///
+    /// # Errors
+    ///
+    /// There is no such tool, or the call is refused.
+    pub async fn run(mut self, context: CommandContext) -> anyhow::Result<CommandEnd> {
+        if self.printing.trail {
+            context.audit.keep_records();
+        }
+        let upstreams = context.upstreams()?;
+        let catalog = catalog_with_tool(&self.tool, &context, &upstreams).await;
+        let Some(tool) = self.tool.find(&catalog) else { return Err(self.tool.missing(&catalog)) };
+        let mut arguments = std::mem::take(&mut self.arguments);
+        let roots = match &self.files {
+            Some(files) => files.open(&mut arguments, tool.paths(), &context.roots)?,
+            None => {
+                let first_root = context.roots.iter().next().map(Root::path);
+                make_absolute(&mut arguments, tool.paths(), first_root);
+                context.roots.clone()
+            }
+        };
+        let client = Terminal { roots: roots.clone() };
+        let may_call_tools = tool.source().plugin().is_some_and(|loaded| loaded.calls_tools());
+        let inner = may_call_tools.then(|| InnerCalls::new(catalog.clone()));
+        let call = Call {
+            request: call::request_id(),
+            origin: call::Origin::default(),
+            work: Work::Tool(ToolCall {
+                name: tool.own_name().to_owned(),
+                arguments: Arc::new(arguments.into()),
+            }),
+            roots,
+            context: CallContext { protocol: "2026-07-28".into(), ..CallContext::default() },
+            task: false,
+            decisions: Vec::new(),
+            resumed: None,
+            client: &client,
+            inner,
+        };
+        let waiting = call::call(tool.source(), call);
+        let answer = report_if_slow(&format!("waiting for {}", self.tool.name), waiting).await;
+        upstreams.close().await;
+        let ended = match answer {
+            Err(failure) if self.always_succeeds => {
+                print::untrusted(&format!("{failure}\n")).map(|_| CommandEnd::Done)
+            }
+            answer => self.show(answer),
+        };
+        self.with_trail(&context, ended)
+    }
+
+    fn with_trail(
+        &self,
+        context: &CommandContext,
+        ended: anyhow::Result<CommandEnd>,
+    ) -> anyhow::Result<CommandEnd> {
+        if self.printing.trail {
+            for line in context.audit.kept_records() {
+                print::json_text(&line)?;
+            }
+        }
+        ended
     }
 
     fn show(&self, answer: Result<SourceAnswer, CallFailure>) -> anyhow::Result<CommandEnd> {
@@ -165,7 +216,7 @@ impl Args {
 
     /// Prints the result of a plugin.
     fn show_result(&self, result: &ToolResult) -> anyhow::Result<CommandEnd> {
-        if self.json {
+        if self.printing.json {
             let structured = result.structured.as_deref().map(serde_json::from_str::<Value>);
             let content: Vec<_> = result.content.iter().map(block).collect();
             let mut whole = json!({"content": content, "isError": result.is_error});
@@ -178,12 +229,12 @@ impl Args {
                 print::untrusted(&format!("{}\n", text(content)))?;
             }
         }
-        Ok(if result.is_error { CommandEnd::Failed } else { CommandEnd::Done })
+        Ok(self.end(result.is_error))
     }
 
     /// Prints the result of an upstream server.
     fn show_upstream_result(&self, result: &Value) -> anyhow::Result<CommandEnd> {
-        if self.json {
+        if self.printing.json {
             print::json(result)?;
         } else {
             for block in result["content"].as_array().into_iter().flatten() {
@@ -191,8 +242,46 @@ impl Args {
                 print::untrusted(&format!("{}\n", text.unwrap_or_else(|| block.to_string())))?;
             }
         }
-        Ok(if result["isError"] == true { CommandEnd::Failed } else { CommandEnd::Done })
+        Ok(self.end(result["isError"] == true))
     }
+
+    fn end(&self, has_failed: bool) -> CommandEnd {
+        if has_failed && !self.always_succeeds { CommandEnd::Failed } else { CommandEnd::Done }
+    }
+}
+
+/// A catalog that has the tool, made with as little work as possible. The first try is the catalog of the
+/// bundled plugins, for which nothing has to be compiled. The second has all plugins, and the upstream servers
+/// whose lists are remembered. The last is the complete catalog, for which the other servers are started. A plugin
+/// that may call tools always gets the complete catalog.
+async fn catalog_with_tool(
+    wanted: &WantedTool,
+    context: &CommandContext,
+    upstreams: &Upstreams,
+) -> Arc<Catalog> {
+    let mut loader = context.loader().await;
+    let bundled = loader.bundled();
+    let bundled = Catalog::new(bundled.into(), Vec::new(), &upstreams.lock).await;
+    let calls_tools =
+        |tool: CatalogTool<'_>| tool.source().plugin().is_some_and(|loaded| loaded.calls_tools());
+    if wanted.find(&bundled).is_some_and(|tool| !calls_tools(tool)) {
+        return Arc::new(bundled);
+    }
+    let loading = async {
+        while loader.next().await {}
+        loader.so_far()
+    };
+    let loading = report_if_slow("loading the plugins (new ones are compiled first)", loading);
+    let (plugins, offers) = tokio::join!(loading, upstreams.known_offers());
+    plugins.warn();
+    let plugins = Arc::new(plugins);
+    let known = Catalog::new(plugins.clone(), offers, &upstreams.lock).await;
+    if wanted.plugins.is_some() || wanted.find(&known).is_some_and(|tool| !calls_tools(tool)) {
+        return Arc::new(known);
+    }
+    // Only the user waits, so starting the servers has no time limit.
+    report_if_slow("starting servers for the first time", upstreams.settled()).await;
+    Arc::new(Catalog::new(plugins, upstreams.known_offers().await, &upstreams.lock).await)
 }
 
 /// The terminal as the client of a call. It shows progress and log records of plugins. The only request that it answers

@@ -17,20 +17,36 @@ pub fn make_absolute(
     declared: &[PathArgument],
     first_root: Option<&Path>,
 ) {
+    let change = |text: &mut String| {
+        if let Some(absolute) = absolute(text, first_root) {
+            *text = absolute;
+        }
+        Ok(())
+    };
+    each_path(arguments, declared, change).expect("the change of a text does not fail");
+}
+
+/// Calls a function with each argument that the tool declares as a path. Stops at the first error.
+///
+/// # Errors
+///
+/// The error of the function.
+pub fn each_path(
+    arguments: &mut Map<String, Value>,
+    declared: &[PathArgument],
+    mut change: impl FnMut(&mut String) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let mut whole = Value::Object(std::mem::take(arguments));
     let mut pointers: Vec<_> = declared.iter().map(|path| path.pointer.as_str()).collect();
-    // A path that is declared twice, for reading and for writing, is made absolute once.
+    // A path that is declared twice, for reading and for writing, is changed once.
     pointers.dedup();
-    for pointer in pointers {
-        for text in strings(&mut whole, pointer) {
-            if let Some(absolute) = absolute(text, first_root) {
-                *text = absolute;
-            }
-        }
-    }
+    let mut texts = pointers.into_iter();
+    let changed = texts
+        .try_for_each(|pointer| strings(&mut whole, pointer).into_iter().try_for_each(&mut change));
     if let Value::Object(whole) = whole {
         *arguments = whole;
     }
+    changed
 }
 
 /// The absolute path. `None`: the path is absolute already, is empty, or would not be UTF-8.

@@ -13,7 +13,10 @@ use super::{Command, CommandEnd, Common, Plugin, telemetry};
 pub(super) fn block_on(common: &Common, command: Command) -> anyhow::Result<CommandEnd> {
     let read = ReadConfig::new(common)?;
     // Only calls of these commands are sent as telemetry.
-    let may_call_tools = matches!(command, Command::Serve(_) | Command::Wrap(_) | Command::Call(_));
+    let may_call_tools = matches!(
+        command,
+        Command::Serve(_) | Command::Wrap(_) | Command::Call(_) | Command::Family(_)
+    );
     let telemetry = if may_call_tools { telemetry::start(&read.config)? } else { None };
     super::log::begin(common.verbose, common.log_json, telemetry.as_ref());
     let ended = CommandContext::new(common, read).and_then(|context| run(common, context, command));
@@ -40,6 +43,7 @@ fn run(common: &Common, context: CommandContext, command: Command) -> anyhow::Re
             Command::Wrap(args) => args.run(context).await,
             Command::Preview(args) => args.run(context).await,
             Command::Call(args) => args.run(context).await,
+            Command::Family(call) => call.run(context).await,
             Command::Tools(args) => super::list::tools(&context, &args).await,
             Command::Plugin(Plugin::Add(args)) => args.run(context, common.config.as_deref()).await,
             Command::Plugin(Plugin::Update(args)) => args.run(context).await,

@@ -17,7 +17,8 @@ use wasip2::{
     },
 };
 
-/// Maximum number of bytes written to a stream at once: `blocking-write-and-flush` takes no more.
+/// Maximum number of bytes written to a stream at once: `blocking-write-and-flush` takes no more. In small pieces, the
+/// server gets the head of a request before a limit of the host can end the body.
 const WRITE_BYTES: usize = 4096;
 /// Maximum number of bytes read from a stream at once.
 const READ_BYTES: u64 = 64 * 1024;
@@ -45,8 +46,11 @@ pub fn send(
     let request_body = request.body().expect("the body is taken once");
 
     let pending = outgoing_handler::handle(request, options(timeouts)).map_err(Reason::Code)?;
-    let written = write(request_body, &body);
     let started = Instant::now();
+    let written = write(request_body, &body, started, watch);
+    if matches!(written, Err(Reason::GivenUp)) {
+        return Err(Reason::GivenUp);
+    }
     wait(&pending.subscribe(), started, watch)?;
     let response = pending
         .get()
@@ -113,12 +117,29 @@ fn options(timeouts: Timeouts) -> Option<RequestOptions> {
     Some(options)
 }
 
-fn write(body: OutgoingBody, bytes: &[u8]) -> Result<(), Reason> {
+/// Writes the body. A server that reads slowly is waited for, as for its response.
+fn write(
+    body: OutgoingBody,
+    bytes: &[u8],
+    started: Instant,
+    watch: &mut Watch<'_>,
+) -> Result<(), Reason> {
     if !bytes.is_empty() {
         let stream = body.write().expect("the stream is taken once");
-        for piece in bytes.chunks(WRITE_BYTES) {
-            stream.blocking_write_and_flush(piece).map_err(interrupted)?;
+        let ready = stream.subscribe();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            wait(&ready, started, watch)?;
+            let room = stream.check_write().map_err(interrupted)?;
+            let room = usize::try_from(room).unwrap_or(usize::MAX).min(WRITE_BYTES);
+            let (piece, behind) = rest.split_at(room.min(rest.len()));
+            stream.write(piece).map_err(interrupted)?;
+            rest = behind;
         }
+        stream.flush().map_err(interrupted)?;
+        wait(&ready, started, watch)?;
+        // This returns the error of the flush, if there is one.
+        stream.check_write().map_err(interrupted)?;
     }
     OutgoingBody::finish(body, None).map_err(Reason::Code)
 }

@@ -24,6 +24,9 @@ struct Fetch {
     /// How many redirects to follow.
     #[serde(default)]
     follow: u32,
+    /// Give up a wait after this time.
+    #[serde(default)]
+    give_up_ms: Option<u64>,
     /// How often to do it.
     #[serde(default)]
     times: Option<u32>,
@@ -42,7 +45,13 @@ impl Fetch {
         if self.bytes > 0 {
             request = request.body(vec![b'x'; self.bytes]);
         }
-        request.send()
+        match self.give_up_ms.map(std::time::Duration::from_millis) {
+            Some(time) => {
+                let begun = std::time::Instant::now();
+                request.send_while(|| begun.elapsed() < time)
+            }
+            None => request.send(),
+        }
     }
 
     fn follow(&self) -> Result<String, http::Error> {

@@ -278,9 +278,8 @@ impl<'a> Package<'a> {
         let object = self.object(index);
         let mut found = Vec::new();
         for property in &object.properties {
-            let at = found.len();
             collect(render, &property.value, 0, &mut found);
-            if found.len() == at {
+            if found.is_empty() {
                 continue;
             }
             let name = self.header.object_name(index);

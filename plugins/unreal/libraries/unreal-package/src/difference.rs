@@ -118,6 +118,19 @@ pub fn difference(before: &Package<'_>, after: &Package<'_>, package: &str) -> D
     found
 }
 
+/// Lists everything in a package, each part as an addition; `package` is its name. Graphs, nodes and objects are listed
+/// with all that they contain, so that each change of a package changes lines of its listing.
+pub fn listing(of: &Package<'_>, package: &str) -> Difference {
+    let mut found = Difference::default();
+    let engine = of.header.summary.engine.to_string();
+    found.only(Part::Engine, "", "saved with", None, Some(&engine));
+    found.blueprints(&[], &of.blueprints(package));
+    found.list_graphs(&of.graphs(package));
+    found.list_objects(of, package);
+    found.all(Part::Dependency, "", &BTreeMap::new(), &dependencies(of));
+    found
+}
+
 /// The packages that a package depends on, each with the kind of dependency. Packages of C++ code
 /// and build dependencies are left out.
 fn dependencies(package: &Package<'_>) -> BTreeMap<String, String> {
@@ -141,6 +154,14 @@ fn dependencies(package: &Package<'_>) -> BTreeMap<String, String> {
 }
 
 impl Difference {
+    /// The difference in the other direction: additions are removals.
+    pub fn reversed(mut self) -> Self {
+        for change in &mut self.changes {
+            std::mem::swap(&mut change.before, &mut change.after);
+        }
+        self
+    }
+
     /// Adds a change, unless the limit is reached.
     fn push(&mut self, change: Change) {
         if self.changes.len() < MAX_CHANGES {
@@ -178,7 +199,7 @@ impl Difference {
         }
     }
 
-    /// Adds a change without comparing its values, each cut to the length that is shown.
+    /// Adds a change without comparing its values. A value that is cut has a checksum of the whole value.
     fn only(
         &mut self,
         part: Part,
@@ -187,8 +208,7 @@ impl Difference {
         before: Option<&String>,
         after: Option<&String>,
     ) {
-        let shown = |value: Option<&String>| value.map(|value| around(value, "").0);
-        let (before, after) = (shown(before), shown(after));
+        let (before, after) = (before.map(|text| whole(text)), after.map(|text| whole(text)));
         self.push(Change { part, place: place.to_owned(), name: name.to_owned(), before, after });
     }
 
@@ -259,6 +279,23 @@ fn components(blueprint: &Blueprint) -> BTreeMap<String, String> {
     blueprint.components.iter().map(|it| (it.name.clone(), text(it))).collect()
 }
 
+/// A value, cut to the length that is shown. A cut value ends with its length and its checksum, so that another value is
+/// shown differently.
+fn whole(value: &str) -> String {
+    let (mut text, _) = around(value, "");
+    if text.len() < value.len() {
+        let (length, sum) = (value.chars().count(), checksum(value.as_bytes()));
+        text.push_str(&format!(" ({length} characters, checksum {sum:016x})"));
+    }
+    text
+}
+
+/// The checksum FNV-1a of 64 bits.
+fn checksum(bytes: &[u8]) -> u64 {
+    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3);
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
+}
+
 /// Cuts two values to the length that is shown. Long values are cut around their first difference.
 fn around(before: &str, after: &str) -> (String, String) {
     let same = before.chars().zip(after.chars()).take_while(|(a, b)| a == b).count();
@@ -284,5 +321,15 @@ mod tests {
         assert!(before.starts_with('…') && before.ends_with('…'), "{before}");
         assert!(before.contains("xa") && after.contains("xb"), "{before} {after}");
         assert_eq!(around("short", "shorter"), ("short".to_owned(), "shorter".to_owned()));
+    }
+
+    #[test]
+    fn a_cut_value_tells_whether_its_end_differs() {
+        let of = |last: &str| whole(&format!("{}{last}", "x".repeat(1_000)));
+        assert!(of("a").ends_with(")") && of("a").contains("… (1001 characters, checksum "));
+        assert_ne!(of("a"), of("b"));
+        assert_eq!(whole("short"), "short");
+        // The checksum of the empty text and of `a`, as the authors of the function publish them.
+        assert_eq!((checksum(b""), checksum(b"a")), (0xCBF2_9CE4_8422_2325, 0xAF63_DC4C_8601_EC8C));
     }
 }

@@ -47,7 +47,7 @@ pub use blueprint::{Blueprint, Component, Variable};
 pub use contents::{Action, Contents, GraphContents, Literal, NodeContents};
 pub use cooked::Cooked;
 pub use cursor::Cursor;
-pub use difference::{Change, Difference, Part, difference};
+pub use difference::{Change, Difference, Part, difference, listing};
 pub use fault::{CursorStop, Fault, Warning};
 pub use graph::{Graph, Link, Node, NodeKind, NodePin};
 pub use header::Header;

@@ -1,7 +1,7 @@
 //! Tests the comparison of two versions of a package: each change is listed, and nothing else.
 
 use unreal_package::{
-    Difference, Guid, Index, Package, Part, difference,
+    Difference, Guid, Index, Package, Part, difference, listing,
     writer::{DraftPackage, DraftPin, DraftValue, PROFILES, Profile, blueprint},
 };
 
@@ -250,6 +250,86 @@ fn rows_properties_and_data_that_is_not_decoded() {
     assert_eq!(found.markdown(1, 1), "**DT**\n\n- + row `Bow`: Price=7\n");
 }
 
+/// The lines of a package's listing.
+fn lines(bytes: &[u8]) -> Vec<String> {
+    let found = listing(&Package::read(bytes).expect("it is a package"), PACKAGE);
+    assert!(found.changes.iter().all(|change| change.before.is_none() && change.after.is_some()));
+    found.contents_markdown(0, usize::MAX).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_listing_has_everything() {
+    for profile in PROFILES {
+        let listed = lines(&door(*profile, |draft, node| {
+            draft.set(node, "NodeComment", DraftValue::String("Who is there?".to_owned()));
+            draft.soft("/Game/S_Creak");
+        }));
+        let all = listed.join("\n");
+        for line in [
+            "- parent class `BP_Door`: /Script/Engine.Actor",
+            "- graph `EventGraph`: 3 nodes",
+            "- node `comment`: Who is there?",
+            "- object `BP_Door`: Blueprint",
+        ] {
+            assert!(listed.iter().any(|listed| listed == line), "{}: {line}: {all}", profile.name);
+        }
+        assert!(all.contains("- engine `saved with`: ") && all.contains("K2Node_CustomEvent"));
+    }
+}
+
+#[test]
+fn every_change_changes_the_lines_of_the_listing() {
+    let profile = Profile::of("5.6");
+    let plain = lines(&door(profile, |_, _| {}));
+    let changed = |change: &dyn Fn(&mut DraftPackage, Index)| {
+        let listed = lines(&door(profile, change));
+        listed.into_iter().filter(|line| !plain.contains(line)).collect::<Vec<_>>()
+    };
+    assert_eq!(changed(&|_, _| {}), [""; 0]);
+    let found = changed(&|draft, _| {
+        draft.set(ASSET, "NewVariables", variable("bOpen"));
+    });
+    assert_eq!(found, ["- variable `bOpen`: bool"]);
+    let id = Guid([0, 0, 0, 90]);
+    let found = changed(&|draft, node| {
+        let pin = DraftPin { id, name: "Hand".to_owned(), ..DraftPin::default() };
+        draft.pins(
+            node,
+            &[DraftPin { kind: "string".to_owned(), default: "right".to_owned(), ..pin }],
+        );
+    });
+    assert_eq!(found, ["- pin `input Hand`: string = right"]);
+    // A long list is taken apart, so that one line changes where one item does.
+    let items = |last: i32| {
+        changed(&|draft, _| {
+            let items = (0..200)
+                .map(|number| DraftValue::Int(number * 1_000))
+                .chain([DraftValue::Int(last)]);
+            draft.set(ASSET, "Numbers", DraftValue::List(items.collect()));
+        })
+    };
+    let (one, other) = (items(1), items(2));
+    let new = other.iter().filter(|line| !one.contains(line)).collect::<Vec<_>>();
+    assert_eq!(new, ["- property `Numbers(200)`: 2"]);
+    let long = |last: &str| {
+        let value = format!("{}{last}", "x".repeat(1_000));
+        changed(&|draft, _| {
+            draft.set(ASSET, "BlueprintDescription", DraftValue::String(value.clone()));
+        })
+    };
+    assert!(long("a")[1].starts_with("- property `BlueprintDescription`: "), "{:?}", long("a"));
+    assert_ne!(long("a"), long("b"));
+    let data = |bytes: &'static [u8]| {
+        changed(&|draft, _| {
+            let texture = draft.export("/Script/Engine.Texture2D", Index(0), "T");
+            draft.native(texture, bytes);
+        })
+    };
+    let (one, other) = (data(b"12345678"), data(b"12345679"));
+    assert!(one.len() == 2 && one[1].contains("`T`: 8 bytes, checksum "), "{one:?}");
+    assert_ne!(one, other);
+}
+
 #[test]
 fn damaged_packages_do_not_panic() {
     let bytes = door(Profile::of("5.6"), |_, _| {});
@@ -260,6 +340,6 @@ fn damaged_packages_do_not_panic() {
             continue;
         };
         let found = difference(&before, &after, PACKAGE);
-        assert!(found.changes.len() <= 20_000);
+        assert!(found.changes.len() <= 20_000 && listing(&after, PACKAGE).changes.len() <= 20_000);
     }
 }

@@ -125,7 +125,7 @@ impl Project {
 ///
 /// When there is no project, or more than one.
 pub fn find(path: &Path) -> Result<Project, NoProject> {
-    let is_descriptor = path.extension().is_some_and(|end| end == "uproject" || end == "uplugin");
+    let is_descriptor = has_extension(path, "uproject") || has_extension(path, "uplugin");
     if is_descriptor && path.is_file() {
         return Ok(Project::of(path.to_owned()));
     }
@@ -189,10 +189,13 @@ fn only_project(mut found: Vec<PathBuf>) -> Result<Project, NoProject> {
 fn files_with_extension(dir: &Path, end: &str) -> Option<Vec<PathBuf>> {
     let entries = fs::read_dir(dir).ok()?;
     let files = entries.flatten().map(|entry| entry.path());
-    let found: Vec<PathBuf> = files
-        .filter(|path| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(end)))
-        .collect();
+    let found: Vec<PathBuf> = files.filter(|path| has_extension(path, end)).collect();
     (!found.is_empty()).then_some(found)
+}
+
+/// Whether a path has this extension, in any case.
+fn has_extension(path: &Path, end: &str) -> bool {
+    path.extension().is_some_and(|found| found.eq_ignore_ascii_case(end))
 }
 
 fn look_below(dir: &Path, depth: usize, searched: &mut usize, found: &mut Vec<PathBuf>) {
@@ -208,7 +211,7 @@ fn look_below(dir: &Path, depth: usize, searched: &mut usize, found: &mut Vec<Pa
             if !SKIPPED_FOLDERS.contains(&name.as_ref()) && !name.starts_with('.') {
                 folders.push(path);
             }
-        } else if path.extension().is_some_and(|end| end == "uproject") {
+        } else if has_extension(&path, "uproject") {
             found.push(path);
         }
     }

@@ -46,6 +46,24 @@ fn projects_are_found_in_around_and_below() {
 }
 
 #[test]
+fn the_case_of_a_descriptors_ending_does_not_matter() {
+    for name in ["Game.UPROJECT", "Game.UProject"] {
+        let folder = Folder::new();
+        folder.put(&format!("games/one/{name}"), "{}");
+        let file = folder.path().join("games/one").join(name);
+        for path in ["games/one", "games", &format!("games/one/{name}")] {
+            let found = find(&folder.path().join(path)).expect(path);
+            assert_eq!(found.file.as_ref(), Some(&file), "{path}");
+        }
+    }
+    // The descriptor that is named counts, also where another one is beside it.
+    let folder = Folder::new();
+    folder.put("One.uproject", "{}");
+    folder.put("Tools.UPLUGIN", "{}");
+    assert_eq!(find(&folder.path().join("Tools.UPLUGIN")).expect("it is there").name, "Tools");
+}
+
+#[test]
 fn unreal_plugins_have_mounts_of_their_own() {
     let (_folder, project) = game();
     let index = index(&project);

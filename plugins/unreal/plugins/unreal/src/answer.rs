@@ -45,7 +45,12 @@ pub struct Page {
 impl Page {
     /// The page from `offset` on, with at most `most` results; 0 for the largest page.
     pub fn new(offset: u32, most: u32) -> Self {
-        let most = if most == 0 { MAX_PAGE } else { (most as usize).min(MAX_PAGE) };
+        Self::with_max(offset, most, MAX_PAGE)
+    }
+
+    /// The page from `offset` on, with at most `most` results; 0 for the largest page, which has `max` results.
+    pub fn with_max(offset: u32, most: u32, max: usize) -> Self {
+        let most = if most == 0 { max } else { (most as usize).min(max) };
         Self { offset: offset as usize, most }
     }
 

@@ -3,7 +3,10 @@
 use crate::{
     answer::{SourceKind, failed, shown},
     editor_log::{Tail, shown_entry},
-    live::{Editor, Fault, Kind, value},
+    live::{
+        Editor, Fault, Kind,
+        value::{self, Reply},
+    },
     log_file,
     source::to_change,
 };
@@ -174,7 +177,8 @@ impl Tool for ConsoleCommand {
         };
         match done {
             Ok(result) => {
-                answer.success = result["bSuccess"] == true;
+                let said = Reply::of("execute_console_command", &result);
+                answer.success = said.flag("bSuccess").map_err(Failure::from)?;
                 answer.output = value::text(&result, "output");
                 answer.error = value::text(&result, "error");
                 match log.and_then(|log| log.printed()) {
@@ -183,7 +187,14 @@ impl Tool for ConsoleCommand {
                         "what the command printed is in the editor's log, which cannot be read here: {why}"
                     )),
                 }
-                Ok(Json(answer))
+                if answer.success {
+                    return Ok(Json(answer));
+                }
+                if answer.error.is_empty() {
+                    answer.error =
+                        "the editor says that the command failed, and not why".to_owned();
+                }
+                Err(failed(&answer))
             }
             Err(Fault::Failed(message)) => {
                 answer.error = value::why(&message);

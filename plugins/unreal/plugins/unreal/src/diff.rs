@@ -10,26 +10,32 @@ use std::{
     path::Path,
     time::{Duration, UNIX_EPOCH},
 };
-use unreal_package::{Change, Difference, Package, difference};
+use unreal_package::{Change, Difference, Package, difference, listing};
 
 /// Maximum size of a file that is compared, in bytes.
 const MAX_FILE: u64 = 64 << 20;
+/// Maximum number of changes in one answer.
+const MAX_CHANGES: usize = 20_000;
 /// Latest time of a commit that is shown, in seconds since 1970: the end of the year 9999.
 const MAX_SECONDS: u64 = 253_402_300_799;
 
 /// Compare two versions of a package (.uasset or .umap) without an editor, as a reviewer reads it: variables, components, graphs, nodes, links, values of pins, properties, rows of tables, dependencies. A version is a file, or a file in a git revision, also of Git LFS. What cannot be decoded is said to differ.
 #[arguments]
 pub struct DiffAssets {
-    /// Absolute path of the newer file. With `revisionBefore` alone, its file on disk is compared with that revision.
+    /// Absolute path of the newer file; by default the same as `fileBefore`. With `revisionBefore` alone, the file on disk is compared with that revision.
     #[path(file, read)]
-    file_after: String,
-    /// Absolute path of the older file; by default the same.
+    file_after: Option<String>,
+    /// Absolute path of the older file; by default the same as `fileAfter`.
     #[path(file, read)]
     file_before: Option<String>,
     /// Git revision of the older file, such as HEAD, HEAD~3, a branch, a tag or a commit; by default the file on disk.
     revision_before: Option<String>,
     /// Git revision of the newer file; by default the file on disk.
     revision_after: Option<String>,
+    /// List everything in one version instead of comparing: `added` for a new file, `removed` for a removed one, `contents` to read what is in a file.
+    listing: Option<Listing>,
+    /// Path to show for both versions, such as the file's path in a repository.
+    shown_as: Option<String>,
     /// How many changes at most; 0: as many as fit.
     #[serde(default = "crate::answer::forty")]
     max_results: u32,
@@ -38,11 +44,24 @@ pub struct DiffAssets {
     offset: u32,
 }
 
+/// A list of everything in one version of a package.
+#[data]
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Listing {
+    Added,
+    Removed,
+    Contents,
+}
+
 /// What has changed.
 #[data]
 pub struct AssetDifference {
-    before: VersionInfo,
-    after: VersionInfo,
+    /// Absent for a new file
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<VersionInfo>,
+    /// Absent for a removed file
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<VersionInfo>,
     is_same: bool,
     changes: Vec<ChangeInfo>,
     count: usize,
@@ -95,28 +114,65 @@ impl Tool for DiffAssets {
     type Output = Reply;
 
     fn call(self, _request: &Request) -> Result<Reply, Failure> {
-        let file_before = self.file_before.as_deref().unwrap_or(&self.file_after);
-        if self.file_before.is_none() && self.revision_before == self.revision_after {
-            return Err(Failure::new(
-                "the two versions are the same: give `revisionBefore`, such as HEAD, or another \
-                 file as `fileBefore`",
-            ));
-        }
-        let before = Version::read(file_before, self.revision_before.as_deref())?;
-        let after = Version::read(&self.file_after, self.revision_after.as_deref())?;
-        // Both versions are read under one name, so that a different path alone is not a change.
-        let name = Path::new(&self.file_after).file_stem().unwrap_or_default().to_string_lossy();
-        let mut found = difference(&before.package()?, &after.package()?, &format!("/Game/{name}"));
-        let names = [&before.warning, &after.warning].into_iter().flatten().cloned();
-        found.warnings.splice(0..0, names);
-        let page = Page::new(self.offset, self.max_results);
-        let answer = answer(&found, before.info, after.info, page);
-        let text = text(&found, &answer, page);
+        let (found, before, after) = self.compare()?;
+        let page = Page::with_max(self.offset, self.max_results, MAX_CHANGES);
+        let answer = answer(&found, before, after, page);
+        let is_list = self.listing == Some(Listing::Contents);
+        let text = text(&found, &answer, page, is_list);
         reply(text, &answer)
     }
 
     fn output_schema() -> Option<Value> {
         <Json<AssetDifference> as IntoReply>::schema()
+    }
+}
+
+impl DiffAssets {
+    /// The difference, and the versions that exist.
+    fn compare(&self) -> Result<(Difference, Option<VersionInfo>, Option<VersionInfo>), Failure> {
+        let before = self.file_before.as_deref().or(self.file_after.as_deref());
+        let after = self.file_after.as_deref().or(self.file_before.as_deref());
+        let (Some(before), Some(after)) = (before, after) else {
+            let why = match &self.shown_as {
+                // Git names no version of such a file to the command of a diff driver.
+                Some(path) => format!("{} is unmerged: no version of it is named", shown(path)),
+                None => "no file is named".to_owned(),
+            };
+            return Err(Failure::new(format!(
+                "{why}\n  hint: give `fileAfter`, `fileBefore` or both"
+            )));
+        };
+        // Both versions are read under one name, so that a different path alone is not a change.
+        let name = Path::new(self.shown_as.as_deref().unwrap_or(after));
+        let name = format!("/Game/{}", name.file_stem().unwrap_or_default().to_string_lossy());
+        let read_before = || self.version(before, self.revision_before.as_deref());
+        let read_after = || self.version(after, self.revision_after.as_deref());
+        if let Some(kind) = self.listing {
+            let only = if kind == Listing::Removed { read_before()? } else { read_after()? };
+            let mut found = listing(&only.package()?, &name);
+            found.warnings.splice(0..0, only.warning);
+            return Ok(match kind {
+                Listing::Removed => (found.reversed(), Some(only.info), None),
+                Listing::Added | Listing::Contents => (found, None, Some(only.info)),
+            });
+        }
+        let is_one_file = self.file_before.is_none() || self.file_after.is_none();
+        if is_one_file && self.revision_before == self.revision_after {
+            return Err(Failure::new(
+                "the two versions are the same: give `revisionBefore`, such as HEAD, another \
+                 file as `fileBefore`, or `listing` for everything in one version",
+            ));
+        }
+        let (before, after) = (read_before()?, read_after()?);
+        let mut found = difference(&before.package()?, &after.package()?, &name);
+        let warnings = [before.warning, after.warning];
+        found.warnings.splice(0..0, warnings.into_iter().flatten());
+        Ok((found, Some(before.info), Some(after.info)))
+    }
+
+    /// Reads a version of a file, which is shown under the path that the call gives.
+    fn version(&self, file: &str, revision: Option<&str>) -> Result<Version, Failure> {
+        Version::read(file, revision, self.shown_as.as_deref().unwrap_or(file))
     }
 }
 
@@ -132,9 +188,9 @@ struct Version {
 }
 
 impl Version {
-    fn read(file: &str, revision: Option<&str>) -> Result<Self, Failure> {
+    fn read(file: &str, revision: Option<&str>, shown_as: &str) -> Result<Self, Failure> {
         let Some(revision) = revision else {
-            let info = VersionInfo { file: shown(file), commit: None };
+            let info = VersionInfo { file: shown(shown_as), commit: None };
             return Ok(Self { info, bytes: read(file)?, warning: None });
         };
         let failing = || format!("cannot read {} of `{}`", shown(file), shown(revision));
@@ -148,7 +204,7 @@ impl Version {
             time: humantime::format_rfc3339_seconds(time).to_string(),
             subject: shown(&commit.subject),
         };
-        let info = VersionInfo { file: shown(file), commit: Some(info) };
+        let info = VersionInfo { file: shown(shown_as), commit: Some(info) };
         let blob = blob.ok_or_else(|| {
             Failure::new(format!(
                 "{} does not exist: the file was added later, was removed before, or had another \
@@ -182,7 +238,16 @@ impl VersionInfo {
 }
 
 fn read(path: &str) -> Result<Vec<u8>, Failure> {
-    let size = fs::metadata(path).or_fail(format!("cannot look at {}", shown(path)))?.len();
+    let size = fs::metadata(path)
+        .map_err(|error| match name_of_other_case(path) {
+            Some(name) => Failure::new(format!(
+                "cannot read {}: there is no such file\n  hint: its folder has {}, whose name differs in case",
+                shown(path),
+                shown(&name)
+            )),
+            None => Failure::new(format!("cannot look at {}: {error}", shown(path))),
+        })?
+        .len();
     if size > MAX_FILE {
         return Err(Failure::new(format!(
             "{} has {size} bytes: at most {MAX_FILE} are compared",
@@ -192,10 +257,19 @@ fn read(path: &str) -> Result<Vec<u8>, Failure> {
     fs::read(path).or_fail(format!("cannot read {}", shown(path)))
 }
 
+/// The name of the file in the same folder whose name differs in case only, if there is one.
+fn name_of_other_case(path: &str) -> Option<String> {
+    let path = Path::new(path);
+    let wanted = path.file_name()?.to_str()?.to_lowercase();
+    let entries = fs::read_dir(path.parent()?).ok()?.flatten();
+    let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.find(|name| name.to_lowercase() == wanted)
+}
+
 fn answer(
     found: &Difference,
-    before: VersionInfo,
-    after: VersionInfo,
+    before: Option<VersionInfo>,
+    after: Option<VersionInfo>,
     page: Page,
 ) -> AssetDifference {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -232,12 +306,22 @@ fn info(change: &Change) -> ChangeInfo {
 }
 
 /// The difference as Markdown.
-fn text(found: &Difference, answer: &AssetDifference, page: Page) -> String {
-    let mut text = match (&answer.before.commit, &answer.after.commit) {
+fn text(found: &Difference, answer: &AssetDifference, page: Page, is_list: bool) -> String {
+    let mut text = match (&answer.before, &answer.after) {
+        // The text is compared line by line: the path is not a part of the contents.
+        _ if is_list => String::new(),
+        (None, Some(after)) => format!("New file {}\n\n", after.text()),
+        (Some(before), None) => format!("Removed file {}\n\n", before.text()),
+        (Some(before), Some(after)) if before.text() != after.text() => {
+            format!("From {}\nto {}\n\n", before.text(), after.text())
+        }
+        (_, Some(VersionInfo { file, .. })) => format!("Changed file {file}\n\n"),
         (None, None) => String::new(),
-        _ => format!("From {}\nto {}\n\n", answer.before.text(), answer.after.text()),
     };
-    text.push_str(&found.markdown(page.offset, page.most()));
+    text.push_str(&match is_list {
+        true => found.contents_markdown(page.offset, page.most()),
+        false => found.markdown(page.offset, page.most()),
+    });
     if answer.moved_nodes > 0 {
         text.push_str(&format!("\n{} nodes were only moved.\n", answer.moved_nodes));
     }

@@ -1,6 +1,6 @@
 //! Calls every reader of this crate on a file.
 
-use unreal_package::{Index, Package, difference};
+use unreal_package::{Index, Package, difference, listing};
 
 /// Reads everything in a file. Returns whether the file could be read as a package.
 pub fn read(file: &[u8]) -> bool {
@@ -16,6 +16,7 @@ pub fn read(file: &[u8]) -> bool {
     package.contents(name);
     package.state_tree(name);
     difference(&package, &package, name);
+    listing(&package, name);
     for position in 0..package.header.exports.len().min(200) {
         let index = Index::of_export(position);
         package.actors(index);

@@ -26,6 +26,23 @@ impl Difference {
         }
     }
 
+    /// Lists graphs with their nodes, pins and links.
+    pub(super) fn list_graphs(&mut self, graphs: &[Graph]) {
+        for graph in graphs {
+            self.only(Part::Graph, "", &graph.name, None, Some(&size(graph)));
+            self.compare_graph(&Graph::default(), graph);
+            for node in &graph.nodes {
+                let place = format!("{}: {}", graph.name, label(node));
+                for (name, value) in [("comment", &node.comment), ("state", &node.state)] {
+                    if !value.is_empty() {
+                        self.only(Part::Node, &place, name, None, Some(value));
+                    }
+                }
+                self.all(Part::Pin, &place, &BTreeMap::new(), &pins(node));
+            }
+        }
+    }
+
     fn compare_graph(&mut self, before: &Graph, after: &Graph) {
         let copied = copied_guids([before, after]);
         let (old, new) = (Keys::of(before, &copied), Keys::of(after, &copied));

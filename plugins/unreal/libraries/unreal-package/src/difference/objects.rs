@@ -1,12 +1,12 @@
 //! Compares the objects of a package: their properties, the rows of tables, and data that is not decoded.
 
-use super::{Difference, Part};
+use super::{Difference, MAX_SHOWN_CHARS, Part, checksum};
 use crate::{
     object::{Object, Package},
     render::Render,
     rows::Rows,
     tables::Index,
-    value::{Label, Property},
+    value::{Label, Property, Value},
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -71,7 +71,44 @@ impl Difference {
                 self.only_object(path, after, *index, false);
             }
         }
-        self.payloads(before, after);
+        self.data(BEHIND, payload(before), payload(after));
+    }
+
+    /// Lists the objects with their properties, rows and data.
+    pub(super) fn list_objects(&mut self, of: &Package<'_>, package: &str) {
+        for (path, index) in paths(of) {
+            self.only_object(&path, of, index, false);
+            let object = of.object(index);
+            for warning in object.warnings.iter().take(4) {
+                self.warnings.push(format!("{path}: {warning}"));
+            }
+            for (name, value) in parts(of, &object, package) {
+                self.only(Part::Property, &path, &name, None, Some(&value));
+            }
+            self.list_rows(&path, &rows(of, &object, package));
+            self.list_data(&path, class_data(of, &object).as_deref());
+        }
+        self.list_data(BEHIND, payload(of));
+    }
+
+    /// Lists rows, each on one line where it is short.
+    fn list_rows(&mut self, path: &str, rows: &RowTexts) {
+        for (name, values) in rows {
+            let row = joined(values);
+            if is_short(&row) {
+                self.only(Part::Row, path, name, None, Some(&row));
+            } else {
+                self.all(Part::Row, &format!("{path}: {name}"), &BTreeMap::new(), values);
+            }
+        }
+    }
+
+    /// Lists data that are not decoded. The checksum differs where the data differ.
+    fn list_data(&mut self, path: &str, data: Option<&[u8]>) {
+        if let Some(bytes) = data {
+            let text = format!("{} bytes, checksum {:016x}", bytes.len(), checksum(bytes));
+            self.only(Part::Data, "", path, None, Some(&text));
+        }
     }
 
     /// Adds an object that only one version has. Graphs and nodes are left out: they are compared as graphs.
@@ -105,12 +142,8 @@ impl Difference {
         let (rows_before, rows_after) =
             (rows(before, &older, package), rows(after, &newer, package));
         self.rows(path, &rows_before, &rows_after);
-        let data = |version: &Package<'_>, object: &Object<'_>| {
-            let bytes = object.native.and_then(|(at, len)| version.bytes_of(at, len))?;
-            let is_nothing = bytes.len() <= MAX_EMPTY_BYTES && bytes.iter().all(|byte| *byte == 0);
-            (!is_nothing).then(|| bytes.to_vec())
-        };
-        self.data(path, data(before, &older).as_deref(), data(after, &newer).as_deref());
+        let (old_data, new_data) = (class_data(before, &older), class_data(after, &newer));
+        self.data(path, old_data.as_deref(), new_data.as_deref());
     }
 
     fn rows(&mut self, path: &str, before: &RowTexts, after: &RowTexts) {
@@ -133,22 +166,30 @@ impl Difference {
             self.only(Part::Data, "", path, Some(&size(before)), Some(&size(after)));
         }
     }
+}
 
-    /// Compares the data after the objects in the file, such as the pixels of a texture.
-    fn payloads(&mut self, before: &Package<'_>, after: &Package<'_>) {
-        let behind = |version: &Package<'_>| {
-            let ends = version.header.exports.iter().map(|export| export.offset + export.size);
-            let end = ends.max().unwrap_or_default();
-            // The last four bytes are the magic number of packages.
-            let len = version.len().saturating_sub(end).saturating_sub(4);
-            version.bytes_of(end, len).map(<[u8]>::to_vec).filter(|bytes| !bytes.is_empty())
-        };
-        self.data("behind the objects", behind(before).as_deref(), behind(after).as_deref());
-    }
+/// The name of the data behind the objects.
+const BEHIND: &str = "behind the objects";
+
+/// The data behind the objects in the file, such as the pixels of a texture; `None` if there are none.
+fn payload<'a>(version: &Package<'a>) -> Option<&'a [u8]> {
+    let ends =
+        version.header.exports.iter().map(|export| export.offset.saturating_add(export.size));
+    let end = ends.max().unwrap_or_default();
+    // The last four bytes are the magic number of packages.
+    let len = version.len().saturating_sub(end).saturating_sub(4);
+    version.bytes_of(end, len).filter(|bytes| !bytes.is_empty())
 }
 
 /// Maximum size, in bytes, of data that count as none if all bytes are 0: an empty list, or a flag that is not set.
 const MAX_EMPTY_BYTES: usize = 16;
+
+/// The data of an object that only its class can read; `None` for data that count as none.
+fn class_data(version: &Package<'_>, object: &Object<'_>) -> Option<Vec<u8>> {
+    let bytes = object.native.and_then(|(at, len)| version.bytes_of(at, len))?;
+    let is_nothing = bytes.len() <= MAX_EMPTY_BYTES && bytes.iter().all(|byte| *byte == 0);
+    (!is_nothing).then(|| bytes.to_vec())
+}
 
 /// Whether the engine makes objects of this class from other data: from graphs when it compiles a
 /// Blueprint, or from comments.
@@ -194,6 +235,62 @@ fn text(package: &Package<'_>, property: &Property<'_>, name: &str) -> (String, 
         index => format!("{}({index})", render.label(&property.name)),
     };
     (label, render.out)
+}
+
+/// The properties of an object in their order, each as one text where it is short. Long structures, lists and maps are
+/// taken apart into named parts, such as `Keys(3).Time`.
+fn parts(package: &Package<'_>, object: &Object<'_>, name: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for property in &object.properties {
+        let (label, text) = text(package, property, name);
+        if !LEFT_OUT.contains(&label.as_str()) {
+            take_apart(package, name, label, &property.value, text, &mut found);
+        }
+    }
+    found
+}
+
+fn take_apart(
+    package: &Package<'_>,
+    name: &str,
+    label: String,
+    value: &Value<'_>,
+    rendered: String,
+    found: &mut Vec<(String, String)>,
+) {
+    let render = |value: &Value<'_>| {
+        let mut render = Render::new(&package.header, name, MAX_TEXT);
+        render.value(value);
+        render.out
+    };
+    let mut part = |label: String, value: &Value<'_>| {
+        let rendered = render(value);
+        take_apart(package, name, label, value, rendered, found);
+    };
+    let is_long = !is_short(&rendered);
+    if let (true, Value::Struct(inside)) = (is_long, value)
+        && !inside.fields.is_empty()
+    {
+        for field in &inside.fields {
+            let (inner, _) = text(package, field, name);
+            part(format!("{label}.{inner}"), &field.value);
+        }
+    } else if let (true, Value::List(items)) = (is_long, value) {
+        for (position, item) in items.iter().enumerate() {
+            part(format!("{label}({position})"), item);
+        }
+    } else if let (true, Value::Map(entries)) = (is_long, value) {
+        for (key, value) in entries {
+            part(format!("{label}[{}]", render(key)), value);
+        }
+    } else {
+        found.push((label, rendered));
+    }
+}
+
+/// Whether a text is shown as a whole.
+fn is_short(text: &str) -> bool {
+    text.chars().nth(MAX_SHOWN_CHARS).is_none()
 }
 
 /// The values of each row, by the name of the row.

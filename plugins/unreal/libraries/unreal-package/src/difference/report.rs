@@ -5,16 +5,24 @@ use super::{Change, Difference};
 impl Difference {
     /// The changes from `offset` on, at most `max_changes`, as Markdown.
     pub fn markdown(&self, offset: usize, max_changes: usize) -> String {
+        self.lines(offset, max_changes, Change::line)
+    }
+
+    /// The parts of a [`listing`](super::listing) from `offset` on, at most `max_parts`, as Markdown.
+    pub fn contents_markdown(&self, offset: usize, max_parts: usize) -> String {
+        self.lines(offset, max_parts, |change| format!("- {}", change.addition()))
+    }
+
+    fn lines(&self, offset: usize, max_changes: usize, line: fn(&Change) -> String) -> String {
         let mut out = String::new();
-        let mut place = None;
+        let mut place = "";
         for change in self.changes.iter().skip(offset).take(max_changes) {
-            if place != Some(change.place.as_str()) {
-                place = Some(&change.place);
-                if !change.place.is_empty() {
-                    out.push_str(&format!("\n**{}**\n\n", change.place));
-                }
+            if place != change.place {
+                place = &change.place;
+                let heading = if place.is_empty() { "Package" } else { place };
+                out.push_str(&format!("\n**{heading}**\n\n"));
             }
-            out.push_str(&change.line());
+            out.push_str(&line(change));
             out.push('\n');
         }
         out.trim_start_matches('\n').to_owned()
@@ -24,15 +32,32 @@ impl Difference {
 impl Change {
     /// The change on one line: `+` for an addition, `-` for a removal, `~` for another value.
     pub fn line(&self) -> String {
-        let Self { part, name, before, after, .. } = self;
-        let what = format!("{} `{name}`", part.word());
-        let value = |text: &str| if text.is_empty() { String::new() } else { format!(": {text}") };
-        let one_line = |text: &str| text.replace('\n', "\\n");
+        let Self { before, after, .. } = self;
+        let name = self.name();
         match (before.as_deref().map(one_line), after.as_deref().map(one_line)) {
-            (Some(before), Some(after)) => format!("- ~ {what}: {before} → {after}"),
-            (Some(before), None) => format!("- - {what}{}", value(&before)),
-            (None, Some(after)) => format!("- + {what}{}", value(&after)),
-            (None, None) => format!("- ~ {what}"),
+            (Some(before), Some(after)) => format!("- ~ {name}: {before} → {after}"),
+            (Some(before), None) => format!("- - {name}{}", value(&before)),
+            (None, Some(after)) => format!("- + {name}{}", value(&after)),
+            (None, None) => format!("- ~ {name}"),
         }
     }
+
+    /// The thing that was added, on one line.
+    fn addition(&self) -> String {
+        let after = self.after.as_deref().map(one_line).unwrap_or_default();
+        format!("{}{}", self.name(), value(&after))
+    }
+
+    /// The kind and the name of the thing.
+    fn name(&self) -> String {
+        format!("{} `{}`", self.part.word(), self.name)
+    }
+}
+
+fn value(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(": {text}") }
+}
+
+fn one_line(text: &str) -> String {
+    text.replace('\n', "\\n")
 }

@@ -222,6 +222,17 @@ fn commands_are_run_shown_or_refused() {
     let near = host(&editor, Server::Plugin).agreed("console", "nonsense");
     let fault = fails::<ConsoleCommand>(&near, &game, command("nonsense"));
     assert!(fault.contains("Command execution failed"), "{fault}");
+    for (said, why) in [
+        (json!({ "bSuccess": false, "output": "" }), "the command failed, and not why"),
+        (json!({ "bSuccess": false, "error": "no world is open" }), "no world is open"),
+        (json!({ "output": "" }), "`bSuccess` is not true or false"),
+    ] {
+        editor.lie("execute_console_command", said);
+        let fault =
+            fails::<ConsoleCommand>(&host(&editor, Server::Plugin), &game, command("stat fps"));
+        assert!(fault.contains(why), "{why}: {fault}");
+    }
+    editor.mend();
     let near = host(&editor, Server::Plugin).setting("mode", "offline");
     assert!(fails::<ConsoleCommand>(&near, &game, command("stat fps")).contains("`offline`"));
     let epic = game.editor(Server::Epic);

@@ -131,6 +131,31 @@ fn versions_in_git_are_compared() {
 }
 
 #[test]
+fn everything_in_one_version_is_listed() {
+    let (game, host) = (Game::new(), Rehearsal::new());
+    let file = game.path().join("Content/Doors/BP_Base.uasset").display().to_string();
+    let listed = |listing: &str, argument: &str| {
+        let call = json!({ "listing": listing, argument: file, "shownAs": "Old/BP.uasset" });
+        let reply = host.call::<DiffAssets>(call).expect("it is listed");
+        let found = reply.structured.expect("it is structured");
+        let sides = ["before", "after"].map(|side| found[side]["file"].clone());
+        let schema = DiffAssets::output_schema().expect("it has one");
+        assert!(jsonschema::is_valid(&schema, &found), "{found}");
+        (sides, found["changes"][1]["before"].clone(), found["changes"][1]["after"].clone())
+    };
+    let (none, shown) = (Value::Null, json!("Old/BP.uasset"));
+    let parent = json!("/Script/Engine.Character");
+    for kind in ["added", "contents"] {
+        let expected = ([none.clone(), shown.clone()], none.clone(), parent.clone());
+        assert_eq!(listed(kind, "fileAfter"), expected, "{kind}");
+    }
+    let expected = ([shown, none.clone()], parent, none);
+    assert_eq!(listed("removed", "fileBefore"), expected);
+    let fault = host.call::<DiffAssets>(json!({})).expect_err("no file is named").to_string();
+    assert!(fault.contains("hint: give `fileAfter`"), "{fault}");
+}
+
+#[test]
 fn the_first_answer_is_short() {
     let (game, host) = (Game::empty(), Rehearsal::new());
     for number in 0..200 {
