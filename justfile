@@ -34,6 +34,10 @@ registry: _build
     cargo build --quiet --package guest-echo --package guest-keeper --profile plugin --target wasm32-wasip2 --target-dir "${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/plugins"
     TARGET="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}" tests/registry/run.sh
 
+# Make projects with `portcullis new` and run the commands of their READMEs (LANGUAGE…; needs npm, and Python with venv)
+new *languages: _build
+    PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" tests/projects/run.sh {{languages}}
+
 # Run the conformance suite of MCP against the built binary (needs npm)
 conformance: _build
     #!/usr/bin/env bash

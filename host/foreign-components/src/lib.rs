@@ -1,5 +1,6 @@
 //! Offers the exported functions of a foreign component as tools. The schemas of the tools are made from WIT types.
 
+mod describe;
 mod docs;
 mod schema;
 mod value;
@@ -9,6 +10,7 @@ use wasmtime::component::types::{ComponentFunc, ComponentItem, Type};
 use wasmtime::component::{Component, Instance, Val};
 use wasmtime::{AsContextMut, Engine, Result, bail};
 
+pub use describe::{DescribeError, Described, describe};
 pub use docs::Docs;
 pub use schema::SchemaError;
 pub use value::ValueError;
@@ -97,7 +99,7 @@ fn add_function(
     function: &str,
     ty: &ComponentFunc,
 ) {
-    match describe(docs, interface, function, ty) {
+    match tool_of(docs, interface, function, ty) {
         Ok(tool) => tools.push(tool),
         Err(cause) => {
             let place = |interface| format!("{interface}.{function}");
@@ -108,7 +110,7 @@ fn add_function(
 }
 
 /// Describes a function as a tool.
-fn describe(
+fn tool_of(
     docs: &Docs,
     interface: Option<&str>,
     function: &str,

@@ -8,6 +8,7 @@ mod check;
 mod config;
 mod confirm;
 mod context;
+mod describe;
 mod doctor;
 mod first_start;
 mod grant;
@@ -17,6 +18,7 @@ mod list;
 mod log;
 mod login;
 mod models;
+mod new;
 mod pages;
 mod preview;
 mod print;
@@ -35,7 +37,10 @@ mod sources;
 mod start;
 mod style;
 mod telemetry;
+mod test;
 mod trail;
+mod trial;
+mod trial_text;
 mod uninstalled;
 mod update;
 mod views;
@@ -107,6 +112,10 @@ enum Command {
     Call(call::Args),
     /// List the tools
     Tools(list::ToolsArgs),
+    /// Make the project of a new plugin
+    New(new::Args),
+    /// Test a plugin in the sandbox, with the cases of its author
+    Test(test::Args),
     /// Manage plugins
     #[command(subcommand)]
     Plugin(Plugin),
@@ -164,6 +173,8 @@ enum Plugin {
     Search(search::Args),
     /// Publish a component in a registry: shows the artifact and asks
     Publish(publish::Args),
+    /// Write the comments of WIT files into a component, as the descriptions of its tools
+    Describe(describe::Args),
     /// Print the plugin folder
     Folder,
     /// List the plugins, with the reason where one is refused
@@ -229,6 +240,9 @@ pub fn main() -> ExitCode {
         Command::Setup(args) => args.run(&cli.common),
         Command::Import(args) => args.run(&cli.common),
         Command::Doctor(args) => args.run(&cli.common),
+        Command::New(args) => args.run(&cli.common),
+        Command::Test(args) => args.run(&cli.common),
+        Command::Plugin(Plugin::Describe(args)) => args.run(&cli.common),
         command @ (Command::Serve(_)
         | Command::Wrap(_)
         | Command::Preview(_)

@@ -1,6 +1,7 @@
 //! `portcullis call`: calls one tool through the same pipeline as MCP clients.
 
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
@@ -51,27 +52,11 @@ impl Args {
             let tool = portcullis_sanitize::visible_line(&self.tool, 80);
             bail!("unknown tool: {tool}; the tools are: {}", names.join(", "));
         };
+        let here = working_folder();
         let first_root = context.roots.iter().next().map(Root::path);
-        make_absolute(&mut arguments, tool.paths(), first_root);
-        let client = Terminal { roots: context.roots.clone() };
-        let may_call_tools = tool.source().plugin().is_some_and(|loaded| loaded.calls_tools());
-        let inner = may_call_tools.then(|| InnerCalls::new(catalog.clone()));
-        let call = Call {
-            request: call::request_id(),
-            origin: call::Origin::default(),
-            work: Work::Tool(ToolCall {
-                name: tool.own_name().to_owned(),
-                arguments: Arc::new(arguments.into()),
-            }),
-            roots: context.roots.clone(),
-            context: CallContext { protocol: "2026-07-28".into(), ..CallContext::default() },
-            task: false,
-            decisions: Vec::new(),
-            resumed: None,
-            client: &client,
-            inner,
-        };
-        let waiting = call::call(tool.source(), call);
+        let folders: Vec<_> = first_root.into_iter().chain(here.as_deref()).collect();
+        make_absolute(&mut arguments, tool.paths(), &folders);
+        let waiting = call_tool(&catalog, tool, arguments, &context.roots);
         let answer = report_if_slow(&format!("waiting for {}", self.tool), waiting).await;
         upstreams.close().await;
         let ended = self.show(answer);
@@ -195,6 +180,47 @@ impl Args {
     }
 }
 
+/// The folder that paths in a shell are relative to.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "paths in a shell are relative to its working directory"
+)]
+fn working_folder() -> Option<PathBuf> {
+    std::env::current_dir().ok()
+}
+
+/// Calls a tool of a catalog, with the terminal as the client.
+///
+/// # Errors
+///
+/// The call failed: see [`call::call`].
+pub async fn call_tool(
+    catalog: &Arc<Catalog>,
+    tool: CatalogTool<'_>,
+    arguments: Map<String, Value>,
+    roots: &Roots,
+) -> Result<SourceAnswer, CallFailure> {
+    let client = Terminal { roots: roots.clone() };
+    let may_call_tools = tool.source().plugin().is_some_and(|loaded| loaded.calls_tools());
+    let inner = may_call_tools.then(|| InnerCalls::new(catalog.clone()));
+    let call = Call {
+        request: call::request_id(),
+        origin: call::Origin::default(),
+        work: Work::Tool(ToolCall {
+            name: tool.own_name().to_owned(),
+            arguments: Arc::new(arguments.into()),
+        }),
+        roots: roots.clone(),
+        context: CallContext { protocol: "2026-07-28".into(), ..CallContext::default() },
+        task: false,
+        decisions: Vec::new(),
+        resumed: None,
+        client: &client,
+        inner,
+    };
+    call::call(tool.source(), call).await
+}
+
 /// The terminal as the client of a call. It shows progress and log records. The only request that it answers is
 /// `roots/list`.
 struct Terminal {
@@ -255,7 +281,8 @@ fn show_notice(notice: &CallNotification) {
     super::log::note(&portcullis_sanitize::visible_line(&line, 500));
 }
 
-fn text(content: &Content) -> String {
+/// A block of a plugin's answer as text.
+pub fn text(content: &Content) -> String {
     match &content.body {
         ContentBody::Text(text) => text.clone(),
         ContentBody::Image(blob) => format!("({}, {} bytes)", blob.mime_type, blob.data.len()),
