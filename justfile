@@ -42,6 +42,10 @@ proxies: _build
     cargo build --quiet --package guest-conformance --profile plugin --target wasm32-wasip2 --target-dir "$target/plugins"
     PORTCULLIS="$target/debug/portcullis" PLUGIN="$target/plugins/wasm32-wasip2/plugin/guest_conformance.wasm" node tests/proxies/run.mjs
 
+# Make projects with `portcullis new` and run the commands of their READMEs (LANGUAGE…; needs npm, and Python with venv)
+new *languages: _build
+    PORTCULLIS="${CARGO_TARGET_DIR:-{{justfile_directory()}}/target}/debug/portcullis" tests/projects/run.sh {{languages}}
+
 # Run the conformance suite of MCP against the built binary (needs npm)
 conformance: _build
     #!/usr/bin/env bash

@@ -11,10 +11,10 @@ use crate::support::workspace;
 /// of `host/`.
 const LAYERS: &[&[&str]] = &[
     &["portcullis"],
-    &["mcp-server"],
+    &["mcp-server", "plugin-cases"],
     &["core"],
     &["sandbox"],
-    &["files", "mcp-client"],
+    &["files", "mcp-client", "plugin-template"],
     &["file-transaction", "login", "plugin-sources", "telemetry"],
     &[
         "cache",
@@ -140,6 +140,7 @@ const OWNERS: &[(&str, &[&str])] = &[
             "files",
             "login",
             "mcp-client",
+            "plugin-cases",
             "plugin-sources",
             "report",
             "sandbox",
@@ -151,7 +152,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("strsim", &["core"]),
     ("tempfile", &["checked-files", "confine", "portcullis"]),
     ("tokio-rustls", &["http-server"]),
-    ("toml", &["core"]),
+    ("toml", &["core", "plugin-cases"]),
     ("toml_edit", &["client-setup", "core"]),
     ("tracing-opentelemetry", &["telemetry"]),
     ("tracing-subscriber", &["portcullis", "telemetry"]),
@@ -169,6 +170,7 @@ const OWNERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("wasmparser", &["foreign-components"]),
+    ("wit-parser", &["foreign-components"]),
     ("whoami", &["core"]),
     ("wasmtime", &["engine", "files", "foreign-components", "sandbox"]),
     ("wasmtime-wasi", &["engine", "files", "sandbox"]),
@@ -182,6 +184,7 @@ const BUILD_OWNERS: &[(&str, &[&str])] = &[
     ("data-encoding", &["core"]),
     ("portcullis-bundle", &["core"]),
     ("sha2", &["core"]),
+    ("toml_edit", &["plugin-template"]),
     ("wasmtime", &["core"]),
 ];
 

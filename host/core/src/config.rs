@@ -13,6 +13,7 @@ mod form;
 mod http;
 mod lists;
 mod mends;
+mod other;
 mod profiles;
 mod schema;
 mod secrets;
@@ -35,6 +36,7 @@ pub use error::{ConfigError, Fault};
 pub use file::{ConfigFile, UnreadableFile};
 pub use folders::{Folders, NoHome};
 pub use http::{HttpConfig, IssuerConfig, OauthConfig};
+pub use other::{error_at, parse_as};
 use portcullis_engine::{Limits, SomeLimits};
 use portcullis_plugin_sources::SourceConfigs;
 pub use profiles::{ProfileConfig, ToolOffer};
@@ -214,7 +216,7 @@ impl Config {
             return Err(ConfigError::key(key, Fault::Placeholder(text)));
         }
         let mut config: Self =
-            toml::from_str(text).map_err(|error| explain::types(text, &error))?;
+            toml::from_str(text).map_err(|error| explain::types(schema(), text, &error))?;
         for command in config.commands()? {
             let wrong = |error: DefinitionError| Fault::Value(error.to_string());
             command.check().map_err(|error| {
@@ -222,8 +224,8 @@ impl Config {
             })?;
         }
         let defaults = expand(DEFAULT).map_err(Fault::Defaults)?;
-        let defaults: Self =
-            toml::from_str(&defaults).map_err(|error| explain::types(&defaults, &error))?;
+        let defaults: Self = toml::from_str(&defaults)
+            .map_err(|error| explain::types(schema(), &defaults, &error))?;
         if config.host.bundled.unwrap_or(true) {
             for (name, plugin) in defaults.plugins {
                 config.plugins.entry(name).or_insert(plugin);

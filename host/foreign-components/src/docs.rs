@@ -5,7 +5,7 @@ use serde_json::Value;
 use wasmparser::{Parser, Payload};
 
 /// The name of the section.
-const SECTION: &str = "package-docs";
+pub(crate) const SECTION: &str = "package-docs";
 
 /// The documentation of WIT packages.
 #[derive(Debug, Default)]

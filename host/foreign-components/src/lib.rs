@@ -1,5 +1,6 @@
 //! Offers the exported functions of a foreign component as tools. The schemas of the tools are made from WIT types.
 
+mod describe;
 mod docs;
 mod schema;
 mod value;
@@ -9,6 +10,7 @@ use wasmtime::component::types::{ComponentFunc, ComponentItem, Type};
 use wasmtime::component::{Component, Instance, Val};
 use wasmtime::{AsContextMut, Engine, Result, bail};
 
+pub use describe::{DescribeError, Described, describe};
 pub use docs::Docs;
 pub use schema::SchemaError;
 pub use value::ValueError;
@@ -72,7 +74,9 @@ pub fn tools(engine: &Engine, component: &Component, docs: &Docs) -> (Vec<Tool>,
             }
             ComponentItem::ComponentInstance(instance) => {
                 for (function, item) in instance.exports(engine) {
-                    if let ComponentItem::ComponentFunc(ty) = item.ty {
+                    if let ComponentItem::ComponentFunc(ty) = item.ty
+                        && !is_start_of_python(name, function, ty.params().map(|(name, _)| name))
+                    {
                         add_function(&mut tools, &mut others, docs, Some(name), function, &ty);
                     }
                 }
@@ -88,6 +92,17 @@ pub fn tools(engine: &Engine, component: &Component, docs: &Docs) -> (Vec<Tool>,
     (tools, others)
 }
 
+/// Whether a function is the one with which `componentize-py` starts Python while it makes a component. The component still
+/// exports it, although nobody can use it.
+fn is_start_of_python<'a>(
+    interface: &str,
+    function: &str,
+    parameters: impl Iterator<Item = &'a str>,
+) -> bool {
+    (interface, function) == ("exports", "init")
+        && parameters.eq(["app-name", "symbols", "stub-wasi"])
+}
+
 /// Adds a function to `tools`, or to `others` if it cannot be a tool.
 fn add_function(
     tools: &mut Vec<Tool>,
@@ -97,7 +112,7 @@ fn add_function(
     function: &str,
     ty: &ComponentFunc,
 ) {
-    match describe(docs, interface, function, ty) {
+    match tool_of(docs, interface, function, ty) {
         Ok(tool) => tools.push(tool),
         Err(cause) => {
             let place = |interface| format!("{interface}.{function}");
@@ -108,7 +123,7 @@ fn add_function(
 }
 
 /// Describes a function as a tool.
-fn describe(
+fn tool_of(
     docs: &Docs,
     interface: Option<&str>,
     function: &str,
@@ -195,4 +210,24 @@ pub async fn call<T: Send + 'static>(
         (Some(ty), Some(value)) => FunctionResult::Done(Some(value::write(&ty, &value))),
         (Some(_) | None, _) => FunctionResult::Done(None),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_start_of_python;
+
+    #[test]
+    fn only_the_function_that_starts_python_is_left_out() {
+        let own = ["app-name", "symbols", "stub-wasi"];
+        for (interface, function, parameters, expected) in [
+            ("exports", "init", &own[..], true),
+            ("exports", "init", &own[..2], false),
+            ("exports", "init", &[], false),
+            ("exports", "start", &own, false),
+            ("local:plugin/lines", "init", &own, false),
+        ] {
+            let found = is_start_of_python(interface, function, parameters.iter().copied());
+            assert_eq!(found, expected, "{interface} {function} {parameters:?}");
+        }
+    }
 }

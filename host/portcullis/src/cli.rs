@@ -8,6 +8,7 @@ mod check;
 mod config;
 mod confirm;
 mod context;
+mod describe;
 mod doctor;
 mod family;
 mod first_start;
@@ -19,6 +20,7 @@ mod log;
 mod login;
 mod models;
 mod named_files;
+mod new;
 mod pages;
 mod preview;
 mod print;
@@ -37,7 +39,10 @@ mod sources;
 mod start;
 mod style;
 mod telemetry;
+mod test;
 mod trail;
+mod trial;
+mod trial_text;
 mod uninstalled;
 mod update;
 mod views;
@@ -109,6 +114,10 @@ enum Command {
     Call(call::Args),
     /// List the tools
     Tools(list::ToolsArgs),
+    /// Make the project of a new plugin
+    New(new::Args),
+    /// Test a plugin in the sandbox, with the cases of its author
+    Test(test::Args),
     /// Manage plugins
     #[command(subcommand)]
     Plugin(Plugin),
@@ -168,6 +177,8 @@ enum Plugin {
     Search(search::Args),
     /// Publish a component in a registry: shows the artifact and asks
     Publish(publish::Args),
+    /// Write the comments of WIT files into a component, as the descriptions of its tools
+    Describe(describe::Args),
     /// Print the plugin folder
     Folder,
     /// List the plugins, with the reason where one is refused
@@ -233,6 +244,9 @@ pub fn main() -> ExitCode {
         Command::Setup(args) => args.run(&cli.common),
         Command::Import(args) => args.run(&cli.common),
         Command::Doctor(args) => args.run(&cli.common),
+        Command::New(args) => args.run(&cli.common),
+        Command::Test(args) => args.run(&cli.common),
+        Command::Plugin(Plugin::Describe(args)) => args.run(&cli.common),
         command @ (Command::Serve(_)
         | Command::Wrap(_)
         | Command::Preview(_)

@@ -304,12 +304,13 @@ impl Gate {
     }
 
     fn judge<A: Ask>(&self, ask: &A) -> Result<(), Denied> {
-        let Policy { grants, wants, .. } = &*self.policy;
+        let Policy { grants, wants, is_foreign, .. } = &*self.policy;
         let reason = if !ask.is_grantable() {
             Reason::Never(None)
         } else if !A::grant(wants).is_some_and(|wants| ask.is_wanted(wants)) {
-            // Wants are checked before grants: if the plugin does not want the effect, no grant helps.
-            Reason::Unwanted(A::CAPABILITY)
+            // Wants are checked before grants: if the plugin does not want the effect, no grant helps. The wants of a
+            // foreign component are its grants.
+            if *is_foreign { self.ungranted_reason(ask) } else { Reason::Unwanted(A::CAPABILITY) }
         } else if !A::grant(grants).is_some_and(|grant| ask.is_within(grant)) {
             self.ungranted_reason(ask)
         } else {

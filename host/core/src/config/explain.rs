@@ -5,7 +5,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error};
 
 use super::error::{ConfigError, Fault};
-use super::{form, mends, schema};
+use super::{form, mends};
 
 /// The error for a text that is not TOML.
 pub(super) fn toml(text: &str, error: &Error) -> ConfigError {
@@ -15,13 +15,13 @@ pub(super) fn toml(text: &str, error: &Error) -> ConfigError {
     ConfigError { file: None, place, key: None, fault: Box::new(Fault::Toml(reason)), hint }
 }
 
-/// The error for a text that is TOML, but has keys or values that the types of the configuration refuse.
-pub(super) fn types(text: &str, error: &Error) -> ConfigError {
-    if let Some(form::Deviation { span, path, fault }) = form::deviation(schema(), text) {
+/// The error for a text that is TOML, but has keys or values that the types refuse. `schema` is the schema of the types.
+pub(super) fn types(schema: &Value, text: &str, error: &Error) -> ConfigError {
+    if let Some(form::Deviation { span, path, fault }) = form::deviation(schema, text) {
         let key = (!path.is_empty()).then(|| path.join("."));
         let is_key = matches!(fault, Fault::UnknownKey { .. });
         let hint =
-            if is_key { mends::of_key(schema(), &path) } else { mends::of_type(&path, &fault) };
+            if is_key { mends::of_key(schema, &path) } else { mends::of_type(&path, &fault) };
         let (place, fault) = (Some(place(text, span.start)), Box::new(fault));
         return ConfigError { file: None, place, key, fault, hint };
     }
@@ -31,7 +31,7 @@ pub(super) fn types(text: &str, error: &Error) -> ConfigError {
         find_key(table.get_ref(), start, &mut path);
     }
     let reason = error.message().trim().to_owned();
-    let fault = match meaning(schema(), &path) {
+    let fault = match meaning(schema, &path) {
         Some(meaning) if reason.ends_with("syntax") => Fault::Syntax { reason, meaning },
         Some(_) | None => Fault::Value(reason),
     };
@@ -54,6 +54,22 @@ fn meaning(schema: &Value, path: &[String]) -> Option<String> {
     let mut text = key_schema?.get("description")?.as_str()?.trim_end_matches('.').to_owned();
     text.get_mut(..1)?.make_ascii_lowercase();
     Some(text)
+}
+
+/// The line and the column of a key, both from 1. If the text does not have the key, those of the last table that leads to
+/// it.
+pub(super) fn place_of_key(text: &str, keys: &[&str]) -> Option<(usize, usize)> {
+    let document = DeTable::parse(text).ok()?;
+    let (mut table, mut found) = (document.get_ref(), None);
+    for key in keys {
+        let Some((name, value)) = table.iter().find(|(name, _)| name.get_ref() == key) else {
+            break;
+        };
+        found = Some(place(text, name.span().start));
+        let DeValue::Table(inner) = value.get_ref() else { break };
+        table = inner;
+    }
+    found
 }
 
 /// The line and the column of an offset, both from 1.

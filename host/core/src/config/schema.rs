@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, transform_subschemas};
+use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use super::Config;
@@ -15,16 +15,17 @@ use super::Config;
 /// description ends with a sentence `Default: …`. The schema accepts each file that [`Config::parse`] accepts. Rules
 /// that depend on other keys or on the machine are not part of the schema, such as whether a command is defined.
 pub fn schema() -> &'static Value {
-    static SCHEMA: LazyLock<Value> = LazyLock::new(generate);
+    static SCHEMA: LazyLock<Value> = LazyLock::new(schema_of::<Config>);
     &SCHEMA
 }
 
-fn generate() -> Value {
+/// The JSON Schema of a type that is read from TOML, in the same form as [`schema`].
+pub(super) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.inline_subschemas = true;
         settings.transforms.insert(0, Box::new(RecursiveTransform(fit_to_toml)));
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<Config>();
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
     in_reading_order(&mut schema);
     schema.to_value()
 }

@@ -2,6 +2,7 @@
 //! the same way.
 
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
@@ -142,30 +143,14 @@ impl CommandCall {
         let roots = match &self.files {
             Some(files) => files.open(&mut arguments, tool.paths(), &context.roots)?,
             None => {
+                let here = working_folder();
                 let first_root = context.roots.iter().next().map(Root::path);
-                make_absolute(&mut arguments, tool.paths(), first_root);
+                let folders: Vec<_> = first_root.into_iter().chain(here.as_deref()).collect();
+                make_absolute(&mut arguments, tool.paths(), &folders);
                 context.roots.clone()
             }
         };
-        let client = Terminal { roots: roots.clone() };
-        let may_call_tools = tool.source().plugin().is_some_and(|loaded| loaded.calls_tools());
-        let inner = may_call_tools.then(|| InnerCalls::new(catalog.clone()));
-        let call = Call {
-            request: call::request_id(),
-            origin: call::Origin::default(),
-            work: Work::Tool(ToolCall {
-                name: tool.own_name().to_owned(),
-                arguments: Arc::new(arguments.into()),
-            }),
-            roots,
-            context: CallContext { protocol: "2026-07-28".into(), ..CallContext::default() },
-            task: false,
-            decisions: Vec::new(),
-            resumed: None,
-            client: &client,
-            inner,
-        };
-        let waiting = call::call(tool.source(), call);
+        let waiting = call_tool(&catalog, tool, arguments, &roots);
         let answer = report_if_slow(&format!("waiting for {}", self.tool.name), waiting).await;
         upstreams.close().await;
         let ended = match answer {
@@ -284,6 +269,47 @@ async fn catalog_with_tool(
     Arc::new(Catalog::new(plugins, upstreams.known_offers().await, &upstreams.lock).await)
 }
 
+/// The folder that paths in a shell are relative to.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "paths in a shell are relative to its working directory"
+)]
+fn working_folder() -> Option<PathBuf> {
+    std::env::current_dir().ok()
+}
+
+/// Calls a tool of a catalog, with the terminal as the client.
+///
+/// # Errors
+///
+/// The call failed: see [`call::call`].
+pub async fn call_tool(
+    catalog: &Arc<Catalog>,
+    tool: CatalogTool<'_>,
+    arguments: Map<String, Value>,
+    roots: &Roots,
+) -> Result<SourceAnswer, CallFailure> {
+    let client = Terminal { roots: roots.clone() };
+    let may_call_tools = tool.source().plugin().is_some_and(|loaded| loaded.calls_tools());
+    let inner = may_call_tools.then(|| InnerCalls::new(catalog.clone()));
+    let call = Call {
+        request: call::request_id(),
+        origin: call::Origin::default(),
+        work: Work::Tool(ToolCall {
+            name: tool.own_name().to_owned(),
+            arguments: Arc::new(arguments.into()),
+        }),
+        roots: roots.clone(),
+        context: CallContext { protocol: "2026-07-28".into(), ..CallContext::default() },
+        task: false,
+        decisions: Vec::new(),
+        resumed: None,
+        client: &client,
+        inner,
+    };
+    call::call(tool.source(), call).await
+}
+
 /// The terminal as the client of a call. It shows progress and log records of plugins. The only request that it answers
 /// is `roots/list`.
 struct Terminal {
@@ -344,7 +370,8 @@ fn show_notice(notice: &CallNotification) {
     super::log::note(&portcullis_sanitize::visible_line(&line, 500));
 }
 
-fn text(content: &Content) -> String {
+/// A block of a plugin's answer as text.
+pub fn text(content: &Content) -> String {
     match &content.body {
         ContentBody::Text(text) => text.clone(),
         ContentBody::Image(blob) => format!("({}, {} bytes)", blob.mime_type, blob.data.len()),

@@ -31,7 +31,10 @@ pub struct CommandContext {
     pub roots: Roots,
     /// The audit, in which calls are recorded.
     pub audit: Audit,
-    /// The host's key. It seals files in the cache folder, and the state between two rounds if there is no key file.
+    /// The folder of compiled code.
+    code: PathBuf,
+    /// The host's key. It seals files in the cache folder and compiled code, and the state between two rounds if there is no
+    /// key file.
     key: SealKey,
 }
 
@@ -77,14 +80,35 @@ impl CommandContext {
         for remark in portcullis_file_transaction::recover(&folders.journals) {
             tracing::warn!("{remark}");
         }
-        let key = SealKey::at(folders.key.clone());
-        Ok(Self { config, source, folders, roots, audit, key })
+        let (code, key) = (folders.cache.clone(), SealKey::at(folders.key.clone()));
+        Ok(Self { config, source, folders, roots, audit, code, key })
+    }
+
+    /// A context for trying a plugin: all state is in `folders`, apart from compiled code, which the user's cache keeps.
+    /// The root is a folder of this process.
+    ///
+    /// # Errors
+    ///
+    /// The root cannot be opened.
+    pub fn apart(
+        config: Config,
+        folders: Folders,
+        root: &Path,
+        user: &Folders,
+    ) -> anyhow::Result<Self> {
+        let own = [&folders.store, &folders.audit, &folders.cache, &folders.plugins];
+        let own = HostFiles::new(own.into_iter().map(|folder| HostFile::folder(folder.clone())));
+        let root = Root::open(root, &own).with_context(|| no_root(root))?;
+        let roots = Roots::new(vec![root], own);
+        let audit = Audit::with(folders.audit.clone(), config.host.audit_limits());
+        let (code, key) = (user.cache.clone(), SealKey::at(user.key.clone()));
+        Ok(Self { config, source: None, folders, roots, audit, code, key })
     }
 
     /// A new sandbox, which runs plugins.
     pub fn sandbox(&self) -> Arc<Sandbox> {
-        let (cache, key) = (self.folders.cache.clone(), self.key.clone());
-        Arc::new(Sandbox::new(self.config.largest_limits(), cache, key, self.audit.clone()))
+        let (code, key) = (self.code.clone(), self.key.clone());
+        Arc::new(Sandbox::new(self.config.largest_limits(), code, key, self.audit.clone()))
     }
 
     /// Loads every plugin.

@@ -7,18 +7,17 @@ use serde_json::{Map, Value};
 use portcullis_core::bindings::PathArgument;
 use portcullis_core::call::split_at_items;
 
-/// Makes the relative paths among a tool's arguments absolute. A path that exists beneath the first root is relative to
-/// the root; else a path that exists beneath the working directory is relative to that directory. A path that exists in
-/// neither is relative to the first root, or to the working directory if there is no root.
+/// Makes the relative paths among a tool's arguments absolute. A path is relative to the first of the folders beneath
+/// which it exists; a path that exists beneath none is relative to the first folder.
 ///
 /// Only arguments that the tool declares as paths change. Roots still decide what can be opened.
 pub fn make_absolute(
     arguments: &mut Map<String, Value>,
     declared: &[PathArgument],
-    first_root: Option<&Path>,
+    folders: &[&Path],
 ) {
     let change = |text: &mut String| {
-        if let Some(absolute) = absolute(text, first_root) {
+        if let Some(absolute) = absolute(text, folders) {
             *text = absolute;
         }
         Ok(())
@@ -50,17 +49,11 @@ pub fn each_path(
 }
 
 /// The absolute path. `None`: the path is absolute already, is empty, or would not be UTF-8.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "paths in a shell are relative to its working directory"
-)]
-fn absolute(text: &str, first_root: Option<&Path>) -> Option<String> {
+fn absolute(text: &str, folders: &[&Path]) -> Option<String> {
     if text.is_empty() || portcullis_roots::is_absolute_somewhere(text) {
         return None;
     }
-    let here = std::env::current_dir().ok();
-    let candidates: Vec<PathBuf> =
-        first_root.into_iter().chain(here.as_deref()).map(|base| base.join(text)).collect();
+    let candidates: Vec<PathBuf> = folders.iter().map(|base| base.join(text)).collect();
     let found = candidates.iter().find(|path| std::fs::symlink_metadata(path).is_ok());
     let found = found.or(candidates.first())?;
     // This removes `.` and keeps `..`, which the roots refuse.
@@ -96,7 +89,7 @@ mod tests {
         PathArgument { pointer: pointer.into(), kind: PathKind::File, access, when, nearest }
     }
 
-    fn made(arguments: Value, root: Option<&Path>) -> Value {
+    fn made(arguments: Value, folders: &[&Path]) -> Value {
         let declared = [
             declared("/file", PathAccess::Read),
             declared("/file", PathAccess::Write),
@@ -104,7 +97,7 @@ mod tests {
             declared("/-o", PathAccess::Write),
         ];
         let Value::Object(mut arguments) = arguments else { panic!("arguments are an object") };
-        make_absolute(&mut arguments, &declared, root);
+        make_absolute(&mut arguments, &declared, folders);
         arguments.into()
     }
 
@@ -128,10 +121,10 @@ mod tests {
         ] {
             let arguments = json!({"file": given, "files": [given, 1], "other": given});
             let expected = json!({"file": expected, "files": [expected, 1], "other": given});
-            assert_eq!(made(arguments, Some(root)), expected, "{given:?}");
+            assert_eq!(made(arguments, &[root, &here]), expected, "{given:?}");
         }
         for name in ["file", "-o"] {
-            assert_eq!(made(json!({name: "x"}), None), json!({name: at(&here, "x")}));
+            assert_eq!(made(json!({name: "x"}), &[&here]), json!({name: at(&here, "x")}));
         }
     }
 }

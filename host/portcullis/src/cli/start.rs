@@ -72,6 +72,9 @@ fn run(common: &Common, context: CommandContext, command: Command) -> anyhow::Re
             | Command::Pages(_)
             | Command::Setup(_)
             | Command::Import(_)
+            | Command::New(_)
+            | Command::Test(_)
+            | Command::Plugin(Plugin::Describe(_))
             | Command::Doctor(_) => {
                 unreachable!("`main` runs these commands")
             }

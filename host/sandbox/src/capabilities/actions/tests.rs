@@ -41,9 +41,13 @@ fn the_record_says_what_is_to_be_done_and_no_secret() {
 }
 
 fn gate_with(folder: &std::path::Path, grant: &str) -> Gate {
+    gate_of(folder, grant, false)
+}
+
+fn gate_of(folder: &std::path::Path, grant: &str, is_foreign: bool) -> Gate {
     let grant: ActionsGrant = toml::from_str(grant).unwrap();
     let grants = || Grants { actions: Some(grant.clone()), ..Grants::default() };
-    let policy = Policy { grants: grants(), wants: grants(), ..Policy::default() };
+    let policy = Policy { grants: grants(), wants: grants(), is_foreign, ..Policy::default() };
     let subject = CallIdentity {
         request: "r".into(),
         plugin: "p".into(),
@@ -52,6 +56,20 @@ fn gate_with(folder: &std::path::Path, grant: &str) -> Gate {
         principal: None,
     };
     Gate::new(Arc::new(policy), Trail::new(Audit::to_folder(folder.to_owned()), subject))
+}
+
+#[test]
+fn a_refusal_says_which_grant_would_help_if_one_can() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |is_foreign| {
+        let gate = gate_of(folder.path(), "allow = [\"write\"]", is_foreign);
+        let ask = ActionAsk::of("erase", &ToolInput::new("t", Arc::default()));
+        gate.pass(ask).map(drop).unwrap_err().for_operator()
+    };
+    // The wants are those of a manifest: this action is not among them.
+    assert!(refused(false).ends_with("no grant can allow it"), "{}", refused(false));
+    // A foreign component has no manifest.
+    assert!(refused(true).contains("[plugins.p.grants.actions]\n"), "{}", refused(true));
 }
 
 #[test]

@@ -1,0 +1,3 @@
+module plugin
+
+go 1.24
