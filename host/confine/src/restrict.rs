@@ -19,7 +19,7 @@ pub struct Confinement {
     pub network: bool,
 }
 
-/// Confines this process and all its descendants. This cannot be undone. The working directory stays as it is,
+/// Confines the calling thread and all processes that it starts. Call it while the process has one thread. This cannot be undone. The working directory stays as it is,
 /// and nothing in it can be opened unless `confinement` allows it.
 ///
 /// # Errors
@@ -89,26 +89,27 @@ pub fn strength() -> &'static str {
             (true, true) => "files by Landlock, system calls by seccomp, limits of memory and time",
             (true, false) => {
                 "files by Landlock, limits of memory and time; system calls are not confined: no \
-                 seccomp on this processor"
+                 seccomp filter can be made for this processor"
             }
             (false, true) => {
                 "system calls by seccomp, limits of memory and time; files are not confined: this \
                  kernel has no Landlock"
             }
             (false, false) => {
-                "limits of memory and time only: this kernel has neither Landlock nor seccomp"
+                "limits of memory and time only: this kernel has no Landlock, and no seccomp filter can \
+                 be made for this processor"
             }
         }
     }
     #[cfg(all(unix, not(target_os = "linux")))]
     {
-        "limits of memory and time only: files, network and system calls are not confined on this \
+        "limits of time only: memory, files, network and system calls are not confined on this \
          system"
     }
     #[cfg(windows)]
     {
-        "limits of memory and time, and a common end, by job objects: files, network and system \
-         calls are not confined on this system"
+        "limits of memory and time by job objects, which also end all processes together; files, \
+         network and system calls are not confined on this system"
     }
 }
 
@@ -149,7 +150,7 @@ mod linux {
         let write =
             confinement.write.iter().map(|path| (path, AccessFs::from_all(NEWEST_ABI) & !devices));
         for (path, access) in read.chain(write) {
-            // A path that does not exist cannot be reached either.
+            // A path that does not exist gets no rule: it stays unreachable, even if it is made later.
             let Ok(place) = PathFd::new(path) else { continue };
             rules = rules.add_rule(PathBeneath::new(place, access)).map_err(failed)?;
         }

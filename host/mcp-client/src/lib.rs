@@ -6,8 +6,8 @@
 //! [`serde_json::Value`]: integers of 64 bits, or doubles.
 //!
 //! An upstream is not trusted. Its messages, lists and pages are bounded. Its names and descriptions are sanitised.
-//! Its requests reach only the session that they belong to. It cannot stall another upstream, and its connection ends
-//! with its last handle. This crate does not judge the effects of an upstream's tools or the address in its URL.
+//! Its questions reach only the session whose request they belong to. It cannot stall another upstream. Its connection
+//! ends when the last clone of its [`Upstream`] is dropped. This crate does not judge the effects of an upstream's tools or the address in its URL.
 //!
 //! With [`ClientSettings::launcher`] on Linux, and always on Windows, the child process ends with the host, even if the
 //! host is killed. All processes that the child started end too, even those that left its process group or session.

@@ -1,4 +1,5 @@
-//! Shows what a component could do: its wants, imports and tools, and what it cannot do. For `portcullis audit`.
+//! Shows what a component could do: its wants, imports and tools, and what it cannot do. For `portcullis
+//! audit` and the commands that ask before they install or grant.
 
 use std::fmt::Write as _;
 
@@ -73,8 +74,8 @@ fn origin_text(origin: &Origin) -> String {
     visible_line(&origin.to_string(), 500)
 }
 
-/// The target of a want, as text. `$NAME` and `arguments/NAME` are described in words: see `want` in
-/// `wit/manifest.wit`.
+/// The target of a want, as text. `$NAME` and `arguments/NAME` are replaced by words. `want` in
+/// `wit/manifest.wit` says what they mean.
 pub fn want_target(target: &str) -> String {
     match (target.strip_prefix('$'), target.strip_prefix("arguments/")) {
         (Some(setting), _) => format!("(the setting `{setting}`)"),
@@ -105,7 +106,7 @@ pub fn wants_text(wants: &[Want]) -> String {
     text
 }
 
-/// The imports that need a grant, with the capability and the functions.
+/// The imports that need a grant, or that this host does not offer, with their functions.
 pub fn imports_text(imports: &[Import]) -> String {
     let mut text = String::new();
     for import in granted_imports(imports) {

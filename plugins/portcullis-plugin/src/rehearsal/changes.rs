@@ -57,7 +57,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The written paths, to put back what was there before.
+/// The paths that were written, or whose writing has begun, to put back what was there before.
 #[derive(Default)]
 struct Undo {
     /// The paths in the order of writing.
@@ -92,7 +92,11 @@ impl Undo {
     fn put_back(self) {
         for (path, before) in self.written.into_iter().rev() {
             let undone = match before {
-                Before::Nothing => fs::remove_file(&path),
+                // The file does not exist if it could not be created.
+                Before::Nothing => match fs::remove_file(&path) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                    removed => removed,
+                },
                 Before::NoDirectory => fs::remove_dir(&path),
                 Before::File(bytes) => fs::write(&path, bytes),
             };

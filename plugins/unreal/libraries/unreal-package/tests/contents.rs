@@ -5,7 +5,7 @@ use unreal_package::{
     writer::{DraftPackage, DraftPin, DraftValue, PROFILES, Profile, blueprint},
 };
 
-/// The exports that every generated Blueprint begins with.
+/// The exports that every Blueprint made by `writer::blueprint` begins with.
 const ASSET: Index = Index(1);
 const CLASS: Index = Index(2);
 const GRAPH: Index = Index(3);
@@ -70,7 +70,8 @@ fn door(profile: Profile) -> Vec<u8> {
 #[test]
 fn the_actions_of_nodes_are_read_in_every_version() {
     for profile in PROFILES {
-        // Before the first release, tags of arrays had no type of the items.
+        // Packages from before Unreal 4.0 do not store the type of an array's items, so arrays cannot be read: neither
+        // pins nor variables.
         let has_arrays = profile.versions.ue4 >= 282;
         let bytes = door(*profile);
         let package = Package::read(&bytes).expect("it is one");
