@@ -159,7 +159,6 @@ struct PemFiles {
 }
 
 impl PemFiles {
-    #[expect(clippy::disallowed_methods, reason = "the operator names the files")]
     fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
         Ok(Self {
             certificate: std::fs::read(certificate).map_err(|error| TlsError::ReadCertificate {

@@ -107,7 +107,6 @@ fn here() -> String {
 }
 
 /// The nearest folder at or above a folder that has an entry of this name.
-#[expect(clippy::disallowed_methods, reason = "the operator names a file beneath it")]
 fn marked_folder(folder: &Path, mark: &str) -> Option<PathBuf> {
     let has_mark = |folder: &&Path| std::fs::symlink_metadata(folder.join(mark)).is_ok();
     folder.ancestors().find(has_mark).map(Path::to_owned)
