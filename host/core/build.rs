@@ -41,7 +41,8 @@ fn main() {
     fs::write(out.join("families.rs"), families()).expect("OUT_DIR can be written");
 }
 
-/// The data of the families of the bundled plugins, as Rust source.
+/// The constants of the families of the bundled plugins, and the default configuration of the host with theirs, as
+/// Rust source.
 fn families() -> String {
     let path = "../../resources/portcullis.toml";
     println!("cargo::rerun-if-changed={path}");
@@ -49,87 +50,7 @@ fn families() -> String {
     let defaults = format!("{host_defaults}\n{}", portcullis_bundle::DEFAULTS);
     format!(
         "/// The default configuration: the host's, and that of all families.\n\
-         pub const DEFAULTS: &str = {defaults:?};\n\
-         /// Scripts that commands run: name and text.\n\
-         pub const SCRIPTS: &[(&str, &str)] = &{:?};\n\
-         /// URI templates that a plugin serves and that its manifest does not name: plugin and template.\n\
-         pub const RESERVED_URIS: &[(&str, &str)] = &{:?};\n\
-         /// Environment variables that set the log level: variable, value, and level (`off`, `error`,\n\
-         /// `info` or `debug`).\n\
-         pub const LOG_LEVELS: &[(&str, &str, &str)] = &{:?};\n\
-         /// The plugin that makes views of other tools.\n\
-         pub const VIEW_PLUGIN: Option<&str> = {:?};\n\
-         /// The plugin whose tools run a model's programs, which call the tools of other sources.\n\
-         pub const CODE_PLUGIN: Option<&str> = {:?};\n\
-         /// The families.\n\
-         pub const FAMILIES: &[Family] = &[{}];\n",
-        portcullis_bundle::SCRIPTS,
-        portcullis_bundle::RESERVED_URIS,
-        portcullis_bundle::LOG_LEVELS,
-        portcullis_bundle::VIEW_PLUGIN,
-        portcullis_bundle::CODE_PLUGIN,
-        portcullis_bundle::FAMILIES.iter().map(family).collect::<String>(),
+         pub const DEFAULTS: &str = {defaults:?};\n{}",
+        portcullis_bundle::FAMILY_CONSTANTS
     )
-}
-
-/// A family, as Rust source.
-fn family(family: &portcullis_bundle::Family) -> String {
-    let portcullis_bundle::Family {
-        name,
-        plugins,
-        marks,
-        skipped,
-        without_project,
-        summary,
-        commands,
-    } = family;
-    let mark = |mark: &portcullis_bundle::Mark| {
-        format!("Mark {{ file: {:?}, contains: &{:?} }}, ", mark.file, mark.contains)
-    };
-    let marks: String = marks.iter().map(mark).collect();
-    let commands: String = commands.iter().map(command).collect();
-    format!(
-        "Family {{ name: {name:?}, plugins: &{plugins:?}, marks: &[{marks}], skipped: &{skipped:?}, \
-         without_project: &{without_project:?}, summary: {summary:?}, commands: &[{commands}] }}, "
-    )
-}
-
-/// A command of a family, as Rust source.
-fn command(command: &portcullis_bundle::FamilyCommand) -> String {
-    let portcullis_bundle::FamilyCommand {
-        name,
-        help,
-        tool,
-        fixed,
-        positions,
-        options,
-        always_succeeds,
-    } = command;
-    let position = |position: &portcullis_bundle::Position| {
-        let portcullis_bundle::Position { name, help, argument, is_optional, no_file } = position;
-        format!(
-            "Position {{ name: {name:?}, help: {help:?}, argument: {argument:?}, \
-             is_optional: {is_optional}, no_file: &[{}] }}, ",
-            values(no_file)
-        )
-    };
-    let option = |option: &portcullis_bundle::CommandOption| {
-        let portcullis_bundle::CommandOption { name, value, help, argument, root_mark } = option;
-        format!(
-            "CommandOption {{ name: {name:?}, value: {value:?}, help: {help:?}, \
-             argument: {argument:?}, root_mark: {root_mark:?} }}, "
-        )
-    };
-    format!(
-        "FamilyCommand {{ name: {name:?}, help: {help:?}, tool: {tool:?}, fixed: &[{}], \
-         positions: &[{}], options: &[{}], always_succeeds: {always_succeeds} }}, ",
-        values(fixed),
-        positions.iter().map(position).collect::<String>(),
-        options.iter().map(option).collect::<String>(),
-    )
-}
-
-/// Fixed values of arguments, as Rust source.
-fn values(values: &[(&str, portcullis_bundle::Fixed)]) -> String {
-    values.iter().map(|(name, value)| format!("({name:?}, Fixed::{value:?}), ")).collect()
 }

@@ -1,7 +1,6 @@
 //! The data of the families of bundled plugins. The host's own code names no plugin: the build script collects
 //! this data from the folders `plugins/FAMILY`.
 
-#[path = "../../../plugins/portcullis-bundle/src/family.rs"]
 mod family;
 
 pub use family::{CommandOption, Family, FamilyCommand, Fixed, Mark, Position};

@@ -125,9 +125,13 @@ fn family(folder: &Path) -> Family {
     }
 }
 
-/// Generates the Rust source of the constants that this crate exports about its families.
-pub fn source(families: &[Family]) -> String {
-    let defaults: Vec<_> = families.iter().map(|family| family.defaults.as_str()).collect();
+/// The default configuration of all families, as TOML.
+pub fn defaults(families: &[Family]) -> String {
+    families.iter().map(|family| family.defaults.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// Generates the Rust source of the families' constants. Their types are in `host/core/src/families/family.rs`.
+pub fn constants(families: &[Family]) -> String {
     let scripts: Vec<_> = families.iter().flat_map(|family| &family.scripts).collect();
     for pair in scripts.windows(2) {
         assert_ne!(pair[0].0, pair[1].0, "two families have a script of this name");
@@ -148,9 +152,7 @@ pub fn source(families: &[Family]) -> String {
     let views: Vec<_> = families.iter().filter_map(|one| one.about.view_plugin.as_ref()).collect();
     assert!(views.len() <= 1, "more than one plugin makes views: {views:?}");
     format!(
-        "\n/// The default configuration of all families, as TOML.\n\
-         pub const DEFAULTS: &str = {:?};\n\
-         \n/// Scripts that commands run: name and text.\n\
+        "\n/// Scripts that commands run: name and text.\n\
          pub const SCRIPTS: &[(&str, &str)] = &{scripts:?};\n\
          \n/// URI templates that a plugin serves and that its manifest does not name: plugin and template.\n\
          pub const RESERVED_URIS: &[(&str, &str)] = &{uris:?};\n\
@@ -163,7 +165,6 @@ pub fn source(families: &[Family]) -> String {
          pub const CODE_PLUGIN: Option<&str> = {:?};\n\
          \n/// The families, with the files that mark their projects.\n\
          pub const FAMILIES: &[Family] = &[{}];\n",
-        defaults.join("\n"),
         views.first(),
         code.first(),
         families.iter().map(expression).collect::<String>(),

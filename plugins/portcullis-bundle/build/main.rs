@@ -43,8 +43,14 @@ fn main() {
         .expect("a String takes any text");
     }
     source.push_str("];\n");
-    source += &families::source(&families);
-    fs::write(out.join("families.rs"), source).expect("OUT_DIR can be written");
+    fs::write(out.join("plugins.rs"), source).expect("OUT_DIR can be written");
+    let families = [
+        ("defaults.toml", families::defaults(&families)),
+        ("families.rs", families::constants(&families)),
+    ];
+    for (file, text) in families {
+        fs::write(out.join(file), text).expect("OUT_DIR can be written");
+    }
 }
 
 /// The target folder of the plugins. It differs from the folder of the outer build, which cargo has locked.

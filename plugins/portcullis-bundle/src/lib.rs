@@ -10,8 +10,6 @@
 //! - `family.toml`: further properties of the family, see `build/families.rs`.
 //! - `resources/*`: data that the plugins are compiled with.
 
-mod family;
-
 /// A plugin that is part of the host's binary.
 pub struct Bundled {
     /// The operator's name for the plugin.
@@ -20,6 +18,10 @@ pub struct Bundled {
     pub component: &'static [u8],
 }
 
-pub use family::{CommandOption, Family, FamilyCommand, Fixed, Mark, Position};
+include!(concat!(env!("OUT_DIR"), "/plugins.rs"));
 
-include!(concat!(env!("OUT_DIR"), "/families.rs"));
+/// The default configuration of all families, as TOML.
+pub const DEFAULTS: &str = include_str!(concat!(env!("OUT_DIR"), "/defaults.toml"));
+
+/// Rust source of the constants about the families. `portcullis-core` has the types, and compiles the source.
+pub const FAMILY_CONSTANTS: &str = include_str!(concat!(env!("OUT_DIR"), "/families.rs"));

@@ -1,5 +1,5 @@
-//! The data of a family of plugins, which the build script collects. `portcullis-core` compiles this file too, for
-//! the constants that its own build script copies from this crate.
+//! The types of the constants about plugin families. The build script of `portcullis-bundle` generates the constants
+//! from the folders of the families.
 
 /// The properties of a family that decide which of its tools clients see.
 #[derive(Debug)]
