@@ -8,4 +8,5 @@ mod crates;
 mod families;
 mod lengths;
 mod modules;
+mod profiles;
 mod sources;
