@@ -70,7 +70,7 @@ impl LoadedPlugin {
     /// Whether every call may access the session's roots, independent of its arguments.
     pub fn wants_roots(&self) -> bool {
         let grant = &self.plugin.terms.policy.grants.files;
-        grant.as_ref().is_some_and(|grant| grant.scope == Scope::Roots) || self.calls_tools()
+        grant.as_ref().is_some_and(|grant| grant.scope == Scope::Roots) || self.may_call_tools()
     }
 
     /// Whether the operator wants the programs that the plugin runs, such as models' scripts, kept beside the audit.
@@ -80,7 +80,7 @@ impl LoadedPlugin {
     }
 
     /// Whether the plugin may call tools of other sources. The called tools get the session's roots.
-    pub fn calls_tools(&self) -> bool {
+    pub fn may_call_tools(&self) -> bool {
         self.plugin.terms.policy.grants.tools.is_some()
     }
 }

@@ -182,7 +182,7 @@ async fn bodies_are_limited() {
     assert_eq!(response.into_body().collect().await.unwrap_err(), Fault::TooLong);
     let body = Full::new(Bytes::from("x".repeat(LIMITS.body_bytes + 1)));
     let request = http::Request::post(format!("{address}/post")).body(body).unwrap();
-    assert_eq!(client.send(request, None).await.unwrap_err(), Fault::Protocol);
+    assert_eq!(client.send(request, None).await.unwrap_err(), Fault::RequestTooLong);
 }
 
 #[tokio::test]

@@ -26,8 +26,9 @@ pub enum Fault {
     Certificate,
     /// The request took too long.
     TimedOut,
-    /// The request or its response is not valid HTTP, the request's body exceeds the limit, or the failure has another
-    /// cause.
+    /// The request's body exceeds the limit.
+    RequestTooLong,
+    /// The request or its response is not valid HTTP, or the failure has another cause.
     Protocol,
     /// The response's body is compressed, so that secrets cannot be found in it.
     Encoded,
@@ -49,6 +50,7 @@ impl fmt::Display for Fault {
             Self::Unreachable => "the host cannot be reached",
             Self::Certificate => "the host's certificate cannot be trusted",
             Self::TimedOut => "the request took too long",
+            Self::RequestTooLong => "the request's body is too long",
             Self::Protocol => "the request or its response is not valid HTTP",
             Self::Encoded => "the answer is compressed, although the request did not allow it",
             Self::TooLong => "the answer is too long",
@@ -69,6 +71,9 @@ impl Fault {
             }
             if let Some(rustls::Error::InvalidCertificate(_)) = current.downcast_ref() {
                 return Self::Certificate;
+            }
+            if current.is::<LengthLimitError>() {
+                return Self::RequestTooLong;
             }
             let io = current.downcast_ref::<std::io::Error>();
             if io.is_some_and(|io| io.kind() == std::io::ErrorKind::ConnectionRefused) {

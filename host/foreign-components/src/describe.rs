@@ -50,8 +50,7 @@ pub struct Described {
 /// The bytes are not a component, or the WIT files cannot be read or have no comments.
 pub fn describe(component: &[u8], wit: &Path) -> Result<Described, DescribeError> {
     let mut bytes = without_comments(component)?;
-    let comments = comments(wit)?;
-    let functions = comments.split_first().map_or(0, |(_version, json)| count(json));
+    let (comments, functions) = comments(wit)?;
     if functions == 0 {
         return Err(DescribeError::NoComments);
     }
@@ -64,18 +63,19 @@ pub fn describe(component: &[u8], wit: &Path) -> Result<Described, DescribeError
     Ok(Described { bytes, functions })
 }
 
-/// The contents of the section: a version byte, then JSON.
-fn comments(wit: &Path) -> Result<Vec<u8>, DescribeError> {
+/// The contents of the section (a version byte, then JSON), and the number of functions with a comment.
+fn comments(wit: &Path) -> Result<(Vec<u8>, usize), DescribeError> {
     let mut resolve = Resolve { all_features: true, ..Resolve::default() };
     let parsed = resolve.push_path(wit);
     let (package, _) = parsed.map_err(|error| DescribeError::Wit(format!("{error:#}")))?;
     let comments = PackageMetadata::extract(&resolve, package);
-    comments.encode().map_err(|error| DescribeError::Wit(format!("{error:#}")))
+    let bytes = comments.encode().map_err(|error| DescribeError::Wit(format!("{error:#}")))?;
+    let values = serde_json::to_value(&comments);
+    Ok((bytes, count(&values.map_err(|error| DescribeError::Wit(error.to_string()))?)))
 }
 
 /// The number of functions with a comment.
-fn count(json: &[u8]) -> usize {
-    let packages: Value = serde_json::from_slice(json).unwrap_or_default();
+fn count(package: &Value) -> usize {
     let of = |items: &Value, functions: &str| {
         let items = items.as_object().into_iter().flat_map(|items| items.values());
         items
@@ -83,7 +83,7 @@ fn count(json: &[u8]) -> usize {
             .map(serde_json::Map::len)
             .sum::<usize>()
     };
-    of(&packages["interfaces"], "funcs") + of(&packages["worlds"], "func_exports")
+    of(&package["interfaces"], "funcs") + of(&package["worlds"], "func_exports")
 }
 
 /// The component without its sections of this name.

@@ -298,6 +298,7 @@ fn request_error(url: &Url, fault: Fault) -> RequestError {
         | Fault::Unreachable
         | Fault::Certificate
         | Fault::TimedOut
+        | Fault::RequestTooLong
         | Fault::Protocol
         | Fault::Encoded
         | Fault::TooLong

@@ -269,7 +269,7 @@ impl ServerHandler for Server {
         &self,
         asked: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(asked.clone())
+        Some(notifications::accepted_subscriptions(asked))
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {

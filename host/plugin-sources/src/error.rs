@@ -180,6 +180,7 @@ fn hint(cause: Fault) -> &'static str {
         | Fault::ConnectionRefused
         | Fault::Unreachable
         | Fault::TimedOut
+        | Fault::RequestTooLong
         | Fault::Protocol
         | Fault::Encoded
         | Fault::TooLong

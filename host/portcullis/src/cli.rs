@@ -56,7 +56,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use portcullis_engine::compiler;
 use print::print;
 
-/// An MCP server whose every tool is a sandboxed WebAssembly component.
+/// An MCP server whose tools are sandboxed WebAssembly components.
 #[derive(Parser)]
 #[command(name = "portcullis", version, about, max_term_width = 100, after_help = EXAMPLES)]
 struct Cli {

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use super::CallFailure;
 use super::client::BoxFuture;
 use super::inner_call::client::step;
-use super::inner_call::{CallEnd, calls_tools, made, unknown};
+use super::inner_call::{CallEnd, made, may_call_tools, unknown};
 use crate::bindings::portcullis::plugin::tool_calls::{Completion, Outcome};
 use crate::capabilities::tools::{
     AllTools, CallPermit, KnownTools, Started, ToolCalls, ToolRequest,
@@ -333,7 +333,7 @@ impl<'a> InnerCallServer<'a> {
 fn known_tools(catalog: Arc<Catalog>, shared: &SharedState, is_excluded: Excludes) -> KnownTools {
     let is_callable = move |name: &str| {
         let found = catalog.tool(name).filter(|_| !is_excluded(&catalog, name));
-        found.is_some_and(|tool| !calls_tools(tool.source()))
+        found.is_some_and(|tool| !may_call_tools(tool.source()))
     };
     KnownTools { entries: shared.tools(), is_callable: Arc::new(is_callable) }
 }

@@ -90,8 +90,8 @@ impl CallEnd {
 }
 
 /// Whether a source is a plugin that may call tools. Other plugins cannot call its tools: runs are not nested.
-pub(super) fn calls_tools(source: Source<'_>) -> bool {
-    source.plugin().is_some_and(|loaded| loaded.calls_tools())
+pub(super) fn may_call_tools(source: Source<'_>) -> bool {
+    source.plugin().is_some_and(|loaded| loaded.may_call_tools())
 }
 
 /// The failure of a call of an unknown tool.
@@ -110,7 +110,7 @@ pub(super) async fn made(
 ) -> CallEnd {
     let Some(found) = catalog.tool(tool) else { return unknown(tool) };
     let source = found.source();
-    if calls_tools(source) {
+    if may_call_tools(source) {
         let why =
             format!("`{tool}` belongs to a plugin that may call tools, so no tool can call it");
         return CallEnd::failed("denied", why);

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use portcullis_roots::Roots;
 use rmcp::RoleServer;
-use rmcp::model::{ErrorData, LoggingMessageNotificationParam, ResourceUpdatedNotificationParam};
+use rmcp::model::{
+    ErrorData, LoggingMessageNotificationParam, ResourceUpdatedNotificationParam, SubscriptionFilter,
+};
 use rmcp::service::{Peer, RequestContext, ServiceError, SubscriptionContext};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -109,7 +111,6 @@ impl Server {
         let Some(mut changed) = receiver.into_inner() else { return };
         let uris = subscription.accepted().resource_subscriptions.iter().flatten();
         let watches: Vec<Watch> = uris
-            .take(MAX_SUBSCRIPTIONS)
             .map(|uri| {
                 let watcher = Watcher::of(self, &caller, cx, sender.clone());
                 start_watch(&self.shared.host, uri.clone(), watcher)
@@ -138,6 +139,16 @@ impl Server {
         }
         drop(watches);
     }
+}
+
+/// The part of a client's `subscriptions/listen` that the server serves: all but the resources beyond the limit. The
+/// acknowledgment tells the client.
+pub(super) fn accepted_subscriptions(asked: &SubscriptionFilter) -> SubscriptionFilter {
+    let mut accepted = asked.clone();
+    if let Some(uris) = &mut accepted.resource_subscriptions {
+        uris.truncate(MAX_SUBSCRIPTIONS);
+    }
+    accepted
 }
 
 fn log_failure(sent: Result<(), ServiceError>) {
@@ -246,4 +257,20 @@ async fn ask_version(host: &Arc<Host>, uri: &str, roots: &Roots) -> Option<Strin
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_beyond_the_limit_are_not_accepted() {
+        let uris: Vec<String> = (0..=MAX_SUBSCRIPTIONS).map(|n| format!("a://{n}")).collect();
+        let mut asked = SubscriptionFilter::new();
+        asked.tools_list_changed = Some(true);
+        asked.resource_subscriptions = Some(uris.clone());
+        let accepted = accepted_subscriptions(&asked);
+        assert_eq!(accepted.tools_list_changed, Some(true));
+        assert_eq!(accepted.resource_subscriptions.as_deref(), Some(&uris[..MAX_SUBSCRIPTIONS]));
+    }
 }

@@ -239,9 +239,9 @@ impl Server {
         }
         context.background = without_task;
         let client = RequestClient::new(self, caller, cx);
-        let calls_tools = matches!(request.work, Work::Tool(_))
-            && request.source.plugin().is_some_and(|loaded| loaded.calls_tools());
-        let inner = match calls_tools {
+        let may_call_tools = matches!(request.work, Work::Tool(_))
+            && request.source.plugin().is_some_and(|loaded| loaded.may_call_tools());
+        let inner = match may_call_tools {
             true => {
                 let excludes = self.excludes(caller, cx);
                 Some(exchange.take_inner(&self.shared.host, caller, excludes).await)

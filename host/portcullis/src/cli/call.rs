@@ -2,7 +2,6 @@
 //! the same way.
 
 use std::io::Read;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
@@ -22,7 +21,7 @@ use serde_json::{Map, Value, json};
 
 use super::context::{CommandContext, report_if_slow};
 use super::named_files::NamedFiles;
-use super::relative::make_absolute;
+use super::relative::{make_absolute, working_folder};
 use super::{CommandEnd, print};
 
 /// Arguments of `call`.
@@ -143,7 +142,7 @@ impl CommandCall {
         let roots = match &self.files {
             Some(files) => files.open(&mut arguments, tool.paths(), &context.roots)?,
             None => {
-                let here = working_folder();
+                let here = working_folder().ok();
                 let first_root = context.roots.iter().next().map(Root::path);
                 let folders: Vec<_> = first_root.into_iter().chain(here.as_deref()).collect();
                 make_absolute(&mut arguments, tool.paths(), &folders);
@@ -247,9 +246,10 @@ async fn catalog_with_tool(
     let mut loader = context.loader().await;
     let bundled = loader.bundled();
     let bundled = Catalog::new(bundled.into(), Vec::new(), &upstreams.lock).await;
-    let calls_tools =
-        |tool: CatalogTool<'_>| tool.source().plugin().is_some_and(|loaded| loaded.calls_tools());
-    if wanted.find(&bundled).is_some_and(|tool| !calls_tools(tool)) {
+    let may_call_tools = |tool: CatalogTool<'_>| {
+        tool.source().plugin().is_some_and(|loaded| loaded.may_call_tools())
+    };
+    if wanted.find(&bundled).is_some_and(|tool| !may_call_tools(tool)) {
         return Arc::new(bundled);
     }
     let loading = async {
@@ -261,21 +261,12 @@ async fn catalog_with_tool(
     plugins.warn();
     let plugins = Arc::new(plugins);
     let known = Catalog::new(plugins.clone(), offers, &upstreams.lock).await;
-    if wanted.plugins.is_some() || wanted.find(&known).is_some_and(|tool| !calls_tools(tool)) {
+    if wanted.plugins.is_some() || wanted.find(&known).is_some_and(|tool| !may_call_tools(tool)) {
         return Arc::new(known);
     }
     // Only the user waits, so starting the servers has no time limit.
     report_if_slow("starting servers for the first time", upstreams.settled()).await;
     Arc::new(Catalog::new(plugins, upstreams.known_offers().await, &upstreams.lock).await)
-}
-
-/// The folder that paths in a shell are relative to.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "paths in a shell are relative to its working directory"
-)]
-fn working_folder() -> Option<PathBuf> {
-    std::env::current_dir().ok()
 }
 
 /// Calls a tool of a catalog, with the terminal as the client.
@@ -290,7 +281,7 @@ pub async fn call_tool(
     roots: &Roots,
 ) -> Result<SourceAnswer, CallFailure> {
     let client = Terminal { roots: roots.clone() };
-    let may_call_tools = tool.source().plugin().is_some_and(|loaded| loaded.calls_tools());
+    let may_call_tools = tool.source().plugin().is_some_and(|loaded| loaded.may_call_tools());
     let inner = may_call_tools.then(|| InnerCalls::new(catalog.clone()));
     let call = Call {
         request: call::request_id(),

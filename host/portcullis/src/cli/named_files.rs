@@ -8,7 +8,7 @@ use portcullis_core::bindings::PathArgument;
 use portcullis_roots::{Root, Roots};
 use serde_json::{Map, Value};
 
-use super::relative::each_path;
+use super::relative::{each_path, working_folder};
 
 /// How files that a command line names are opened. Who types the name of a file gives that file to the call: it may be
 /// outside of the roots. The tool gets the file and nothing beside it.
@@ -72,7 +72,10 @@ fn place(text: &str) -> anyhow::Result<(PathBuf, PathBuf)> {
         let hint = match name_of_other_case(folder, name) {
             Some(name) => format!("\n  hint: the folder has {name}, whose name differs in case"),
             None if Path::new(text).is_absolute() => String::new(),
-            None => format!("\n  hint: a relative path begins here: {}", here()),
+            None => match working_folder() {
+                Ok(here) => format!("\n  hint: a relative path begins here: {}", here.display()),
+                Err(_) => String::new(),
+            },
         };
         bail!("{}: {error}{hint}", failing());
     }
@@ -95,15 +98,6 @@ fn name_of_other_case(folder: &Path, name: &OsStr) -> Option<String> {
         (name.to_lowercase() == wanted).then_some(name)
     });
     name.map(|name| portcullis_sanitize::visible_line(&name, 300))
-}
-
-/// The working directory, for messages.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "paths in a shell are relative to its working directory"
-)]
-fn here() -> String {
-    std::env::current_dir().map(|folder| folder.display().to_string()).unwrap_or_default()
 }
 
 /// The nearest folder at or above a folder that has an entry of this name.

@@ -1,6 +1,6 @@
 //! `portcullis new`: makes the project of a new plugin.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use portcullis_core::config::Folders;
@@ -8,6 +8,7 @@ use portcullis_core::plugins::is_bundled;
 use portcullis_plugin_template::{LANGUAGES, Language, ProjectName};
 use portcullis_sanitize::visible_line;
 
+use super::relative::working_folder;
 use super::style::{faint, green};
 use super::{CommandEnd, Common, print};
 
@@ -50,7 +51,7 @@ impl Args {
         for remark in portcullis_file_transaction::recover(&folders.journals) {
             tracing::warn!("{remark}");
         }
-        let here = working_folder()?;
+        let here = working_folder().context("finding the folder to make the project in")?;
         let count = language
             .create(&name, &here, &folders.journals)
             .with_context(|| format!("making the project {}", name.as_str()))?;
@@ -93,10 +94,4 @@ fn first_commands(readme: &str) -> String {
     let block = readme.split("```sh\n").nth(1).unwrap_or_default();
     let commands = block.lines().take_while(|line| !line.starts_with("```"));
     commands.map(|line| format!("    {line}\n")).collect()
-}
-
-/// The folder in which the project is made.
-#[expect(clippy::disallowed_methods, reason = "a new project is made where the author is")]
-fn working_folder() -> anyhow::Result<PathBuf> {
-    std::env::current_dir().context("finding the folder to make the project in")
 }

@@ -48,6 +48,16 @@ pub fn each_path(
     changed
 }
 
+/// The folder that paths in a shell are relative to. An error: the folder does not exist any more, or the user may not
+/// read a folder above it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "paths in a shell are relative to its working directory"
+)]
+pub fn working_folder() -> std::io::Result<PathBuf> {
+    std::env::current_dir()
+}
+
 /// The absolute path. `None`: the path is absolute already, is empty, or would not be UTF-8.
 fn absolute(text: &str, folders: &[&Path]) -> Option<String> {
     if text.is_empty() || portcullis_roots::is_absolute_somewhere(text) {

@@ -69,6 +69,7 @@ fn word(fault: Fault) -> &'static str {
         Fault::Unreachable => "unreachable",
         Fault::Certificate => "certificate",
         Fault::TimedOut => "timed-out",
+        Fault::RequestTooLong => "request-too-long",
         Fault::Protocol => "protocol",
         Fault::Encoded => "encoded",
         Fault::TooLong => "too-long",

@@ -64,6 +64,7 @@ fn error_code(fault: Fault) -> Error {
         Fault::Unreachable => Error::DestinationUnavailable,
         Fault::Certificate => Error::TlsCertificateError,
         Fault::TimedOut => Error::HttpResponseTimeout,
+        Fault::RequestTooLong => Error::HttpRequestBodySize(None),
         Fault::Protocol => Error::HttpProtocolError,
         Fault::Encoded => Error::HttpResponseContentCoding(None),
         Fault::TooLong => Error::HttpResponseBodySize(None),
