@@ -1,6 +1,6 @@
 //! Reads the folders of the plugin families.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -133,8 +133,9 @@ pub fn defaults(families: &[Family]) -> String {
 /// Generates the Rust source of the families' constants. Their types are in `host/core/src/families/family.rs`.
 pub fn constants(families: &[Family]) -> String {
     let scripts: Vec<_> = families.iter().flat_map(|family| &family.scripts).collect();
-    for pair in scripts.windows(2) {
-        assert_ne!(pair[0].0, pair[1].0, "two families have a script of this name");
+    let mut names = BTreeSet::new();
+    for (name, _) in &scripts {
+        assert!(names.insert(name), "two families have a script with the name {name}");
     }
     let uris: Vec<_> = families
         .iter()

@@ -8,7 +8,8 @@ use std::time::Duration;
 use portcullis_roots::Roots;
 use rmcp::RoleServer;
 use rmcp::model::{
-    ErrorData, LoggingMessageNotificationParam, ResourceUpdatedNotificationParam, SubscriptionFilter,
+    ErrorData, LoggingMessageNotificationParam, ResourceUpdatedNotificationParam,
+    SubscriptionFilter,
 };
 use rmcp::service::{Peer, RequestContext, ServiceError, SubscriptionContext};
 use tokio::sync::broadcast::Receiver;

@@ -48,10 +48,10 @@ pub fn declarations<'a>(tools: impl IntoIterator<Item = Tool<'a>>) -> String {
         let _ = writeln!(text, "// {reached}");
         for tool in tools {
             text += &comment(tool.description, MAX_DESCRIPTION, "");
-            let input = Schema { root: tool.input }.written(tool.input, 1);
+            let input = Schema { root: tool.input }.written(tool.input, 1).text;
             let optional = if needs_arguments(tool.input) { "" } else { "?" };
             let output = match tool.output {
-                Some(output) => Schema { root: output }.written(output, 1),
+                Some(output) => Schema { root: output }.written(output, 1).text,
                 None => "unknown".to_owned(),
             };
             let call = member(&reached, tool.name);
@@ -94,6 +94,36 @@ fn comment(description: &str, most: usize, indent: &str) -> String {
     if short.is_empty() { String::new() } else { format!("{indent}/** {short}{more} */\n") }
 }
 
+/// A TypeScript type.
+struct Type {
+    text: String,
+    /// The operator between the parts of the type, which decides where the type needs parentheses.
+    operator: Operator,
+}
+
+/// How a type is composed.
+#[derive(Clone, Copy, PartialEq)]
+enum Operator {
+    None,
+    Union,
+    Intersection,
+}
+
+impl Type {
+    /// A type without an operator outside of brackets.
+    fn single(text: impl Into<String>) -> Self {
+        Self { text: text.into(), operator: Operator::None }
+    }
+
+    /// The type as an operand of a stronger operator.
+    fn grouped(self) -> String {
+        match self.operator {
+            Operator::None => self.text,
+            Operator::Union | Operator::Intersection => format!("({})", self.text),
+        }
+    }
+}
+
 /// A JSON Schema. Its `$ref`s point into `root`.
 struct Schema<'a> {
     root: &'a Value,
@@ -101,20 +131,23 @@ struct Schema<'a> {
 
 impl Schema<'_> {
     /// The TypeScript type of a schema. `depth` is the depth of this type, from 1.
-    fn written(&self, schema: &Value, depth: usize) -> String {
+    fn written(&self, schema: &Value, depth: usize) -> Type {
         if depth > MAX_DEPTH {
-            return "unknown".to_owned();
+            return Type::single("unknown");
         }
-        let Some(object) = schema.as_object() else { return "unknown".to_owned() };
+        let Some(object) = schema.as_object() else { return Type::single("unknown") };
         if let Some(reference) = object.get("$ref").and_then(Value::as_str) {
             let found = reference.strip_prefix('#').and_then(|at| self.root.pointer(at));
-            return found.map_or_else(|| "unknown".into(), |found| self.written(found, depth + 1));
+            return match found {
+                Some(found) => self.written(found, depth + 1),
+                None => Type::single("unknown"),
+            };
         }
         if let Some(constant) = object.get("const") {
-            return literal(constant);
+            return Type::single(literal(constant));
         }
         if let Some(values) = object.get("enum").and_then(Value::as_array) {
-            return union(values.iter().map(literal));
+            return union(values.iter().map(|value| Type::single(literal(value))));
         }
         for key in ["anyOf", "oneOf"] {
             if let Some(all) = object.get(key).and_then(Value::as_array) {
@@ -124,9 +157,9 @@ impl Schema<'_> {
         if let Some(all) = object.get("allOf").and_then(Value::as_array) {
             let mut parts: Vec<_> = all.iter().map(|one| self.written(one, depth + 1)).collect();
             if object.contains_key("properties") {
-                parts.push(self.object(object, depth));
+                parts.push(Type::single(self.object(object, depth)));
             }
-            return parts.join(" & ");
+            return intersection(parts);
         }
         match object.get("type") {
             Some(Value::Array(types)) => {
@@ -135,30 +168,26 @@ impl Schema<'_> {
                 union(types.iter().map(one))
             }
             Some(Value::String(kind)) => self.of_type(kind, object, depth),
-            Some(_) | None if object.contains_key("properties") => self.object(object, depth),
-            Some(_) | None => "unknown".to_owned(),
+            Some(_) | None if object.contains_key("properties") => {
+                Type::single(self.object(object, depth))
+            }
+            Some(_) | None => Type::single("unknown"),
         }
     }
 
-    fn of_type(&self, kind: &str, object: &Map<String, Value>, depth: usize) -> String {
-        match kind {
+    fn of_type(&self, kind: &str, object: &Map<String, Value>, depth: usize) -> Type {
+        Type::single(match kind {
             "string" => "string".into(),
             "number" | "integer" => "number".into(),
             "boolean" => "boolean".into(),
             "null" => "null".into(),
-            "array" => {
-                let item = object
-                    .get("items")
-                    .map_or_else(|| "unknown".to_owned(), |items| self.written(items, depth + 1));
-                if item.contains([' ', '|', '&']) && !item.starts_with('{') {
-                    format!("({item})[]")
-                } else {
-                    format!("{item}[]")
-                }
-            }
+            "array" => match object.get("items") {
+                Some(items) => format!("{}[]", self.written(items, depth + 1).grouped()),
+                None => "unknown[]".to_owned(),
+            },
             "object" => self.object(object, depth),
             _ => "unknown".into(),
-        }
+        })
     }
 
     fn object(&self, object: &Map<String, Value>, depth: usize) -> String {
@@ -167,7 +196,7 @@ impl Schema<'_> {
         let additional = object.get("additionalProperties").filter(|more| more.is_object());
         if properties.is_empty() {
             return match additional {
-                Some(more) => format!("Record<string, {}>", self.written(more, depth + 1)),
+                Some(more) => format!("Record<string, {}>", self.written(more, depth + 1).text),
                 None if object.get("additionalProperties") == Some(&Value::Bool(false)) => {
                     "{}".into()
                 }
@@ -184,7 +213,7 @@ impl Schema<'_> {
             let about = comment(schema["description"].as_str().unwrap_or_default(), MAX_MEMBER, "");
             let about = about.trim_end();
             let space = if about.is_empty() { "" } else { " " };
-            format!("{about}{space}{key}{mark}: {}", self.written(schema, depth + 1))
+            format!("{about}{space}{key}{mark}: {}", self.written(schema, depth + 1).text)
         };
         let mut members: Vec<_> = properties.iter().take(MAX_MEMBERS).map(one).collect();
         if let Some(more @ 1..) = properties.len().checked_sub(MAX_MEMBERS) {
@@ -201,21 +230,42 @@ fn literal(value: &Value) -> String {
     }
 }
 
-fn union(types: impl Iterator<Item = String>) -> String {
-    let mut all: Vec<String> = Vec::new();
+/// The union of types. Of no type: `never`.
+fn union(types: impl Iterator<Item = Type>) -> Type {
+    let mut all: Vec<Type> = Vec::new();
     for one in types {
-        if !all.contains(&one) {
+        if !all.iter().any(|known| known.text == one.text) {
             all.push(one);
         }
     }
-    if all.is_empty() {
-        return "never".to_owned();
-    }
     if all.len() > MAX_ALTERNATIVES {
         all.truncate(MAX_ALTERNATIVES);
-        all.push("unknown".to_owned());
+        all.push(Type::single("unknown"));
     }
-    all.join(" | ")
+    // `&` is stronger than `|`, so an intersection needs no parentheses here.
+    joined(all, Operator::Union, " | ", |one| one.text).unwrap_or_else(|| Type::single("never"))
+}
+
+/// The intersection of types. Of no type: `unknown`.
+fn intersection(types: Vec<Type>) -> Type {
+    let operand =
+        |one: Type| if one.operator == Operator::Union { one.grouped() } else { one.text };
+    let joined = joined(types, Operator::Intersection, " & ", operand);
+    joined.unwrap_or_else(|| Type::single("unknown"))
+}
+
+/// Types with an operator between them. One type stays as it is. `None`: there is no type.
+fn joined(
+    mut types: Vec<Type>,
+    operator: Operator,
+    between: &str,
+    operand: impl Fn(Type) -> String,
+) -> Option<Type> {
+    if types.len() <= 1 {
+        return types.pop();
+    }
+    let operands: Vec<_> = types.into_iter().map(operand).collect();
+    Some(Type { text: operands.join(between), operator })
 }
 
 #[cfg(test)]
@@ -224,7 +274,7 @@ mod tests {
     use serde_json::json;
 
     fn written(schema: Value) -> String {
-        Schema { root: &schema }.written(&schema, 1)
+        Schema { root: &schema }.written(&schema, 1).text
     }
 
     #[test]
@@ -241,6 +291,21 @@ mod tests {
                 "(string | null)[]",
             ),
             (json!({ "type": "array" }), "unknown[]"),
+            (
+                json!({ "type": "array", "items": { "anyOf": [{ "type": "object", "additionalProperties": false }, { "type": "null" }] } }),
+                "({} | null)[]",
+            ),
+            (
+                json!({ "allOf": [{ "enum": ["a", "b"] }, { "type": "string" }] }),
+                "(\"a\" | \"b\") & string",
+            ),
+            (
+                json!({ "anyOf": [{ "allOf": [{ "type": "string" }, { "const": "a" }] }, { "type": "null" }] }),
+                "string & \"a\" | null",
+            ),
+            (json!({ "allOf": [{ "type": "string" }] }), "string"),
+            (json!({ "allOf": [] }), "unknown"),
+            (json!({ "anyOf": [] }), "never"),
             (
                 json!({ "anyOf": [{ "type": "string" }, { "type": "number" }, { "type": "integer" }] }),
                 "string | number",

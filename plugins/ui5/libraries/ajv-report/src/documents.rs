@@ -147,7 +147,9 @@ fn percent_decoded(text: &str) -> Cow<'_, str> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [byte, tail @ ..] = rest {
-        let hex = tail.get(..2).filter(|_| *byte == b'%');
+        // The parser of numbers would also accept a sign.
+        let is_hex = |hex: &&[u8]| *byte == b'%' && hex.iter().all(u8::is_ascii_hexdigit);
+        let hex = tail.get(..2).filter(is_hex);
         let decoded = hex
             .and_then(|hex| std::str::from_utf8(hex).ok())
             .and_then(|hex| u8::from_str_radix(hex, 16).ok());
@@ -155,4 +157,15 @@ fn percent_decoded(text: &str) -> Cow<'_, str> {
         rest = if decoded.is_some() { &tail[2..] } else { tail };
     }
     String::from_utf8_lossy(&bytes).into_owned().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_two_hexadecimal_digits_are_decoded() {
+        assert_eq!(percent_decoded("a%20b%C3%a9"), "a b\u{e9}");
+        assert_eq!(percent_decoded("%+f%-0%4%zz%"), "%+f%-0%4%zz%");
+    }
 }

@@ -266,6 +266,10 @@ fn number(text: &str) -> Option<Number> {
     let negative = text.starts_with('-');
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
         if let Some(digits) = digits.strip_prefix(prefix) {
+            // The parser of numbers would also accept a sign here: `0x-1f`.
+            if digits.starts_with(['+', '-']) {
+                return None;
+            }
             let value = i64::from_str_radix(digits, radix).ok()?;
             return Some(if negative { -value } else { value }.into());
         }
@@ -296,14 +300,14 @@ mod tests {
     #[test]
     fn values_are_of_their_types() {
         let text =
-            "a: 1\nb: '1'\nc: [true, ~, 1.5, -2, 0x1F, 1.2.3, 4.0e, null]\nd:\n  - e: |\n      x\n";
+            "a: 1\nb: '1'\nc: [true, ~, 1.5, -2, 0x1F, -0x1f, 0x-1f, 1.2.3, 4.0e, null]\nd:\n  - e: |\n      x\n";
         let documents = read(text).expect("it is YAML");
         assert_eq!(
             documents[0].value,
             json!({
                 "a": 1,
                 "b": "1",
-                "c": [true, null, 1.5, -2, 31, "1.2.3", "4.0e", null],
+                "c": [true, null, 1.5, -2, 31, -31, "0x-1f", "1.2.3", "4.0e", null],
                 "d": [{ "e": "x\n" }],
             })
         );
