@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::support::home::{Home, Ran};
 use crate::support::process::Process;
@@ -151,7 +151,10 @@ fn a_mistake_in_the_name_or_the_language_is_said_and_nothing_is_made() {
 #[test]
 fn a_command_that_is_killed_leaves_a_whole_project_or_nothing() {
     let home = Home::new();
+    let begun = Instant::now();
     run(&home, &["new", "whole", "--lang", "rust"]);
+    // The kills are spread over the time that the command takes on this machine.
+    let step = begun.elapsed() / 24;
     let whole = files(&home.files().join("whole"));
     fs::remove_dir_all(home.files().join("whole")).expect("it was made");
     let (mut interrupted, mut undone) = (0, 0);
@@ -160,7 +163,7 @@ fn a_command_that_is_killed_leaves_a_whole_project_or_nothing() {
         let mut process = Process::start(command.current_dir(home.files()));
         let begun = Instant::now();
         while files(&home.files()).is_empty() && begun.elapsed().as_secs() < 60 {}
-        std::thread::sleep(Duration::from_millis(2) * round);
+        std::thread::sleep(step * round);
         let id = rustix::process::Pid::from_raw(process.id().cast_signed());
         let id = id.expect("no process has the number 0");
         // A process that has ended cannot be killed.

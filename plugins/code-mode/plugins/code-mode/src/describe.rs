@@ -30,7 +30,8 @@ impl Tool for DescribeTools {
     }
 }
 
-/// The declarations of the first `MAX_NAMES` tools, and a comment for each name without a tool.
+/// The declarations of the first `MAX_NAMES` tools, a comment about the other tools, and a comment for each name
+/// without a tool.
 pub fn described(names: &[String], tools: &[Callable]) -> String {
     let declared = tools.iter().take(MAX_NAMES).map(|tool| Declared {
         name: &tool.name,
@@ -40,6 +41,9 @@ pub fn described(names: &[String], tools: &[Callable]) -> String {
         output: tool.output_schema.as_ref(),
     });
     let mut text = declarations(declared);
+    if let Some(more @ 1..) = tools.len().checked_sub(MAX_NAMES) {
+        text += &format!("// {more} more tools: ask again with their names only\n");
+    }
     for name in names.iter().filter(|name| !tools.iter().any(|tool| tool.name == **name)) {
         text += &format!("// there is no tool {name}\n");
     }

@@ -74,14 +74,17 @@ impl<'a> Run<'a> {
         self.problems.push(Problem { at, what: what.into() });
     }
 
-    /// Asks the host to follow the first [`POINTERS`] pointers to undeclared places. Returns those that stay unverified.
+    /// Asks the host to follow the first [`POINTERS`] pointers to undeclared places. Returns those that stay unverified,
+    /// with all pointers after them.
     fn ask_host(&mut self, tool: &str) -> Vec<String> {
         let mut undeclared = std::mem::take(&mut self.undeclared);
-        undeclared.truncate(POINTERS);
+        let rest = undeclared.split_off(undeclared.len().min(POINTERS));
         let paths: Vec<_> = undeclared.iter().map(|one| one.chain.clone()).collect();
         let findings = if paths.is_empty() { Vec::new() } else { catalog::find(tool, &paths) };
         let mut unverified: Vec<String> = Vec::new();
-        for (one, finding) in undeclared.into_iter().zip(findings) {
+        let findings =
+            findings.into_iter().chain(std::iter::repeat_n(Finding::Unknown, rest.len()));
+        for (one, finding) in undeclared.into_iter().chain(rest).zip(findings) {
             match finding {
                 Finding::Missing if !one.is_guarded => self.wrong(
                     one.at,

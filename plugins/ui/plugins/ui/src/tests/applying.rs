@@ -55,6 +55,29 @@ fn pointers_that_cannot_be_checked_are_reported_as_unverified() {
 }
 
 #[test]
+fn pointers_beyond_those_that_the_host_is_asked_about_are_unverified() {
+    let silent = Entry::new("silent", "other", json!({ "type": "object" }));
+    let data: Value = (0..=200).map(|n| (format!("n{n}"), n)).collect();
+    let house = Rehearsal::new().catalog_tool(silent).hidden_result("silent", data);
+    let told = |count: usize| {
+        let texts: Vec<_> = (0..count)
+            .map(|n| json!({ "component": "Text", "text": format!("{{/result/n{n}}}") }))
+            .collect();
+        let columns: Vec<_> = texts
+            .chunks(40)
+            .map(|texts| json!({ "component": "Column", "children": texts }))
+            .collect();
+        let root = json!({ "component": "Column", "children": columns });
+        let spec = json!({ "version": 1, "root": root });
+        let told = house.call::<Ui>(acting("apply", json!({ "toolName": "silent", "spec": spec })));
+        told.expect("it is right").as_text()
+    };
+    assert!(!told(200).contains("Not verified"));
+    let more = told(201);
+    assert!(more.contains("Not verified: `/result/n200`."), "{more}");
+}
+
+#[test]
 fn the_host_checks_pointers_in_an_answer_that_the_plugin_cannot_read() {
     let silent = Entry::new("silent", "other", json!({ "type": "object" }));
     let data = json!({ "days": [{ "high": 1 }, { "low": 2 }], "none": [] });

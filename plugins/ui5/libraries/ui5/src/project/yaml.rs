@@ -299,8 +299,7 @@ mod tests {
 
     #[test]
     fn values_are_of_their_types() {
-        let text =
-            "a: 1\nb: '1'\nc: [true, ~, 1.5, -2, 0x1F, -0x1f, 0x-1f, 1.2.3, 4.0e, null]\nd:\n  - e: |\n      x\n";
+        let text = "a: 1\nb: '1'\nc: [true, ~, 1.5, -2, 0x1F, -0x1f, 0x-1f, 1.2.3, 4.0e, null]\nd:\n  - e: |\n      x\n";
         let documents = read(text).expect("it is YAML");
         assert_eq!(
             documents[0].value,
