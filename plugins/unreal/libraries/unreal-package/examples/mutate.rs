@@ -1,7 +1,7 @@
 //! Fuzz test: reads packages damaged at random; none may panic, or exceed limits of time or memory.
 //!
 //! `cargo run --release -p unreal-package --features writer --example mutate -- DIR COUNT [SEED]`
-//! makes COUNT damaged files from the packages in the folder and from packages of every version.
+//! makes COUNT damaged files from the packages in the folder and from packages of every version, cooked ones included.
 //! Equal seeds make equal files.
 
 // A global allocator is the only way to count allocations.
@@ -95,6 +95,7 @@ fn originals(folder: &str) -> std::io::Result<Vec<Vec<u8>>> {
     for profile in writer::PROFILES {
         let mut draft = writer::blueprint(*profile, "/Game/X", "/Script/Engine.Actor");
         files.push(draft.soft("/Game/Y").thumbnail("X", b"\x89PNG\r\n\x1a\n").bytes());
+        files.push(writer::cooked_without_versions(*profile, "/Game/X"));
     }
     files.retain(|file| file.len() < 200_000);
     Ok(files)

@@ -9,7 +9,7 @@ mod values;
 pub use profile::{PROFILES, Profile};
 
 use crate::{
-    Guid,
+    Guid, flags,
     summary::Summary,
     tables::{Index, Name},
 };
@@ -346,4 +346,26 @@ pub fn blueprint(profile: Profile, package: &str, parent: &str) -> DraftPackage 
     draft.asset(&name, "/Script/Engine.Blueprint", &tags);
     draft.asset(&class, "/Script/Engine.BlueprintGeneratedClass", &tags);
     draft
+}
+
+/// A cooked package as games ship it, which does not state the versions of the engine: one texture, named like the
+/// package.
+pub fn cooked_without_versions(profile: Profile, package: &str) -> Vec<u8> {
+    let mut bytes = cooked(profile, package);
+    // The magic number and the version of the file format are followed by the versions of Unreal Engine 3 (which format
+    // -4 lacks), 4 and, since format -8, 5. That of Unreal Engine 3 stays.
+    let format = i32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
+    let first = if format == -4 { 8 } else { 12 };
+    let end = if format <= -8 { 20 } else { first + 4 };
+    bytes[first..end].fill(0);
+    bytes
+}
+
+/// A cooked package that states the versions of its engine: one texture, named like the package.
+pub fn cooked(profile: Profile, package: &str) -> Vec<u8> {
+    let name = package.rsplit('/').next().unwrap_or(package);
+    let mut draft = DraftPackage::new(profile, package);
+    draft.flags(flags::COOKED | flags::FILTER_EDITOR_ONLY);
+    draft.export("/Script/Engine.Texture2D", Index(0), name);
+    draft.bytes()
 }

@@ -1,10 +1,11 @@
 //! Calls every reader of this crate on a file.
 
-use unreal_package::{Index, Package, difference, listing};
+use unreal_package::{Header, Index, Package, difference, listing};
 
-/// Reads everything in a file. Returns whether the file could be read as a package.
+/// Reads everything in a file. Returns whether the file could be read as a package, or as a cooked package that states
+/// no versions.
 pub fn read(file: &[u8]) -> bool {
-    let Ok(package) = Package::read(file) else { return false };
+    let Ok(package) = Package::read(file) else { return read_cooked(file) };
     let name = "/Game/X";
     package.markdown(name, 1 << 18);
     package.thumbnails();
@@ -25,4 +26,16 @@ pub fn read(file: &[u8]) -> bool {
         }
     }
     true
+}
+
+/// Reads the header of a cooked package.
+fn read_cooked(file: &[u8]) -> bool {
+    let Ok(cooked) = Header::read_cooked(file) else { return false };
+    let header = &cooked.header;
+    for position in 0..header.exports.len() {
+        let object = Index::of_export(position);
+        header.path_within(object);
+        header.class_path(object, "/Game/X");
+    }
+    !cooked.engines.is_empty()
 }
