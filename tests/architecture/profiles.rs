@@ -1,7 +1,5 @@
 //! Checks the build profiles of the workspace: with different settings, the same crates would be built twice.
 
-use std::collections::BTreeSet;
-
 use toml::{Table, Value};
 
 use super::sources::manifest;
@@ -17,17 +15,6 @@ fn profile(path: &[&str]) -> Table {
     table.as_table().expect("it is a table").clone()
 }
 
-/// The packages that a profile does not optimise.
-fn without_optimising(name: &str) -> BTreeSet<String> {
-    let packages = profile(&[name, "package"]);
-    let unoptimised = |settings: &Value| settings["opt-level"].as_integer() == Some(0);
-    packages
-        .into_iter()
-        .filter(|(_, settings)| unoptimised(settings))
-        .map(|(name, _)| name)
-        .collect()
-}
-
 #[test]
 fn build_scripts_and_the_binary_of_a_release_share_what_they_depend_on() {
     let mut release = profile(&["release"]);
@@ -36,11 +23,4 @@ fn build_scripts_and_the_binary_of_a_release_share_what_they_depend_on() {
     // The default of Cargo for `release`, and not for build scripts.
     release.entry("opt-level").or_insert(Value::Integer(3));
     assert_eq!(release, scripts, "wasmtime would be built twice");
-}
-
-#[test]
-fn macros_are_not_optimised_in_any_profile() {
-    let dev = without_optimising("dev");
-    assert!(dev.contains("serde_derive"), "the list was found: {dev:?}");
-    assert_eq!(without_optimising("release"), dev);
 }
