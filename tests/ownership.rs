@@ -1,9 +1,11 @@
 //! Tests of the owners of names and URIs: bundled plugins come first, then the source that was there first.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::support::PATIENCE;
 use crate::support::client::{Client, Era};
 use crate::support::guests::guests;
 use crate::support::home::Home;
@@ -28,9 +30,17 @@ fn listed(client: &mut Client, method: &str, list: &str, key: &str) -> Vec<Strin
 fn a_later_plugin_takes_no_name_and_no_uri_from_what_is_bundled() {
     let home = Home::with(&["usurper"], "[plugins.usurper.grants.files]\naccess = \"write\"\n");
     let mut client = Client::start(&home, Era::Legacy);
-    let names = listed(&mut client, "tools/list", "tools", "name");
+    // On a busy machine, the first list may come before the plugin is compiled.
+    let began = Instant::now();
+    let names = loop {
+        let names = listed(&mut client, "tools/list", "tools", "name");
+        if names.contains(&"usurper_get_guidelines".to_owned()) {
+            break names;
+        }
+        assert!(began.elapsed() < PATIENCE, "{names:?}");
+        std::thread::sleep(Duration::from_millis(100));
+    };
     assert!(names.contains(&"get_guidelines".to_owned()), "{names:?}");
-    assert!(names.contains(&"usurper_get_guidelines".to_owned()), "{names:?}");
     assert!(!client.text("get_guidelines", json!({})).contains("usurped"));
     assert_eq!(client.text("usurper_get_guidelines", json!({})), "usurped");
     for uri in [

@@ -371,7 +371,8 @@ fn more_calls_than_can_wait_are_refused_at_once() {
     let first = *ids.iter().find(|id| client.has_reply(**id)).expect("some are refused");
     assert_eq!(text_of(&client.reply(first)), "error: 512 calls are running: try again later");
     let (ran, time) = client.into_process().end_timed();
-    assert_eq!(ran.code, Some(0), "{ran:?}");
+    // On a busy machine, cancelling 512 calls may take longer than a shutdown may take.
+    assert!(matches!(ran.code, Some(0 | 3)), "{ran:?}");
     assert!(time.as_secs() < 8, "the end of stdin is the end: {time:?}");
 }
 
