@@ -6,7 +6,7 @@ use crate::{
     fault::CursorStop,
     layout::Layout,
     tables::{Index, Name},
-    value::{Label, Property, SoftPath, Value},
+    value::{Label, Property, SoftPath, Struct, Value},
     version::{ue4, ue5},
 };
 
@@ -25,6 +25,8 @@ pub enum Field {
     I64,
     Flag,
     Name,
+    /// `FFrameRate`: two whole numbers.
+    FrameRate,
 }
 
 pub type NativeLayout = &'static [(&'static str, Field)];
@@ -150,6 +152,7 @@ impl Layout {
             "PerPlatformFloat" => self.per_platform(cursor, Field::Single)?,
             "PerPlatformInt" => self.per_platform(cursor, Field::I32)?,
             "PerPlatformBool" => self.per_platform(cursor, Field::Flag)?,
+            "PerPlatformFrameRate" => self.per_platform(cursor, Field::FrameRate)?,
             "Matrix" => {
                 let numbers = (0..16).map(|_| self.field(cursor, Field::Real));
                 Value::List(numbers.collect::<Result<_, _>>()?)
@@ -193,6 +196,11 @@ impl Layout {
             Field::I64 => Value::Int(cursor.i64(WHAT)?),
             Field::Flag => Value::Bool(cursor.flag(WHAT)?),
             Field::Name => Value::Name(Name::read(cursor, WHAT)?),
+            Field::FrameRate => {
+                let rate = [("Numerator", Field::I32), ("Denominator", Field::I32)];
+                let fields = self.shaped(cursor, &rate)?;
+                Value::Struct(Box::new(Struct { kind: None, fields }))
+            }
         })
     }
 

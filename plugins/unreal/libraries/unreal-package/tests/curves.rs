@@ -186,3 +186,19 @@ fn a_channel_of_another_layout_is_shown_by_its_size() {
     let found = told(&draft.bytes());
     assert!(found.text.contains("FloatCurve=(DefaultValue=6.000000)"), "{}", found.text);
 }
+
+/// As `FPerPlatformFrameRate` is written, which animations have since 5.1: whether it is cooked, the default, and the
+/// rates of platforms.
+#[test]
+fn frame_rates_of_platforms_are_read() {
+    let mut draft = DraftPackage::new(Profile::of("5.6"), "/Game/A_Talk");
+    let sequence = draft.export("/Script/Engine.AnimSequence", Index(0), "A_Talk");
+    let numbers = [0_i32, 30_000, 1001, 0];
+    let bytes = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let rate = DraftValue::Raw("PerPlatformFrameRate".to_owned(), bytes);
+    draft.set(sequence, "PlatformTargetFrameRate", rate);
+    let found = told(&draft.bytes());
+    assert_eq!(found.told.undecoded, 0, "{}", found.text);
+    let rate = "PlatformTargetFrameRate=(Numerator=30000,Denominator=1001)";
+    assert!(found.text.contains(rate), "{}", found.text);
+}
