@@ -161,7 +161,7 @@ impl HostConfig {
 }
 
 /// One plugin.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PluginConfig {
     /// Whether the plugin is loaded.
